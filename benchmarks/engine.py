@@ -44,7 +44,6 @@ held, Python and NumPy included. Python must have NumPy; `tinytorch` is the one 
 import argparse
 import contextlib
 import importlib
-import importlib.metadata
 import importlib.util
 import itertools
 import json
@@ -1130,7 +1129,9 @@ def main():
         for name in given.only
     ]
     if given.json:
-        versions = {peer: importlib.metadata.version(peer) for peer in there}
+        from importlib.metadata import version  # late: a worker's memory is measured
+
+        versions = {peer: version(peer) for peer in there}
         found = [
             one | {"measurements": [m.as_json() for m in one["measurements"]]} for one in found
         ]

@@ -26,13 +26,16 @@ APART = re.compile(r"::test_every_lesson_of_this_course_passes_the_gate")
 
 # These files take longest, the slowest first: the other workers would wait for one begun late.
 LONGEST = """
-    book/test_site grading/test_hostile grading/test_attacks benchmarks/test_grading
-    book/test_lite cli/test_processes book/test_build grading/test_run grading/test_class
-    grading/test_term author/test_release author/test_check bin/test_bin cli/test_terminal
-    tests/test_lessons grading/test_serve_browser
-    book/test_teaching author/test_gradescope binder/test_binder
-    benchmarks/test_engine_benchmark book/test_milestones grading/test_fuzz grading/test_jail
-    grading/test_similar learn/test_milestone learn/test_verdict learn/test_watch
+    book/test_site grading/test_attacks grading/test_hostile book/test_lite tito/test_files
+    grading/test_class grading/test_run book/test_build benchmarks/test_grading grading/test_term
+    grading/test_serve_browser learn/test_verdict book/test_teaching cli/test_processes
+    benchmarks/test_engine_benchmark
+    author/test_check tinytorch/test_autograd learn/test_watch learn/test_submit bin/test_bin
+    lesson/test_notebook author/test_nbgrader binder/test_binder cli/test_terminal
+    benchmarks/test_training_benchmark tinytorch/test_embeddings grading/test_judge
+    grading/test_exports tinytorch/test_tokenization author/test_release grading/test_similar
+    book/test_milestones grading/test_fuzz grading/test_jail learn/test_milestone
+    tests/test_lessons author/test_gradescope
 """.split()
 
 
@@ -52,9 +55,9 @@ def pytest_report_header(config):
 
 
 def pytest_xdist_auto_num_workers(config):
-    """One more than there are cores: many tests wait, for a time limit or for a file on the
+    """Two more than there are cores: many tests wait, for a time limit or for a file on the
     disk."""
-    return (os.cpu_count() or 1) + 1
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -111,7 +114,7 @@ def pytest_collection_modifyitems(config, items):
 def turn(item):
     """Where in the order an item stands; tests of one file keep theirs."""
     if APART.search(item.nodeid):  # when the longest have begun
-        return LONGEST.index("tests/test_lessons") - 0.5
+        return LONGEST.index("author/test_check") - 0.5
     file = "/".join(item.path.with_suffix("").parts[-2:])
     return LONGEST.index(file) if file in LONGEST else len(LONGEST)
 

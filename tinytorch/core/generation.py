@@ -1,5 +1,5 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 8ef23d01067e3959
+# checksum: f835dd7af4d562ee
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import numpy as np
@@ -216,9 +216,10 @@ class KVCache:
     def next_positions(self, t):
         """The positions of t new tokens, int array of shape (t,). ValueError, with the numbers,
         when they do not fit."""
-        if self.length + t > self.context:
-            raise ValueError(f"{self.length} + {t} tokens do not fit into {self.context}")
-        return self.dropped + np.arange(self.length, self.length + t)
+        length = self.length
+        if length + t > self.context:
+            raise ValueError(f"{length} + {t} tokens do not fit into {self.context}")
+        return np.arange(self.dropped + length, self.dropped + length + t)
 
     def append(self, layer, k, v):
         """Keep the keys and values of t new tokens, behind those that the layer holds.
@@ -274,8 +275,8 @@ def step(model, ids, cache):
             x = x + model.positions(positions)
         for layer, block in enumerate(model.blocks):
             q, k, v = block.attention.project(block.norm1(x), positions)
-            heads = attend_cached(q, k, v, cache, layer)
-            x = x + block.attention.out(merge_heads(heads))
+            heads = attend_cached(q, k, v, cache, layer).data.swapaxes(1, 2)  # (B, t, H, d)
+            x = x + block.attention.out(wrap(heads.reshape(x.shape)))
             x = x + block.mlp(block.norm2(x))
         x = model.norm(x)
         return x @ model.embedding.weight.T if model.head is None else model.head(x)

@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 26c8167b65f548be
+# checksum: 43d280b0dcc57337
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -193,9 +193,10 @@ class Dense(Module):
     weight = property(lambda self: self.weights, doc="PyTorch's name for the weights.")
 
     def forward(self, x):
-        if np.shape(x)[-1:] != (self.in_features,):
+        shape = x.shape if isinstance(x, Tensor) else np.shape(x)
+        if shape[-1:] != (self.in_features,):
             raise ValueError(f"{self} takes inputs of shape (..., {self.in_features}), not "
-                             f"{np.shape(x)}: does the layer before it have another number of "
+                             f"{shape}: does the layer before it have another number of "
                              "outputs, or is Flatten() missing?")
         return linear(cast_to(x, self.weights, self), self.weights, self.bias)
 

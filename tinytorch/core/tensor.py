@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 331993a5a3b02163
+# checksum: 8e8127ce74250410
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import itertools
@@ -501,7 +501,7 @@ def swapaxes(x, axis1, axis2):
     order = list(range(x.ndim))
     a, b = axes_of((axis1, axis2), x.ndim)
     order[a], order[b] = b, a
-    return transpose(x, order)
+    return apply(np.transpose, x, axes=tuple(order))  # it names each axis once
 
 
 def matmul_by_broadcasting(a, b):

@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 693bb86c0caf61f3
+# checksum: 7cf391e00c7ada55
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -72,7 +72,8 @@ def gelu_rule(g, out, x, saved):
     factor += t
     factor += 1
     factor *= 0.5
-    return factor * g
+    factor *= g
+    return factor
 
 
 derivative(gelu_forward, gelu_rule)

@@ -10,7 +10,6 @@ What a lesson draws with it is a function of the lesson's numbers, in a module n
 shows, beside this one.
 """
 
-import html
 import itertools
 
 __all__ = ["COLOURS", "WIDTH", "Drawing", "panel"]
@@ -91,7 +90,7 @@ class Drawing:
         weight = ' font-weight="600"' if bold else ""
         self.parts.append(
             f'<text class="{kind}" x="{x:g}" y="{y:g}" text-anchor="{anchor}"{weight}>'
-            f"{html.escape(str(text))}</text>"
+            f"{escape(text)}</text>"
         )
 
     def line(self, *points, kind="muted", width=1.5, dashed=False):
@@ -134,8 +133,8 @@ class Drawing:
             f'<svg xmlns="http://www.w3.org/2000/svg" id="{name}" role="img" '
             f'aria-labelledby="{name}-title {name}-desc" width="{self.width}" '
             f'height="{self.height}" viewBox="0 0 {self.width} {self.height}">'
-            f'<title id="{name}-title">{html.escape(self.title)}</title>'
-            f'<desc id="{name}-desc">{html.escape(self.description)}</desc>'
+            f'<title id="{name}-title">{escape(self.title)}</title>'
+            f'<desc id="{name}-desc">{escape(self.description)}</desc>'
             f"<style>{style(name)}</style>"
             f'<defs>{tips}<pattern id="{name}-hatch" width="6" height="6" '
             'patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
@@ -147,6 +146,13 @@ class Drawing:
 
     def _repr_svg_(self):
         return self.svg()
+
+
+def escape(text):
+    """`text` as SVG has it: with &lt; for <, and so on."""
+    import html  # late: its table of characters takes 0.3 MB, and most programs draw nothing
+
+    return html.escape(str(text))
 
 
 def style(name):

@@ -38,8 +38,8 @@ def joined_axes(x, normalized_shape, weight=None, bias=None):
     >>> x.shape, weight.tolist(), bias.tolist()
     ((5, 6), [1.0, 1.0, 1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     """
-    shapes = (getattr(part, "shape", None) for part in (weight, bias))
-    if all(shape == normalized_shape == x.shape[-1:] for shape in shapes):
+    given = getattr(weight, "shape", None)
+    if given == normalized_shape == x.shape[-1:] and given == getattr(bias, "shape", None):
         return x, weight, bias  # nearly always, and five times for each token that a GPT writes
     shape = as_shape(normalized_shape)
     if x.shape[x.ndim - len(shape) :] != shape or x.ndim < len(shape):

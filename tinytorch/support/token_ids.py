@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from tinytorch.core.tensor import Tensor
+
 __all__ = ["as_tensor", "as_rows"]
 
 
@@ -31,8 +33,6 @@ def as_tensor(x):
     >>> as_tensor([1, 2])
     Tensor([1., 2.])
     """
-    from tinytorch.core.tensor import Tensor  # late: support is there before the lessons
-
     if isinstance(x, Tensor):
         return x
     x = Tensor(x)

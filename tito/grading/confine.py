@@ -12,6 +12,7 @@ import os
 import platform
 import resource
 import struct
+import sys
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = (
@@ -132,10 +133,12 @@ CLONE3, FCNTL, IOCTL = (435, 435), (72, 25), (16, 29)
 # No file may send signals: to whom, they could choose. And no flag may be set: what is open before
 # the fork, all forks share, and one would read there what another found out.
 HARMLESS = {FCNTL: (0, 1, 2, 3, 1030), IOCTL: (0x5401, 0x5450, 0x5451)}
+SOME = 0x7EEDF00D  # stands for the number of a fork: no process has it, and no call or command
 CLONE_THREAD, CLONE_NAMESPACES = 0x10000, 0x7E020000
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 # BPF: load a word of seccomp_data, compare, return.
+INSTRUCTION = struct.Struct("=HBBI")
 LOAD, EQUAL, SET, RETURN = 0x20, 0x15, 0x45, 0x06
 NUMBER, ARCH, ARGUMENT = 0, 4, 16
 ALLOW, REFUSE, NO_SUCH_CALL, KILL = (
@@ -319,14 +322,23 @@ def last(pid, machine=None):
     return [*code, (RETURN, 0, 0, ALLOW)]
 
 
-def seccomp(code):
-    """Put a filter on this process, for good, in all its threads and forks.
+def assembled(code):
+    """The bytes of a filter that is a list of instructions."""
+    return b"".join(INSTRUCTION.pack(*one) for one in code)
+
+
+def of_fork(program, pid):
+    """The filter that was assembled for the fork SOME, for fork `pid`."""
+    return program.replace(SOME.to_bytes(4, sys.byteorder), pid.to_bytes(4, sys.byteorder))
+
+
+def seccomp(program):
+    """Put an assembled filter on this process, for good, in all its threads and forks.
 
     Of several, the strictest answer counts.
     """
-    program = b"".join(struct.pack("=HBBI", *one) for one in code)
     buffer = ctypes.create_string_buffer(program)
-    head = struct.pack("H6xQ", len(code), ctypes.addressof(buffer))
+    head = struct.pack("H6xQ", len(program) // INSTRUCTION.size, ctypes.addressof(buffer))
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
     if (
         LIBC.prctl(PR_SET_SECCOMP, ctypes.c_ulong(SECCOMP_MODE_FILTER), ctypes.c_char_p(head), 0, 0)

@@ -4,10 +4,10 @@ It holds no check and no answer.
 
     python -I -S inside.py < control socket
 
-One server is started for each worker. It loads NumPy, confines itself, and then only forks: a fork
-for each check, with a socket of its own to the judge, more limits, and nothing else open. What the
-learner's code does to its fork is over with it. Whatever comes out of here is a claim; the judge
-compares.
+One server is started for each worker. It loads NumPy and what the course's package has around the
+lessons, confines itself, and then only forks: a fork for each check, with a socket of its own to
+the judge, more limits, and nothing else open. What the learner's code does to its fork is over with
+it. Whatever comes out of here is a claim; the judge compares.
 """
 
 import builtins
@@ -22,7 +22,7 @@ import os
 import signal
 import socket
 import sys
-import threading
+from _thread import RLock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MOST_FRAMES, LONGEST = 5, 4000
@@ -69,9 +69,9 @@ class Lessons:
 
     def find_spec(self, name, path=None, target=None):
         if name in self.modules:
-            return importlib.machinery.ModuleSpec(
-                name, self, is_package=any(other.startswith(f"{name}.") for other in self.modules)
-            )
+            within = any(other.startswith(f"{name}.") for other in self.modules)
+            is_package = within or self.modules[name] is None
+            return importlib.machinery.ModuleSpec(name, self, is_package=is_package)
         if name.split(".")[0] in {known.split(".")[0] for known in self.modules}:
             raise ModuleNotFoundError(f"there is no {name}", name=name)
         return None
@@ -92,8 +92,8 @@ class Agent:
     functions that are the judge's.
     """
 
-    def __init__(self, wire):
-        self.sock, self.wire = None, wire
+    def __init__(self, wire, modules):
+        self.sock, self.wire, self.modules = None, wire, modules
         self.objects, self.numbers = (
             [],
             {},
@@ -102,7 +102,7 @@ class Agent:
             {},
             {},
         )  # the judge's functions by number, and their numbers by id
-        self.files, self.asking = set(), threading.RLock()
+        self.files, self.asking = set(), RLock()
         self.do = {
             "call": lambda f, /, *a, **k: f(*a, **k),
             "get": getattr,
@@ -140,15 +140,29 @@ class Agent:
         ).split():
             self.do[name] = getattr(operator, name)
 
+    def make_ready(self):
+        """Import what all forks have and what needs no lesson, so that no fork has to do it."""
+        finder = Lessons(self.modules)
+        sys.meta_path.insert(0, finder)
+        for name in self.modules:
+            before = set(sys.modules)
+            try:
+                importlib.import_module(name)
+            except Exception:  # noqa: BLE001  it needs a lesson, which only forks have
+                for begun in sys.modules.keys() & self.modules.keys() - before:
+                    del sys.modules[begun]
+        sys.meta_path.remove(finder)
+
     # What the judge may ask for besides Python's own operations.
 
     def load(self, modules, name, exported, wanted, imports, learner_side):
         """{name: object} of the wanted names that the lesson's module `name` defines, or its
         learner-side cells, if these are to run.
 
-        modules   code of the package's modules, see Lessons
+        modules   code of the package's modules, see Lessons, besides those that all forks have
         exported  the names that learner-side cells see, besides what the code of `imports` binds
         """
+        modules = self.modules | modules
         self.files = set(modules)
         sys.meta_path.insert(0, Lessons(modules))
         module = importlib.import_module(name)
@@ -308,7 +322,7 @@ def same(then, now):
     return then.shape == now.shape and then.tobytes() == now.tobytes()
 
 
-def serve(control, agent, seconds, filtered):
+def serve(control, agent, seconds, program):
     """Fork for each check, until the judge is gone.
 
     A request brings the fork's end of a socket pair and names forks that were killed or have ended:
@@ -323,7 +337,7 @@ def serve(control, agent, seconds, filtered):
         (theirs,) = descriptors
         if (pid := os.fork()) == 0:
             try:
-                fork(theirs, agent, seconds, filtered)
+                fork(theirs, agent, seconds, program)
             finally:
                 os._exit(70)
         os.close(theirs)
@@ -342,7 +356,7 @@ def ended(pid):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def fork(theirs, agent, seconds, filtered):
+def fork(theirs, agent, seconds, program):
     """The life of one fork: nothing open but its socket, besides what leads nowhere; its limits;
     then what the judge asks.
     """
@@ -354,8 +368,8 @@ def fork(theirs, agent, seconds, filtered):
     if confine := sys.modules.get("confine"):
         confine.die_with_parent()
         confine.time_limit(seconds)
-        if filtered:
-            confine.seccomp(confine.last(os.getpid()))
+        if program:
+            confine.seccomp(confine.of_fork(program, os.getpid()))
     while True:
         agent.answer(agent.receive())
 
@@ -363,31 +377,42 @@ def fork(theirs, agent, seconds, filtered):
 def main():
     """Prepare, say what was achieved, then fork on demand."""
     control = socket.socket(fileno=os.dup(0))
-    start = json.loads(control.recv(1 << 16))
+    message, (file,), _, _ = socket.recv_fds(control, 1 << 16, 1)
+    start = json.loads(message)
+    with open(file, "rb") as modules:
+        modules = marshal.load(modules)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.meta_path.append(Installed(start["packages"]))
+    # threading, logging and random would each do something in every fork, in case there are threads
+    # or secrets of chance: a fifth of what a fork costs, for nothing.
+    register, os.register_at_fork = os.register_at_fork, lambda **hooks: None
     load_file("wire")
     for name in start["preload"]:
         importlib.import_module(name)
-    agent = Agent(sys.modules["wire"])
+    os.register_at_fork = register
+    agent, program = Agent(sys.modules["wire"], modules), b""
+    agent.make_ready()
+    if sys.platform == "linux":
+        confine = load_file("confine")
+        if start["confine"]:
+            program = confine.assembled(confine.last(confine.SOME))
     gc.collect()
     gc.freeze()  # or each fork's own collections would copy all of this
     if sys.platform == "linux":
-        confine = load_file("confine")
         confine.die_with_parent()
         confine.limits(start["memory"])
         if start["confine"]:
             confine.drop_privileges()
             confine.landlock(start["readable"])
-            confine.seccomp(confine.table())
+            confine.seccomp(confine.assembled(confine.table()))
     os.dup2(nothing, 1)
     os.dup2(nothing, 2)  # until here, a failure can be told
     control.send(b'{"ready": true}')
-    seconds, confined = start["seconds"], start["confine"]
+    seconds = start["seconds"]
     del start  # what stays here, learners' code can find
-    serve(control, agent, seconds, confined)
+    serve(control, agent, seconds, program)
 
 
 def readable(path):

@@ -12,6 +12,7 @@ process            another process with limits on time and memory, no more: it c
 import contextlib
 import functools
 import json
+import marshal
 import os
 import select
 import shutil
@@ -20,6 +21,7 @@ import socket
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import time
 from dataclasses import dataclass
 from importlib import metadata
@@ -129,7 +131,8 @@ def waited(process="thread-self"):
 
     Raises OSError or ValueError where the system does not tell.
     """
-    return int(Path(f"/proc/{process}/schedstat").read_text().split()[1]) / 1e9
+    with open(f"/proc/{process}/schedstat", "rb", buffering=0) as file:  # asked in each check
+        return int(file.read().split()[1]) / 1e9
 
 
 def first_to_go():
@@ -145,9 +148,10 @@ class Jail:
     secret   paths that must not be readable in it
     memory   MB that each fork may use
     seconds  of CPU time that each fork may use
+    modules  {name: code} of modules that all forks have besides those they are told to load
     """
 
-    def __init__(self, level, secret=(), memory=1024, seconds=10):
+    def __init__(self, level, secret=(), memory=1024, seconds=10, modules=None):
         self.level = level
         self.ordered, self.ready = (
             [],
@@ -185,7 +189,10 @@ class Jail:
         }
         try:
             self.control.settimeout(START_SECONDS)
-            self.control.send(json.dumps(start).encode())
+            with tempfile.TemporaryFile() as file:
+                marshal.dump(modules or {}, file)
+                file.seek(0)
+                socket.send_fds(self.control, [json.dumps(start).encode()], [file.fileno()])
             said, _ = self.receive()
             seen = [path for path in secret if self.reads(path)] if level != "process" else []
         except (JailFailed, OSError, proxy.Stop):

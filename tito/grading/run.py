@@ -35,13 +35,12 @@ from collections import deque
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timezone
-from importlib import metadata
 
 from tito.errors import TitoError
 from tito.grading import enrollment, intake, leases
 from tito.grading.gradebook import learner_id
 from tito.grading.jail import ONE_THREAD, PARTING
-from tito.grading.judge import EXCUSED, GRACE, answers_in, blank, whole
+from tito.grading.judge import EXCUSED, GRACE, answers_in, blank, version, whole
 from tito.grading.result import LessonResult, Seen
 from tito.lesson.course import open_root
 from tito.lesson.outcome import count_of, verdict_of
@@ -602,7 +601,7 @@ def course_hash(asked, entries):
         [path.relative_to(root.path).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()]
         for path in paths
     ]
-    what = [texts, metadata.version("tinytorch")]
+    what = [texts, version()]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()
 
 

@@ -965,7 +965,7 @@ def swapaxes(x, axis1, axis2):
     order = list(range(x.ndim))
     a, b = axes_of((axis1, axis2), x.ndim)
     order[a], order[b] = b, a
-    return transpose(x, order)
+    return apply(np.transpose, x, axes=tuple(order))  # it names each axis once
 
 # %% [markdown]
 # ## Matrix products

@@ -519,9 +519,10 @@ class Dense(Module):
     weight = property(lambda self: self.weights, doc="PyTorch's name for the weights.")
 
     def forward(self, x):
-        if np.shape(x)[-1:] != (self.in_features,):
+        shape = x.shape if isinstance(x, Tensor) else np.shape(x)
+        if shape[-1:] != (self.in_features,):
             raise ValueError(f"{self} takes inputs of shape (..., {self.in_features}), not "
-                             f"{np.shape(x)}: does the layer before it have another number of "
+                             f"{shape}: does the layer before it have another number of "
                              "outputs, or is Flatten() missing?")
         return linear(cast_to(x, self.weights, self), self.weights, self.bias)
 

@@ -278,6 +278,12 @@ def test_a_machine_without_table_is_refused():
         confine.last(PID, "riscv64")
 
 
+@machines
+def test_the_filter_of_a_fork_is_made_of_one_for_some_fork(machine):
+    some = confine.assembled(confine.last(confine.SOME, machine))
+    assert confine.of_fork(some, PID) == confine.assembled(confine.last(PID, machine)) != some
+
+
 def confined(code, *arguments):
     """What a process that confines itself prints.
 
@@ -301,8 +307,8 @@ def confined(code, *arguments):
 )
 def test_the_kernel_takes_both_filters_and_does_as_they_say():
     code = """
-confine.seccomp(confine.table())
-confine.seccomp(confine.last(os.getpid()))
+confine.seccomp(confine.assembled(confine.table()))
+confine.seccomp(confine.of_fork(confine.assembled(confine.last(confine.SOME)), os.getpid()))
 for action in (os.fork, os.getpid, lambda: os.kill(0, 0),
                lambda: resource.getrlimit(resource.RLIMIT_AS),
                lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))):

@@ -3,6 +3,7 @@ ends them for good.
 """
 
 import contextlib
+import marshal
 import os
 import select
 import signal
@@ -98,6 +99,41 @@ def test_what_one_fork_does_the_next_does_not_see(level):
         with pytest.raises(AttributeError):
             session.do("get", session.do("import", "numpy"), "was_here")
         second.end()
+
+
+def test_modules_that_need_no_lesson_are_imported_once_for_all_forks():
+    def compiled(text):
+        return marshal.dumps(compile(text, "module", "exec"))
+
+    modules = {
+        "course": None,
+        "course.core": None,
+        "course.ready": compiled("import os\npid = os.getpid()"),
+        "course.waiting": compiled(
+            "import course.other\nfrom course.core.lesson import x\nimport os\npid = os.getpid()"
+        ),
+        "course.other": compiled("import os\npid = os.getpid()"),
+    }
+    lesson = "x = 1\nfrom course import other, ready, waiting"
+    found = []
+    with Jail("process", modules=modules) as jail:
+        for _ in range(2):
+            fork = jail.fork()
+            there = talk(fork).do(
+                "load",
+                {"course.core.lesson": compiled(lesson)},
+                "course.core.lesson",
+                ["other", "ready", "waiting"],
+                ["other", "ready", "waiting"],
+                b"",
+                [],
+            )
+            found.append({name: module.pid for name, module in there.items()} | {"own": fork.pid})
+            there["ready"].pid = "changed"
+            fork.end()
+        server = jail.process.pid
+    for pids in found:
+        assert pids["ready"] == pids["other"] == server != pids["own"] == pids["waiting"]
 
 
 @walled
