@@ -117,6 +117,22 @@ def box_exercises(app, doctree):
             head["ids"], head["names"], head["classes"] = [], [], ["exercise-head"]
 
 
+def fold_explanations(app, doctree):
+    """Put the paragraph that explains an answer below the output that is the answer, and is
+    folded.
+    """
+    for mark in list(doctree.findall(nodes.comment)):
+        if mark.astext() == "explained":
+            parent, at = mark.parent, mark.parent.index(mark)
+            cell = next(node for node in reversed(parent[:at]) if "cell" in node["classes"])
+            outputs = [node for node in cell if node.get("nb_element") == "cell_code_output"]
+            parent.remove(mark)
+            if outputs:  # the cells were run
+                paragraph = parent[at]
+                parent.remove(paragraph)
+                outputs[-1].append(paragraph)
+
+
 FOLD = re.compile(r"(?<=>)(([^<>]+)</a>\s*<details[^>]*>\s*<summary)>")
 
 
@@ -186,6 +202,7 @@ def setup(app):
     app.connect("builder-inited", own_search)
     app.connect("html-collect-pages", search_page)
     app.connect("doctree-read", box_exercises)
+    app.connect("doctree-read", fold_explanations)
     app.connect("doctree-read", number_paragraphs)
     app.connect("html-page-context", scripts)
     app.connect("html-page-context", name_folds, priority=900)  # after the theme's

@@ -11,3 +11,4 @@ function reach() {
 }
 reach();
 addEventListener("resize", reach);
+document.fonts.addEventListener("loadingdone", reach); // letters of another font have other widths

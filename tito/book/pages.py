@@ -17,6 +17,7 @@ import textwrap
 from dataclasses import dataclass, field
 
 from tito.book import drawings
+from tito.errors import TitoError
 from tito.learn import milestone
 from tito.lesson import cells, glossary
 from tito.lesson.cells import ALT
@@ -31,6 +32,7 @@ PYTHON = {"name": "python3", "display_name": "Python 3", "language": "python"}
 TITLE = re.compile(r"(#\s[^\n]*\n?)(.*)", re.S)
 HEADING = re.compile(r"^## (.*)", re.M)
 TASK = "**Task.**"
+PARAGRAPH = re.compile(rf"(?!#|{re.escape(TASK)})(.+?)(?:\n\n(.*)|\Z)", re.S)
 OPEN_LINES = 25  # longer code that is given is folded
 
 
@@ -66,12 +68,27 @@ def notebooks(entry, edition, outputs, links, drawn=()):
         if part["source"].strip():
             sections[-1].parts.append((cell.line + line - BEHIND, part))
 
+    explained = None  # the cell whose answer the next paragraph explains
     for cell in lesson.source.cells:
+        if explained and not PARAGRAPH.match(cell.source if cell.kind == "markdown" else ""):
+            raise TitoError(
+                f"{entry.relative(entry.script)}:{explained.line}: no paragraph below explains "
+                "this answer.",
+                'Leave out "explained", or write the paragraph.',
+                1,
+            )
         if cell.question:
             for line, part in _question(lesson.question(cell.question), edition):
                 add(line, part)
         elif cell.kind == "markdown":
-            for line, title, text in _blocks(cell.source):
+            source, above = cell.source, 0
+            if explained:
+                first, source = PARAGRAPH.match(source).groups("")
+                above = first.count("\n") + 2  # with the empty line
+                add(0, _prose("% explained"))
+                add(0, _prose(first))
+            for line, title, text in _blocks(source):
+                line += above
                 if title:
                     sections.append(Section(title, next(paths)))
                     number = f"{entry.number}.{len(sections) - 1}"
@@ -93,6 +110,7 @@ def notebooks(entry, edition, outputs, links, drawn=()):
         elif cell.kind == "code" and not cell.checks:  # the checks stand with their exercise
             for line, part in _code(cell, outputs.get(str(cell.number), [])):
                 add(line, part)
+        explained = cell if {"answer", "explained"} <= set(cell.tags) else None
     drawings.place(entry, sections, drawn)
     drawings.number_figures(entry.number, [part for section in sections for part in section.parts])
     _mark_terms(lesson.meta["terms"], sections)

@@ -180,7 +180,7 @@ draw_strides(x.T, (2, 1), "x.T")  # alt: The same six memory cells in the same o
 # An array is **contiguous** when its elements lie in memory in row-major order, without gaps.
 # `x` is, `x.T` is not. Predict: which of these three share the memory of `x`?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 for name, result in [("x[:, 1:]", x[:, 1:]), ("x.reshape(3, 2)", x.reshape(3, 2)),
                      ("x.T.reshape(6)", x.T.reshape(6))]:
     print(f"{name:16} view: {np.shares_memory(result, x)!s:6} "
@@ -212,7 +212,7 @@ draw_broadcasting([[1, 2, 3], [4, 5, 6]], [10, 20, 30])
 # Predict the shape of `guesses - targets` for shapes (3, 1) and (3,). Somebody wanted three
 # differences, all of them 0:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 targets = np.array([0.5, 2.0, 4.0])
 guesses = targets.reshape(3, 1)
 unwanted = [(i, j) for i in range(3) for j in range(3) if i != j]
@@ -695,7 +695,7 @@ print(f"largest error: {np.abs(wide - narrow).max():.1e}")
 # Results need a rule, too. Predict which of these NumPy results are `float64`, though no
 # `float64` array went in:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 single, whole = np.ones(3, "float32"), np.array([1, 2, 3])
 for name, result in [("single * 2.5", single * 2.5), ("single * whole", single * whole),
                      ("whole / whole", whole / whole), ("np.exp(whole)", np.exp(whole))]:
@@ -778,7 +778,7 @@ def count_along(x, axis=None):
 # %% checks="count"
 check("count")
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 x = Tensor(np.ones((2, 3, 4)))
 print([count_along(x, axis) for axis in (1, (0, 2), None, ())])
 rows = Tensor([[1, 1, 2], [3, 0, 1]])
@@ -1175,7 +1175,7 @@ draw_digits(images[10:20], answers[10:20], labels[10:20]);  # alt: The ten digit
 # %% [markdown]
 # The weights are Variables, so a graph was recorded. Predict how many operations it holds.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 node = scores
 while node.creator:
     print(f"{node.creator!r:6} gives {node.shape}")

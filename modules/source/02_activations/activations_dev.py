@@ -161,16 +161,18 @@ print(f"{20 * 72} parameters in 20 layers, {w.size + b.size} in one; "
 # of the two inputs is 1. Least squares finds the best affine map $xw + b$ for it. Predict its
 # four outputs before you run.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 columns = np.column_stack([corners, np.ones(4)])  # the last column is for the bias
 best = np.linalg.lstsq(columns, answers, rcond=None)[0]
 print("weights and bias", best.round(6) + 0)
 print("outputs", (columns @ best).round(6))
 
 # %% [markdown]
-# One half for every input. Perhaps least squares asks the wrong thing, and some straight line
-# still has both ones on one side and both zeros on the other? Choose a hundred thousand lines
-# at random and count how many of the four points each one classifies correctly.
+# One half for every input.
+#
+# Perhaps least squares asks the wrong thing, and some straight line still has both ones on one
+# side and both zeros on the other? Choose a hundred thousand lines at random and count how many
+# of the four points each one classifies correctly.
 
 # %%
 lines = np.random.default_rng(1).normal(size=(3, 100_000))
@@ -210,7 +212,7 @@ axes.annotate("kink", (0.3, -0.05));
 # smaller operations, to see what each part is for. Several spellings come to mind. Predict what
 # each prints for the infinities and for `nan`:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 x = Tensor([-math.inf, -2.0, 0.0, 3.0, math.inf, math.nan])
 with np.errstate(invalid="ignore"):
     for spelling in ("x * (x > 0)", "(x + abs(x)) / 2", "x.maximum(0)", "x.clip(0)",
@@ -334,7 +336,7 @@ for corner, output, affine in zip(corners, relu(Tensor(corners) @ w1 + b1) @ w2 
 # *central difference* $(f(x+h) - f(x-h)) / (2h)$. Predict which $h$ estimates the derivative
 # of $x^3$ at 2 best (it is 12), and what goes wrong at both ends of the table:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 for h in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7):
     estimates = []
     for dtype in ("float32", "float64"):
@@ -502,7 +504,7 @@ check("tanh")
 # Lesson 01's `x.relu()`, `x.sigmoid()` and `x.tanh()` compute the same in one operation each.
 # Are yours as good? Predict what several operations cost instead of one:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 import time
 
 many = Tensor(np.random.default_rng(2).normal(size=200_000).astype("float32"))
@@ -646,14 +648,16 @@ draw_softmax([1.0, 2.0, 4.0])
 # %% [markdown]
 # Predict: which of these rows have the same probabilities?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 for logits in ([1.0, 2.0, 4.0], [2.0, 3.0, 5.0], [2.0, 4.0, 8.0], [0.5, 1.0, 2.0]):
     powers = np.exp(logits)
     print(logits, (powers / powers.sum()).round(3))
 
 # %% [markdown]
 # Adding one number to all logits changes nothing; multiplying them does, as the section on
-# temperature shows. The exponential of a large logit overflows, in `float32` from 88.73 on:
+# temperature shows.
+#
+# The exponential of a large logit overflows, in `float32` from 88.73 on:
 
 # %%
 draw_softmax([89.0, 90.0, 92.0])
@@ -710,7 +714,7 @@ draw_softmax([89.0, 90.0, 92.0], shift=True)
 # the logits 1, 2, 4: what happens to the probabilities when $T$ is very large, and when it is
 # close to 0?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 logits = Tensor([1.0, 2.0, 4.0])
 for temperature in (100.0, 10.0, 1.0, 0.1, 0.001):
     print(f"T = {temperature:7}: {softmax(logits / temperature).data.round(3)}")
@@ -881,7 +885,7 @@ class LogSoftmax(Activation):
 # followed by an activation function. The table shows how much the 200 outputs differ, relative
 # to their size. Predict: after which of the four are they nearly the same for every input?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 random = np.random.default_rng(7)
 layers = [Tensor(random.normal(size=(64, 64)) / 8) for _ in range(30)]
 inputs = Tensor(random.normal(size=(200, 64)))

@@ -117,7 +117,7 @@ draw_fully_connected(x, W, b, example=1, output=2)
 # The bias has shape (4,), so broadcasting adds it to every row. Predict: what happens with a
 # bias of shape (3, 1), for this batch of three examples and for a batch of two?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 column = Tensor([[100.0], [200.0], [300.0]])
 print(x @ W + column)
 try:
@@ -313,12 +313,14 @@ check("xavier")
 # Predict: the weights have Xavier's standard deviation for 100 inputs and outputs, 0.1. Which
 # power of two is the standard deviation after twenty layers with relu?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 print(f"{activation_stds(0.1, Tensor.relu)[-1]:.5f}, and 2**-10 is {2**-10:.5f}")
 
 # %% [markdown]
 # Halved twenty times, the mean square is $2^{-20}$, so the standard deviation is near
-# $2^{-10}$. The cure is to double the variance of the weights:
+# $2^{-10}$.
+#
+# The cure is to double the variance of the weights:
 #
 # $$\mathrm{var}(w) = \frac{2}{\text{fan-in}}$$
 #
@@ -366,7 +368,7 @@ plot_stds({label: activation_stds(std, Tensor.relu) for label, std in curves.ite
 # Predict the same three lines for tanh and Xavier initialization. Which line has a different
 # shape than in the picture above?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 xavier = math.sqrt(2 / (100 + 100))
 curves = {"3 × Xavier": 3 * xavier, "Xavier": xavier, "Xavier / 3": xavier / 3}
 plot_stds({label: activation_stds(std, Tensor.tanh) for label, std in curves.items()},
@@ -896,7 +898,7 @@ check("keys")
 #
 # Predict: what do `a[...] = b` and `a = b` do, for two arrays?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 a, b = np.zeros(3), np.ones(3)
 held = a  # as an optimizer holds it
 a[...] = b

@@ -116,13 +116,14 @@ print(((predictions - prices) ** 2).mean())
 # predict the average price. A second accident happens with equal shapes. Pixels are often
 # `uint8`, integers from 0 to 255. Predict 3 - 5:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 print(np.array([3], "uint8") - np.array([5], "uint8"))
 
 # %% [markdown]
-# A `uint8` cannot be negative, so -2 becomes 256 - 2. Both accidents are easy to prevent before
-# anything is computed. `as_float_tensor` is given: it converts integers to `float32` and leaves
-# floating-point tensors as they are.
+# A `uint8` cannot be negative, so -2 becomes 256 - 2.
+#
+# Both accidents are easy to prevent before anything is computed. `as_float_tensor` is given: it
+# converts integers to `float32` and leaves floating-point tensors as they are.
 
 # %%
 #| exporti
@@ -179,7 +180,7 @@ check("target")
 #
 # Predict: what is the mean of no losses at all, those of an empty batch?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 with np.errstate(invalid="ignore"):
     print(Tensor(np.zeros((0, 3), "float32")).mean())
 
@@ -278,7 +279,7 @@ print(mse_loss(predictions, prices.unsqueeze(1)))
 # with two usual repairs, which clip $p$ to between 1e-12 and 1 - 1e-12, or 1e-7 and 1 - 1e-7.
 # The true losses are very nearly $z$ itself. Predict which column is right in which rows.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 logits = np.array([5.0, 15.0, 20.0, 200.0], "float32")
 p = Tensor(logits).sigmoid()
 with np.errstate(divide="ignore"):
@@ -437,16 +438,18 @@ print("squared error", steps_until_yes(squared_error))
 # many there are. Predict it for 3, 1, 0 and for 0, 0, 0, 0. Then predict what this code makes
 # of 1000, 998:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 for row in ([3.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0], [1000.0, 998.0], [-1000.0, -998.0]):
     with np.errstate(over="ignore", divide="ignore"):
         print(row, np.log(np.exp(np.array(row, "float32")).sum()))
 
 # %% [markdown]
-# The exponentials overflow in the third row and are all 0 in the last. As with softmax,
-# subtract a constant: $\log \sum_j e^{z_j - c} = \log \sum_j e^{z_j} - c$. In the loss $c$ even
-# cancels, because it is subtracted from $z_y$, too. So shift once, and compute everything from
-# the shifted logits. That also keeps digits: near 10,000, `float32` has three after the point.
+# The exponentials overflow in the third row and are all 0 in the last.
+#
+# As with softmax, subtract a constant: $\log \sum_j e^{z_j - c} = \log \sum_j e^{z_j} - c$. In
+# the loss $c$ even cancels, because it is subtracted from $z_y$, too. So shift once, and
+# compute everything from the shifted logits. That also keeps digits: near 10,000, `float32` has
+# three after the point.
 #
 # **Task.** Write `shifted_log_sum_exp` on plain NumPy arrays, along the *last* axis.
 
@@ -577,7 +580,7 @@ check("labels")
 # no class axis. Predict the shapes of `logits[..., labels]` and of `logits[labels]` for logits
 # of shape (4, 3) and four labels:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 logits, labels = np.zeros((4, 3)), np.array([2, 0, 1, 1])
 print(logits[..., labels].shape, logits[labels].shape)
 
@@ -789,7 +792,7 @@ def cost(loss, logits, labels):
             todo += [x for x in node.inputs if isinstance(x, Tensor)]
     return min(times), len(nodes), sum(arrays.values())
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 random = np.random.default_rng(0)
 logits = Tensor(random.normal(size=(64, 1000)).astype("float32"), requires_grad=True)
 labels = random.integers(0, 1000, 64)
@@ -892,7 +895,7 @@ check("cross-entropy-loss")
 # follow that distribution. A network that has learned nothing gives all $C$ classes the same
 # probability. Predict its loss for 10 classes:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 for classes in (2, 10, 1000, 50_000):
     print(f"{classes:6,} classes   loss of equal probabilities "
           f"{cross_entropy(np.zeros((1, classes)), [0]).item():.3f}")
@@ -906,7 +909,7 @@ for classes in (2, 10, 1000, 50_000):
 # equal. Predict: what does one more point of margin save when the network is right, and when it
 # is wrong?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 margins = np.linspace(-6, 10, 321)
 ten = np.zeros((321, 10))
 ten[:, 3] = margins
@@ -936,7 +939,7 @@ axes.text(5.0, -0.8, "no smoothing");
 # the probabilities softmax(z). Three networks give the logits $z/3$, $z$ and $3z$. Their
 # largest logit, and so their accuracy, is the same. Predict which loss is smallest.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 random = np.random.default_rng(5)
 logits = 1.5 * random.normal(size=(20_000, 4))
 probabilities = Tensor(logits).exp().data

@@ -146,7 +146,7 @@ check("numerical-gradient")
 # Predict from the formula of $L$: which input changes $L$ the most? Which inputs make $L$
 # smaller when they grow?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 for name, partial in zip("abcd", numerical_gradient(expression, *point)):
     print(f"dL/d{name} = {partial:9.5f}")
 
@@ -475,7 +475,7 @@ draw({"s": 2.0, "3": 3.0, "5": 5.0},
 # Suppose we go from `r` to its inputs, then to theirs, and so on, level by level. Predict: in
 # which order do we meet s, t, u, 3 and 5? Which node is propagated too early?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 s = Value(2.0, label="s")
 t = s * 3
 u = t * 5
@@ -552,7 +552,7 @@ print([node.label or node.data for node in topological_order(r)])
 # Predict: `z = 4 * (3 * x)`, two backward passes. What is `x.grad` if intermediate results
 # are *not* reset?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 x = Value(5.0)
 inner = 3 * x
 z = 4 * inner
@@ -1076,7 +1076,7 @@ draw_boundary(lambda grid: [net(x).data for x in grid.tolist()], points, targets
 # Predict the three curves: which of the learning rates 0.001, 0.01 and 0.1 is too small, which
 # is too large, and what does too large look like?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.support.drawing import panel
 
 curves = {0.01: losses}

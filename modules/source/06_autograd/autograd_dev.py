@@ -1059,7 +1059,7 @@ check("function")
 # until the backward pass. Predict, for 20 operations on a tensor of 400 kB: how much memory
 # inside `no_grad`, with a graph, after `backward`, and after it with `retain_graph=True`?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.support.memory import kilobytes_held
 
 

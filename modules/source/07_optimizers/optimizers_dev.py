@@ -158,7 +158,7 @@ draw_curves(losses, "step", "loss", yscale="log", colours=["C3", "C3", "C0", "C1
 # alt: The loss against the step, on a logarithmic scale. After 50 steps it is lowest for 0.06,
 # then come 0.05, 0.065 and 0.03. For 0.067 it falls for ten steps and grows from then on.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 draw_paths(valley, {name: paths[name] for name in ("lr 0.06", "lr 0.065", "lr 0.03")},
            levels=LEVELS)
 # alt: With 0.065 the path jumps from wall to wall to the end; with 0.06 the jumps soon become
@@ -504,7 +504,7 @@ def train(make_optimizer, epochs, batch_size=400):
 # Predict: after ten epochs, which batch size has the lowest loss: 400, 40 or 4? All three have
 # then seen each point ten times; they have taken 10, 100 and 1,000 steps.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 losses = {f"batch of {size}": train(lambda p: SGD(p, lr=0.1), 11, size)
           for size in (400, 40, 4)}
 draw_curves(losses, "epoch", "loss")
@@ -562,7 +562,7 @@ def update_moments(m, v, g, beta1, beta2):
 # %% checks="moments"
 check("moments")
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 m, v = np.zeros(3), np.zeros(3)
 for step in range(10_000):
     update_moments(m, v, np.array([0.001, 1000.0, (-1.0) ** step]), 0.9, 0.999)
@@ -643,7 +643,7 @@ draw_curves({"w0 (flat)": rates[:, 0], "w1 (steep)": rates[:, 1]}, "step", "lear
 # runs past the minimum, as momentum does. Predict what becomes of this path when the valley is
 # 3,000 times as steep across as along instead of 30 times.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 print(f"The paths differ by at most {np.abs(adam_path(3000)[0] - path).max():.1g}.")
 
 # %% [markdown]

@@ -210,7 +210,7 @@ for epoch in range(20):
 #
 # Predict what NumPy makes of `predicted == targets` when the shapes are (4,) and (4, 1).
 
-# %% tags=["demonstration", "answer"]
+# %% tags=["demonstration", "answer", "explained"]
 predicted, targets = np.array([1, 0, 1, 1]), np.array([[1], [0], [1], [1]])
 print((predicted == targets).shape, (predicted == targets).mean())
 
@@ -858,7 +858,7 @@ figure = regions(trainer.model, "weights of the best epoch", other=model)
 # weight decay (lesson 07) and dropout (lesson 03) are others. Predict: which of the four
 # models underfits, and which has the lowest validation loss?
 
-# %% tags=["demonstration", "answer"]
+# %% tags=["demonstration", "answer", "explained"]
 def dropout_model():
     manual_seed(0)
     return Sequential(Dense(2, 64), Tanh(), Dropout(0.3), Dense(64, 64), Tanh(), Dropout(0.3),

@@ -383,7 +383,7 @@ draw_batches([("in the order of a sorted file", file_order),
 #
 # Predict what these two lines print. The second is the most common mistake in this chapter.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 letters = np.array(["a", "b", "c", "d", "e"])
 print(letters[np.random.default_rng(0).permutation(5)])
 print(letters[np.random.default_rng(0).shuffle(np.arange(5))].shape)
@@ -601,7 +601,7 @@ print(loader, "first", shapes[0], "last", shapes[-1])
 # Whose mean? Suppose the training images were taken by day and the test images by night.
 # Predict what is left of the difference when each set is standardized by its own statistics.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.support.standardization import draw_number_lines
 
 day, night = np.array([0.5, 0.7, 0.9]), np.array([0.1, 0.3, 0.5])  # brightness of 3 images
@@ -615,9 +615,10 @@ draw_number_lines([("raw", {"day": day, "night": night}),
 # statistics of the day: night lies lower, from -3.7 to -1.2.
 
 # %% [markdown]
-# Nothing is left of the difference. The statistics are therefore measured once, on the training
-# set, and used for every other set. They belong to the model like its weights. Measuring them
-# on the test set, too, would be data leakage.
+# Nothing is left of the difference.
+#
+# The statistics are measured once, on the training set, and used for every other set. They
+# belong to the model like its weights. Measuring them on the test set would be data leakage.
 #
 # **Task.** Write `channel_statistics`. A channel that is constant has standard deviation 0; it
 # is divided by 1 instead.

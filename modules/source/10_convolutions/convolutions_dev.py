@@ -158,7 +158,7 @@ def output_size(length, kernel_size, stride=1, padding=0):
 # %% checks="output-size"
 check("output-size")
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 print("7 numbers, stride 1:", output_size(7, 3), "  8 numbers, stride 2:", output_size(8, 3, 2))
 
 # %% [markdown]
@@ -390,7 +390,7 @@ def im2col(x, kernel_size, stride=(1, 1), padding=(0, 0)):
 # %% checks="im2col"
 check("im2col")
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 columns = im2col(images, (5, 5))
 print(f"{images.nbytes / 1e6:.1f} MB of images give {columns.nbytes / 1e6:.1f} MB of columns")
 
@@ -1120,7 +1120,7 @@ figure = draw_maps([*np.maximum(eight, 0)], columns=4)
 # %% [markdown]
 # Both networks are tested in both halves. Predict the four accuracies; guessing gives 25 %.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.core.layers import Flatten, Linear, Sequential, manual_seed
 from tinytorch.core.losses import cross_entropy
 

@@ -222,7 +222,7 @@ check("normalized")
 # A function may stand between the layers of a `Sequential`. Predict the standard deviations
 # after layer 20 for the four gains, when each row is normalized before each ReLU.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 def rows_normalized(size):
     return lambda x: normalized(x, axes=-1)
 
@@ -492,15 +492,17 @@ def accuracy_on_test(network):
     return evaluate(network, cross_entropy, [(Tensor(x_test), test_labels)],
                     {"accuracy": accuracy})["accuracy"]
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 for name, norm in {"without": None, "LayerNorm": LayerNorm}.items():
     network = deep_network(norm=norm)
     losses = train(network)
     print(f"{name:9}  loss {losses[-1]:.2f}   test accuracy {accuracy_on_test(network):.1%}")
 
 # %% [markdown]
-# Neither learns: the right scale is not enough. The reason is visible in the angle between the
-# outputs of two different images. A *cosine similarity* of 1 means the same direction.
+# Neither learns: the right scale is not enough.
+#
+# The reason is visible in the angle between the outputs of two different images. A *cosine
+# similarity* of 1 means the same direction.
 
 # %%
 def similarity(network, inputs):
@@ -638,7 +640,7 @@ check("batch-norm")
 # Does the output for an example depend on its neighbours in the batch? Predict, for training
 # and for evaluation, whether the two outputs for the first row are equal.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 one, other = np.array([[1.0, 2.0], [3.0, 0.0]]), np.array([[1.0, 2.0], [9.0, 5.0]])
 for training in (True, False):
     outputs = [batch_norm(Tensor(batch), np.zeros(2), np.ones(2), training=training)[0]
@@ -1057,7 +1059,7 @@ def residual_network(norm):
     blocks = [Residual(Sequential(*front(), Dense(64, 64), Tensor.relu)) for _ in range(20)]
     return Sequential(*blocks, *front(), Dense(64, 10))
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 curves = {"20 layers": train(deep_network()), "batch norm": batch_norm_losses}
 with np.errstate(all="ignore"):
     for name, norm in [("without norm", None), ("RMSNorm", RMSNorm), ("LayerNorm", LayerNorm)]:

@@ -213,7 +213,7 @@ check("to-bytes")
 # Predict: in which language do they take the most bytes, and in which the most bytes per
 # character?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 for language, lines in TEN_LINES.items():
     size = len(to_bytes(lines))
     print(f"{language:8} {len(lines)} characters, {size:3} bytes,"
@@ -320,7 +320,7 @@ check("merged")
 # Predict how long 16 letters `a` are after merging (a, a), then (aa, aa), and so on, four
 # times. And 15 letters?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 for length in (16, 15):
     ids, pair = (97,) * length, (97, 97)
     for new in range(256, 260):

@@ -151,7 +151,7 @@ check("bigram-counts")
 # most often? Which letters are often doubled (the diagonal)? Which letter is nearly always
 # followed by the same one?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.support.language_models import (COMPRESSORS, draw_bigrams, draw_gradient_norms,
                                                draw_one_hot, draw_orders, draw_plane,
                                                draw_recurrence, draw_sizes, draw_windows)
@@ -304,7 +304,7 @@ print(f"3 nats for 3.3 characters: {bits_per_character(3.0, 3.3):.2f} bits per c
 # it, too. Predict the bits for 27 tokens that are equally probable. Do the training names need
 # fewer bits than the test names?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 def nats(P, ids):
     """Minus the log-probability of all tokens of a text but the first."""
     return -np.log(P[ids[:-1], ids[1:]]).sum()
@@ -561,7 +561,7 @@ except IndexError as error:
 # methods is fastest for 512 ids and vectors of 64 numbers, first with 27 tokens and then with
 # 1,024.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from timeit import repeat
 
 for tokens in (27, 1024):
@@ -700,7 +700,7 @@ def window_bits(model):
 # Predict the bits per character before training. Which value shows that the model begins with
 # about equal probabilities? The training takes about a second:
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.support.names import padded_batch, sample_name
 
 manual_seed(1)
@@ -1078,7 +1078,7 @@ check("ngram")
 # %% [markdown]
 # Predict which order is best for the names, and whether it beats the networks (3.01 and 2.93).
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 def size_of(model):
     return sum(p.size for p in model.parameters())
 
@@ -1108,7 +1108,7 @@ figure = draw_sizes(counted, networks)
 # the test text is appended, per character. The counts of order 7 contain all lower orders.
 # Predict which order is best now, and whether it needs fewer bits than the compressors.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 characters = CharTokenizer(load_text("train") + load_text("test"))
 novel_ids, novel_test = (characters.encode(load_text(split)) for split in ("train", "test"))
 seven = NGram(7).fit(novel_ids, characters.vocab_size)
@@ -1126,8 +1126,10 @@ figure = draw_orders(range(1, 8), curves, COMPRESSORS)
 
 # %% [markdown]
 # Order 6 needs 1.73 bits per character of the test text, fewer than the compressors. Order 7
-# overfits: it is better on the training text only. So 1.73 is the level that the transformer of
-# lesson 15 has to beat. This is how the model of order 6 writes:
+# overfits: it is better on the training text only.
+#
+# So 1.73 is the level that the transformer of lesson 15 has to beat. This is how the model of
+# order 6 writes:
 
 # %% tags=["demonstration"]
 model.order, model.counts = 6, seven.counts[:6]

@@ -1043,7 +1043,7 @@ for name, mask in [("without a mask", None), ("with padding_mask", padding_mask(
 # the same steps and rate. Predict the share of right letters without positions; guessing gives
 # 10 %. The cell takes a few seconds.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.core.embeddings import Embedding, RecurrentModel
 from tinytorch.core.layers import Sequential, manual_seed
 from tinytorch.core.optimizers import Adam
@@ -1081,7 +1081,7 @@ figure = plot_lines(losses, "step", "loss in nats per letter")
 # What has it learned? Give it a second half that has *nothing* to do with the first one.
 # Predict what becomes of the weight at eleven back.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 repeat = repeated(np.random.default_rng(1), 200)[0]
 unrelated = repeat.copy()
 unrelated[:, 12:] = np.random.default_rng(2).integers(0, 10, (200, 11))

@@ -224,7 +224,7 @@ check("gelu")
 # The class `GELU` in the cell applies your operation. Predict: by what factor is it faster than
 # the composed function, forward and backward together? How many operations does each record?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from timeit import repeat
 
 from tinytorch.core.activations import gelu as composed_gelu
@@ -360,7 +360,7 @@ check("block")
 # of the angle between input and output says it: 1 when they point in the same direction, 0 when
 # they have nothing in common.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.core.layers import manual_seed
 
 
@@ -770,7 +770,7 @@ print(f"loss {losses[0]:.2f} bits per character, at the end {np.mean(losses[-25:
 # `init_gpt`? The dashed line is the loss of a model that knows how frequent each letter is, and
 # nothing else.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 def fresh(kind=TransformerBlock, gpt_init=True):
     manual_seed(0)
     model = GPT(letters.vocab_size, 16, 48, 2, 4)
@@ -1074,7 +1074,7 @@ check("flops")
 # come from your functions: with 0 layers only the tables and the last norm are left, and with a
 # context of 0 the products of attention are missing. Predict where most of the work is.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 sizes = {"names": (letters.vocab_size, 16, 48, 2), "milestone": (1024, 64, 128, 3),
          "GPT-2 small": (50257, 1024, 768, 12)}
 shares = {}
@@ -1092,9 +1092,10 @@ figure = plot_shares(shares, ["tables and head", "blocks", "attention"])
 
 # %% [markdown]
 # In all three models most of the work is in the matrices of the blocks. The table grows with
-# the vocabulary, and so does the head; the products of attention grow with the context. The
-# two tests tell whether a model is worth its work: the held-out bits, and first of all a leak
-# of 0.
+# the vocabulary, and so does the head; the products of attention grow with the context.
+#
+# The two tests tell whether a model is worth its work: the held-out bits, and first of all a
+# leak of 0.
 #
 # ## Look back
 #

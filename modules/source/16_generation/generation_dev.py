@@ -788,7 +788,7 @@ check("slide")
 # Is the result that of `next_logits`, which computes the window anew? Predict it for a rotary
 # GPT with one block, and with two.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 ids = tokenizer.encode("It is a truth universally acknowledged, that a single")[None, :17]
 for layers in (1, 2):
     rotary = GPT(512, 16, 32, layers, 4, rotary=True).eval()
@@ -1067,7 +1067,7 @@ check("beam")
 # Predict: which text is better, the one that beam search finds, or one that is sampled? The
 # last number is the share of groups of four tokens that occurred before in the same text.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 def repeated(ids, n=4):
     """The share of n-grams in ids (T,) that are repetitions of an earlier one."""
     grams = [tuple(ids[i : i + n].tolist()) for i in range(len(ids) - n + 1)]

@@ -87,7 +87,7 @@ from tinytorch.support.random_states import random_states
 # estimates the derivative of a function whose derivative at 1.5 is known. Predict: is the
 # smallest step the best?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.support.forward_mode import (draw_errors, draw_passes, draw_product,
                                             draw_tangents, jacobian_seconds)
 
@@ -399,7 +399,7 @@ print("d/dx (x d/dy (x + y)) =",
 # The error is that of a single rounding. A forward pass also needs little memory. Predict how
 # much a chain of 20 sines on 400 kB holds: with a graph, as in lesson 06, and with a Dual.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.support.memory import kilobytes_at_peak, kilobytes_held
 
 ones = np.ones(100_000, "float32")
@@ -737,7 +737,7 @@ check("jacrev")
 # Which of the two is faster? Predict, for a function with 2 inputs and 200 outputs, and the
 # other way round.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 sizes = [(2, 200), (20, 20), (200, 2)]
 figure = draw_passes(sizes, {mode.__name__: [jacobian_seconds(mode, *size) for size in sizes]
                              for mode in (jacfwd, jacrev)})
@@ -892,7 +892,7 @@ check("power-iteration")
 # 20 steps we measure the sharpness. `functional_call(net, w, x)` computes `net(x)` with the
 # weights in the vector `w`. Predict: will the sharpness stay below $2 / \mathrm{lr}$?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.func import functional_call
 from tinytorch.support.moons import two_moons, untrained_network
 
@@ -1167,7 +1167,7 @@ check("checkpoint")
 # more for the one segment that is computed again. Predict the best $k$, and the memory for a
 # depth of 144.
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 def training_step(n, k):
     x = Variable(ones[:25_000])  # 100 kB
     for _ in range(n // k):

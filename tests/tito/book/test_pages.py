@@ -3,9 +3,10 @@
 import json
 
 import pytest
-from small_course import make_course, with_question
+from small_course import NUMBERS, make_course, with_question
 
 from tito.book import made, pages
+from tito.errors import TitoError
 from tito.lesson import course, glossary
 
 
@@ -29,6 +30,44 @@ def test_only_the_authors_edition_holds_a_sample_answer(entry, edition):
 def test_no_sample_answer_is_prose_of_the_glossary(entry):
     prose = str(glossary.sections(entry.declared.source))
     assert "multiply by four" in prose and "Because" not in prose
+
+
+PREDICTED = """
+# %% [markdown]
+# Predict what it prints.
+
+# %% tags=["answer", "explained"]
+print(double(4))
+
+# %% [markdown]
+{below}
+"""
+
+
+def predicted(root, below):
+    path = root / "modules/source/01_numbers/numbers_dev.py"
+    path.write_text(NUMBERS + PREDICTED.format(below=below), "utf-8")
+    return course.open_root(root).lesson("numbers")
+
+
+def test_the_paragraph_that_explains_an_answer_is_apart_from_what_follows(tmp_path):
+    entry = predicted(make_course(tmp_path), "# It is twice four.\n#\n# Now the rest.\n# ## More")
+    *_, before, last = map(json.loads, pages.notebooks(entry, "learner", {}, []).values())
+    texts = [cell["source"] for cell in before["cells"]]
+    assert texts[texts.index("% explained") :] == [
+        "% explained",
+        "It is twice four.",
+        "Now the rest.",
+    ]
+    lines = before["metadata"]["source_map"]
+    assert lines[-1] - lines[-2] == 2 and "More" in str(last["cells"])
+
+
+@pytest.mark.parametrize("below", ["# ## More", "# **Task.** Write it."])
+def test_an_explanation_that_is_none_is_refused(tmp_path, below):
+    entry = predicted(make_course(tmp_path), below)
+    with pytest.raises(TitoError, match="no paragraph below explains"):
+        pages.notebooks(entry, "learner", {}, [])
 
 
 @pytest.mark.parametrize("words, link", [("", ""), ("Try it", ">Try it</a>")])

@@ -56,7 +56,10 @@ def watching(small_workspace):
 
     yield start
     for terminal in started:
-        terminal.close(force=True)
+        if terminal.isalive():
+            terminal.kill(signal.SIGKILL)
+            terminal.wait()
+        terminal.close()
 
 
 def verdict_of(terminal):
