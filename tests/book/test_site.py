@@ -240,6 +240,26 @@ def test_lessons_and_milestones_show_what_they_print_and_draw(site):
     assert drawn > 20
 
 
+def test_what_explains_an_answer_is_folded_with_it(site):
+    cells = (
+        cell
+        for entry in course.open_root(site.root).lessons
+        for cell in entry.declared.source.cells
+    )
+    folds = (
+        fold
+        for name in site.pages
+        if name.startswith("lessons/")
+        for fold in re.findall(
+            r">The answer</p>\n</summary>(.*?)</details>",
+            (site.folder / name).read_text(encoding="utf-8"),
+            re.S,
+        )
+    )
+    explained = sum("explained" in cell.tags for cell in cells)
+    assert sum('<p id="p' in fold for fold in folds) == explained > 50
+
+
 # A page of each form: axe-core looks at these in every mode, at others in one mode in turn.
 FORMS = """
     index.html search.html?q=gradient autograd.html performance.html glossary.html glossary/s.html
