@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 8e8127ce74250410
+# checksum: 5fa7e95bd3d9cfa3
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import itertools
@@ -501,7 +501,7 @@ def swapaxes(x, axis1, axis2):
     order = list(range(x.ndim))
     a, b = axes_of((axis1, axis2), x.ndim)
     order[a], order[b] = b, a
-    return apply(np.transpose, x, axes=tuple(order))  # it names each axis once
+    return apply(np.transpose, x, axes=tuple(order))  # a permutation
 
 
 def matmul_by_broadcasting(a, b):

@@ -70,7 +70,8 @@ def notebooks(entry, edition, outputs, links, drawn=()):
 
     explained = None  # the cell whose answer the next paragraph explains
     for cell in lesson.source.cells:
-        if explained and not PARAGRAPH.match(cell.source if cell.kind == "markdown" else ""):
+        is_prose = cell.kind == "markdown" and not cell.question
+        if explained and not (is_prose and PARAGRAPH.match(cell.source)):
             raise TitoError(
                 f"{entry.relative(entry.script)}:{explained.line}: no paragraph below explains "
                 "this answer.",

@@ -385,8 +385,8 @@ def main():
     os.dup2(nothing, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.meta_path.append(Installed(start["packages"]))
-    # threading, logging and random would each do something in every fork, in case there are threads
-    # or secrets of chance: a fifth of what a fork costs, for nothing.
+    # threading, logging and random ask for functions to run in every fork, which renew locks and
+    # the seed: a fifth of what a fork costs. Here is one thread, and a seed that anybody may know.
     register, os.register_at_fork = os.register_at_fork, lambda **hooks: None
     load_file("wire")
     for name in start["preload"]:
@@ -411,7 +411,7 @@ def main():
     os.dup2(nothing, 2)  # until here, a failure can be told
     control.send(b'{"ready": true}')
     seconds = start["seconds"]
-    del start  # what stays here, learners' code can find
+    del start, message  # what stays here, learners' code can find
     serve(control, agent, seconds, program)
 
 

@@ -965,7 +965,7 @@ def swapaxes(x, axis1, axis2):
     order = list(range(x.ndim))
     a, b = axes_of((axis1, axis2), x.ndim)
     order[a], order[b] = b, a
-    return apply(np.transpose, x, axes=tuple(order))  # it names each axis once
+    return apply(np.transpose, x, axes=tuple(order))  # a permutation
 
 # %% [markdown]
 # ## Matrix products

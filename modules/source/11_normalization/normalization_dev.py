@@ -501,8 +501,8 @@ for name, norm in {"without": None, "LayerNorm": LayerNorm}.items():
 # %% [markdown]
 # Neither learns: the right scale is not enough.
 #
-# The reason is visible in the angle between the outputs of two different images. A *cosine
-# similarity* of 1 means the same direction.
+# The reason for both results is visible in the angle between the outputs of two different
+# images. A *cosine similarity* of 1 means the same direction.
 
 # %%
 def similarity(network, inputs):

@@ -1125,11 +1125,11 @@ figure = draw_orders(range(1, 8), curves, COMPRESSORS)
 # 2.10 and 1.85, and rise a little for order 7. On the training text they go on falling.
 
 # %% [markdown]
-# Order 6 needs 1.73 bits per character of the test text, fewer than the compressors. Order 7
-# overfits: it is better on the training text only.
+# Order 6 needs 1.73 bits per character of the test text, fewer than the compressors. This is
+# the level that the transformer of lesson 15 has to beat. Order 7 overfits: it is better on the
+# training text only.
 #
-# So 1.73 is the level that the transformer of lesson 15 has to beat. This is how the model of
-# order 6 writes:
+# The best of these models writes:
 
 # %% tags=["demonstration"]
 model.order, model.counts = 6, seven.counts[:6]

@@ -353,6 +353,17 @@ def test_the_server_that_forks_inherit_from_holds_no_path_of_a_secret(level, tmp
     assert b"inside.py" in seen and b"a-folder-that-nobody" not in seen
 
 
+def test_what_a_fork_sees_of_the_server_names_no_path_of_this_machine():
+    with Jail("process") as jail:
+        fork = jail.fork()
+        frame, names = talk(fork).do("import", "sys")._getframe(), set()
+        while frame is not None:
+            names |= {name for name, value in frame.f_locals.items() if "preload" in str(value)}
+            frame = frame.f_back
+        fork.end()
+    assert names == set()
+
+
 def server_memory(jail):
     """What can be read of the server's memory, by its own parent: this process."""
     pid = next(
