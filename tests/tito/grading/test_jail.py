@@ -366,9 +366,9 @@ def test_what_a_fork_sees_of_the_server_names_no_path_of_this_machine():
 
 def server_memory(jail):
     """What can be read of the server's memory, by its own parent: this process."""
-    pid = next(
+    pid = next(  # before its forks: one that is ending may still hold what it was asked for
         pid
-        for pid in [*descendants(jail.process.pid), jail.process.pid]
+        for pid in [jail.process.pid, *descendants(jail.process.pid)]
         if b"inside.py" in (words := Path(f"/proc/{pid}/cmdline").read_bytes())
         and b"bwrap" not in words.split(b"\0")[0]  # which starts it, and is told what to hide
     )
