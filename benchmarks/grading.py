@@ -49,7 +49,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tito.author import nbgrader as sources
-from tito.grading import intake, jail, judge, sample
+from tito.grading import intake, judge, sample
+from tito.grading.setting import Setting
 from tito.lesson import cells, course
 
 HERE = Path(__file__).resolve()
@@ -365,7 +366,7 @@ def run(command, folder, environment):
     """(output, Cost) of a program that ends well and leaves nothing running.
     Raises Failed, with its last words, for any other.
     """
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before, there = resource.getrusage(resource.RUSAGE_CHILDREN), below(os.getpid())
     called = " ".join(map(str, command[1:5]))
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, Memory() as memory:
         began = time.perf_counter()
@@ -383,7 +384,7 @@ def run(command, folder, environment):
             process.kill()
             code = process.wait()
         seconds = time.perf_counter() - began
-        reap(called)
+        reap(called, there)
         said, complained = (
             file.seek(0) or file.read().decode("utf-8", "replace") for file in (out, errors)
         )
@@ -395,18 +396,18 @@ def run(command, folder, environment):
     )
 
 
-def reap(called):
-    """Wait for what outlived its own parent and came to us, see adopt():
-    only then is its time counted.
+def reap(called, there):
+    """Wait for what outlived its own parent and came to us, see adopt(): only then is its time
+    counted. there: processes that ran before
     """
     until = time.monotonic() + LAST
-    with contextlib.suppress(ChildProcessError):
-        while time.monotonic() < until:
-            if not os.waitpid(-1, os.WNOHANG)[0]:
-                time.sleep(0.01)
-        raise Failed(
-            f"{called} left processes that still run after {LAST} s: {sorted(below(os.getpid()))}"
-        )
+    while left := below(os.getpid()) - there:
+        if time.monotonic() > until:
+            raise Failed(f"{called} left processes that still run after {LAST} s: {sorted(left)}")
+        for pid in left:
+            with contextlib.suppress(ChildProcessError):  # its parent is not we, or not yet
+                os.waitpid(pid, os.WNOHANG)
+        time.sleep(0.01)
 
 
 def adopt():
@@ -853,7 +854,7 @@ def measure_lessons(root, copies, folder):
     """[{lesson, checks, seconds, judge, jail, passed}]: the medians over some copies of the
     course's own solutions, one worker; judge and jail are their CPU seconds.
     """
-    submissions, level = folder / "reference", jail.strongest(None, ())
+    submissions = folder / "reference"
     for number in range(copies + 1):
         for entry in root.lessons:
             path = submissions / f"copy{number}" / entry.script.name
@@ -862,7 +863,8 @@ def measure_lessons(root, copies, folder):
     arrivals, found = intake.find(submissions, root.lessons), []
     for entry in root.lessons:
         measured = []
-        with judge.Judge(judge.Setting(root.path, (entry.name,), level)) as one:
+        with judge.Judge(Setting(root.path, (entry.name,), "")) as one:
+            one.begin()
             for arrival in arrivals:  # the first of them also starts what they all use
                 before = time.process_time(), jailed()
                 (result,) = one.grade(arrival, {})

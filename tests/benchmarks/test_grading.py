@@ -171,6 +171,16 @@ def test_time_and_memory_are_those_of_every_process_that_a_program_starts(gradin
     assert 0.6 <= cpu_seconds < 3 and 80e6 < peak_bytes < 200e6
 
 
+def test_what_ran_before_a_program_is_not_waited_for(grading, tmp_path):
+    other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        said, _ = grading.run([sys.executable, "-c", "print('done')"], tmp_path, {})
+        assert said == "done\n" and other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+
+
 def test_a_line_is_found_through_classes_of_very_different_size(grading):
     start, each = grading.line_through([50, 200, 1000], [2 + 0.05 * n for n in (50, 200, 1000)])
     assert (start, each) == (pytest.approx(2), pytest.approx(0.05))
