@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tito.grading import boxes, jail, judge, proxy, reader, wire
-from tito.grading.judge import Setting
+from tito.grading import boxes, judge, proxy, reader, setting, wire
+from tito.grading.setting import Setting
 
 REPOSITORY = Path(__file__).parents[2]
 TESTS = REPOSITORY / "tests" / "tito" / "grading"
@@ -47,7 +47,7 @@ def test_tests_are_named_in_promises_only():
     assert "::" not in NAMED.sub("", PAGE)
 
 
-@pytest.mark.parametrize("level", jail.LEVELS)
+@pytest.mark.parametrize("level", setting.LEVELS)
 def test_each_level_of_isolation_is_told(level):
     assert f"`{level}`" in PAGE
 
@@ -64,9 +64,9 @@ def test_the_limits_on_the_page_are_those_of_the_code():
         f"| memory of one check | {Setting.memory:,} MB |",
         f"| {wire.LONGEST_JSON >> 20} MB of text and {wire.LONGEST_BLOBS >> 20} MB of arrays; "
         f"{proxy.LARGEST >> 20} MB, text counted {proxy.TEXT} times |",
-        f"| {judge.WHOLE} times one check's time, at least {judge.LEAST_WHOLE} s; "
+        f"| {setting.WHOLE} times one check's time, at least {setting.LEAST_WHOLE} s; "
         f"{judge.MOST_HEARD >> 20} MB |",
-        f"| {judge.EXCUSED} times its limit |",
+        f"| {setting.EXCUSED} times its limit |",
         f"| {wire.DEEPEST}; {wire.MOST_KEYS:,} |",
     ):
         assert told in SECTIONS["Limits"], told

@@ -19,7 +19,7 @@ from small_course import make_course
 from typer.main import get_command
 
 from tito.cli import run as cli
-from tito.grading import exports, jail, late
+from tito.grading import exports, late, setting
 from tito.grading.arrived import of_roster
 from tito.grading.result import VERDICTS
 from tito.grading.roster import read_roster
@@ -218,7 +218,7 @@ def test_the_late_rules_on_the_page_are_those_of_a_course():
 
 def test_the_tables_name_every_verdict_level_and_format():
     first = re.findall(r"^\| ([^|]+?) \|", PAGE, re.M)
-    named = {*VERDICTS, *jail.LEVELS, *exports.FORMATS, *late.POLICIES}
+    named = {*VERDICTS, *setting.LEVELS, *exports.FORMATS, *late.POLICIES}
     assert named <= set(first)
     begin = first.index("verdict") + 2
     assert first[begin : begin + len(VERDICTS)] == list(VERDICTS)

@@ -26,8 +26,9 @@ from pathlib import Path
 from tito import programs
 from tito.author import liars, mutate, release
 from tito.errors import TitoError
-from tito.grading import judge
-from tito.grading.intake import LessonFile
+from tito.grading import judge, modules
+from tito.grading.lesson_file import LessonFile
+from tito.grading.setting import OWN, Setting
 from tito.learn import verdict, workspace
 from tito.learn.process import ONE_THREAD, Process
 from tito.lesson import cells, course, export, glossary, misconceptions
@@ -360,20 +361,20 @@ def _graded(entry, lesson, mistakes, rights, sampled, answers, pairs):
     sampled  leave out the solution and the stub
     """
     lower = {
-        lower_entry.name: judge.reference(lower_entry)
+        lower_entry.name: modules.reference(lower_entry)
         for lower_entry in entry.root.lessons
         if lower_entry.number < entry.number
     }
-    setting = judge.Setting(
+    setting = Setting(
         entry.root.path, (entry.name,), "process", seconds=SECONDS
     )  # the author's own code needs no jail
 
     def graded(text, checks):
-        code = judge.compiled(
+        code = modules.compiled(
             entry, LessonFile(lesson.path.name, source=cells.parse(lesson.path, text))
         )
         with warnings.catch_warnings(action="ignore"):  # NumPy's remarks on what a liar returned
-            return list(lower_entry.attempt(entry, code, lower, checks, judge.OWN).checks.values())
+            return list(lower_entry.attempt(entry, code, lower, checks, OWN).checks.values())
 
     with judge.Judge(setting) as lower_entry:
         problems = []

@@ -8,12 +8,20 @@ roster.py      who is in the class, and whose a submission is by its name
 boxes.py       folders and zips that nobody vouches for, read without following or trusting anything
 arrived.py     when work arrived, and who says so
 commits.py     when a clone's last commit claims to be made
-intake.py      what learners handed in: folders and zips become texts, whatever they hold
+inbox.py       the entries of the folder or zip of submissions, and what a collector put beside them
+intake.py      what learners handed in: which entries are whose, and when they arrived
+submission.py  one learner's entries, opened: the file of each lesson that counts
+lesson_file.py one lesson's file: its text and cells, or why they cannot be read
 run.py         the class: tasks on workers, each result into the gradebook, again after an
                interruption
 leases.py      which runs hold submissions, so that two share a class
 trial.py       what a run would change: into a copy of the gradebook
+setting.py     how a class is graded: what decides it, and the longest times
+workers.py     the judges of a run, from outside
 judge.py       the trusted process: runs a lesson's checks against code that runs elsewhere
+modules.py     lessons as modules of the package: a learner's, the released and the course's own
+namespace.py   what a check sees in the judge
+endings.py     words for how a check ended
 proxy.py       what stands in the judge for the learner's classes, functions and objects
 wire.py        what may go between the two: plain data, length-prefixed
 jail.py        starts the untrusted process at an isolation level
@@ -24,7 +32,12 @@ late.py        what lateness costs, and which submission counts: the rules in ti
 grade.py       what a grade is: results, overrides and lateness become one
 tables.py      the tables of a gradebook
 database.py    opening it: connections, transactions, the version of its schema
-gradebook.py   the operations: what is written into a gradebook and read from it
+learners.py    its learners by id: found, locked while somebody writes about them, remembered
+history.py     its entries for each change of a grade, and the Instructions that follow from them
+saving.py      its results: how those of a submission are kept
+attempts.py    which submissions grading has begun
+gradebook.py   the whole: what a run writes into it, and what is read from it
+decisions.py   overrides, extensions and comments by hand
 enrollment.py  who is in the class of a gradebook: rosters, who left, merged ids, strangers
 items.py       how a class did in each check and exercise; item_plots.py: as pictures
 bulk.py        overrides, extensions and comments of many, from a table

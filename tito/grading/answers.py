@@ -17,19 +17,15 @@ from pathlib import Path
 
 from tito.errors import TitoError
 from tito.grading import late
+from tito.grading.bulk import refuse_lines
 from tito.grading.class_lists import decoded, table
 from tito.grading.database import transaction, write
-from tito.grading.gradebook import (
-    ChangedMeanwhile,
-    Fall,
-    Gradebook,
-    change_of,
-    learner_id,
-    rubric_items,
-)
+from tito.grading.gradebook import Gradebook
+from tito.grading.history import ChangedMeanwhile, Fall, change_of, rubric_items
+from tito.grading.learners import lock_learner
 from tito.grading.roster import in_section
 from tito.grading.rubric import EMPTY, JUDGED, Graded, Item
-from tito.grading.tables import ANSWER, CHANGE, CUT, LEFT, RUBRIC, clean, now, sql
+from tito.grading.tables import ANSWER, CHANGE, CUT, LEFT, RUBRIC, clean, learner_id, now, sql
 
 COLUMNS = ("student", "lesson", "question", "items", "adjustment", "comment")
 TAKE_BACK = "lift"
@@ -381,12 +377,7 @@ def apply(book: Gradebook, wishes: Iterable[Wish], who: str) -> tuple[int, int]:
                 moved += falls or []
             except TitoError as error:
                 refused.append(f"{wish.where}: {error.what} {error.remedy}".rstrip())
-        if refused:
-            raise TitoError(
-                "\n      ".join(["Nothing was changed.", *refused[:20]])
-                + f"\n      and {len(refused) - 20} more" * (len(refused) > 20),
-                "Mend these lines, then run it again.",
-            )
+        refuse_lines(refused)
         return new, len(wished) - new, moved
 
     new, known, moved = write(book.engine, work)
@@ -421,7 +412,7 @@ def _judge(
     """What `judge` does; `items` None takes back. Returns (Graded, Falls and rises); None instead
     of those where that holds already.
     """
-    learner = book._lock(database, student, who)
+    learner = lock_learner(database, student, who)
     before = _grade(book, database, learner, lesson)
     one = _of_question(before, student, lesson, question)
     entries = _entries(database, learner, lesson, question)

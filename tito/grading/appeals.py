@@ -6,6 +6,7 @@ from typing import NamedTuple
 from tito.errors import TitoError
 from tito.grading.database import transaction, write
 from tito.grading.gradebook import Gradebook
+from tito.grading.learners import lock_learner
 from tito.grading.tables import APPEAL, CUT, clean, kept, sql
 
 OPEN, GRANTED, DECLINED = STATES = ("open", "granted", "declined")
@@ -29,6 +30,12 @@ class Appeal(NamedTuple):
     answer: str | None = None
     answered_by: str | None = None
     answered_at: datetime | None = None
+
+    def as_json(self) -> dict:
+        times = {"at": self.at, "answered_at": self.answered_at}
+        return self._asdict() | {
+            name: when and when.isoformat(timespec="seconds") for name, when in times.items()
+        }
 
 
 class Answered(TitoError):
@@ -65,7 +72,7 @@ def ask(book: Gradebook, student: str, lesson: str, text: str, who: str) -> int:
     text = _checked(text, "what the learner asks")
 
     def work(database):
-        learner = book._lock(database, student, who)
+        learner = lock_learner(database, student, who)
         same = {"student": learner, "lesson": lesson, "asked": text, "state": OPEN}
         known = database.execute(sql.select(APPEAL.c.id).filter_by(**same)).scalar()
         if known is not None:
@@ -82,7 +89,8 @@ def answer(book: Gradebook, number: int, state: str, text: str, who: str) -> App
     """
     text = _checked(text, "the answer")
     if state not in (GRANTED, DECLINED):
-        raise TitoError(f"{state!r} is no answer.", f"Say {GRANTED} or {DECLINED}.")
+        what = f"{state!r} is no answer." if state else "The appeal is not decided by that."
+        raise TitoError(what, f"Say {GRANTED} or {DECLINED}.")
 
     def work(database):
         # Whoever changes it meanwhile waits, or this one does.

@@ -145,3 +145,15 @@ def _wishes(where, cells, name_of, why):
     if text := get("comment"):
         found.append(Wish(where, "comment", *about, text=None if text.lower() == LIFT else text))
     return found
+
+
+def refuse_lines(refused: list[str]) -> None:
+    """Raise the TitoError for lines of a table that cannot be done, if there are any: each with its
+    place and the reason. Then none of the table is done.
+    """
+    if refused:
+        raise TitoError(
+            "\n      ".join(["Nothing was changed.", *refused[:20]])
+            + f"\n      and {len(refused) - 20} more" * (len(refused) > 20),
+            "Mend these lines, then run it again.",
+        )

@@ -12,6 +12,7 @@ from tito.errors import TitoError
 from tito.grading import enrollment
 from tito.grading.database import transaction, write
 from tito.grading.gradebook import Gradebook
+from tito.grading.learners import lock_learner
 from tito.grading.tables import CLAIM, clean, learner_id, sql
 
 FREE, TAKEN, DONE, AGAIN = STATES = ("free", "taken", "done", "again")
@@ -89,7 +90,7 @@ def take(
     """
 
     def work(database):
-        learner = book._lock(database, student, who)
+        learner = lock_learner(database, student, who)
         claim = _claim_of(database, learner, lesson)
         if claim and claim.who not in (clean(who), instead_of) and not claim.done:
             raise Taken(claim)
@@ -157,7 +158,7 @@ def give_back(book: Gradebook, student: str, lesson: str, who: str) -> None:
     """`who` does not look at this submission after all. Raises Taken when it is somebody else's."""
 
     def work(database):
-        learner = book._lock(database, student, who)
+        learner = lock_learner(database, student, who)
         claim = _claim_of(database, learner, lesson)
         if claim and claim.who != clean(who):
             raise Taken(claim)
@@ -188,21 +189,23 @@ def give_back_all(book: Gradebook, places: Iterable[Place], who: str) -> int:
     return write(book.engine, work)
 
 
-def finish(book: Gradebook, place: Place, who: str) -> None:
-    """`who` has looked at this submission. Raises Taken while somebody else is at it."""
+def finish(book: Gradebook, place: Place, who: str) -> Claim:
+    """`who` has looked at this submission; who had done so before stays the one who has. Returns
+    the Claim. Raises Taken while somebody else is at it.
+    """
 
     def work(database):
-        learner = book._lock(database, place.student, who)
+        learner = lock_learner(database, place.student, who)
         claim = _claim_of(database, learner, place.lesson)
         if claim and claim.who != clean(who) and not claim.done:
             raise Taken(claim)
         if claim and claim.done and claim.sha256 == place.sha256:
-            return  # by whom it was first
+            return claim
         since = claim.at if claim and claim.who == clean(who) else _now()
         new = Claim(learner, place.lesson, clean(who), since, _now(), place.sha256)
-        _put(database, claim, new)
+        return _put(database, claim, new)
 
-    write(book.engine, work)
+    return write(book.engine, work)
 
 
 def _claim_of(database, learner, lesson):

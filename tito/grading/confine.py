@@ -15,6 +15,7 @@ import struct
 import sys
 
 LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = (
     1,
     4,
@@ -157,7 +158,7 @@ def _call(number, *arguments):
 
 
 def _prctl(option, *arguments):
-    if LIBC.prctl(option, *(ctypes.c_ulong(n) for n in (*arguments, 0, 0, 0, 0)[:4])) != 0:
+    if LIBC.prctl(option, *arguments, *(0, 0, 0, 0)[len(arguments) :]) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
@@ -214,7 +215,7 @@ def drop_privileges():
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
     for capability in range(64):
         if (
-            LIBC.prctl(24, ctypes.c_ulong(capability), 0, 0, 0) != 0
+            LIBC.prctl(24, capability, 0, 0, 0) != 0
         ):  # PR_CAPBSET_DROP; fails behind the last one, or without any
             break
     head, none = struct.pack("Ii", 0x20080522, 0), struct.pack("6I", 0, 0, 0, 0, 0, 0)
@@ -339,9 +340,6 @@ def seccomp(program):
     """
     buffer = ctypes.create_string_buffer(program)
     head = struct.pack("H6xQ", len(program) // INSTRUCTION.size, ctypes.addressof(buffer))
+    head = ctypes.create_string_buffer(head)
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
-    if (
-        LIBC.prctl(PR_SET_SECCOMP, ctypes.c_ulong(SECCOMP_MODE_FILTER), ctypes.c_char_p(head), 0, 0)
-        != 0
-    ):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    _prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(head))

@@ -9,7 +9,7 @@ import secrets
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from tito.grading.tables import TABLES, VERSION, sql
 # A change of `tables.py` needs one, and so gives the schema its next number; the first is 1. It is
 # SQL written out, since `tables.py` goes on changing, and is not edited once it is released.
 MIGRATIONS: dict[int, Callable[[sql.Connection], object]] = {}
+PAGES = 2  # the version from which each learner's page has a name, made at random and kept
 BUSY_SECONDS = 60  # to wait for another process that writes
 ATTEMPTS = 5  # at writing what collides with another process
 # SQLSTATE of a transaction that does not go together with others: no order of them, a deadlock
@@ -152,55 +153,89 @@ MIGRATIONS[7] = _add_runs
 
 
 @contextmanager
-def connect(where: str | Path, create: bool = True) -> Iterator[sql.Engine]:
+def connect(where: str | Path, create: bool = True, reads: bool = False) -> Iterator[sql.Engine]:
     """The engine of the gradebook at `where`, a path or a database URL, its schema this tito's.
 
-    Without `create`, a file must be there. Raises what `gradebook.open_gradebook` says.
+    Without `create`, a file must be there. With `reads` nothing there changes: an older file is
+    read in a copy. Raises what `gradebook.open_gradebook` says.
     """
     url = _url(where)
     path = Path(url.database) if url.drivername.startswith("sqlite") and url.database else None
     try:
         if path and not path.exists():
             if not create:
-                raise TitoError(
-                    f"There is no gradebook at {path}.",
-                    "`tito grade SUBMISSIONS` makes one; --gradebook names another.",
-                )
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch(mode=0o600)  # grades are nobody else's business
+                raise _missing(url)
+            if not reads:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch(mode=0o600)  # grades are nobody else's business
     except OSError as error:
         raise TitoError(
             f"The gradebook {path} was not made: {error.strerror}.",
             "Name another place with --gradebook.",
             3,
         ) from None
-    engine = _engine(url)
-    try:
+    with ExitStack() as stack:
+        if reads and (version := _version_at(url, path)) != _newest():
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tito-read-")))
+            url = _in_place_of(url, path, version, create, folder)
+            path = None  # of a copy no copy is kept
+        engine = _engine(url)
+        stack.callback(engine.dispose)
         _prepare(engine, path)
         yield engine
+
+
+def _version_at(url, path):
+    """The version of the schema there, None where nothing is."""
+    if path and not path.exists():
+        return None
+    engine = _engine(url)
+    try:
+        return _known_version(engine)
     finally:
         engine.dispose()
 
 
+def _in_place_of(url, path, version, create, folder):
+    """The URL of a database in `folder` that is read instead of the one at `url`, which is older
+    or empty and stays as it is.
+    """
+    instead = folder / "gradebook.db"
+    if version is None:
+        if not create:
+            raise _missing(url)
+    elif path and version >= PAGES:
+        _copy(path, instead)
+    else:  # each copy of a book without names of pages would have other ones
+        raise TitoError(
+            f"The gradebook {display_url(url)} was made by an older tito: its schema is "
+            f"{version:04}, this tito's {_newest():04}. It was only to be read, and was left as it "
+            "is.",
+            "A command that writes, such as `tito grade SUBMISSIONS`, brings it forward.",
+        )
+    return _url(instead)
+
+
 def _prepare(engine, path):
     """Make the tables, or bring them to the newest version, in one transaction."""
+    version = _known_version(engine)
+    if version == _newest():
+        return
+    try:
+        with transaction(engine, writes=True) as database:
+            _bring_forward(database, path)
+    except (TitoError, sql.exc.IntegrityError):
+        # Where nothing locks what is not there yet, two processes may make the tables at once;
+        # the second of them is refused.
+        if version is not None or _known_version(engine) != _newest():
+            raise
+
+
+def _known_version(engine):
+    """As `_version`, of the database of an engine."""
     try:
         with transaction(engine) as database:
-            version = _version(database)
-        if version == _newest():
-            return
-        try:
-            with transaction(engine, writes=True) as database:
-                _bring_forward(database, path)
-        except (TitoError, sql.exc.IntegrityError):
-            # Where nothing locks what is not there yet, two processes may make the tables at once;
-            # the second of them is refused.
-            if version is not None:
-                raise
-            with transaction(engine) as database:
-                is_made = _version(database) == _newest()
-            if not is_made:
-                raise
+            return _version(database)
     except TitoError as error:
         if "file is not a database" in error.what:
             raise _foreign(engine.url) from None
@@ -231,7 +266,7 @@ def transaction(engine: sql.Engine, writes: bool = False) -> Iterator[sql.Connec
     except sql.exc.IntegrityError:
         raise
     except sql.exc.DBAPIError as error:
-        reason = " ".join(str(error.orig).split())
+        reason = " ".join(str(error.orig).split()).rstrip(".?")
         kind = Collision if getattr(error.orig, "sqlstate", None) in COLLISIONS else TitoError
         raise kind(
             f"The gradebook {display_url(engine.url)} does not work: {reason}.",
@@ -340,6 +375,13 @@ def _version(database, lock=False):
             "Install the newer tito, or name another gradebook.",
         )
     return int(text)
+
+
+def _missing(url):
+    return TitoError(
+        f"There is no gradebook at {display_url(url)}.",
+        "`tito grade SUBMISSIONS` makes one; --gradebook names another.",
+    )
 
 
 def _foreign(url):

@@ -14,8 +14,10 @@ from tito.grading import class_lists
 from tito.grading.arrived import is_time, merged
 from tito.grading.database import transaction, write
 from tito.grading.grade import arrival_of
-from tito.grading.gradebook import Fall, time_columns
+from tito.grading.history import Fall, add_change
+from tito.grading.learners import lock_learner, remember_learner
 from tito.grading.roster import Roster, in_section, learner_of, learners_of
+from tito.grading.saving import time_columns
 from tito.grading.tables import (
     ALIAS,
     ATTEMPT,
@@ -97,7 +99,7 @@ def enroll(book, path, who, id_column=None, whole_class=False):
             if student in aliases and aliases[student] in map(_id, learners):
                 continue  # the learner has a line of their own
             name = learner.name if learner.columns.get("name") else ""
-            book._remember(database, _owner(learner, aliases), name, learner.columns)
+            remember_learner(database, _owner(learner, aliases), name, learner.columns)
         states = dict(database.execute(sql.select(LEARNER.c["student", "state"])).all())
         _set_state(database, [one for one in ids if states.get(one) == STRANGER], None)
         if not before:  # who was graded before there was a roster, and is not in it
@@ -119,7 +121,7 @@ def enroll(book, path, who, id_column=None, whole_class=False):
         out.absent = [one for one in states if states[one] is None and one not in ids]
         if whole_class:
             for one in out.absent:
-                _leave(book, database, one, who, f"not in {path}")
+                _leave(database, one, who, f"not in {path}")
         out.left = [one for one in ids if states.get(one) == LEFT]
         return moved
 
@@ -188,7 +190,7 @@ def keep_strangers(book, students):
 
     def work(database):
         for student in map(learner_id, students):
-            book._remember(database, student, "")
+            remember_learner(database, student, "")
             _set_state(database, [student], STRANGER)
 
     if students:
@@ -202,12 +204,12 @@ def leave(book, student, who, why, lift=False):
     """
 
     def work(database):
-        learner = book._lock(database, student, who, why)
+        learner = lock_learner(database, student, who, why)
         if lift:
             _set_state(database, [learner], None)
-            book._add_change(database, learner, None, "returned", who, why)
+            add_change(database, learner, None, "returned", who, why)
         else:
-            _leave(book, database, learner, who, why)
+            _leave(database, learner, who, why)
 
     write(book.engine, work)
 
@@ -221,7 +223,7 @@ def merge(book, old, into, who, why):
     """
 
     def work(database):
-        first, second = (book._lock(database, one, who, why) for one in (old, into))
+        first, second = (lock_learner(database, one, who, why) for one in (old, into))
         if first == second:
             raise TitoError(f"{old} and {into} are one learner already.", "Name two ids.")
         return _merge(book, database, first, second, who, why)
@@ -290,9 +292,9 @@ def _move_results(database, old, into):
     return list(dict.fromkeys(row.lesson for row in sorted(rows, key=lambda row: row.number)))
 
 
-def _leave(book, database, student, who, why):
+def _leave(database, student, who, why):
     _set_state(database, [student], LEFT)
-    book._add_change(database, student, None, LEFT, who, why)
+    add_change(database, student, None, LEFT, who, why)
 
 
 def _set_state(database, students, state):

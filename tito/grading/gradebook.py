@@ -1,137 +1,67 @@
-"""The operations on a gradebook: what grading and instructors write into it, what is read from it.
+"""A gradebook: opening it, what a run of `tito grade` writes into it, and what is read from it.
 
-One transaction holds one submission: a killed run leaves whole submissions. SQL is in this file,
-`enrollment.py` (who is in the class), `claims.py` and `appeals.py` (who looks at what, what was
-asked), `answers.py` (what persons judge), `leases.py` (who grades now), `database.py` and
-`tables.py`, nowhere else.
+One transaction holds one submission: a killed run leaves whole submissions. How its results are
+kept is in `saving.py`, what it has begun in `attempts.py`. Persons write by way of `decisions.py`
+(overrides, comments, extensions), `answers.py` (what they judge), `enrollment.py` (who is in the
+class), `claims.py` and `appeals.py` (who looks at what, what was asked). All of them need
+`learners.py` and `history.py`. SQL is in these files, `leases.py` (who grades now), `database.py`
+and `tables.py`, nowhere else.
 """
 
-import difflib
 import secrets
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime, timezone
-from decimal import Decimal
+from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
 
-from tito.errors import TitoError
 from tito.grading import late
-from tito.grading.arrived import NOBODY, Arrived, is_time, merged
+from tito.grading.arrived import NOBODY, Arrived, merged
+from tito.grading.attempts import Attempt, claim_attempts, keep_attempts, read_attempts
 from tito.grading.database import connect, transaction, write
 from tito.grading.grade import (
     Change,
-    Comment,
     Grade,
     Instructions,
     Learner,
-    Standing,
     arrival_of,
     counting_grade,
-    differences,
-    make_extension,
-    parse_points,
-    select_check,
     submitted,
 )
+from tito.grading.history import (
+    ENTRY_COLUMNS,
+    Fall,
+    about_lesson,
+    change_of,
+    instruction_entries,
+    instructions_about,
+    rubric_items,
+)
+from tito.grading.learners import check_learner, remember_learner
 from tito.grading.result import LessonResult, Seen, unpacked
 from tito.grading.roster import in_section
-from tito.grading.rubric import Item
+from tito.grading.saving import ResultRow, group_by_lesson, result_keys, result_rows, save_results
 from tito.grading.tables import (
-    ALIAS,
-    ANSWER,
     ATTEMPT,
     CHANGE,
     CODE,
-    CUT,
     LEARNER,
     RESULT,
-    RUBRIC,
     RUN,
     SECRET,
     SETTING,
     TABLES,
     VERSION,
-    clean,
-    is_page,
     learner_id,
-    new_page,
     sql,
 )
 
 PAGE = 500  # entries of the history held in memory at a time
 
 
-class _Row(NamedTuple):
-    """What is needed of a row of the table `result` to know what counts."""
-
-    lesson: str
-    number: int
-    title: str
-    max_points: int
-    key: str
-    sha256: str
-    arrived: datetime | None
-    latest: datetime | None
-    how: str
-    late: bool | None
-    fetched: datetime | None
-    graded: datetime
-    value: dict
-
-
-class Fall(NamedTuple):
-    """A grade that a run made smaller: from which points that count to which, and why."""
-
-    student: str
-    name: str
-    lesson: str
-    old: Decimal
-    new: Decimal
-    why: str
-
-
-class Attempt(NamedTuple):
-    """Grading that began on a submission and has not ended.
-
-    number  how often it was begun; 0: it has ended, and there is nothing more to do
-    run     the process that began it last, as `leases.run_name` names it, or ""; at: when
-    seen    when it has ended: the results that the book has of it
-    """
-
-    number: int
-    run: str
-    at: datetime
-    seen: list[Seen] = []
-
-    @classmethod
-    def of(cls, row) -> "Attempt":
-        return cls(row.number, row.run, row.at, [Seen(*one) for one in row.seen or ()])
-
-
-class ChangedMeanwhile(TitoError):
-    """Somebody wrote about a grade after the one who wants to change it had last looked at it.
-
-    changes  the Changes since then, oldest first
-    what     who changed what; "" says it of the changes
-    """
-
-    def __init__(self, changes: list[Change], what: str = ""):
-        who = ", ".join(dict.fromkeys(change.who for change in changes))
-        super().__init__(
-            f"{what or f'{who} changed this grade'} after you had opened it; nothing of yours was "
-            "written.",
-            "Look at what they wrote, then decide again.",
-        )
-        self.changes = changes
-
-
 class Gradebook:
     """An open gradebook: `with open_gradebook(...) as book`. A method that writes is a transaction.
 
-    Methods raise TitoError for an unknown learner, lesson or check, and (code 3) for whatever the
-    database refuses.
+    Methods raise TitoError for an unknown learner, and (code 3) for whatever the database refuses.
     """
 
     def __init__(self, engine: sql.Engine, rules: late.Rules):
@@ -163,7 +93,7 @@ class Gradebook:
     def results(self, student: str) -> dict[tuple[str, str], LessonResult]:
         """{(lesson, SHA-256 of the file): the result that counts for this file} of a learner."""
         with transaction(self.engine) as database:
-            by_lesson = _by_lesson(_result_rows(database, learner_id(student)))
+            by_lesson = group_by_lesson(result_rows(database, learner_id(student)))
         return {
             (lesson, one.row.sha256): LessonResult.from_json(one.row.value)
             for lesson, rows in by_lesson.items()
@@ -173,10 +103,7 @@ class Gradebook:
     def attempts(self) -> dict[tuple[str, str], Attempt]:
         """{(learner, work): the Attempt} of what was begun; also of what has ended."""
         with transaction(self.engine) as database:
-            return {
-                (row.student, row.work): Attempt.of(row)
-                for row in database.execute(sql.select(ATTEMPT))
-            }
+            return read_attempts(database)
 
     def claim_attempts(
         self,
@@ -193,34 +120,12 @@ class Gradebook:
         Returns, of each, whether it is claimed, the Attempt of before, and those keys.
         """
         works = [(learner_id(student), work) for student, work in works]
-
-        def work(database):
-            place = sql.tuple_(ATTEMPT.c.student, ATTEMPT.c.work).in_(works)
-            query = sql.select(ATTEMPT).where(place).order_by(ATTEMPT.c.student, ATTEMPT.c.work)
-            rows = database.execute(query.with_for_update())
-            before = {(row.student, row.work): Attempt.of(row) for row in rows}
-            keys = self._keys(database, {student for student, _ in works})
-            claimed = {one: claim(keys.get(one[0], {}), before.get(one)) for one in works}
-            numbers = {one: before[one].number if one in before else 0 for one in works}
-            mine = [(*one, max(1, numbers[one])) for one in works if claimed[one]]
-            self._keep_attempts(database, mine, run)
-            return [(claimed[one], before.get(one), keys.get(one[0], {})) for one in works]
-
-        return write(self.engine, work)
+        return write(self.engine, lambda database: claim_attempts(database, works, run, claim))
 
     def keys(self) -> dict[str, dict[str, set[str]]]:
         """{learner: {lesson: keys}} of every result: what need not be graded again."""
         with transaction(self.engine) as database:
-            return self._keys(database)
-
-    @staticmethod
-    def _keys(database, students=None):
-        keys, query = {}, sql.select(RESULT.c["student", "lesson", "key"])
-        if students is not None:
-            query = query.where(RESULT.c.student.in_(students))
-        for student, lesson, key in database.execute(query):
-            keys.setdefault(student, {}).setdefault(lesson, set()).add(key)
-        return keys
+            return result_keys(database)
 
     def keep_attempts(self, attempts: Iterable[tuple[str, str, int]], run: str) -> None:
         """Keep how often grading of these submissions has begun.
@@ -228,20 +133,7 @@ class Gradebook:
         attempts  (learner, the hash of the submission and of all else that decides its results,
                   how often; None: it never began) of each
         """
-        write(self.engine, lambda database: self._keep_attempts(database, attempts, run))
-
-    @staticmethod
-    def _keep_attempts(database, attempts, run):
-        # In one order, so that of two runs none waits for a row that the other one has.
-        attempts = sorted((learner_id(student), *more) for student, *more in attempts)
-        for student, work, number in attempts:
-            place = {"student": student, "work": work}
-            if number is None:
-                database.execute(sql.delete(ATTEMPT).filter_by(**place))
-                continue
-            row = {"number": number, "run": clean(run)[:255], "at": _now(), "seen": None}
-            if not database.execute(sql.update(ATTEMPT).filter_by(**place).values(row)).rowcount:
-                database.execute(sql.insert(ATTEMPT).values(place | row))
+        write(self.engine, lambda database: keep_attempts(database, attempts, run))
 
     def save(
         self,
@@ -298,8 +190,9 @@ class Gradebook:
 
         def keep(database):
             moved = []
-            kept = self._save(
+            kept = save_results(
                 database,
+                self.rules,
                 student,
                 results,
                 arrival,
@@ -343,146 +236,6 @@ class Gradebook:
             if (known := self._arrivals.get((student, one.lesson, one.key)))
         )
 
-    def _save(
-        self, database, student, results, arrival, who, name, why, regrade, work, seen, anew, moved
-    ):
-        student = learner_id(student)
-        student = _merged_into(database, student) or student  # maybe since the run began
-        self._remember(database, student, name)
-        learner = database.execute(sql.select(LEARNER).where(LEARNER.c.student == student)).one()
-        instructions = self._said(database, student)
-        lessons = list(dict.fromkeys(one.lesson for one in [*results, *seen]))
-        rows = {lesson: [] for lesson in lessons}
-        for row in _result_rows(database, student, lessons):
-            rows[row.lesson].append(row)
-
-        def counting():
-            return {
-                lesson: counting_grade(learner, mine, instructions, self.rules)
-                for lesson, mine in rows.items()
-                if mine
-            }
-
-        def put(lesson, new, replaced):
-            for row in replaced:
-                place = {"student": student, "lesson": lesson, "key": row.key}
-                database.execute(sql.delete(RESULT).filter_by(**place))
-                rows[lesson].remove(row)
-            database.execute(sql.insert(RESULT).values(new._asdict() | {"student": student}))
-            rows[lesson].append(new)
-
-        before, told, news = counting(), {}, []
-        for one in [*results, *seen]:
-            old = next((row for row in rows[one.lesson] if row.key == one.key), None)
-            known = arrival(one.lesson)
-            if isinstance(one, Seen) or (old and not regrade):
-                if old and old.sha256:
-                    same = [row for row in rows[one.lesson] if row.sha256 == old.sha256]
-                    for row in same:
-                        # Of the same bytes beside other lessons, too: it is one file.
-                        new = known if anew else merged(arrival_of(row), known)
-                        if new != arrival_of(row):
-                            put(one.lesson, row._replace(**time_columns(new)), [row])
-                continue
-            if replaced := _replaced_by(one, rows[one.lesson]):
-                if one.verdict == "missing" and replaced[0].value["verdict"] != "missing":
-                    continue
-                if one.sha256 and not anew:
-                    for row in replaced:
-                        known = merged(known, arrival_of(row)) if row.sha256 else known
-            if not known.fetched and not known.when:
-                known = merged(known, Arrived(fetched=_now()))  # what was graded first is older
-            value = one.as_json() | {"student": student}
-            new = _Row(
-                one.lesson,
-                one.number,
-                clean(one.title),
-                one.max_points,
-                one.key,
-                one.sha256,
-                graded=_now(),
-                value=value,
-                **time_columns(known),
-            )
-            put(one.lesson, new, replaced)
-            if one.sha256 and one.code and not self._has_code(database, one.sha256):
-                database.execute(sql.insert(CODE).values(sha256=one.sha256, data=one.code))
-            self._keep_answers(database, one.answers)
-            for row in [row for row in rows[one.lesson] if row.sha256 == one.sha256 and anew]:
-                put(one.lesson, row._replace(**time_columns(known)), [row])
-            news.append(one)
-            told[one.lesson] = (one, old, replaced)
-        if work:
-            # Once these results are gone, other checks having replaced them, it is graded again.
-            ended = [
-                [one.lesson, one.key, one.entry, one.sha256]
-                for one in [*results, *seen]
-                if any(row.key == one.key for row in rows[one.lesson])
-            ]
-            database.execute(sql.delete(ATTEMPT).filter_by(student=student, work=work))
-            row = {"student": student, "work": work, "number": 0, "run": "", "at": _now()}
-            database.execute(sql.insert(ATTEMPT).values(row | {"seen": ended}))
-        after, changes = counting(), []
-        for lesson, now in after.items():
-            was = before.get(lesson)
-            entry = self._change(instructions, was, now, told.get(lesson), why)
-            if entry:
-                changes.append(
-                    entry | {"student": student, "lesson": lesson, "who": clean(who), "at": _now()}
-                )
-            if was and now.points != was.points:
-                moved.append(
-                    Fall(student, learner.name, lesson, was.points, now.points, _why(was, now))
-                )
-        if changes:
-            database.execute(sql.insert(CHANGE), changes)
-        return news
-
-    @staticmethod
-    def _has_code(database, sha256):
-        return database.execute(sql.select(CODE.c.sha256).filter_by(sha256=sha256)).first()
-
-    @staticmethod
-    def _keep_answers(database, answers):
-        for answer in answers:
-            known = sql.select(ANSWER.c.sha256).filter_by(sha256=answer.sha256)
-            if answer.text and not database.execute(known).first():
-                row = {"sha256": answer.sha256, "text": clean(answer.text)}
-                database.execute(sql.insert(ANSWER).values(row))
-
-    @staticmethod
-    def _change(instructions, was, now, told, why):
-        """The entry of the history for a lesson that was graded or whose grade became another, or
-        None.
-        """
-        if not told and (not was or (was.points, was.result) == (now.points, now.result)):
-            return None
-        entry = {
-            "kind": "arrived",
-            "why": clean(why),
-            "text": _why(was, now) if was else None,
-            "old_points": was and was.before_late,
-            "new_points": now.before_late,
-            "checks": differences(was and was.result, now.result),
-            "replaced": None,
-        }
-        if not told:
-            return entry
-        result, old, replaced = told
-        if now.result.key != result.key:
-            if not result.is_work:
-                return None  # nothing was handed in, and something counts
-            words = "kept beside it" if now.result.sha256 == result.sha256 else "does not count"
-            entry["text"] = f"a submission of {result.points} points {words}; {_which(now)}"
-        else:
-            entry["text"] = instructions.describe_overrides(was and was.result, now.result)
-            if not entry["text"] and was and now.points < was.points and not replaced:
-                entry["text"] = _why(was, now)
-        return entry | {
-            "kind": "regraded" if old else "graded",
-            "replaced": replaced[0].value if replaced else None,
-        }
-
     def remember_roster(self, learners: Iterable) -> None:
         """Keep id, name and columns of these learners (`roster.read_roster`).
 
@@ -491,283 +244,11 @@ class Gradebook:
 
         def work(database):
             for learner in learners:
-                self._remember(database, learner_id(learner.student), learner.name, learner.columns)
+                remember_learner(
+                    database, learner_id(learner.student), learner.name, learner.columns
+                )
 
         write(self.engine, work)
-
-    def _remember(self, database, student, name, columns=None):
-        new = {"name": clean(name)} if name else {}
-        query = sql.select(LEARNER.c.columns).where(LEARNER.c.student == student)
-        before = database.execute(query.with_for_update()).scalar()
-        if before is None or columns is not None:
-            page = (columns or {}).get(SECRET)
-            page = page if is_page(page) else (before or {}).get(SECRET) or new_page()
-            # Rosters of several programs add up; when a batch came in, the newest alone says.
-            kept = {name: text for name, text in (before or {}).items() if not is_time(name)}
-            new["columns"] = kept | (columns or {}) | {SECRET: page}
-        if before is None:
-            database.execute(sql.insert(LEARNER).values({"student": student, "name": ""} | new))
-        elif new:
-            database.execute(sql.update(LEARNER).where(LEARNER.c.student == student).values(new))
-
-    # What an instructor writes
-
-    def override(
-        self,
-        student: str,
-        lesson: str,
-        points: Decimal | int | float | str | None,
-        who: str,
-        why: str,
-        check: str | None = None,
-        seen: int | None = None,
-    ) -> tuple[Decimal, Decimal]:
-        """Set the points of a lesson, or of one check of it, by hand; `points` None lifts that.
-
-        points  a number or text such as "7.5", kept to 0.01 point, between 0 and what lesson or
-                check can earn: 80 for 8.0 is a slip of the finger. They are final: no lateness is
-                taken from them, no grading changes them.
-        check   its id, or a part of it that no other check of the lesson has
-        seen    the `last_change` that whoever sets them knows of; when there is a later one,
-                ChangedMeanwhile is raised
-
-        Returns (points of the lesson before, points after), before the late rules.
-        """
-        return write(
-            self.engine,
-            lambda database: self._override(
-                database, student, lesson, points, who, why, check, seen=seen
-            ),
-        )
-
-    def _override(self, database, student, lesson, points, who, why, check, repeat=True, seen=None):
-        """What `override` does. Without `repeat`, None where that is set already."""
-        learner = self._lock(database, student, who, why)
-        self._check_seen(database, learner, lesson, seen)
-        rows = _result_rows(database, learner, [lesson])
-        if not rows:
-            raise TitoError(
-                f"{learner} has no grade in {lesson} yet.",
-                f"Grade it first, even if nothing was handed in: tito grade SUBMISSIONS {lesson}",
-            )
-        instructions = self._said(database, learner)
-        person = database.execute(sql.select(LEARNER).filter_by(student=learner)).one()
-        result = counting_grade(person, rows, instructions, self.rules).result
-        ids = [check.id for check in result.checks]
-        if points is None:  # what was set may be of a check that the lesson has no more
-            ids += [name for place, name in instructions.overrides if place == lesson and name]
-        check_id = check and select_check(check, lesson, list(dict.fromkeys(ids)))
-        new = None if points is None else parse_points(points, result, check_id)
-        old = instructions.overrides.get((lesson, check_id))
-        if not repeat and new == (old and old.points):
-            return None
-        if new is None and not old:
-            raise TitoError(
-                f"{learner} has no override of {check_id or lesson} that could be lifted.",
-                f"What was set: tito gradebook history {learner}",
-            )
-        before = instructions.sum_points(result)
-        graded = next((one.points for one in result.checks if one.id == check_id), result.points)
-        instructions.override(lesson, check_id, new, who, _now(), why)
-        after = instructions.sum_points(result)
-        self._add_change(
-            database,
-            learner,
-            lesson,
-            "override",
-            who,
-            why,
-            f"instead of {old.points} by {old.who}" if old else None,
-            check_id=check_id,
-            points=new,
-            old_points=before,
-            new_points=after,
-            replaced={"graded": graded},
-        )
-        return before, after
-
-    def comment(
-        self,
-        student: str,
-        lesson: str | None,
-        text: str | None,
-        who: str,
-        seen: int | None = None,
-        only: Comment | None = None,
-    ) -> None:
-        """Tell the learner something about a lesson or (None) in general.
-
-        text  None takes those comments back; with `only`, that one
-        seen  as in `override`
-        """
-        write(
-            self.engine,
-            lambda database: self._comment(
-                database, student, lesson, text, who, seen=seen, only=only
-            ),
-        )
-
-    def _comment(self, database, student, lesson, text, who, repeat=True, seen=None, only=None):
-        """What `comment` does. Without `repeat`, False where that was said already."""
-        if text is not None and not text.strip():
-            raise TitoError("The comment is empty.", "Write what the learner should read.")
-        if text is not None and len(text) > CUT:
-            raise TitoError(
-                f"The comment has {len(text):,} characters, and {CUT:,} are kept.",
-                "Say it in several comments.",
-            )
-
-        learner = self._lock(database, student, who)
-        self._check_seen(database, learner, lesson, seen)
-        said = self._said(database, learner).comments(lesson)
-        if not repeat and (text in [comment.text for comment in said] if text else not said):
-            return False
-        one = {"comment": [only.text, only.who]} if only else None
-        self._add_change(database, learner, lesson, "comment", who, "", text=text, replaced=one)
-        return True
-
-    def extend(
-        self,
-        student: str,
-        lesson: str | None,
-        who: str,
-        why: str,
-        until: datetime | None = None,
-        days: int | None = None,
-    ) -> None:
-        """Give a learner more time for a lesson.
-
-        lesson  None: for all that have no extension of their own
-        until   the new due date, with a time zone; or
-        days    that many days more, 1 or more; with neither, the extension is taken back
-        """
-        write(
-            self.engine,
-            lambda database: self._extend(database, student, lesson, who, why, until, days),
-        )
-
-    def _extend(self, database, student, lesson, who, why, until, days, repeat=True):
-        """What `extend` does. Without `repeat`, False where that was given already."""
-        if until is not None and days is not None:
-            raise TitoError(
-                f"An extension until {until} and one by {days} days contradict each other.",
-                "Give one of the two.",
-            )
-        if until is not None and until.tzinfo is None:
-            raise TitoError(
-                f"{until} has no time zone.",
-                f"Write it like this: {until.isoformat(timespec='seconds')}+01:00",
-            )
-        if days is not None and not 1 <= days <= 1000:
-            raise TitoError(
-                f"An extension by {days} days makes no sense.", "Give between 1 and 1000 days."
-            )
-
-        learner = self._lock(database, student, who, why)
-        given = self._said(database, learner).extensions.get(lesson)
-        if not repeat and given == (late.Extension(until, days) if until or days else None):
-            return False
-        self._add_change(database, learner, lesson, "extension", who, why, until=until, days=days)
-        return True
-
-    def apply(self, wishes: Iterable, who: str) -> tuple[int, int]:
-        """Do what the lines of a file ask for (`bulk.Wish`): all of it, or, when one cannot be
-        done, nothing. What holds already is left as it is.
-
-        Returns (wishes that changed something, wishes that did not). Raises TitoError with every
-        line that cannot be done.
-        """
-
-        def work(database):
-            new, refused, wished = 0, [], list(wishes)
-            for wish in wished:
-                place, by = (database, wish.student, wish.lesson), (who, wish.why)
-                try:
-                    if wish.kind == "override":
-                        points = self._override(*place, wish.points, *by, wish.check, repeat=False)
-                        new += points is not None
-                    elif wish.kind == "extension":
-                        new += self._extend(*place, *by, wish.until, wish.days, repeat=False)
-                    else:
-                        new += self._comment(*place, wish.text, who, repeat=False)
-                except TitoError as error:
-                    refused.append(f"{wish.where}: {error.what} {error.remedy}".rstrip())
-            if refused:
-                raise TitoError(
-                    "\n      ".join(["Nothing was changed.", *refused[:20]])
-                    + f"\n      and {len(refused) - 20} more" * (len(refused) > 20),
-                    "Mend these lines, then run it again.",
-                )
-            return new, len(wished) - new
-
-        return write(self.engine, work)
-
-    def overrides(self) -> list[Standing]:
-        """The overrides that hold, by learner, with what is to be said against each."""
-        overridden = sql.select(CHANGE.c.student).where(CHANGE.c.kind == "override").distinct()
-        found = []
-        with transaction(self.engine) as database:
-            for student in sorted(database.execute(overridden).scalars()):
-                learner = database.execute(
-                    sql.select(LEARNER.c["student", "name"]).where(LEARNER.c.student == student)
-                ).one()
-                instructions = self._said(database, student)
-                results = [grade.result for grade in self.grades(database, student).values()]
-                found += instructions.standing(learner, results)
-        return found
-
-    def _lock(self, database, student, who, why="-"):
-        """The learner's id in the book, which nobody else writes about meanwhile.
-
-        Raises TitoError when there is none, or when `who` or `why` is empty.
-        """
-        if not (who.strip() and why.strip()):
-            raise TitoError(
-                "Every change of a grade keeps who made it, and why.",
-                "Give both: --who NAME --why TEXT",
-            )
-        self._check_learner(database, student)
-        return database.execute(_learner_query(learner_id(student))).scalar_one()
-
-    def _check_seen(self, database, learner, lesson, seen):
-        """Raise ChangedMeanwhile when the history of a lesson has an entry later than `seen`."""
-        if seen is None:
-            return
-        query = sql.select(*_HISTORY).order_by(CHANGE.c.id).where(CHANGE.c.id > seen)
-        rows = database.execute(query.where(*_about(learner, lesson))).all()
-        if rows:
-            raise ChangedMeanwhile([change_of(row) for row in rows])
-
-    def _check_learner(self, database, student):
-        ids = sql.select(LEARNER.c.student)
-        if database.execute(ids.where(LEARNER.c.student == learner_id(student))).first():
-            return
-        if now := _merged_into(database, learner_id(student)):
-            raise TitoError(f"{student!r} was merged into {now!r}.", f"Name {now!r} instead.")
-        names = database.execute(ids).scalars().all()
-        close = difflib.get_close_matches(learner_id(student), names, n=1)
-        raise TitoError(
-            f"The gradebook has no learner {student!r}.",
-            f"Did you mean {close[0]!r}?"
-            if close
-            else f"It has {len(names)}: `tito gradebook show` lists them, "
-            "`tito gradebook roster CSV` adds some.",
-        )
-
-    @staticmethod
-    def _add_change(database, student, lesson, kind, who, why, text=None, **more):
-        database.execute(
-            sql.insert(CHANGE).values(
-                student=student,
-                lesson=lesson,
-                kind=kind,
-                who=clean(who),
-                at=_now(),
-                why=clean(why),
-                text=text and clean(text),
-                **more,
-            )
-        )
 
     # What is read
 
@@ -847,7 +328,7 @@ class Gradebook:
         """(row of `learner`, {lesson: rows of `result`}, Instructions) one after the other."""
         with transaction(self.engine) as database:
             if student is not None:
-                self._check_learner(database, student)
+                check_learner(database, student)
                 ids = [learner_id(student)]
             else:
                 ids = sorted(database.execute(sql.select(LEARNER.c.student)).scalars())
@@ -863,16 +344,16 @@ class Gradebook:
                 if section is not None and not in_section(row.columns, section):
                     continue
                 rows = database.execute(results.where(RESULT.c.student == name)).all()
-                instructions = self._said(database, name)
-            yield row, _by_lesson(rows), instructions
+                instructions = instructions_about(database, name)
+            yield row, group_by_lesson(rows), instructions
 
     def grades(self, database: sql.Connection, student: str) -> dict[str, Grade]:
         """{lesson: Grade} of a learner, within a transaction."""
         learner = database.execute(sql.select(LEARNER).filter_by(student=student)).one()
-        instructions = self._said(database, student)
+        instructions = instructions_about(database, student)
         return {
             lesson: counting_grade(learner, rows, instructions, self.rules)
-            for lesson, rows in _by_lesson(_result_rows(database, student)).items()
+            for lesson, rows in group_by_lesson(result_rows(database, student)).items()
         }
 
     def standing(self, students: Iterable[str], lessons: Iterable[str]) -> Iterator[Grade]:
@@ -887,12 +368,14 @@ class Gradebook:
                 query = sql.select(LEARNER).where(LEARNER.c.student.in_(some))
                 learners = {row.student: row for row in database.execute(query)}
                 items = rubric_items(database)
-                for entry in self._instructions(database, students=some):
+                for entry in instruction_entries(database, students=some):
                     said.setdefault(entry.student, []).append(entry)
-                query = sql.select(RESULT.c.student, *(RESULT.c[name] for name in _Row._fields))
+                query = sql.select(
+                    RESULT.c.student, *(RESULT.c[name] for name in ResultRow._fields)
+                )
                 query = query.where(RESULT.c.student.in_(some), RESULT.c.lesson.in_(lessons))
                 for student, *values in database.execute(query.order_by(RESULT.c.number)):
-                    wanted[student].setdefault(values[0], []).append(_Row(*values))
+                    wanted[student].setdefault(values[0], []).append(ResultRow(*values))
             for student, by_lesson in wanted.items():
                 instructions = Instructions(said.get(student, ()), items)
                 for rows in by_lesson.values():
@@ -903,10 +386,10 @@ class Gradebook:
 
         Those of a lesson come with what was said of all lessons.
         """
-        query = sql.select(*_HISTORY).order_by(CHANGE.c.id).limit(PAGE)
+        query = sql.select(*ENTRY_COLUMNS).order_by(CHANGE.c.id).limit(PAGE)
         if student is not None:
             with transaction(self.engine) as database:
-                self._check_learner(database, student)
+                check_learner(database, student)
             query = query.where(CHANGE.c.student == learner_id(student))
         if lesson is not None:
             query = query.where((CHANGE.c.lesson == lesson) | CHANGE.c.lesson.is_(None))
@@ -925,8 +408,9 @@ class Gradebook:
         all their lessons; 0 without any.
         """
         query = sql.select(sql.func.max(CHANGE.c.id))
+        query = query.where(*about_lesson(learner_id(student), lesson))
         with transaction(self.engine) as database:
-            return database.execute(query.where(*_about(learner_id(student), lesson))).scalar() or 0
+            return database.execute(query).scalar() or 0
 
     def changed_since(self, number: int) -> list[tuple[int, str]]:
         """[(id, learner)] of the entries of the history with a greater number than this."""
@@ -939,26 +423,6 @@ class Gradebook:
         with transaction(self.engine) as database:
             rows = database.execute(sql.select(LEARNER).order_by(LEARNER.c.student)).all()
         return [_learner_of(row) for row in rows]
-
-    def comments_again(self, lesson: str) -> list[tuple[str, int]]:
-        """[(text, for how many learners it stands)] of the comments on a lesson, the most used
-        first.
-        """
-        with transaction(self.engine) as database:
-            entries = [
-                entry
-                for entry in self._instructions(database, kind="comment")
-                if entry.lesson == lesson
-            ]
-        said = {}
-        for entry in entries:
-            said.setdefault(entry.student, []).append(entry)
-        used = Counter(
-            text
-            for mine in said.values()
-            for text in {comment.text for comment in Instructions(mine).comments(lesson)}
-        )
-        return sorted(used.items(), key=lambda pair: (-pair[1], pair[0]))
 
     def secret(self, name: str) -> str:
         """A secret that belongs to this gradebook, made when it is first asked for."""
@@ -981,41 +445,6 @@ class Gradebook:
             data = database.execute(sql.select(CODE.c.data).filter_by(sha256=sha256)).scalar()
         return None if data is None else unpacked(data)
 
-    def _said(self, database, student):
-        """The Instructions about one learner."""
-        entries = self._instructions(database, student)
-        judged = any(entry.kind == "judged" for entry in entries)
-        return Instructions(entries, rubric_items(database) if judged else None)
-
-    @staticmethod
-    def _instructions(database, student=None, kind=None, students=None):
-        """The entries of the history that still say something, oldest first: of a learner, of
-        several, or of all; of one kind, or of all.
-        """
-        columns = CHANGE.c[
-            "id",
-            "student",
-            "lesson",
-            "check_id",
-            "kind",
-            "who",
-            "at",
-            "why",
-            "points",
-            "text",
-            "until",
-            "days",
-            "replaced",
-        ]
-        kinds = (kind,) if kind else ("override", "judged", "comment", "extension")
-        kinds = CHANGE.c.kind.in_(kinds)
-        query = sql.select(columns).where(kinds).order_by(CHANGE.c.id)
-        if student is not None:
-            query = query.where(CHANGE.c.student == student)
-        if students is not None:
-            query = query.where(CHANGE.c.student.in_(students))
-        return database.execute(query).all()
-
 
 def _learner_of(row, comments=()):
     """The Learner of a row of the table `learner`."""
@@ -1024,131 +453,12 @@ def _learner_of(row, comments=()):
     return Learner(row.student, row.name, columns, list(comments), page, row.state or "")
 
 
-_HISTORY = [column for column in CHANGE.c if column.name != "replaced"]
-
-
-def change_of(row) -> Change:
-    """The Change in a row of the table `change`."""
-    return Change(
-        row.student,
-        row.lesson,
-        row.check_id,
-        row.kind,
-        row.who,
-        row.at,
-        row.why,
-        row.old_points,
-        row.new_points,
-        row.points,
-        row.text,
-        make_extension(row),
-        row.checks or [],
-    )
-
-
-def _about(student, lesson):
-    """The conditions by which the entries of the history are about a lesson of a learner."""
-    said_of = CHANGE.c.lesson.is_(None)
-    if lesson is not None:
-        said_of |= CHANGE.c.lesson == lesson
-    return (CHANGE.c.student == student, said_of)
-
-
-def rubric_items(
-    database: sql.Connection, lesson: str | None = None, question: str | None = None
-) -> dict[int, Item]:
-    """{id: Item} of the rubrics, as they are now; of one question, or of all."""
-    newest = sql.select(sql.func.max(RUBRIC.c.version)).group_by(RUBRIC.c.item)
-    query = sql.select(RUBRIC).where(RUBRIC.c.version.in_(newest), RUBRIC.c.points.is_not(None))
-    if question is not None:
-        query = query.filter_by(lesson=lesson, question=question)
-    places, found = {}, {}
-    for row in database.execute(query.order_by(RUBRIC.c.place, RUBRIC.c.item)):
-        place = places[row.lesson, row.question] = 1 + places.get((row.lesson, row.question), 0)
-        found[row.item] = Item(row.item, place, row.points, row.text, row.version)
-    return found
-
-
-def _merged_into(database, student):
-    """The id that this one was merged into, or None."""
-    return database.execute(sql.select(ALIAS.c.student).where(ALIAS.c.alias == student)).scalar()
-
-
-def _learner_query(student):
-    """The query of a learner's id.
-
-    Where the database knows such locks, nobody else can write about them meanwhile.
-    """
-    return sql.select(LEARNER.c.student).where(LEARNER.c.student == student).with_for_update()
-
-
-def _result_rows(database, student, lessons=None):
-    """The rows of `result` of a learner's lessons; None: of all."""
-    query = sql.select(*(RESULT.c[name] for name in _Row._fields)).filter_by(student=student)
-    if lessons is not None:
-        query = query.where(RESULT.c.lesson.in_(lessons))
-    return [_Row(*row) for row in database.execute(query)]
-
-
-def _by_lesson(rows):
-    """{lesson: its rows}, in their order."""
-    found = {}
-    for row in rows:
-        found.setdefault(row.lesson, []).append(row)
-    return found
-
-
-def time_columns(arrived):
-    """The columns of `result` that hold an Arrived."""
-    return {
-        "arrived": arrived.when,
-        "latest": arrived.latest,
-        "how": arrived.how,
-        "late": arrived.late,
-        "fetched": arrived.fetched,
-    }
-
-
-def _replaced_by(result, rows):
-    """Of the rows of a lesson, those whose place a new result takes: of the same key; of the same
-    file, graded by other checks or limits; and what is no file at all.
-    """
-
-    def is_replaced(row):
-        if row.key == result.key:
-            return True
-        setting = row.key.partition(".")[2]
-        return row.sha256 == result.sha256 and not (row.sha256 and setting == result.setting != "")
-
-    return [row for row in rows if is_replaced(row)]
-
-
-def _which(grade):
-    """Which submission counts, in words."""
-    return f"the one that {arrival} counts" if (arrival := grade.arrival()) else "another counts"
-
-
-def _why(was, now):
-    """Why a grade is another one, in a sentence."""
-    parts = []
-    if was.result.sha256 != now.result.sha256:
-        parts.append(f"another submission counts: {now.arrival()}")
-    elif was.result.key != now.result.key:
-        parts.append("the same file, graded again")
-    elif was.result != now.result:
-        parts.append("graded again")
-    if was.late_reason != now.late_reason:
-        parts.append(f"{was.late_reason or 'in time'} -> {now.late_reason or 'in time'}")
-    return "; ".join(parts)
-
-
-def _now():
-    return datetime.now(timezone.utc)
-
-
 @contextmanager
 def open_gradebook(
-    where: str | Path, rules: late.Rules | None = None, create: bool = True
+    where: str | Path,
+    rules: late.Rules | None = None,
+    create: bool = True,
+    reads: bool = False,
 ) -> Iterator[Gradebook]:
     """The Gradebook at `where`, a path or a database URL.
 
@@ -1156,10 +466,12 @@ def open_gradebook(
 
     rules   that its grades follow; None: nothing is late
     create  whether to make it where there is none
+    reads   nothing is going to be written, and nothing at `where` changes: an older SQLite file
+            is read in a copy, one that is not there is empty
 
     Before an older SQLite file is changed, a copy is kept beside it. Raises TitoError (2) when
-    there is none and `create` is not set, for a newer schema, and for whatever is no gradebook;
-    (3) when the database cannot be reached.
+    there is none and `create` is not set, for a newer schema, for an older one that cannot be
+    read as it is, and for whatever is no gradebook; (3) when the database cannot be reached.
     """
-    with connect(where, create) as engine:
+    with connect(where, create, reads) as engine:
         yield Gradebook(engine, rules or late.Rules())

@@ -21,16 +21,22 @@ import operator
 import os
 import signal
 import socket
+import struct
 import sys
 from _thread import RLock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MOST_FRAMES, LONGEST = 5, 4000
+REHEARSALS = 10  # from the eighth call on, Python fits the instructions of a function
 LAST_IN_LINE = 19  # nice: however many threads a fork starts, the judges do not wait for them
 MOST_NAMES, MOST_NAME = (
     20,
     60,
 )  # parameters of a function that are looked at, and characters of each
+# Process numbers and exit codes between server and judge. No JSON: what the server writes to, were
+# it the counts of references to its own objects, the kernel copies after each fork.
+NUMBER, CODE = struct.Struct("i"), struct.Struct("ii")
+READY = b"ready"
 MARK = "_raised_by_the_judge"
 
 
@@ -92,8 +98,8 @@ class Agent:
     functions that are the judge's.
     """
 
-    def __init__(self, wire, modules):
-        self.sock, self.wire, self.modules = None, wire, modules
+    def __init__(self, sock, wire, modules):
+        self.sock, self.wire, self.modules = sock, wire, modules
         self.objects, self.numbers = (
             [],
             {},
@@ -322,18 +328,49 @@ def same(then, now):
     return then.shape == now.shape and then.tobytes() == now.tobytes()
 
 
+def rehearse(wire):
+    """Do a few times, before there are forks, what each of them will do. Python notes on the way
+    where a type has its methods and which form of an instruction fits; what is noted here, no fork
+    has to write, and for each page to which one writes, the kernel makes a copy.
+    """
+    ours, theirs = socket.socketpair()
+    text = "import numpy as np\n\ndef double(x):\n    return 2 * np.asarray(x)\n"
+    code = marshal.dumps(compile(text, "rehearsal", "exec"))
+    nothing = marshal.dumps(compile("", "imports", "exec"))
+    function = object()
+    for _ in range(REHEARSALS):
+        agent = Agent(theirs, wire, {})
+        for request in (
+            ["load", {"rehearsal": code}, "rehearsal", ["double"], ["double"], nothing, []],
+            ["call", function, [1.0, 2.0]],
+        ):
+            writer = wire.Writer(lambda x: ["h", 0])  # the function is what the agent handed out
+            asked, *arguments = request
+            wire.send(
+                ours, writer.message(["do", asked, writer.value(arguments), writer.value({})])
+            )
+            agent.answer(agent.receive())
+            wire.receive(ours)
+        del sys.modules["rehearsal"]
+        sys.meta_path.pop(0)
+    ours.close()
+    theirs.close()
+
+
 def serve(control, agent, seconds, program):
     """Fork for each check, until the judge is gone.
 
-    A request brings the fork's end of a socket pair and names forks that were killed or have ended:
-    {"ended": [pid, ...]}. The answer brings a handle to the new one, and what became of those:
-    {"pid", "codes": [[pid, exit code], ...]}.
+    A request is the numbers of forks that were killed or have ended, behind a 0, and brings the
+    fork's end of a socket pair. The answer is the number of the new fork, then of each of those its
+    number and its exit code, and brings a handle to the new one.
     """
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 1)
         if not message:
             return
-        codes = [[pid, ended(pid)] for pid in json.loads(message)["ended"]]
+        codes = b"".join(
+            [CODE.pack(pid, ended(pid)) for (pid,) in NUMBER.iter_unpack(message[NUMBER.size :])]
+        )
         (theirs,) = descriptors
         if (pid := os.fork()) == 0:
             try:
@@ -342,7 +379,7 @@ def serve(control, agent, seconds, program):
                 os._exit(70)
         os.close(theirs)
         handles = [os.pidfd_open(pid)] if hasattr(os, "pidfd_open") else []
-        socket.send_fds(control, [json.dumps({"pid": pid, "codes": codes}).encode()], handles)
+        socket.send_fds(control, [NUMBER.pack(pid) + codes], handles)
         for handle in handles:
             os.close(handle)
 
@@ -357,14 +394,13 @@ def ended(pid):
 
 
 def fork(theirs, agent, seconds, program):
-    """The life of one fork: nothing open but its socket, besides what leads nowhere; its limits;
-    then what the judge asks.
+    """The life of one fork: nothing open but its socket, which takes the place of the agent's, and
+    what leads nowhere; its limits; then what the judge asks.
     """
     os.setsid()
     os.setpriority(os.PRIO_PROCESS, 0, LAST_IN_LINE)
-    os.dup2(theirs, 3)
-    os.closerange(4, 4096)
-    agent.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=3)
+    os.dup2(theirs, agent.sock.fileno())
+    os.closerange(agent.sock.fileno() + 1, 4096)
     if confine := sys.modules.get("confine"):
         confine.die_with_parent()
         confine.time_limit(seconds)
@@ -376,11 +412,10 @@ def fork(theirs, agent, seconds, program):
 
 def main():
     """Prepare, say what was achieved, then fork on demand."""
+    first = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)  # before all others, see `fork`
     control = socket.socket(fileno=os.dup(0))
-    message, (file,), _, _ = socket.recv_fds(control, 1 << 16, 1)
+    message, (pipe,), _, _ = socket.recv_fds(control, 1 << 16, 1)
     start = json.loads(message)
-    with open(file, "rb") as modules:
-        modules = marshal.load(modules)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -392,8 +427,11 @@ def main():
     for name in start["preload"]:
         importlib.import_module(name)
     os.register_at_fork = register
-    agent, program = Agent(sys.modules["wire"], modules), b""
+    with open(pipe, "rb") as file:
+        modules = marshal.load(file)
+    agent, program = Agent(first, sys.modules["wire"], modules), b""
     agent.make_ready()
+    rehearse(agent.wire)
     if sys.platform == "linux":
         confine = load_file("confine")
         if start["confine"]:
@@ -409,7 +447,7 @@ def main():
             confine.seccomp(confine.assembled(confine.table()))
     os.dup2(nothing, 1)
     os.dup2(nothing, 2)  # until here, a failure can be told
-    control.send(b'{"ready": true}')
+    control.send(READY)
     seconds = start["seconds"]
     del start, message  # what stays here, learners' code can find
     serve(control, agent, seconds, program)

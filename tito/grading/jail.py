@@ -21,7 +21,6 @@ import socket
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import time
 from dataclasses import dataclass
 from importlib import metadata
@@ -29,13 +28,14 @@ from pathlib import Path
 
 from tito.errors import TitoError
 from tito.grading import proxy
+from tito.grading.inside import CODE, NUMBER, READY
+from tito.grading.setting import LEVELS
 from tito.learn.process import ONE_THREAD
 
-LEVELS = ("bubblewrap", "landlock+seccomp", "process")  # strongest first
 HERE = Path(__file__).resolve().parent
 FILES = [HERE / name for name in ("inside.py", "wire.py", "confine.py")]
 START_SECONDS = 30
-PARTING = 0.5  # seconds in which a process that hears nothing more ends by itself
+PARTING = 3  # seconds in which a server that hears nothing more ends its forks and itself
 LAST = 30  # seconds in which a process that was killed must be gone
 SYSTEM = [Path(path) for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")]
 # For BLAS: the jail must not count on cores, and its threads would not outlive the fork.
@@ -148,10 +148,11 @@ class Jail:
     secret   paths that must not be readable in it
     memory   MB that each fork may use
     seconds  of CPU time that each fork may use
-    modules  {name: code} of modules that all forks have besides those they are told to load
+    modules  a function that gives {name: code} of modules that all forks have besides those they
+             are told to load; it is called while the server starts
     """
 
-    def __init__(self, level, secret=(), memory=1024, seconds=10, modules=None):
+    def __init__(self, level, secret=(), memory=1024, seconds=10, modules=dict):
         self.level = level
         self.ordered, self.ready = (
             [],
@@ -189,15 +190,16 @@ class Jail:
         }
         try:
             self.control.settimeout(START_SECONDS)
-            with tempfile.TemporaryFile() as file:
-                marshal.dump(modules or {}, file)
-                file.seek(0)
-                socket.send_fds(self.control, [json.dumps(start).encode()], [file.fileno()])
-            said, _ = self.receive()
+            theirs, ours = os.pipe()
+            with open(ours, "wb") as pipe:
+                with open(theirs, "rb"):
+                    socket.send_fds(self.control, [json.dumps(start).encode()], [theirs])
+                marshal.dump(modules(), pipe)
+            is_ready = self.receive()[0] == READY
             seen = [path for path in secret if self.reads(path)] if level != "process" else []
         except (JailFailed, OSError, proxy.Stop):
-            said, seen = {}, []
-        if not said.get("ready") or seen:
+            is_ready, seen = False, []
+        if not is_ready or seen:
             self.close()
             why = (
                 f"it can read {seen[0]}"
@@ -225,17 +227,20 @@ class Jail:
             fork.end()
 
     def receive(self):
+        """The server's next message, and the descriptors that it brings."""
         try:
             message, descriptors, _, _ = socket.recv_fds(self.control, 1 << 16, 1)
-            return json.loads(message), descriptors
-        except (OSError, ValueError) as error:
+        except OSError as error:
             raise JailFailed(str(error)) from None
+        if not message:
+            raise JailFailed("its server is gone")
+        return message, descriptors
 
     def hear(self):
         """Take the server's next answer: a fork, and what became of others."""
         said, handles = self.receive()
-        self.codes = dict(said["codes"])
-        self.ready.append((said["pid"], handles[0] if handles else None))
+        self.codes = dict(CODE.iter_unpack(said[NUMBER.size :]))
+        self.ready.append((*NUMBER.unpack_from(said), handles[0] if handles else None))
 
     def order(self):
         """Ask the server for a fork; what it says to that is for `hear`.
@@ -246,9 +251,8 @@ class Jail:
         self.ordered.append(ours)
         with theirs:
             try:
-                socket.send_fds(
-                    self.control, [json.dumps({"ended": self.ended}).encode()], [theirs.fileno()]
-                )
+                numbers = b"".join(map(NUMBER.pack, [0, *self.ended]))
+                socket.send_fds(self.control, [numbers], [theirs.fileno()])
             except OSError as error:
                 raise JailFailed(str(error)) from None
         self.ended = []
@@ -420,10 +424,12 @@ def without(path, hidden):
     return [part for child in sorted(path.iterdir()) for part in without(child, inside)]
 
 
-def strongest(asked, secret):
-    """The level to grade at: the one asked for, or the strongest that works.
+def strongest(asked, secret=(), **how):
+    """A Jail at the level asked for, or at the strongest that works.
 
-    Raises TitoError when only the weakest does and nobody asked for it.
+    how  what else a Jail takes
+
+    Raises TitoError when only the weakest works and nobody asked for it.
     """
     if not hasattr(os, "fork"):
         raise TitoError(
@@ -442,16 +448,14 @@ def strongest(asked, secret):
                 "Install bubblewrap (apt install bubblewrap), or leave --isolation out.",
                 3,
             )
-        Jail(asked, secret).close()
-        return asked
+        return Jail(asked, secret, **how)
     tried = []
     for level in LEVELS[:-1]:
         if level == "bubblewrap" and not shutil.which("bwrap"):
             tried.append("bubblewrap is not installed")
             continue
         try:
-            Jail(level, secret).close()
-            return level
+            return Jail(level, secret, **how)
         except (TitoError, OSError) as error:
             tried.append(str(error))
     raise TitoError(

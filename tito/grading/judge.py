@@ -2,9 +2,10 @@
 
 Learners' code runs in a jail beside it.
 
-    python -m tito.grading.judge        a Setting, then an Arrival for each submission, come as
-                                        pickles from `run.py`; a list of LessonResults goes back
-                                        for each
+    python -m tito.grading.judge        a Setting comes as a pickle from `workers.py`; then for each
+                                        submission an Arrival and what is known of it, for which a
+                                        list of LessonResults goes back; or None, for which the
+                                        level of isolation goes back
 
 A check is an ordinary test function of the lesson. Here it runs with proxies where it expects the
 learner's names, against a fresh fork of the jail, and what it finds wrong becomes a CheckResult.
@@ -12,89 +13,46 @@ What a learner's code can forge is a wrong value.
 """
 
 import contextlib
-import functools
 import hashlib
-import itertools
 import json
-import marshal
 import os
 import pickle
-import re
 import signal
 import sys
 import time
-import traceback
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from importlib import metadata
-from pathlib import Path
-
-import numpy as np
 
 from tito.errors import TitoError
-from tito.grading import intake, proxy, reader
-from tito.grading.jail import Jail, JailFailed, waited
-from tito.grading.result import CheckResult, LessonResult, Seen, packed
-from tito.grading.rubric import Answer
-from tito.lesson import cells, course, export, outcome
-from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines, words_in
-from tito.lesson.form import LONGEST_ANSWER, Lesson, answer_in
+from tito.grading import proxy, reader
+from tito.grading.endings import Missing, explained, not_imported, words_of_death
+from tito.grading.jail import Jail, JailFailed, strongest, waited
+from tito.grading.modules import (
+    Code,
+    answers_in,
+    checks_hash,
+    compiled,
+    front_doors,
+    reference,
+    version,
+)
+from tito.grading.namespace import CHECKS_FILE, Prepared, standing_in
+from tito.grading.result import LessonResult, Seen, blank, packed
+from tito.grading.setting import BOTH, EXCUSED, GRACE, OWN, REFERENCE, whole
+from tito.lesson import course, outcome
+from tito.lesson.checks import functions_of, remember_lines
+from tito.lesson.outcome import clean
 
-GRACE = 1  # seconds after the deadline in which a check that computes in the judge is interrupted
 MOST_LATE = 3  # checks of an exercise may run out of time; then its others are not tried
 LEAST = 2  # seconds: the limit of a check after others ran out of time
 BUDGET = 12  # times the limit of a check may a lesson take; then each further check has LEAST
-# Times the limit of a check may all visible checks of a submission take, and all hidden ones as
-# much again, but at least so many seconds; then no more are tried.
-WHOLE, LEAST_WHOLE = 30, 300
 # Bytes that the visible checks of a submission may receive in all, and the hidden ones as many
 # again: of legal answers, too, reading, comparing and showing takes the judge's time.
 MOST_HEARD = 128 << 20
-# Times its limit may a check last on a machine so busy that the check waits for a processor.
-EXCUSED = 10
 NOTICED = 0.1  # seconds of a check from which on that is looked at
-CHECKS_FILE = "checks.py"  # what tracebacks call the file of the checks
 MEMORY = 4096  # MB of the judge itself
-BROAD = 1 << 20  # numbers: more are compared with as many, or with one
-LONGEST_LINE = 200  # characters of a learner's line that is shown
 SLOW = "slow:"  # before the hash of a file that takes too long to read: such a result's key
-OWN, REFERENCE, BOTH = BASES = ("own", "reference", "both")
-
-
-@dataclass(frozen=True)
-class Setting:
-    """How a class is graded. root: of the course; lessons: their names; base: own, reference or
-    both; seconds: for a check; memory: MB for a check; level: of isolation; secret: paths that no
-    jail may read; checks: ids, only these; without any: all.
-    """
-
-    root: Path
-    lessons: tuple
-    level: str
-    base: str = BOTH
-    seconds: float = 10.0
-    memory: int = 1024
-    secret: tuple = ()
-    limits: object = intake.Limits()
-    checks: tuple = ()
-
-
-@dataclass
-class Code:
-    """A module of the package, compiled.
-
-    code     marshalled bytecode, or a sentence: why there is none
-    places   for each line of the module where it stands in the learner's file, as
-             "line 12: text", or ""
-    written  whether any exercise is other than it was released, or any question answered
-    answers  rubric.Answer for each question
-    """
-
-    code: bytes | str
-    places: list = field(default_factory=list)
-    written: bool = True
-    answers: list = field(default_factory=list)
 
 
 @dataclass
@@ -122,6 +80,27 @@ class Judge:
         self.total = Counter()  # the same of the whole submission
         self.heard = Counter()  # bytes that its checks received, by `hidden`
         self.waited = 0.0  # of the last check's seconds, those that it waited for a processor
+        # {(check id, code of the modules, none of them a learner's): what ended the check, with
+        # nothing written}: a whole class of those ends in the same way.
+        self.unwritten = {}
+
+    def begin(self):
+        """Start the jail, at the level of the setting or, where that says none, at the strongest
+        that works. Returns the level. Raises TitoError when there is none.
+        """
+        self.jail = strongest(self.setting.level, **self.how())
+        self.setting = replace(self.setting, level=self.jail.level)
+        return self.jail.level
+
+    def how(self):
+        """What the jail is started with, besides its level."""
+        setting = self.setting
+        return {
+            "secret": setting.secret,
+            "memory": setting.memory,
+            "seconds": setting.seconds,
+            "modules": lambda: front_doors(self.root),
+        }
 
     def close(self):
         self.reader.close()
@@ -354,6 +333,7 @@ class Judge:
         package = self.root.package
         modules = {f"{package}.core.{name}": one.code for name, one in lower.items()}
         modules[f"{package}.core.{entry.name}"] = code.code
+        ours = all(one.ours for one in (code, *lower.values()))
         attempt = Attempt({check.id: replace(blank(check), base=base) for check in checks})
         late, late_in = 0, Counter()
         if before:
@@ -387,6 +367,10 @@ class Judge:
                     f"not run: the code under test has answered {MOST_HEARD >> 20} MB already"
                 )
                 continue
+            same = (check.id, *modules.values())
+            if ours and same in self.unwritten:
+                result.status, result.message = self.unwritten[same]
+                continue
             began = time.perf_counter()
             try:
                 try:
@@ -402,6 +386,8 @@ class Judge:
                     "crashed",
                     "the process that runs everybody's code ended here, twice",
                 )
+            if ours and result.status == "unwritten":
+                self.unwritten[same] = result.status, result.message
             if check.hidden:  # what it says must not become the reason of others
                 attempt.verdict = ""
             attempt.reason = result.message if attempt.verdict else ""
@@ -504,13 +490,7 @@ class Judge:
         """A fork of the jail, of a new one if need be."""
         for attempts_left in (2, 1, 0):
             try:
-                self.jail = self.jail or Jail(
-                    self.setting.level,
-                    self.setting.secret,
-                    self.setting.memory,
-                    self.setting.seconds,
-                    front_doors(self.root),
-                )
+                self.jail = self.jail or Jail(self.setting.level, **self.how())
                 return self.jail.fork()
             except (JailFailed, TitoError):  # it was killed
                 self.close()
@@ -528,152 +508,12 @@ class Judge:
         return code.places[lines[-1] - 1] if found else ""
 
 
-class Missing(Exception):
-    """The learner's lesson lacks a name that the course's defines."""
-
-
-@dataclass
-class Prepared:
-    """What a lesson's checks need, made once: the code of the imports its learner-side cells use,
-    and of those cells.
-    """
-
-    exported: list
-    imports: bytes
-    learner_side: list
-    beside: set
-    lesson: Lesson
-
-    @staticmethod
-    @functools.cache
-    def of(entry):
-        lesson: Lesson = entry.declared
-        sources = [cell.source for cell in lesson.learner_side]
-        words = set(re.findall(r"\w+", "\n".join(sources)))
-        used = "\n".join(line for line, names in lesson.imports.items() if words & set(names))
-        codes = [
-            marshal.dumps(functions_of(cell.source, CHECKS_FILE, cell.line))
-            for cell in lesson.learner_side
-        ]
-        beside = {
-            name
-            for source in sources
-            for node in cells.tree_of(source).body
-            for name in export.defined(node)
-        }
-        imports = marshal.dumps(compile(used, "imports", "exec"))
-        return Prepared(export.exported_names(lesson), imports, codes, beside, lesson)
-
-    def namespace(self, session, check, module, modules):
-        """What the check sees, with proxies for the names it uses; and the names that the
-        learner's lesson lacks.
-        """
-        setup = self.lesson.setup
-        text = check.cell.source + self.lesson.helpers
-        words = words_in(text)
-        wanted = [name for name in [*self.exported, *sorted(self.beside)] if name in words]
-        found = session.do(
-            "load",
-            modules,
-            module,
-            self.exported,
-            wanted,
-            self.imports,
-            self.learner_side if words & self.beside else [],
-        )
-        if type(found) is not dict or not found.keys() <= set(wanted):
-            raise proxy.Tampered("its names are no names")
-        found |= {
-            name: session.helper(found[name])
-            for name in self.beside & found.keys()
-            if isinstance(found[name], proxy.Remote)
-        }
-        space = TO_THE_END | imported(self.lesson.imports, text) | found
-        if setup:
-            exec(helpers_of(setup.source, CHECKS_FILE, setup.line), space)
-        return space, set(self.exported) - found.keys()
-
-
-def close_in_shape(a, b, *tolerances, allclose=np.allclose, **options):
-    """np.allclose for checks: of no numbers at all, NumPy says that they are close to any others,
-    and a learner may claim to have none; and it stretches millions to the shape of the others.
-    """
-    a, b = np.asarray(a), np.asarray(b)
-    stretched = a.shape != b.shape and min(a.size, b.size) != 1
-    if (a.size == 0) != (b.size == 0) or stretched and max(a.size, b.size) > BROAD:
-        return False
-    return allclose(a, b, *tolerances, **options)
-
-
 def half(steps, result):
     """Let one half of a lesson be graded, and add up its seconds. Returns what it yields."""
     began = time.perf_counter()
     found = next(steps, None)
     result.seconds = round(result.seconds + time.perf_counter() - began, 3)
     return found
-
-
-def zip_to_the_end(*given, strict=True):
-    """zip for checks: of `for g, w in zip(got, want)`, Python runs nothing when `got` is empty, and
-    a learner may claim to have nothing. A check that means it says strict=False.
-    """
-    return _rows(given) if strict else zip(*given)
-
-
-def _rows(given):
-    end = object()
-    iterators = [iter(one) for one in given]
-    for count in itertools.count():
-        row = [next(one, end) for one in iterators]
-        ended = [number for number, one in enumerate(row, 1) if one is end]
-        if len(ended) == len(row):
-            return
-        # Not a ValueError, which a check may expect for another reason.
-        assert not ended, (
-            f"what is compared one by one has different lengths: of {len(row)} values, number "
-            f"{ended[0]} ends after {count}, another goes on"
-        )
-        yield tuple(row)
-
-
-# What stands for Python's own in checks.
-TO_THE_END = {
-    "zip": zip_to_the_end,
-    "map": lambda function, *given: (function(*row) for row in zip_to_the_end(*given)),
-}
-
-
-@contextlib.contextmanager
-def standing_in(session, package, entry):
-    """Let `import` of the package's modules give proxies meanwhile."""
-    names = [
-        package,
-        f"{package}.core",
-        *(f"{package}.core.{one.name}" for one in entry.root.lessons if one.number <= entry.number),
-    ]
-    before = (
-        {name: module for name, module in sys.modules.items() if name.split(".")[0] == package}
-        if package in sys.modules
-        else {}
-    )
-    np.allclose, allclose = close_in_shape, np.allclose
-    for name in before:
-        del sys.modules[name]
-    sys.modules.update({name: proxy.Module(session, name) for name in names})
-    try:
-        yield
-    finally:
-        np.allclose = allclose
-        for name in names:
-            sys.modules.pop(name, None)
-        sys.modules.update(before)
-
-
-def whole(setting):
-    """Seconds that the visible checks of one submission may take in all; the hidden ones as many
-    again.
-    """
-    return max(LEAST_WHOLE, WHOLE * setting.seconds)
 
 
 def excuses(fork, most):
@@ -726,210 +566,6 @@ def interrupted_after(seconds, excused=lambda: 0.0):
         signal.signal(signal.SIGALRM, before)
 
 
-def compiled(entry, file):
-    """The Code of a learner's lesson that could be read; one with a sentence when it cannot be
-    compiled. For `reader.read`: it takes as long as the text makes it.
-    """
-    exercises, lesson = entry.declared.exercises, entry.declared
-    answers = answers_in(entry, file.source)
-    written = not all(lesson.is_unwritten(exercise, file.source) for exercise in exercises)
-    written |= any(answer.sha256 for answer in answers)
-    try:
-        with warnings.catch_warnings(
-            action="ignore"
-        ):  # Python's remarks on the learner's text are not for this terminal
-            module = export.build(
-                file.source, lesson, entry.relative(entry.script), entry.root.package
-            )
-            code = compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
-        return Code(marshal.dumps(code), places_of(module, file.source), written, answers)
-    except TitoError as error:
-        told = error.what
-        if "no cell that begins" not in told:
-            told = f"{error.what} {error.remedy}"
-    except (SyntaxError, ValueError, RecursionError) as error:
-        told = f"syntax error: {getattr(error, 'msg', None) or error}"
-    return Code(clean(told), answers=answers)
-
-
-def answers_in(entry, source=None):
-    """The Answers in a learner's file, in the order of the lesson's questions; without a file,
-    empty ones.
-    """
-    found = []
-    for question in entry.declared.questions:
-        text = answer_in(source, question.name) if source else ""
-        sha256 = hashlib.sha256(text.encode("utf-8")).hexdigest() if text else ""
-        kept = text[:LONGEST_ANSWER]
-        found.append(Answer(question.name, question.points, sha256, len(text), kept))
-    return found
-
-
-def places_of(module, source):
-    """Where each line of a module stands in the file it was made of: "line 12: its text"."""
-    lines, places = {}, []
-    for place in module.origin:
-        if not place:
-            places.append("")
-            continue
-        cell, line = place
-        if cell.number not in lines:
-            lines[cell.number] = cell.source.split("\n")
-        where = f"cell {cell.number}, " if source.is_notebook else ""
-        text = lines[cell.number][line].strip()[:LONGEST_LINE]
-        places.append(f"{where}line {cell.line + line}: {text}")
-    return places
-
-
-@functools.cache
-def reference(entry):
-    """The Code of the course's own lesson."""
-    module = export.current(entry, entry.declared.source)
-    code = compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
-    return Code(marshal.dumps(code), places_of(module, entry.declared.source))
-
-
-@functools.cache
-def front_doors(root):
-    """{name: code} of the package around the lessons: its front doors, and what lessons use and do
-    not teach.
-    """
-    found = {f"{root.package}.core": None, root.package: None}
-    package = root.path / root.package
-    for path in sorted(package.rglob("*.py")):
-        parts = path.relative_to(root.path).with_suffix("").parts
-        if parts[1] == "core":
-            continue
-        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = marshal.dumps(compile(path.read_text(encoding="utf-8"), name, "exec"))
-    return found
-
-
-@functools.cache
-def checks_hash(entry):
-    """The hash of what a lesson is graded by: its checks, what stands beside the learner's code,
-    and the reference below it.
-    """
-    lesson = entry.declared
-    lower = [
-        export.current(one, one.declared.source).text
-        for one in entry.root.lessons
-        if one.number < entry.number
-    ]
-    graded = [[check.id, check.points] for check in lesson.checks]
-    graded += [["question", question.name, question.points] for question in lesson.questions]
-    around = [
-        [name, hashlib.sha256(code or b"").hexdigest()]
-        for name, code in front_doors(entry.root).items()
-    ]
-    return hashlib.sha256(
-        json.dumps([graded, lesson.checks_source.text, lower, around]).encode()
-    ).hexdigest()
-
-
-@functools.cache
-def version():
-    """Of tito, as it is installed: looking it up opens files."""
-    return metadata.version("tinytorch")
-
-
-def blank(check):
-    return CheckResult(check.id, check.exercise, check.name, 0, check.points, hidden=check.hidden)
-
-
-# Words for how a check ended.
-
-
-def explained(error, place, seconds, check):
-    """(status, message) of what ended a check."""
-    at = f"\n{place}" if place else ""
-    told = getattr(error, "told", None)
-    if isinstance(error, proxy.OutOfTime):
-        return "timeout", f"still running after {seconds:g} s: an endless loop?"
-    if isinstance(error, proxy.Tampered):
-        return "tampered", clean(f"the code under test does not answer as it should: {error}")
-    if isinstance(error, MemoryError) or told and told[0] == "MemoryError":
-        return "memory", f"more memory than it may have{at}"
-    if isinstance(error, AssertionError):
-        line = traceback.extract_tb(error.__traceback__)[-1].lineno
-        return "failed", clean(str(error) or f"this should hold: {line_of(check, line)}")
-    if isinstance(error, proxy.NoObject):
-        return "error", clean(str(error))
-    if isinstance(error, proxy.Undecided):
-        return "error", (
-            f"{error}. If your code returns what its docstring says, this is a mistake in the "
-            "check: tell your instructor"
-        )
-    name, text = (told[0], told[1]) if told else (type(error).__name__, str(error))
-    if exercise := outcome.unwritten_exercise(name, text):
-        own = exercise == check.exercise
-        return "unwritten", clean(
-            text if own else f"needs exercise {exercise}, which is not written yet"
-        )
-    if isinstance(error, Missing):
-        return "error", clean(str(error))
-    nones = told[2][-1][2] if told and told[2] else None  # of the innermost frame of the learner's
-    call = outcome.call_in(error, CHECKS_FILE)
-    return "error", clean(outcome.explain(name, text, call, nones) + at)
-
-
-def not_imported(error, place):
-    """(status of the check that found out, message, verdict) for a lesson that could not be
-    imported.
-    """
-    at = f" ({place})" if place else ""
-    if isinstance(error, proxy.OutOfTime):
-        return (
-            "timeout",
-            "The lesson is still being imported when its time is up: an endless loop?",
-            "timed out",
-        )
-    if isinstance(error, proxy.Tampered):
-        return (
-            "tampered",
-            clean(f"The lesson does not answer as it should while it is imported: {error}"),
-            "tampered",
-        )
-    name, text = (getattr(error, "told", None) or (type(error).__name__, str(error)))[:2]
-    if name == "MemoryError":
-        return (
-            "memory",
-            f"The lesson takes more memory than it may have while it is imported{at}.",
-            "out of memory",
-        )
-    return (
-        "error",
-        clean(f"The lesson stops while it is imported{at}: {name}: {text}"),
-        "import failed",
-    )
-
-
-def words_of_death(code):
-    """(status, message) of a process that ended under a check, with this exit code; negative: by
-    that signal.
-    """
-    if code == -signal.SIGXCPU:
-        return "timeout", "it has used up its time on the processor: an endless loop?"
-    try:
-        how = f"with exit code {code}" if code >= 0 else f"by signal {signal.Signals(-code).name}"
-    except ValueError:
-        how = f"by signal {-code}"
-    return (
-        "crashed",
-        f"the process that ran the code ended {how}: does it call os._exit, or crash Python?",
-    )
-
-
-def clean(text):
-    """Text that can be kept and sent: no halves of characters, no NUL, not endless."""
-    return outcome.cut(text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0"))
-
-
-def line_of(check, line):
-    lines = check.cell.source.split("\n")
-    return lines[line - check.cell.line].strip() if 0 <= line - check.cell.line < len(lines) else ""
-
-
 def main():
     """Answer one task after the other until there are no more."""
     from tito.grading import confine
@@ -950,10 +586,16 @@ def main():
     with Judge(pickle.load(tasks)) as judge:
         while True:
             try:
-                arrival, known = pickle.load(tasks)
+                asked = pickle.load(tasks)
             except EOFError:
                 break
-            answer = pickle.dumps(judge.grade(arrival, known))
+            try:
+                answer = judge.grade(*asked) if asked else judge.begin()
+            except TitoError as error:
+                if asked:
+                    raise
+                answer = error
+            answer = pickle.dumps(answer)
             answers.write(len(answer).to_bytes(8, "big") + answer)
             answers.flush()
 

@@ -19,7 +19,7 @@ import sys
 import time
 import warnings
 
-from tito.grading import intake
+from tito.grading.submission import Submission, open_submission
 
 try:
     import resource
@@ -93,7 +93,7 @@ class Reader:
                 break  # not over a lesson's file: another try would end as this one
             refused.add(where[-1])
         problem = f"{too_long(arrival.name)}, even without its lessons."
-        return intake.Submission(
+        return Submission(
             arrival.student,
             arrival.name,
             arrival.arrived,
@@ -185,7 +185,7 @@ class Reader:
 
     def outcome(self, arrival, refused, told):
         """What `read` returns. told(sha256) before each lesson file."""
-        submission = intake.open_submission(arrival, self.lessons, self.limits, refused, told)
+        submission = open_submission(arrival, self.lessons, self.limits, refused, told)
         made = {}
         for entry in self.lessons:
             file = submission.files.get(entry.name)

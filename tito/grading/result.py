@@ -41,6 +41,10 @@ class CheckResult(Outcome):
         )
 
 
+def blank(check):
+    return CheckResult(check.id, check.exercise, check.name, 0, check.points, hidden=check.hidden)
+
+
 @dataclass
 class LessonResult:
     """One lesson of one learner, on the base that counts.

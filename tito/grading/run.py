@@ -15,7 +15,6 @@ blamed for a neighbour; when that ends in the same way, it gets a result, which 
 submission, the checks or the limits change.
 """
 
-import atexit
 import contextlib
 import difflib
 import functools
@@ -24,12 +23,7 @@ import hashlib
 import itertools
 import json
 import os
-import pickle
-import select
 import socket
-import subprocess
-import sys
-import threading
 import time
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -38,10 +32,11 @@ from datetime import datetime, timezone
 
 from tito.errors import TitoError
 from tito.grading import enrollment, intake, leases
-from tito.grading.gradebook import learner_id
-from tito.grading.jail import ONE_THREAD, PARTING
-from tito.grading.judge import EXCUSED, GRACE, answers_in, blank, version, whole
-from tito.grading.result import LessonResult, Seen
+from tito.grading.modules import answers_in, version
+from tito.grading.result import LessonResult, Seen, blank
+from tito.grading.setting import longest
+from tito.grading.tables import learner_id
+from tito.grading.workers import WORKERS, JudgeDied
 from tito.lesson.course import open_root
 from tito.lesson.outcome import count_of, verdict_of
 
@@ -52,128 +47,9 @@ ATTEMPTS = 2  # at a submission under which the judge, or the whole run, ends
 DIED = "died:"  # before the hash of a submission's work: the key of a result without a judge's
 ALONE = "~"  # in the key of a result into which checks were put that were graded alone
 TELL = 60  # seconds after which a run says how far it is, though nothing has ended
-PATIENCE = 120  # seconds for a submission, besides those of its checks
-
-
-class JudgeDied(Exception):
-    """The judge process ended, or stopped answering, over a submission."""
 
 
 ENDED = JudgeDied("the whole run was ended")  # while it was busy with this submission
-
-
-class Worker:
-    """A judge process, from outside."""
-
-    def __init__(self, setting, course):
-        self.setting, self.course, self.process, self.busy = setting, course, None, False
-
-    def grade(self, arrival, known, seconds):
-        """The judge's results for one submission.
-
-        Raises JudgeDied when there are none within so many seconds.
-        """
-        if self.process is None:
-            self._start()
-        self.busy = True
-        try:
-            self._tell((arrival, known))
-            answer = self._answer(time.monotonic() + seconds)
-            self.busy = False
-            return answer
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
-            self.close()
-            raise JudgeDied(str(error)) from None
-
-    def _start(self):
-        environment = {
-            k: v for k, v in os.environ.items() if not k.startswith("PYTHON")
-        } | ONE_THREAD
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-X", "utf8", "-m", "tito.grading.judge"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
-        )
-        self._tell(self.setting)
-
-    def _tell(self, message):
-        pickle.dump(message, self.process.stdin)
-        self.process.stdin.flush()
-
-    def _answer(self, until):
-        """The next pickle that the judge sends, however slowly it comes; what sends it is ours, and
-        trusted.
-        """
-        got = b""
-        while True:
-            if not select.select([self.process.stdout], [], [], max(0, until - time.monotonic()))[
-                0
-            ]:
-                raise EOFError("no answer")
-            part = os.read(self.process.stdout.fileno(), 1 << 20)
-            if not part:
-                raise EOFError(f"exit code {self.process.wait()}")
-            got += part
-            if len(got) >= 8 and len(got) - 8 >= int.from_bytes(got[:8], "big"):
-                return pickle.loads(got[8:])
-
-    def close(self):
-        """End the judge, and with it its jail.
-
-        One that has nothing to do ends by itself when it hears nothing more.
-        """
-        if self.process:
-            with contextlib.suppress(BrokenPipeError):
-                self.process.stdin.close()
-            try:
-                self.process.wait(0 if self.busy else PARTING)
-            except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
-            self.process.stdout.close()
-            self.process = None
-
-
-class Workers:
-    """A worker for each thread that asks for one."""
-
-    def __init__(self):
-        self.local, self.all, self.lock, self.stopping = (
-            threading.local(),
-            [],
-            threading.Lock(),
-            False,
-        )
-
-    def of_this_thread(self, setting, course):
-        """The worker of the thread that asks, whose judge read the course as it is now: a Dask
-        worker outlives a run. Raises JudgeDied once the run is being stopped.
-        """
-        if self.stopping:
-            raise JudgeDied("the run was stopped")
-        found = getattr(self.local, "worker", None)
-        if found is None or (found.setting, found.course) != (setting, course):
-            if found:
-                self.local.worker.close()
-            new = self.local.worker = Worker(setting, course)
-            with self.lock:
-                self.all = [one for one in self.all if one is not found] + [new]
-        return self.local.worker
-
-    def close(self, stopping=False):
-        """End the judges. `stopping`: no thread shall start another."""
-        with self.lock:
-            self.stopping = stopping
-            for worker in self.all:
-                worker.close()
-            self.all.clear()
-        self.local = threading.local()
-
-
-WORKERS = Workers()
-atexit.register(WORKERS.close)
 
 
 def grade_one(setting, course, home, arrival, known, seconds):
@@ -304,7 +180,7 @@ def grade_class(
     Returns (Arrivals, the Progress). Where the policy of the course is not "latest", each of a
     learner's entries is a submission, graded with those before it.
 
-    setting      judge.Setting
+    setting      setting.Setting
     entries      every lesson of the course
     submissions  the folder or zip
     book         an open Gradebook
@@ -618,13 +494,6 @@ def described(setting, course, students):
         "level": setting.level,
         "course": course,
     }
-
-
-def longest(setting):
-    """The seconds after which a judge that is still busy with one submission is ended: those in
-    which it must be ready, however busy the machine is, and PATIENCE.
-    """
-    return PATIENCE + EXCUSED * 2 * (whole(setting) + setting.seconds + GRACE)
 
 
 def judged(result, entry, task):

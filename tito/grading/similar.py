@@ -24,6 +24,7 @@ from functools import cache, cached_property
 from itertools import accumulate, islice
 
 from tito.grading import intake, pages, reader
+from tito.grading.boxes import LIMITS
 from tito.lesson import cells
 
 RUN = 8  # tokens of a run
@@ -258,7 +259,7 @@ def weight_of(runs, weights):
 
 def read(submissions, entries, roster=None):
     """What `compare_class` compares, of each learner in a folder or zip."""
-    with reader.Reader(entries, intake.LIMITS, written) as one:
+    with reader.Reader(entries, LIMITS, written) as one:
         for arrival in intake.find(submissions, entries, roster, collected=None):
             yield one.read(arrival)
 
@@ -395,7 +396,7 @@ def compare_class(entries, submissions, threshold=THRESHOLD, told=lambda done, o
     """The pairs of several lessons of a class.
 
     entries      lessons of the course
-    submissions  (intake.Submission, {lesson: what `written` gives}), one at a time
+    submissions  (submission.Submission, {lesson: what `written` gives}), one at a time
     told         called with how many lessons are done, and of how many
     Returns ([(Pair, its two columns)], sentences about what was not compared). First come those who
     are alike in most lessons.

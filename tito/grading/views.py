@@ -476,6 +476,20 @@ def claims(found):
     return table
 
 
+def appeals(found, state):
+    """A row per appeal: when it was entered, by whom, whose it is, what was asked and answered."""
+    if not found:
+        return Text("There is no appeal." if state == "all" else f"No appeal is {state}.")
+    names = ["entered", "by", "student", "lesson", "state", "asked"]
+    names += ["answered by", "answer"] * any(one.answer for one in found)
+    table = Table(*names, box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for one in found:
+        row = [f"{one.at:%Y-%m-%d %H:%M} UTC", one.entered_by, one.student, one.lesson, one.state]
+        row += [one.asked, one.answered_by or "", one.answer or ""]
+        table.add_row(*(Text(plain(text, 500)) for text in row[: len(names)]))
+    return table
+
+
 def items(found, checks=False):
     """A lesson's items: a row for each exercise and, if asked for, for each check."""
     told = [f"{count(found.learners, 'learner')}, {found.finished} with everything right"]

@@ -200,3 +200,8 @@ def cut(text: str) -> str:
         if len(text) <= LONGEST
         else f"{text[:LONGEST]} ... ({len(text) - LONGEST} characters more)"
     )
+
+
+def clean(text):
+    """Text that can be kept and sent: no halves of characters, no NUL, not endless."""
+    return cut(text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0"))

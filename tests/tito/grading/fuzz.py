@@ -36,8 +36,12 @@ from grading.hostile import course as attacked
 from small_course import NUMBERS, SUMS, make_course
 
 from tito.errors import TitoError
-from tito.grading import intake, judge, reader, wire
+from tito.grading import intake, judge, modules, reader, wire
+from tito.grading.lesson_file import LessonFile
 from tito.grading.result import LessonResult
+from tito.grading.result import blank as blank_check
+from tito.grading.setting import Setting
+from tito.grading.submission import open_submission
 from tito.lesson import cells, course, export, notebook, outcome
 
 ALLCLOSE = np.allclose  # the judge has another meanwhile
@@ -591,7 +595,7 @@ class Ground:
         self.inbox = self.folder / "inbox"
         self.inbox.mkdir()
         root = attacked.make_course(self.folder / "attacked")
-        self.judge = Talking(judge.Setting(root, ("vectors",), "process"))
+        self.judge = Talking(Setting(root, ("vectors",), "process"))
         self.talks = recorded(self.judge)
 
     def __enter__(self):
@@ -620,7 +624,7 @@ def file_is_read(ground, name, raw):
     try:
         with no_longer_than(reader.EACH):
             (arrival,) = intake.find(ground.inbox, ground.root.lessons)
-            submission = intake.open_submission(arrival, ground.root.lessons)
+            submission = open_submission(arrival, ground.root.lessons)
             told = [submission.student, submission.name, submission.problem, *submission.notes]
             for lesson, file in submission.files.items():
                 told += [file.path, file.problem]
@@ -640,7 +644,7 @@ def file_is_read(ground, name, raw):
 
 def code_is_made(entry, file):
     """A lesson file becomes code, or a sentence that says why not."""
-    made = judge.compiled(entry, file)
+    made = modules.compiled(entry, file)
     if isinstance(made.code, str):
         assert made.code and not is_python(file.source), made.code
         can_be_kept(made.code)
@@ -764,8 +768,8 @@ class Talking(judge.Judge):
 def recorded(one):
     """[(check, the honest learner's answers)] of the attacked course."""
     (entry,) = one.asked
-    file = intake.LessonFile("vectors_dev.py", source=entry.declared.source)
-    one.code = judge.compiled(entry, file)
+    file = LessonFile("vectors_dev.py", source=entry.declared.source)
+    one.code = modules.compiled(entry, file)
     package = one.root.package
     one.modules = {f"{package}.core.vectors": one.code.code}
     talks = []
@@ -1003,7 +1007,7 @@ def answers_are_judged(one, check, answers):
     assert status in outcome.STATUSES and verdict in ("", *outcome.VERDICTS)
     assert bool(message) == (status != "passed") and np.allclose is ALLCLOSE
     can_be_kept(message)
-    blank = judge.blank(check)
+    blank = blank_check(check)
     blank.status, blank.message = status, message
     result = LessonResult(
         "ada", "vectors", 1, "Vectors", 13, checks=[blank], verdict=verdict or "failed"

@@ -10,7 +10,8 @@ from some_results import DAY, MONDAY, RULES, handed_in, save_each
 
 from tito.errors import TitoError
 from tito.grading import answers, enrollment, exports, feedback
-from tito.grading.gradebook import ChangedMeanwhile, open_gradebook
+from tito.grading.gradebook import open_gradebook
+from tito.grading.history import ChangedMeanwhile
 
 HOSTILE = '<script>alert(1)</script>=cmd|"\0{{ 7*7 }}"'
 

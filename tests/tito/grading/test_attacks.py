@@ -18,8 +18,11 @@ from small_course import NUMBERS, make_course
 
 from tito.author import liars
 from tito.grading import boxes, intake, proxy, reader, similar, wire
-from tito.grading.judge import TO_THE_END, Judge, Setting, close_in_shape, zip_to_the_end
+from tito.grading.judge import Judge
+from tito.grading.namespace import TO_THE_END, close_in_shape, zip_to_the_end
 from tito.grading.result import LessonResult
+from tito.grading.setting import Setting
+from tito.grading.submission import open_submission
 from tito.lesson import course
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes to fork")
@@ -170,7 +173,7 @@ def test_no_notebook_takes_long_to_read(root, tmp_path, cells):
     path.write_text(json.dumps({"cells": cells, "nbformat": 4, "metadata": {}}))
     (arrival,) = intake.find(tmp_path / "in", root.lessons)
     began = reader.used_by_children() + time.process_time()
-    submission, _ = reader.read(arrival, root.lessons, intake.LIMITS, lambda *more: None)
+    submission, _ = reader.read(arrival, root.lessons, boxes.LIMITS, lambda *more: None)
     assert reader.used_by_children() + time.process_time() - began < MOST + 1
     assert submission.files or submission.problem
 
@@ -276,10 +279,10 @@ def test_a_check_that_waits_for_a_processor_loses_no_time(root, tmp_path):
 
 
 def test_no_submission_takes_more_than_its_whole_time(root, tmp_path, monkeypatch):
-    from tito.grading import judge
+    from tito.grading import setting
 
-    monkeypatch.setattr(judge, "LEAST_WHOLE", 1)
-    monkeypatch.setattr(judge, "WHOLE", 0)
+    monkeypatch.setattr(setting, "LEAST_WHOLE", 1)
+    monkeypatch.setattr(setting, "WHOLE", 0)
     inbox = tmp_path / "in" / "ada"
     inbox.mkdir(parents=True)
     (inbox / "vectors_dev.py").write_text(f"{START}{WRONG}def double(x):\n    time.sleep(0.6)\n")
@@ -533,7 +536,7 @@ def shared(tmp_path, text=NUMBERS):
 def opened(inbox, lessons, who="ada"):
     for arrival in intake.find(inbox, lessons):
         if arrival.student == who:
-            return arrival, lambda found=arrival: intake.open_submission(found, lessons)
+            return arrival, lambda found=arrival: open_submission(found, lessons)
     raise AssertionError(f"{who} went missing")
 
 
@@ -571,7 +574,7 @@ def test_what_becomes_a_link_to_a_neighbours_is_not_followed(
                 done.append(to_link(inbox / path, target, tmp_path / "away"))
             return found
 
-        monkeypatch.setattr(intake, "folder_box", listed)
+        monkeypatch.setattr("tito.grading.inbox.folder_box", listed)
     submission = read()
     file = submission.files.get("numbers")
     assert submission.student == "ada"
@@ -600,7 +603,7 @@ def test_a_file_that_becomes_something_else_waits_for_nobody(tmp_path, lessons, 
                 file.truncate(1 << 40)
         return found
 
-    monkeypatch.setattr(intake, "folder_box", listed)
+    monkeypatch.setattr("tito.grading.inbox.folder_box", listed)
     began = time.monotonic()
     submission = read()
     assert time.monotonic() - began < 5
@@ -627,7 +630,7 @@ def test_a_zip_that_changes_while_it_is_read_gives_one_hash_of_one_text(
         pack("# second\n" + NUMBERS)
         return found
 
-    monkeypatch.setattr(intake, "zip_box", listed)
+    monkeypatch.setattr("tito.grading.inbox.zip_box", listed)
     file = read().files["numbers"]
     assert file.text.startswith("# first") and "second" not in file.raw.decode()
 

@@ -6,7 +6,7 @@ import pytest
 from some_results import MONDAY, points, result
 
 from tito.errors import TitoError
-from tito.grading import bulk
+from tito.grading import bulk, decisions
 
 LESSONS = {"numbers": "numbers", "1": "numbers", "sums": "sums"}
 
@@ -44,7 +44,7 @@ def test_one_table_sets_points_gives_time_and_comments(class_book, file):
         'ada;;;;;;"In general: ""thanks"", and goodbye";;',
         why="appeals",
     )
-    assert class_book.apply(wishes, "prof") == (6, 0)
+    assert decisions.apply(class_book, wishes, "prof") == (6, 0)
     assert points(class_book) == {"numbers": "5.5"} and points(class_book, "bob") == {
         "numbers": "6"
     }
@@ -71,13 +71,13 @@ def test_a_table_may_come_as_excel_writes_it(tmp_path, encoding):
 
 def test_a_table_applied_twice_changes_nothing_the_second_time(class_book, file):
     wishes = file("student,lesson,points,days,comment,why", "ada,numbers,5,2,Good,lab")
-    assert class_book.apply(wishes, "prof") == (3, 0)
+    assert decisions.apply(class_book, wishes, "prof") == (3, 0)
     entries = len(list(class_book.history()))
-    assert class_book.apply(wishes, "prof") == (0, 3)
+    assert decisions.apply(class_book, wishes, "prof") == (0, 3)
     assert len(list(class_book.history())) == entries
     lift = file("student,lesson,points,days,comment,why", "ada,numbers,lift,LIFT,lift,a slip")
-    assert class_book.apply(lift, "prof") == (3, 0)
-    assert class_book.apply(lift, "prof") == (0, 3)
+    assert decisions.apply(class_book, lift, "prof") == (3, 0)
+    assert decisions.apply(class_book, lift, "prof") == (0, 3)
     (grade,) = class_book.rows("ada")
     assert (grade.override, grade.extension, grade.comments) == (None, None, [])
 
@@ -92,7 +92,7 @@ def test_when_one_line_cannot_be_done_nothing_is_and_every_such_line_is_told(cla
         why="appeals",
     )
     with pytest.raises(TitoError) as refused:
-        class_book.apply(wishes, "prof")
+        decisions.apply(class_book, wishes, "prof")
     for words in (
         "Nothing was changed",
         "changes.csv:3: The gradebook has no learner 'adda'. Did you mean 'ada'?",

@@ -5,6 +5,7 @@ import os
 import random
 import sqlite3
 import sys
+import tempfile
 from contextlib import closing
 from datetime import timedelta
 
@@ -151,6 +152,53 @@ def test_a_step_that_breaks_off_leaves_the_old_gradebook(first_gradebook, monkey
     assert dump(first_gradebook) == old
     with open_gradebook(first_gradebook) as book:
         assert points(book) == {"numbers": "5.5"}
+
+
+def older(path, monkeypatch):
+    """Make a gradebook, and this tito's schema newer than its."""
+    with open_gradebook(path) as book:
+        book.save([result()], None, "me")
+    newer = {max(database.MIGRATIONS) + 1: add_column}
+    monkeypatch.setattr(database, "MIGRATIONS", database.MIGRATIONS | newer)
+
+
+def test_who_only_reads_an_older_gradebook_reads_a_copy(tmp_path, monkeypatch):
+    path, scratch = tmp_path / "book" / "class.db", tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    older(path, monkeypatch)
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    with open_gradebook(path, create=False, reads=True) as book:
+        assert points(book) == {"numbers": "3"}
+        (used,) = scratch.rglob("gradebook.db")
+        assert columns(used)[-1] == "pronouns" and used.stat().st_mode & 0o077 == 0
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+    assert list(path.parent.iterdir()) == [path] and list(scratch.iterdir()) == []
+
+
+def test_the_first_titos_gradebook_is_not_read_without_a_change(first_gradebook):
+    """Pages of learners got their names, which are secret and stay, only when it was changed."""
+    before = first_gradebook.read_bytes()
+    with pytest.raises(TitoError) as error, open_gradebook(first_gradebook, reads=True):
+        pass
+    assert "older tito: its schema is 0001" in error.value.what and error.value.code == 2
+    assert "tito grade" in error.value.remedy and first_gradebook.read_bytes() == before
+
+
+def test_who_only_reads_makes_no_gradebook(tmp_path):
+    path = tmp_path / "new" / "class.db"
+    with open_gradebook(path, reads=True) as book:
+        assert book.learners() == []
+    assert list(tmp_path.iterdir()) == []
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    for place in (path, empty):
+        with (
+            pytest.raises(TitoError, match="There is no gradebook at"),
+            open_gradebook(place, create=False, reads=True),
+        ):
+            pass
+    assert empty.read_bytes() == b""
 
 
 def test_a_newer_gradebook_is_refused_and_left_as_it_is(tmp_path):

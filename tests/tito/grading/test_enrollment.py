@@ -8,7 +8,7 @@ from small_course import NUMBERS, make_course
 from some_results import points, result
 
 from tito.errors import TitoError
-from tito.grading import enrollment, exports, intake
+from tito.grading import decisions, enrollment, exports, intake
 from tito.grading.gradebook import open_gradebook
 from tito.grading.roster import Roster
 from tito.lesson import course
@@ -175,7 +175,7 @@ def test_two_ids_of_one_learner_are_merged_and_no_grade_falls(book, roster):
     book.save([result("ada", points=(1,)), result("ada", "sums", (3,))], None, "me", "Ada")
     book.save([result("lovelace", points=(3,)), result("lovelace", "sums", (2,))], None, "me")
     book.save([result("lovelace", "products", (1,))], None, "me")
-    book.comment("lovelace", "sums", "well done", "prof")
+    decisions.comment(book, "lovelace", "sums", "well done", "prof")
     enrollment.merge(book, "lovelace", "ada", "prof", "two logins")
     assert points(book, "ada") == {"numbers": "3", "sums": "3", "products": "1"}
     assert states(book) == {"ada": "", "bob": ""}

@@ -14,7 +14,7 @@ import pytest
 from some_results import result
 
 from tito.errors import TitoError
-from tito.grading import enrollment, exports, late, nbgrader_book, roster, spreadsheet
+from tito.grading import decisions, enrollment, exports, late, nbgrader_book, roster, spreadsheet
 from tito.grading.gradebook import open_gradebook
 
 MONDAY = datetime(2026, 11, 2, 12, tzinfo=timezone.utc)
@@ -175,7 +175,7 @@ def book(tmp_path):
                 SimpleNamespace(student="cy", name="Cy", columns={}),
             ]
         )
-        opened.comment("ada", "numbers", 'Good "try", but\nsee me', "prof")
+        decisions.comment(opened, "ada", "numbers", 'Good "try", but\nsee me', "prof")
         yield opened
 
 
@@ -263,7 +263,7 @@ def test_moodle_always_has_grade_and_feedback_side_by_side(book):
 
 
 def test_moodle_tells_a_learner_nothing_of_why_points_were_set_by_hand(book):
-    book.override("ada", "numbers", 0, "prof", "copied from Bob")
+    decisions.override(book, "ada", "numbers", 0, "prof", "copied from Bob")
     assert "Bob" not in table(book, "moodle") and "set by the instructor" in table(book, "moodle")
 
 
@@ -327,7 +327,7 @@ NASTY = (
 @pytest.mark.parametrize("text", NASTY)
 def test_no_reader_finds_a_formula_whatever_it_splits_at(book, text, separator):
     book.save([result("zoe")], None, "me", text)
-    book.comment("zoe", "numbers", text, "prof")
+    decisions.comment(book, "zoe", "numbers", text, "prof")
     for kind in exports.TABLES:
         written = table(book, kind)
         for quotes in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE):
@@ -399,7 +399,7 @@ def test_gradescope_hides_hidden_checks_and_holds_nothing_that_they_said(book):
 
 
 def test_classroom50_gets_whole_points_and_no_other_key(book, jsonschema):
-    book.override("bob", "numbers", "1.5", "prof", "half", check="c0")
+    decisions.override(book, "bob", "numbers", "1.5", "prof", "half", check="c0")
     found = trees(book, "classroom50")
     scores = found.pop("small-course/scores.json")
     assert list(found) == [
@@ -466,7 +466,7 @@ def trees_of(selection):
 
 
 def test_junit_has_a_suite_per_learner_and_lesson_and_nothing_of_hidden_checks(book):
-    book.override("bob", "numbers", "3", "prof", "fine", check="c0")
+    decisions.override(book, "bob", "numbers", "3", "prof", "fine", check="c0")
     book.save([result("e\x1bvil", points=(1,))], None, "me")
     top = ElementTree.fromstring(table(book, "junit"))
     suites = {suite.get("name"): suite for suite in top}
@@ -487,8 +487,8 @@ def test_nbgrader_reads_the_same_points(book, tmp_path):
     from nbgrader.api import Gradebook
 
     book.save([result("dan", points=(1, 2)), result("dan", "sums")], None, "me", "Dan van Dam")
-    book.override("dan", "numbers", "5.5", "prof", "shown")
-    book.override("dan", "sums", "2.5", "prof", "half", check="c1")
+    decisions.override(book, "dan", "numbers", "5.5", "prof", "shown")
+    decisions.override(book, "dan", "sums", "2.5", "prof", "half", check="c1")
     path = tmp_path / "nbgrader" / "gradebook.db"
     for force in (False, True):  # the second time nothing is there twice
         assert nbgrader_book.write(chosen(book), path, force) == 5

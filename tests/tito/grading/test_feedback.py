@@ -11,7 +11,7 @@ import pytest
 from commands import tito
 
 from tito import files
-from tito.grading import feedback, late
+from tito.grading import decisions, feedback, late
 from tito.grading.gradebook import open_gradebook
 from tito.grading.result import CheckResult, LessonResult
 
@@ -162,7 +162,7 @@ def test_lateness_is_told_with_its_arithmetic(book, tmp_path):
 
 def test_an_extension_is_told(book, tmp_path):
     book.save([result([check("a", 2)])], DUE + timedelta(hours=30), "tito")
-    book.extend("ada", "numbers", "Klein", "was ill", days=3)
+    decisions.extend(book, "ada", "numbers", "Klein", "was ill", days=3)
     assert "due 2026-12-04 23:59 (UTC+01:00) with your extension: not late." in text_of(
         pages(book, tmp_path / "out")["ada"]
     )
@@ -170,7 +170,7 @@ def test_an_extension_is_told(book, tmp_path):
 
 def test_points_set_by_hand_are_told_with_who_but_not_why_and_are_not_late(book, tmp_path):
     book.save([result([check("a", 2), check("b")])], DUE + timedelta(hours=1), "tito")
-    book.override("ada", "numbers", "1", "Klein", "the idea is right", check="cell.b")
+    decisions.override(book, "ada", "numbers", "1", "Klein", "the idea is right", check="cell.b")
     said = text_of(pages(book, tmp_path / "out")["ada"])
     assert (
         "failed b 1 of 2" in said
@@ -183,7 +183,7 @@ def test_points_set_by_hand_are_told_with_who_but_not_why_and_are_not_late(book,
         in said
         and "2.8 of 4" in said
     )
-    book.override("ada", "numbers", "3.5", "Klein", "seen in the lab")
+    decisions.override(book, "ada", "numbers", "3.5", "Klein", "seen in the lab")
     said = text_of(pages(book, tmp_path / "out")["ada"])
     assert (
         "The checks earned 2 points. The lesson was set by hand to 3.5 by Klein." in said
@@ -194,8 +194,8 @@ def test_points_set_by_hand_are_told_with_who_but_not_why_and_are_not_late(book,
 
 def test_comments_on_a_lesson_and_in_general_are_there(book, tmp_path):
     book.save([result([check("a", 2)])], None, "tito", "Ada Löwe")
-    book.comment("ada", "numbers", "Well done.\nGo on.", "Klein")
-    book.comment("ada", None, "See me.", "Klein")
+    decisions.comment(book, "ada", "numbers", "Well done.\nGo on.", "Klein")
+    decisions.comment(book, "ada", None, "See me.", "Klein")
     said = text_of(pages(book, tmp_path / "out")["ada"])
     assert said.index("See me.") < said.index("01 Numbers") < said.index(
         "Well done. Go on."
@@ -239,8 +239,8 @@ def test_nothing_a_learner_wrote_is_markup_or_endless(book, tmp_path):
         EVIL,
         EVIL,
     )
-    book.comment(f"b{EVIL[:20]}", "numbers", EVIL, EVIL)
-    book.override(f"b{EVIL[:20]}", "numbers", "1", EVIL, EVIL)
+    decisions.comment(book, f"b{EVIL[:20]}", "numbers", EVIL, EVIL)
+    decisions.override(book, f"b{EVIL[:20]}", "numbers", "1", EVIL, EVIL)
     feedback.write(tmp_path / "out", book.by_learner(), EVIL)
     found = list((tmp_path / "out").rglob("*.html"))
     assert len(found) == 2
@@ -266,7 +266,7 @@ def test_the_same_gradebook_gives_the_same_bytes_and_only_what_changed_is_writte
     assert len(first) == 3
     _, again = feedback.write(tmp_path / "out", book.by_learner(), "Small")
     assert again == []
-    book.comment("bob", "numbers", "Well done.", "Klein")
+    decisions.comment(book, "bob", "numbers", "Well done.", "Klein")
     _, changed = feedback.write(tmp_path / "out", book.by_learner(), "Small")
     (bob,) = changed
     assert bob.parent == tmp_path / "out" / "learners" and bob.name.startswith("bob-")
@@ -281,7 +281,7 @@ def test_the_same_gradebook_gives_the_same_bytes_and_only_what_changed_is_writte
         "replace",
         lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")),
     )
-    book.comment("bob", "numbers", "More.", "Klein")
+    decisions.comment(book, "bob", "numbers", "More.", "Klein")
     old = bob.read_bytes()
     with pytest.raises(files.TitoError, match="The old file is as it was"):
         feedback.write(tmp_path / "out", book.by_learner(), "Small")
@@ -424,7 +424,7 @@ def test_colours_can_be_told_from_their_ground(book, tmp_path):
 
 
 def test_a_learner_without_a_grade_gets_a_page_that_says_so(book, tmp_path):
-    from tito.grading.gradebook import Learner
+    from tito.grading.grade import Learner
 
     book.remember_roster([Learner("ada", "Ada", {})])
     assert "No lesson is graded yet." in text_of(pages(book, tmp_path / "out")["ada"])

@@ -6,12 +6,16 @@ import pytest
 from some_results import DAY, MONDAY, points, result
 
 from tito.errors import TitoError
+from tito.grading import decisions
 
 
 def test_an_override_is_final(book):
     book.save([result()], MONDAY + 2 * DAY, "me")
     assert points(book) == {"numbers": "2.4"}  # two days: 3 - 20 %
-    assert book.override("ada", "numbers", "5.5", "prof", "shown in the lab") == (3, Decimal("5.5"))
+    assert decisions.override(book, "ada", "numbers", "5.5", "prof", "shown in the lab") == (
+        3,
+        Decimal("5.5"),
+    )
     (grade,) = book.rows("ada")
     assert (
         str(grade.points) == "5.5"
@@ -24,12 +28,12 @@ def test_an_override_is_final(book):
     assert list(book.history())[-1].text == (
         "graded 3 -> 6; the override to 5.5 by prof stays and hides the rise"
     )
-    assert book.override("ada", "numbers", None, "prof", "a slip") == (Decimal("5.5"), 6)
+    assert decisions.override(book, "ada", "numbers", None, "prof", "a slip") == (Decimal("5.5"), 6)
 
 
 def test_of_a_check_set_by_hand_no_lateness_is_taken(book):
     book.save([result(points=(2, 1))], MONDAY + DAY, "me")
-    book.override("ada", "numbers", 3, "prof", "the check was unfair", check="c1")
+    decisions.override(book, "ada", "numbers", 3, "prof", "the check was unfair", check="c1")
     (grade,) = book.rows("ada")
     assert (str(grade.points), str(grade.before_late), grade.late_reason) == (
         "4.8",
@@ -50,10 +54,10 @@ def test_of_a_check_set_by_hand_no_lateness_is_taken(book):
 
 def test_a_part_of_a_checks_name_is_enough(book):
     book.save([result(points=(2, 1))], None, "me")
-    book.override("ada", "numbers", 3, "prof", "was unfair", check="1")
+    decisions.override(book, "ada", "numbers", 3, "prof", "was unfair", check="1")
     (grade,) = book.rows("ada")
     assert list(grade.check_overrides) == ["c1"]
-    book.override("ada", "numbers", None, "prof", "was fair", check="1")
+    decisions.override(book, "ada", "numbers", None, "prof", "was fair", check="1")
     assert points(book) == {"numbers": "3"}
 
 
@@ -79,7 +83,7 @@ def test_an_override_that_cannot_be_meant_is_refused(
 ):
     book.save([result()], None, "me")
     with pytest.raises(TitoError) as error:
-        book.override(student, lesson, number, **{"who": "me", "why": "because"} | more)
+        decisions.override(book, student, lesson, number, **{"who": "me", "why": "because"} | more)
     assert what in error.value.what and remedy in error.value.remedy and error.value.code == 2
     assert points(book) == {"numbers": "3"} and len(list(book.history())) == 1
 
@@ -87,30 +91,30 @@ def test_an_override_that_cannot_be_meant_is_refused(
 def test_comments_are_kept_by_lesson_and_in_general_and_can_be_taken_back(book):
     book.save([result(), result(lesson="sums")], None, "me")
     for lesson, text in (("numbers", "one"), ("numbers", "two"), ("sums", "three"), (None, "four")):
-        book.comment("ada", lesson, text, "prof")
+        decisions.comment(book, "ada", lesson, text, "prof")
     ((learner, grades),) = book.by_learner("ada")
     assert [[comment.text for comment in grade.comments] for grade in grades] == [
         ["one", "two"],
         ["three"],
     ]
     assert [(comment.text, comment.who) for comment in learner.comments] == [("four", "prof")]
-    book.comment("ada", "numbers", None, "prof")
+    decisions.comment(book, "ada", "numbers", None, "prof")
     assert [len(grade.comments) for grade in book.rows("ada")] == [0, 1]
     with pytest.raises(TitoError, match="empty"):
-        book.comment("ada", "sums", "  ", "prof")
+        decisions.comment(book, "ada", "sums", "  ", "prof")
 
 
 def test_an_extension_counts_at_once_and_one_for_the_lesson_before_one_for_all(book):
     book.save([result()], MONDAY + 3 * DAY, "me")
     assert points(book) == {"numbers": "2.1"}
-    book.extend("ada", None, "prof", "ill", days=1)
+    decisions.extend(book, "ada", None, "prof", "ill", days=1)
     assert points(book) == {"numbers": "2.4"}
-    book.extend("ada", "numbers", "prof", "very ill", until=MONDAY + 3 * DAY)
+    decisions.extend(book, "ada", "numbers", "prof", "very ill", until=MONDAY + 3 * DAY)
     (grade,) = book.rows("ada")
     assert (str(grade.points), grade.due) == ("3", MONDAY + 3 * DAY)
-    book.extend("ada", "numbers", "prof", "it was another Ada")
+    decisions.extend(book, "ada", "numbers", "prof", "it was another Ada")
     assert points(book) == {"numbers": "2.4"}
-    book.extend("ada", None, "prof", "it was another Ada")
+    decisions.extend(book, "ada", None, "prof", "it was another Ada")
     assert points(book) == {"numbers": "2.1"}
     assert [(change.kind, change.lesson, change.why) for change in book.history("ada", "numbers")][
         1:3
@@ -118,12 +122,12 @@ def test_an_extension_counts_at_once_and_one_for_the_lesson_before_one_for_all(b
 
 
 def doubts(book):
-    return {(one.student, one.check): one.doubt for one in book.overrides()}
+    return {(one.student, one.check): one.doubt for one in decisions.overrides(book)}
 
 
 def test_an_override_above_a_lowered_maximum_counts_as_the_maximum_and_is_doubted(book):
     book.save([result(points=(3, 3, 0))], MONDAY, "me")  # of 9
-    book.override("ada", "numbers", 8, "bob", "shown in the lab")
+    decisions.override(book, "ada", "numbers", 8, "bob", "shown in the lab")
     assert doubts(book) == {("ada", None): ""}
     book.save([result(points=(3, 3), key="new")], MONDAY, "me")  # of 6
     (grade,) = book.rows("ada")
@@ -133,7 +137,7 @@ def test_an_override_above_a_lowered_maximum_counts_as_the_maximum_and_is_doubte
 
 def test_an_override_of_a_check_never_counts_more_than_the_check(book):
     book.save([result(points=(3, 0))], MONDAY, "me")
-    book.override("ada", "numbers", 3, "bob", "unfair", check="c1")
+    decisions.override(book, "ada", "numbers", 3, "bob", "unfair", check="c1")
     cheaper = result(points=(3, 0), key="new")
     cheaper.checks[1].max_points, cheaper.max_points = 1, 4
     book.save([cheaper], MONDAY, "me")
@@ -147,8 +151,8 @@ def test_an_override_that_a_mended_check_has_overtaken_is_doubted_and_one_that_w
 ):
     for student in ("ada", "eve"):
         book.save([result(student)], MONDAY, "me")  # 3
-    book.override("ada", "numbers", 4, "bob", "half right")
-    book.override("eve", "numbers", 0, "bob", "copied")
+    decisions.override(book, "ada", "numbers", 4, "bob", "half right")
+    decisions.override(book, "eve", "numbers", 0, "bob", "copied")
     assert set(doubts(book).values()) == {""}
     book.save([result(points=(3, 3), key="new")], MONDAY, "me")
     assert doubts(book) == {("ada", None): "below the 6 that are earned now", ("eve", None): ""}
@@ -158,7 +162,7 @@ def test_an_override_that_a_mended_check_has_overtaken_is_doubted_and_one_that_w
 
 def test_an_override_of_a_check_that_is_gone_is_doubted(book):
     book.save([result(points=(3, 0))], MONDAY, "me")
-    book.override("ada", "numbers", 2, "bob", "unfair", check="c1")
+    decisions.override(book, "ada", "numbers", 2, "bob", "unfair", check="c1")
     book.save([result(points=(3,), key="new")], MONDAY, "me")
     assert doubts(book) == {("ada", "c1"): "there is no check c1 any more: it counts nothing"}
     assert points(book) == {"numbers": "3"}
@@ -166,8 +170,8 @@ def test_an_override_of_a_check_that_is_gone_is_doubted(book):
 
 def test_the_history_tells_whose_override_was_set_anew_and_whose_hid_a_rise(book):
     book.save([result()], MONDAY, "me")
-    book.override("ada", "numbers", 4, "bob", "half right")
-    book.override("ada", "numbers", 5, "carol", "more than half")
+    decisions.override(book, "ada", "numbers", 4, "bob", "half right")
+    decisions.override(book, "ada", "numbers", 5, "carol", "more than half")
     book.save([result(points=(3, 3), key="new")], MONDAY, "me")
     *_, second, graded = book.history()
     assert (second.who, second.text) == ("carol", "instead of 4 by bob")

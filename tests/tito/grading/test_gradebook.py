@@ -12,7 +12,7 @@ import pytest
 from some_results import DAY, MONDAY, points, result
 
 from tito.errors import TitoError
-from tito.grading import gradebook, trial
+from tito.grading import decisions, gradebook, trial
 from tito.grading.database import transaction
 from tito.grading.gradebook import open_gradebook
 from tito.grading.result import LessonResult, packed
@@ -125,7 +125,7 @@ def test_no_text_that_is_kept_is_endless(book):
     assert {len(text) for text in (grade.result.reason, *grade.result.notes)} == {4_030}
     assert len(Path(book.engine.url.database).read_bytes()) < 200_000
     with pytest.raises(TitoError, match="2,000,000 characters"):
-        book.comment("ada", None, endless, "prof")
+        decisions.comment(book, "ada", None, endless, "prof")
 
 
 def test_no_address_of_an_object_is_kept(book):
@@ -177,25 +177,14 @@ def test_lessons_come_in_order_with_the_points_of_the_newest_result(book):
     ]
 
 
-# By hand
-
-
-@pytest.mark.parametrize(
-    "more",
-    [{"days": 0}, {"days": 5000}, {"until": datetime(2026, 12, 1)}, {"until": MONDAY, "days": 1}],
-)
-def test_an_extension_that_cannot_be_meant_is_refused(book, more):
-    book.save([result()], None, "me")
-    with pytest.raises(TitoError):
-        book.extend("ada", None, "prof", "ill", **more)
-    assert len(list(book.history())) == 1
+# The history
 
 
 def test_the_history_tells_who_when_why_and_from_what_to_what(book):
     before = datetime.now(timezone.utc) - timedelta(seconds=1)
     book.save([result()], None, "grader")
     book.save([result("bob")], None, "grader")
-    book.override("ada", "numbers", 1, "prof", "copied")
+    decisions.override(book, "ada", "numbers", 1, "prof", "copied")
     change = list(book.history("ada"))[-1]
     assert change.as_json() | {"when": 0} == {
         "student": "ada",
@@ -216,7 +205,7 @@ def test_the_history_tells_who_when_why_and_from_what_to_what(book):
     assert [change.student for change in book.history(lesson="numbers")] == ["ada", "bob", "ada"]
 
 
-# The files, and what several people write at once
+# The files
 
 
 def test_the_file_that_was_graded_is_kept_once_for_all_who_handed_it_in(book):
@@ -238,62 +227,6 @@ def test_a_copy_to_try_something_on_has_the_grades_and_not_the_files(book, tmp_p
     book.save([one], None, "me")
     with trial.copied(book) as copy:
         assert points(copy) == {"numbers": "3"} and copy.code("c" * 64) is None
-
-
-def test_who_has_not_seen_the_last_change_is_told_it_and_changes_nothing(book):
-    book.save([result()], None, "me")
-    seen = book.last_change("ada", "numbers")
-    book.override("ada", "numbers", "4", "ta1", "asked", seen=seen)
-    book.comment("ada", None, "in general", "ta1")
-    for write in (
-        lambda: book.override("ada", "numbers", "5", "ta2", "asked too", seen=seen),
-        lambda: book.comment("ada", "numbers", "Well done.", "ta2", seen=seen),
-    ):
-        with pytest.raises(gradebook.ChangedMeanwhile, match="ta1 changed this grade") as error:
-            write()
-        assert [(c.kind, c.who) for c in error.value.changes] == [
-            ("override", "ta1"),
-            ("comment", "ta1"),
-        ]
-    assert points(book) == {"numbers": "4"}
-    book.override(
-        "ada", "numbers", "5", "ta2", "asked too", seen=book.last_change("ada", "numbers")
-    )
-    assert points(book) == {"numbers": "5"}
-
-
-def test_what_happens_to_another_lesson_or_learner_is_no_change_of_this_grade(book):
-    book.save([result(), result(lesson="sums")], None, "me")
-    seen = book.last_change("ada", "numbers")
-    book.save([result("bob")], None, "me")
-    book.comment("ada", "sums", "Well done.", "ta1")
-    book.override("ada", "numbers", "5", "ta2", "asked", seen=seen)
-    assert points(book)["numbers"] == "5"
-
-
-def test_one_of_several_comments_can_be_taken_back(book):
-    book.save([result()], None, "me")
-    for text, who in (("one", "ta1"), ("two", "ta2"), ("one", "ta2")):
-        book.comment("ada", "numbers", text, who)
-    (grade,) = book.rows("ada")
-    book.comment("ada", "numbers", None, "ta1", only=grade.comments[0])
-    (grade,) = book.rows("ada")
-    assert [(c.text, c.who) for c in grade.comments] == [("two", "ta2"), ("one", "ta2")]
-    book.comment("ada", "numbers", None, "ta1")
-    (grade,) = book.rows("ada")
-    assert grade.comments == []
-
-
-def test_comments_are_counted_by_the_learners_for_whom_they_stand(book):
-    for student in ("ada", "bob", "eve"):
-        book.save([result(student)], None, "me")
-        book.comment(student, "numbers", "often", "ta1")
-        book.comment(student, "numbers", "often", "ta2")
-    book.comment("eve", "numbers", "once", "ta1")
-    book.comment("bob", "sums", "elsewhere", "ta1")
-    assert book.comments_again("numbers") == [("often", 3), ("once", 1)]
-    book.comment("ada", "numbers", None, "ta1")
-    assert book.comments_again("numbers") == [("often", 2), ("once", 1)]
 
 
 def test_a_secret_of_a_gradebook_stays_the_same(book):

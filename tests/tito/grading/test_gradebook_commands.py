@@ -9,11 +9,14 @@ from datetime import datetime, timezone
 
 import commands
 import pytest
+from small_course import NUMBERS
 from some_results import result
 
-from tito.grading import gradebook, late
+from tito.grading import database, gradebook, late
 
-COMMANDS = "show export override comment extend apply overrides history roster leave merge".split()
+COMMANDS = (
+    "show export override comment extend apply overrides history roster leave merge appeals".split()
+)
 
 
 def tito(course, *words, code=0):
@@ -288,6 +291,38 @@ def test_another_gradebook_is_named_by_path_or_url(graded_course, tmp_path):
 def test_wrong_usage_is_two_lines_and_exit_2(graded_course, words, said):
     out, err = tito(graded_course, *words, code=2)
     assert said in err and out == "" and len(err.strip().split("\n")) == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "gradebook show",
+        "gradebook history",
+        "gradebook overrides",
+        "gradebook appeals",
+        "gradebook items",
+        "gradebook claim",
+        "gradebook rubric",
+        "gradebook judge",
+        "gradebook export --output ../grades.csv",
+        "feedback ../pages",
+        "similar ../class numbers",
+        "grade ../class numbers --dry-run --isolation process",
+    ],
+)
+def test_what_only_reads_leaves_an_older_gradebook_as_it_is(graded_course, monkeypatch, words):
+    submission = graded_course.path.parent / "class" / "ada" / "numbers_dev.py"
+    submission.parent.mkdir(parents=True)
+    submission.write_text(NUMBERS, encoding="utf-8")
+    path = graded_course.state / "gradebook.db"
+    before = path.read_bytes(), sorted(graded_course.state.iterdir())
+    known = max(database.MIGRATIONS)
+    newer = {known + 1: lambda connection: None}
+    monkeypatch.setattr(database, "MIGRATIONS", database.MIGRATIONS | newer)
+    commands.tito(graded_course, *words.split())
+    assert (path.read_bytes(), sorted(graded_course.state.iterdir())) == before
+    tito(graded_course, "comment", "ada", "numbers", "Good.")
+    assert path.with_name(f"gradebook.db.schema-{known:04}").exists(), "who writes changes it"
 
 
 def test_the_history_can_leave_out_what_changed_no_points(graded_course):

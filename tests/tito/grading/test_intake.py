@@ -22,8 +22,11 @@ from small_course import NUMBERS, SUMS
 
 from tito.errors import TitoError
 from tito.grading import boxes, intake
-from tito.grading.intake import find, open_submission
+from tito.grading.inbox import box_of
+from tito.grading.intake import find
+from tito.grading.lesson_file import CODE
 from tito.grading.roster import Learner
+from tito.grading.submission import open_submission
 from tito.lesson import cells, notebook
 
 MONDAY, WEDNESDAY = (datetime(2026, 3, day, 12, tzinfo=timezone.utc) for day in (2, 4))
@@ -594,7 +597,7 @@ def test_a_folder_that_becomes_a_link_to_a_neighbours_is_not_followed(inbox, les
     """Between listing and reading: what counts is what is there when it is read."""
     put(inbox / "ada" / "work" / "numbers_dev.py", HALF)
     put(inbox / "zoe" / "numbers_dev.py", NUMBERS)
-    (box,) = [intake._box(one.parts[0], intake.LIMITS, None) for one in find(inbox, lessons)][:1]
+    (box,) = [box_of(one.parts[0], boxes.LIMITS, None) for one in find(inbox, lessons)][:1]
     (item,) = box.items
     assert item.read(10**6) == HALF.encode()
     (inbox / "ada" / "work").rename(inbox / "ada" / "was")
@@ -1152,10 +1155,10 @@ def test_what_a_grader_is_shown_is_the_script_or_the_cells_of_the_notebook(inbox
     put(inbox / "ada" / "numbers_dev.py", NUMBERS)
     put(inbox / "bob" / "numbers_dev.ipynb", made)
     put(inbox / "eve" / "numbers_dev.py", b"# %%\nx = '\xff'\n")
-    put(inbox / "zoe" / "numbers_dev.py", "# %%\n" + "x = 1\n" * (intake.CODE // 5))
+    put(inbox / "zoe" / "numbers_dev.py", "# %%\n" + "x = 1\n" * (CODE // 5))
     shown = {name: one.files["numbers"].code for name, one in all_of(inbox, lessons).items()}
     assert shown["ada"] == NUMBERS
     assert '# %% exercise="double"\n#| export\ndef double(x):' in shown["bob"]
     assert "# %% [markdown]\n# ## Doubling" in shown["bob"] and "nbformat" not in shown["bob"]
     assert shown["eve"] == "# %%\nx = '\\xff'\n", "what cannot be read is shown all the same"
-    assert len(shown["zoe"]) == intake.CODE
+    assert len(shown["zoe"]) == CODE

@@ -17,7 +17,7 @@ from processes import children
 
 from tito.errors import TitoError
 from tito.grading import jail as jails
-from tito.grading import proxy
+from tito.grading import proxy, setting
 from tito.grading.jail import Jail, JailFailed
 
 LINUX = sys.platform == "linux"
@@ -36,7 +36,7 @@ LEVELS = [
         level,
         marks=pytest.mark.skipif(not works(level), reason=f"{level} does not work on this machine"),
     )
-    for level in jails.LEVELS
+    for level in setting.LEVELS
 ]
 levels = pytest.mark.parametrize("level", LEVELS)
 walled = pytest.mark.parametrize("level", LEVELS[:-1])
@@ -86,6 +86,19 @@ def test_a_fork_answers_and_ends(level):
         fork.end()  # once more is no harm
 
 
+def test_no_fork_sees_what_was_rehearsed():
+    with Jail("process") as jail:
+        fork = jail.fork()
+        session = talk(fork)
+        with pytest.raises(ModuleNotFoundError):
+            session.do("import", "rehearsal")
+        system = session.do("import", "sys")
+        finders = session.do("get", system, "meta_path")
+        names = [session.do("str", finder) for finder in finders]
+        assert not [name for name in names if "Lessons" in name], names
+        fork.end()
+
+
 @levels
 def test_what_one_fork_does_the_next_does_not_see(level):
     with Jail(level) as jail:
@@ -116,7 +129,7 @@ def test_modules_that_need_no_lesson_are_imported_once_for_all_forks():
     }
     lesson = "x = 1\nfrom course import other, ready, waiting"
     found = []
-    with Jail("process", modules=modules) as jail:
+    with Jail("process", modules=lambda: modules) as jail:
         for _ in range(2):
             fork = jail.fork()
             there = talk(fork).do(
@@ -388,26 +401,27 @@ def server_memory(jail):
 
 def test_a_level_that_is_unknown_is_refused_with_those_there_are():
     with pytest.raises(TitoError, match="fortress") as caught:
-        jails.strongest("fortress", ())
+        jails.strongest("fortress")
     assert caught.value.remedy == "There are: bubblewrap, landlock+seccomp, process."
 
 
 def test_bubblewrap_that_is_asked_for_and_not_there_is_told(monkeypatch):
     monkeypatch.setattr(jails.shutil, "which", lambda name: None)
     with pytest.raises(TitoError) as caught:
-        jails.strongest("bubblewrap", ())
+        jails.strongest("bubblewrap")
     assert caught.value.code == 3 and "bwrap, which is not here" in caught.value.what
 
 
 def test_the_weakest_level_is_taken_only_when_it_is_asked_for(monkeypatch):
-    assert jails.strongest("process", ()) == "process"
+    with jails.strongest("process") as jail:
+        assert jail.level == "process"
 
-    def nothing_works(level, *arguments):
+    def nothing_works(level, secret):
         raise TitoError(f"{level} is broken.", "", 3)
 
     monkeypatch.setattr(jails, "Jail", nothing_works)
     with pytest.raises(TitoError, match="broken") as caught:
-        jails.strongest(None, ())
+        jails.strongest("")
     assert caught.value.code == 3 and "--isolation process" in caught.value.remedy
 
 
@@ -416,16 +430,14 @@ def test_without_bubblewrap_the_next_level_is_taken(monkeypatch):
 
     class Recorded:
         def __init__(self, level, secret):
+            self.level = level
             started.append(level)
-
-        def close(self):
-            pass
 
     monkeypatch.setattr(jails, "Jail", Recorded)
     monkeypatch.setattr(jails.shutil, "which", lambda name: None)
-    assert jails.strongest(None, ()) == "landlock+seccomp" and started == ["landlock+seccomp"]
+    assert jails.strongest("").level == "landlock+seccomp" and started == ["landlock+seccomp"]
     monkeypatch.setattr(jails.shutil, "which", lambda name: "/usr/bin/bwrap")
-    assert jails.strongest(None, ()) == "bubblewrap"
+    assert jails.strongest("").level == "bubblewrap"
 
 
 def test_only_the_parts_beside_a_secret_stay_readable(tmp_path):

@@ -13,9 +13,11 @@ from small_course import NUMBERS, SUMS
 
 from tito.grading import intake, result
 from tito.grading.jail import Jail
-from tito.grading.judge import Judge, Setting, clean, overflow_is_an_error
+from tito.grading.judge import Judge, overflow_is_an_error
 from tito.grading.result import unpacked
+from tito.grading.setting import Setting
 from tito.lesson import course
+from tito.lesson.outcome import clean
 
 DOUBLE = "    twice = x + x\n    return twice\n"
 TRIPLE = "    return double(x) + x\n"
@@ -25,7 +27,7 @@ TOTAL = "    return sum(double(n) for n in numbers)\n"
 @pytest.fixture(scope="module")
 def jail():
     """One for most tests: starting it takes longer than all that they do with it."""
-    with Jail("process", modules={"tinytorch": None, "tinytorch.core": None}) as jail:
+    with Jail("process", modules=lambda: {"tinytorch": None, "tinytorch.core": None}) as jail:
         yield jail
 
 
@@ -186,6 +188,38 @@ def test_with_the_course_as_it_is_released_nothing_is_earned(grade, small_course
         set(statuses(got["numbers"])) == {"unwritten"}
         and "yours to write" in got["numbers"].checks[0].message
     )
+
+
+def test_what_holds_no_line_of_a_learner_is_run_once_for_all(small_course, tmp_path, monkeypatch):
+    forks, jailed = [], Judge.fork
+    monkeypatch.setattr(Judge, "fork", lambda judge: forks.append(1) or jailed(judge))
+    released = {entry.name: entry.declared.released for entry in small_course.lessons}
+    own_words = released["numbers"].replace("Twice and thrice", "My notes: twice and thrice")
+    own_line = changed(released["numbers"], "LIMIT = 10", "LIMIT = 11")
+    class_of = {
+        "ada": released,
+        "bob": released | {"numbers": own_words},  # text is not run
+        "eve": released | {"numbers": own_line},
+    }
+    for student, files in class_of.items():
+        (tmp_path / student).mkdir()
+        for name, text in files.items():
+            (tmp_path / student / f"{name}_dev.py").write_text(text, encoding="utf-8")
+    got, counts = {}, {}
+    with Judge(Setting(small_course.path, ("numbers", "sums"), "process", seconds=20)) as judge:
+        for arrival in intake.find(tmp_path, small_course.lessons):
+            forks.clear()
+            got[arrival.student] = [
+                (one.lesson, one.verdict, check.id, check.status, check.message, check.base)
+                for one in judge.grade(arrival, {})
+                for check in one.checks
+            ]
+            counts[arrival.student] = len(forks)
+    assert got["ada"] == got["bob"] and {status for _, _, _, status, _, _ in got["ada"]} == {
+        "unwritten"
+    }
+    # Of eve's second lesson, what stands on the course's own first one is known.
+    assert counts["ada"] > counts["eve"] >= 3 and counts["bob"] == 0, counts
 
 
 def test_what_waits_for_another_exercise_says_so(grade, small_course):

@@ -66,6 +66,9 @@ def schema(url):
 def test_an_old_gradebook_is_brought_forward_graded_and_exported(old_book, postgres, small_course):
     """Migrations, then what an instructor types, from the roster to the feedback."""
     where = ("--gradebook", old_book)
+    _, err = tito(small_course, "gradebook", "show", *where, code=2)
+    assert "made by an older tito: its schema is 0001" in err, "reading changes nothing"
+    tito(small_course, "gradebook", "claim", "--student", "ada", "--who", "ta1", *where)
     out, _ = tito(small_course, "gradebook", "show", "--student", "ada", *where)
     assert "5.5 of 6" in out and "in the lab" in out
     new_book = postgres()

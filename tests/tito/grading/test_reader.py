@@ -9,6 +9,8 @@ from processes import children
 from small_course import NUMBERS, SUMS, make_course
 
 from tito.grading import intake, judge, reader
+from tito.grading.boxes import LIMITS
+from tito.grading.setting import Setting
 from tito.lesson import course, export
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="limits need a process to fork")
@@ -42,7 +44,7 @@ def lessons(root):
 
 
 def grade(root, arrived, known=None):
-    setting = judge.Setting(root.path, ("numbers", "sums"), "process")
+    setting = Setting(root.path, ("numbers", "sums"), "process")
     with judge.Judge(setting) as one:
         return one.grade(arrived, known or {})
 
@@ -50,7 +52,7 @@ def grade(root, arrived, known=None):
 def test_what_is_made_of_each_lesson_comes_back_and_the_text_does_not(root, tmp_path):
     arrived = arrival(tmp_path / "in", numbers=NUMBERS, sums="")
     submission, made = reader.read(
-        arrived, root.lessons, intake.LIMITS, lambda entry, file: len(file.source.cells)
+        arrived, root.lessons, LIMITS, lambda entry, file: len(file.source.cells)
     )
     assert made == {"numbers": len(root.lesson("numbers").declared.source.cells)}
     file = submission.files["numbers"]
@@ -77,15 +79,15 @@ def test_a_text_that_takes_too_much_memory_is_graded_as_that(root, tmp_path, mon
         return bytearray(reader.MEMORY << 20)
 
     submission, made = reader.read(
-        arrival(tmp_path / "in", numbers=NUMBERS), root.lessons, intake.LIMITS, hungry
+        arrival(tmp_path / "in", numbers=NUMBERS), root.lessons, LIMITS, hungry
     )
     assert submission.files["numbers"].slow and made == {}
 
 
 def test_a_process_that_ends_over_no_lesson_is_not_tried_again(root, tmp_path, monkeypatch):
-    monkeypatch.setattr(intake, "open_submission", lambda *_: os._exit(9))
+    monkeypatch.setattr(reader, "open_submission", lambda *_: os._exit(9))
     submission, made = reader.read(
-        arrival(tmp_path / "in", numbers=NUMBERS), root.lessons, intake.LIMITS, len
+        arrival(tmp_path / "in", numbers=NUMBERS), root.lessons, LIMITS, len
     )
     assert submission.slow and "even without its lessons" in submission.problem and made == {}
 
@@ -94,7 +96,7 @@ def test_a_process_that_ends_over_no_lesson_is_not_tried_again(root, tmp_path, m
 def test_nothing_is_left_of_the_process(root, tmp_path):
     files, below = set(os.listdir("/proc/self/fd")), children(os.getpid())
     arrived = arrival(tmp_path / "in", numbers=NUMBERS)
-    reader.read(arrived, root.lessons, intake.LIMITS, lambda entry, file: None)
+    reader.read(arrived, root.lessons, LIMITS, lambda entry, file: None)
     assert children(os.getpid()) == below
     assert set(os.listdir("/proc/self/fd")) <= files
 
@@ -116,7 +118,7 @@ def test_one_process_reads_many_and_one_that_ends_is_followed_by_a_new_one(root,
         tried.append(entry.name)  # in the process: a new one begins with none
         return os._exit(9) if len(tried) > 4 else os.getpid()
 
-    with reader.Reader(root.lessons, intake.LIMITS, ends_after_two) as one:
+    with reader.Reader(root.lessons, LIMITS, ends_after_two) as one:
         first, second, third = (one.read(arrived)[1] for _ in range(3))
     assert len({*first.values(), *second.values()}) == 1 and os.getpid() not in first.values()
     # The process ended over the third. A new one, which has read nothing else, has the last word.
@@ -137,5 +139,5 @@ def test_the_process_holds_no_file_of_the_caller_open(root, tmp_path):
 
     with open(tmp_path / "a lock", "w", encoding="utf-8") as lock:
         assert lock.name in files(None, None)
-        made = reader.read(arrived, root.lessons, intake.LIMITS, files)[1]
+        made = reader.read(arrived, root.lessons, LIMITS, files)[1]
     assert made["numbers"] and lock.name not in made["numbers"]

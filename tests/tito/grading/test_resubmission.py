@@ -12,13 +12,15 @@ import pytest
 from small_course import NUMBERS, SUMS
 from some_results import DAY, MONDAY, RULES, points, result
 
-from tito.grading import intake, run, views
+from tito.grading import decisions, intake, run, saving, views, workers
 from tito.grading.arrived import Arrived
 from tito.grading.gradebook import Gradebook, open_gradebook
-from tito.grading.judge import Setting
 from tito.grading.late import POLICIES
+from tito.grading.lesson_file import count_written
 from tito.grading.result import LessonResult, Seen
 from tito.grading.roster import Learner
+from tito.grading.setting import Setting
+from tito.grading.submission import open_submission
 
 HISTORIES = int(os.environ.get("TITO_HISTORIES", 8))  # random ones, under each policy
 
@@ -101,7 +103,7 @@ def test_an_extension_makes_the_last_one_in_time(books):
     hand_in(book, "a", 1, MONDAY)
     hand_in(book, "b", 3, MONDAY + DAY)
     assert points(book) == {"numbers": "1"}
-    book.extend("ada", "numbers", "prof", "ill", days=2)
+    decisions.extend(book, "ada", "numbers", "prof", "ill", days=2)
     assert points(book) == {"numbers": "3"}
 
 
@@ -217,7 +219,7 @@ def test_a_late_mark_without_a_time_costs_what_the_course_says_and_is_shown(book
         hand_in(book, "a", 3, marked)
         (grade,) = book.rows("ada")
         assert (grade.late_reason, str(grade.points), grade.is_late) == (reason, left, True)
-        book.extend("ada", None, "prof", "ill", days=2)  # the instructor has decided
+        decisions.extend(book, "ada", None, "prof", "ill", days=2)  # the instructor has decided
         (grade,) = book.rows("ada")
         assert (grade.late_reason, str(grade.points), grade.is_late) == ("", "3", False)
 
@@ -388,7 +390,7 @@ def test_no_grade_falls_in_any_order_of_runs_but_as_the_policy_says(
     runs = pieces + [chance.choice(pieces) for _ in range(chance.randint(1, 4))]
     chance.shuffle(runs)
     book, done = books(policy, mark=Decimal(20)), []
-    real = Gradebook._change
+    real = saving._change
     for piece in runs:
         sha, beside, earned, verdict, arrived = piece
         one = result(points=(earned, 0), sha256=sha * 64, key=f"{sha}{beside}.1", verdict=verdict)
@@ -399,7 +401,7 @@ def test_no_grade_falls_in_any_order_of_runs_but_as_the_policy_says(
             def kill(*args):
                 raise Killed
 
-            monkeypatch.setattr(Gradebook, "_change", staticmethod(kill))
+            monkeypatch.setattr(saving, "_change", kill)
         try:
             if one.key in told.keys().get("ada", {}).get("numbers", ()):
                 told.saw("ada", [Seen("numbers", one.key)], arrived, "me")
@@ -409,7 +411,7 @@ def test_no_grade_falls_in_any_order_of_runs_but_as_the_policy_says(
             assert killed
         else:
             done.append(piece)
-        monkeypatch.setattr(Gradebook, "_change", staticmethod(real))
+        monkeypatch.setattr(saving, "_change", real)
         now = next(iter(book.rows("ada")), None) if done else None
         if not now:
             continue
@@ -444,7 +446,7 @@ def graded(small_course, tmp_path, monkeypatch):
 
     def judge(worker, arrival, known, seconds):
         grade.judged += 1
-        submission = intake.open_submission(arrival, small_course.lessons)
+        submission = open_submission(arrival, small_course.lessons)
         results = []
         for entry in small_course.lessons:
             file = submission.files.get(entry.name)
@@ -455,14 +457,14 @@ def graded(small_course, tmp_path, monkeypatch):
                     file.source and each.cell.source in file.text for each in solutions[entry.name]
                 ]
                 one.points, one.verdict = 2 * sum(map(bool, right)), "failed"
-                one.verdict = one.verdict if intake._written(entry, file) else "stub"
+                one.verdict = one.verdict if count_written(entry, file) else "stub"
                 one.sha256, one.entry, one.claimed = file.sha256, file.entry, file.claimed
             one.key, one.notes = f"{one.sha256}{one.verdict}.1", submission.notes
             is_known = one.key in known.get(entry.name, ())
             results.append(Seen(entry.name, one.key, one.entry, one.sha256) if is_known else one)
         return results
 
-    monkeypatch.setattr(run.Worker, "grade", judge)
+    monkeypatch.setattr(workers.Worker, "grade", judge)
     setting = Setting(small_course.path, ("numbers", "sums"), "process")
 
     def grade(folder, policy="latest", roster=None, **collected):

@@ -9,8 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import commands
 import pytest
@@ -18,8 +19,8 @@ from processes import children
 from some_results import MONDAY
 
 from tito.errors import TitoError
-from tito.grading import gradebook, leases, run
-from tito.grading.judge import Setting
+from tito.grading import gradebook, intake, leases, run, workers
+from tito.grading.setting import Setting
 from tito.learn import workspace
 from tito.lesson import course
 
@@ -155,7 +156,7 @@ def test_a_judge_that_dies_costs_one_attempt(small_course, submissions, monkeypa
     """The judge is killed in the middle of its first submission: that one is graded by the next
     judge.
     """
-    answer, killed = run.Worker._answer, []
+    answer, killed = workers.Worker._answer, []
 
     def kill_once(worker, until):
         if not killed:
@@ -163,7 +164,7 @@ def test_a_judge_that_dies_costs_one_attempt(small_course, submissions, monkeypa
             worker.process.kill()
         return answer(worker, until)
 
-    monkeypatch.setattr(run.Worker, "_answer", kill_once)
+    monkeypatch.setattr(workers.Worker, "_answer", kill_once)
     setting = Setting(small_course.path, ("numbers",), "process")
     with open_book(small_course) as book:
         _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 1)
@@ -176,7 +177,7 @@ def dying(monkeypatch):
     """dying(*students): judges die over their submissions from now on; returns the list of those
     over whom they did.
     """
-    real = run.Worker.grade
+    real = workers.Worker.grade
 
     def dying(*students):
         died = []
@@ -184,10 +185,10 @@ def dying(monkeypatch):
         def grade(worker, arrival, known, seconds):
             if arrival.student in students:
                 died.append(arrival.student)
-                raise run.JudgeDied("exit code -9")
+                raise workers.JudgeDied("exit code -9")
             return real(worker, arrival, known, seconds)
 
-        monkeypatch.setattr(run.Worker, "grade", grade)
+        monkeypatch.setattr(workers.Worker, "grade", grade)
         return died
 
     return dying
@@ -231,7 +232,7 @@ def test_after_a_judges_death_its_submission_is_tried_again_alone(
     small_course, submissions, dying, monkeypatch
 ):
     died = dying("learner0", "learner1")
-    busy, grade = [], run.Worker.grade
+    busy, grade = [], workers.Worker.grade
 
     def noted(worker, arrival, *more):
         busy.append(arrival.student)
@@ -243,7 +244,7 @@ def test_after_a_judges_death_its_submission_is_tried_again_alone(
             busy.remove(arrival.student)
 
     alone = []
-    monkeypatch.setattr(run.Worker, "grade", noted)
+    monkeypatch.setattr(workers.Worker, "grade", noted)
     setting = Setting(small_course.path, ("numbers",), "process")
     with open_book(small_course) as book:
         run.grade_class(setting, small_course.lessons, submissions, book, 2)
@@ -257,15 +258,15 @@ KILLS_THE_RUN = """
 import os, signal, sys
 from tito.cli import run as cli
 from tito.errors import TitoError
-from tito.grading import gradebook, leases, run
-real, tried = run.Worker.grade, sys.argv.pop()
+from tito.grading import gradebook, leases, workers
+real, tried = workers.Worker.grade, sys.argv.pop()
 def grade(worker, arrival, *more):
     with open(tried, "a") as file:
         file.write(arrival.student + "\\n")
     if arrival.student == "learner2":
         os.kill(os.getpid(), signal.SIGKILL)
     return real(worker, arrival, *more)
-run.Worker.grade = grade
+workers.Worker.grade = grade
 cli.run()
 """
 
@@ -299,13 +300,13 @@ def test_a_submission_that_ends_the_whole_run_does_so_twice(small_course, submis
 NOTES_WHAT_IT_GRADES = """
 import sys
 from tito.cli import run as cli
-from tito.grading import run
-real, tried = run.Worker.grade, sys.argv.pop()
+from tito.grading import workers
+real, tried = workers.Worker.grade, sys.argv.pop()
 def grade(worker, arrival, *more):
     with open(tried, "a") as file:
         file.write(arrival.student + "\\n")
     return real(worker, arrival, *more)
-run.Worker.grade = grade
+workers.Worker.grade = grade
 cli.run()
 """
 
@@ -472,7 +473,7 @@ def test_when_nothing_is_to_be_done_no_judge_is_asked(small_course, submissions,
     setting = Setting(small_course.path, ("numbers", "sums"), "process")
     with open_book(small_course) as book:
         run.grade_class(setting, small_course.lessons, submissions, book, 2)
-        monkeypatch.delattr(run.Worker, "grade")
+        monkeypatch.delattr(workers.Worker, "grade")
         _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
         assert (progress.graded, progress.unchanged, progress.failed) == (0, 8, 0)
         given = progress.given["learner1", "sums"]
@@ -534,11 +535,64 @@ def test_a_submission_that_ends_workers_is_told_from_a_cluster_that_is_gone():
 
 
 def test_a_worker_that_outlives_a_run_reads_the_course_anew(small_course, submissions):
-    workers, setting = run.Workers(), Setting(small_course.path, ("numbers",), "process")
-    first = workers.of_this_thread(setting, "a")
-    assert workers.of_this_thread(setting, "a") is first
-    second = workers.of_this_thread(setting, "b")
-    assert second is not first and workers.all == [second]
+    some, setting = workers.Workers(), Setting(small_course.path, ("numbers",), "process")
+    first = some.of_this_thread(setting, "a")
+    assert some.of_this_thread(setting, "a") is first
+    second = some.of_this_thread(setting, "b")
+    assert second is not first and some.all == [second]
+
+
+def test_the_judge_that_finds_the_level_is_the_first_to_grade(small_course, submissions):
+    some, setting = workers.Workers(), Setting(small_course.path, ("numbers",), "process")
+    try:
+        some.begin(setting)
+        assert some.level() == "process"
+        begun = some.first.process
+        first = some.of_this_thread(setting, "a")
+        assert (first.process, first.course, some.first, some.all) == (begun, "a", None, [first])
+        arrival = intake.find(submissions, small_course.lessons)[1]
+        (result,) = first.grade(arrival, {}, 60)
+        assert (result.verdict, result.points, result.isolation) == ("passed", 5, "process")
+        with ThreadPoolExecutor(1) as pool:
+            second = pool.submit(some.of_this_thread, setting, "a").result()
+        assert second is not first and some.all == [first, second]
+    finally:
+        some.close()
+    assert begun.returncode == 0, "it ends by itself when it hears nothing more"
+
+
+def test_a_judge_on_a_busy_machine_is_left_the_time_to_end_its_jail(small_course):
+    some = workers.Workers()
+    try:
+        some.begin(Setting(small_course.path, ("numbers",), "process"))
+        assert some.level() == "process"
+        begun = some.first.process
+        begun.send_signal(signal.SIGSTOP)
+        threading.Timer(1, begun.send_signal, [signal.SIGCONT]).start()
+    finally:
+        some.close()
+    assert begun.returncode == 0
+
+
+def test_a_level_that_does_not_work_is_told_by_the_judge_that_tried(small_course):
+    some = workers.Workers()
+    try:
+        some.begin(Setting(small_course.path, ("numbers",), "fortress"))
+        with pytest.raises(TitoError, match="no isolation level 'fortress'") as caught:
+            some.level()
+        assert caught.value.remedy.startswith("There are: bubblewrap")
+    finally:
+        some.close()
+
+
+def test_a_judge_that_does_not_start_is_told(small_course, monkeypatch):
+    monkeypatch.setattr(workers.sys, "executable", shutil.which("false"))
+    some = workers.Workers()
+    some.begin(Setting(small_course.path, ("numbers",), "process"))
+    with pytest.raises(TitoError, match="did not start: exit code 1") as caught:
+        some.level()
+    assert caught.value.code == 3
+    some.close()
 
 
 def test_jobs_that_are_no_number_and_no_address_are_told(small_course, submissions):

@@ -29,7 +29,7 @@ def files_of(folder):
 
 
 def handed_in(folder, root):
-    """{student: intake.Submission} of a sample."""
+    """{student: submission.Submission} of a sample."""
     learners = roster.read_roster(folder / "roster.csv")
     return {one.student: one for one in intake.read(folder / "submissions", root.lessons, learners)}
 

@@ -13,7 +13,7 @@ from grader_page import EVIL, Client, Grader, Tags
 from some_results import result
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
-from tito.grading import appeals, claims
+from tito.grading import appeals, claims, decisions
 from tito.grading.result import packed
 from tito.grading.serve import app, board, guard
 from tito.grading.serve.trials import Trials
@@ -142,8 +142,8 @@ def test_markup_in_names_code_messages_comments_and_appeals_is_text(page):
         one.code = packed(f'# %% exercise="exercise"\n{text}\n')
         book.save([one], None, text, text, regrade=True)
         book.remember_roster([SimpleNamespace(student="zoe", name=text, columns={"section": text})])
-        book.comment("zoe", "numbers", text, text)
-        book.override("zoe", "numbers", "1", text, text, "c0")
+        decisions.comment(book, "zoe", "numbers", text, text)
+        decisions.override(book, "zoe", "numbers", "1", text, text, "c0")
         number = appeals.ask(book, "zoe", "numbers", text, text)
         appeals.answer(book, number, "granted", text, text)
         appeals.ask(book, "zoe", "numbers", text + "!", text)
@@ -224,6 +224,21 @@ def test_a_submission_shows_its_code_beside_its_checks(page):
     assert "return 2 * x" in Tags(whole.text).words
 
 
+def test_the_code_beside_checks_is_that_of_their_exercise_also_with_a_hyphen(page):
+    one = result(points=(0, 0), sha256="f" * 64)
+    one.checks[0].exercise, one.checks[1].exercise = "numbers-softmax", "numbers-log-softmax"
+    one.code = packed("""# %% exercise="softmax"
+first = 1
+# %% exercise="log-softmax"
+second = 2
+""")
+    page.book.save([one], None, "me", regrade=True)
+    text = page.ta1.get(f"/of/{page.of['ada']}/numbers").text
+    first, second = re.findall(r"<article.*?</article>", text, re.S)
+    assert "first" in Tags(first).words and "second" not in Tags(first).words
+    assert "second" in Tags(second).words and "first" not in Tags(second).words
+
+
 def test_of_an_older_gradebook_the_page_says_that_the_file_is_not_kept(page):
     page.book.save([result("old", sha256="1" * 64)], None, "me")
     response = page.ta1.get(f"/of/{page.page.board.handle('old')}/numbers")
@@ -232,7 +247,7 @@ def test_of_an_older_gradebook_the_page_says_that_the_file_is_not_kept(page):
 
 def test_a_new_grade_name_or_learner_shows_at_once(page):
     assert "5 of 6" not in page.ta1.get("/lesson/numbers").text
-    page.book.override("ada", "numbers", "5", "me", "asked")
+    decisions.override(page.book, "ada", "numbers", "5", "me", "asked")
     page.book.save([result("new")], None, "me", "Newcomer")
     page.book.remember_roster(
         [SimpleNamespace(student="bob", name="Robert", columns={"section": "Z"})]
@@ -297,6 +312,18 @@ def test_next_gives_each_grader_what_nobody_has_and_goes_on_behind_it(page):
     form = fields(page.ta1.get(f"/of/{page.of['eve']}/numbers"), "done")
     left = page.ta1.post(f"/of/{page.of['eve']}/numbers/done", **form)
     assert "Nothing is left" in page.client.get(left.headers["location"]).text
+
+
+def test_who_is_done_second_is_told_who_was_first(page):
+    here = f"/of/{page.of['ada']}/numbers"
+    forms = [(one, fields(one.get(here), "done")) for one in (page.ta1, page.ta2)]
+    said = []
+    for grader, form in forms:
+        to = grader.post(here + "/done", **form).headers["location"]
+        said.append(Tags(page.client.get(to).text).spaced)
+    assert "Ada Lovelace: done." in said[0]
+    assert "Ada Lovelace: ta1 had looked at it already." in said[1]
+    assert claims.claims(page.book)["ada", "numbers"].who == "ta1"
 
 
 def test_a_grader_takes_a_section_takes_over_and_gives_back(page):
@@ -384,7 +411,7 @@ def test_a_comment_that_is_sent_again_after_somebody_else_wrote_is_there_once(pa
     seen = str(page.book.last_change("ada", "numbers"))
     page.ta1.post(here + "/comment", seen=seen, text="Well done.")
     page.ta1.post(here + "/points", seen=str(int(seen) + 1), check="", points="5", why="asked")
-    page.book.override("ada", "numbers", "2", "ta2", "copied")
+    decisions.override(page.book, "ada", "numbers", "2", "ta2", "copied")
     again = page.ta1.post(here + "/comment", seen=seen, text="Well done.")
     assert again.status_code == 303
     points = page.ta1.post(here + "/points", seen=seen, check="", points="5", why="asked")
@@ -395,7 +422,7 @@ def test_a_comment_that_is_sent_again_after_somebody_else_wrote_is_there_once(pa
 
 def test_comments_are_said_again_counted_and_taken_back_one_by_one(page):
     for student in ("bob", "eve"):
-        page.book.comment(student, "numbers", "See me.", "ta9")
+        decisions.comment(page.book, student, "numbers", "See me.", "ta9")
     here = f"/of/{page.of['ada']}/numbers"
     response = page.ta1.get(here)
     assert re.search(r"See me\. <span class=\"dim\">used 2 times", response.text)
@@ -414,6 +441,8 @@ def test_appeals_are_entered_answered_and_listed(page):
     page.ta1.post(here + "/appeal", asked="Why 3?", seen="0")
     (one,) = appeals.appeals(page.book)
     assert "Why 3?" in page.ta2.get("/appeals").text and "Why 3?" in page.ta2.get(here).text
+    undecided = page.ta2.post(f"/appeals/{one.id}", answer="You are right.")
+    assert undecided.status_code == 409 and "Say granted or declined." in undecided.text
     page.ta2.post(f"/appeals/{one.id}", state="granted", answer="You are right.")
     late = page.ta1.post(f"/appeals/{one.id}", state="declined", answer="No, since")
     assert late.status_code == 409 and "ta2 answered this appeal already" in late.text
@@ -427,6 +456,10 @@ def test_addresses_of_nothing_and_forms_of_nothing_are_told(page):
         assert page.ta1.get(path).status_code == 404
     assert page.ta1.post(f"/of/{page.of['ada']}/numbers/nothing").status_code == 404
     assert page.ta1.get("/static/..%2fapp.py").status_code == 404
+    for path, status in (("/lesso", 404), ("/appeals/7", 405), ("/of/a/b/c/d", 404)):
+        lost = page.ta1.get(path)
+        assert lost.status_code == status and "There is no such page." in lost.text
+        assert "<h1>Not found</h1>" in lost.text and 'href="/' in lost.text, "with the way back"
 
 
 # Grading again
@@ -468,6 +501,30 @@ def test_the_page_shows_what_grading_again_would_change_and_lets_it_count(page, 
     assert real[-1] == "--why=--mended (ta1, on the page)" and "--check=c1" in real
 
 
+def test_what_grading_again_says_names_nobody_where_names_are_hidden(page, monkeypatch):
+    """What `tito grade` complains of may name learners, and its table is sorted by their ids."""
+    popen = sys.modules["subprocess"].Popen
+    row = "dict(student='%s', lesson='numbers', old=3, new=5, max_points=6, reasons=[], checks=[])"
+    table = f"import json; print(json.dumps([{', '.join(row % one for one in page.of)}]))"
+    programs = ["import sys; sys.exit('tito: ada (Ada Lovelace) could not be graded')", table]
+    monkeypatch.setattr(
+        "tito.grading.serve.trials.subprocess.Popen",
+        lambda words, **more: popen([sys.executable, "-c", programs.pop(0)], **more),
+    )
+    trials = page.page.trials
+    trials.submissions = trials.root / "class"
+    page.ta1.post("/anonymous")
+    page.ta1.post("/regrade", lesson="numbers")
+    trials.last.process.wait()
+    text = page.ta1.get("/regrade").text
+    assert "could not be graded" in text and not re.search(r"\bada\b|Lovelace", text, re.I)
+    assert "ada (Ada Lovelace)" in page.ta2.get("/regrade").text
+    page.ta1.post("/regrade", lesson="numbers")
+    trials.last.process.wait()
+    shown = re.findall(r"/of/(\w+)/numbers", page.ta1.get("/regrade").text)
+    assert shown == sorted(page.of.values())
+
+
 def test_a_name_is_hidden_where_it_is_a_name(page):
     """Somebody may be called as a function is."""
     one = result("max", sha256="f" * 64)
@@ -482,6 +539,28 @@ def test_a_name_is_hidden_where_it_is_a_name(page):
     page.book.save([result("li", sha256="0" * 64)], None, "me", "Li Grace")
     hide = board.mask(page.book.learners()[3], "0" * 24)
     assert hide("li, Grace, grace, GRACE's") == "li, Learner 22222, grace, Learner 22222's"
+
+
+def test_a_submission_says_first_why_it_needs_a_person_and_what_is_not_right(page):
+    one = result("eve", points=(3, 0, 0), sha256="f" * 64)
+    one.checks[1].exercise, one.checks[2].exercise = "numbers-b", "numbers-c"
+    page.book.save([one], None, "me", regrade=True)
+    appeals.ask(page.book, "eve", "numbers", "Why?", "ta1")
+    text = page.ta1.get(f"/of/{page.of['eve']}/numbers").text
+    top, parts = text.split("<h2", 1)
+    assert 'Needs a person</strong>: <a href="#appeals">appeal</a>' in top and "Why?" in parts
+    assert '<a href="#exercise-2">numbers-b</a>, <a href="#exercise-3">numbers-c</a>' in parts
+    assert 'id="exercise-1"' in parts and "#exercise-1" not in parts
+    text = page.ta1.get(f"/of/{page.of['ada']}/numbers").text
+    assert "Needs a person" not in text and "#exercise-1" not in text, "it has one exercise"
+
+
+def test_a_lesson_that_python_cannot_read_needs_a_person(page):
+    words = "numbers_dev.py:3: syntax error: invalid syntax:\n  x = = 1"
+    page.book.save([result("mal", verdict="syntax error", reason=words)], None, "me", "Mal")
+    assert "Mal" in page.ta1.get("/lesson/numbers?show=needs").text
+    text = page.ta1.get(f"/of/{page.page.board.handle('mal')}/numbers").text
+    assert "<pre>numbers_dev.py:3: syntax error" in text and "Python cannot read" not in text
 
 
 def test_what_somebody_has_looked_at_needs_a_person_no_more_but_for_an_appeal(page):

@@ -20,7 +20,7 @@ from some_results import handed_in, result, save_each
 
 pytest.importorskip("uvicorn", reason="uvicorn is not here: it is in the extra `instructor`")
 
-from tito.grading import answers, appeals, claims
+from tito.grading import answers, appeals, claims, decisions
 from tito.grading.gradebook import open_gradebook
 from tito.grading.result import packed
 
@@ -84,6 +84,10 @@ class Server:
             elif line.startswith("Open it"):
                 return
         raise AssertionError("it did not start")
+
+    @property
+    def port(self):
+        return urlsplit(next(iter(self.addresses.values()))).port
 
     def __enter__(self):
         return self
@@ -279,7 +283,7 @@ def test_a_submission_is_graded_by_keys_alone(browser, course, tmp_path):
     where = tmp_path / "class.db"
     fill(where, CLASS[:3])
     with open_gradebook(where) as book:
-        book.comment("s02", "numbers", "See me about loops.", "ta9")
+        decisions.comment(book, "s02", "numbers", "See me about loops.", "ta9")
     with (
         Server(course, where, "--as=ta1") as server,
         opened(browser, server.addresses["ta1"]) as page,
@@ -304,6 +308,11 @@ def test_a_submission_is_graded_by_keys_alone(browser, course, tmp_path):
         page.keyboard.press("q")
         page.keyboard.type("Why not all?")
         press(page, "Control+Enter")
+        page.get_by_label("Answer").focus()
+        page.keyboard.type("One check is wrong.")
+        page.keyboard.press("Control+Enter")  # the answer is written; now to grant or to decline
+        page.keyboard.press("Tab")
+        press(page, "Enter")
         page.keyboard.press("c")
         page.keyboard.type("j and d are letters here")
         page.keyboard.press("Escape")
@@ -325,7 +334,81 @@ def test_a_submission_is_graded_by_keys_alone(browser, course, tmp_path):
         "nearly right",
     )
     assert (asked.student, asked.asked) == ("s01", "Why not all?")
+    assert (asked.state, asked.answer) == ("declined", "One check is wrong.")
     assert claim.done and claim.who == "ta1"
+
+
+def test_what_is_typed_stays_when_the_server_is_gone(browser, course, tmp_path):
+    fill(tmp_path / "class.db")
+    with (
+        Server(course, tmp_path / "class.db", "--as=ta1") as server,
+        opened(browser, server.addresses["ta1"]) as page,
+    ):
+        press(page, "n")
+        page.keyboard.press("c")
+        page.keyboard.type("A thought.")
+        press(page, "Control+Enter")
+        assert page.locator(".said:focus").inner_text() == "Comment kept; the learner reads it."
+        page.keyboard.press("c")
+        page.keyboard.type("A long thought.")
+        server.process.kill()
+        server.process.wait()
+        page.keyboard.press("Control+Enter")
+        page.locator(".gone").wait_for()
+        assert (
+            "Not sent: the program of this page does not answer"
+            in page.locator("[role=alert]").inner_text()
+        )
+        assert page.locator("textarea:focus").input_value() == "A long thought."
+        with Server(course, tmp_path / "class.db", "--as=ta1", f"--port={server.port}"):
+            page.evaluate("document.querySelector('.gone').remove()")
+            page.keyboard.press("Control+Enter")  # to one that knows nothing of this address
+            page.locator(".gone").wait_for()
+            assert page.locator("textarea:focus").input_value() == "A long thought."
+    kept = [text for said in comments(tmp_path / "class.db").values() for text, _ in said]
+    assert kept == ["A thought."]
+
+
+def test_lines_of_code_have_their_numbers_in_the_file(browser, course, tmp_path):
+    where = tmp_path / "class.db"
+    with open_gradebook(where) as book:
+        one = result()
+        one.code = packed("# %%\nimport math\n\n" + CODE)
+        book.save([one], None, "me")
+    with (
+        Server(course, where, "--as=ta1") as server,
+        opened(browser, server.addresses["ta1"] + "lesson/numbers") as page,
+    ):
+        page.keyboard.press("j")
+        press(page, "Enter")
+        shown = page.evaluate(
+            """[...document.querySelectorAll(".code li")].map(
+                line => parseInt(getComputedStyle(line, "::marker").content.slice(1)))"""
+        )
+    assert shown == [4, 5, 6, 7, 8]
+
+
+def test_a_key_goes_from_exercise_to_exercise_that_is_not_right(browser, course, tmp_path):
+    where = tmp_path / "class.db"
+    with open_gradebook(where) as book:
+        one = result(points=(0, 3, 0))
+        for check in one.checks:
+            check.exercise = check.id
+        book.save([one], None, "me")
+    with (
+        Server(course, where, "--as=ta1") as server,
+        opened(browser, server.addresses["ta1"] + "lesson/numbers") as page,
+    ):
+        page.keyboard.press("x")  # nothing on this page
+        page.keyboard.press("j")
+        press(page, "Enter")
+        seen = []
+        for _ in range(3):
+            page.keyboard.press("x")
+            seen.append(page.evaluate("document.activeElement.getAttribute('aria-label')"))
+        page.keyboard.press("Tab")  # on with what is in it
+        inside = page.evaluate("document.activeElement.closest('article').ariaLabel")
+    assert seen == ["c0", "c2", "c0"] and inside == "c0"
 
 
 def test_answers_are_judged_by_keys_alone(browser, course, tmp_path):
@@ -390,9 +473,9 @@ def test_every_page_is_for_everybody_and_no_submission_does_anything(browser, co
         item = answers.add_item(book, "numbers", "why", "y" * 300, "-0.5", "ta2").id
         answers.judge(book, "evil", "numbers", "why", EVIL, [item], "0.25", EVIL)
         for text in (EVIL, "See me."):
-            book.comment("evil", "numbers", text, EVIL)
-            book.comment("s00", "numbers", text, "ta2")
-        book.override("evil", "numbers", "1", EVIL, EVIL)
+            decisions.comment(book, "evil", "numbers", text, EVIL)
+            decisions.comment(book, "s00", "numbers", text, "ta2")
+        decisions.override(book, "evil", "numbers", "1", EVIL, EVIL)
         number = appeals.ask(book, "evil", "numbers", EVIL, EVIL)
         appeals.answer(book, number, "declined", EVIL, EVIL)
         appeals.ask(book, "s00", "numbers", "Why?", "ta2")

@@ -9,6 +9,7 @@ from some_results import handed_in, save_each
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
 from tito.grading import answers, claims
+from tito.grading.roster import learner_of
 from tito.grading.serve import app, guard
 from tito.grading.serve.trials import Trials
 from tito.lesson.form import Question
@@ -52,6 +53,16 @@ def test_answers_are_listed_counted_and_need_a_person(page):
     assert "there is nothing to judge" in page.ta1.get(page.of["eve"]).text
 
 
+def test_the_answers_of_one_section_can_be_chosen(page):
+    assert 'name="section"' not in page.ta1.get(WHY).text, "there is none"
+    for student, section in (("ada", "A"), ("bob", "B")):
+        page.book.remember_roster([learner_of(student, {"student": student, "section": section})])
+    assert "<option>A</option>" in page.ta1.get("/questions").text
+    chosen = page.ta1.get(f"{WHY}?section=B")
+    assert "<option selected>B</option>" in chosen.text and page.of["ada"] not in chosen.text
+    assert "0 of 1 judged" in Tags(chosen.text).spaced
+
+
 def test_ticking_items_gives_points_and_leads_to_the_next(page):
     shown = page.ta1.get(page.of["ada"])
     form = hidden(shown, "judge") | {"item-1": "on", "points": "-0,5", "comment": "Good."}
@@ -73,6 +84,7 @@ def test_of_two_who_judge_the_second_is_told_and_keeps_what_was_typed(page):
     page.ta1.post(page.of["ada"] + "/judge", **form, **{"item-2": "on"}, comment="No.")
     refused = page.ta2.post(page.of["ada"] + "/judge", **form, **{"item-1": "on"}, comment="Yes.")
     assert refused.status_code == 409 and "ta1 changed this grade" in refused.text
+    assert ": judged, why; No." in refused.text and "because" not in refused.text
     assert re.search(r'name="item-1"[^>]* checked', refused.text) and ">Yes.<" in refused.text
     assert points_of(page) == "3"
     page.ta2.post(page.of["ada"] + "/judge", **hidden(refused, "judge"), **{"item-1": "on"})

@@ -4,7 +4,7 @@ import pytest
 from some_results import DAY, MONDAY, points, result
 
 from tito.cli.instructor import grade
-from tito.grading import run, trial, views
+from tito.grading import decisions, run, trial, views
 from tito.grading.result import CheckResult, Seen
 
 
@@ -36,7 +36,7 @@ def test_a_dry_run_tells_who_would_change_by_how_much_and_why(book):
 def test_a_dry_run_knows_late_rules_and_overrides(book):
     book.save([result()], MONDAY, "me")
     book.save([result("bob")], MONDAY, "me")
-    book.override("bob", "numbers", 5, "prof", "lab")
+    decisions.override(book, "bob", "numbers", 5, "prof", "lab")
     late, hidden = compare(
         book,
         result(points=(3, 3), key="new", sha256="b" * 64),

@@ -11,6 +11,7 @@ from tito.cli.instructor import release  # noqa: F401
 from tito.cli.instructor import grade  # noqa: F401
 from tito.cli.instructor import gradebook  # noqa: F401
 from tito.cli.instructor import claim  # noqa: F401
+from tito.cli.instructor import appeals  # noqa: F401
 from tito.cli.instructor import items  # noqa: F401
 from tito.cli.instructor import answers  # noqa: F401
 from tito.cli.instructor import serve  # noqa: F401

@@ -99,7 +99,8 @@ def gradebook_rubric(
         )
     if (add is not None or changes) and not question:
         raise TitoError("Of which question?", "tito gradebook rubric LESSON QUESTION ...")
-    with gradebook_of(root, gradebook, create=add is not None) as book:
+    reads = add is None and not changes
+    with gradebook_of(root, gradebook, create=add is not None, reads=reads) as book:
         if not question:
             show_questions(root, book, lesson, None, json)
             return
@@ -186,7 +187,8 @@ def gradebook_judge(
             "Whose answer, to which question?",
             "tito gradebook judge LESSON QUESTION --student ID ...",
         )
-    with gradebook_of(root, gradebook, create=False) as book:
+    reads = not (judges or lift or csv)
+    with gradebook_of(root, gradebook, create=False, reads=reads) as book:
         if csv:
             wishes = answers.read(current_folder() / csv, lambda name: lesson_name(root, name))
             new, known = answers.apply(book, wishes, author_name(who))

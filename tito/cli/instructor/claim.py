@@ -48,8 +48,9 @@ def gradebook_claim(
 
     root = current_root(root)
     lesson = lesson_name(root, lesson)
-    with gradebook_of(root, gradebook, create=False) as book:
-        if section or students or lesson or lift:
+    writes = bool(section or students or lesson or lift)
+    with gradebook_of(root, gradebook, create=False, reads=not writes) as book:
+        if writes:
             person = author_name(who)
             places = claims.places(book, lesson, section, students)
             changed = (claims.give_back_all if lift else claims.take_all)(book, places, person)

@@ -91,7 +91,7 @@ def feedback(
             learners.append((learner, points, sum(grade.max_points for grade in grades)))
             yield learner, grades
 
-    with gradebook_of(root, gradebook, create=False) as book:
+    with gradebook_of(root, gradebook, create=False, reads=True) as book:
         section_of(book, section)
         pages, changes = giving.write(
             place, remembered(book.by_learner(section=section)), root.name

@@ -3,6 +3,7 @@
 import sys
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -142,10 +143,8 @@ def grade(
     """
     import os
 
-    from tito.grading import arrived as arriving
-    from tito.grading import enrollment, jail, run, views
-    from tito.grading.intake import Collected
-    from tito.grading.judge import BASES, Setting
+    from tito.grading.setting import BASES, LEVELS, Setting
+    from tito.grading.workers import WORKERS
 
     root, who = current_course(root), author_name(who)
     entries = select_lessons(root, lessons, None, all_)
@@ -160,15 +159,25 @@ def grade(
         Path(gradebook or root.state).absolute(),
     ]
     secret = tuple(str(path) for path in private if path.exists())
-    level = jail.strongest(isolation, secret)
-    if level == jail.LEVELS[-1]:
+    entries, checks = select_checks(entries, only_checks)
+    names = tuple(entry.name for entry in entries)
+    setting = Setting(
+        root.path, names, isolation or "", base, seconds, memory, secret, checks=checks
+    )
+    WORKERS.begin(setting)
+
+    # Only now: a judge starts meanwhile.
+    from tito.grading import arrived as arriving
+    from tito.grading import decisions, enrollment, run, views
+    from tito.grading.intake import Collected
+
+    level = WORKERS.level()
+    setting = replace(setting, level=level)
+    if level == LEVELS[-1]:
         warn(
             "isolation level process: the learners' code can read every file that you can read. "
             "Grade only what you trust."
         )
-    entries, checks = select_checks(entries, only_checks)
-    names = tuple(entry.name for entry in entries)
-    setting = Setting(root.path, names, level, base, seconds, memory, secret, checks=checks)
     with to_grade_into(root, gradebook, dry_run) as (kept, book):
         zone = book.rules.zone
         collected = Collected(
@@ -229,7 +238,7 @@ def grade(
             from tito.grading import trial
 
             differences = list(trial.compare(kept, book))
-        doubted = [] if dry_run else views.doubtful(book.overrides())
+        doubted = [] if dry_run else views.doubtful(decisions.overrides(book))
         strangers = [arrival.student for arrival in arrivals if not arrival.known]
         if strangers:
             warn(
@@ -302,16 +311,10 @@ def to_grade_into(root, where, dry_run):
         with gradebook_of(root, where) as book:
             yield book, book
         return
-    from tempfile import TemporaryDirectory
-
     from tito.grading import trial
 
-    with TemporaryDirectory(prefix="tito-trial-") as folder:
-        path = Path(where or root.state / "gradebook.db").expanduser()
-        if "://" not in str(where) and not path.exists():
-            where = f"{folder}/gradebook.db"  # none is made where there is none
-        with gradebook_of(root, where) as kept, trial.copied(kept) as copy:
-            yield kept, copy
+    with gradebook_of(root, where, reads=True) as kept, trial.copied(kept) as copy:
+        yield kept, copy
 
 
 @contextmanager

@@ -65,7 +65,7 @@ def gradebook_show(
     """
     root = current_root(root)
     lesson = lesson_name(root, lesson)
-    with gradebook_of(root, gradebook, create=False) as book:
+    with gradebook_of(root, gradebook, create=False, reads=True) as book:
         section_of(book, section)
         if json:
             echo_json_list(grade.as_json() for grade in book.rows(student, lesson, section))
@@ -149,7 +149,7 @@ def gradebook_export(
         )
     root = current_root(root)
     lesson = lesson_name(root, lesson)
-    with gradebook_of(root, gradebook, create=False) as book:
+    with gradebook_of(root, gradebook, create=False, reads=True) as book:
         section_of(book, section)
         chosen = exports.Selection(
             book, lesson, section, today_points(root, book), root.name, classroom
@@ -231,7 +231,11 @@ def gradebook_override(
     root = current_root(root)
     lesson = lesson_name(root, lesson)
     with gradebook_of(root, gradebook, create=False) as book:
-        before, after = book.override(student, lesson, points, author_name(who), why, check)
+        from tito.grading import decisions
+
+        before, after = decisions.override(
+            book, student, lesson, points, author_name(who), why, check
+        )
         show_grades(
             book,
             student,
@@ -270,7 +274,9 @@ def gradebook_comment(
     root = current_root(root)
     lesson = lesson_name(root, words[0] if len(words) == 2 or (lift and words) else None)
     with gradebook_of(root, gradebook, create=False) as book:
-        book.comment(student, lesson, None if lift else words[-1], author_name(who))
+        from tito.grading import decisions
+
+        decisions.comment(book, student, lesson, None if lift else words[-1], author_name(who))
         show_grades(
             book,
             student,
@@ -327,14 +333,14 @@ def gradebook_extend(
     root = current_root(root)
     lesson = lesson_name(root, lesson)
     with gradebook_of(root, gradebook, create=False) as book:
-        book.extend(student, lesson, author_name(who), why, moment, days)
+        from tito.grading import decisions, views
+
+        decisions.extend(book, student, lesson, author_name(who), why, moment, days)
         if not lift and not (lesson in book.rules.due if lesson else book.rules.due):
             warn(
                 f"{lesson or 'no lesson'} has {'no' if lesson else 'a'} due date in tito.toml; "
                 "without one nothing is late."
             )
-        from tito.grading import views
-
         extension = (
             "taken back" if lift else f"until {until}" if until else views.count(days, "day")
         )
@@ -383,7 +389,7 @@ def gradebook_history(
     """
     root = current_root(root)
     lesson = lesson_name(root, lesson)
-    with gradebook_of(root, gradebook, create=False) as book:
+    with gradebook_of(root, gradebook, create=False, reads=True) as book:
         members = section_of(book, section)
         changes = (
             change
@@ -430,7 +436,9 @@ def gradebook_apply(
     root = current_root(root)
     wishes = bulk.read(current_folder() / csv, lambda name: lesson_name(root, name), why)
     with gradebook_of(root, gradebook, create=False) as book:
-        new, known = book.apply(wishes, author_name(who))
+        from tito.grading import decisions
+
+        new, known = decisions.apply(book, wishes, author_name(who))
     if json:
         echo_json({"changes": new, "known": known})
     else:
@@ -456,11 +464,13 @@ def gradebook_overrides(
 
     Example: tito gradebook overrides --doubtful
     """
-    with gradebook_of(current_root(root), gradebook, create=False) as book:
+    with gradebook_of(current_root(root), gradebook, create=False, reads=True) as book:
+        from tito.grading import decisions
+
         members = section_of(book, section)
         overrides = [
             one
-            for one in book.overrides()
+            for one in decisions.overrides(book)
             if (one.doubt or not doubtful) and (members is None or one.student in members)
         ]
     if json:

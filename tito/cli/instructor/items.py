@@ -61,7 +61,7 @@ def gradebook_items(
         raise TitoError(
             f"--since {since!r} is no time.", "Write it like this: 2026-11-15 or 2026-11-15T12:00"
         ) from None
-    with gradebook_of(root, gradebook, create=False) as book:
+    with gradebook_of(root, gradebook, create=False, reads=True) as book:
         section_of(book, section)
         entries = root.lessons if root.is_course else []
         found = items.analyse(book, entries, lesson, section, moment)

@@ -69,11 +69,15 @@ def current_course(root):
     return root
 
 
-def gradebook_of(root, where, create=True):
-    """The gradebook that --gradebook names, or the course's own, with the course's late rules."""
+def gradebook_of(root, where, create=True, reads=False):
+    """The gradebook that --gradebook names, or the course's own, with the course's late rules.
+
+    create, reads  as in `gradebook.open_gradebook`
+    """
     from tito.grading import gradebook, late
 
-    return gradebook.open_gradebook(where or root.state / "gradebook.db", late.read(root), create)
+    place = where or root.state / "gradebook.db"
+    return gradebook.open_gradebook(place, late.read(root), create, reads)
 
 
 def section_of(book, section):

@@ -75,6 +75,14 @@ def gradebook_serve(
         if not submissions.exists():
             raise TitoError(f"There is no {submissions}.", "Name what `tito grade` grades.")
 
+    try:
+        options = shlex.split(grade_options)
+    except ValueError as error:
+        raise TitoError(
+            f"--grade-options {grade_options!r} cannot be read: {error}.",
+            'Write it like this: --grade-options "--check-seconds 30 --base own"',
+        ) from None
+
     def tell(addresses):
         for name, address in addresses:
             echo(f"{name}: {address}" if name else address)
@@ -84,7 +92,7 @@ def gradebook_serve(
         app.serve(
             book,
             root.name,
-            trials.Trials(root.path, where, submissions, shlex.split(grade_options)),
+            trials.Trials(root.path, where, submissions, options),
             list(dict.fromkeys(names)),
             port,
             anonymous,

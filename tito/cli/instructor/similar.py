@@ -66,7 +66,7 @@ def similar(
     entries = select_lessons(root, lessons, None, all_)
     learners = remembered = None
     if gradebook or (root.state / "gradebook.db").exists():
-        with gradebook_of(root, gradebook, create=False) as book:
+        with gradebook_of(root, gradebook, create=False, reads=True) as book:
             learners, remembered = enrollment.learners(book), enrollment.id_column(book)
     if roster:
         learners = read_roster(current_folder() / roster, remembered=remembered)

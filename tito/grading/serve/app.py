@@ -19,10 +19,11 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from tito.errors import TitoError
-from tito.grading import appeals, claims, pages
+from tito.grading import appeals, claims, decisions, pages
 from tito.grading.claims import Place
 from tito.grading.grade import Comment
-from tito.grading.gradebook import ChangedMeanwhile, Gradebook
+from tito.grading.gradebook import Gradebook
+from tito.grading.history import ChangedMeanwhile
 from tito.grading.result import VERDICTS
 from tito.grading.serve import board, parts
 from tito.grading.serve.board import Board, Filter
@@ -86,7 +87,8 @@ class Page:
             at("/question/{lesson}/{question}/{handle}", self.questions.answer),
             at("/question/{lesson}/{question}/{handle}/judge", self.questions.judge, "POST"),
         ]
-        return Guard(Starlette(routes=routes), self.sessions)
+        lost = {404: self._lost, 405: self._lost}
+        return Guard(Starlette(routes=routes, exception_handlers=lost), self.sessions)
 
     def _answering(self, method: Callable) -> Callable:
         def endpoint(request: Request) -> Response:  # not async: Starlette gives it a thread
@@ -99,7 +101,7 @@ class Page:
             try:
                 return method(request, session)
             except TitoError as error:
-                return self._show(session, "problem.html", 409, error=error)
+                return self._show(session, "problem.html", 409, title="Not done", error=error)
 
         return endpoint
 
@@ -118,6 +120,7 @@ class Page:
             verdicts=VERDICTS,
             shows=Filter.SHOWS,
             asks=bool(self.questions.asked),
+            sections=self.board.sections,
             **values,
         )
         return HTMLResponse(page, status)
@@ -180,14 +183,12 @@ class Page:
     def overview(self, request, session):
         chosen = self._filter(request.query_params)
         lines = self._lines(session)
-        sections = sorted({line.row.section for line in lines} - {""})
         mine = [line for line in lines if chosen.section in ("", line.row.section)]
         needing = [line for line in mine if line.needs]
         return self._show(
             session,
             "overview.html",
             lessons=board.summary(mine),
-            sections=sections,
             filter=chosen,
             needing=needing[:NEEDING],
             more=len(needing) - NEEDING,
@@ -210,7 +211,6 @@ class Page:
             "lesson.html",
             summary=board.summary(lines)[0],
             lines=shown,
-            sections=sorted({line.row.section for line in lines} - {""}),
             filter=chosen,
             find=wanted,
             name=partial(self._named, session),
@@ -226,8 +226,13 @@ class Page:
 
         return [line for line in lines if chosen.takes(line, session.who) and is_wanted(line.row)]
 
-    def _missing(self, session, words):
-        return self._show(session, "problem.html", 404, error=TitoError(words, "Go back."))
+    def _lost(self, request, error):
+        """What is said of an address that leads nowhere, or that a form alone asks."""
+        return self._missing(request.scope["session"], "There is no such page.", error.status_code)
+
+    def _missing(self, session, words, status=404):
+        error = TitoError(words, "Go back.")
+        return self._show(session, "problem.html", status, title="Not found", error=error)
 
     def next(self, request, session):
         """Give the grader the next submission that nobody has and nobody has looked at."""
@@ -291,12 +296,14 @@ class Page:
             if view.filter.takes(line, session.who) or line.row.handle == view.handle
         ]
         here = next(n for n, row in enumerate(around) if row.handle == view.handle)
+        needs = next(line.needs for line in lines if line.row.handle == view.handle)
         return self._show(
             session,
             "submission.html",
             status,
             view=view,
             parts=parts.parts_of(view),
+            needs=[(words, parts.PLACES.get(words)) for words in needs],
             told=parts.told,
             here=here + 1,
             of=len(around),
@@ -346,7 +353,8 @@ class Page:
         ids = {check.id for check in view.grade.result.checks}
         if check and check not in ids:
             raise TitoError(f"This lesson has no check {check}.", "Choose one of the list.")
-        before, after = self.book.override(
+        before, after = decisions.override(
+            self.book,
             view.grade.student,
             view.grade.lesson,
             points,
@@ -359,15 +367,15 @@ class Page:
 
     def lift_points(self, view, form, who):
         place, check = (view.grade.student, view.grade.lesson), form.get("check") or None
-        before, after = self.book.override(
-            *place, None, who, form.get("why", ""), check, seen(form)
+        before, after = decisions.override(
+            self.book, *place, None, who, form.get("why", ""), check, seen(form)
         )
         return f"Taken back: {before} -> {after} points before the late rules."
 
     def comment(self, view, form, who):
         place = (view.grade.student, view.grade.lesson)
         text = form.get("again") or form.get("text", "").strip()
-        self.book.comment(*place, text, who, seen(form))
+        decisions.comment(self.book, *place, text, who, seen(form))
         return "Comment kept; the learner reads it."
 
     def uncomment(self, view, form, who):
@@ -375,7 +383,7 @@ class Page:
         if not known:
             return "That comment is taken back already."
         place = (view.grade.student, view.grade.lesson)
-        self.book.comment(*place, None, who, seen(form), only=known[0])
+        decisions.comment(self.book, *place, None, who, seen(form), only=known[0])
         return "Comment taken back."
 
     def take(self, view, form, who):
@@ -390,7 +398,9 @@ class Page:
     def finish(self, view, form, who):
         # Of the file that was shown: if another one came meanwhile, that is to be looked at, too.
         place = Place(view.grade.student, view.grade.lesson, form.get("file", ""))
-        claims.finish(self.book, place, who)
+        claim = claims.finish(self.book, place, who)
+        if claim.who != clean(who):
+            return f"{view.name}: {claim.who} had looked at it already."
         return f"{view.name}: done."
 
     def ask(self, view, form, who):
@@ -425,7 +435,9 @@ class Page:
                 self.book, number, form.get("state", ""), form.get("answer", ""), session.who
             )
         except TitoError as error:
-            values = self._appeals(session, "all", form | {"id": str(number)}, error.what)
+            values = self._appeals(
+                session, "all", form | {"id": str(number)}, f"{error.what} {error.remedy}"
+            )
             return self._show(session, "appeals.html", 409, **values)
         words = f"The appeal is {done.state}. Points change only where somebody sets them."
         if form.get("back") == "submission":
@@ -449,13 +461,20 @@ class Page:
         trial = self.trials.last
         if trial:
             trial.look()
-        names = {}
-        for one in self.book.learners() if trial and trial.differences else ():
-            names[one.student] = self._called(session, one)
+        names, differences, problem = {}, [], ""
+        if trial and (trial.differences or trial.problem):
+            names = {one.student: self._called(session, one) for one in self.book.learners()}
+            differences, problem = trial.differences, trial.problem
+        if session.anonymous:
+            differences = sorted(differences, key=lambda one: names.get(one["student"], ("",))[0])
+            for _, _, hide in names.values() if problem else ():
+                problem = hide(problem)
         return self._show(
             session,
             "regrade.html",
             trial=trial,
+            differences=differences,
+            problem=problem,
             lessons=lessons,
             names=names,
             submissions=self.trials.submissions,

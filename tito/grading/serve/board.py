@@ -26,12 +26,14 @@ from tito.grading.rubric import WAITING
 DOUBTFUL = (
     "unreadable",
     "too long to read",
+    "syntax error",
     "import failed",
     "crashed",
     "timed out",
     "out of memory",
     "tampered",
 )
+APPEAL, TO_JUDGE = "appeal", "an answer to be judged"  # further reasons
 # Entries of the history of which one may be committed after a later one.
 OVERLAP = 200
 # Columns of a roster that tell who somebody is, besides their name.
@@ -149,6 +151,10 @@ class Board:
         rows = [row for rows in self._refresh() for row in rows]
         return sorted(rows, key=lambda row: (row.number, row.lesson, row.student))
 
+    def sections(self) -> list[str]:
+        """The sections of those who have a grade."""
+        return sorted({row.section for rows in self._refresh() for row in rows} - {""})
+
     def lines(self, who: str, lesson: str | None = None, anonymous: bool = False) -> list[Line]:
         """The Lines of a lesson, or of all. `anonymous`: in an order that tells no id."""
         held = claims.claims(self.book, lesson)
@@ -160,8 +166,8 @@ class Board:
             claim = held.get((row.student, row.lesson))
             state = claims.state(claim, row.sha256)
             needs = row.doubts * (state != claims.DONE)  # somebody has looked
-            needs += ("an answer to be judged",) * row.waits
-            needs += ("appeal",) * ((row.student, row.lesson) in waiting)
+            needs += (TO_JUDGE,) * row.waits
+            needs += (APPEAL,) * ((row.student, row.lesson) in waiting)
             lines.append(Line(row, claim, state, needs))
         if anonymous:
             lines.sort(key=lambda line: (line.row.number, line.row.lesson, line.row.handle))

@@ -1,5 +1,5 @@
 // Keys for the page. What has data-key="x" is followed, pressed or, if it is a field, entered by x; in a
-// list, j and k go from row to row. Everything works without this, too.
+// list, j and k go from row to row; x goes from exercise to exercise that is not right. Everything works without this, too.
 "use strict";
 
 const FIELDS = "input:not([type=hidden], [type=checkbox]), textarea, select";
@@ -14,6 +14,12 @@ function press(key) {
       target.click();
     }
     return true;
+  }
+  if (key === "x") {
+    const wrong = [...document.querySelectorAll("article.wrong")];
+    const here = wrong.indexOf(document.activeElement.closest("article.wrong"));
+    wrong[(here + 1) % wrong.length]?.focus();
+    return wrong.length > 0;
   }
   const rows = [...document.querySelectorAll("a.row")];
   if ((key === "j" || key === "k") && rows.length) {
@@ -39,7 +45,11 @@ document.addEventListener("keydown", (event) => {
       field.blur();
     } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && field.form) {
       event.preventDefault();
-      field.form.requestSubmit();
+      if ("choose" in field.form.dataset) {
+        field.form.querySelector("button").focus(); // which of its buttons, only a person knows
+      } else {
+        field.form.requestSubmit();
+      }
     }
     return;
   }
@@ -51,12 +61,43 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// A form is sent once, however often its button is pressed.
-document.addEventListener("submit", (event) => {
-  if (event.target.dataset.sent) {
-    event.preventDefault();
+// A form is sent once, however often its button is pressed, and only while the page's server answers:
+// else the browser's words about that would take the place of what was typed.
+const THIS_FILE = document.currentScript.src;
+
+async function answers() {
+  try {
+    return (await fetch(THIS_FILE, { method: "HEAD", cache: "no-store" })).ok;
+  } catch {
+    return false;
   }
-  event.target.dataset.sent = "yes";
+}
+
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (form.dataset.sent === "now") {
+    form.dataset.sent = "yes";
+    return;
+  }
+  event.preventDefault();
+  if (form.dataset.sent) {
+    return;
+  }
+  form.dataset.sent = "asking";
+  if (await answers()) {
+    form.dataset.sent = "now";
+    form.requestSubmit(event.submitter);
+    return;
+  }
+  delete form.dataset.sent;
+  document.querySelector(".gone")?.remove();
+  const words = document.createElement("p");
+  words.className = "alert gone";
+  words.setAttribute("role", "alert");
+  words.textContent =
+    "Not sent: the program of this page does not answer. What you wrote is still here: copy it, start " +
+    "`tito gradebook serve` again, and open the address that it prints.";
+  form.append(words);
 });
 window.addEventListener("pageshow", () => {
   document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent);
@@ -65,6 +106,9 @@ window.addEventListener("pageshow", () => {
 for (const waiting of document.querySelectorAll("[data-reload]")) {
   setTimeout(() => location.reload(), Number(waiting.dataset.reload));
 }
+
+// What was done is told to those who hear the page: what has the focus is read.
+document.querySelector(".said")?.focus();
 
 // Where a check was chosen by its link, its points are what one wants to write.
 if (location.hash === "#points") {

@@ -9,15 +9,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tito.grading import appeals, claims, feedback, pages
+from tito.grading import appeals, claims, decisions, feedback, pages
 from tito.grading.appeals import Appeal
 from tito.grading.claims import Claim
 from tito.grading.grade import Change, Grade, Learner
 from tito.grading.gradebook import Gradebook
+from tito.grading.serve import board
 from tito.grading.serve.board import Filter
 
 MARK = re.compile(r"# ?%%")  # how a cell begins
 EXERCISE = re.compile(r"\bexercise=\"([^\"]*)\"")
+PLACES = {board.APPEAL: "appeals", board.TO_JUDGE: "answers"}  # {a reason to look: a Part's id}
 AGAIN = 9  # comments that have a key
 LETTERS, LINES = 400_000, 20_000  # of code that are shown
 TOKENS = {  # the first part of a Pygments token type that has a colour -> its class
@@ -93,7 +95,7 @@ def view_of(book: Gradebook, student: str, lesson: str, handle: str, name: str, 
         book.code(grade.result.sha256) if grade.result.sha256 else None,
         appeals.appeals(book, student, lesson),
         list(book.history(student, lesson)),
-        book.comments_again(lesson),
+        decisions.comments_again(book, lesson),
         filter,
     )
 
@@ -101,6 +103,7 @@ def view_of(book: Gradebook, student: str, lesson: str, handle: str, name: str, 
 def exercises(view: View) -> Part | None:
     """Each exercise's code beside its checks: what there is to see of a grade first."""
     cells = {cell.exercise: cell for cell in cells_of(view) if cell.exercise}
+    lesson = f"{view.grade.lesson}-"  # how an exercise's id begins; its cell has the rest
     found = {}
     for check in view.grade.result.checks:
         override = view.grade.check_overrides.get(check.id)
@@ -126,8 +129,9 @@ def exercises(view: View) -> Part | None:
     shown = [
         {
             "name": exercise,
-            "cell": cells.get(exercise) or cells.get(exercise.rpartition("-")[2]),
+            "cell": cells.get(exercise) or cells.get(exercise.removeprefix(lesson)),
             "checks": checks,
+            "wrong": not all(check["passed"] for check in checks),
             "points": sum(check["points"] for check in checks),
             "max_points": sum(check["max_points"] for check in checks),
         }
@@ -189,13 +193,14 @@ def told(change: Change) -> str:
     elif change.kind == "extension":
         words.append("more time" if change.extension else "extension taken back")
     else:
-        words.append(change.kind)
+        by_question = change.kind in ("judged", "rubric")  # `why` names the question
+        words.append(f"{change.kind}, {change.why}" if by_question else change.kind)
         if change.text:
             words.append(change.text)
     if change.new_points is not None and change.old_points != change.new_points:
         old = "-" if change.old_points is None else change.old_points
         words.append(f"{old} -> {change.new_points} points")
-    if change.why and change.why != change.kind:
+    if change.why and change.kind not in (change.why, "judged", "rubric"):
         words.append(f"because: {change.why}")
     return "; ".join(words)
 

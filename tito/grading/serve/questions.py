@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from tito.errors import TitoError
 from tito.grading import answers, claims
-from tito.grading.gradebook import ChangedMeanwhile
+from tito.grading.history import ChangedMeanwhile
 from tito.grading.rubric import WAITING, Item
 from tito.grading.serve import parts
 from tito.grading.serve.board import Filter

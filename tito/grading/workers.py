@@ -1,0 +1,190 @@
+"""The judges of a run, from outside: a process for each thread that grades, started when it is
+needed; and one beforehand, which finds out at what level of isolation it can.
+"""
+
+import atexit
+import contextlib
+import os
+import pickle
+import select
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+
+from tito.errors import TitoError
+from tito.learn.process import ONE_THREAD
+
+START = 120  # seconds in which a judge must have found its level, on however busy a machine
+PARTING = 10  # seconds in which one with nothing to do ends its jail, which has three, and itself
+
+
+class JudgeDied(Exception):
+    """The judge process ended, or stopped answering, over a submission."""
+
+
+class Worker:
+    """A judge process, from outside.
+
+    course  the hash of the course that it reads, see `run.course_hash`; None: not known yet
+    """
+
+    def __init__(self, setting, course=None):
+        self.setting, self.course, self.process, self.busy = setting, course, None, False
+
+    def ask_level(self):
+        """Let the judge start, and find the level of isolation to grade at: see `level`."""
+        self.busy = True
+        with contextlib.suppress(BrokenPipeError):  # it has ended already, as `level` will tell
+            self._start()
+            self._tell(None)
+
+    def level(self):
+        """The level that it found. Raises the TitoError that says why there is none."""
+        try:
+            answer = self._answer(time.monotonic() + START)
+        except (OSError, EOFError, pickle.UnpicklingError) as error:
+            self.close()
+            raise TitoError(
+                f"The process that judges did not start: {error}.",
+                "Its own words stand above, if it had any. Run it again.",
+                3,
+            ) from None
+        self.busy = False
+        if isinstance(answer, TitoError):
+            raise answer
+        self.setting = replace(self.setting, level=answer)
+        return answer
+
+    def grade(self, arrival, known, seconds):
+        """The judge's results for one submission.
+
+        Raises JudgeDied when there are none within so many seconds.
+        """
+        if self.process is None:
+            self._start()
+        self.busy = True
+        try:
+            self._tell((arrival, known))
+            answer = self._answer(time.monotonic() + seconds)
+            self.busy = False
+            return answer
+        except (OSError, EOFError, pickle.UnpicklingError) as error:
+            self.close()
+            raise JudgeDied(str(error)) from None
+
+    def _start(self):
+        environment = {
+            k: v for k, v in os.environ.items() if not k.startswith("PYTHON")
+        } | ONE_THREAD
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-X", "utf8", "-m", "tito.grading.judge"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,
+        )
+        self._tell(self.setting)
+
+    def _tell(self, message):
+        pickle.dump(message, self.process.stdin)
+        self.process.stdin.flush()
+
+    def _answer(self, until):
+        """The next pickle that the judge sends, however slowly it comes; what sends it is ours, and
+        trusted.
+        """
+        got = b""
+        while True:
+            if not select.select([self.process.stdout], [], [], max(0, until - time.monotonic()))[
+                0
+            ]:
+                raise EOFError("no answer")
+            part = os.read(self.process.stdout.fileno(), 1 << 20)
+            if not part:
+                raise EOFError(f"exit code {self.process.wait()}")
+            got += part
+            if len(got) >= 8 and len(got) - 8 >= int.from_bytes(got[:8], "big"):
+                return pickle.loads(got[8:])
+
+    def part(self):
+        """Let the judge hear nothing more: with nothing to do, it ends by itself."""
+        if self.process:
+            with contextlib.suppress(BrokenPipeError):
+                self.process.stdin.close()
+
+    def close(self):
+        """End the judge, and with it its jail."""
+        self.part()
+        if self.process:
+            try:
+                self.process.wait(0 if self.busy else PARTING)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+            self.process.stdout.close()
+            self.process = None
+
+
+class Workers:
+    """A worker for each thread that asks for one.
+
+    first  a worker that was begun before there were threads; the thread that asks first gets it
+    """
+
+    def __init__(self):
+        self.local, self.all, self.first, self.lock, self.stopping = (
+            threading.local(),
+            [],
+            None,
+            threading.Lock(),
+            False,
+        )
+
+    def begin(self, setting):
+        """Start a judge for this Setting, whose level is the one asked for, or "": which one it
+        finds tells `level`, later. Importing what it needs takes as long as what its caller has
+        still to do.
+        """
+        self.first = Worker(setting)
+        self.all.append(self.first)
+        self.first.ask_level()
+
+    def level(self):
+        """The level of isolation that the judge found with which these workers began."""
+        return self.first.level()
+
+    def of_this_thread(self, setting, course):
+        """The worker of the thread that asks, whose judge read the course as it is now: a Dask
+        worker outlives a run. Raises JudgeDied once the run is being stopped.
+        """
+        if self.stopping:
+            raise JudgeDied("the run was stopped")
+        found = getattr(self.local, "worker", None)
+        if found is None or (found.setting, found.course) != (setting, course):
+            if found:
+                found.close()
+            with self.lock:
+                new, self.first = self.first, None
+                if new is None or new.setting != setting:
+                    new = Worker(setting)
+                    self.all.append(new)
+                new.course, self.local.worker = course, new
+                self.all = [one for one in self.all if one is not found]
+        return self.local.worker
+
+    def close(self, stopping=False):
+        """End the judges. `stopping`: no thread shall start another."""
+        with self.lock:
+            self.stopping, self.first = stopping, None
+            for worker in self.all:
+                worker.part()
+            for worker in self.all:
+                worker.close()
+            self.all.clear()
+        self.local = threading.local()
+
+
+WORKERS = Workers()
+atexit.register(WORKERS.close)
