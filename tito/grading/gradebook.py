@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from tito.grading import late
-from tito.grading.arrived import NOBODY, Arrived, merged
+from tito.grading.arrived import Arrived, merged
 from tito.grading.attempts import Attempt, claim_attempts, keep_attempts, read_attempts
 from tito.grading.database import connect, transaction, write
 from tito.grading.grade import (
@@ -39,7 +39,14 @@ from tito.grading.history import (
 from tito.grading.learners import check_learner, remember_learner
 from tito.grading.result import LessonResult, Seen, unpacked
 from tito.grading.roster import in_section
-from tito.grading.saving import ResultRow, group_by_lesson, result_keys, result_rows, save_results
+from tito.grading.saving import (
+    ResultRow,
+    Saving,
+    group_by_lesson,
+    result_keys,
+    result_rows,
+    save,
+)
 from tito.grading.tables import (
     ATTEMPT,
     CHANGE,
@@ -167,7 +174,18 @@ class Gradebook:
         if not results:
             return []
         return self._keep(
-            results[0].student, results, arrived, who, name, why, regrade, work, seen, anew
+            Saving(
+                results[0].student,
+                arrived,
+                who,
+                name,
+                why,
+                results=results,
+                seen=list(seen),
+                regrade=regrade,
+                work=work,
+                anew=anew,
+            )
         )
 
     def saw(
@@ -181,36 +199,12 @@ class Gradebook:
         work: str | None = None,
     ) -> None:
         """Keep when files arrived that are graded already; as `save`, without a result."""
-        self._keep(student, [], arrived, who, "", why, False, work, list(seen), anew)
+        self._keep(Saving(student, arrived, who, why=why, seen=list(seen), work=work, anew=anew))
 
-    def _keep(self, student, results, arrived, who, name, why, regrade, work, seen, anew):
-        def arrival(lesson):
-            one = arrived.get(lesson, NOBODY) if isinstance(arrived, dict) else arrived
-            return one if isinstance(one, Arrived) else Arrived(one, "roster" if one else "")
-
-        def keep(database):
-            moved = []
-            kept = save_results(
-                database,
-                self.rules,
-                student,
-                results,
-                arrival,
-                who,
-                name,
-                why,
-                regrade,
-                work,
-                seen,
-                anew,
-                moved,
-            )
-            return kept, moved
-
-        nothing = not results and not work
-        if nothing and not self._tells_more(learner_id(student), seen, arrival, anew):
+    def _keep(self, saving):
+        if not saving.results and not saving.work and not self._tells_more(saving):
             return []
-        kept, moved = write(self.engine, keep)
+        kept, moved = write(self.engine, lambda database: save(database, self.rules, saving))
         self.move(moved)
         return kept
 
@@ -220,7 +214,7 @@ class Gradebook:
             first = self._moved.get((one.student, one.lesson), one)
             self._moved[one.student, one.lesson] = one._replace(old=first.old)
 
-    def _tells_more(self, student, seen, arrival, anew):
+    def _tells_more(self, saving):
         """Whether these arrivals change what the book knew when it was first asked: a run with
         nothing to do writes nothing. What others add meanwhile, they add to the same rows.
         """
@@ -230,9 +224,10 @@ class Gradebook:
             with transaction(self.engine) as database:
                 rows = database.execute(query.where(RESULT.c.sha256 != "")).all()
             self._arrivals = {row[:3]: arrival_of(row) for row in rows}
+        student = learner_id(saving.student)
         return any(
-            known != (arrival(one.lesson) if anew else merged(known, arrival(one.lesson)))
-            for one in seen
+            known != (new if saving.anew else merged(known, new))
+            for one, new in [(one, saving.arrival(one.lesson)) for one in saving.seen]
             if (known := self._arrivals.get((student, one.lesson, one.key)))
         )
 

@@ -4,14 +4,15 @@ none, with an entry of the history for each grade that they change.
 Each function works within a transaction of its caller.
 """
 
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import NamedTuple
 
-from tito.grading.arrived import Arrived, merged
+from tito.grading.arrived import NOBODY, Arrived, merged
 from tito.grading.grade import arrival_of, counting_grade, differences
 from tito.grading.history import Fall, instructions_about
 from tito.grading.learners import merged_into, remember_learner
-from tito.grading.result import Seen
+from tito.grading.result import LessonResult, Seen
 from tito.grading.tables import (
     ANSWER,
     ATTEMPT,
@@ -80,105 +81,154 @@ def time_columns(arrived):
     }
 
 
-def save_results(
-    database, rules, student, results, arrival, who, name, why, regrade, work, seen, anew, moved
-):
-    """What `Gradebook.save` and `Gradebook.saw` do. Returns the results that were kept.
-
-    arrival  gives the Arrived of a lesson
-    moved    a list: the Falls, and rises, of grades are added to it
+@dataclass
+class Saving:
+    """What is kept in one transaction: the results of one submission, and which files were handed
+    in once more. The arguments are those of `Gradebook.save`.
     """
-    student = learner_id(student)
+
+    student: str
+    arrived: datetime | Arrived | dict[str, Arrived] | None
+    who: str
+    name: str = ""
+    why: str = "graded"
+    results: list[LessonResult] = field(default_factory=list)
+    seen: list[Seen] = field(default_factory=list)
+    regrade: bool = False
+    work: str | None = None
+    anew: bool = False
+
+    def arrival(self, lesson):
+        """The Arrived of a lesson."""
+        one = self.arrived
+        if isinstance(one, dict):
+            return one.get(lesson, NOBODY)
+        return one if isinstance(one, Arrived) else Arrived(one, "roster" if one else "")
+
+    @property
+    def files(self):
+        """All results and all Seen."""
+        return [*self.results, *self.seen]
+
+
+def save(database, rules, saving):
+    """Returns the results that were kept, and the Falls, and rises, of grades."""
+    student = learner_id(saving.student)
     student = merged_into(database, student) or student  # maybe since the run began
-    remember_learner(database, student, name)
+    remember_learner(database, student, saving.name)
+    rows = Rows(database, student, [one.lesson for one in saving.files])
     learner = database.execute(sql.select(LEARNER).where(LEARNER.c.student == student)).one()
     instructions = instructions_about(database, student)
-    lessons = list(dict.fromkeys(one.lesson for one in [*results, *seen]))
-    rows = {lesson: [] for lesson in lessons}
-    for row in result_rows(database, student, lessons):
-        rows[row.lesson].append(row)
+    before, told, kept = rows.counting(learner, instructions, rules), {}, []
+    for one in saving.files:
+        old = rows.of_key(one)
+        if isinstance(one, Seen) or (old and not saving.regrade):
+            if old and old.sha256:
+                rows.arrive(old, saving.arrival(one.lesson), saving.anew)
+        elif (replaced := _keep_result(rows, one, saving)) is not None:
+            told[one.lesson] = (one, old, replaced)
+            kept.append(one)
+    if saving.work:
+        _end_attempt(rows, saving)
+    moved, changes = [], []
+    for lesson, now in rows.counting(learner, instructions, rules).items():
+        was = before.get(lesson)
+        if entry := _change(instructions, was, now, told.get(lesson), saving.why):
+            who = {"student": student, "lesson": lesson, "who": clean(saving.who), "at": _now()}
+            changes.append(entry | who)
+        if was and now.points != was.points:
+            why = _why(was, now)
+            moved.append(Fall(student, learner.name, lesson, was.points, now.points, why))
+    if changes:
+        database.execute(sql.insert(CHANGE), changes)
+    return kept, moved
 
-    def counting():
+
+class Rows:
+    """The rows of `result` of a learner's lessons, as they are in the transaction."""
+
+    def __init__(self, database, student, lessons):
+        self.database, self.student = database, student
+        self.by_lesson = {lesson: [] for lesson in lessons}
+        for row in result_rows(database, student, self.by_lesson):
+            self.by_lesson[row.lesson].append(row)
+
+    def of_key(self, one):
+        """The row of a result or a Seen, or None."""
+        return next((row for row in self.by_lesson[one.lesson] if row.key == one.key), None)
+
+    def put(self, new, replaced=()):
+        """Write a row, instead of others."""
+        for row in replaced:
+            place = {"student": self.student, "lesson": row.lesson, "key": row.key}
+            self.database.execute(sql.delete(RESULT).filter_by(**place))
+            self.by_lesson[row.lesson].remove(row)
+        values = new._asdict() | {"student": self.student}
+        self.database.execute(sql.insert(RESULT).values(values))
+        self.by_lesson[new.lesson].append(new)
+
+    def arrive(self, file, known, anew):
+        """A row's file arrived, maybe once more. Of the same bytes beside other lessons, too: it is
+        one file.
+        """
+        for row in [row for row in self.by_lesson[file.lesson] if row.sha256 == file.sha256]:
+            new = known if anew else merged(arrival_of(row), known)
+            if new != arrival_of(row):
+                self.put(row._replace(**time_columns(new)), [row])
+
+    def counting(self, learner, instructions, rules):
+        """{lesson: the Grade that counts}, of lessons that have rows."""
         return {
             lesson: counting_grade(learner, mine, instructions, rules)
-            for lesson, mine in rows.items()
+            for lesson, mine in self.by_lesson.items()
             if mine
         }
 
-    def put(lesson, new, replaced):
-        for row in replaced:
-            place = {"student": student, "lesson": lesson, "key": row.key}
-            database.execute(sql.delete(RESULT).filter_by(**place))
-            rows[lesson].remove(row)
-        database.execute(sql.insert(RESULT).values(new._asdict() | {"student": student}))
-        rows[lesson].append(new)
 
-    before, told, news = counting(), {}, []
-    for one in [*results, *seen]:
-        old = next((row for row in rows[one.lesson] if row.key == one.key), None)
-        known = arrival(one.lesson)
-        if isinstance(one, Seen) or (old and not regrade):
-            if old and old.sha256:
-                same = [row for row in rows[one.lesson] if row.sha256 == old.sha256]
-                for row in same:
-                    # Of the same bytes beside other lessons, too: it is one file.
-                    new = known if anew else merged(arrival_of(row), known)
-                    if new != arrival_of(row):
-                        put(one.lesson, row._replace(**time_columns(new)), [row])
-            continue
-        if replaced := _replaced_by(one, rows[one.lesson]):
-            if one.verdict == "missing" and replaced[0].value["verdict"] != "missing":
-                continue
-            if one.sha256 and not anew:
-                for row in replaced:
-                    known = merged(known, arrival_of(row)) if row.sha256 else known
-        if not known.fetched and not known.when:
-            known = merged(known, Arrived(fetched=_now()))  # what was graded first is older
-        value = one.as_json() | {"student": student}
-        new = ResultRow(
-            one.lesson,
-            one.number,
-            clean(one.title),
-            one.max_points,
-            one.key,
-            one.sha256,
-            graded=_now(),
-            value=value,
-            **time_columns(known),
-        )
-        put(one.lesson, new, replaced)
-        if one.sha256 and one.code and not _has_code(database, one.sha256):
-            database.execute(sql.insert(CODE).values(sha256=one.sha256, data=one.code))
-        _keep_answers(database, one.answers)
-        for row in [row for row in rows[one.lesson] if row.sha256 == one.sha256 and anew]:
-            put(one.lesson, row._replace(**time_columns(known)), [row])
-        news.append(one)
-        told[one.lesson] = (one, old, replaced)
-    if work:
-        # Once these results are gone, other checks having replaced them, it is graded again.
-        ended = [
-            [one.lesson, one.key, one.entry, one.sha256]
-            for one in [*results, *seen]
-            if any(row.key == one.key for row in rows[one.lesson])
-        ]
-        database.execute(sql.delete(ATTEMPT).filter_by(student=student, work=work))
-        row = {"student": student, "work": work, "number": 0, "run": "", "at": _now()}
-        database.execute(sql.insert(ATTEMPT).values(row | {"seen": ended}))
-    after, changes = counting(), []
-    for lesson, now in after.items():
-        was = before.get(lesson)
-        entry = _change(instructions, was, now, told.get(lesson), why)
-        if entry:
-            changes.append(
-                entry | {"student": student, "lesson": lesson, "who": clean(who), "at": _now()}
-            )
-        if was and now.points != was.points:
-            moved.append(
-                Fall(student, learner.name, lesson, was.points, now.points, _why(was, now))
-            )
-    if changes:
-        database.execute(sql.insert(CHANGE), changes)
-    return news
+def _keep_result(rows, one, saving):
+    """Write the row of a result. Returns the rows whose place it takes; None: it is not kept, since
+    nothing was handed in where something was before.
+    """
+    known, replaced = saving.arrival(one.lesson), _replaced_by(one, rows.by_lesson[one.lesson])
+    if replaced:
+        if one.verdict == "missing" and replaced[0].value["verdict"] != "missing":
+            return None
+        if one.sha256 and not saving.anew:
+            for row in replaced:
+                known = merged(known, arrival_of(row)) if row.sha256 else known
+    if not known.fetched and not known.when:
+        known = merged(known, Arrived(fetched=_now()))  # what was graded first is older
+    new = ResultRow(
+        one.lesson,
+        one.number,
+        clean(one.title),
+        one.max_points,
+        one.key,
+        one.sha256,
+        graded=_now(),
+        value=one.as_json() | {"student": rows.student},
+        **time_columns(known),
+    )
+    rows.put(new, replaced)
+    if saving.anew:
+        rows.arrive(new, known, anew=True)
+    if one.sha256 and one.code and not _has_code(rows.database, one.sha256):
+        rows.database.execute(sql.insert(CODE).values(sha256=one.sha256, data=one.code))
+    _keep_answers(rows.database, one.answers)
+    return replaced
+
+
+def _end_attempt(rows, saving):
+    """Keep that this work has ended, with which results: once they are gone, other checks having
+    replaced them, it is graded again.
+    """
+    ended = [
+        [one.lesson, one.key, one.entry, one.sha256] for one in saving.files if rows.of_key(one)
+    ]
+    place = {"student": rows.student, "work": saving.work}
+    rows.database.execute(sql.delete(ATTEMPT).filter_by(**place))
+    values = place | {"number": 0, "run": "", "at": _now(), "seen": ended}
+    rows.database.execute(sql.insert(ATTEMPT).values(values))
 
 
 def _has_code(database, sha256):
