@@ -158,6 +158,14 @@ class Progress:
     def done(self):
         return self.graded + self.unchanged + self.elsewhere
 
+    def count(self, arrival, results):
+        """A submission has ended with these results, none of them unchanged."""
+        self.graded += bool(results)
+        self.unchanged += not results
+        self.student = arrival.name
+        for result in results:
+            self.verdicts[result.verdict] = self.verdicts.get(result.verdict, 0) + 1
+
 
 def grade_class(
     setting,
@@ -201,164 +209,233 @@ def grade_class(
     every = arrivals
     if book.rules.policy != "latest":
         every = [one for arrival in arrivals for one in arrival.rounds()]
-    by_name = {entry.name: entry for entry in entries}
-    asked = [by_name[name] for name in setting.lessons]
-    seconds = longest(setting)
-    progress, began, who = Progress(len(every)), time.monotonic(), who or getpass.getuser()
+    progress = Progress(len(every))
     told(progress)
-    WORKERS.stopping = False
-    this, decides = leases.run_name(), decisive(setting, asked, entries)
-    course = course_hash(asked, entries)
-    leases.begin(book, this, who, described(setting, course, students))
-    began_at, renewed, living = datetime.now(timezone.utc), time.time(), leases.runs(book)
-    running, ready, suspects, held, done_now = {}, deque(), deque(), [], {}
+    who = who or getpass.getuser()
+    run = Run(setting, entries, book, progress, told, who, why, regrade, bool(students), anew)
+    run.grade(every, jobs)
+    return arrivals, progress
 
-    def note(*tasks):
-        """Let the gradebook know how often these were begun."""
-        if tasks:
-            book.keep_attempts(
-                [(task.arrival.student, task.work, task.begun) for task in tasks], this
-            )
 
-    def claim(keys, attempt):
-        """Whether this run grades a submission, given its Attempt of before: not when that ended
-        and the book still has its results, nor when another run is at it. Who names the learner and
-        says `regrade` means it.
-        """
-        if attempt is None or not attempt.number and regrade and attempt.at < began_at:
-            return True
-        if attempt.number == 0:
-            return any(one.key not in keys.get(one.lesson, ()) for one in attempt.seen)
-        if regrade and students:
-            return True
-        return attempt.run in ("", this) or not leases.is_alive(attempt.run, living)
+@dataclass
+class Run:
+    """What one call of `grade_class`, which explains the arguments, does with its submissions.
 
-    def tend():
-        """Renew this run's lease, and look at those of others, when it is time to."""
-        nonlocal renewed, living
-        if time.time() - renewed > leases.RENEW:
-            leases.renew(book, this)
-            renewed, living = time.time(), leases.runs(book)
+    chosen    whether learners were named: who names them means it
+    ready     Tasks to begin with
+    running   {future: its Task}
+    suspects  Tasks under which a judge, or a whole run, ended: each is tried alone
+    held      Tasks that another run has
+    kept      {learner: {lesson: keys}} of the results that this run kept
+    living    the other runs, as `leases.is_alive` takes them; looked at when `renewed`
+    """
 
-    def take(tasks):
+    setting: object
+    entries: list
+    book: object
+    progress: Progress
+    told: object
+    who: str
+    why: str
+    regrade: bool
+    chosen: bool
+    anew: bool
+    ready: deque = field(default_factory=deque)
+    running: dict = field(default_factory=dict)
+    suspects: deque = field(default_factory=deque)
+    held: list = field(default_factory=list)
+    kept: dict = field(default_factory=dict)
+    living: dict = field(default_factory=dict)
+    renewed: float = 0.0
+
+    def __post_init__(self):
+        by_name = {entry.name: entry for entry in self.entries}
+        self.asked = [by_name[name] for name in self.setting.lessons]
+        self.began, self.began_at = time.monotonic(), datetime.now(timezone.utc)
+        self.name, self.seconds = leases.run_name(), longest(self.setting)
+        self.decides = decisive(self.setting, self.asked, self.entries)
+        self.course = course_hash(self.asked, self.entries)
+
+    def grade(self, every, jobs):
+        """Grade these Arrivals, until each is graded or held by a run that lives."""
+        about = described(self.setting, self.course, self.chosen)
+        tasks = [Task(arrival, work_of(arrival, self.decides)) for arrival in every]
+        with executor(jobs) as (pool, most):
+            leases.begin(self.book, self.name, self.who, about)
+            self.renewed, self.living = time.time(), leases.runs(self.book)
+            WORKERS.stopping = False
+            try:
+                self._go(pool, most, self._take(tasks))
+            finally:
+                self._stop()
+
+    def _go(self, pool, most, tasks):
+        looked = None
+        while True:
+            for task in tasks:
+                self._begin(pool, task)
+                if len(self.running) >= most:
+                    break
+            if not self.running and self.suspects:
+                task = self.suspects.popleft()
+                if task.begun > ATTEMPTS:
+                    self._finish(task, [ENDED] * len(self.asked))
+                    continue
+                self._note([task])
+                self._begin(pool, task)  # alone: whatever ends it, no neighbour did
+            if not self.running:
+                if len(self.held) in (0, looked):
+                    return
+                looked, again = len(self.held), list(self.held)  # their run may be gone by now
+                self.held.clear()
+                tasks = self._take(again)
+                continue
+            ended = wait(self.running, timeout=TELL, return_when=FIRST_COMPLETED).done
+            for done in ended:
+                self._finish(self.running.pop(done), result_of(done, len(self.asked)))
+            if not ended:
+                self._tell()
+            self._tend()
+
+    def _stop(self):
+        """Leave what was not graded as if this run had never begun it: nobody killed it."""
+        stopped = [*self.running.values(), *self.ready]
+        for future in self.running:
+            future.cancel()
+        for task in stopped:
+            task.begun = task.begun - 1 or None  # None: it never began
+        with contextlib.suppress(TitoError):
+            self._note(stopped)
+            leases.end(self.book, self.name)
+        WORKERS.close(stopping=True)
+
+    def _take(self, tasks):
         """Those of the tasks that no run ended over. Several at a time are said to have begun,
         shortly before they do: that spares transactions.
         """
         for some in batched(tasks, TOGETHER):
-            tend()
+            self._tend()
             works = [(task.arrival.student, task.work) for task in some]
-            found = book.claim_attempts(works, this, claim)
+            found = self.book.claim_attempts(works, self.name, self._claims)
             for task, (claimed, attempt, task.known) in zip(some, found):
                 earlier = attempt.number if attempt else 0
                 if claimed:
-                    task.begun = 1 if regrade else 1 + earlier
-                    (ready if task.begun == 1 else suspects).append(task)
+                    task.begun = 1 if self.regrade else 1 + earlier
+                    (self.ready if task.begun == 1 else self.suspects).append(task)
                 elif earlier:
-                    held.append(task)
+                    self.held.append(task)
                 else:
-                    progress.unchanged += 1
-                    seen, times = attempt.seen, came(task.arrival, attempt.seen)
-                    book.saw(task.arrival.student, seen, times, who, why, anew)
-            progress.elsewhere, progress.seconds = len(held), time.monotonic() - began
-            told(progress)
-            while ready:
-                yield ready.popleft()
+                    self.progress.unchanged += 1
+                    self._saw(task, attempt.seen)
+            self.progress.elsewhere = len(self.held)
+            self._tell()
+            while self.ready:
+                yield self.ready.popleft()
 
-    def came(arrival, files):
-        """{lesson: Arrived} of these results or Seen; what came in is counted as given."""
-        if not arrival.partial:
-            student = learner_id(arrival.student)
-            progress.given |= {(student, one.lesson): one.sha256 for one in files}
-        return {
-            one.lesson: arrival.moment(one.lesson, one.entry)
-            for one in files
-            if isinstance(one, Seen) or one.verdict != "missing"
-        }
+    def _claims(self, keys, attempt):
+        """Whether this run grades a submission, given its Attempt of before: not when that ended
+        and the book still has its results, nor when another run is at it. Who names the learner and
+        says `regrade` means it.
+        """
+        if attempt is None:
+            return True
+        if attempt.number == 0:
+            if self.regrade and attempt.at < self.began_at:
+                return True
+            return any(one.key not in keys.get(one.lesson, ()) for one in attempt.seen)
+        if self.regrade and self.chosen:
+            return True
+        return attempt.run in ("", self.name) or not leases.is_alive(attempt.run, self.living)
 
-    def begin(task):
-        before = done_now.get(learner_id(task.arrival.student), {})
-        if setting.checks:
-            before = {}
-        elif not regrade:
-            lessons = before.keys() | task.known.keys()
-            before = {name: {*before.get(name, ()), *task.known.get(name, ())} for name in lessons}
-        running[pool.submit(grade_one, setting, course, this, task.arrival, before, seconds)] = task
+    def _begin(self, pool, task):
+        known = {}
+        if not self.setting.checks:
+            known = self.kept.get(learner_id(task.arrival.student), {})
+            if not self.regrade:
+                known = {
+                    lesson: {*known.get(lesson, ()), *task.known.get(lesson, ())}
+                    for lesson in known.keys() | task.known.keys()
+                }
+        future = pool.submit(
+            grade_one, self.setting, self.course, self.name, task.arrival, known, self.seconds
+        )
+        self.running[future] = task
 
-    def finish(task, results):
-        arrival, died = task.arrival, [one for one in results if isinstance(one, JudgeDied)]
+    def _finish(self, task, results):
+        """Keep the results of a task, or set it aside to be tried once more."""
+        progress, arrival = self.progress, task.arrival
+        died = [one for one in results if isinstance(one, JudgeDied)]
         if died and task.begun < ATTEMPTS:
             task.begun += 1
-            suspects.append(task)
+            self.suspects.append(task)
             return
         progress.failed += bool(died and died[0] is not ENDED)
         progress.ended += [arrival.student] * bool(died and died[0] is ENDED)
-        now = done_now.setdefault(learner_id(arrival.student), {})
-        if setting.checks:
-            results = with_checks(results, book.results(arrival.student), progress)
+        now = self.kept.setdefault(learner_id(arrival.student), {})
+        if self.setting.checks:
+            results = with_checks(results, self.book.results(arrival.student), progress)
         seen = [result for result in results if isinstance(result, Seen)]
         results = [
             judged(result, entry, task)
-            for result, entry in zip(results, asked)
+            for result, entry in zip(results, self.asked)
             if result is not None
             and not isinstance(result, Seen)
             and not (isinstance(result, JudgeDied) and entry.name in task.known | now)
         ]
         if arrival.partial:  # what comes later is not missing
             results = [result for result in results if result.sha256]
-        times = came(arrival, [*results, *seen])
         ended = None if died else task.work  # what did not end stays known
         if results:
-            again = regrade or bool(setting.checks)
-            book.save(results, times, who, arrival.name, why, again, ended, seen=seen, anew=anew)
+            self.book.save(
+                results,
+                self._came(arrival, [*results, *seen]),
+                self.who,
+                arrival.name,
+                self.why,
+                self.regrade or bool(self.setting.checks),
+                ended,
+                seen=seen,
+                anew=self.anew,
+            )
             for result in results:
                 now.setdefault(result.lesson, set()).add(result.key)
         elif not died:
-            book.saw(arrival.student, seen, times, who, why, anew, ended)
-        if book.rules.policy == "latest":  # this was the learner's only task
-            done_now.pop(learner_id(arrival.student), None)
-        count(progress, arrival, results, began)
-        told(progress)
+            self._saw(task, seen, ended)
+        if self.book.rules.policy == "latest":  # this was the learner's only task
+            self.kept.pop(learner_id(arrival.student), None)
+        progress.count(arrival, results)
+        self._tell()
 
-    with executor(jobs) as (pool, most):
-        tasks, looked = take(Task(arrival, work_of(arrival, decides)) for arrival in every), None
-        try:
-            while True:
-                for task in tasks:
-                    begin(task)
-                    if len(running) >= most:
-                        break
-                if not running and suspects:
-                    task = suspects.popleft()
-                    if task.begun > ATTEMPTS:
-                        finish(task, [ENDED] * len(asked))
-                        continue
-                    note(task)
-                    begin(task)  # alone: whatever ends it, no neighbour did
-                if not running:
-                    if len(held) in (0, looked):
-                        break
-                    looked, again = len(held), list(held)  # what held them may be gone by now
-                    held.clear()
-                    tasks = take(again)
-                    continue
-                ended = wait(running, timeout=TELL, return_when=FIRST_COMPLETED).done
-                for done in ended:
-                    finish(running.pop(done), result_of(done, len(asked)))
-                if not ended:
-                    progress.seconds = time.monotonic() - began
-                    told(progress)
-                tend()
-        finally:
-            stopped = [*running.values(), *ready]  # not killed: that is nobody's fault
-            for future in running:
-                future.cancel()
-            for task in stopped:
-                task.begun = task.begun - 1 or None  # None: as if this run had never been
-            with contextlib.suppress(TitoError):
-                note(*stopped)
-                leases.end(book, this)
-            WORKERS.close(stopping=True)
-    return arrivals, progress
+    def _saw(self, task, seen, ended=None):
+        arrived = self._came(task.arrival, seen)
+        self.book.saw(task.arrival.student, seen, arrived, self.who, self.why, self.anew, ended)
+
+    def _came(self, arrival, files):
+        """{lesson: Arrived} of these results or Seen; what came in is counted as given."""
+        if not arrival.partial:
+            student = learner_id(arrival.student)
+            self.progress.given |= {(student, one.lesson): one.sha256 for one in files}
+        return {
+            one.lesson: arrival.moment(one.lesson, one.entry)
+            for one in files
+            if isinstance(one, Seen) or one.verdict != "missing"
+        }
+
+    def _note(self, tasks):
+        """Let the gradebook know how often these were begun."""
+        if tasks:
+            begun = [(task.arrival.student, task.work, task.begun) for task in tasks]
+            self.book.keep_attempts(begun, self.name)
+
+    def _tend(self):
+        """Renew this run's lease, and look at those of others, when it is time to."""
+        if time.time() - self.renewed > leases.RENEW:
+            leases.renew(self.book, self.name)
+            self.renewed, self.living = time.time(), leases.runs(self.book)
+
+    def _tell(self):
+        self.progress.seconds = time.monotonic() - self.began
+        self.told(self.progress)
 
 
 def named(students, arrivals):
@@ -481,12 +558,12 @@ def course_hash(asked, entries):
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()
 
 
-def described(setting, course, students):
+def described(setting, course, chosen):
     """What another run must have in common with this one, to grade the same lessons meanwhile: see
     leases.SAME. Who names learners knows what they do.
     """
     return {
-        "lessons": [] if students else list(setting.lessons),
+        "lessons": [] if chosen else list(setting.lessons),
         "checks": list(setting.checks),
         "base": setting.base,
         "seconds": setting.seconds,
@@ -524,14 +601,6 @@ def judged(result, entry, task):
     )
 
 
-def count(progress, arrival, results, began):
-    progress.graded += bool(results)
-    progress.unchanged += not results
-    progress.student, progress.seconds = arrival.name, time.monotonic() - began
-    for result in results:
-        progress.verdicts[result.verdict] = progress.verdicts.get(result.verdict, 0) + 1
-
-
 @contextlib.contextmanager
 def executor(jobs):
     """A concurrent.futures executor, and how many tasks to give it at once. jobs: how many local
@@ -562,5 +631,6 @@ def executor(jobs):
             "Start one with `dask scheduler`, or give a number of local workers.",
             3,
         ) from None
+    WORKERS.close()  # the cluster's workers have judges of their own
     with client, client.get_executor() as pool:
         yield pool, AHEAD * max(1, sum(client.nthreads().values()))
