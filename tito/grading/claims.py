@@ -12,6 +12,7 @@ from tito.errors import TitoError
 from tito.grading import enrollment
 from tito.grading.database import transaction, write
 from tito.grading.gradebook import Gradebook
+from tito.grading.history import add_change
 from tito.grading.learners import lock_learner
 from tito.grading.tables import CLAIM, clean, learner_id, sql
 
@@ -224,14 +225,18 @@ def _claims_of(database, lessons):
 
 def _put(database, old, new):
     """Keep a claim instead of `old`, which may be None: then a row that another transaction has
-    added meanwhile is not replaced, but refused by the database, and `write` tries again.
+    added meanwhile is not replaced, but refused by the database, and `write` tries again. Whoever
+    had looked at the submission, and is not the one any more who has, stays in the history.
     """
     place = {"student": learner_id(new.student), "lesson": new.lesson}
     values = new._asdict() | place
-    if old:
-        database.execute(sql.update(CLAIM).filter_by(**place).values(values))
-    else:
+    if not old:
         database.execute(sql.insert(CLAIM).values(values))
+        return new
+    if old.done and old.who != new.who:
+        words = f"until now {old.who} had, {old.done:%Y-%m-%d %H:%M} UTC"
+        add_change(database, *place.values(), "looked at", new.who, "", words)
+    database.execute(sql.update(CLAIM).filter_by(**place).values(values))
     return new
 
 

@@ -236,7 +236,8 @@ class Change:
     check       the id of the check that was overridden, or None
     kind        "graded", "regraded" (the same submission and checks once more), "arrived" (another
                 submission counts, or it costs something else, since more is known of when it came),
-                "override", "comment", "extension"; "left", "returned" or "merged", of a learner
+                "override", "comment", "extension", "judged" and "rubric" (free answers), "looked
+                at" (by another grader than before); "left", "returned" or "merged", of a learner
     when        with time zone, UTC
     old_points  of the lesson, before the late rules; None when there were none
     points      that an override sets; None lifts it

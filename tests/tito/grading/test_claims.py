@@ -76,6 +76,18 @@ def test_whoever_finished_first_stays_the_one_who_did(book):
     assert held(book) == {"s0": "ta1"}
 
 
+def test_who_had_looked_at_a_submission_before_another_did_stays_in_the_history(book):
+    claims.finish(book, PLACES[0], "ta1")
+    claims.take(book, "s0", "numbers", "ta1")  # once more
+    claims.finish(book, PLACES[0], "ta1")
+    assert [one for one in book.history("s0") if one.kind == "looked at"] == []
+    claims.take(book, "s0", "numbers", "ta2")
+    claims.finish(book, PLACES[0], "ta2")
+    (change,) = [one for one in book.history("s0") if one.kind == "looked at"]
+    assert (change.who, change.lesson) == ("ta2", "numbers")
+    assert change.text.startswith("until now ta1 had, 20")
+
+
 def test_graders_who_ask_at_once_are_given_each_submission_once(tmp_path):
     places = [Place(f"s{n:02}", "numbers", "") for n in range(24)]
     given, start = [], threading.Barrier(3)
