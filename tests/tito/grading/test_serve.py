@@ -6,6 +6,8 @@
 import html
 import re
 import sys
+import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -499,6 +501,36 @@ def test_the_page_shows_what_grading_again_would_change_and_lets_it_count(page, 
     assert dry[:3] == ["grade", str(trials.submissions), "numbers"]
     assert {"--dry-run", "--base=own"} <= set(dry)
     assert real[-1] == "--why=--mended (ta1, on the page)" and "--check=c1" in real
+
+
+def test_grading_again_says_how_far_it_is_and_can_be_stopped(page, monkeypatch, tmp_path):
+    program = (
+        "import sys, time\n"
+        "print('tito: not in the roster: ada', '120 of 300 submissions, 40%', file=sys.stderr,\n"
+        "      sep='\\n', flush=True)\n"
+        "try: time.sleep(60)\n"
+        "except KeyboardInterrupt: open('stopped', 'w').close(); sys.exit(130)\n"
+    )
+    popen = sys.modules["subprocess"].Popen
+    monkeypatch.setattr(
+        "tito.grading.serve.trials.subprocess.Popen",
+        lambda words, **more: popen([sys.executable, "-c", program], **more),
+    )
+    trials = page.page.trials
+    trials.submissions = trials.root / "class"
+    page.ta1.post("/regrade", lesson="numbers")
+    written = Path(trials.last.folder.name)
+    until, text = time.monotonic() + 30, ""
+    while "It goes on: 120 of 300 submissions, 40%." not in text:
+        assert time.monotonic() < until, text
+        time.sleep(0.05)
+        text = Tags(page.ta2.get("/regrade").text).spaced
+    assert "ada" not in text
+    page.ta2.post("/regrade", stop="yes")
+    assert "Stopped by ta2. Nothing was written." in Tags(page.ta1.get("/regrade").text).spaced
+    assert (trials.root / "stopped").exists(), "as Ctrl-C stops it"
+    assert not written.exists()
+    page.ta2.post("/regrade", stop="yes")  # its answer was lost
 
 
 def test_what_grading_again_says_names_nobody_where_names_are_hidden(page, monkeypatch):

@@ -451,6 +451,9 @@ class Page:
         lessons = self.book.lessons()
         if request.method == "POST":
             form = request.scope["form"]
+            if "stop" in form:
+                self.trials.stop(session.who)
+                return self._to(session, "/regrade")
             lesson, why = form.get("lesson", ""), form.get("why")
             if lesson not in lessons:
                 raise TitoError(f"There is no lesson {lesson!r}.", "Choose one of the list.")

@@ -103,8 +103,13 @@ window.addEventListener("pageshow", () => {
   document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent);
 });
 
+// What goes on is looked at again, but not while a button or field of it has the focus.
 for (const waiting of document.querySelectorAll("[data-reload]")) {
-  setTimeout(() => location.reload(), Number(waiting.dataset.reload));
+  setInterval(() => {
+    if (!document.activeElement.closest("main form")) {
+      location.reload();
+    }
+  }, Number(waiting.dataset.reload));
 }
 
 // What was done is told to those who hear the page: what has the focus is read.

@@ -5,6 +5,9 @@ one would type; what it prints is shown.
 """
 
 import json
+import os
+import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,17 +20,20 @@ from pathlib import Path
 from tito.errors import TitoError
 
 LONGEST = 4_000  # characters of what it says that are shown
-PARTING = 10  # seconds that a run has to end when the page ends
+PARTING = 10  # seconds that a run has to end when it is stopped
+PROGRESS = re.compile(r"\d+ of \d+ submissions")  # how a line begins that says how far a run is
 
 
 @dataclass
 class Trial:
     """One run.
 
-    words        of `tito grade`, with what is graded
+    lesson, check, who  what is graded, and who asked
     counts       whether its grades count: no dry run
+    folder       holds what it writes, its standard output in `out` and its standard error in `err`
     differences  of a dry run that has ended, as `trial.Difference.as_json` gives them
-    said         what it said besides; problem: why it failed, or ""
+    problem      why it failed, or ""
+    stopper      who stopped it, or ""
     """
 
     lesson: str
@@ -36,31 +42,51 @@ class Trial:
     counts: bool
     began: datetime
     process: subprocess.Popen
-    out: object
-    err: object
+    folder: tempfile.TemporaryDirectory
     ended: datetime | None = None
     differences: list[dict] = field(default_factory=list)
-    said: str = ""
     problem: str = ""
+    stopper: str = ""
 
     def look(self) -> None:
-        """Read what it said, when it has ended."""
+        """Read what it wrote, when it has ended."""
         code = self.process.poll()
         if code is None or self.ended:
             return
         self.ended = datetime.now(timezone.utc)
-        self.out.seek(0)
-        self.err.seek(0)
-        self.said = self.err.read().decode("utf-8", "replace").strip()[-LONGEST:]
-        if code:
-            self.problem = self.said or f"It ended with exit code {code}."
+        said = self._written("err").strip()[-LONGEST:]
+        if self.stopper:
+            self.problem = ""
+        elif code:
+            self.problem = said or f"It ended with exit code {code}."
         elif not self.counts:
             try:
-                self.differences = json.loads(self.out.read())
+                self.differences = json.loads(self._written("out"))
             except ValueError:
-                self.problem = self.said or "It printed no list of differences."
-        self.out.close()
-        self.err.close()
+                self.problem = said or "It printed no list of differences."
+        self.folder.cleanup()
+
+    def progress(self) -> str:
+        """How far it is, in its own words, see `views.progress_line`; "" before it has said it."""
+        if self.ended:
+            return ""
+        lines = [line for line in self._written("err").splitlines() if PROGRESS.match(line)]
+        return lines[-1] if lines else ""
+
+    def end(self) -> None:
+        """End it, if it goes on, as Ctrl-C does: it leaves no copy of the gradebook, and blames no
+        submission for its end.
+        """
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
+            try:
+                self.process.wait(PARTING)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def _written(self, name):
+        return (Path(self.folder.name) / name).read_text(encoding="utf-8", errors="replace")
 
 
 class Trials:
@@ -104,25 +130,32 @@ class Trials:
                     raise TitoError(
                         f"{self.last.who} grades {self.last.lesson} already.", "Wait until it ends."
                     )
-            out, err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
-            process = subprocess.Popen(
-                [sys.executable, "-m", "tito", "grade", *words],
-                cwd=self.root,
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                start_new_session=True,
-            )
+            folder = tempfile.TemporaryDirectory(prefix="tito-grade-")
+            with (Path(folder.name) / "out").open("wb") as out:
+                with (Path(folder.name) / "err").open("wb") as err:
+                    process = subprocess.Popen(
+                        [sys.executable, "-m", "tito", "grade", *words],
+                        cwd=self.root,
+                        stdin=subprocess.DEVNULL,
+                        stdout=out,
+                        stderr=err,
+                        start_new_session=True,
+                    )
             now = datetime.now(timezone.utc)
-            self.last = Trial(lesson, check, who, why is not None, now, process, out, err)
+            self.last = Trial(lesson, check, who, why is not None, now, process, folder)
             return self.last
+
+    def stop(self, who: str) -> None:
+        """End the run that goes on, since this grader wants it; what counts and is graded stays."""
+        with self._lock:
+            if self.last:
+                self.last.look()
+                if not self.last.ended:
+                    self.last.stopper = who
+                    self.last.end()
 
     def close(self) -> None:
         """End a run that goes on; what it has graded is kept, and the same run goes on later."""
-        if self.last and self.last.process.poll() is None:
-            self.last.process.terminate()
-            try:
-                self.last.process.wait(PARTING)
-            except subprocess.TimeoutExpired:
-                self.last.process.kill()
-                self.last.process.wait()
+        if self.last:
+            self.last.end()
+            self.last.look()
