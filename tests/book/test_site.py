@@ -271,13 +271,12 @@ MODES = ["light", "dark", "phone"]
 
 def opened(site):
     """The pages to look at in a browser: all but sections, of which each lesson and each long page
-    has the two largest, and every sixth in all. (Links and requests of every page are read when it
-    is made.)"""
+    has the largest, and every eighth in all. (Links and requests of every page are read when it is
+    made.)"""
     sections = [name for name in site.pages if SECTION.fullmatch(name)]
-    some = {*FORMS, *sections[::6]}
+    some = {*FORMS, *sections[::8]}
     for _, together in itertools.groupby(sections, key=os.path.dirname):
-        size = {name: (site.folder / name).stat().st_size for name in together}
-        some |= set(sorted(size, key=size.get)[-2:])
+        some.add(max(together, key=lambda name: (site.folder / name).stat().st_size))
     rest = [name for name in site.pages if name not in sections]
     return sorted({*rest, *some} - {"search.html"})
 
