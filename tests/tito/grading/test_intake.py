@@ -979,6 +979,13 @@ def test_the_export_of_gradescope_says_who_handed_in_and_when(tmp_path, inbox, l
     assert [one.name for one in find(inbox, lessons)] == ["Ada Lovelace, Bob Bauer", "Mallory"]
 
 
+@pytest.mark.parametrize("inside", ["", "notes.txt"])
+def test_a_folder_of_the_name_of_gradescopes_metadata_is_none(tmp_path, lessons, inside):
+    files = {"ada/numbers_dev.py": NUMBERS, f"submission_metadata.yml/{inside}": ""}
+    inbox = put(tmp_path / "class.zip", zipped(files))
+    assert all_of(inbox, lessons)["ada"].files.keys() == {"numbers"}
+
+
 @pytest.mark.parametrize("packed", [True, False])
 def test_the_work_of_one_learner_is_one_submission(tmp_path, small_workspace, lessons, packed):
     folder = small_workspace.path
