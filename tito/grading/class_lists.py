@@ -170,7 +170,7 @@ def table(path, text):
     """[(line number, cells)] of a CSV file's text, separated by commas, semicolons or tabs, or as a
     first line `sep=;` says: the header, and the lines that are not empty.
 
-    Raises TitoError with the line for what is damaged.
+    Raises TitoError with the line for what is damaged, or has more cells than the header.
     """
     first, _, rest = text.partition("\n")
     skipped = 0
@@ -182,9 +182,14 @@ def table(path, text):
     try:
         lines = [(skipped + 1, [_text(name) for name in next(rows, [])])]
         for row in rows:
-            cells = [_text(cell) for cell in row]
+            cells, number = [_text(cell) for cell in row], skipped + rows.line_num
+            if any(cells[len(lines[0][1]) :]):
+                raise TitoError(
+                    f"{path}:{number}: {len(row)} cells under {len(lines[0][1])} columns.",
+                    "Put quotes around a value that holds a comma.",
+                )
             if any(cells):
-                lines.append((skipped + rows.line_num, cells))
+                lines.append((number, cells))
     except csv.Error as error:
         raise TitoError(
             f"{path}:{skipped + rows.line_num}: damaged CSV: {error}.",
@@ -282,11 +287,6 @@ def _headers(path, line, written):
 
 
 def _add(found, number, row):
-    if any(row[len(found.columns) :]):
-        raise TitoError(
-            f"{found.path}:{number}: {len(row)} cells under {len(found.columns)} columns.",
-            "Put quotes around a value that holds a comma.",
-        )
     line = {}
     for name, text in zip(found.columns, row + [""] * (len(found.columns) - len(row))):
         if name:
