@@ -215,6 +215,10 @@ def test_lists_follow_the_section_what_is_to_be_shown_and_a_name(page):
     assert names("?show=open") == ["Ada"] and names("?show=mine") == ["Eve"]
     assert names("?show=needs") == ["Eve"] and names("?find=bO") == ["Bob"]
     assert names("?section=C") == [] and names("?show=nonsense") == ["Ada", "Bob", "Eve"]
+    page.book.remember_roster(
+        [SimpleNamespace(student="bob", name="", columns={"section": "A, B"})]
+    )
+    assert names("?section=A") == ["Ada", "Bob"] and names("?section=B") == ["Bob", "Eve"]
 
 
 def test_a_submission_shows_its_code_beside_its_checks(page):
