@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -157,11 +158,11 @@ def find(submissions, lessons, roster=None, collected=Collected()):
             )
             taken.add(learner.student.casefold())
     rest, texts = _without_texts(rest)
-    stems = [part.stem.casefold() for part, _ in rest]
+    stems = Counter(part.stem.casefold() for part, _ in rest)
     for part, notes in rest:
         tale = told.get(part.name, {})
         people = tale.get("people", ())
-        own = part.stem if stems.count(part.stem.casefold()) == 1 else part.name
+        own = part.stem if stems[part.stem.casefold()] == 1 else part.name
         if roster is not None and len(people) == 1:  # the numbers of folders change each time
             own = people[0].get("email") or people[0].get("sid") or own
         student = shown(own)
