@@ -93,7 +93,7 @@ def enroll(book, path, who, id_column=None, whole_class=False):
             _forget(database)
         _set(database, ID_COLUMN, scheme)
         aliases = _aliases(database)
-        ids = list(dict.fromkeys(_owner(learner, aliases) for learner in learners))
+        ids = dict.fromkeys(_owner(learner, aliases) for learner in learners)  # a set, in order
         for learner in learners:
             student = learner_id(learner.student)
             if student in aliases and aliases[student] in map(_id, learners):
@@ -105,8 +105,9 @@ def enroll(book, path, who, id_column=None, whole_class=False):
         if not before:  # who was graded before there was a roster, and is not in it
             rows = database.execute(sql.select(LEARNER.c["student", "columns"]))
             unknown = [row.student for row in rows if not row.columns.keys() - {SECRET}]
-            _set_state(database, set(unknown) - set(ids), STRANGER)
-            states |= dict.fromkeys(set(unknown) - set(ids), STRANGER)
+            strange = set(unknown) - ids.keys()
+            _set_state(database, strange, STRANGER)
+            states |= dict.fromkeys(strange, STRANGER)
         everybody, out.theirs, out.strangers, moved = Roster(learners), {}, [], []
         for stranger in [one for one in states if states[one] == STRANGER and one not in ids]:
             owners, sure = everybody.owners(re.sub(r"\.(zip|py|ipynb)$", "", stranger))
@@ -117,7 +118,7 @@ def enroll(book, path, who, id_column=None, whole_class=False):
                 out.theirs[stranger] = owner
             else:
                 out.strangers.append(stranger)
-        out.learners = ids
+        out.learners = list(ids)
         out.absent = [one for one in states if states[one] is None and one not in ids]
         if whole_class:
             for one in out.absent:
