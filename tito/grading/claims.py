@@ -111,10 +111,10 @@ def places(
     """
     if section is not None:
         enrollment.section(book, section)
-    found = [grade for one in students or [None] for grade in book.rows(one, lesson, section)]
     return [
         Place(grade.student, grade.lesson, grade.result.sha256)
-        for grade in found
+        for one in students or [None]
+        for grade in book.rows(one, lesson, section)
         if grade.result.sha256
     ]
 
