@@ -485,7 +485,7 @@ def _unknown(student, lesson, question):
 
 
 def _grade(book, database, student, lesson):
-    return book.grades(database, student).get(lesson)
+    return book.grades(database, student, [lesson]).get(lesson)
 
 
 def _falls(before, after, why):

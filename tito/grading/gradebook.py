@@ -342,13 +342,15 @@ class Gradebook:
                 instructions = instructions_about(database, name)
             yield row, group_by_lesson(rows), instructions
 
-    def grades(self, database: sql.Connection, student: str) -> dict[str, Grade]:
-        """{lesson: Grade} of a learner, within a transaction."""
+    def grades(
+        self, database: sql.Connection, student: str, lessons: Iterable[str] | None = None
+    ) -> dict[str, Grade]:
+        """{lesson: Grade} of a learner's lessons (None: of all), within a transaction."""
         learner = database.execute(sql.select(LEARNER).filter_by(student=student)).one()
         instructions = instructions_about(database, student)
         return {
             lesson: counting_grade(learner, rows, instructions, self.rules)
-            for lesson, rows in group_by_lesson(result_rows(database, student)).items()
+            for lesson, rows in group_by_lesson(result_rows(database, student, lessons)).items()
         }
 
     def standing(self, students: Iterable[str], lessons: Iterable[str]) -> Iterator[Grade]:
