@@ -134,7 +134,7 @@ class Gradebook:
         with transaction(self.engine) as database:
             return result_keys(database)
 
-    def keep_attempts(self, attempts: Iterable[tuple[str, str, int]], run: str) -> None:
+    def keep_attempts(self, attempts: Iterable[tuple[str, str, int | None]], run: str) -> None:
         """Keep how often grading of these submissions has begun.
 
         attempts  (learner, the hash of the submission and of all else that decides its results,

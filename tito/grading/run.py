@@ -9,10 +9,12 @@ transaction for each submission: killed at any moment, run it again.
 The gradebook knows on which submissions grading has begun, and which run holds them: two runs share
 a class, see `leases.py`. A run ends when each submission is graded, or held by a run that lives.
 
-One whose judge died, or with which a
-whole run ended, is tried once more after all others, with nothing else running, so that none is
-blamed for a neighbour; when that ends in the same way, it gets a result, which is kept until the
-submission, the checks or the limits change.
+A submission over which a judge died, or a whole run ended, is tried once more after all others,
+with nothing else running, so that none is blamed for a neighbour; when that ends in the same way,
+it gets a result, which is kept until the submission, the checks or the limits change.
+
+`grade_class` is what the command calls; a `Run` does its work, step by step. `grade_one` is a task,
+on whichever machine its worker is.
 """
 
 import contextlib
@@ -47,8 +49,6 @@ ATTEMPTS = 2  # at a submission under which the judge, or the whole run, ends
 DIED = "died:"  # before the hash of a submission's work: the key of a result without a judge's
 ALONE = "~"  # in the key of a result into which checks were put that were graded alone
 TELL = 60  # seconds after which a run says how far it is, though nothing has ended
-
-
 ENDED = JudgeDied("the whole run was ended")  # while it was busy with this submission
 
 

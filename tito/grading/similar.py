@@ -295,7 +295,7 @@ def written(entry, file):
     ).items():
         kept[title] = text[:left]
         left -= len(kept[title])
-        # Here, within the limits of `reader.read`: the lexer takes minutes over blank lines.
+        # Here, within the limits of `reader.Reader`: the lexer takes minutes over blank lines.
         tokens(kept[title], Gives(frozenset()), MOST)
     return kept
 
