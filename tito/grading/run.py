@@ -40,7 +40,7 @@ from tito.grading.setting import longest
 from tito.grading.tables import learner_id
 from tito.grading.workers import WORKERS, JudgeDied
 from tito.lesson.course import open_root
-from tito.lesson.outcome import count_of, verdict_of
+from tito.lesson.outcome import reason_of, verdict_of
 
 # Tasks for each worker, so that none waits for work, and few are begun in vain when one stops.
 AHEAD = 2
@@ -486,12 +486,7 @@ def with_checks(results, before, progress):
         ]:
             merged.append(unchanged)
             continue
-        statuses = [check.status for check in checks]
-        verdict = verdict_of(statuses, points)
-        reasons = {"passed": "", "failed": count_of(statuses)}
-        status = {"timed out": "timeout", "out of memory": "memory"}.get(verdict, verdict)
-        if verdict not in reasons:
-            reasons[verdict] = next(c.message for c in checks if c.status == status)
+        verdict = verdict_of([check.status for check in checks], points)
         on_reference = any(check.passed and check.base == "reference" for check in checks)
         on_reference |= all(check.base == "reference" for check in checks)  # as it was asked for
         merged.append(
@@ -502,7 +497,7 @@ def with_checks(results, before, progress):
                 points=points,
                 max_points=sum(one.max_points for one in [*checks, *old.answers]),
                 verdict=verdict,
-                reason=reasons[verdict],
+                reason=reason_of(verdict, checks),
                 base="reference" if on_reference else "own",
                 isolation=part.isolation or old.isolation,
                 seconds=part.seconds,
