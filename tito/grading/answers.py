@@ -18,7 +18,7 @@ from pathlib import Path
 from tito.errors import TitoError
 from tito.grading import late
 from tito.grading.bulk import refuse_lines
-from tito.grading.class_lists import decoded, table
+from tito.grading.class_lists import decoded, normalised, table
 from tito.grading.database import transaction, write
 from tito.grading.gradebook import Gradebook
 from tito.grading.history import ChangedMeanwhile, Fall, add_change, change_of, rubric_items
@@ -545,7 +545,7 @@ def read(path: Path, name_of) -> list[Wish]:
     Raises TitoError, with the line, for what cannot be read.
     """
     (_, written), *lines = table(path, decoded(path)[0])
-    header = [re.sub(r"\s+", "_", name.lower()) for name in written]
+    header = [normalised(name) for name in written]
     if not {"student", "lesson", "question"} <= set(header) or not set(COLUMNS[3:]) & set(header):
         raise TitoError(
             f"{path}:1: the columns are {', '.join(header) or 'none'}.",

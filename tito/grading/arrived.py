@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 from tito.errors import TitoError
-from tito.grading.class_lists import decoded, table
+from tito.grading.class_lists import decoded, normalised, table
 from tito.grading.roster import CANVAS, ID, MOODLE, words_of
 
 SAID = {
@@ -265,11 +265,6 @@ def ids_of(learner):
         for column, value in columns.items()
         if value and (ID.fullmatch(column) or column in (*EMAIL_COLUMNS, *ID_COLUMNS))
     }
-
-
-def normalised(header):
-    """A column's header as it is looked up: lower case, `_` for spaces."""
-    return re.sub(r"\s+", "_", header.strip().lower())
 
 
 def time_column(header):

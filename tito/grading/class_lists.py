@@ -160,9 +160,14 @@ def choose(found, wanted=None, remembered=None):
     )
 
 
+def normalised(header):
+    """A column's header as it is looked up: lower case, `_` for spaces."""
+    return re.sub(r"\s+", "_", header.strip().lower())
+
+
 def ours(header):
-    """What a header is called here: lower case, `_` for spaces, and our name for it."""
-    name = re.sub(r"\s+", "_", header.strip().lower())
+    """What a header is called here: `normalised`, and our name for it."""
+    name = normalised(header)
     return NAMES.get(name, name)
 
 
@@ -252,7 +257,7 @@ def _text(cell):
 
 def _headers(path, line, written):
     """(source, our names of the columns). "" for a column without a header."""
-    names = [re.sub(r"\s+", "_", name.lower()) for name in written]
+    names = [normalised(name) for name in written]
     if {"ID", "SIS Login ID", "Section"} <= set(written) and (
         written[0] == "Student" or written[:2] == ["LastName", "FirstName"]
     ):
