@@ -468,44 +468,45 @@ def with_checks(results, before, progress):
     for part in results:
         died = isinstance(part, JudgeDied)
         old = None if died else before.get((part.lesson, part.sha256))
-        if not old:
-            other |= not died
-            merged.append(None)
-            continue
-        unchanged = Seen(old.lesson, old.key, part.entry, part.sha256)
-        new = {check.id: check for check in part.checks}
-        stands = {check.id: (check.points, check.max_points) for check in old.checks}
-        same = all(stands.get(c.id) == (c.points, c.max_points) for c in part.checks)
-        if same and part.verdict not in ("passed", "failed"):  # of the lesson, or of the machine
-            merged.append(unchanged)
-            continue
-        checks = [new.pop(check.id, check) for check in old.checks] + list(new.values())
-        points = sum(check.points for check in checks)
-        if [(c.id, c.points, c.max_points, c.status, c.message) for c in checks] == [
-            (c.id, c.points, c.max_points, c.status, c.message) for c in old.checks
-        ]:
-            merged.append(unchanged)
-            continue
-        verdict = verdict_of([check.status for check in checks], points)
-        on_reference = any(check.passed and check.base == "reference" for check in checks)
-        on_reference |= all(check.base == "reference" for check in checks)  # as it was asked for
-        merged.append(
-            replace(
-                old,
-                key=f"{old.key.partition(ALONE)[0]}{ALONE}{_mixed(old, part)}",
-                checks=checks,
-                points=points,
-                max_points=sum(one.max_points for one in [*checks, *old.answers]),
-                verdict=verdict,
-                reason=reason_of(verdict, checks),
-                base="reference" if on_reference else "own",
-                isolation=part.isolation or old.isolation,
-                seconds=part.seconds,
-                code=part.code,
-            )
-        )
+        merged.append(_put_into(old, part) if old else None)
+        other |= not (old or died)
     progress.other += other and not any(isinstance(one, LessonResult) for one in merged)
     return merged
+
+
+def _put_into(old, part):
+    """A result with the checks of another one, of the same file, in it; Seen where nothing changes.
+
+    part  the result of some checks of the lesson
+    """
+    unchanged = Seen(old.lesson, old.key, part.entry, part.sha256)
+    new = {check.id: check for check in part.checks}
+    stands = {check.id: (check.points, check.max_points) for check in old.checks}
+    same = all(stands.get(c.id) == (c.points, c.max_points) for c in part.checks)
+    if same and part.verdict not in ("passed", "failed"):  # of the lesson, or of the machine
+        return unchanged
+    checks = [new.pop(check.id, check) for check in old.checks] + list(new.values())
+    points = sum(check.points for check in checks)
+    if [(c.id, c.points, c.max_points, c.status, c.message) for c in checks] == [
+        (c.id, c.points, c.max_points, c.status, c.message) for c in old.checks
+    ]:
+        return unchanged
+    verdict = verdict_of([check.status for check in checks], points)
+    on_reference = any(check.passed and check.base == "reference" for check in checks)
+    on_reference |= all(check.base == "reference" for check in checks)  # as it was asked for
+    return replace(
+        old,
+        key=f"{old.key.partition(ALONE)[0]}{ALONE}{_mixed(old, part)}",
+        checks=checks,
+        points=points,
+        max_points=sum(one.max_points for one in [*checks, *old.answers]),
+        verdict=verdict,
+        reason=reason_of(verdict, checks),
+        base="reference" if on_reference else "own",
+        isolation=part.isolation or old.isolation,
+        seconds=part.seconds,
+        code=part.code,
+    )
 
 
 def _mixed(old, part):
