@@ -130,7 +130,7 @@ class Gradebook:
         return write(self.engine, lambda database: claim_attempts(database, works, run, claim))
 
     def keys(self) -> dict[str, dict[str, set[str]]]:
-        """{learner: {lesson: keys}} of every result: what need not be graded again."""
+        """{learner: {lesson: keys}} of every result."""
         with transaction(self.engine) as database:
             return result_keys(database)
 
