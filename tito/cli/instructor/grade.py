@@ -31,6 +31,7 @@ from tito.cli.instructor.options import (
     author_name,
     current_course,
     gradebook_of,
+    gradebook_place,
     section_of,
     tell_falls,
 )
@@ -228,7 +229,7 @@ def grade(
             echo_json_list(grade.as_json() for grade in book.standing(*place))
     if not json:
         echo(
-            views.class_summary(progress, level, gradebook or root.state / "gradebook.db"),
+            views.class_summary(progress, level, gradebook_place(root, gradebook)),
             *views.arrivals(standing),
             *views.others_count(standing, progress.given),
             *views.to_judge(standing),
