@@ -30,7 +30,7 @@ def test_the_numbers_of_the_page_are_those_of_the_code():
     assert run.TOGETHER == 8 and "takes eight\nsubmissions at a time" in PAGE
     assert leases.LEASE.total_seconds() == 600 and "a lease of ten minutes" in PAGE
     assert leases.RENEW == 60 and "renews every minute" in PAGE
-    other = leases.Run("lab3 4711 1", "ta1", leases._now().replace(hour=9, minute=12), None, {})
+    other = leases.Lease("lab3 4711 1", "ta1", leases.now().replace(hour=9, minute=12), None, {})
     assert f"tito: {other} is grading tensor into this gradebook in another way: " in PAGE
 
 

@@ -18,10 +18,10 @@ from pathlib import Path
 from tito.errors import TitoError
 from tito.grading import late
 from tito.grading.bulk import refuse_lines
-from tito.grading.class_lists import decoded, table
+from tito.grading.class_lists import decoded, normalised, table
 from tito.grading.database import transaction, write
 from tito.grading.gradebook import Gradebook
-from tito.grading.history import ChangedMeanwhile, Fall, change_of, rubric_items
+from tito.grading.history import ChangedMeanwhile, Fall, add_change, change_of, rubric_items
 from tito.grading.learners import lock_learner
 from tito.grading.roster import in_section
 from tito.grading.rubric import EMPTY, JUDGED, Graded, Item
@@ -277,7 +277,7 @@ def _change(book, lesson, question, item, who, new, place, seen):
         return [
             fall
             for student in judged
-            for fall in _told(book, database, student, lesson, "rubric", who, why, before[student])
+            for fall in _add_fall(book, database, student, lesson, who, why, before[student])
         ]
 
     moved = write(book.engine, work)
@@ -485,7 +485,7 @@ def _unknown(student, lesson, question):
 
 
 def _grade(book, database, student, lesson):
-    return book.grades(database, student).get(lesson)
+    return book.grades(database, student, [lesson]).get(lesson)
 
 
 def _falls(before, after, why):
@@ -495,15 +495,13 @@ def _falls(before, after, why):
     return [Fall(one.student, one.name, one.lesson, before.points, after.points, why)]
 
 
-def _told(book, database, student, lesson, kind, who, why, before):
-    """Add an entry to the history for a grade that became another one; returns the Falls."""
+def _add_fall(book, database, student, lesson, who, why, before):
+    """Add an entry to the history for a grade that a rubric made another one; returns the Falls."""
     after = _grade(book, database, student, lesson)
     if not before or before.before_late == after.before_late:
         return []
     points = {"old_points": before.before_late, "new_points": after.before_late}
-    told = {"student": student, "lesson": lesson, "kind": kind, "why": clean(why)}
-    told |= {"who": clean(who), "at": now()}
-    database.execute(sql.insert(CHANGE).values(told | points))
+    add_change(database, student, lesson, "rubric", who, why, **points)
     return _falls(before, after, why)
 
 
@@ -547,7 +545,7 @@ def read(path: Path, name_of) -> list[Wish]:
     Raises TitoError, with the line, for what cannot be read.
     """
     (_, written), *lines = table(path, decoded(path)[0])
-    header = [re.sub(r"\s+", "_", name.lower()) for name in written]
+    header = [normalised(name) for name in written]
     if not {"student", "lesson", "question"} <= set(header) or not set(COLUMNS[3:]) & set(header):
         raise TitoError(
             f"{path}:1: the columns are {', '.join(header) or 'none'}.",

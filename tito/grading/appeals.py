@@ -1,13 +1,13 @@
 """What learners asked about a grade, and what came of it. Changing the grade is an override."""
 
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import NamedTuple
 
 from tito.errors import TitoError
 from tito.grading.database import transaction, write
 from tito.grading.gradebook import Gradebook
 from tito.grading.learners import lock_learner
-from tito.grading.tables import APPEAL, CUT, clean, kept, sql
+from tito.grading.tables import APPEAL, CUT, clean, kept, now, sql
 
 OPEN, GRANTED, DECLINED = STATES = ("open", "granted", "declined")
 
@@ -77,7 +77,7 @@ def ask(book: Gradebook, student: str, lesson: str, text: str, who: str) -> int:
         known = database.execute(sql.select(APPEAL.c.id).filter_by(**same)).scalar()
         if known is not None:
             return known
-        row = same | {"entered_by": clean(who), "at": _now()}
+        row = same | {"entered_by": clean(who), "at": now()}
         return database.execute(sql.insert(APPEAL).values(row)).inserted_primary_key[0]
 
     return write(book.engine, work)
@@ -106,7 +106,7 @@ def answer(book: Gradebook, number: int, state: str, text: str, who: str) -> App
             if all(getattr(appeal, name) == value for name, value in new.items()):
                 return appeal
             raise Answered(appeal)
-        new["answered_at"] = _now()
+        new["answered_at"] = now()
         database.execute(sql.update(APPEAL).filter_by(id=number).values(new))
         return appeal._replace(**new)
 
@@ -123,7 +123,3 @@ def _checked(text, what):
             f"The text has {len(text):,} characters, and {CUT:,} are kept.", "Shorten it."
         )
     return kept(text)
-
-
-def _now():
-    return datetime.now(timezone.utc)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 from tito.errors import TitoError
-from tito.grading.class_lists import decoded, table
+from tito.grading.class_lists import decoded, normalised, table
 from tito.grading.roster import CANVAS, ID, MOODLE, words_of
 
 SAID = {
@@ -203,10 +203,18 @@ class Line:
 
 
 class Times:
-    """A table of times, and whose they are."""
+    """A table of times, and whose they are: its Lines by Moodle's number, by id and by name, since
+    each entry of a class asks for its own.
+    """
 
     def __init__(self, lines):
-        self.lines = lines
+        self.by_number, self.by_id, self.by_name = {}, {}, {}
+        for line in lines:
+            self.by_number.setdefault(line.number, []).append(line)
+            self.by_name.setdefault(line.name, []).append(line)
+            for one in line.ids:
+                self.by_id.setdefault(one, []).append(line)
+        self.longest = max(map(len, self.by_id), default=0)
 
     def of(self, stem, learner=None):
         """What the table says of the entry called `stem`, of this Learner where one is known.
@@ -215,15 +223,15 @@ class Times:
         as it then was.
         """
         scheme = MOODLE.fullmatch(stem)
-        found = [line for line in self.lines if scheme and line.number == scheme["id"]]
+        found = self._numbered(scheme)
         ids = ids_of(learner) if learner else set()
         if not found:
-            found = [line for line in self.lines if line.ids & ids]
+            found = [line for one in ids for line in self.by_id.get(one, ())]
         if not found and (not learner or stem.casefold() in ids):
             found = self._named(stem.casefold())
         if not found:
             name = "".join(words_of(learner.name if learner else scheme["name"] if scheme else ""))
-            same = [line for line in self.lines if name and line.name == name]
+            same = self.by_name.get(name, []) if name else []
             found = same if len({line.ids for line in same}) == 1 else []
         return max((line.arrived for line in found), key=lambda one: one.when, default=NOBODY)
 
@@ -231,25 +239,23 @@ class Times:
         """The lines whose id the name of an entry is, or ends with, as those of clones do. A short
         number at its end is a count.
         """
-        ends = {
-            one
-            for line in self.lines
-            for one in line.ids
-            if stem == one
-            or stem.endswith(one)
-            and not stem[-len(one) - 1].isalnum()
-            and not (one.isdigit() and len(one) <= 3)
-        }
-        longest = max(ends, key=len, default=None)
-        return [line for line in self.lines if longest in line.ids]
+        for start in range(max(0, len(stem) - self.longest), len(stem)):
+            if start and stem[start - 1].isalnum():
+                continue
+            end = stem[start:]
+            if end in self.by_id and not (start and end.isdigit() and len(end) <= 3):
+                return self.by_id[end]
+        return []
+
+    def _numbered(self, scheme):
+        """The lines with the number in this match of MOODLE, which may be None."""
+        return self.by_number.get(scheme["id"], []) if scheme else []
 
     def ids(self, stem):
         """The ids of whose work the entry called `stem` is, where the table has the number in it:
         two of one name are told apart by it.
         """
-        scheme = MOODLE.fullmatch(stem)
-        found = [line.ids for line in self.lines if scheme and line.number == scheme["id"]]
-        return frozenset().union(*found)
+        return frozenset().union(*(line.ids for line in self._numbered(MOODLE.fullmatch(stem))))
 
 
 def ids_of(learner):
@@ -259,11 +265,6 @@ def ids_of(learner):
         for column, value in columns.items()
         if value and (ID.fullmatch(column) or column in (*EMAIL_COLUMNS, *ID_COLUMNS))
     }
-
-
-def normalised(header):
-    """A column's header as it is looked up: lower case, `_` for spaces."""
-    return re.sub(r"\s+", "_", header.strip().lower())
 
 
 def time_column(header):

@@ -12,7 +12,7 @@ from tito.grading.tables import ATTEMPT, clean, learner_id, now, sql
 
 
 class Attempt(NamedTuple):
-    """Grading that began on a submission and has not ended.
+    """How far grading is with a submission.
 
     number  how often it was begun; 0: it has ended, and there is nothing more to do
     run     the process that began it last, as `leases.run_name` names it, or ""; at: when

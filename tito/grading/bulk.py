@@ -20,7 +20,7 @@ from datetime import datetime
 from pathlib import Path
 
 from tito.errors import TitoError
-from tito.grading.class_lists import decoded, table
+from tito.grading.class_lists import decoded, normalised, table
 
 COLUMNS = ("student", "lesson", "check", "points", "days", "until", "comment", "why")
 LIFT = "lift"
@@ -56,7 +56,7 @@ def read(path: Path, name_of, why: str = "") -> list[Wish]:
     Raises TitoError, with the line, for what cannot be read.
     """
     (_, written), *lines = table(path, decoded(path)[0])
-    header = [re.sub(r"\s+", "_", name.lower()) for name in written]
+    header = [normalised(name) for name in written]
     _check_header(path, header)
     wishes, asked = [], {}
     for number, cells in lines:

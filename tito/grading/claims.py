@@ -5,7 +5,7 @@ something else. What was looked at is a file; once another one counts, it is to 
 """
 
 from collections.abc import Iterable
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import NamedTuple
 
 from tito.errors import TitoError
@@ -14,7 +14,7 @@ from tito.grading.database import transaction, write
 from tito.grading.gradebook import Gradebook
 from tito.grading.history import add_change
 from tito.grading.learners import lock_learner
-from tito.grading.tables import CLAIM, clean, learner_id, sql
+from tito.grading.tables import CLAIM, clean, learner_id, now, sql
 
 FREE, TAKEN, DONE, AGAIN = STATES = ("free", "taken", "done", "again")
 
@@ -95,7 +95,7 @@ def take(
         claim = _claim_of(database, learner, lesson)
         if claim and claim.who not in (clean(who), instead_of) and not claim.done:
             raise Taken(claim)
-        return _put(database, claim, Claim(learner, lesson, clean(who), _now()))
+        return _put(database, claim, Claim(learner, lesson, clean(who), now()))
 
     return write(book.engine, work)
 
@@ -111,10 +111,10 @@ def places(
     """
     if section is not None:
         enrollment.section(book, section)
-    found = [grade for one in students or [None] for grade in book.rows(one, lesson, section)]
     return [
         Place(grade.student, grade.lesson, grade.result.sha256)
-        for grade in found
+        for one in students or [None]
+        for grade in book.rows(one, lesson, section)
         if grade.result.sha256
     ]
 
@@ -130,11 +130,11 @@ def take_next(book: Gradebook, places: Iterable[Place], who: str) -> Place | Non
         for place in places:
             claim = found.get(place[:2])
             mine = claim and claim.who == clean(who)
-            now = state(claim, place.sha256)
-            if now == TAKEN and mine:
+            held = state(claim, place.sha256)
+            if held == TAKEN and mine:
                 return place
-            if now in (FREE, AGAIN):
-                _put(database, claim, Claim(*place[:2], clean(who), _now()))
+            if held in (FREE, AGAIN):
+                _put(database, claim, Claim(*place[:2], clean(who), now()))
                 return place
         return None
 
@@ -149,7 +149,7 @@ def take_all(book: Gradebook, places: Iterable[Place], who: str) -> int:
         found = _claims_of(database, {place.lesson for place in places})
         new = [p for p in places if state(found.get(p[:2]), p.sha256) in (FREE, AGAIN)]
         for place in new:
-            _put(database, found.get(place[:2]), Claim(*place[:2], clean(who), _now()))
+            _put(database, found.get(place[:2]), Claim(*place[:2], clean(who), now()))
         return len(new)
 
     return write(book.engine, work)
@@ -202,8 +202,8 @@ def finish(book: Gradebook, place: Place, who: str) -> Claim:
             raise Taken(claim)
         if claim and claim.done and claim.sha256 == place.sha256:
             return claim
-        since = claim.at if claim and claim.who == clean(who) else _now()
-        new = Claim(learner, place.lesson, clean(who), since, _now(), place.sha256)
+        since = claim.at if claim and claim.who == clean(who) else now()
+        new = Claim(learner, place.lesson, clean(who), since, now(), place.sha256)
         return _put(database, claim, new)
 
     return write(book.engine, work)
@@ -238,7 +238,3 @@ def _put(database, old, new):
         add_change(database, *place.values(), "looked at", new.who, "", words)
     database.execute(sql.update(CLAIM).filter_by(**place).values(values))
     return new
-
-
-def _now():
-    return datetime.now(timezone.utc)

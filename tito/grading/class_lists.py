@@ -160,9 +160,14 @@ def choose(found, wanted=None, remembered=None):
     )
 
 
+def normalised(header):
+    """A column's header as it is looked up: lower case, `_` for spaces."""
+    return re.sub(r"\s+", "_", header.strip().lower())
+
+
 def ours(header):
-    """What a header is called here: lower case, `_` for spaces, and our name for it."""
-    name = re.sub(r"\s+", "_", header.strip().lower())
+    """What a header is called here: `normalised`, and our name for it."""
+    name = normalised(header)
     return NAMES.get(name, name)
 
 
@@ -170,7 +175,7 @@ def table(path, text):
     """[(line number, cells)] of a CSV file's text, separated by commas, semicolons or tabs, or as a
     first line `sep=;` says: the header, and the lines that are not empty.
 
-    Raises TitoError with the line for what is damaged.
+    Raises TitoError with the line for what is damaged, or has more cells than the header.
     """
     first, _, rest = text.partition("\n")
     skipped = 0
@@ -182,9 +187,14 @@ def table(path, text):
     try:
         lines = [(skipped + 1, [_text(name) for name in next(rows, [])])]
         for row in rows:
-            cells = [_text(cell) for cell in row]
+            cells, number = [_text(cell) for cell in row], skipped + rows.line_num
+            if any(cells[len(lines[0][1]) :]):
+                raise TitoError(
+                    f"{path}:{number}: {len(row)} cells under {len(lines[0][1])} columns.",
+                    "Put quotes around a value that holds a comma.",
+                )
             if any(cells):
-                lines.append((skipped + rows.line_num, cells))
+                lines.append((number, cells))
     except csv.Error as error:
         raise TitoError(
             f"{path}:{skipped + rows.line_num}: damaged CSV: {error}.",
@@ -247,7 +257,7 @@ def _text(cell):
 
 def _headers(path, line, written):
     """(source, our names of the columns). "" for a column without a header."""
-    names = [re.sub(r"\s+", "_", name.lower()) for name in written]
+    names = [normalised(name) for name in written]
     if {"ID", "SIS Login ID", "Section"} <= set(written) and (
         written[0] == "Student" or written[:2] == ["LastName", "FirstName"]
     ):
@@ -282,11 +292,6 @@ def _headers(path, line, written):
 
 
 def _add(found, number, row):
-    if any(row[len(found.columns) :]):
-        raise TitoError(
-            f"{found.path}:{number}: {len(row)} cells under {len(found.columns)} columns.",
-            "Put quotes around a value that holds a comma.",
-        )
     line = {}
     for name, text in zip(found.columns, row + [""] * (len(found.columns) - len(row))):
         if name:

@@ -75,13 +75,16 @@ def _packed(folder, sha):
             with open_regular(pack) as file:
                 file.seek(place)
                 raw = file.read(LARGEST)
-            kind, start = raw[0] >> 4 & 7, 0
-            while raw[start] & 0x80:
-                start += 1
-            if kind != COMMIT:
-                break
-            return _inflate(raw[start + 1 :])
+            return _first_object(raw)
     raise Unreadable("is no commit that is here whole")
+
+
+def _first_object(raw):
+    """The bytes of the commit with which this part of a pack begins, behind its kind and size."""
+    length = next((number for number, byte in enumerate(raw, 1) if not byte & 0x80), None)
+    if length is None or raw[0] >> 4 & 7 != COMMIT:
+        raise Unreadable("is no commit that is here whole")
+    return _inflate(raw[length:])
 
 
 def _place(index, sha):

@@ -13,13 +13,10 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from tito import files
 from tito.errors import TitoError
 from tito.grading.tables import TABLES, VERSION, sql
 
-# {version: what changes the schema of the version before into it, a function of the connection}.
-# A change of `tables.py` needs one, and so gives the schema its next number; the first is 1. It is
-# SQL written out, since `tables.py` goes on changing, and is not edited once it is released.
-MIGRATIONS: dict[int, Callable[[sql.Connection], object]] = {}
 PAGES = 2  # the version from which each learner's page has a name, made at random and kept
 BUSY_SECONDS = 60  # to wait for another process that writes
 ATTEMPTS = 5  # at writing what collides with another process
@@ -66,10 +63,6 @@ def _keep_every_submission(database):
         database.execute(sql.text(statement))
 
 
-MIGRATIONS[2] = _add_attempts_and_pages
-MIGRATIONS[3] = _keep_every_submission
-
-
 def _add_states_and_settings(database):
     """Version 4: who left or is no learner, merged ids, settings, the results of ended attempts. A
     book whose learners came from a roster has the ids of its column `student`.
@@ -93,9 +86,6 @@ def _add_states_and_settings(database):
         database.execute(sql.text("INSERT INTO setting VALUES ('id_column', 'student')"))
 
 
-MIGRATIONS[4] = _add_states_and_settings
-
-
 def _add_code_claims_and_appeals(database):
     """Version 5: the files that were graded, who looks at which submission, what learners asked."""
     dialect = database.dialect
@@ -117,9 +107,6 @@ def _add_code_claims_and_appeals(database):
         database.execute(sql.text(statement))
 
 
-MIGRATIONS[5] = _add_code_claims_and_appeals
-
-
 def _add_answers_and_rubrics(database):
     """Version 6: free answers, and the rubrics by which persons judge them."""
     moment = sql.DateTime().compile(dialect=database.dialect)
@@ -135,9 +122,6 @@ def _add_answers_and_rubrics(database):
         database.execute(sql.text(statement))
 
 
-MIGRATIONS[6] = _add_answers_and_rubrics
-
-
 def _add_runs(database):
     """Version 7: the leases of the processes that grade."""
     moment = sql.DateTime().compile(dialect=database.dialect)
@@ -149,7 +133,17 @@ def _add_runs(database):
     )
 
 
-MIGRATIONS[7] = _add_runs
+# {version: what changes the schema of the version before into it, a function of the connection}.
+# A change of `tables.py` needs one, and so gives the schema its next number; the first is 1. It is
+# SQL written out, since `tables.py` goes on changing, and is not edited once it is released.
+MIGRATIONS: dict[int, Callable[[sql.Connection], object]] = {
+    2: _add_attempts_and_pages,
+    3: _keep_every_submission,
+    4: _add_states_and_settings,
+    5: _add_code_claims_and_appeals,
+    6: _add_answers_and_rubrics,
+    7: _add_runs,
+}
 
 
 @contextmanager
@@ -393,14 +387,16 @@ def _foreign(url):
 
 def _copy(path, to):
     """A copy of an SQLite file, whole or not there."""
-    handle, part = tempfile.mkstemp(".tito-tmp", f".{to.name}.", to.parent)
-    os.close(handle)
+    part = None
     try:
+        handle, part = tempfile.mkstemp(files.SUFFIX, f".{to.name}.", to.parent)
+        os.close(handle)
         with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(part)) as target:
             source.backup(target)
         os.replace(part, to)
     except (OSError, sqlite3.Error) as error:
-        os.unlink(part)
+        if part:
+            os.unlink(part)
         raise TitoError(
             f"No copy of the gradebook could be kept at {to}: {error}. Nothing was changed.",
             "Free some space, then run it again.",

@@ -7,7 +7,6 @@ everybody would be there twice.
 
 import re
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
 
 from tito.errors import TitoError
 from tito.grading import class_lists
@@ -31,7 +30,6 @@ from tito.grading.tables import (
     SETTING,
     STRANGER,
     TABLES,
-    clean,
     learner_id,
     sql,
 )
@@ -93,7 +91,7 @@ def enroll(book, path, who, id_column=None, whole_class=False):
             _forget(database)
         _set(database, ID_COLUMN, scheme)
         aliases = _aliases(database)
-        ids = list(dict.fromkeys(_owner(learner, aliases) for learner in learners))
+        ids = dict.fromkeys(_owner(learner, aliases) for learner in learners)  # a set, in order
         for learner in learners:
             student = learner_id(learner.student)
             if student in aliases and aliases[student] in map(_id, learners):
@@ -105,8 +103,9 @@ def enroll(book, path, who, id_column=None, whole_class=False):
         if not before:  # who was graded before there was a roster, and is not in it
             rows = database.execute(sql.select(LEARNER.c["student", "columns"]))
             unknown = [row.student for row in rows if not row.columns.keys() - {SECRET}]
-            _set_state(database, set(unknown) - set(ids), STRANGER)
-            states |= dict.fromkeys(set(unknown) - set(ids), STRANGER)
+            strange = set(unknown) - ids.keys()
+            _set_state(database, strange, STRANGER)
+            states |= dict.fromkeys(strange, STRANGER)
         everybody, out.theirs, out.strangers, moved = Roster(learners), {}, [], []
         for stranger in [one for one in states if states[one] == STRANGER and one not in ids]:
             owners, sure = everybody.owners(re.sub(r"\.(zip|py|ipynb)$", "", stranger))
@@ -117,7 +116,7 @@ def enroll(book, path, who, id_column=None, whole_class=False):
                 out.theirs[stranger] = owner
             else:
                 out.strangers.append(stranger)
-        out.learners = ids
+        out.learners = list(ids)
         out.absent = [one for one in states if states[one] is None and one not in ids]
         if whole_class:
             for one in out.absent:
@@ -251,17 +250,15 @@ def _merge(book, database, old, into, who, why, alias=True):
     if ours.state == STRANGER:  # the roster has them, under the other id
         names["state"] = theirs.state
     database.execute(sql.update(LEARNER).filter_by(student=into).values(names))
-    told = {"student": into, "who": clean(who), "at": _now(), "why": clean(why)}
-    told |= {"kind": "merged", "text": f"{old} is {into}"}
-    after, moved = book.grades(database, into), []
+    told, after, moved = f"{old} is {into}", book.grades(database, into), []
     for lesson in lessons:
         was, now = before.get(lesson), after[lesson]
         points = {"old_points": was and was.before_late, "new_points": now.before_late}
-        database.execute(sql.insert(CHANGE).values(told | points | {"lesson": lesson}))
+        add_change(database, into, lesson, "merged", who, why, told, **points)
         if was and was.points != now.points:
-            moved.append(Fall(into, now.name, lesson, was.points, now.points, told["text"]))
+            moved.append(Fall(into, now.name, lesson, was.points, now.points, told))
     if not lessons:
-        database.execute(sql.insert(CHANGE).values(told))
+        add_change(database, into, None, "merged", who, why, told)
     database.execute(sql.delete(ATTEMPT).filter_by(student=old))
     database.execute(sql.delete(LEARNER).filter_by(student=old))
     if alias:
@@ -338,7 +335,3 @@ def _setting(database, name):
 def _set(database, name, value):
     database.execute(sql.delete(SETTING).filter_by(name=name))
     database.execute(sql.insert(SETTING).values(name=name, value=value))
-
-
-def _now():
-    return datetime.now(timezone.utc)

@@ -17,9 +17,9 @@ classroom50  scores.json of a classroom, and a folder per learner and lesson wit
              in whole points, half a point upward; the owner is the roster's column github
 
 An answer that nobody has judged yet counts 0. Who left the class and who is in no roster is left
-out. The maximum of a lesson is today's, and
-nobody has more. A learner's text never becomes a formula, see `spreadsheet.py`. Points are never
-touched otherwise. A lesson that was not graded is an empty cell, not a 0.
+out. The maximum of a lesson is today's, and nobody has more; points are never touched otherwise. A
+lesson that was not graded is an empty cell, not a 0. A learner's text never becomes a formula, see
+`spreadsheet.py`.
 """
 
 import json

@@ -1,10 +1,10 @@
 """A page for each learner: what every check found and what each lesson is worth, with the reasons;
 and a table of all for the instructor.
 
-A learner sees of a hidden check its name, and whether it passed. The pages
-depend on nothing but the gradebook, so the same grades give the same bytes, and a page that did not
-change is not written again. A page's name holds a secret of the gradebook: who knows an id, and
-their own page's address, cannot tell another's.
+A learner sees of a hidden check its name, and whether it passed. The pages depend on nothing but
+the gradebook, so the same grades give the same bytes, and a page that did not change is not written
+again. A page's name holds a secret of the gradebook: who knows an id, and their own page's address,
+cannot tell another's.
 """
 
 from dataclasses import replace

@@ -130,11 +130,11 @@ class Gradebook:
         return write(self.engine, lambda database: claim_attempts(database, works, run, claim))
 
     def keys(self) -> dict[str, dict[str, set[str]]]:
-        """{learner: {lesson: keys}} of every result: what need not be graded again."""
+        """{learner: {lesson: keys}} of every result."""
         with transaction(self.engine) as database:
             return result_keys(database)
 
-    def keep_attempts(self, attempts: Iterable[tuple[str, str, int]], run: str) -> None:
+    def keep_attempts(self, attempts: Iterable[tuple[str, str, int | None]], run: str) -> None:
         """Keep how often grading of these submissions has begun.
 
         attempts  (learner, the hash of the submission and of all else that decides its results,
@@ -342,13 +342,15 @@ class Gradebook:
                 instructions = instructions_about(database, name)
             yield row, group_by_lesson(rows), instructions
 
-    def grades(self, database: sql.Connection, student: str) -> dict[str, Grade]:
-        """{lesson: Grade} of a learner, within a transaction."""
+    def grades(
+        self, database: sql.Connection, student: str, lessons: Iterable[str] | None = None
+    ) -> dict[str, Grade]:
+        """{lesson: Grade} of a learner's lessons (None: of all), within a transaction."""
         learner = database.execute(sql.select(LEARNER).filter_by(student=student)).one()
         instructions = instructions_about(database, student)
         return {
             lesson: counting_grade(learner, rows, instructions, self.rules)
-            for lesson, rows in group_by_lesson(result_rows(database, student)).items()
+            for lesson, rows in group_by_lesson(result_rows(database, student, lessons)).items()
         }
 
     def standing(self, students: Iterable[str], lessons: Iterable[str]) -> Iterator[Grade]:

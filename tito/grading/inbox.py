@@ -194,11 +194,12 @@ def _in_zip(part, lessons):
     if any(item.path == f"{names[0]}/tito.toml" for item in only):
         return [part], {}, []
     told = {}
-    if METADATA in names:
+    single = [name for name in names if [item.path for item in tops[name]] == [name]]
+    if METADATA in single:
         names.remove(METADATA)
+        single.remove(METADATA)
         with contextlib.suppress(Unreadable):
             told = _metadata(tops[METADATA][0].read(LIMITS.inner_zip))
-    single = [name for name in names if [item.path for item in tops[name]] == [name]]
     sheets = _worksheets(single, lambda name: tops[name][0].read(LIMITS.file))
     names = [name for name in names if name not in {name for name, _ in sheets}]
     parts = []

@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -108,79 +109,103 @@ def find(submissions, lessons, roster=None, collected=Collected()):
     or zip itself cannot be read or is empty.
     """
     parts, told, sheets = parts_in(Path(os.path.realpath(submissions)), lessons)
-    tables = []
-    if collected:
-        tables = [collected.times] if collected.times else []
-        tables += [worksheet(name, text, collected.zone) for name, text in sheets]
-    else:  # for whose each number is, if they can be read: their times are not used
-        with contextlib.suppress(TitoError):
-            tables = [worksheet(name, text, timezone.utc) for name, text in sheets]
+    tables = _tables(sheets, collected)
     parts.sort(key=lambda part: (natural_key(part.name), part.name))
     if not parts and not roster:
         raise TitoError(
             f"There are no submissions in {submissions}.",
             "Give the folder or zip with a folder, zip or file per learner.",
         )
+    batch = _Batch(parts, told, tables, collected)
+    if roster is None:
+        return batch.of_entries([(part, ()) for part in parts])
+    of, rest = _by_learner(parts, roster, told, tables)
+    names = [entry.name for entry in lessons]
+    found = [batch.of_learner(learner, names, *mine) for learner, mine in zip(roster, of)]
+    taken = {one.student.casefold() for one in found}
+    return found + batch.of_entries(rest, taken, strangers=True)
 
-    # Canvas names every entry of a download; a learner may name a single one as Canvas would.
-    from_canvas = 2 * sum(bool(by_name(part.stem).how) for part in parts) > len(parts)
 
-    def dated(part, learner=None):
+def _tables(sheets, collected):
+    """The Times that the instructor gave, and those in the worksheets among the submissions."""
+    if collected:
+        given = [collected.times] if collected.times else []
+        return given + [worksheet(name, text, collected.zone) for name, text in sheets]
+    # For whose each number is, if they can be read: their times are not used.
+    with contextlib.suppress(TitoError):
+        return [worksheet(name, text, timezone.utc) for name, text in sheets]
+    return []
+
+
+class _Batch:
+    """The Parts of SUBMISSIONS, and what is said of each: by Gradescope (told), by tables of times,
+    by the instructor (collected, or None).
+    """
+
+    def __init__(self, parts, told, tables, collected):
+        self.told, self.tables, self.collected = told, tables, collected
+        # Canvas names every entry of a download; a learner may name a single one as Canvas would.
+        self.from_canvas = 2 * sum(bool(by_name(part.stem).how) for part in parts) > len(parts)
+
+    def dated(self, part, learner=None):
         """The part with when it arrived: by what the collector wrote, else by --arrived."""
-        known, stem = part.arrived, part.stem
+        known, stem, collected = part.arrived, part.stem, self.collected
         if collected and not known.when:
-            known = next((one for table in tables if (one := table.of(stem, learner)).when), known)
+            times = (table.of(stem, learner) for table in self.tables)
+            known = next((one for one in times if one.when), known)
         marked = by_name(stem)
-        if known.late is None and (marked.late or from_canvas and marked.how):
+        if known.late is None and (marked.late or self.from_canvas and marked.how):
             known = replace(known, late=marked.late, how=known.how or marked.how)
         if collected and collected.arrived and not known.when and known.late is not False:
             known = replace(known, when=collected.arrived, how="--arrived", latest=None)
         return replace(part, arrived=replace(known, latest=known.when))
 
-    out, rest, taken = [], [(part, ()) for part in parts], set()
-    names = [entry.name for entry in lessons]
-    if roster is not None:
-        of, rest = _by_learner(parts, roster, told, tables)
-        for learner, (mine, notes) in zip(roster, of):
-            mine, more = _in_order([dated(part, learner) for part in mine])
-            said = _said(learner, names, collected.zone) if collected else {}
-            newest = said.get("") or (mine[-1].arrived if mine else NOBODY)
-            out.append(
+    def of_learner(self, learner, lessons, parts, notes):
+        """The Arrival of a line of the roster, with these Parts. lessons: names."""
+        mine, more = _in_order([self.dated(part, learner) for part in parts])
+        said = _said(learner, lessons, self.collected.zone) if self.collected else {}
+        newest = said.get("") or (mine[-1].arrived if mine else NOBODY)
+        return Arrival(
+            learner.student,
+            learner.name or learner.student,
+            newest.when,
+            tuple(mine),
+            (*notes, *more),
+            said=said,
+        )
+
+    def of_entries(self, pairs, taken=(), strangers=False):
+        """An Arrival for each of these (Part, notes), under its own name.
+
+        taken      ids of others, casefolded
+        strangers  whether there is a roster, and they are nobody's in it
+        """
+        pairs, texts = _without_texts(pairs)
+        stems, taken, found = Counter(part.stem.casefold() for part, _ in pairs), set(taken), []
+        for part, notes in pairs:
+            tale = self.told.get(part.name, {})
+            people = tale.get("people", ())
+            own = part.stem if stems[part.stem.casefold()] == 1 else part.name
+            if strangers and len(people) == 1:  # the numbers of folders change each time
+                own = people[0].get("email") or people[0].get("sid") or own
+            student = shown(own)
+            while student.casefold() in taken:
+                student = shown(student + "\0")  # gets another hash: no two entries share a row
+            taken.add(student.casefold())
+            name = ", ".join(person["name"] for person in people if person.get("name"))
+            every = (*texts.get(part.name, ()), part)
+            mine = [self.dated(_by_gradescope(one, tale)) for one in every]
+            found.append(
                 Arrival(
-                    learner.student,
-                    learner.name or learner.student,
-                    newest.when,
-                    tuple(mine),
-                    (*notes, *more),
-                    said=said,
+                    student,
+                    shown(name or student),
+                    mine[-1].arrived.when,
+                    tuple(sorted(mine, key=lambda one: one.order)),
+                    notes,
+                    known=not strangers,
                 )
             )
-            taken.add(learner.student.casefold())
-    rest, texts = _without_texts(rest)
-    stems = [part.stem.casefold() for part, _ in rest]
-    for part, notes in rest:
-        tale = told.get(part.name, {})
-        people = tale.get("people", ())
-        own = part.stem if stems.count(part.stem.casefold()) == 1 else part.name
-        if roster is not None and len(people) == 1:  # the numbers of folders change each time
-            own = people[0].get("email") or people[0].get("sid") or own
-        student = shown(own)
-        while student.casefold() in taken:
-            student = shown(student + "\0")  # gets another hash: no two entries share a row
-        taken.add(student.casefold())
-        name = ", ".join(person["name"] for person in people if person.get("name"))
-        mine = [dated(_by_gradescope(one, tale)) for one in (*texts.get(part.name, ()), part)]
-        out.append(
-            Arrival(
-                student,
-                shown(name or student),
-                mine[-1].arrived.when,
-                tuple(sorted(mine, key=lambda one: one.order)),
-                notes,
-                roster is None,
-            )
-        )
-    return out
+        return found
 
 
 def _said(learner, names, zone):

@@ -311,16 +311,11 @@ class Judge:
             return attempt.verdict, attempt.reason
         statuses = [check.status for check in result.checks]
         verdict = outcome.verdict_of(statuses, result.points)
-        if verdict == "passed":
-            return verdict, ""
         tampered = any(one.status == "tampered" and not one.hidden for one in result.checks)
-        if not result.points and not tampered and not code.written:
+        if verdict != "passed" and not (result.points or tampered or code.written):
             count = len(entry.declared.exercises)
             return "stub", f"Nothing is written yet: all {count} exercises are as released."
-        if verdict == "failed":
-            return verdict, outcome.count_of(statuses)
-        status = {"timed out": "timeout", "out of memory": "memory"}.get(verdict, verdict)
-        return verdict, next(check.message for check in result.checks if check.status == status)
+        return verdict, outcome.reason_of(verdict, result.checks)
 
     # Checks.
 
@@ -344,48 +339,17 @@ class Judge:
             late = late_in.total()
         for check in checks:
             result = attempt.checks[check.id]
-            spent = self.spent.total() if check.hidden else self.spent[False]
-            if attempt.verdict or late_in[check.exercise] >= MOST_LATE:
-                result.message = (
-                    attempt.reason
-                    or f"not run: {MOST_LATE} checks of this exercise ran out of time"
-                )
-                continue
-            if self.total[check.hidden] > whole(self.setting):
-                result.message = (
-                    f"not run: the checks of this submission have taken {whole(self.setting):g} s"
-                )
-                continue
-            least = min(LEAST, self.setting.seconds)
-            seconds = (
-                least
-                if spent > BUDGET * self.setting.seconds
-                else max(self.setting.seconds / 2**late, least)
-            )
-            if self.heard[check.hidden] > MOST_HEARD:
-                result.message = (
-                    f"not run: the code under test has answered {MOST_HEARD >> 20} MB already"
-                )
+            if why := self.why_not(check, attempt, late_in):
+                result.message = why
                 continue
             same = (check.id, *modules.values())
             if ours and same in self.unwritten:
                 result.status, result.message = self.unwritten[same]
                 continue
-            began = time.perf_counter()
-            try:
-                try:
-                    result.status, result.message, attempt.verdict = self.check(
-                        entry, check, code, modules, seconds
-                    )
-                except JailFailed:  # not the check's fault, perhaps: once more, in a new jail
-                    result.status, result.message, attempt.verdict = self.check(
-                        entry, check, code, modules, seconds, again=True
-                    )
-            except JailFailed:
-                result.status, result.message = (
-                    "crashed",
-                    "the process that runs everybody's code ended here, twice",
-                )
+            began, seconds = time.perf_counter(), self.seconds_for(check, late)
+            result.status, result.message, attempt.verdict = self.check_or_again(
+                entry, check, code, modules, seconds
+            )
             if ours and result.status == "unwritten":
                 self.unwritten[same] = result.status, result.message
             if check.hidden:  # what it says must not become the reason of others
@@ -398,6 +362,37 @@ class Judge:
             self.spent[check.hidden] += result.seconds
             self.total[check.hidden] += result.seconds
         return attempt
+
+    def why_not(self, check, attempt, late_in):
+        """Why a check is not run any more, or "": what ended the attempt, or a limit.
+
+        late_in  {exercise: how many of its checks ran out of time}
+        """
+        if attempt.verdict:
+            return attempt.reason or f"not run: {attempt.verdict}"
+        if late_in[check.exercise] >= MOST_LATE:
+            return f"not run: {MOST_LATE} checks of this exercise ran out of time"
+        if self.total[check.hidden] > whole(self.setting):
+            return f"not run: the checks of this submission have taken {whole(self.setting):g} s"
+        if self.heard[check.hidden] > MOST_HEARD:
+            return f"not run: the code under test has answered {MOST_HEARD >> 20} MB already"
+        return ""
+
+    def seconds_for(self, check, late):
+        """The limit of a check: half as much for each of the attempt that ran out of time."""
+        seconds = self.setting.seconds
+        spent = self.spent.total() if check.hidden else self.spent[False]
+        least = min(LEAST, seconds)
+        return least if spent > BUDGET * seconds else max(seconds / 2**late, least)
+
+    def check_or_again(self, entry, check, code, modules, seconds):
+        """As `check`; where the jail fails, which need not be the check's fault, once more in a new
+        one.
+        """
+        for again in (False, True):
+            with contextlib.suppress(JailFailed):
+                return self.check(entry, check, code, modules, seconds, again)
+        return "crashed", "the process that runs everybody's code ended here, twice", ""
 
     def check(self, entry, check, code, modules, seconds, again=False):
         """Run one check in a fork of its own.

@@ -9,12 +9,12 @@ same: of two results with the same key the gradebook keeps the first.
 import os
 import socket
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from tito.errors import TitoError
 from tito.grading.database import transaction, write
-from tito.grading.tables import RUN, VERSION, clean, sql
+from tito.grading.tables import RUN, VERSION, clean, now, sql
 
 LEASE = timedelta(minutes=10)  # so far may the clocks of two machines disagree, less RENEW
 RENEW = 60  # seconds after which a lease is renewed
@@ -33,10 +33,10 @@ SAME = {
 
 
 @dataclass(frozen=True)
-class Run:
-    """A process that grades, or did when it was ended.
+class Lease:
+    """What a process holds that grades, or did when it was ended.
 
-    run      its name, see `run_name`
+    run      the name of the process, see `run_name`
     who      the login name of whoever started it
     began, until   when, and when its lease is over
     setting  {a key of SAME: value}
@@ -74,14 +74,14 @@ def _host():
     return name if space == FIRST_NAMESPACE else f"{name}/{space[5:-1]}"
 
 
-def is_alive(run: str, runs: dict[str, Run]) -> bool:
+def is_alive(run: str, runs: dict[str, Lease]) -> bool:
     """Whether a run may still be busy.
 
     runs  those that have a lease, by name
     """
     host, _, rest = run.partition(" ")
     if host != _host():
-        return run in runs and runs[run].until > _now()
+        return run in runs and runs[run].until > now()
     pid = int(rest.split(" ")[0])
     if run != run_name(pid):
         return False
@@ -113,8 +113,8 @@ def begin(book, run: str, who: str, setting: dict) -> None:
             _refuse_if_different(setting, runs[name])
         gone = [name for name in runs if name not in living]
         database.execute(sql.delete(RUN).where(RUN.c.run.in_(gone)))
-        row = {"run": clean(run)[:255], "who": clean(who), "began": _now(), "setting": setting}
-        database.execute(sql.insert(RUN).values(row | {"until": _now() + LEASE}))
+        row = {"run": clean(run)[:255], "who": clean(who), "began": now(), "setting": setting}
+        database.execute(sql.insert(RUN).values(row | {"until": now() + LEASE}))
 
     write(book.engine, keep)
 
@@ -123,7 +123,7 @@ def renew(book, run: str) -> None:
     """Let the lease last LEASE from now on."""
 
     def keep(database):
-        database.execute(sql.update(RUN).filter_by(run=run).values(until=_now() + LEASE))
+        database.execute(sql.update(RUN).filter_by(run=run).values(until=now() + LEASE))
 
     write(book.engine, keep)
 
@@ -133,15 +133,15 @@ def end(book, run: str) -> None:
     write(book.engine, lambda database: database.execute(sql.delete(RUN).filter_by(run=run)))
 
 
-def runs(book) -> dict[str, Run]:
-    """{name: Run} of those that have a lease, the living and the dead."""
+def runs(book) -> dict[str, Lease]:
+    """{name: Lease} of those that have a lease, the living and the dead."""
     with transaction(book.engine) as database:
         return _runs(database)
 
 
 def _runs(database):
     rows = database.execute(sql.select(RUN))
-    return {row.run: Run(row.run, row.who, row.began, row.until, row.setting) for row in rows}
+    return {row.run: Lease(row.run, row.who, row.began, row.until, row.setting) for row in rows}
 
 
 def _refuse_if_different(mine, other):
@@ -158,7 +158,3 @@ def _refuse_if_different(mine, other):
             "Two runs share a class when these are the same. Wait until that one has ended, or "
             "name single learners with --student.",
         )
-
-
-def _now():
-    return datetime.now(timezone.utc)

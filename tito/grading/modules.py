@@ -40,7 +40,7 @@ class Code:
 
 def compiled(entry, file):
     """The Code of a learner's lesson that could be read; one with a sentence when it cannot be
-    compiled. For `reader.read`: it takes as long as the text makes it.
+    compiled. For `reader.Reader`: it takes as long as the text makes it.
     """
     exercises, lesson = entry.declared.exercises, entry.declared
     answers = answers_in(entry, file.source)

@@ -1,9 +1,9 @@
 """HTML pages from what learners wrote: nothing of it is markup, nothing of it is endless, and no
 page asks another host for anything.
 
-`feedback.py` and `similar.py` make their pages with this. Templates stand beside this file,
-`page.html` is their frame; jinja2 escapes every value, `visible` goes before it where the value
-came from a learner.
+`feedback.py`, `similar.py` and `serve/` make their pages with this. Templates stand beside this
+file and in `serve/`; `page.html` is the frame of those beside it. jinja2 escapes every value,
+`visible` goes before it where the value came from a learner.
 """
 
 import hashlib

@@ -17,6 +17,7 @@ import select
 import signal
 import sys
 import time
+import traceback
 import warnings
 
 from tito.grading.submission import Submission, open_submission
@@ -138,6 +139,8 @@ class Reader:
                 close_all_but(theirs, outward)
                 with open(theirs, "rb") as requests:
                     code = self.answer(requests, outward)
+            except Exception:  # noqa: BLE001  a mistake of ours: for whoever grades to see
+                os.write(2, traceback.format_exc().encode("utf-8", "backslashreplace"))
             finally:
                 os._exit(code)
         os.close(theirs)

@@ -6,7 +6,7 @@ import zlib
 from dataclasses import asdict, dataclass, field, replace
 
 from tito.grading.rubric import Answer
-from tito.lesson.outcome import STATUSES, VERDICTS, Outcome, count_of, verdict_of
+from tito.lesson.outcome import STATUSES, VERDICTS, Outcome, reason_of, verdict_of
 
 # Verdicts that follow from the files alone, or from all checks being passed.
 NO_CODE_RAN = ("passed", "stub", "missing", "unreadable", "too long to read", "syntax error")
@@ -118,12 +118,7 @@ class LessonResult:
         if verdict not in NO_CODE_RAN and verdict == full:  # it follows from the statuses
             verdict = verdict_of([check.status for check in visible], self.points)
             verdict = "failed" if verdict == "passed" else verdict  # the hidden ones are not
-            status = {"timed out": "timeout", "out of memory": "memory"}.get(verdict, verdict)
-            reason = (
-                count_of([check.status for check in checks])
-                if verdict == "failed"
-                else next(check.message for check in visible if check.status == status)
-            )
+            reason = reason_of(verdict, checks)
         on_reference = any(check.passed and check.base == "reference" for check in visible)
         base = self.base if not visible else "reference" if on_reference else "own"
         if all(check.base == "reference" for check in self.checks):

@@ -9,10 +9,12 @@ transaction for each submission: killed at any moment, run it again.
 The gradebook knows on which submissions grading has begun, and which run holds them: two runs share
 a class, see `leases.py`. A run ends when each submission is graded, or held by a run that lives.
 
-One whose judge died, or with which a
-whole run ended, is tried once more after all others, with nothing else running, so that none is
-blamed for a neighbour; when that ends in the same way, it gets a result, which is kept until the
-submission, the checks or the limits change.
+A submission over which a judge died, or a whole run ended, is tried once more after all others,
+with nothing else running, so that none is blamed for a neighbour; when that ends in the same way,
+it gets a result, which is kept until the submission, the checks or the limits change.
+
+`grade_class` is what the command calls; a `Run` does its work, step by step. `grade_one` is a task,
+on whichever machine its worker is.
 """
 
 import contextlib
@@ -38,7 +40,7 @@ from tito.grading.setting import longest
 from tito.grading.tables import learner_id
 from tito.grading.workers import WORKERS, JudgeDied
 from tito.lesson.course import open_root
-from tito.lesson.outcome import count_of, verdict_of
+from tito.lesson.outcome import reason_of, verdict_of
 
 # Tasks for each worker, so that none waits for work, and few are begun in vain when one stops.
 AHEAD = 2
@@ -47,8 +49,6 @@ ATTEMPTS = 2  # at a submission under which the judge, or the whole run, ends
 DIED = "died:"  # before the hash of a submission's work: the key of a result without a judge's
 ALONE = "~"  # in the key of a result into which checks were put that were graded alone
 TELL = 60  # seconds after which a run says how far it is, though nothing has ended
-
-
 ENDED = JudgeDied("the whole run was ended")  # while it was busy with this submission
 
 
@@ -468,49 +468,45 @@ def with_checks(results, before, progress):
     for part in results:
         died = isinstance(part, JudgeDied)
         old = None if died else before.get((part.lesson, part.sha256))
-        if not old:
-            other |= not died
-            merged.append(None)
-            continue
-        unchanged = Seen(old.lesson, old.key, part.entry, part.sha256)
-        new = {check.id: check for check in part.checks}
-        stands = {check.id: (check.points, check.max_points) for check in old.checks}
-        same = all(stands.get(c.id) == (c.points, c.max_points) for c in part.checks)
-        if same and part.verdict not in ("passed", "failed"):  # of the lesson, or of the machine
-            merged.append(unchanged)
-            continue
-        checks = [new.pop(check.id, check) for check in old.checks] + list(new.values())
-        points = sum(check.points for check in checks)
-        if [(c.id, c.points, c.max_points, c.status, c.message) for c in checks] == [
-            (c.id, c.points, c.max_points, c.status, c.message) for c in old.checks
-        ]:
-            merged.append(unchanged)
-            continue
-        statuses = [check.status for check in checks]
-        verdict = verdict_of(statuses, points)
-        reasons = {"passed": "", "failed": count_of(statuses)}
-        status = {"timed out": "timeout", "out of memory": "memory"}.get(verdict, verdict)
-        if verdict not in reasons:
-            reasons[verdict] = next(c.message for c in checks if c.status == status)
-        on_reference = any(check.passed and check.base == "reference" for check in checks)
-        on_reference |= all(check.base == "reference" for check in checks)  # as it was asked for
-        merged.append(
-            replace(
-                old,
-                key=f"{old.key.partition(ALONE)[0]}{ALONE}{_mixed(old, part)}",
-                checks=checks,
-                points=points,
-                max_points=sum(one.max_points for one in [*checks, *old.answers]),
-                verdict=verdict,
-                reason=reasons[verdict],
-                base="reference" if on_reference else "own",
-                isolation=part.isolation or old.isolation,
-                seconds=part.seconds,
-                code=part.code,
-            )
-        )
+        merged.append(_put_into(old, part) if old else None)
+        other |= not (old or died)
     progress.other += other and not any(isinstance(one, LessonResult) for one in merged)
     return merged
+
+
+def _put_into(old, part):
+    """A result with the checks of another one, of the same file, in it; Seen where nothing changes.
+
+    part  the result of some checks of the lesson
+    """
+    unchanged = Seen(old.lesson, old.key, part.entry, part.sha256)
+    new = {check.id: check for check in part.checks}
+    stands = {check.id: (check.points, check.max_points) for check in old.checks}
+    same = all(stands.get(c.id) == (c.points, c.max_points) for c in part.checks)
+    if same and part.verdict not in ("passed", "failed"):  # of the lesson, or of the machine
+        return unchanged
+    checks = [new.pop(check.id, check) for check in old.checks] + list(new.values())
+    points = sum(check.points for check in checks)
+    if [(c.id, c.points, c.max_points, c.status, c.message) for c in checks] == [
+        (c.id, c.points, c.max_points, c.status, c.message) for c in old.checks
+    ]:
+        return unchanged
+    verdict = verdict_of([check.status for check in checks], points)
+    on_reference = any(check.passed and check.base == "reference" for check in checks)
+    on_reference |= all(check.base == "reference" for check in checks)  # as it was asked for
+    return replace(
+        old,
+        key=f"{old.key.partition(ALONE)[0]}{ALONE}{_mixed(old, part)}",
+        checks=checks,
+        points=points,
+        max_points=sum(one.max_points for one in [*checks, *old.answers]),
+        verdict=verdict,
+        reason=reason_of(verdict, checks),
+        base="reference" if on_reference else "own",
+        isolation=part.isolation or old.isolation,
+        seconds=part.seconds,
+        code=part.code,
+    )
 
 
 def _mixed(old, part):

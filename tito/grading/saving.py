@@ -5,7 +5,7 @@ Each function works within a transaction of its caller.
 """
 
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import NamedTuple
 
 from tito.grading.arrived import NOBODY, Arrived, merged
@@ -22,6 +22,7 @@ from tito.grading.tables import (
     RESULT,
     clean,
     learner_id,
+    now,
     sql,
 )
 
@@ -131,14 +132,14 @@ def save(database, rules, saving):
     if saving.work:
         _end_attempt(rows, saving)
     moved, changes = [], []
-    for lesson, now in rows.counting(learner, instructions, rules).items():
+    for lesson, after in rows.counting(learner, instructions, rules).items():
         was = before.get(lesson)
-        if entry := _change(instructions, was, now, told.get(lesson), saving.why):
-            who = {"student": student, "lesson": lesson, "who": clean(saving.who), "at": _now()}
+        if entry := _change(instructions, was, after, told.get(lesson), saving.why):
+            who = {"student": student, "lesson": lesson, "who": clean(saving.who), "at": now()}
             changes.append(entry | who)
-        if was and now.points != was.points:
-            why = _why(was, now)
-            moved.append(Fall(student, learner.name, lesson, was.points, now.points, why))
+        if was and after.points != was.points:
+            why = _why(was, after)
+            moved.append(Fall(student, learner.name, lesson, was.points, after.points, why))
     if changes:
         database.execute(sql.insert(CHANGE), changes)
     return kept, moved
@@ -197,7 +198,7 @@ def _keep_result(rows, one, saving):
             for row in replaced:
                 known = merged(known, arrival_of(row)) if row.sha256 else known
     if not known.fetched and not known.when:
-        known = merged(known, Arrived(fetched=_now()))  # what was graded first is older
+        known = merged(known, Arrived(fetched=now()))  # what was graded first is older
     new = ResultRow(
         one.lesson,
         one.number,
@@ -205,7 +206,7 @@ def _keep_result(rows, one, saving):
         one.max_points,
         one.key,
         one.sha256,
-        graded=_now(),
+        graded=now(),
         value=one.as_json() | {"student": rows.student},
         **time_columns(known),
     )
@@ -227,7 +228,7 @@ def _end_attempt(rows, saving):
     ]
     place = {"student": rows.student, "work": saving.work}
     rows.database.execute(sql.delete(ATTEMPT).filter_by(**place))
-    values = place | {"number": 0, "run": "", "at": _now(), "seen": ended}
+    values = place | {"number": 0, "run": "", "at": now(), "seen": ended}
     rows.database.execute(sql.insert(ATTEMPT).values(values))
 
 
@@ -307,7 +308,3 @@ def _why(was, now):
     if was.late_reason != now.late_reason:
         parts.append(f"{was.late_reason or 'in time'} -> {now.late_reason or 'in time'}")
     return "; ".join(parts)
-
-
-def _now():
-    return datetime.now(timezone.utc)

@@ -20,9 +20,17 @@ PATIENCE = 120  # seconds for a submission, besides those of its checks
 
 @dataclass(frozen=True)
 class Setting:
-    """How a class is graded. root: of the course; lessons: their names; base: own, reference or
-    both; seconds: for a check; memory: MB for a check; level: of isolation, "" for the strongest
-    that works; secret: paths that no jail may read; checks: ids, only these; without any: all.
+    """How a class is graded.
+
+    root     of the course
+    lessons  their names
+    level    of isolation; "": the strongest that works
+    base     of BASES: the earlier lessons on which a lesson is graded
+    seconds  that a check may take, besides those in which it waits for a processor
+    memory   MB that a check may use
+    secret   paths that no jail may read
+    limits   of what is read of a submission
+    checks   ids: only these; without any: all
     """
 
     root: Path

@@ -9,7 +9,6 @@ learner, the latest that holds the lesson, as more than it was released.
 
 import contextlib
 import functools
-import hashlib
 import io
 import json
 import re
@@ -50,20 +49,6 @@ class Submission:
     problem: str = ""
     notes: list = field(default_factory=list)
     slow: bool = False
-
-    @property
-    def sha256(self):
-        """Of all that decides a grade here: the lessons, their bytes, and what is wrong with
-        them.
-        """
-        said = [
-            self.problem,
-            [
-                [lesson, f.is_notebook, f.sha256, f.problem]
-                for lesson, f in sorted(self.files.items())
-            ],
-        ]
-        return hashlib.sha256(json.dumps(said).encode("utf-8")).hexdigest()
 
 
 def open_submission(arrival, lessons, limits=LIMITS, refused=frozenset(), told=lambda sha256: None):

@@ -1,25 +1,31 @@
 """The tables of a gradebook, and how its values are stored.
 
-`learner`: who is in the class. `alias`: ids that were merged into a learner's. `setting`: what
-holds for the whole book. `result`: what became of each file that a learner handed in for a lesson,
-with when it arrived; which of them counts is decided when grades are read. A row without `sha256`
-is of a lesson that was not handed in, or of a submission that could not be read at all. `change`:
-an entry for each change of a grade, judgement of an answer, comment or extension, never edited;
-overrides, judgements, comments and extensions are read from it, so the history cannot disagree with
-the grades. `answer`: the texts of free answers, by their SHA-256. `rubric`: every version of each
-item of the questions' rubrics; the newest holds. A result that is replaced stays in the entry that
-tells of it. The points in the history are those before the late rules. `attempt`: on which
-submissions grading began and has not ended, so that one that ends every run is known by it, and
-that two runs share the work; `number` 0: it ended, and there is nothing to do until the submission
-or what decides its results changes. `run`: the processes that grade, each with the lease by which
-it holds its attempts. `code`: the text of lesson files that were graded, by the SHA-256 of their
-bytes, so that many who hand in the same file need one row. `claim`: which person looks at a
-submission, and when they had done so. `appeal`: what a learner asked about a grade, and what came
-of it.
-`tito_gradebook`: the version of the schema, by which a gradebook is told from any other database;
-`database.py` changes the tables when the version does.
+learner   who is in the class
+alias     ids that were merged into a learner's
+setting   what holds for the whole book
+result    what became of each file that a learner handed in for a lesson, with when it arrived;
+          which of them counts is decided when grades are read. A row without `sha256` is of a
+          lesson that was not handed in, or of a submission that could not be read at all
+change    the history: an entry for each change of a grade, judgement of an answer, comment or
+          extension, never edited. Overrides, judgements, comments and extensions are read from it,
+          so it cannot disagree with the grades. A result that is replaced stays in the entry that
+          tells of it. Points are those before the late rules
+answer    the texts of free answers, by their SHA-256
+rubric    every version of each item of the questions' rubrics; the newest holds
+code      the text of lesson files that were graded, by the SHA-256 of their bytes, so that many who
+          hand in the same file need one row
+attempt   on which submissions grading began, so that one that ends every run is known by it, and
+          that two runs share the work; `number` 0: it ended, and there is nothing to do until the
+          submission or what decides its results changes
+run       the processes that grade, each with the lease by which it holds its attempts
+claim     which person looks at a submission, and when they had done so
+appeal    what a learner asked about a grade, and what came of it
+tito_gradebook  the version of the schema, by which a gradebook is told from any other database
+
+A table or column that is added here needs a migration in `database.py`, for books that are there.
 """
 
+import hashlib
 import json
 import re
 import secrets
@@ -159,7 +165,7 @@ CHANGE = sql.Table(
     sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
     sql.Column("lesson", sql.String(100)),  # NULL: all lessons
     sql.Column("check_id", Words),  # of an override of a single check
-    # graded, regraded, override, judged, rubric, comment, extension, left, returned or merged
+    # see grade.Change, which has them all
     sql.Column("kind", sql.String(20), nullable=False),
     sql.Column("who", Words, nullable=False),
     sql.Column("at", Moment, nullable=False),
@@ -292,6 +298,4 @@ def learner_id(student: str) -> str:
     text = clean(student)
     if len(text) <= LONGEST:
         return text
-    import hashlib
-
     return f"{text[: LONGEST - 20]}...{hashlib.sha256(text.encode('utf-8')).hexdigest()[:16]}"

@@ -57,10 +57,10 @@ def copied(book: Gradebook) -> Iterator[Gradebook]:
 
 
 def compare(book: Gradebook, trial: Gradebook) -> Iterator[Difference]:
-    """The Differences between a gradebook and its copy after a run, by learner and lesson."""
-    before = {(grade.student, grade.lesson): grade for grade in book.rows()}
-    for grade in trial.rows():
-        old = before.get((grade.student, grade.lesson))
+    """The Differences between a gradebook and its copy after a run, by learner and lesson. One
+    learner's grades are in memory at a time.
+    """
+    for old, grade in _pairs(book, trial):
         points = (old.points, old.result.points, old.max_points) if old else None
         if points == (grade.points, grade.result.points, grade.max_points):
             continue
@@ -75,6 +75,21 @@ def compare(book: Gradebook, trial: Gradebook) -> Iterator[Difference]:
             _reasons(old, grade),
             differences(old and old.result, grade.result),
         )
+
+
+def _pairs(book, trial):
+    """(Grade of before, or None; Grade of after) of each grade after. Both gradebooks give their
+    learners by id; a learner of before may be gone, merged into another.
+    """
+    learners = book.by_learner()
+    learner, grades = next(learners, (None, []))
+    for now, after in trial.by_learner():
+        while learner and learner.student < now.student:
+            learner, grades = next(learners, (None, []))
+        same = learner is not None and learner.student == now.student
+        before = {grade.lesson: grade for grade in grades} if same else {}
+        for grade in after:
+            yield before.get(grade.lesson), grade
 
 
 def _reasons(old: Grade | None, new: Grade) -> list[str]:

@@ -275,7 +275,7 @@ class Reader:
 
 
 def send(sock, message, before=lambda: None):
-    """Send all of a message. before() is called before each part, to set the socket's timeout.
+    """Send all of a message. before() is called before each part: it waits for the socket.
 
     Raises Closed when nobody is there.
     """

@@ -32,6 +32,7 @@ class Worker:
 
     def __init__(self, setting, course=None):
         self.setting, self.course, self.process, self.busy = setting, course, None, False
+        self.starting, self.stopped = threading.Lock(), False  # stopped: it starts no judge again
 
     def ask_level(self):
         """Let the judge start, and find the level of isolation to grade at: see `level`."""
@@ -60,7 +61,7 @@ class Worker:
     def grade(self, arrival, known, seconds):
         """The judge's results for one submission.
 
-        Raises JudgeDied when there are none within so many seconds.
+        Raises JudgeDied when there are none within so many seconds, or the run was stopped.
         """
         if self.process is None:
             self._start()
@@ -78,13 +79,16 @@ class Worker:
         environment = {
             k: v for k, v in os.environ.items() if not k.startswith("PYTHON")
         } | ONE_THREAD
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-X", "utf8", "-m", "tito.grading.judge"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-            start_new_session=True,
-        )
+        with self.starting:
+            if self.stopped:
+                raise JudgeDied("the run was stopped")
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-X", "utf8", "-m", "tito.grading.judge"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=environment,
+                start_new_session=True,
+            )
         self._tell(self.setting)
 
     def _tell(self, message):
@@ -107,6 +111,11 @@ class Worker:
             got += part
             if len(got) >= 8 and len(got) - 8 >= int.from_bytes(got[:8], "big"):
                 return pickle.loads(got[8:])
+
+    def stop(self):
+        """Let no thread start the judge from now on, also one that is about to."""
+        with self.starting:
+            self.stopped = True
 
     def part(self):
         """Let the judge hear nothing more: with nothing to do, it ends by itself."""
@@ -134,13 +143,8 @@ class Workers:
     """
 
     def __init__(self):
-        self.local, self.all, self.first, self.lock, self.stopping = (
-            threading.local(),
-            [],
-            None,
-            threading.Lock(),
-            False,
-        )
+        self.local, self.lock = threading.local(), threading.Lock()
+        self.all, self.first, self.stopping = [], None, False
 
     def begin(self, setting):
         """Start a judge for this Setting, whose level is the one asked for, or "": which one it
@@ -159,13 +163,13 @@ class Workers:
         """The worker of the thread that asks, whose judge read the course as it is now: a Dask
         worker outlives a run. Raises JudgeDied once the run is being stopped.
         """
-        if self.stopping:
-            raise JudgeDied("the run was stopped")
         found = getattr(self.local, "worker", None)
         if found is None or (found.setting, found.course) != (setting, course):
             if found:
                 found.close()
             with self.lock:
+                if self.stopping:
+                    raise JudgeDied("the run was stopped")
                 new, self.first = self.first, None
                 if new is None or new.setting != setting:
                     new = Worker(setting)
@@ -179,6 +183,7 @@ class Workers:
         with self.lock:
             self.stopping, self.first = stopping, None
             for worker in self.all:
+                worker.stop()
                 worker.part()
             for worker in self.all:
                 worker.close()

@@ -110,6 +110,16 @@ def count_of(statuses: list[str], behind: list[str] = ()) -> str:
     return ", ".join(parts) + "." * bool(parts)
 
 
+def reason_of(verdict: str, checks: list[Outcome]) -> str:
+    """Why a lesson has this verdict of `verdict_of`, in a sentence; "" where it passed."""
+    if verdict == "passed":
+        return ""
+    if verdict == "failed":
+        return count_of([check.status for check in checks])
+    status = {"timed out": "timeout", "out of memory": "memory"}.get(verdict, verdict)
+    return next(check.message for check in checks if check.status == status)
+
+
 # Exceptions, explained.
 
 

@@ -637,7 +637,7 @@ def file_is_read(ground, name, raw):
     assert submission.files or submission.problem or submission.notes
     for text in told:
         can_be_told(text)
-    json.dumps([submission.sha256, told], allow_nan=False)
+    json.dumps(told, allow_nan=False)
     made = [file.problem.split(":")[0][-30:] or "read" for file in submission.files.values()]
     return " ".join(made) or submission.problem[-30:] or "passed over"
 

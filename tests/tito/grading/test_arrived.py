@@ -5,6 +5,7 @@ hosts of repositories write them.
 import itertools
 import os
 import shutil
+import struct
 import subprocess
 import zipfile
 from dataclasses import replace
@@ -386,6 +387,18 @@ def test_a_damaged_repository_claims_nothing(tmp_path, head):
     (tmp_path / ".git" / "HEAD").write_bytes(head.encode("utf-8", "surrogateescape"))
     assert commit_time(tmp_path) is None
     assert commit_time(Path(tmp_path, "nowhere")) is None
+
+
+@pytest.mark.parametrize("pack", [b"", b"PACK", b"PACK" + b"\xff" * 40])
+def test_a_pack_that_ends_before_the_commit_claims_nothing(tmp_path, pack):
+    folder, sha = tmp_path / ".git" / "objects" / "pack", bytes.fromhex("ab" * 20)
+    folder.mkdir(parents=True)
+    (tmp_path / ".git" / "HEAD").write_text(sha.hex(), encoding="ascii")
+    counts = [0] * sha[0] + [1] * (256 - sha[0])  # how many objects begin with at most this byte
+    index = b"\xfftOc\0\0\0\2" + struct.pack(">256I", *counts) + sha + struct.pack(">II", 0, 4)
+    (folder / f"pack-{'1' * 40}.idx").write_bytes(index)
+    (folder / f"pack-{'1' * 40}.pack").write_bytes(pack)
+    assert commit_time(tmp_path) is None
 
 
 def test_a_zip_of_the_learners_claims_the_times_of_its_members(tmp_path, lessons):

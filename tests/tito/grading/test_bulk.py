@@ -124,6 +124,7 @@ def test_when_one_line_cannot_be_done_nothing_is_and_every_such_line_is_told(cla
         (["student,comment", "ada,lift", "ada,hello"], ":3: another comment of ada than "),
         (["student,comment", "ada,"], "asks for nothing"),
         (["student,comment", 'ada,"no end'], "damaged CSV"),
+        (["student,comment", "ada,Well argued, but late"], ":2: 3 cells under 2 columns"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

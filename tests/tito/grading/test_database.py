@@ -162,6 +162,21 @@ def older(path, monkeypatch):
     monkeypatch.setattr(database, "MIGRATIONS", database.MIGRATIONS | newer)
 
 
+def test_an_older_gradebook_of_which_no_copy_can_be_kept_stays_as_it_is(tmp_path, monkeypatch):
+    path = tmp_path / "class.db"
+    older(path, monkeypatch)
+    before = path.read_bytes()
+
+    def full(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(tempfile, "mkstemp", full)
+    with pytest.raises(TitoError, match="No copy of the gradebook could be kept"):
+        with open_gradebook(path):
+            pass
+    assert path.read_bytes() == before
+
+
 def test_who_only_reads_an_older_gradebook_reads_a_copy(tmp_path, monkeypatch):
     path, scratch = tmp_path / "book" / "class.db", tmp_path / "scratch"
     scratch.mkdir()

@@ -92,6 +92,17 @@ def test_a_process_that_ends_over_no_lesson_is_not_tried_again(root, tmp_path, m
     assert submission.slow and "even without its lessons" in submission.problem and made == {}
 
 
+def test_a_mistake_of_ours_in_the_process_is_shown(root, tmp_path, monkeypatch, capfd):
+    def broken(*_):
+        raise IndexError("of tito, not of the learner")
+
+    monkeypatch.setattr(reader, "open_submission", broken)
+    submission, _ = reader.read(
+        arrival(tmp_path / "in", numbers=NUMBERS), root.lessons, LIMITS, len
+    )
+    assert submission.slow and "IndexError: of tito, not of the learner" in capfd.readouterr().err
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 def test_nothing_is_left_of_the_process(root, tmp_path):
     files, below = set(os.listdir("/proc/self/fd")), children(os.getpid())

@@ -542,6 +542,21 @@ def test_a_worker_that_outlives_a_run_reads_the_course_anew(small_course, submis
     assert second is not first and some.all == [second]
 
 
+def test_a_thread_that_comes_late_starts_no_judge_when_a_run_has_stopped(small_course, submissions):
+    some, setting = workers.Workers(), Setting(small_course.path, ("numbers",), "process")
+    worker = some.of_this_thread(setting, "a")
+    some.close(stopping=True)
+    arrival = intake.find(submissions, small_course.lessons)[1]
+    try:
+        with pytest.raises(workers.JudgeDied, match="stopped"):
+            worker.grade(arrival, {}, 60)
+        with pytest.raises(workers.JudgeDied, match="stopped"):
+            some.of_this_thread(setting, "a")
+    finally:
+        worker.close()
+    assert worker.process is None and some.all == []
+
+
 def test_the_judge_that_finds_the_level_is_the_first_to_grade(small_course, submissions):
     some, setting = workers.Workers(), Setting(small_course.path, ("numbers",), "process")
     try:

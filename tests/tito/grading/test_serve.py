@@ -15,7 +15,7 @@ from grader_page import EVIL, Client, Grader, Tags
 from some_results import result
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
-from tito.grading import appeals, claims, decisions
+from tito.grading import appeals, claims, decisions, enrollment
 from tito.grading.result import packed
 from tito.grading.serve import app, board, guard
 from tito.grading.serve.trials import Trials
@@ -215,6 +215,24 @@ def test_lists_follow_the_section_what_is_to_be_shown_and_a_name(page):
     assert names("?show=open") == ["Ada"] and names("?show=mine") == ["Eve"]
     assert names("?show=needs") == ["Eve"] and names("?find=bO") == ["Bob"]
     assert names("?section=C") == [] and names("?show=nonsense") == ["Ada", "Bob", "Eve"]
+    page.book.remember_roster(
+        [SimpleNamespace(student="bob", name="", columns={"section": "A, B"})]
+    )
+    assert names("?section=A") == ["Ada", "Bob"] and names("?section=B") == ["Bob", "Eve"]
+
+
+def test_a_learner_who_is_merged_while_a_page_is_made_is_told(page, monkeypatch):
+    learners = page.book.learners
+
+    def late():
+        found = learners()
+        monkeypatch.setattr(page.book, "learners", learners)
+        enrollment.merge(page.book, "bob", "ada", "ta2", "two logins")
+        return found
+
+    page.ta1.get("/")
+    monkeypatch.setattr(page.book, "learners", late)
+    assert page.ta1.get(f"/of/{page.of['bob']}/numbers").status_code in (404, 409)
 
 
 def test_a_submission_shows_its_code_beside_its_checks(page):

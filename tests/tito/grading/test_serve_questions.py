@@ -8,7 +8,7 @@ from grader_page import EVIL, Client, Grader, Tags
 from some_results import handed_in, save_each
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
-from tito.grading import answers, claims
+from tito.grading import answers, claims, enrollment
 from tito.grading.roster import learner_of
 from tito.grading.serve import app, guard
 from tito.grading.serve.trials import Trials
@@ -89,6 +89,35 @@ def test_of_two_who_judge_the_second_is_told_and_keeps_what_was_typed(page):
     assert points_of(page) == "3"
     page.ta2.post(page.of["ada"] + "/judge", **hidden(refused, "judge"), **{"item-1": "on"})
     assert points_of(page) == "5"
+
+
+def test_an_answer_that_is_gone_meanwhile_is_told(page, monkeypatch):
+    form = hidden(page.ta1.get(page.of["ada"]), "judge")
+    judge = answers.judge
+
+    def late(*arguments):
+        enrollment.merge(page.book, "ada", "zoe", "ta2", "two logins")
+        return judge(*arguments)
+
+    page.book.save([handed_in("zoe")], None, "me")
+    monkeypatch.setattr(answers, "judge", late)
+    refused = page.ta1.post(page.of["ada"] + "/judge", **form, **{"item-1": "on"})
+    assert refused.status_code == 404 and "no such answer" in refused.text
+
+
+def test_an_item_that_is_gone_meanwhile_is_left_out(page, monkeypatch):
+    answers.judge(page.book, "ada", "numbers", "why", "ta1", [1, 2])
+    rows = answers.rows
+
+    def late(*arguments):
+        found = rows(*arguments)
+        if answers.rubric(page.book, "numbers", "why")[0].id == 1:
+            answers.remove_item(page.book, "numbers", "why", 1, "ta2")
+        return found
+
+    monkeypatch.setattr(answers, "rows", late)
+    shown = page.ta1.get(page.of["ada"])
+    assert shown.status_code == 200 and 'name="item-1"' not in shown.text
 
 
 def test_an_item_changes_for_all_answers_and_tells_who_changed_it_first(page):

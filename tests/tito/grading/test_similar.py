@@ -274,6 +274,15 @@ def test_similar_as_a_table_as_json_and_as_pages(tmp_path):
     )
 
 
+def test_similar_within_a_section(tmp_path):
+    ada = lesson(ADA)
+    hand_in(tmp_path / "class", ada=ada, copier=disguised(ada), other=disguised(ada))
+    (tmp_path / "class.csv").write_text("student,section\nada,A\ncopier,A\nother,B\n")
+    words = ("similar", tmp_path / "class", "2", "--roster", tmp_path / "class.csv")
+    out, _ = tito(REPOSITORY, *words, "--section", "A", "--json")
+    assert [(pair["one"], pair["two"]) for pair in json.loads(out)] == [("ada", "copier")]
+
+
 def test_two_runs_write_the_same_bytes(tmp_path):
     hand_in(tmp_path / "class", ada=lesson(ADA), bob=lesson(BOB), copier=disguised(lesson(ADA)))
     for name in ("one", "two"):  # two processes: Python's own hashes differ between them

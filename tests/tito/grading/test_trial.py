@@ -4,7 +4,7 @@ import pytest
 from some_results import DAY, MONDAY, points, result
 
 from tito.cli.instructor import grade
-from tito.grading import decisions, run, trial, views
+from tito.grading import decisions, enrollment, run, trial, views
 from tito.grading.result import CheckResult, Seen
 
 
@@ -47,6 +47,17 @@ def test_a_dry_run_knows_late_rules_and_overrides(book):
     assert "in time, then 1 day late: -10 %" in late.reasons
     assert (hidden.old, hidden.new, hidden.graded) == (5, 5, (3, 6))
     assert "the override to 5 by prof hides it" in hidden.reasons
+
+
+def test_a_dry_run_may_have_new_learners_and_lose_others(book):
+    for student in ("ada", "bob", "zoe"):
+        book.save([result(student)], MONDAY, "me")
+    with trial.copied(book) as copy:
+        enrollment.merge(copy, "bob", "zoe", "me", "two logins")
+        copy.save([result("carl")], MONDAY, "me")
+        copy.save([result("zed")], MONDAY, "me")
+        found = list(trial.compare(book, copy))
+    assert [(one.student, one.old) for one in found] == [("carl", None), ("zed", None)]
 
 
 def test_a_dry_run_that_would_change_nothing_says_so(book):

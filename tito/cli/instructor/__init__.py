@@ -1,8 +1,17 @@
-"""The commands for instructors: release, grade, gradebook, feedback, similar; a file for each, and
-`options.py`, what they share.
+"""The commands for instructors. As every file of `cli`, these turn words into values and values
+into exit codes; what a command needs is imported inside it.
 
-As every file of `cli`, they turn words into values and values into exit codes; what a command needs
-is imported inside it.
+release.py     `tito release`
+grade.py       `tito grade`
+gradebook.py   `tito gradebook`, and its commands that show, export and change grades and the class
+claim.py       `tito gradebook claim`
+appeals.py     `tito gradebook appeals`
+items.py       `tito gradebook items`
+answers.py     `tito gradebook rubric` and `judge`
+serve.py       `tito gradebook serve`
+feedback.py    `tito feedback`
+similar.py     `tito similar`
+options.py     what they share: options, and what these name
 """
 
 # Each import adds its commands, in the order in which `tito --help` lists them.

@@ -31,6 +31,7 @@ from tito.cli.instructor.options import (
     author_name,
     current_course,
     gradebook_of,
+    gradebook_place,
     section_of,
     tell_falls,
 )
@@ -185,27 +186,9 @@ def grade(
             arriving.read_time(arrived, zone, "--arrived") if arrived else None,
             zone,
         )
-        expected = None
-        if roster:
-            enrolled = enrollment.enroll(book, current_folder() / roster, who)
-            expected = set(enrolled.learners)
-            if enrolled.id_column != "student":
-                warn(f"{roster}, {enrolled.source}; ids: column {enrolled.id_column}.")
-            for words in views.enrollment(enrolled):
-                warn(words)
+        expected = enroll(book, roster, who) if roster else None
         learners, absent = enrollment.learners(book, expected), enrollment.absent_from(book)
-        members = section_of(book, section)
-
-        def is_asked_for(arrival):
-            if members is not None and arrival.student not in members:
-                return False
-            if arrival.parts or not arrival.known:
-                return True
-            # Nothing came in: a row for those whom the roster expects.
-            return arrival.student not in absent and (
-                expected is None or arrival.student in expected
-            )
-
+        is_asked_for = graded_in_this_run(section_of(book, section), absent, expected)
         try:
             with show_class_progress(not json) as report, report_when_stopped(dry_run):
                 arrivals, progress = run.grade_class(
@@ -239,22 +222,14 @@ def grade(
 
             differences = list(trial.compare(kept, book))
         doubted = [] if dry_run else views.doubtful(decisions.overrides(book))
-        strangers = [arrival.student for arrival in arrivals if not arrival.known]
-        if strangers:
-            warn(
-                f"not in {roster or 'the roster'}: "
-                f"{', '.join(map(views.plain, strangers[:10]))}"
-                f"{' ...' if len(strangers) > 10 else ''} "
-                f"({len(strangers)}); graded under these names, and not exported until a roster "
-                "has them."
-            )
+        warn_of_strangers(arrivals, roster)
         if json and dry_run:
             echo_json([difference.as_json() for difference in differences])
         elif json:
             echo_json_list(grade.as_json() for grade in book.standing(*place))
     if not json:
         echo(
-            views.class_summary(progress, level, gradebook or root.state / "gradebook.db"),
+            views.class_summary(progress, level, gradebook_place(root, gradebook)),
             *views.arrivals(standing),
             *views.others_count(standing, progress.given),
             *views.to_judge(standing),
@@ -263,6 +238,62 @@ def grade(
             echo(views.trial(differences))
     for line in doubted:
         warn(line) if line is doubted[0] else print(line, file=sys.stderr)
+    warn_of_what_is_left(progress)
+
+
+def enroll(book, roster, who):
+    """Take the learners of a roster into the book, and say what is odd about it. Returns their ids:
+    of whom work is expected.
+    """
+    from tito.grading import enrollment, views
+
+    enrolled = enrollment.enroll(book, current_folder() / roster, who)
+    if enrolled.id_column != "student":
+        warn(f"{roster}, {enrolled.source}; ids: column {enrolled.id_column}.")
+    for words in views.enrollment(enrolled):
+        warn(words)
+    return set(enrolled.learners)
+
+
+def graded_in_this_run(members, absent, expected):
+    """A function: whether an intake.Arrival is graded.
+
+    members   ids of a section, or None for everybody
+    absent    ids of who left, and of strangers
+    expected  ids in the roster of this run, or None without one
+    """
+
+    def is_asked_for(arrival):
+        if members is not None and arrival.student not in members:
+            return False
+        if arrival.parts or not arrival.known:
+            return True
+        # Nothing came in: a row for those whom the roster expects.
+        return arrival.student not in absent and (expected is None or arrival.student in expected)
+
+    return is_asked_for
+
+
+def warn_of_strangers(arrivals, roster):
+    """Say whose work was graded though no roster has them."""
+    from tito.grading import views
+
+    strangers = [arrival.student for arrival in arrivals if not arrival.known]
+    if strangers:
+        warn(
+            f"not in {roster or 'the roster'}: {', '.join(map(views.plain, strangers[:10]))}"
+            f"{' ...' if len(strangers) > 10 else ''} ({len(strangers)}); graded under these "
+            "names, and not exported until a roster has them."
+        )
+
+
+def warn_of_what_is_left(progress):
+    """Say what a run did not grade, and what to do then. Raises TitoError (3) where that is ours to
+    mend.
+    """
+    from tito.grading import views
+    from tito.grading.run import ATTEMPTS
+
     if progress.elsewhere:
         warn(
             f"{progress.elsewhere} are being graded by another run, which is at work; should it be "
@@ -275,14 +306,14 @@ def grade(
         )
     if progress.ended:
         warn(
-            f"{run.ATTEMPTS} whole runs ended while they graded this: "
+            f"{ATTEMPTS} whole runs ended while they graded this: "
             f"{', '.join(map(views.plain, progress.ended[:10]))}"
             f"{', ...' if len(progress.ended) > 10 else ''}; the verdict is crashed. If it was a "
             f"power cut, say: tito grade ... --regrade --student {views.plain(progress.ended[0])}"
         )
     if progress.failed:
         raise TitoError(
-            f"{progress.failed} submissions could not be graded, {run.ATTEMPTS} times each; "
+            f"{progress.failed} submissions could not be graded, {ATTEMPTS} times each; "
             "they have a row that says so.",
             "The same command leaves them; --regrade tries them again.",
             3,

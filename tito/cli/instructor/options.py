@@ -69,6 +69,11 @@ def current_course(root):
     return root
 
 
+def gradebook_place(root, where):
+    """Where the gradebook is that --gradebook names, or the course's own: a path or a URL."""
+    return where or root.state / "gradebook.db"
+
+
 def gradebook_of(root, where, create=True, reads=False):
     """The gradebook that --gradebook names, or the course's own, with the course's late rules.
 
@@ -76,7 +81,7 @@ def gradebook_of(root, where, create=True, reads=False):
     """
     from tito.grading import gradebook, late
 
-    place = where or root.state / "gradebook.db"
+    place = gradebook_place(root, where)
     return gradebook.open_gradebook(place, late.read(root), create, reads)
 
 

@@ -9,7 +9,12 @@ import typer
 
 from tito.cli.app import RootOption, current_folder, echo
 from tito.cli.instructor.gradebook import gradebook_app
-from tito.cli.instructor.options import GradebookOption, current_course, gradebook_of
+from tito.cli.instructor.options import (
+    GradebookOption,
+    current_course,
+    gradebook_of,
+    gradebook_place,
+)
 from tito.errors import TitoError
 
 
@@ -64,7 +69,7 @@ def gradebook_serve(
             "In the course's folder: bin/setup instructor",
             3,
         ) from None
-    where = str(gradebook or root.state / "gradebook.db")
+    where = str(gradebook_place(root, gradebook))
     if "://" not in where:
         where = str(Path(where).expanduser().absolute())
     names = [" ".join(name.split()) for name in graders or []]

@@ -76,9 +76,7 @@ def similar(
         if not members:
             raise TitoError(f"Nobody is in section {section!r}.", "Give a roster that has it.")
     with progress_bar(not json) as report:
-        handed_in = comparing.read(current_folder() / submissions, entries, learners)
-        if members is not None:
-            handed_in = [one for one in handed_in if one.student in members]
+        handed_in = comparing.read(current_folder() / submissions, entries, learners, members)
         pairs, notes = comparing.compare_class(
             entries, handed_in, threshold, lambda done, of: report("comparing", done, of)
         )

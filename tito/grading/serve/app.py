@@ -276,9 +276,9 @@ class Page:
         """The View that the address names, or None."""
         handle, lesson = (request.path_params[name] for name in ("handle", "lesson"))
         student = self.board.student(handle)
-        if student is None:
+        learner = next((one for one in self.book.learners() if one.student == student), None)
+        if learner is None:  # or merged into another just now
             return None
-        learner = next(one for one in self.book.learners() if one.student == student)
         return parts.view_of(self.book, student, lesson, *self._called(session, learner), chosen)
 
     def submission(self, request, session):

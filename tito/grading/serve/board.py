@@ -20,6 +20,7 @@ from tito.grading.class_lists import ORDER
 from tito.grading.grade import Grade, Learner
 from tito.grading.gradebook import Gradebook
 from tito.grading.late import shown
+from tito.grading.roster import in_section
 from tito.grading.rubric import WAITING
 
 # Verdicts that a person should look at: the machine, the check or the file may be at fault.
@@ -100,7 +101,7 @@ class Filter:
     }
 
     def takes(self, line: Line, who: str) -> bool:
-        if self.section and line.row.section != self.section:
+        if self.section and not in_section({"section": line.row.section}, self.section):
             return False
         mine = bool(line.claim) and line.claim.who == who
         if self.show == "open":

@@ -114,7 +114,7 @@ class Questions:
         """One answer."""
         sheet = self._sheet(request, session, self.page._filter(request.query_params))
         if not sheet:
-            return self.page._missing(session, "There is no such answer.")
+            return self._missing(session)
         return self._show(session, sheet)
 
     def next(self, request: Request, session):
@@ -143,7 +143,7 @@ class Questions:
         chosen, (lesson, question) = self.page._filter(form), self._place(request)
         sheet = self._sheet(request, session, chosen)
         if not sheet:
-            return self.page._missing(session, "There is no such answer.")
+            return self._missing(session)
         place = (self.book, sheet.row.student, lesson, question, session.who)
         try:
             seen = int(form.get("seen", ""))
@@ -171,6 +171,8 @@ class Questions:
     def _refused(self, request, session, form, problem, changes=()):
         """The page of an answer with what was typed, and why it was not done."""
         sheet = self._sheet(request, session, self.page._filter(form))
+        if not sheet:  # merged into another learner's meanwhile, say
+            return self._missing(session)
         sheet.typed, sheet.problem, sheet.changes = form, problem, list(changes)
         return self._show(session, sheet, 409)
 
@@ -223,6 +225,9 @@ class Questions:
         rows = answers.rows(self.book, lesson, question, chosen.section or None)
         return sorted(rows, key=self._handle) if session.anonymous else rows
 
+    def _missing(self, session):
+        return self.page._missing(session, "There is no such answer.")
+
     def _show(self, session, sheet, status=200):
         return self.page._show(
             session,
@@ -253,7 +258,7 @@ class Questions:
         used = {item.id: 0 for item in items}
         for one in rows:
             for item in one.graded.judgement.ids if one.graded.judgement else ():
-                used[item] += 1
+                used[item] = used.get(item, 0) + 1  # also of one that is removed meanwhile
         return Sheet(
             lesson,
             question,

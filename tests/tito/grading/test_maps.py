@@ -1,0 +1,18 @@
+"""The packages of grading begin with a map of their files: no file is missing, none is gone."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import tito.cli.instructor
+import tito.grading
+import tito.grading.serve
+
+
+@pytest.mark.parametrize("package", [tito.grading, tito.grading.serve, tito.cli.instructor])
+def test_the_map_of_a_package_names_each_of_its_modules_once(package):
+    (folder,) = package.__path__
+    named = re.findall(r"(?m)^(\w+\.py)\b", package.__doc__)
+    files = {path.name for path in Path(folder).glob("*.py")} - {"__init__.py"}
+    assert sorted(named) == sorted(files)
