@@ -37,6 +37,11 @@ FILES = [HERE / name for name in ("inside.py", "wire.py", "confine.py")]
 START_SECONDS = 30
 PARTING = 3  # seconds in which a server that hears nothing more ends its forks and itself
 LAST = 30  # seconds in which a process that was killed must be gone
+KILLED = (
+    -9,
+    128 + 9,
+)  # exit codes after SIGKILL; the second is bwrap's when what it runs was killed
+STARTS = 3  # of a jail whose server is killed meanwhile, maybe for want of memory
 SYSTEM = [Path(path) for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")]
 # For BLAS: the jail must not count on cores, and its threads would not outlive the fork.
 ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/nowhere", "HOME": "/nowhere"} | ONE_THREAD
@@ -75,6 +80,10 @@ PACKAGES = ("numpy", "matplotlib")
 
 class JailFailed(Exception):
     """The jail itself does not work any more; the worker needs a new one."""
+
+
+class Killed(TitoError):
+    """Something killed jails while they started."""
 
 
 @dataclass
@@ -201,6 +210,8 @@ class Jail:
             is_ready, seen = False, []
         if not is_ready or seen:
             self.close()
+            if not seen and self.process.returncode in KILLED:
+                raise JailFailed("its server was killed while it started")
             why = (
                 f"it can read {seen[0]}"
                 if seen
@@ -429,8 +440,21 @@ def strongest(asked, secret=(), **how):
 
     how  what else a Jail takes
 
-    Raises TitoError when only the weakest works and nobody asked for it.
+    Raises TitoError when only the weakest works and nobody asked for it; and when the jail is
+    killed again and again, which tells nothing about the level: a weaker one is not taken.
     """
+
+    def start(level):
+        for _ in range(STARTS):
+            with contextlib.suppress(JailFailed):
+                return Jail(level, secret, **how)
+        raise Killed(
+            f"At isolation level {level} the process that runs learners' code was killed {STARTS} "
+            "times while it started.",
+            "Has the machine memory left? Run it again, or with fewer --jobs.",
+            3,
+        )
+
     if not hasattr(os, "fork"):
         raise TitoError(
             "Grading forks a process for each check, and this system cannot.",
@@ -448,18 +472,20 @@ def strongest(asked, secret=(), **how):
                 "Install bubblewrap (apt install bubblewrap), or leave --isolation out.",
                 3,
             )
-        return Jail(asked, secret, **how)
+        return start(asked)
     tried = []
     for level in LEVELS[:-1]:
         if level == "bubblewrap" and not shutil.which("bwrap"):
             tried.append("bubblewrap is not installed")
             continue
         try:
-            return Jail(level, secret, **how)
+            return start(level)
+        except Killed:
+            raise
         except (TitoError, OSError) as error:
             tried.append(str(error))
     raise TitoError(
-        f"Nothing here keeps learners' code from your files: {' '.join(tried)}",
+        f"Nothing here keeps learners' code from your files: {'; '.join(tried)}",
         "Install bubblewrap (apt install bubblewrap), or accept the risk with --isolation process.",
         3,
     )

@@ -440,6 +440,28 @@ def test_without_bubblewrap_the_next_level_is_taken(monkeypatch):
     assert jails.strongest("").level == "bubblewrap"
 
 
+@pytest.mark.skipif(not LINUX, reason="there are other levels elsewhere")
+@pytest.mark.parametrize("code", [-signal.SIGKILL, 128 + signal.SIGKILL])
+def test_a_jail_that_is_killed_while_it_starts_lowers_no_level(monkeypatch, code):
+    """A machine without memory left kills it first; and bwrap tells of it by its exit code."""
+    ends = f"import os; os.kill(os.getpid(), 9) if {code} < 0 else os._exit({code})"
+    real, left = jails.command, [1, 1]
+
+    def command(level, secret):
+        started.append(level)
+        return [sys.executable, "-c", ends] if left and left.pop() else real("process", secret)
+
+    started = []
+    monkeypatch.setattr(jails, "command", command)
+    monkeypatch.setattr(jails.shutil, "which", lambda name: "/usr/bin/bwrap")
+    with jails.strongest("") as jail:
+        assert jail.level == "bubblewrap" and started == ["bubblewrap"] * 3
+    left += [1] * 3
+    with pytest.raises(TitoError, match="level bubblewrap .* was killed 3 times") as caught:
+        jails.strongest("")
+    assert caught.value.code == 3 and not left
+
+
 def test_only_the_parts_beside_a_secret_stay_readable(tmp_path):
     for name in ("a/b/secret/x", "a/b/open", "a/c", "d"):
         (tmp_path / name).mkdir(parents=True)
