@@ -373,7 +373,7 @@ def test_a_table_of_changes_is_applied_and_overrides_are_listed(graded_course, t
     assert json.loads(again) == {"changes": 0, "known": 3}
     out, _ = tito(graded_course, "overrides")
     assert re.search(r"ada +numbers +5 +4 +carol +appeals", out)
-    assert tito(graded_course, "overrides", "--doubtful")[0] == "No override holds.\n"
+    assert tito(graded_course, "overrides", "--doubtful")[0] == "No override is doubtful.\n"
     (one,) = json.loads(tito(graded_course, "overrides", "--json")[0])
     assert (one["student"], one["override"]["who"], one["graded"], one["doubt"]) == (
         "ada",

@@ -478,7 +478,8 @@ def gradebook_overrides(
         return
     from tito.grading import views
 
-    echo(views.standing(overrides) if overrides else "No override holds.")
+    none = "No override is doubtful." if doubtful else "No override holds."
+    echo(views.standing(overrides) if overrides else none)
 
 
 @gradebook_app.command("roster")
