@@ -399,3 +399,10 @@ def test_a_machine_without_a_login_name_asks_for_one(graded_course, tmp_path, mo
     (tmp_path / "class" / "ada").mkdir(parents=True)
     _, err = commands.tito(graded_course, "grade", tmp_path / "class", "numbers", code=2)
     assert "Add --who NAME." in err
+
+
+def test_a_lesson_without_grades_is_told_instead_of_an_empty_table(graded_course):
+    words = ("show", "--student", "bob", "--lesson", "sums")
+    out, _ = tito(graded_course, *words)
+    assert out == "Nothing is graded here yet: tito grade SUBMISSIONS sums\n"
+    assert tito(graded_course, *words, "--json")[0].strip() == "[]"

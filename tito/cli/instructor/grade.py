@@ -239,6 +239,8 @@ def grade(
 
             differences = list(trial.compare(kept, book))
         doubted = [] if dry_run else views.doubtful(decisions.overrides(book))
+        if not (students or section or any(arrival.parts for arrival in arrivals)):
+            warn(f"{submissions} holds nothing that was handed in: is it the right folder?")
         strangers = [arrival.student for arrival in arrivals if not arrival.known]
         if strangers:
             warn(
