@@ -30,6 +30,7 @@ from tito.cli.instructor.options import (
     Who,
     author_name,
     current_course,
+    ended_as_by_ctrl_c,
     gradebook_of,
     section_of,
     tell_falls,
@@ -310,12 +311,16 @@ def to_grade_into(root, where, dry_run):
     away.
     """
     if not dry_run:
-        with gradebook_of(root, where) as book:
+        with ended_as_by_ctrl_c(), gradebook_of(root, where) as book:
             yield book, book
         return
     from tito.grading import trial
 
-    with gradebook_of(root, where, reads=True) as kept, trial.copied(kept) as copy:
+    with (
+        ended_as_by_ctrl_c(),
+        gradebook_of(root, where, reads=True) as kept,
+        trial.copied(kept) as copy,
+    ):
         yield kept, copy
 
 

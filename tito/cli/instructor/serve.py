@@ -9,7 +9,12 @@ import typer
 
 from tito.cli.app import RootOption, current_folder, echo
 from tito.cli.instructor.gradebook import gradebook_app
-from tito.cli.instructor.options import GradebookOption, current_course, gradebook_of
+from tito.cli.instructor.options import (
+    GradebookOption,
+    current_course,
+    ended_as_by_ctrl_c,
+    gradebook_of,
+)
 from tito.errors import TitoError
 
 
@@ -88,7 +93,11 @@ def gradebook_serve(
             echo(f"{name}: {address}" if name else address)
         echo("Open it in a browser on this machine. Ctrl-C ends it.")
 
-    with gradebook_of(root, where, create=False) as book, suppress(KeyboardInterrupt):
+    with (
+        gradebook_of(root, where, create=False) as book,
+        suppress(KeyboardInterrupt),
+        ended_as_by_ctrl_c(),
+    ):
         app.serve(
             book,
             root.name,
