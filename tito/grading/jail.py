@@ -454,10 +454,11 @@ def strongest(asked, secret=(), **how):
         if level == "bubblewrap" and not shutil.which("bwrap"):
             tried.append("bubblewrap is not installed")
             continue
-        try:
-            return Jail(level, secret, **how)
-        except (TitoError, OSError) as error:
-            tried.append(str(error))
+        for is_last in (False, True):  # one that was killed while it began says nothing of a level
+            try:
+                return Jail(level, secret, **how)
+            except (TitoError, OSError) as error:
+                tried += [str(error)] * is_last
     raise TitoError(
         f"Nothing here keeps learners' code from your files: {' '.join(tried)}",
         "Install bubblewrap (apt install bubblewrap), or accept the risk with --isolation process.",
