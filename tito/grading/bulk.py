@@ -53,16 +53,22 @@ def read(path: Path, name_of, why: str = "") -> list[Wish]:
     name_of  gives the name of the lesson that a text names; raises TitoError for others
     why      the reason where a line has none
 
-    Raises TitoError, with the line, for what cannot be read.
+    Raises TitoError, with the lines, for what cannot be read.
     """
     (_, written), *lines = table(path, decoded(path)[0])
     header = [normalised(name) for name in written]
     _check_header(path, header)
-    wishes, asked = [], {}
+    wishes, asked, refused = [], {}, []
     for number, cells in lines:
-        for wish in _wishes(f"{path}:{number}", dict(zip(header, cells)), name_of, why):
-            _check_agrees(wish, asked)
-            wishes.append(wish)
+        try:
+            for wish in _wishes(f"{path}:{number}", dict(zip(header, cells)), name_of, why):
+                _check_agrees(wish, asked)
+                wishes.append(wish)
+        except TitoError as error:
+            refused.append(error)
+    if len(refused) == 1:
+        raise refused[0]
+    refuse_lines([f"{error.what} {error.remedy}" for error in refused])
     if not wishes:
         raise TitoError(
             f"{path} asks for nothing.", "Fill in points, days, until or comment of a line."

@@ -12,7 +12,7 @@ from tito.errors import TitoError
 from tito.grading import enrollment
 from tito.grading.database import transaction, write
 from tito.grading.gradebook import Gradebook
-from tito.grading.history import add_change
+from tito.grading.history import CLAIM_KINDS, add_change
 from tito.grading.learners import lock_learner
 from tito.grading.tables import CLAIM, clean, learner_id, now, sql
 
@@ -234,7 +234,9 @@ def _put(database, old, new):
         database.execute(sql.insert(CLAIM).values(values))
         return new
     if old.done and old.who != new.who:
-        words = f"until now {old.who} had, {old.done:%Y-%m-%d %H:%M} UTC"
-        add_change(database, *place.values(), "looked at", new.who, "", words)
+        words = f"{old.who} had looked at it, {old.done:%Y-%m-%d %H:%M} UTC"
+        taken, looked_at = CLAIM_KINDS
+        kind = looked_at if new.done else taken
+        add_change(database, *place.values(), kind, new.who, "", words)
     database.execute(sql.update(CLAIM).filter_by(**place).values(values))
     return new

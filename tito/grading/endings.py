@@ -8,6 +8,12 @@ from tito.grading.namespace import CHECKS_FILE
 from tito.lesson import outcome
 from tito.lesson.outcome import clean
 
+LATE_IMPORT = (
+    "timeout",
+    "The lesson is still being imported when its time is up: an endless loop?",
+    "timed out",
+)
+
 
 class Missing(Exception):
     """The learner's lesson lacks a name that the course's defines."""
@@ -52,11 +58,7 @@ def not_imported(error, place):
     """
     at = f" ({place})" if place else ""
     if isinstance(error, proxy.OutOfTime):
-        return (
-            "timeout",
-            "The lesson is still being imported when its time is up: an endless loop?",
-            "timed out",
-        )
+        return LATE_IMPORT
     if isinstance(error, proxy.Tampered):
         return (
             "tampered",
@@ -77,20 +79,22 @@ def not_imported(error, place):
     )
 
 
-def words_of_death(code):
-    """(status, message) of a process that ended under a check, with this exit code; negative: by
-    that signal.
+def words_of_death(code, importing):
+    """(status, message, verdict) of a process that ended under a check, with this exit code;
+    negative: by that signal. The verdict is "" unless it was still importing the lesson.
     """
     if code == -signal.SIGXCPU:
-        return "timeout", "it has used up its time on the processor: an endless loop?"
+        if importing:
+            return LATE_IMPORT
+        return "timeout", "it has used up its time on the processor: an endless loop?", ""
     try:
         how = f"with exit code {code}" if code >= 0 else f"by signal {signal.Signals(-code).name}"
     except ValueError:
         how = f"by signal {-code}"
-    return (
-        "crashed",
-        f"the process that ran the code ended {how}: does it call os._exit, or crash Python?",
-    )
+    words = f"the process that ran the code ended {how}: does it call os._exit, or crash Python?"
+    if importing:
+        return "crashed", f"While the lesson was imported, {words}", "crashed"
+    return "crashed", words, ""
 
 
 def line_of(check, line):

@@ -9,6 +9,7 @@ cannot tell another's.
 
 from dataclasses import replace
 
+from tito.errors import TitoError
 from tito.grading import pages
 from tito.grading.late import shown
 from tito.grading.result import VERDICTS
@@ -42,6 +43,8 @@ def write(folder, learners, course):
     Returns (the path of every learner's page by id, the paths that were written because they
     changed).
     """
+    if folder.is_file():
+        raise TitoError(f"{folder} is a file.", "Name a folder.")
     names, rows, written = {}, [], []
     for learner, grades in learners:
         own = pages.file_name(learner.student)

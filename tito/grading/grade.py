@@ -163,11 +163,13 @@ class Grade:
         """
         if not self.answers:
             return ""
-        judged = [one for one in self.answers if one.state in (rubric.JUDGED, rubric.EMPTY)]
+        judged = [one for one in self.answers if one.state == rubric.JUDGED]
         sums = sum(one.points for one in judged), sum(one.max_points for one in judged)
+        empty = sum(one.max_points for one in self.answers if one.state == rubric.EMPTY)
         checks = sum((self.check_points(check) for check in self.result.checks), Decimal(0))
         words = [f"automatic {late.shown(checks)} of {self.result.check_points}"]
         words += [f"judged {late.shown(sums[0])} of {sums[1]}"] * bool(judged)
+        words += [f"empty answers 0 of {empty}"] * bool(empty)
         if waiting := self.to_judge:
             words.append(f"{waiting} point{'s' * (waiting != 1)} to be judged")
         return ", ".join(words)

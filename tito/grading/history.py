@@ -10,6 +10,7 @@ from tito.grading.grade import Change, Instructions, make_extension
 from tito.grading.rubric import Item
 from tito.grading.tables import CHANGE, RUBRIC, clean, now, sql
 
+CLAIM_KINDS = ("taken", "looked at")  # of entries that say who looks at what: no grade changes
 ENTRY_COLUMNS = [column for column in CHANGE.c if column.name != "replaced"]
 
 
@@ -77,12 +78,14 @@ def change_of(row) -> Change:
 
 
 def check_seen(database, learner, lesson, seen):
-    """Raise ChangedMeanwhile when the history of a lesson has an entry later than `seen`."""
+    """Raise ChangedMeanwhile when the history of a lesson has an entry later than `seen` that is
+    not only about who looks at it.
+    """
     if seen is None:
         return
     query = sql.select(*ENTRY_COLUMNS).order_by(CHANGE.c.id).where(CHANGE.c.id > seen)
-    rows = database.execute(query.where(*about_lesson(learner, lesson))).all()
-    if rows:
+    query = query.where(*about_lesson(learner, lesson), CHANGE.c.kind.not_in(CLAIM_KINDS))
+    if rows := database.execute(query).all():
         raise ChangedMeanwhile([change_of(row) for row in rows])
 
 

@@ -444,9 +444,7 @@ class Judge:
         if died and ended == -signal.SIGKILL and not again:
             raise JailFailed("the fork was killed")
         if died:
-            answer = (*words_of_death(ended), "")
-            if importing:
-                answer = answer[0], f"While the lesson was imported, {answer[1]}", "crashed"
+            answer = words_of_death(ended, importing)
         return answer
 
     @staticmethod

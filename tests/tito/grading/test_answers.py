@@ -54,6 +54,7 @@ def test_an_answer_counts_nothing_until_it_is_judged(book):
 def test_an_empty_answer_needs_no_person(book):
     save_each(book, handed_in(text=""))
     assert (grade(book).points, grade(book).to_judge) == (3, 0)
+    assert grade(book).parts() == "automatic 3 of 6, empty answers 0 of 2", "nobody judged it"
     with pytest.raises(TitoError, match="wrote nothing"):
         judge(book, adjustment=1)
 

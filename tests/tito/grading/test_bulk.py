@@ -132,3 +132,11 @@ def test_what_a_line_cannot_mean_is_told_with_its_place(file, lines, words):
     with pytest.raises(TitoError) as refused:
         file(*lines)
     assert words in refused.value.what
+
+
+def test_every_line_that_cannot_be_read_is_told_at_once(file):
+    with pytest.raises(TitoError) as told:
+        file("student,lesson,points,why", "ada,nmbers,3,x", "bob,numbers,3,x", "eve,numbers,3,")
+    assert told.value.what.startswith("Nothing was changed.\n")
+    assert ":2: There is no lesson 'nmbers'. Did you mean 'numbers'?" in told.value.what
+    assert ":4: no reason is given." in told.value.what and ":3:" not in told.value.what

@@ -6,7 +6,7 @@ import pytest
 from some_results import result
 
 from tito.errors import TitoError
-from tito.grading import claims, enrollment
+from tito.grading import claims, decisions, enrollment
 from tito.grading.claims import Claim, Place, Taken
 from tito.grading.gradebook import open_gradebook
 
@@ -76,16 +76,34 @@ def test_whoever_finished_first_stays_the_one_who_did(book):
     assert held(book) == {"s0": "ta1"}
 
 
-def test_who_had_looked_at_a_submission_before_another_did_stays_in_the_history(book):
+def about_claims(book):
+    """What the history says of who had looked at s0's submission: (kind, who, words)."""
+    kinds = ("taken", "looked at")
+    return [(one.kind, one.who, one.text) for one in book.history("s0") if one.kind in kinds]
+
+
+def test_who_had_looked_at_a_submission_before_another_took_it_stays_in_the_history(book):
     claims.finish(book, PLACES[0], "ta1")
     claims.take(book, "s0", "numbers", "ta1")  # once more
     claims.finish(book, PLACES[0], "ta1")
-    assert [one for one in book.history("s0") if one.kind == "looked at"] == []
+    assert about_claims(book) == []
     claims.take(book, "s0", "numbers", "ta2")
+    ((kind, who, words),) = about_claims(book)
+    assert (kind, who) == ("taken", "ta2"), "ta2 has not looked at it yet"
+    assert words.startswith("ta1 had looked at it, 20")
     claims.finish(book, PLACES[0], "ta2")
-    (change,) = [one for one in book.history("s0") if one.kind == "looked at"]
-    assert (change.who, change.lesson) == ("ta2", "numbers")
-    assert change.text.startswith("until now ta1 had, 20")
+    assert len(about_claims(book)) == 1
+    claims.finish(book, PLACES[0]._replace(sha256="b" * 64), "ta3")  # another file counts
+    assert about_claims(book)[1][:2] == ("looked at", "ta3")
+
+
+def test_who_writes_about_a_grade_is_not_stopped_by_another_who_took_the_submission(book):
+    claims.finish(book, PLACES[0], "ta1")
+    seen = book.last_change("s0", "numbers")
+    claims.take(book, "s0", "numbers", "ta2")
+    decisions.comment(book, "s0", "numbers", "Well done.", "ta1", seen)
+    (grade,) = book.rows("s0", "numbers")
+    assert [one.text for one in grade.comments] == ["Well done."]
 
 
 def test_graders_who_ask_at_once_are_given_each_submission_once(tmp_path):

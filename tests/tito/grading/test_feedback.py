@@ -11,6 +11,7 @@ import pytest
 from commands import tito
 
 from tito import files
+from tito.errors import TitoError
 from tito.grading import decisions, feedback, late
 from tito.grading.gradebook import open_gradebook
 from tito.grading.result import CheckResult, LessonResult
@@ -485,3 +486,12 @@ def test_of_a_hidden_check_a_learner_learns_no_more_than_that_it_did_not_pass(
         caused_by="sums",
     )
     assert told == plain and "37" not in told and "2 of 3 checks fail" in told
+
+
+def test_a_file_in_the_place_of_the_folder_is_told_and_left(book, tmp_path):
+    book.save([result()], None, "me")
+    place = tmp_path / "grades.csv"
+    place.write_text("mine", encoding="utf-8")
+    with pytest.raises(TitoError, match="grades.csv is a file"):
+        feedback.write(place, book.by_learner(), "Small")
+    assert place.read_text(encoding="utf-8") == "mine"

@@ -373,7 +373,7 @@ def test_a_table_of_changes_is_applied_and_overrides_are_listed(graded_course, t
     assert json.loads(again) == {"changes": 0, "known": 3}
     out, _ = tito(graded_course, "overrides")
     assert re.search(r"ada +numbers +5 +4 +carol +appeals", out)
-    assert tito(graded_course, "overrides", "--doubtful")[0] == "No override holds.\n"
+    assert tito(graded_course, "overrides", "--doubtful")[0] == "No override is doubtful.\n"
     (one,) = json.loads(tito(graded_course, "overrides", "--json")[0])
     assert (one["student"], one["override"]["who"], one["graded"], one["doubt"]) == (
         "ada",
@@ -399,3 +399,10 @@ def test_a_machine_without_a_login_name_asks_for_one(graded_course, tmp_path, mo
     (tmp_path / "class" / "ada").mkdir(parents=True)
     _, err = commands.tito(graded_course, "grade", tmp_path / "class", "numbers", code=2)
     assert "Add --who NAME." in err
+
+
+def test_a_lesson_without_grades_is_told_instead_of_an_empty_table(graded_course):
+    words = ("show", "--student", "bob", "--lesson", "sums")
+    out, _ = tito(graded_course, *words)
+    assert out == "Nothing is graded here yet: tito grade SUBMISSIONS sums\n"
+    assert tito(graded_course, *words, "--json")[0].strip() == "[]"

@@ -284,6 +284,12 @@ def test_a_message_names_the_learners_own_line(numbers):
     ("raise MemoryError", "out of memory", "memory", "more memory"),
     ("import os; os.write(3, b'x' * 99)", "tampered", "tampered", "does not answer"),
     ("while True: pass", "timed out", "timeout", "endless loop"),
+    (
+        "import os, signal; os.kill(os.getpid(), signal.SIGXCPU)",  # as the limit of CPU time does
+        "timed out",
+        "timeout",
+        "endless loop",
+    ),
 ], ids=lambda x: x if " " not in x else "")  # fmt: skip
 def test_a_lesson_that_cannot_be_imported_says_why_once(numbers, code, verdict, status, words):
     got = numbers(DOUBLE + f"\n{code}\n", seconds=20 if verdict != "timed out" else 0.5)

@@ -754,6 +754,16 @@ def orphans():
     libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
+def test_a_folder_in_which_nothing_was_handed_in_is_told(small_course, tmp_path):
+    listed = tmp_path / "class.csv"
+    listed.write_text("student\nada\n", encoding="utf-8")
+    (tmp_path / "wrong").mkdir()
+    words = ("grade", tmp_path / "wrong", "numbers", "--roster", listed)
+    for _ in range(2):
+        _, err = commands.tito(small_course, *words)
+        assert "wrong holds nothing that was handed in" in " ".join(err.split())
+
+
 @pytest.mark.slow
 def test_a_class_is_graded_by_the_roster_of_the_book_piece_by_piece(
     small_course, submissions, tmp_path

@@ -518,7 +518,8 @@ def test_the_page_shows_what_grading_again_would_change_and_lets_it_count(page, 
     dry, real = started
     assert dry[:3] == ["grade", str(trials.submissions), "numbers"]
     assert {"--dry-run", "--base=own"} <= set(dry)
-    assert real[-1] == "--why=--mended (ta1, on the page)" and "--check=c1" in real
+    assert {"--why=--mended", "--check=c1"} <= set(real)
+    assert dry[-1] == real[-1] == "--who=ta1", "as all that a grader writes"
 
 
 def test_grading_again_says_how_far_it_is_and_can_be_stopped(page, monkeypatch, tmp_path):
@@ -549,6 +550,11 @@ def test_grading_again_says_how_far_it_is_and_can_be_stopped(page, monkeypatch, 
     assert (trials.root / "stopped").exists(), "as Ctrl-C stops it"
     assert not written.exists()
     page.ta2.post("/regrade", stop="yes")  # its answer was lost
+    page.ta1.post("/regrade", lesson="numbers", why="mended")
+    page.ta1.post("/regrade", stop="yes")
+    text = Tags(page.ta1.get("/regrade").text).spaced
+    assert "Stopped by ta1. What was graded until then counts; the rest is as it was." in text
+    assert "To grade the rest, ask above what would change, then let it count." in text
 
 
 def test_what_grading_again_says_names_nobody_where_names_are_hidden(page, monkeypatch):

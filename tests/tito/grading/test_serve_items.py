@@ -30,6 +30,7 @@ def test_a_lesson_has_its_shares_and_pictures_escaped(grader):
     page = grader.get("/items/numbers")
     assert page.status_code == 200 and page.text.count("<svg") == 2
     assert "3 learners whose work ran" in page.text and "100%" in page.text
+    assert "hint" not in page.text.lower(), "nobody told of any"
     assert "<script>alert" not in page.text and "<img" not in page.text
     assert not [tag for tag in Tags(page.text).tags if "style" in tag[1:] or tag[0] == "style"]
     page = grader.get("/items/numbers?section=B")

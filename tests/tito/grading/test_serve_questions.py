@@ -170,3 +170,14 @@ def test_next_leads_to_an_answer_that_waits_and_that_nobody_else_has(page):
     page.ta1.post(page.of["bob"] + "/judge", **form, **{"item-1": "on"})
     page.ta1.post(f"{WHY}/next")
     assert "No answer waits here" in page.ta1.get(WHY).text
+
+
+def test_next_leads_two_graders_to_different_answers_while_there_are_some(page):
+    first = page.ta1.post(f"{WHY}/next").headers["location"]
+    page.ta1.get(page.of["ada"])
+    assert first.endswith(page.of["ada"])
+    assert page.ta2.post(f"{WHY}/next").headers["location"].endswith(page.of["bob"])
+    form = hidden(page.ta2.get(page.of["bob"]), "judge")
+    page.ta2.post(page.of["bob"] + "/judge", **form, **{"item-1": "on"})
+    left = page.ta2.post(f"{WHY}/next").headers["location"]
+    assert left.endswith(page.of["ada"]), "ta1 may have gone home"

@@ -30,6 +30,7 @@ from tito.cli.instructor.options import (
     Who,
     author_name,
     current_course,
+    ended_as_by_ctrl_c,
     gradebook_of,
     gradebook_place,
     section_of,
@@ -222,6 +223,8 @@ def grade(
 
             differences = list(trial.compare(kept, book))
         doubted = [] if dry_run else views.doubtful(decisions.overrides(book))
+        if not (students or section or any(arrival.parts for arrival in arrivals)):
+            warn(f"{submissions} holds nothing that was handed in: is it the right folder?")
         warn_of_strangers(arrivals, roster)
         if json and dry_run:
             echo_json([difference.as_json() for difference in differences])
@@ -339,12 +342,16 @@ def to_grade_into(root, where, dry_run):
     away.
     """
     if not dry_run:
-        with gradebook_of(root, where) as book:
+        with ended_as_by_ctrl_c(), gradebook_of(root, where) as book:
             yield book, book
         return
     from tito.grading import trial
 
-    with gradebook_of(root, where, reads=True) as kept, trial.copied(kept) as copy:
+    with (
+        ended_as_by_ctrl_c(),
+        gradebook_of(root, where, reads=True) as kept,
+        trial.copied(kept) as copy,
+    ):
         yield kept, copy
 
 

@@ -76,6 +76,9 @@ def gradebook_show(
             echo(views.grades(book.by_learner(section=section), book.lessons()))
             return
         grades = list(book.rows(student, lesson, section))
+        if not grades and lesson:
+            echo(f"Nothing is graded here yet: tito grade SUBMISSIONS {lesson}")
+            return
         echo(
             views.grade_table(grades, notes=bool(student)),
             *(views.grade_checks(grade) for grade in grades if student and lesson),
@@ -478,7 +481,8 @@ def gradebook_overrides(
         return
     from tito.grading import views
 
-    echo(views.standing(overrides) if overrides else "No override holds.")
+    none = "No override is doubtful." if doubtful else "No override holds."
+    echo(views.standing(overrides) if overrides else none)
 
 
 @gradebook_app.command("roster")

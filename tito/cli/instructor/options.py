@@ -1,6 +1,8 @@
 """What several commands for instructors share: their options, and what these name."""
 
+import signal
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -114,3 +116,25 @@ def tell_falls(book):
         headline, *lines = views.fell(book.fell)
         warn(headline)
         print(*lines, sep="\n", file=sys.stderr)
+
+
+@contextmanager
+def ended_as_by_ctrl_c():
+    """What `kill` sends, and the end of the terminal, end the block as Ctrl-C does: so that no copy
+    of a gradebook and no run stays behind. What is ignored, by nohup say, still is.
+    """
+    signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    taken = [one for one in signals if signal.getsignal(one) is signal.SIG_DFL]
+
+    def end(number, frame):
+        for one in taken:
+            signal.signal(one, signal.SIG_IGN)  # both may come, and the first is being heeded
+        raise KeyboardInterrupt
+
+    for one in taken:
+        signal.signal(one, end)
+    try:
+        yield
+    finally:
+        for one in taken:
+            signal.signal(one, signal.SIG_DFL)

@@ -12,6 +12,7 @@ from tito.cli.instructor.gradebook import gradebook_app
 from tito.cli.instructor.options import (
     GradebookOption,
     current_course,
+    ended_as_by_ctrl_c,
     gradebook_of,
     gradebook_place,
 )
@@ -93,7 +94,11 @@ def gradebook_serve(
             echo(f"{name}: {address}" if name else address)
         echo("Open it in a browser on this machine. Ctrl-C ends it.")
 
-    with gradebook_of(root, where, create=False) as book, suppress(KeyboardInterrupt):
+    with (
+        gradebook_of(root, where, create=False) as book,
+        suppress(KeyboardInterrupt),
+        ended_as_by_ctrl_c(),
+    ):
         app.serve(
             book,
             root.name,

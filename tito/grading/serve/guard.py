@@ -9,7 +9,7 @@ import hmac
 import ipaddress
 import secrets
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
@@ -81,6 +81,11 @@ class Sessions:
             if hmac.compare_digest(known.encode(), token.encode("utf-8", "backslashreplace")):
                 return session
         return None
+
+    def opened_by_others(self, session: Session) -> set[str]:
+        """The paths of the pages that other graders opened last."""
+        sessions = list(self._by_token.values())
+        return {unquote(one.here.partition("?")[0]) for one in sessions if one.who != session.who}
 
 
 class Guard:

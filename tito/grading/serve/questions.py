@@ -128,12 +128,16 @@ class Questions:
             else 0
         )
         held = claims.claims(self.book, lesson)
+        waiting = []
         for row in rows[at:] + rows[:at]:
             claim = held.get((row.student, lesson))
             others = claim and not claim.done and claim.who != session.who
             if row.graded.state == WAITING and not others:
-                path = f"/question/{lesson}/{question}/{self._handle(row)}"
-                return self.page._to(session, path, **chosen.query())
+                waiting.append(f"/question/{lesson}/{question}/{self._handle(row)}")
+        if waiting:
+            opened = self.page.sessions.opened_by_others(session)
+            path = min(waiting, key=opened.__contains__)  # what another has open, only at the end
+            return self.page._to(session, path, **chosen.query())
         words = "No answer waits here: all are judged, or others have the submissions."
         return self.page._to(session, f"/question/{lesson}/{question}", words, **chosen.query())
 

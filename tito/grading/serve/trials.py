@@ -122,7 +122,7 @@ class Trials:
         words = [str(self.submissions), lesson, "--root", str(self.root), "--json"]
         words += ["--gradebook", self.gradebook, *self.options]
         words += [f"--check={check}"] if check else []
-        words += ["--dry-run"] if why is None else [f"--why={why} ({who}, on the page)"]
+        words += ["--dry-run" if why is None else f"--why={why}", f"--who={who}"]
         with self._lock:
             if self.last:
                 self.last.look()

@@ -1,0 +1,34 @@
+"""What the instructor's commands share."""
+
+import os
+import signal
+
+import pytest
+
+from tito.cli.instructor.options import ended_as_by_ctrl_c
+
+ENDS = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such signals")
+@pytest.mark.parametrize("name", ENDS)
+def test_kill_and_the_end_of_the_terminal_end_a_run_as_ctrl_c_does(name):
+    number, tidied = getattr(signal, name), []
+    with pytest.raises(KeyboardInterrupt), ended_as_by_ctrl_c():
+        try:
+            os.kill(os.getpid(), number)
+        finally:
+            os.kill(os.getpid(), number)  # once more: what tidies up goes on
+            tidied.append(name)
+    assert tidied and signal.getsignal(number) is signal.SIG_DFL
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such signals")
+def test_what_nohup_ignores_stays_ignored():
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with ended_as_by_ctrl_c():
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
