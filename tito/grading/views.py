@@ -12,7 +12,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from tito.grading.late import shown
+from tito.grading.late import shown, tidy
 from tito.grading.pages import visible
 from tito.grading.rubric import WAITING
 from tito.views import count
@@ -624,7 +624,7 @@ def answer(row, items):
     parts.append("")
     if judgement:
         word = "judged" if one.judgement else "an earlier answer was judged"
-        adjusted = f", {shown(judgement.adjustment)} besides" if judgement.adjustment else ""
+        adjusted = f", with {tidy(judgement.adjustment):+} by hand" if judgement.adjustment else ""
         points = f"{shown(judgement.points)} points{adjusted}"
         parts.append(
             Text(f"{word} by {plain(judgement.who)} {judgement.when:%Y-%m-%d %H:%M} UTC: {points}")

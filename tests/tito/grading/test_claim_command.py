@@ -28,9 +28,9 @@ def test_sections_and_learners_are_claimed_shown_and_given_back(course):
         return tito(course, "gradebook", "claim", *words)[0]
 
     assert claim() == "No grader has claimed a submission.\n"
-    assert claim("--student", "bob", "--who", "ta2") == "ta2 has 1 submission.\n"
+    assert claim("--student", "bob", "--who", "ta2") == "ta2 takes 1 submission.\n"
     said = claim("--section", "A", "--lesson", "1", "--who", "ta1")
-    assert said == "ta1 has 1 of 2 submissions more; the others are taken, or looked at.\n"
+    assert said == "ta1 takes 1 of 2 submissions; the others are taken already, or looked at.\n"
     assert [(one["student"], one["who"]) for one in json.loads(claim("--json"))] == [
         ("ada", "ta1"),
         ("bob", "ta2"),

@@ -144,7 +144,9 @@ def gradebook_judge(
     points: Annotated[
         str | None,
         typer.Option(
-            metavar="P", help="Points besides the items', such as 1.5 or -0.5.", show_default=False
+            metavar="P",
+            help="Points to add to those of the items, or to take off, such as 1.5 or -0.5.",
+            show_default=False,
         ),
     ] = None,
     comment: Annotated[

@@ -54,12 +54,12 @@ def gradebook_claim(
             person = author_name(who)
             places = claims.places(book, lesson, section, students)
             changed = (claims.give_back_all if lift else claims.take_all)(book, places, person)
-            words = "gives back" if lift else "has"
+            words = "gives back" if lift else "takes"
             if not json:
                 echo(
                     views.plain(
                         f"{person} {words} {changed} of {views.count(len(places), 'submission')}"
-                        f"{'' if lift else ' more; the others are taken, or looked at'}."
+                        f"{'' if lift else '; the others are taken already, or looked at'}."
                         if changed != len(places)
                         else f"{person} {words} {views.count(changed, 'submission')}."
                     )
