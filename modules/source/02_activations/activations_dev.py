@@ -467,14 +467,16 @@ print(f"ten sigmoids in a row: {float(numerical_derivative(sigmoid, 0)) ** 10:.1
 #
 # Sigmoid has a second flaw: its outputs are all positive. The *hyperbolic tangent*,
 # $\tanh(x) = \frac{e^x - e^{-x}}{e^x + e^{-x}}$, has the same shape but runs from -1 to 1, with
-# its centre at 0. Predict from the two rows: by which factors must sigmoid be stretched along
-# each axis, and how far moved, to become tanh?
+# its centre at 0.
 
 # %%
 print("sigmoid", sigmoid(Tensor([-4.0, -2.0, 0.0, 2.0, 4.0])))
 print("tanh   ", Tensor([-2.0, -1.0, 0.0, 1.0, 2.0]).tanh())
 
 # %% [markdown]
+# Predict from the two rows: by which factors must sigmoid be stretched along each axis, and how
+# far moved, to become tanh?
+#
 # **Task.** Write `tanh` with your `sigmoid`, again without the ready-made `x.tanh()`.
 
 # %% exercise="tanh"

@@ -962,20 +962,20 @@ for axis, make in zip(axes.flat, (moons, circles, spirals, xor)):
 # %% [markdown]
 # ## Reading a binary file format
 #
-# MNIST, 70,000 handwritten digits, is stored in the IDX format. A file begins with a *header*:
-# two zero bytes; one byte for the type of the numbers; one byte for the number of axes; the
-# length of each axis in four bytes, most significant byte first (*big-endian*). The numbers
-# follow in row-major order.
+# MNIST, 70,000 handwritten digits, comes in the IDX format. A file begins with a *header*: two
+# zero bytes; one byte for the type of the numbers; one for the number of axes; four for the
+# length of each axis, most significant first (*big-endian*). The numbers follow row by row.
 #
-# Here are 24 bytes. Predict the shape and the first number.
+# Predict the shape and the first number in these 24 bytes, written in hexadecimal:
+#
+#     00 00 0b 02 00 00 00 03 00 00 00 02 01 00 00 07 00 08 00 09 ff ff 00 01
 
-# %%
-example = bytes([0, 0, 11, 2, 0, 0, 0, 3, 0, 0, 0, 2, 1, 0, 0, 7, 0, 8, 0, 9, 255, 255, 0, 1])
-print(example.hex(" "))
+# %% tags=["answer", "explained"]
+print("shape:", (0x03, 0x02), " first number:", 0x01 * 256 + 0x00)
 
 # %% [markdown]
-# The shape is (3, 2). Type 11 is a two-byte integer, so 1 and 0 are $1 \cdot 256 + 0 = 256$.
-# Most processors store the least significant byte first (*little-endian*) and would read 1.
+# The shape is (3, 2). Type 0b, 11, is an integer of two bytes; 01 and 00 are 256. Most
+# processors store the least significant byte first (*little-endian*) and would read 1.
 #
 # **Task.** Write the rest of `parse_idx`. A file that was cut off must be an error, not a
 # smaller data set, wherever the cut is: also in the middle of a number.
