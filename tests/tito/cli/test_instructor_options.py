@@ -10,6 +10,15 @@ from tito.cli.instructor.options import ended_as_by_ctrl_c
 ENDS = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
+@pytest.fixture(autouse=True)
+def heeded():
+    """Though the tests themselves may run under nohup, which lets them ignore one."""
+    before = {name: signal.signal(getattr(signal, name), signal.SIG_DFL) for name in ENDS}
+    yield
+    for name, handler in before.items():
+        signal.signal(getattr(signal, name), handler)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no such signals")
 @pytest.mark.parametrize("name", ENDS)
 def test_kill_and_the_end_of_the_terminal_end_a_run_as_ctrl_c_does(name):

@@ -5,9 +5,7 @@ one would type; what it prints is shown.
 """
 
 import json
-import os
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -74,11 +72,11 @@ class Trial:
         return lines[-1] if lines else ""
 
     def end(self) -> None:
-        """End it, if it goes on, as Ctrl-C does: it leaves no copy of the gradebook, and blames no
-        submission for its end.
+        """End it, if it goes on. SIGTERM ends it as Ctrl-C does, which a process that was started
+        in the background may ignore: it leaves no copy of the gradebook, and blames no submission.
         """
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT if os.name == "posix" else signal.SIGTERM)
+            self.process.terminate()
             try:
                 self.process.wait(PARTING)
             except subprocess.TimeoutExpired:
