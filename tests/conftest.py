@@ -55,9 +55,9 @@ def pytest_report_header(config):
 
 
 def pytest_xdist_auto_num_workers(config):
-    """Three more than there are cores: many tests wait, for a time limit or for a file on the
+    """Two more than there are cores: many tests wait, for a time limit or for a file on the
     disk."""
-    return (os.cpu_count() or 1) + 3
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(optionalhook=True)
