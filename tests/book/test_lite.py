@@ -6,6 +6,7 @@ Python without any library, and, when the
 variable TITO_PYODIDE names an unpacked distribution, in the real one in a real browser.
 """
 
+import contextlib
 import functools
 import hashlib
 import json
@@ -830,6 +831,8 @@ def test_what_is_written_is_imported_in_the_next_notebook_kept_and_brought_home(
         plain_root, fast=True, browser=True, pyodide=Path(folder), output=tmp_path / "site"
     )
     page, address, wrong = visit(built.path)
+    from playwright.sync_api import TimeoutError  # `visit` skips where it is not
+
     page.set_default_timeout(120_000)  # a Python starts in here
 
     def open_(name):
@@ -841,8 +844,12 @@ def test_what_is_written_is_imported_in_the_next_notebook_kept_and_brought_home(
         for key in ("Home", "Shift+End"):
             page.keyboard.press(key)
         page.keyboard.type(new)
-        page.keyboard.press("Control+s")
-        page.locator(".jp-NotebookCheckpoint", has_text="now").wait_for()
+        for _ in range(8):  # the page does nothing about it while it is still getting ready
+            page.keyboard.press("Control+s")
+            with contextlib.suppress(TimeoutError):
+                page.locator(".jp-NotebookCheckpoint", has_text="now").wait_for(timeout=15_000)
+                return
+        raise AssertionError("the notebook was not saved")
 
     open_(SUMS)
     write_over("sums-total is yours", "return sum(map(double, numbers)) + 1")

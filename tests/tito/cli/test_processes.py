@@ -109,7 +109,7 @@ INSTRUCTOR = {
     ),
     "tito gradebook history": ("graded", [], "gradebook history", "graded  - -> 4"),
     "tito gradebook roster": ("graded", [], "gradebook roster ../roster.csv", "1 learner"),
-    "tito gradebook claim": ("graded", [], "gradebook claim --student ada --who me", "me has 1"),
+    "tito gradebook claim": ("graded", [], "gradebook claim --student ada --who me", "me takes 1"),
     "tito gradebook appeals": ("graded", [], "gradebook appeals", "No appeal is open."),
     "tito gradebook items": ("graded", [], "gradebook items numbers", "01 Numbers"),
     "tito gradebook leave": ("graded", [], "gradebook leave ada", "ada has left"),
