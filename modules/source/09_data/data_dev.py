@@ -974,7 +974,7 @@ for axis, make in zip(axes.flat, (moons, circles, spirals, xor)):
 print("shape:", (0x03, 0x02), " first number:", 0x01 * 256 + 0x00)
 
 # %% [markdown]
-# The shape is (3, 2). Type 0b, 11, is an integer of two bytes; 01 and 00 are 256. Most
+# The shape is (3, 2). Byte 0b is 11, the type of a two-byte integer, so 01 and 00 are 256. Most
 # processors store the least significant byte first (*little-endian*) and would read 1.
 #
 # **Task.** Write the rest of `parse_idx`. A file that was cut off must be an error, not a
