@@ -1,22 +1,40 @@
-"""The one error that users see: two lines, what is wrong and what to do.
+"""The errors that users see: two lines, what is wrong and what to do.
 
-Caught once, in `cli.run`.
+Each class says whose fault it is, and so which exit code the command ends with. `cli.run` catches
+them, once.
 """
 
 
 class TitoError(Exception):
-    """Something the user can mend.
+    """Something the user can mend: raise one of the subclasses.
 
     what    what is wrong, with the values
     remedy  what to do about it
-    code    exit code of the command: 1 the work fails, 2 wrong usage, 3 the machine's failure
-
-    `excerpt`, where there is one, is the line of code that it is about, and a line
-    with a mark under the place.
+    code    exit code of the command
+    excerpt the line of code that it is about with a mark under the place, or ""
     """
 
+    code: int
     excerpt = ""
 
-    def __init__(self, what, remedy="", code=2):
+    def __init__(self, what: str, remedy: str = "") -> None:
         super().__init__(what)
-        self.what, self.remedy, self.code = what, remedy, code
+        self.what, self.remedy = what, remedy
+
+
+class WorkError(TitoError):
+    """The learner's or author's work is wrong: a lesson that cannot be read, a check that fails."""
+
+    code = 1
+
+
+class UsageError(TitoError):
+    """The command was used in a wrong way: an unknown name, a file that is not there."""
+
+    code = 2
+
+
+class MachineError(TitoError):
+    """The machine, another program or tito itself failed."""
+
+    code = 3

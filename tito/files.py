@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from tito.errors import TitoError
+from tito.errors import MachineError, TitoError, UsageError
 
 SUFFIX = ".tito-tmp"
 UNFINISHED = "unfinished"  # in .tito: the backup of a `replace_all` that goes on
@@ -63,10 +63,9 @@ def write(path, data, instead_of=...):
     except OSError as error:
         if new and os.path.exists(new):
             os.unlink(new)
-        raise TitoError(
+        raise MachineError(
             f"{path} was not written: {error.strerror or error}. The old file is as it was.",
             "Free some space, or make the file and its folder writable, then run it again.",
-            3,
         ) from None
 
 
@@ -129,7 +128,7 @@ def replace_all(root, command, changes):
                 _delete(path)
     except Changed:
         recover(root)
-        raise TitoError(
+        raise UsageError(
             f"{path} was saved in this moment; nothing was changed.", "Run this again."
         ) from None
     except TitoError:
@@ -173,8 +172,8 @@ def _delete(path):
     try:
         path.unlink()
     except OSError as error:
-        raise TitoError(
-            f"{path} was not deleted: {error.strerror}.", "Make its folder writable.", 3
+        raise MachineError(
+            f"{path} was not deleted: {error.strerror}.", "Make its folder writable."
         ) from None
 
 
@@ -185,8 +184,8 @@ def held(path):
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise TitoError(
-            f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3
+        raise MachineError(
+            f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions."
         ) from None
 
 
@@ -223,11 +222,10 @@ def _save(root, command, old, step=True):
     except OSError as error:
         if new:
             shutil.rmtree(new, ignore_errors=True)
-        raise TitoError(
+        raise MachineError(
             f"No backup could be made in {backups}: "
             f"{error.strerror or error}. Nothing was changed.",
             "Free some space, or make that folder writable, then run it again.",
-            3,
         ) from None
 
 
@@ -256,10 +254,9 @@ def undo(root):
     for step in _steps(root):
         if step.command != "undo":
             return _take_back(root, step, "undo")
-    raise TitoError(
+    raise UsageError(
         "There is nothing to undo.",
         "tito saves a copy whenever it overwrites one of your files.",
-        2,
     )
 
 
@@ -273,8 +270,8 @@ def redo(root):
             return _take_back(root, step, "redo")
         if step.command != "redo":
             break
-    raise TitoError(
-        "There is nothing to redo.", "`tito redo` takes back what `tito undo` has just done.", 2
+    raise UsageError(
+        "There is nothing to redo.", "`tito redo` takes back what `tito undo` has just done."
     )
 
 
@@ -297,10 +294,9 @@ def _read(root, folder):
         }
         return Step(folder, record["command"], datetime.fromisoformat(record["when"]), changes)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TitoError(
+        raise MachineError(
             f"The backup {folder} is damaged: {error}.",
             f"Its copies are in {folder / 'files'}: take what you need by hand.",
-            3,
         ) from None
 
 

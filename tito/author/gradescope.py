@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tito import files
 from tito.author import release, wheel
-from tito.errors import TitoError
+from tito.errors import UsageError
 from tito.lesson.form import CHECKS, HINTS
 
 PROGRAMS = Path(__file__).with_name("autograder")
@@ -29,17 +29,17 @@ def pack(source, path, lessons=None, force=False):
     force    whether a zip that is there may be written over
     """
     if not source.is_course:
-        raise TitoError(
+        raise UsageError(
             f"{source.path} is a workspace; an autograder needs the course with its solutions.",
             "Run it in the course.",
         )
     if path.suffix != ".zip" or path.is_dir() or (path.exists() and not (force and path.is_file())):
-        raise TitoError(
+        raise UsageError(
             f"{path} is {'there already' if path.exists() else 'no name of a zip'}.",
             "Name another file that ends in .zip, or write over one with --force.",
         )
     if any((folder / release.NOTE).exists() for folder in path.absolute().parents):
-        raise TitoError(
+        raise UsageError(
             f"{path} is inside a release, which learners get.",
             "Name a place outside it: the autograder holds the solutions.",
         )

@@ -21,7 +21,7 @@ import tempfile
 from pathlib import Path
 
 from tito import files
-from tito.errors import TitoError
+from tito.errors import MachineError, UsageError
 from tito.lesson import export, notebook
 from tito.lesson.course import Entry, Root
 from tito.lesson.form import HIDDEN, LEARNER_SIDE, SETUP, TEST, Lesson
@@ -45,7 +45,7 @@ def write(source: Root, folder: Path, lessons: list[Entry] | None = None) -> lis
     """
     folder = Path(os.path.abspath(folder.expanduser()))
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise TitoError(
+        raise UsageError(
             f"{folder} is not empty.",
             "Give a new folder: tito release --nbgrader ../my-nbgrader-course",
         )
@@ -70,10 +70,9 @@ def write(source: Root, folder: Path, lessons: list[Entry] | None = None) -> lis
             folder.rmdir()
         os.replace(stage, folder)
     except OSError as error:
-        raise TitoError(
+        raise MachineError(
             f"{folder} was not written: {error.strerror or error}.",
             "Free some space, or make its folder writable.",
-            3,
         ) from None
     finally:
         shutil.rmtree(stage, ignore_errors=True)

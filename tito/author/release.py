@@ -31,7 +31,7 @@ from pathlib import Path
 
 from tito import files
 from tito.author import start, wheel
-from tito.errors import TitoError
+from tito.errors import MachineError, UsageError
 from tito.learn import workspace
 from tito.lesson import course, misconceptions, notebook, published
 from tito.lesson.course import PRISTINE, SOURCE
@@ -76,17 +76,17 @@ def release(source, folder, lessons=None, with_solutions=False):
                     solved one: not for a class that is graded
 
     Raises TitoError when the folder holds anything else, when a lesson needs one that is not
-    released, and, with code 3 and nothing written, when a byte of the release would give away a
+    released, and MachineError, with nothing written, when a byte of the release would give away a
     solution, a hidden check or a recorded mistake.
     """
     if not source.is_course:
-        raise TitoError(
+        raise UsageError(
             f"{source.path} is a workspace; its lessons hold no solutions, so "
             "there is nothing to release.",
             "Run it in the course.",
         )
     if with_solutions and not source.compare:
-        raise TitoError(
+        raise UsageError(
             f"{source.name} does not show its solutions: its tito.toml says compare = false.",
             "Release without --with-solutions, or take that line out.",
         )
@@ -116,10 +116,9 @@ def release(source, folder, lessons=None, with_solutions=False):
             _update(folder, earlier or {}, on_disk, out)
         return out
     except OSError as error:
-        raise TitoError(
+        raise MachineError(
             f"{folder} was not written: {error.strerror or error}.",
             "Free some space, or make its folder writable.",
-            3,
         ) from None
     finally:
         shutil.rmtree(stage, ignore_errors=True)
@@ -134,7 +133,7 @@ def _refuse_gaps(source, chosen):
                 for one in reversed(source.lessons):  # a lesson needs lower ones only
                     needed |= set(one.declared.prerequisites) if one.name in needed else set()
                 listed = " ".join(one.name for one in source.lessons if one.name in needed)
-                raise TitoError(
+                raise UsageError(
                     f"Lesson {entry.name} needs {prerequisite}, which is not among the lessons to "
                     f"release ({', '.join(names)}).",
                     f"Release what they need with them: --lessons {listed}",
@@ -149,23 +148,23 @@ def _earlier(source, folder):
     if not _holds_anything(folder) or {path.name for path in folder.iterdir()} <= {".git"}:
         return None
     if not (folder / "tito.toml").exists():
-        raise TitoError(
+        raise UsageError(
             f"{folder} is not empty, and no release.",
             "Give a new folder: tito release ../my-course-release",
         )
     root = course.open_root(folder)
     if root.is_course:
-        raise TitoError(
+        raise UsageError(
             f"{folder} is a course; a release there would overwrite its solutions.",
             "Give a new folder: tito release ../my-course-release",
         )
     if not (folder / NOTE).exists():
-        raise TitoError(
+        raise UsageError(
             f"{folder} is somebody's workspace, no release: it has no {NOTE}.",
             "Give a new folder: tito release ../my-course-release",
         )
     if root.name != source.name:
-        raise TitoError(
+        raise UsageError(
             f"{folder} is a release of {root.name}; this is {source.name}.", "Give another folder."
         )
     try:
@@ -176,7 +175,7 @@ def _earlier(source, folder):
 
 def _holds_anything(folder):
     if folder.exists() and not folder.is_dir():
-        raise TitoError(
+        raise UsageError(
             f"{folder} is a file.", "Give a new folder: tito release ../my-course-release"
         )
     return folder.exists() and any(folder.iterdir())
@@ -447,7 +446,7 @@ def solutions(source):
 
 
 def verify(source, chosen, contents):
-    """Raise TitoError, code 3, when a file of `contents` ({path: bytes}) gives something away.
+    """Raise MachineError when a file of `contents` ({path: bytes}) gives something away.
 
     In the package's own modules, which are programs of the same kind as the solutions, a short line
     alone gives nothing away: there it takes more than half of an exercise's lines.
@@ -485,10 +484,9 @@ def verify(source, chosen, contents):
 
 
 def _refuse(name, what, secret):
-    raise TitoError(
+    raise MachineError(
         f"{name} would give away {what}: {secret[:100]}",
         "Nothing was released. Take it out of the course's open part, then release again.",
-        3,
     )
 
 

@@ -34,7 +34,7 @@ from pathlib import Path
 from tito import files
 from tito.author import start
 from tito.book import pages
-from tito.errors import TitoError
+from tito.errors import MachineError, TitoError, UsageError, WorkError
 from tito.learn import milestone
 from tito.lesson import course, notebook, published
 
@@ -91,9 +91,9 @@ def build(
     commands [(who it is for, "tito book build", click's command)], for the page that lists them
     pyodide  the folder of the Python for them; None for tito.toml's, or for no Python
 
-    Raises TitoError, code 1, for whatever the author must mend: a cell that fails, a milestone
+    Raises WorkError for whatever the author must mend: a cell that fails, a milestone
     below its bar, a picture without alt text, a link that leads nowhere, a page that asks another
-    host, any warning of Sphinx; and, with code 3, when the learner's edition gives something away.
+    host, any warning of Sphinx; and MachineError when the learner's edition gives something away.
     An earlier site stays as it was then.
     """
     from tito.book import execute, lite, proof, search
@@ -101,7 +101,7 @@ def build(
     began = time.monotonic()
     refuse(root, edition, output)
     if pyodide and not browser:
-        raise TitoError(
+        raise UsageError(
             f"--pyodide {pyodide} is for the lessons in the browser.",
             "Give --lite, too: tito book build --lite --pyodide DIR",
         )
@@ -144,10 +144,9 @@ def build(
         place = output or folder / "html"
         _copy(folder / "set", place)
     except OSError as error:
-        raise TitoError(
+        raise MachineError(
             f"{error.filename or work} was not written: {error.strerror or error}.",
             "Free some space, or make its folder writable.",
-            3,
         ) from None
     return Built(
         place,
@@ -172,10 +171,9 @@ def site_folder(root):
     for folder in (root.path / "book", course.installed_course().path / "book"):
         if (folder / "conf.py").exists():
             return folder
-    raise TitoError(
+    raise MachineError(
         "This tito came without the book's design (book/conf.py).",
         "Build the book from a checkout of the course.",
-        3,
     )
 
 
@@ -184,12 +182,12 @@ def refuse(root, edition, output):
     import importlib.util
 
     if not root.is_course:
-        raise TitoError(
+        raise UsageError(
             f"{root.path} is a workspace; the book is made from the course.",
             "Run it in the course, or name it with --root.",
         )
     if edition not in (pages.AUTHOR, pages.LEARNER):
-        raise TitoError(
+        raise UsageError(
             f"--edition {edition!r} is neither author nor learner.",
             "The learner's has no solutions; that is the one to publish.",
         )
@@ -199,10 +197,10 @@ def refuse(root, edition, output):
         and not (output / NOTE).exists()
         and (not output.is_dir() or any(output.iterdir()))
     ):
-        raise TitoError(f"{output} is not empty, and no earlier book.", "Give a new folder.")
+        raise UsageError(f"{output} is not empty, and no earlier book.", "Give a new folder.")
     for name in ("myst_nb", "sphinx_book_theme", "ipykernel"):
         if not importlib.util.find_spec(name):
-            raise TitoError(f"The book is made with {name}, which is not installed here.", EXTRA, 3)
+            raise MachineError(f"The book is made with {name}, which is not installed here.", EXTRA)
 
 
 # What Sphinx is given.
@@ -291,7 +289,7 @@ def _sphinx(root, site, folder):
     """Run Sphinx over `here/source`. What an earlier build made stays, but for the pages that have
     changed, or that show something of one that has (see `book/conf.py`).
 
-    Raises TitoError, code 1, with its warnings, each at its place in the course.
+    Raises WorkError with its warnings, each at its place in the course.
     """
     from sphinx.application import Sphinx
     from sphinx.errors import SphinxError
@@ -331,8 +329,8 @@ def _sphinx(root, site, folder):
     if warnings := _at_home(root, site, folder / "source", messages.getvalue()):
         if _told_again(folder / "source", messages.getvalue()):
             (folder / MADE_BY).write_text(made_by, encoding="utf-8")
-        raise TitoError(
-            f"The book was not made; Sphinx says:\n{warnings}", "Mend each, then build it again.", 1
+        raise WorkError(
+            f"The book was not made; Sphinx says:\n{warnings}", "Mend each, then build it again."
         )
     (folder / MADE_BY).write_text(made_by, encoding="utf-8")
 
@@ -453,10 +451,9 @@ def serve(root, edition, fast, port, ready, report, complain, commands=()):
     try:
         server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     except OSError as error:
-        raise TitoError(
+        raise MachineError(
             f"Port {port} cannot be used: {error.strerror}.",
             "Give another one: tito book serve --port 8001",
-            3,
         ) from None
     with server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

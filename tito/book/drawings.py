@@ -14,7 +14,7 @@ import json
 import re
 
 from tito.book import execute
-from tito.errors import TitoError
+from tito.errors import WorkError
 
 NUMBER = '<b class="figure-number"></b>'  # becomes "Figure 5.1. "
 
@@ -31,11 +31,10 @@ def drawings(root, package):
     names = [entry.name for entry in root.lessons]
     for drawing in found:
         if drawing["lesson"] and drawing["lesson"] not in names:
-            raise TitoError(
+            raise WorkError(
                 f"book/drawings: {drawing['name']} is for the lesson {drawing['lesson']!r}, which "
                 "this course does not have.",
                 f"There are: {', '.join(names)}.",
-                1,
             )
     return found
 
@@ -97,11 +96,10 @@ def _find(sections, drawing):
     name, title, after = drawing["name"], drawing["section"], drawing["after"]
     titles = [section.title for section in sections]
     if not title or title not in titles:
-        raise TitoError(
+        raise WorkError(
             f"book/drawings: {name} is for the section {title!r} of the lesson "
             f"{drawing['lesson']}, which has no such section.",
             f"It has: {', '.join(titles[1:])}.",
-            1,
         )
     parts = sections[titles.index(title)].parts
     if replaced := drawing.get("replaces"):
@@ -115,11 +113,10 @@ def _find(sections, drawing):
         if part["cell_type"] == "markdown" and (match := words.search(part["source"])):
             end = part["source"].find("\n\n", match.end())
             return titles.index(title), number, end if end >= 0 else len(part["source"])
-    raise TitoError(
+    raise WorkError(
         f"book/drawings: {name} stands after the words {after!r}, which the section {title!r} of "
         f"the lesson {drawing['lesson']} does not have.",
         "Give words of a paragraph of that section, or none, for the section's end.",
-        1,
     )
 
 
@@ -134,11 +131,10 @@ def _without_picture(parts, words, drawing):
                 if not set(execute.PICTURES) & set(one.get("data", {}))
             ]
             return number
-    raise TitoError(
+    raise WorkError(
         f"book/drawings: {drawing['name']} replaces the picture of a cell with {words!r}, which "
         f"the section {drawing['section']!r} of the lesson {drawing['lesson']} does not have.",
         "Give words of the code that draws the picture.",
-        1,
     )
 
 

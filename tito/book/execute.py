@@ -20,7 +20,7 @@ from functools import partial
 from importlib.metadata import version
 
 from tito import files, programs
-from tito.errors import TitoError
+from tito.errors import WorkError
 from tito.learn import milestone
 from tito.learn.process import ONE_THREAD
 from tito.lesson import cells, course, export
@@ -50,7 +50,7 @@ def outputs(root, scratch, package, cache, report=lambda name, done, of: None):
              did not use is deleted there
     report   is called with the name of each that was run, how many are done, and of how many
 
-    Raises TitoError, code 1, for a cell that fails, a milestone that misses its bar and a picture
+    Raises WorkError for a cell that fails, a milestone that misses its bar and a picture
     without alt text, with its place.
     """
     cache.mkdir(parents=True, exist_ok=True)
@@ -91,18 +91,17 @@ def outputs(root, scratch, package, cache, report=lambda name, done, of: None):
         for entry in root.lessons
         for problem in _about_pictures(entry, results[f"lessons/{entry.folder}"])
     ]:
-        raise TitoError(
+        raise WorkError(
             "\n".join(wrong),
             "Say what the picture shows, in a comment: plt.show()  # alt: the "
             "loss falls from 0.7 to 0.1",
-            1,
         )
     if wrong := [
         program
         for program in programs
         if results[f"milestones/{program.path.stem}"]["drawn"] and not program.alt
     ]:
-        raise TitoError(
+        raise WorkError(
             "\n".join(
                 f"{place_of_milestone(program)}: this milestone draws a picture "
                 "and has no alt text."
@@ -110,7 +109,6 @@ def outputs(root, scratch, package, cache, report=lambda name, done, of: None):
             ),
             'Say what the picture shows, in the block at its top: # alt = "Loss against epoch: '
             'it falls from 0.7 to 0.1"',
-            1,
         )
     return results
 
@@ -159,10 +157,9 @@ def output_of(program, package, purpose):
     )
     if process.returncode:
         last = (process.stderr.strip().splitlines() or ["it printed nothing about why"])[-1]
-        raise TitoError(
+        raise WorkError(
             f"book/{program.name} fails: {last}",
             f"{purpose}: mend it, or what it reads.",
-            1,
         )
     return process.stdout.strip()
 
@@ -277,17 +274,15 @@ def _run(entry, scratch):
             for n, cell in enumerate(book.cells)
             if any(o.output_type == "error" for o in cell.get("outputs", []))
         )
-        raise TitoError(
+        raise WorkError(
             f"{place_of(entry, code[failed - 1])}: this cell fails: {error.ename}: {error.evalue}",
             f"`tito check {entry.name}` says more. Mend the cell, then build the book again.",
-            1,
         ) from None
     except (nbclient.exceptions.DeadKernelError, nbclient.exceptions.CellTimeoutError) as error:
-        raise TitoError(
+        raise WorkError(
             f"{entry.relative(entry.script)}: its kernel did not get to the "
             f"end: {type(error).__name__}.",
             f"Run the file with Python; a cell may take {SECONDS} s.",
-            1,
         ) from None
     outputs_by_cell = {
         str(cell.number): [
@@ -321,11 +316,10 @@ def _run_milestone(root, program, scratch):
         output.seek(0)
         printed = output.read()
     if wrong := report.get("error") or "; ".join(program.missed(report["measured"])):
-        raise TitoError(
+        raise WorkError(
             f"{place_of_milestone(program)}: this milestone does not pass: {wrong}",
             f"`tito milestone run {program.name}` runs it alone. Mend it or a lesson it needs, "
             "then build the book again.",
-            1,
         )
     drawn = (
         [

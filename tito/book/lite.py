@@ -22,7 +22,7 @@ from pathlib import Path
 
 from tito import files, programs
 from tito.author import release, wheel
-from tito.errors import TitoError
+from tito.errors import MachineError, UsageError
 from tito.learn import workspace
 from tito.lesson import cells, course, notebook
 
@@ -76,10 +76,9 @@ def runtime(root, folder, address=""):
     """
     for name in ("jupyterlite_core", "jupyterlite_pyodide_kernel", "jupyter_server"):
         if not importlib.util.find_spec(name):
-            raise TitoError(
+            raise MachineError(
                 f"The lessons in the browser are made with {name}, which is not installed here.",
                 "`bin/setup lite` installs it.",
-                3,
             )
     if folder is None:
         return None
@@ -89,11 +88,11 @@ def runtime(root, folder, address=""):
         f"pyodide-{version()}.tar.bz2 of Pyodide's releases."
     )
     if lacking := [name for name in CORE if not (folder / name).is_file()]:
-        raise TitoError(f"{folder} is no Pyodide distribution: there is no {lacking[0]}.", remedy)
+        raise UsageError(f"{folder} is no Pyodide distribution: there is no {lacking[0]}.", remedy)
     try:
         lock = json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8"))
         if not lock["info"]["python"].startswith(f"{python()}."):
-            raise TitoError(
+            raise UsageError(
                 f"{folder} holds Python {lock['info']['python']}; the "
                 f"notebooks' Python is {python()}.",
                 remedy,
@@ -107,7 +106,7 @@ def runtime(root, folder, address=""):
 
         kernel = needed(packages, KERNEL)
         if lacking := [name for name in kernel if not can_be_had(name)]:
-            raise TitoError(
+            raise UsageError(
                 f"{folder} lacks {', '.join(lacking[:4])}{', ...' * (len(lacking) > 4)}: no "
                 "notebook's Python starts without them.",
                 remedy,
@@ -138,7 +137,7 @@ def runtime(root, folder, address=""):
                 out.packages[name] = package | {"file_name": address + package["file_name"]}
                 out.loaded.append(name)
     except (ValueError, KeyError, TypeError) as error:
-        raise TitoError(
+        raise UsageError(
             f"{folder / 'pyodide-lock.json'} is not what Pyodide writes: "
             f"{type(error).__name__}: {error}.",
             remedy,
@@ -221,7 +220,7 @@ def make(root, work, runtime, place):
     """Make the site of the lessons in the new folder `place`, with this Runtime
     or, for None, without a Python.
 
-    Raises TitoError, code 3, with JupyterLite's last words when it fails.
+    Raises MachineError with JupyterLite's last words when it fails.
     """
     source = work / "given"
     shutil.rmtree(work, ignore_errors=True)
@@ -472,8 +471,7 @@ def _jupyterlite(source, output, with_kernel):
     ran = programs.run(command, cwd=source, env=environment)
     if ran.returncode:
         last = "\n".join((ran.stdout + ran.stderr).strip().splitlines()[-5:])
-        raise TitoError(
+        raise MachineError(
             f"JupyterLite did not make its part of the book:\n{last}",
             "`bin/setup lite` installs the libraries that it needs.",
-            3,
         )

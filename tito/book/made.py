@@ -17,7 +17,7 @@ from collections import Counter
 
 from tito.book import execute, pages
 from tito.book.drawings import NUMBER, escaped
-from tito.errors import TitoError
+from tito.errors import WorkError
 from tito.learn import milestone
 from tito.lesson import glossary
 
@@ -62,11 +62,10 @@ def printed(root, page, name, package):
     """What the course's program `book/NAME.py` prints."""
     program = root.path / "book" / f"{name}.py"
     if not program.exists():
-        raise TitoError(
+        raise WorkError(
             f"book/{page}: there is no made part {name!r}.",
             "There are browser, lessons, commands, glossary, sections, pytorch, drawings without a "
             f"lesson, and the programs book/*.py; book/{name}.py is none.",
-            1,
         )
     return execute.output_of(program, package, f"It makes a part of book/{page}")
 

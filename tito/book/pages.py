@@ -17,7 +17,7 @@ import textwrap
 from dataclasses import dataclass, field
 
 from tito.book import drawings
-from tito.errors import TitoError
+from tito.errors import WorkError
 from tito.learn import milestone
 from tito.lesson import cells, glossary
 from tito.lesson.cells import ALT
@@ -72,11 +72,10 @@ def notebooks(entry, edition, outputs, links, drawn=()):
     for cell in lesson.source.cells:
         is_prose = cell.kind == "markdown" and not cell.question
         if explained and not (is_prose and PARAGRAPH.match(cell.source)):
-            raise TitoError(
+            raise WorkError(
                 f"{entry.relative(entry.script)}:{explained.line}: no paragraph below explains "
                 "this answer.",
                 'Leave out "explained", or write the paragraph.',
-                1,
             )
         if cell.question:
             for line, part in _question(lesson.question(cell.question), edition):

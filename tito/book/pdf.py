@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tito import files, programs
 from tito.book import build, pages, paper
-from tito.errors import TitoError
+from tito.errors import MachineError, UsageError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PLACES = (
@@ -61,12 +61,12 @@ def make(
     output   the file; None for one in `book/_build/`, named after the course or the lessons
     others   as in `build.build`, which makes the site first, in a folder that is deleted then
 
-    Raises TitoError, code 2 for a paper or file that cannot be meant, code 3 without a Chromium.
+    Raises UsageError for a paper or file that cannot be meant, MachineError without a Chromium.
     An earlier PDF stays as it was then.
     """
     began = time.monotonic()
     if sheet not in paper.PAPERS:
-        raise TitoError(f"--paper {sheet!r} is neither a4 nor letter.", "a4 is 210 by 297 mm.")
+        raise UsageError(f"--paper {sheet!r} is neither a4 nor letter.", "a4 is 210 by 297 mm.")
     name = "-".join(entry.name for entry in lessons) or re.sub(r"\W+", "-", root.name.lower())
     build.refuse(root, pages.LEARNER, None)
     work = root.path / "book" / "_build"
@@ -91,10 +91,9 @@ def make(
             if numbers == before:
                 break
         else:
-            raise TitoError(
+            raise MachineError(
                 f"After {PRINTS} prints the page numbers in the contents still move.",
                 "This is a fault of tito; another --paper may do.",
-                3,
             )
         data = printed.read_bytes()
     finally:
@@ -107,24 +106,24 @@ def _refuse(path):
     import importlib.util
 
     if path.is_dir() or path.is_file() and not path.read_bytes()[:5] == b"%PDF-":
-        raise TitoError(f"{path} is there, and is no PDF.", "Give a new file, or an earlier PDF.")
+        raise UsageError(f"{path} is there, and is no PDF.", "Give a new file, or an earlier PDF.")
     if not importlib.util.find_spec("pypdf"):
-        raise TitoError("The PDF is made with pypdf, which is not installed here.", build.EXTRA, 3)
+        raise MachineError("The PDF is made with pypdf, which is not installed here.", build.EXTRA)
 
 
 def chromium():
     """The Chromium or Chrome of this machine; else the one of playwright.
 
-    Raises TitoError, code 3, where there is none, or one that is too old.
+    Raises MachineError where there is none, or one that is too old.
     """
     found = (shutil.which(name) for name in NAMES)
     path = next(filter(None, found), None) or next(filter(os.path.exists, PLACES), None)
     if not (path := path or _playwrights()):
-        raise TitoError("The PDF is printed by Chromium, which is not installed here.", INSTALL, 3)
+        raise MachineError("The PDF is printed by Chromium, which is not installed here.", INSTALL)
     version = re.search(r"(\d+)\.\d+\.\d+", programs.run([path, "--version"], timeout=60).stdout)
     if version and int(version[1]) < OLDEST:
-        raise TitoError(
-            f"{path} is version {version[1]}; page numbers need {OLDEST} or newer.", INSTALL, 3
+        raise MachineError(
+            f"{path} is version {version[1]}; page numbers need {OLDEST} or newer.", INSTALL
         )
     return path
 
@@ -162,15 +161,14 @@ def _print(program, page, pdf, folder):
     try:
         done = programs.run(command, timeout=SECONDS)
     except subprocess.TimeoutExpired:
-        raise TitoError(
+        raise MachineError(
             f"{program} has not printed the book in {SECONDS} s.",
             "Print some lessons: tito book pdf LESSON",
-            3,
         ) from None
     if done.returncode or not pdf.exists():
         last = (done.stderr.strip().splitlines() or ["it says nothing about why"])[-1]
-        raise TitoError(
-            f"{program} did not print the book: {last}", "Does it start at all? " + INSTALL, 3
+        raise MachineError(
+            f"{program} did not print the book: {last}", "Does it start at all? " + INSTALL
         )
 
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 from tito.author import release
 from tito.book import lite, search
 from tito.book.pages import LEARNER
-from tito.errors import TitoError
+from tito.errors import MachineError, WorkError
 
 LOADS = {
     "script": "src",
@@ -91,7 +91,7 @@ class Page(HTMLParser):
 
 
 def read_back(root, folder, edition):
-    """Raise TitoError, code 1, with the places of what is wrong in the site; code 3 when a
+    """Raise WorkError with the places of what is wrong in the site; MachineError when a
     learner's edition gives something away.
     """
     paths = {
@@ -117,10 +117,9 @@ def read_back(root, folder, edition):
             ]
     if wrong:
         more = f"\n... {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
-        raise TitoError(
+        raise WorkError(
             "The book was not made:\n" + "\n".join(wrong[:SHOWN]) + more,
             "Mend these pages' sources, then build it again.",
-            1,
         )
 
 
@@ -158,10 +157,9 @@ def _refuse_secrets(root, paths, read):
     if found := release.standing(release.by_start(secrets), every):
         secret = next(secret for secret in secrets if secret in found)
         name = next(name for name, text in texts.items() if secret in text)
-        raise TitoError(
+        raise MachineError(
             f"{name} would give away {secrets[secret]}: {secret[:100]}",
             "No book was made. Take it out of what learners read, then build it again.",
-            3,
         )
 
 

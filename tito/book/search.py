@@ -16,7 +16,7 @@ from html import unescape
 from html.parser import HTMLParser
 
 from tito.book.pages import slug_of, term_id
-from tito.errors import TitoError
+from tito.errors import WorkError
 from tito.lesson import glossary
 
 FILE = "sections.js"
@@ -152,7 +152,7 @@ def sections_of(page, html):
 def write(root, folder):
     """Write `sections.js` of the finished pages in `folder`.
 
-    Raises TitoError, code 1, for a line of `book/synonyms.toml` that leads nowhere.
+    Raises WorkError for a line of `book/synonyms.toml` that leads nowhere.
     """
     found = []
     for path in sorted(folder.rglob("*.html")):
@@ -216,7 +216,7 @@ def synonyms(root, found):
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise TitoError(f"book/{SYNONYMS}: {error}.", 'Write lines such as "term" = ["word"].', 1)
+        raise WorkError(f"book/{SYNONYMS}: {error}.", 'Write lines such as "term" = ["word"].')
     for target, words in table.items():
         name, mark, heading = target.partition(": ")
         area = folders.get(name, name)
@@ -226,11 +226,10 @@ def synonyms(root, found):
             number = places.get((area, slug_of(heading)))
             leads = None if number is None else [[number, ""]]
         if not leads:
-            raise TitoError(
+            raise WorkError(
                 f"book/{SYNONYMS}: {words[0] if words else ''!r} leads to {target!r}, which is "
                 f"{'no heading' if mark else 'no term of the glossary'}.",
                 _near(target, terms, area if mark else None, found),
-                1,
             )
         rows += [[word, *place] for word in words for place in leads]
     return rows

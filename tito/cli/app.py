@@ -16,7 +16,7 @@ from typing import Annotated
 
 import typer
 
-from tito.errors import TitoError
+from tito.errors import UsageError
 
 app = typer.Typer(
     name="tito",
@@ -101,7 +101,7 @@ def current_folder():
     try:
         return Path.cwd()
     except FileNotFoundError:
-        raise TitoError("The current folder is gone.", "Go to your workspace with cd.") from None
+        raise UsageError("The current folder is gone.", "Go to your workspace with cd.") from None
 
 
 def echo(*renderables):
@@ -174,7 +174,7 @@ def current_lesson(root, announce=True):
 def select_lesson(root, lesson, module):
     """The lesson that was named, as an argument or with --module."""
     if not (lesson or module):
-        raise TitoError(
+        raise UsageError(
             "Which lesson?", f"Name one of: {', '.join(entry.name for entry in root.lessons)}."
         )
     return root.lesson(lesson or module)
@@ -184,9 +184,9 @@ def select_lessons(root, lessons, module, all_):
     """The lessons that were named, each once, in the order of the course."""
     names = [*(lessons or []), *([module] if module else [])]
     if all_ and names:
-        raise TitoError(f"--all and {' '.join(names)} contradict each other.", "Give one of them.")
+        raise UsageError(f"--all and {' '.join(names)} contradict each other.", "Give one of them.")
     if not (all_ or names):
-        raise TitoError(
+        raise UsageError(
             "Which lesson?",
             f"Name one of: {', '.join(entry.name for entry in root.lessons)}; or --all.",
         )

@@ -25,7 +25,7 @@ from tito.cli.app import (
     select_lessons,
     warn,
 )
-from tito.errors import TitoError
+from tito.errors import UsageError
 
 
 @app.command()
@@ -49,7 +49,7 @@ def check(
 
     root = current_root(root)
     if not root.is_course:
-        raise TitoError(
+        raise UsageError(
             f"{root.path} is a workspace; its lessons hold no solutions to check.",
             "Run it in the course.",
         )

@@ -29,7 +29,7 @@ from tito.cli.app import (
     select_lessons,
     warn,
 )
-from tito.errors import TitoError
+from tito.errors import MachineError, TitoError, UsageError, WorkError
 
 MOST_SHOWN = 6  # demonstrations of a run are shown
 
@@ -168,17 +168,16 @@ def start(
         import subprocess
 
         if not (command := doctor.editor()):
-            raise TitoError(
+            raise UsageError(
                 "Neither VISUAL nor EDITOR is set.",
                 "export EDITOR='code --wait', say, or open the file yourself.",
             )
         try:
             subprocess.run([*shlex.split(command), str(source.path)], check=False)
         except OSError as error:
-            raise TitoError(
+            raise MachineError(
                 f"The editor {command!r} did not start: {error.strerror}.",
                 "Set EDITOR to one that is installed.",
-                3,
             ) from None
 
 
@@ -204,7 +203,7 @@ def notebook_(
 
     entry = select_lesson(current_root(root), lesson, module)
     if keep not in (None, "script", "notebook", "both"):
-        raise TitoError(
+        raise UsageError(
             f"--keep {keep!r} is neither script nor notebook nor both.",
             "Say which of the two counts, or have them merged with --keep both.",
         )
@@ -223,7 +222,7 @@ def notebook_(
     if no_open:
         return
     if jupyter.missing():
-        raise TitoError("JupyterLab is not installed here.", jupyter.REMEDY, 3)
+        raise MachineError("JupyterLab is not installed here.", jupyter.REMEDY)
     import os
     import subprocess
 
@@ -268,8 +267,8 @@ def export(
                 pair.settle(entry, warn=warn)
             source = pair.read(entry, progress.load(root, warn)["lessons"].get(entry.name, {}))
             exported = exporting.current(entry, source)
-        except TitoError as error:
-            if not all_ or error.code != 1:
+        except WorkError as error:
+            if not all_:
                 raise
             broken.append(error)
             continue
@@ -287,7 +286,7 @@ def export(
     for error in broken:
         complain(error)
     if old:
-        raise TitoError(f"Out of date: {', '.join(old)}.", "Run `tito export --all`.", 1)
+        raise WorkError(f"Out of date: {', '.join(old)}.", "Run `tito export --all`.")
     if broken:
         raise typer.Exit(1)
 
@@ -322,7 +321,7 @@ def test(
     from tito.learn.process import Process
 
     if junit and junit.suffix != ".xml" and junit.exists():
-        raise TitoError(
+        raise UsageError(
             f"{junit} is there and is no .xml file.", "Name another file for the report."
         )
     root = current_root(root)

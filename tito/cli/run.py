@@ -8,7 +8,7 @@ gc.disable()
 
 from tito.cli import author, instructor, learner  # noqa: E402, F401  each adds its commands
 from tito.cli.app import app, arrange, complain  # noqa: E402
-from tito.errors import TitoError  # noqa: E402
+from tito.errors import TitoError, UsageError
 
 gc.enable()
 
@@ -35,7 +35,7 @@ def run():
             raise
         context = getattr(error, "ctx", None)
         complain(
-            TitoError(
+            UsageError(
                 error.format_message(), f"See: {context.command_path if context else 'tito'} --help"
             )
         )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from tito.errors import TitoError
+from tito.errors import TitoError, UsageError
 from tito.grading import late
 from tito.grading.bulk import refuse_lines
 from tito.grading.class_lists import decoded, normalised, table
@@ -243,7 +243,7 @@ def _change(book, lesson, question, item, who, new, place, seen):
     def work(database):
         items = _locked_items(database, lesson, question)
         if item not in items:
-            raise TitoError(
+            raise UsageError(
                 f"The rubric of {lesson} {question} has no such item; somebody may have removed "
                 "it.",
                 f"It has {len(items)}: tito gradebook rubric {lesson} {question}",
@@ -399,7 +399,7 @@ def item_ids(by_place: dict[int, int], places: Iterable[int], lesson: str, quest
     """The ids of the items at these places of a rubric, {place: id}."""
     for place in places:
         if place not in by_place:
-            raise TitoError(
+            raise UsageError(
                 f"The rubric of {lesson} {question} has no item {place}.",
                 f"It has {len(by_place)}: tito gradebook rubric {lesson} {question}",
             )
@@ -430,7 +430,7 @@ def _judge(
         later = [change_of(entry) for entry in mine if entry.id > seen]
         raise ChangedMeanwhile(later)
     if one.state == EMPTY:
-        raise TitoError(
+        raise UsageError(
             f"{student} wrote nothing for {lesson} {question}: it counts 0.",
             f"Points all the same: tito gradebook override {student} {lesson} POINTS --why TEXT",
         )
@@ -439,7 +439,7 @@ def _judge(
     if items is not None:
         strange = set(items) - rubric_items(database, lesson, question).keys()
         if strange:
-            raise TitoError(
+            raise UsageError(
                 f"The rubric of {lesson} {question} has no item with the id {min(strange)}; "
                 "somebody may have removed it.",
                 f"Look at it again: tito gradebook rubric {lesson} {question}",
@@ -478,7 +478,7 @@ def _of_question(grade, student, lesson, question):
 
 
 def _unknown(student, lesson, question):
-    return TitoError(
+    return UsageError(
         f"{student} has no graded answer to {lesson} {question}.",
         f"Is that the question's name? tito gradebook judge. Else: tito grade SUBMISSIONS {lesson}",
     )
@@ -507,27 +507,27 @@ def _add_fall(book, database, student, lesson, who, why, before):
 
 def _check_who(who):
     if not who.strip():
-        raise TitoError("Every change keeps who made it.", "Give it: --who NAME")
+        raise UsageError("Every change keeps who made it.", "Give it: --who NAME")
 
 
 def _points(points):
     try:
         return late.exact(points)
     except ValueError:
-        raise TitoError(
+        raise UsageError(
             f"{points!r} is no number of points.", "Write 1, 0.5 or -0.5, say."
         ) from None
 
 
 def _item_text(text):
     if not text.strip():
-        raise TitoError("An item of a rubric needs a text.", "Say what an answer has, or lacks.")
+        raise UsageError("An item of a rubric needs a text.", "Say what an answer has, or lacks.")
     return _comment(text.strip())
 
 
 def _comment(text):
     if len(text) > CUT:
-        raise TitoError(
+        raise UsageError(
             f"That text has {len(text):,} characters, and {CUT:,} are kept.", "Say it shorter."
         )
     return clean(text)
@@ -547,7 +547,7 @@ def read(path: Path, name_of) -> list[Wish]:
     (_, written), *lines = table(path, decoded(path)[0])
     header = [normalised(name) for name in written]
     if not {"student", "lesson", "question"} <= set(header) or not set(COLUMNS[3:]) & set(header):
-        raise TitoError(
+        raise UsageError(
             f"{path}:1: the columns are {', '.join(header) or 'none'}.",
             "There should be student, lesson, question, and items, adjustment or comment.",
         )
@@ -566,7 +566,7 @@ def _wish(where, cells, name_of):
 
     missing = [name for name in COLUMNS[:3] if not get(name)]
     if missing:
-        raise TitoError(f"{where}: no {missing[0]}.", "Fill it in, or delete the line.")
+        raise UsageError(f"{where}: no {missing[0]}.", "Fill it in, or delete the line.")
     if not any(get(name) for name in COLUMNS[3:]):
         return None
     try:
@@ -574,9 +574,9 @@ def _wish(where, cells, name_of):
         if get("items").lower() == TAKE_BACK:
             return Wish(where, *place, None, Decimal(0), "")
         if not re.fullmatch(r"[\d\s,;+]*", get("items")):
-            raise TitoError(f"{get('items')!r} are no items.", "Write their numbers: 1 3")
+            raise UsageError(f"{get('items')!r} are no items.", "Write their numbers: 1 3")
         items = tuple(int(number) for number in re.findall(r"\d+", get("items")))
         adjustment = re.sub(r"^([+-]?\d+),(\d+)$", r"\1.\2", get("adjustment") or "0")
         return Wish(where, *place, items, _points(adjustment), _comment(get("comment")))
     except TitoError as error:
-        raise TitoError(f"{where}: {error.what}", error.remedy) from None
+        raise UsageError(f"{where}: {error.what}", error.remedy) from None

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from tito.errors import TitoError
+from tito.errors import UsageError
 from tito.grading.database import transaction, write
 from tito.grading.gradebook import Gradebook
 from tito.grading.learners import lock_learner
@@ -38,7 +38,7 @@ class Appeal(NamedTuple):
         }
 
 
-class Answered(TitoError):
+class Answered(UsageError):
     """Somebody has answered that appeal already. appeal: as it is now."""
 
     def __init__(self, appeal: Appeal):
@@ -90,17 +90,17 @@ def answer(book: Gradebook, number: int, state: str, text: str, who: str) -> App
     text = _checked(text, "the answer")
     if state not in (GRANTED, DECLINED):
         what = f"{state!r} is no answer." if state else "The appeal is not decided by that."
-        raise TitoError(what, f"Say {GRANTED} or {DECLINED}.")
+        raise UsageError(what, f"Say {GRANTED} or {DECLINED}.")
 
     def work(database):
         # Whoever changes it meanwhile waits, or this one does.
         query = sql.select(APPEAL).filter_by(id=number).with_for_update()
         row = database.execute(query).first()
         if not row:
-            raise TitoError(f"There is no appeal {number}.", "Look at the list of appeals.")
+            raise UsageError(f"There is no appeal {number}.", "Look at the list of appeals.")
         appeal = Appeal(*row)
         if not who.strip():
-            raise TitoError("Every answer keeps who gave it.", "Say who you are.")
+            raise UsageError("Every answer keeps who gave it.", "Say who you are.")
         new = {"state": state, "answer": text, "answered_by": clean(who)}
         if appeal.state != OPEN:
             if all(getattr(appeal, name) == value for name, value in new.items()):
@@ -117,9 +117,9 @@ def _checked(text, what):
     """The text as it is kept. Raises TitoError when there is none, or too much."""
     text = clean(text).strip()
     if not text:
-        raise TitoError(f"There is no text: {what} is missing.", "Write it.")
+        raise UsageError(f"There is no text: {what} is missing.", "Write it.")
     if len(text) > CUT:
-        raise TitoError(
+        raise UsageError(
             f"The text has {len(text):,} characters, and {CUT:,} are kept.", "Shorten it."
         )
     return kept(text)

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
-from tito.errors import TitoError
+from tito.errors import UsageError
 from tito.grading.class_lists import decoded, normalised, table
 from tito.grading.roster import CANVAS, ID, MOODLE, words_of
 
@@ -181,12 +181,12 @@ def read_time(text, zone, where):
     try:
         return parse_time(text, zone)
     except MissingZone:
-        raise TitoError(
+        raise UsageError(
             f"{where} is {text[:60]!r}, which says no time zone.",
             'Say in tito.toml which is meant, under [late]: zone = "Europe/Berlin"',
         ) from None
     except ValueError:
-        raise TitoError(
+        raise UsageError(
             f"{where} is {text[:60]!r}, which is no time that is known here.",
             "Write it like this: 2026-12-01T23:59:00+01:00",
         ) from None
@@ -305,7 +305,7 @@ def _lines(path, text, zone):
     column = time_column(header)
     is_moodle = TIME_COLUMNS.get(column) == "moodle"
     if column is None:
-        raise TitoError(
+        raise UsageError(
             f"{path}:1: there is no column of times; there are: {', '.join(header) or 'none'}.",
             "Name it `arrived`; beside it stand the learners' ids, as in the roster.",
         )

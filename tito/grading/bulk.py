@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from tito.errors import TitoError
+from tito.errors import TitoError, UsageError
 from tito.grading.class_lists import decoded, normalised, table
 
 COLUMNS = ("student", "lesson", "check", "points", "days", "until", "comment", "why")
@@ -70,7 +70,7 @@ def read(path: Path, name_of, why: str = "") -> list[Wish]:
         raise refused[0]
     refuse_lines([f"{error.what} {error.remedy}" for error in refused])
     if not wishes:
-        raise TitoError(
+        raise UsageError(
             f"{path} asks for nothing.", "Fill in points, days, until or comment of a line."
         )
     return wishes
@@ -78,16 +78,16 @@ def read(path: Path, name_of, why: str = "") -> list[Wish]:
 
 def _check_header(path, header):
     if "student" not in header or not {"points", "days", "until", "comment"} & set(header):
-        raise TitoError(
+        raise UsageError(
             f"{path}:1: the columns are {', '.join(header) or 'none'}.",
             "There should be student, and points, days, until or comment; also lesson, check, why.",
         )
     for name in header:
         close = difflib.get_close_matches(name, COLUMNS, n=1, cutoff=0.8)
         if name in COLUMNS and header.count(name) > 1:
-            raise TitoError(f"{path}:1: the column {name!r} is there twice.", "Delete one.")
+            raise UsageError(f"{path}:1: the column {name!r} is there twice.", "Delete one.")
         if name not in COLUMNS and close:
-            raise TitoError(
+            raise UsageError(
                 f"{path}:1: the column {name!r} means nothing here.", f"Did you mean {close[0]!r}?"
             )
 
@@ -103,7 +103,7 @@ def _check_agrees(wish, asked):
     where, other = asked.setdefault(place, (wish.where, what))
     if what != other:
         about = " ".join(filter(None, (wish.student, wish.lesson, wish.check)))
-        raise TitoError(
+        raise UsageError(
             f"{wish.where}: another {wish.kind} of {about} than {where} asks for.",
             "Delete one of the two.",
         )
@@ -116,7 +116,7 @@ def _wishes(where, cells, name_of, why):
         return cells.get(name) or None
 
     def refuse(what, remedy):
-        raise TitoError(f"{where}: {what}", remedy)
+        raise UsageError(f"{where}: {what}", remedy)
 
     if not get("student"):
         refuse("no student.", "Fill in the column `student`, or delete the line.")
@@ -158,7 +158,7 @@ def refuse_lines(refused: list[str]) -> None:
     place and the reason. Then none of the table is done.
     """
     if refused:
-        raise TitoError(
+        raise UsageError(
             "\n      ".join(["Nothing was changed.", *refused[:20]])
             + f"\n      and {len(refused) - 20} more" * (len(refused) > 20),
             "Mend these lines, then run it again.",

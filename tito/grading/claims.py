@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from tito.errors import TitoError
+from tito.errors import UsageError
 from tito.grading import enrollment
 from tito.grading.database import transaction, write
 from tito.grading.gradebook import Gradebook
@@ -49,7 +49,7 @@ class Place(NamedTuple):
     sha256: str
 
 
-class Taken(TitoError):
+class Taken(UsageError):
     """Somebody else has that submission. claim: theirs."""
 
     def __init__(self, claim: Claim):

@@ -12,7 +12,7 @@ import io
 import re
 from dataclasses import dataclass, field
 
-from tito.errors import TitoError
+from tito.errors import UsageError
 from tito.grading.spreadsheet import plain
 
 # The column that becomes a learner's id: the first of these that every line fills, each with
@@ -113,7 +113,7 @@ def read(path):
         _add(out, number, row)
     _name(out)
     if not out.lines:
-        raise TitoError(f"{path} lists nobody.", "Add a line for each learner below the header.")
+        raise UsageError(f"{path} lists nobody.", "Add a line for each learner below the header.")
     return out
 
 
@@ -128,7 +128,7 @@ def choose(found, wanted=None, remembered=None):
     if wanted:
         name = ours(wanted)
         if name not in found.columns:
-            raise TitoError(
+            raise UsageError(
                 f"{found.path} has no column {wanted!r}; there are: {', '.join(found.columns)}.",
                 "Name one of these with --id-column.",
             )
@@ -147,7 +147,7 @@ def choose(found, wanted=None, remembered=None):
             _check(found, name)
             return name
     if not known:
-        raise TitoError(
+        raise UsageError(
             f"{found.path}:1: there is no column `student`, and none that other programs call an "
             f"id; there are: {', '.join(found.columns) or 'none'}.",
             "Name one with --id-column, or call it `student`: it holds each learner's id.",
@@ -155,7 +155,7 @@ def choose(found, wanted=None, remembered=None):
     for name in known:  # why not even the first that is used
         if any(line[name] for _, line in found.lines):
             _check(found, name)
-    raise TitoError(
+    raise UsageError(
         f"{found.path}: no line fills {', '.join(known)}.", "Fill in one of these columns."
     )
 
@@ -189,14 +189,14 @@ def table(path, text):
         for row in rows:
             cells, number = [_text(cell) for cell in row], skipped + rows.line_num
             if any(cells[len(lines[0][1]) :]):
-                raise TitoError(
+                raise UsageError(
                     f"{path}:{number}: {len(row)} cells under {len(lines[0][1])} columns.",
                     "Put quotes around a value that holds a comma.",
                 )
             if any(cells):
                 lines.append((number, cells))
     except csv.Error as error:
-        raise TitoError(
+        raise UsageError(
             f"{path}:{skipped + rows.line_num}: damaged CSV: {error}.",
             "Mend that line, or save the file again as CSV.",
         ) from None
@@ -208,9 +208,9 @@ def decoded(path):
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise TitoError(f"{path} cannot be read: {error.strerror}.", "Name a CSV file.") from None
+        raise UsageError(f"{path} cannot be read: {error.strerror}.", "Name a CSV file.") from None
     if data.startswith((b"PK\3\4", b"\xd0\xcf\x11\xe0")):
-        raise TitoError(
+        raise UsageError(
             f"{path} is a workbook, not a CSV file.",
             "In Excel: Save As, CSV UTF-8 (Comma delimited).",
         )
@@ -228,7 +228,7 @@ def decoded(path):
     except UnicodeDecodeError as error:
         start = error.start
     if encoding != "utf-8":
-        raise TitoError(f"{path}: damaged UTF-16, at byte {start}.", "Save it as CSV in UTF-8.")
+        raise UsageError(f"{path}: damaged UTF-16, at byte {start}.", "Save it as CSV in UTF-8.")
     line = _line(data, start)
     if not marked:
         try:
@@ -238,7 +238,7 @@ def decoded(path):
             ]
         except UnicodeDecodeError as error:
             start, line = error.start, _line(data, error.start)
-    raise TitoError(
+    raise UsageError(
         f"{path}:{line}: byte 0x{data[start]:02x} is not UTF-8, and not cp1252 either.",
         "Save it as CSV in UTF-8.",
     )
@@ -284,7 +284,7 @@ def _headers(path, line, written):
         # Canvas and Moodle may have two assignments or fields of one name; their first one counts.
         doubled = ours.count(name) > 1 and (source == OWN or name in (*ORDER, "name"))
         if name and doubled:
-            raise TitoError(
+            raise UsageError(
                 f"{path}:{line}: the column {name!r} is there {ours.count(name)} times.",
                 "Rename or delete one.",
             )
@@ -336,17 +336,17 @@ def _check(found, name):
     for number, line in found.lines:
         text = line[name]
         if not text:
-            raise TitoError(
+            raise UsageError(
                 f"{where}:{number}: no {name}.",
                 f"Fill in the column `{name}`, or delete the line{other}.",
             )
         if ROUNDED.fullmatch(text):
-            raise TitoError(
+            raise UsageError(
                 f"{where}:{number}: {name} is {text!r}, a number that a spreadsheet has shortened.",
                 "Export the list again, and give it as it is, without opening and saving it.",
             )
         if text.casefold() in lines:
-            raise TitoError(
+            raise UsageError(
                 f"{where}:{number}: {name} {text!r} stands in line {lines[text.casefold()]} too.",
                 f"Give each learner one line{other}.",
             )

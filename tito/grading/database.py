@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tito import files
-from tito.errors import TitoError
+from tito.errors import MachineError, TitoError, UsageError
 from tito.grading.tables import TABLES, VERSION, sql
 
 PAGES = 2  # the version from which each learner's page has a name, made at random and kept
@@ -163,10 +163,9 @@ def connect(where: str | Path, create: bool = True, reads: bool = False) -> Iter
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.touch(mode=0o600)  # grades are nobody else's business
     except OSError as error:
-        raise TitoError(
+        raise MachineError(
             f"The gradebook {path} was not made: {error.strerror}.",
             "Name another place with --gradebook.",
-            3,
         ) from None
     with ExitStack() as stack:
         if reads and (version := _version_at(url, path)) != _newest():
@@ -201,7 +200,7 @@ def _in_place_of(url, path, version, create, folder):
     elif path and version >= PAGES:
         _copy(path, instead)
     else:  # each copy of a book without names of pages would have other ones
-        raise TitoError(
+        raise UsageError(
             f"The gradebook {display_url(url)} was made by an older tito: its schema is "
             f"{version:04}, this tito's {_newest():04}. It was only to be read, and was left as it "
             "is.",
@@ -261,15 +260,14 @@ def transaction(engine: sql.Engine, writes: bool = False) -> Iterator[sql.Connec
         raise
     except sql.exc.DBAPIError as error:
         reason = " ".join(str(error.orig).split()).rstrip(".?")
-        kind = Collision if getattr(error.orig, "sqlstate", None) in COLLISIONS else TitoError
+        kind = Collision if getattr(error.orig, "sqlstate", None) in COLLISIONS else MachineError
         raise kind(
             f"The gradebook {display_url(engine.url)} does not work: {reason}.",
             "Whole submissions are kept. Mend that and run it again.",
-            3,
         ) from None
 
 
-class Collision(TitoError):
+class Collision(MachineError):
     """The database ended this transaction, which was in the way of another one."""
 
 
@@ -300,7 +298,7 @@ def _url(where):
     try:
         return sql.make_url(where)
     except (sql.exc.ArgumentError, ValueError):  # not shown: it may hold a password
-        raise TitoError(
+        raise UsageError(
             "That gradebook's URL cannot be read.",
             "Write it like this: postgresql+psycopg://USER@HOST/DATABASE",
         ) from None
@@ -311,16 +309,15 @@ def _engine(url):
     try:
         engine = sql.create_engine(url, connect_args={"timeout": BUSY_SECONDS} if sqlite else {})
     except sql.exc.NoSuchModuleError:
-        raise TitoError(
+        raise UsageError(
             f"{url.drivername} is no kind of database that SQLAlchemy knows here.",
             "postgresql+psycopg://..., say, or the path of a file.",
         ) from None
     except ModuleNotFoundError as error:
-        raise TitoError(
+        raise MachineError(
             f"A gradebook at {url.drivername} needs the Python package {error.name}, "
             "which is not here.",
             "Install it, or use a file.",
-            3,
         ) from None
     if sqlite:
 
@@ -363,7 +360,7 @@ def _version(database, lock=False):
     if not (text and text.isdecimal()):
         raise _foreign(database.engine.url)
     if int(text) > _newest():
-        raise TitoError(
+        raise UsageError(
             f"The gradebook {display_url(database.engine.url)} was made by a newer tito: "
             f"its schema is {text}, this tito knows {_newest():04}.",
             "Install the newer tito, or name another gradebook.",
@@ -372,14 +369,14 @@ def _version(database, lock=False):
 
 
 def _missing(url):
-    return TitoError(
+    return UsageError(
         f"There is no gradebook at {display_url(url)}.",
         "`tito grade SUBMISSIONS` makes one; --gradebook names another.",
     )
 
 
 def _foreign(url):
-    return TitoError(
+    return UsageError(
         f"{display_url(url)} is no gradebook; it was left as it is.",
         "Name another one with --gradebook.",
     )
@@ -397,8 +394,7 @@ def _copy(path, to):
     except (OSError, sqlite3.Error) as error:
         if part:
             os.unlink(part)
-        raise TitoError(
+        raise MachineError(
             f"No copy of the gradebook could be kept at {to}: {error}. Nothing was changed.",
             "Free some space, then run it again.",
-            3,
         ) from None

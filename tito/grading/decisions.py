@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 
-from tito.errors import TitoError
+from tito.errors import TitoError, UsageError
 from tito.grading import late
 from tito.grading.bulk import refuse_lines
 from tito.grading.database import transaction, write
@@ -64,7 +64,7 @@ def _override(book, database, student, lesson, points, who, why, check, repeat=T
     check_seen(database, learner, lesson, seen)
     rows = result_rows(database, learner, [lesson])
     if not rows:
-        raise TitoError(
+        raise UsageError(
             f"{learner} has no grade in {lesson} yet.",
             f"Grade it first, even if nothing was handed in: tito grade SUBMISSIONS {lesson}",
         )
@@ -80,7 +80,7 @@ def _override(book, database, student, lesson, points, who, why, check, repeat=T
     if not repeat and new == (old and old.points):
         return None
     if new is None and not old:
-        raise TitoError(
+        raise UsageError(
             f"{learner} has no override of {check_id or lesson} that could be lifted.",
             f"What was set: tito gradebook history {learner}",
         )
@@ -128,9 +128,9 @@ def comment(
 def _comment(database, student, lesson, text, who, repeat=True, seen=None, only=None):
     """What `comment` does. Without `repeat`, False where that was said already."""
     if text is not None and not text.strip():
-        raise TitoError("The comment is empty.", "Write what the learner should read.")
+        raise UsageError("The comment is empty.", "Write what the learner should read.")
     if text is not None and len(text) > CUT:
-        raise TitoError(
+        raise UsageError(
             f"The comment has {len(text):,} characters, and {CUT:,} are kept.",
             "Say it in several comments.",
         )
@@ -169,17 +169,17 @@ def extend(
 def _extend(database, student, lesson, who, why, until, days, repeat=True):
     """What `extend` does. Without `repeat`, False where that was given already."""
     if until is not None and days is not None:
-        raise TitoError(
+        raise UsageError(
             f"An extension until {until} and one by {days} days contradict each other.",
             "Give one of the two.",
         )
     if until is not None and until.tzinfo is None:
-        raise TitoError(
+        raise UsageError(
             f"{until} has no time zone.",
             f"Write it like this: {until.isoformat(timespec='seconds')}+01:00",
         )
     if days is not None and not 1 <= days <= 1000:
-        raise TitoError(
+        raise UsageError(
             f"An extension by {days} days makes no sense.", "Give between 1 and 1000 days."
         )
 

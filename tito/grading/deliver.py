@@ -24,7 +24,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from tito import files
-from tito.errors import TitoError
+from tito.errors import UsageError
 from tito.grading import intake, late, roster
 from tito.grading.spreadsheet import Id, line
 
@@ -119,9 +119,9 @@ def refuse(paths: list[Path], force: bool) -> None:
     """Raise TitoError when one of these is there already, and `force` is not set."""
     for path in paths:
         if path.is_dir():
-            raise TitoError(f"{path} is a folder.", "Name a file.")
+            raise UsageError(f"{path} is a folder.", "Name a file.")
         if path.exists() and not force:
-            raise TitoError(
+            raise UsageError(
                 f"{path} is there already.", "Name another place, or write over it with --force."
             )
 

@@ -8,7 +8,7 @@ everybody would be there twice.
 import re
 from dataclasses import dataclass, field
 
-from tito.errors import TitoError
+from tito.errors import UsageError
 from tito.grading import class_lists
 from tito.grading.arrived import is_time, merged
 from tito.grading.database import transaction, write
@@ -175,7 +175,7 @@ def section(book, name):
     ids = {row.student for row in rows if in_section(row.columns, name)}
     if not ids:
         there = sorted({row.columns.get("section") or "" for row in rows} - {""})
-        raise TitoError(
+        raise UsageError(
             f"Nobody is in section {name!r}.",
             f"The roster has: {', '.join(there[:10])}{', ...' if len(there) > 10 else ''}."
             if there
@@ -224,7 +224,7 @@ def merge(book, old, into, who, why):
     def work(database):
         first, second = (lock_learner(database, one, who, why) for one in (old, into))
         if first == second:
-            raise TitoError(f"{old} and {into} are one learner already.", "Name two ids.")
+            raise UsageError(f"{old} and {into} are one learner already.", "Name two ids.")
         return _merge(book, database, first, second, who, why)
 
     book.move(write(book.engine, work))
@@ -302,7 +302,7 @@ def _set_state(database, students, state):
 def _refuse_if_graded(database, path, before, scheme):
     """Raise TitoError where the book has grades or a history: its ids are to stay what they are."""
     if database.execute(sql.select(CHANGE.c.id).limit(1)).first():
-        raise TitoError(
+        raise UsageError(
             f"{path} names learners by {scheme}; this gradebook, which has grades, by {before}.",
             f"Give a list with a column `{before}`, or another gradebook with --gradebook.",
         )

@@ -30,7 +30,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from types import SimpleNamespace
 
 from tito import files
-from tito.errors import TitoError
+from tito.errors import UsageError
 from tito.grading import enrollment, late, pages
 from tito.grading.result import VERDICTS
 from tito.grading.rubric import WAITING
@@ -70,7 +70,7 @@ class Selection:
             if self.lesson in (None, name)
         }
         if not lessons:
-            raise TitoError(
+            raise UsageError(
                 f"Nothing{f' of {self.lesson}' if self.lesson else ''} is graded in this "
                 "gradebook.",
                 f"First: tito grade SUBMISSIONS {self.lesson or '--all'}",
@@ -407,7 +407,7 @@ def write_file(path, text, force=False):
     """
     data = text.encode("utf-8")
     if path.is_dir():
-        raise TitoError(f"{path} is a folder.", "Name a file.")
+        raise UsageError(f"{path} is a folder.", "Name a file.")
     if path.exists():
         if path.is_file() and path.read_bytes() == data:
             return False
@@ -422,7 +422,7 @@ def write_tree(folder, tree, force=False):
     Returns how many.
     """
     if folder.exists() and not folder.is_dir():
-        raise TitoError(f"{folder} is a file.", "Name a folder.")
+        raise UsageError(f"{folder} is a file.", "Name a folder.")
     if folder.is_dir() and any(folder.iterdir()):
         _refuse(folder, force)
     number = 0
@@ -433,6 +433,6 @@ def write_tree(folder, tree, force=False):
 
 def _refuse(path, force):
     if not force:
-        raise TitoError(
+        raise UsageError(
             f"{path} is there already.", "Name another place, or write over it with --force."
         )

@@ -9,7 +9,7 @@ cannot tell another's.
 
 from dataclasses import replace
 
-from tito.errors import TitoError
+from tito.errors import UsageError
 from tito.grading import pages
 from tito.grading.late import shown
 from tito.grading.result import VERDICTS
@@ -44,7 +44,7 @@ def write(folder, learners, course):
     changed).
     """
     if folder.is_file():
-        raise TitoError(f"{folder} is a file.", "Name a folder.")
+        raise UsageError(f"{folder} is a file.", "Name a folder.")
     names, rows, written = {}, [], []
     for learner, grades in learners:
         own = pages.file_name(learner.student)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 
-from tito.errors import TitoError
+from tito.errors import UsageError
 from tito.grading import late, rubric
 from tito.grading.arrived import SAID, Arrived, merged
 from tito.grading.result import CheckResult, LessonResult
@@ -627,12 +627,12 @@ def select_check(text: str, lesson: str, ids: list[str]) -> str:
     listed = matches or ids
     first = ", ".join(listed[:5]) + ("" if len(listed) <= 5 else ", ...")
     if matches:
-        raise TitoError(
+        raise UsageError(
             f"Lesson {lesson} has {len(matches)} checks with {text!r} in their names.",
             f"Write more of one: {first}",
         )
     close = difflib.get_close_matches(text, ids, n=1)
-    raise TitoError(
+    raise UsageError(
         f"Lesson {lesson} has no check {text!r}.",
         f"Did you mean {close[0]!r}?"
         if close
@@ -649,11 +649,11 @@ def parse_points(
     try:
         value = late.exact(points)
     except ValueError:
-        raise TitoError(
+        raise UsageError(
             f"{points!r} is no number of points.", f"Give one between 0 and {most}, such as 7.5."
         ) from None
     if not 0 <= value <= most:
-        raise TitoError(
+        raise UsageError(
             f"{points} points are not possible: {check or result.lesson} can earn between 0 "
             f"and {most}.",
             "Give a number in between.",

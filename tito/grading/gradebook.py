@@ -68,7 +68,7 @@ PAGE = 500  # entries of the history held in memory at a time
 class Gradebook:
     """An open gradebook: `with open_gradebook(...) as book`. A method that writes is a transaction.
 
-    Methods raise TitoError for an unknown learner, and (code 3) for whatever the database refuses.
+    Methods raise UsageError for an unknown learner, and MachineError for what the database refuses.
     """
 
     def __init__(self, engine: sql.Engine, rules: late.Rules):
@@ -466,7 +466,7 @@ def open_gradebook(
     reads   nothing is going to be written, and nothing at `where` changes: an older SQLite file
             is read in a copy, one that is not there is empty
 
-    Before an older SQLite file is changed, a copy is kept beside it. Raises TitoError (2) when
+    Before an older SQLite file is changed, a copy is kept beside it. Raises UsageError when
     there is none and `create` is not set, for a newer schema, for an older one that cannot be
     read as it is, and for whatever is no gradebook; (3) when the database cannot be reached.
     """

@@ -5,7 +5,7 @@ learner that follow from all entries. Each function works within a transaction o
 from decimal import Decimal
 from typing import NamedTuple
 
-from tito.errors import TitoError
+from tito.errors import UsageError
 from tito.grading.grade import Change, Instructions, make_extension
 from tito.grading.rubric import Item
 from tito.grading.tables import CHANGE, RUBRIC, clean, now, sql
@@ -25,7 +25,7 @@ class Fall(NamedTuple):
     why: str
 
 
-class ChangedMeanwhile(TitoError):
+class ChangedMeanwhile(UsageError):
     """Somebody wrote about a grade after the one who wants to change it had last looked at it.
 
     changes  the Changes since then, oldest first

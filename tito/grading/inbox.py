@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
 
-from tito.errors import TitoError
+from tito.errors import UsageError
 from tito.grading.arrived import NOBODY, Arrived, is_worksheet
 from tito.grading.boxes import (
     LIMITS,
@@ -97,7 +97,7 @@ def parts_in(path, lessons):
                 return [part], {}, []
             if part.kind == "zip":
                 return _in_zip(part, lessons)
-            raise TitoError(
+            raise UsageError(
                 f"{path} {part.problem}.",
                 "Give the folder or zip with a folder, zip or file per learner.",
             )
@@ -105,7 +105,7 @@ def parts_in(path, lessons):
         if len(names) == 1 and EXPORT.fullmatch(names[0]) and not (path / names[0]).is_symlink():
             return parts_in(path / names[0], lessons)
     except OSError as error:
-        raise TitoError(
+        raise UsageError(
             f"{path} cannot be read: {error.strerror}.",
             "Give the folder or zip with the submissions.",
         ) from None
@@ -185,7 +185,7 @@ def _in_zip(part, lessons):
     try:
         tops, refused = _class_zip(os.getpid(), part.path, part.time)
     except Unreadable as error:
-        raise TitoError(
+        raise UsageError(
             f"{part.path} {error}.",
             "Give the folder or zip with a folder, zip or file per learner.",
         ) from None

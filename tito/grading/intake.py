@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from tito.errors import TitoError
+from tito.errors import TitoError, UsageError
 from tito.grading.arrived import (
     NOBODY,
     Arrived,
@@ -112,7 +112,7 @@ def find(submissions, lessons, roster=None, collected=Collected()):
     tables = _tables(sheets, collected)
     parts.sort(key=lambda part: (natural_key(part.name), part.name))
     if not parts and not roster:
-        raise TitoError(
+        raise UsageError(
             f"There are no submissions in {submissions}.",
             "Give the folder or zip with a folder, zip or file per learner.",
         )

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from tito.errors import TitoError
+from tito.errors import MachineError, TitoError, UsageError
 from tito.grading import proxy
 from tito.grading.inside import CODE, NUMBER, READY
 from tito.grading.setting import LEVELS
@@ -82,7 +82,7 @@ class JailFailed(Exception):
     """The jail itself does not work any more; the worker needs a new one."""
 
 
-class Killed(TitoError):
+class Killed(MachineError):
     """Something killed jails while they started."""
 
 
@@ -218,10 +218,9 @@ class Jail:
                 else self.process.stderr.read().decode(errors="replace").strip()[-300:]
                 or "it says nothing"
             )
-            raise TitoError(
+            raise MachineError(
                 f"Isolation level {level} does not work here: {why}.",
                 "`tito grade --isolation LEVEL` names another: " + ", ".join(LEVELS) + ".",
-                3,
             )
 
     def reads(self, path):
@@ -316,10 +315,9 @@ def command(level, secret):
     if level != "bubblewrap":
         return python
     if not (program := shutil.which("bwrap")):
-        raise TitoError(
+        raise MachineError(
             f"Isolation level {level} does not work here: there is no program bwrap.",
             "Install bubblewrap (apt install bubblewrap), or let `tito grade` choose a level.",
-            3,
         )
     binds = []
     for path in system():
@@ -452,25 +450,22 @@ def strongest(asked, secret=(), **how):
             f"At isolation level {level} the process that runs learners' code was killed {STARTS} "
             "times while it started.",
             "Has the machine memory left? Run it again, or with fewer --jobs.",
-            3,
         )
 
     if not hasattr(os, "fork"):
-        raise TitoError(
+        raise MachineError(
             "Grading forks a process for each check, and this system cannot.",
             "Use Linux, macOS, WSL or the Dockerfile in tito/grading.",
-            3,
         )
     if asked:
         if asked not in LEVELS:
-            raise TitoError(
+            raise UsageError(
                 f"There is no isolation level {asked!r}.", f"There are: {', '.join(LEVELS)}."
             )
         if asked == "bubblewrap" and not shutil.which("bwrap"):
-            raise TitoError(
+            raise MachineError(
                 "The isolation level bubblewrap needs the program bwrap, which is not here.",
                 "Install bubblewrap (apt install bubblewrap), or leave --isolation out.",
-                3,
             )
         return start(asked)
     tried = []
@@ -484,8 +479,7 @@ def strongest(asked, secret=(), **how):
             raise
         except (TitoError, OSError) as error:
             tried.append(str(error))
-    raise TitoError(
+    raise MachineError(
         f"Nothing here keeps learners' code from your files: {'; '.join(tried)}",
         "Install bubblewrap (apt install bubblewrap), or accept the risk with --isolation process.",
-        3,
     )

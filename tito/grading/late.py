@@ -29,7 +29,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_HALF_UP, Decimal
 
-from tito.errors import TitoError
+from tito.errors import TitoError, UsageError
 
 CENT = Decimal("0.01")
 MOST = Decimal(
@@ -91,22 +91,22 @@ def read(root):
     }
     for key in PERCENT:
         if numbers.get(key, 0) > 100:
-            raise TitoError(
+            raise UsageError(
                 f"{path}: [grading] {key} is {numbers[key]}.", "It should be between 0 and 100."
             )
     grace = timedelta(minutes=float(numbers.pop("grace_minutes", 0)))
     late = _table(path, text, "late", LATE_KEYS)
     mark = _number(path, "[late] mark", late.get("mark", 0))
     if mark > 100:
-        raise TitoError(f"{path}: [late] mark is {mark}.", "It should be between 0 and 100.")
+        raise UsageError(f"{path}: [late] mark is {mark}.", "It should be between 0 and 100.")
     policy = _table(path, text, "resubmission", ("policy",)).get("policy", POLICIES[0])
     if policy not in POLICIES:
-        raise TitoError(
+        raise UsageError(
             f"{path}: [resubmission] policy is {policy!r}.", f"There are: {', '.join(POLICIES)}."
         )
     claimed, zone = _claimed(path, late.get("claimed", [])), _zone(path, late.get("zone"))
     if "zip" in claimed and zone is None:
-        raise TitoError(
+        raise UsageError(
             f"{path}: [late] claimed has 'zip', and the times in a zip name no zone.",
             'Say under [late] which is meant: zone = "Europe/Berlin"',
         )
@@ -118,10 +118,10 @@ def _table(path, text, name, keys):
     """The table `name` of tito.toml, which knows no other `keys`."""
     block = text.get(name, {})
     if not isinstance(block, dict):
-        raise TitoError(f"{path}: {name} is {block!r}.", f"It should be a table: [{name}].")
+        raise UsageError(f"{path}: {name} is {block!r}.", f"It should be a table: [{name}].")
     for key in block.keys() - set(keys):
         close = difflib.get_close_matches(key, keys, n=1)
-        raise TitoError(
+        raise UsageError(
             f"{path}: [{name}] has {key!r}, which means nothing here.",
             f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(keys)}.",
         )
@@ -131,7 +131,7 @@ def _table(path, text, name, keys):
 def _claimed(path, value):
     kinds = [value] if isinstance(value, str) else value
     if not isinstance(kinds, list) or any(kind not in CLAIMS for kind in kinds):
-        raise TitoError(
+        raise UsageError(
             f"{path}: [late] claimed is {value!r}.",
             f"It is a list of some of these: {', '.join(CLAIMS)}.",
         )
@@ -146,7 +146,7 @@ def _zone(path, value):
             return datetime.fromisoformat(f"2026-01-01T00:00:00{value}").tzinfo
         return zoneinfo.ZoneInfo(value)
     except (ValueError, TypeError, OSError, zoneinfo.ZoneInfoNotFoundError):
-        raise TitoError(
+        raise UsageError(
             f"{path}: [late] zone is {value!r}, which this machine does not know.",
             'Write "Europe/Berlin", say (some systems need the package tzdata), or "+01:00".',
         ) from None
@@ -160,7 +160,7 @@ def _number(path, key, value):
         and Decimal(value).is_finite()
     )
     if not (is_number and 0 <= value <= MOST):
-        raise TitoError(
+        raise UsageError(
             f"{path}: {key} is {value!r}.", f"It should be a number between 0 and {MOST}."
         )
     return Decimal(value)
@@ -168,7 +168,7 @@ def _number(path, key, value):
 
 def _due(path, root, block):
     if not isinstance(block, dict):
-        raise TitoError(
+        raise UsageError(
             f"{path}: [grading] due is {block!r}.",
             "It should be a table: [grading.due], then lines such as tensor = "
             "2026-12-01T23:59:00+01:00",
@@ -178,17 +178,17 @@ def _due(path, root, block):
         try:
             name = root.lesson(key).name
         except TitoError as error:
-            raise TitoError(
+            raise UsageError(
                 f"{path}: [grading.due] names the lesson {key!r}, which is not in the course.",
                 error.remedy,
             ) from None
         if not isinstance(when, datetime) or when.tzinfo is None:
-            raise TitoError(
+            raise UsageError(
                 f"{path}: [grading.due] {key} is {when}, which is no time with a time zone.",
                 f"Write it like this: {key} = 2026-12-01T23:59:00+01:00",
             )
         if name in found:
-            raise TitoError(
+            raise UsageError(
                 f"{path}: [grading.due] names the lesson {name} twice.",
                 "Keep one of the two lines.",
             )

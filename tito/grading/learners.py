@@ -4,7 +4,7 @@ within a transaction of its caller.
 
 import difflib
 
-from tito.errors import TitoError
+from tito.errors import UsageError
 from tito.grading.arrived import is_time
 from tito.grading.tables import (
     ALIAS,
@@ -24,7 +24,7 @@ def lock_learner(database, student, who, why="-"):
     Raises TitoError when there is none, or when `who` or `why` is empty.
     """
     if not (who.strip() and why.strip()):
-        raise TitoError(
+        raise UsageError(
             "Every change of a grade keeps who made it, and why.",
             "Give both: --who NAME --why TEXT",
         )
@@ -46,10 +46,10 @@ def check_learner(database, student):
     if database.execute(ids.where(LEARNER.c.student == learner_id(student))).first():
         return
     if now := merged_into(database, learner_id(student)):
-        raise TitoError(f"{student!r} was merged into {now!r}.", f"Name {now!r} instead.")
+        raise UsageError(f"{student!r} was merged into {now!r}.", f"Name {now!r} instead.")
     names = database.execute(ids).scalars().all()
     close = difflib.get_close_matches(learner_id(student), names, n=1)
-    raise TitoError(
+    raise UsageError(
         f"The gradebook has no learner {student!r}.",
         f"Did you mean {close[0]!r}?"
         if close

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from tito.errors import TitoError
+from tito.errors import UsageError
 from tito.grading.database import transaction, write
 from tito.grading.tables import RUN, VERSION, clean, now, sql
 
@@ -152,7 +152,7 @@ def _refuse_if_different(mine, other):
         differs.remove("course")  # its files are those of the lessons and of those below
     if both and differs:
         lessons = ", ".join(both[:3]) + (", ..." if len(both) > 3 else "")
-        raise TitoError(
+        raise UsageError(
             f"{other} is grading {lessons} into this gradebook in another way: "
             f"{', '.join(SAME[key] for key in differs)} differ.",
             "Two runs share a class when these are the same. Wait until that one has ended, or "

@@ -17,7 +17,7 @@ from datetime import timezone
 from pathlib import Path
 
 from tito import files
-from tito.errors import TitoError
+from tito.errors import MachineError, UsageError
 from tito.grading.rubric import WAITING
 
 
@@ -29,7 +29,7 @@ def write(chosen, path, force=False):
     """
     lessons = chosen.lessons()
     if path.exists() and not (force and path.is_file()):
-        raise TitoError(
+        raise UsageError(
             f"{path} is there already.",
             "Name another place, or add the grades to that database with --force.",
         )
@@ -38,10 +38,9 @@ def write(chosen, path, force=False):
     try:
         from nbgrader.api import Gradebook
     except ModuleNotFoundError:
-        raise TitoError(
+        raise MachineError(
             "nbgrader is not installed here, and only it can write its database.",
             "pip install nbgrader, then run it again.",
-            3,
         ) from None
     if path.exists():
         return _fill(Gradebook, chosen, path, lessons)
@@ -64,7 +63,7 @@ def _refuse_foreign(path):
     except sqlite3.DatabaseError:
         tables = {""}
     if tables and not {"student", "assignment", "submitted_notebook"} <= tables:
-        raise TitoError(
+        raise UsageError(
             f"{path} is no database of nbgrader's; it was left as it is.", "Name another place."
         )
 

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from tito import files
-from tito.errors import TitoError
+from tito.errors import MachineError
 
 LETTERS = 4_100  # of one message that are shown: all that the gradebook keeps of one
 LINES = 80
@@ -74,10 +74,9 @@ def _environment():
     try:
         import jinja2
     except ModuleNotFoundError:
-        raise TitoError(
+        raise MachineError(
             "The pages need jinja2, which is not installed here.",
             "In the course's folder: bin/setup instructor",
-            3,
         ) from None
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent, encoding="utf-8"),

@@ -14,7 +14,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
-from tito.errors import TitoError
+from tito.errors import UsageError
 from tito.grading import class_lists
 
 LONGEST = 200  # characters of a name that are shown
@@ -71,7 +71,7 @@ def learner_of(student, columns, where="the roster"):
         try:
             utc(datetime.fromisoformat(columns["arrived"]))
         except (ValueError, OverflowError):
-            raise TitoError(
+            raise UsageError(
                 f"{where}: arrived is {columns['arrived'][:40]!r}.",
                 "Write a time such as 2026-03-01T23:59:00+01:00.",
             ) from None

@@ -32,7 +32,7 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timezone
 
-from tito.errors import TitoError
+from tito.errors import MachineError, TitoError, UsageError
 from tito.grading import enrollment, intake, leases
 from tito.grading.modules import answers_in, version
 from tito.grading.result import LessonResult, Seen, blank
@@ -75,10 +75,9 @@ def check_here(setting, course, arrival):
     _check_course(setting.root, setting.lessons, course)
     for part in arrival.parts:
         if not os.path.lexists(part.path):
-            raise TitoError(
+            raise MachineError(
                 f"The worker on {socket.gethostname()} does not see {part.path}.",
                 "Put the submissions where all workers find them at the same path.",
-                3,
             )
 
 
@@ -91,11 +90,10 @@ def _check_course(root, lessons, course):
     except (TitoError, OSError):
         is_same = False
     if not is_same:
-        raise TitoError(
+        raise MachineError(
             f"The worker on {socket.gethostname()} has no course at {root}, or another one, or "
             "another tito.",
             "Give each worker the same tito and the same course, at the same path.",
-            3,
         )
 
 
@@ -110,10 +108,9 @@ def result_of(future, lessons):
     except Exception as error:
         if type(error).__name__ == "KilledWorker":  # of Dask: several workers died over it
             return [JudgeDied("it ended the worker that graded it")] * lessons
-        raise TitoError(
+        raise MachineError(
             f"The workers are gone: {type(error).__name__}: {str(error)[:200]}.",
             "What was graded is kept. See that the Dask scheduler runs, then run it again.",
-            3,
         ) from None
 
 
@@ -448,7 +445,7 @@ def named(students, arrivals):
     for student in students:
         if student not in by_id:
             close = difflib.get_close_matches(student, by_id, n=1)
-            raise TitoError(
+            raise UsageError(
                 f"No submission and no line of the roster belongs to {student!r}.",
                 f"Did you mean {close[0]!r}?" if close else f"There are {len(by_id)} learners.",
             )
@@ -607,25 +604,23 @@ def executor(jobs):
             yield pool, int(jobs) * AHEAD
         return
     if "://" not in str(jobs):
-        raise TitoError(
+        raise UsageError(
             f"--jobs {jobs} is no number of workers and no address.",
             "Give 2, say, or the address of a Dask scheduler: tcp://host:8786.",
         )
     try:
         from distributed import Client
     except ModuleNotFoundError:
-        raise TitoError(
+        raise MachineError(
             "Dask's distributed is not installed here.",
             "pip install distributed, here and on its workers; or give a number of local workers.",
-            3,
         ) from None
     try:
         client = Client(jobs)
     except (OSError, ValueError) as error:
-        raise TitoError(
+        raise MachineError(
             f"There is no Dask scheduler at {jobs}: {error}.",
             "Start one with `dask scheduler`, or give a number of local workers.",
-            3,
         ) from None
     WORKERS.close()  # the cluster's workers have judges of their own
     with client, client.get_executor() as pool:

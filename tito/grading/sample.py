@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tito import files
-from tito.errors import TitoError
+from tito.errors import TitoError, UsageError
 from tito.grading.result import VERDICTS
 from tito.lesson import cells, course, misconceptions, notebook
 from tito.lesson.form import MARK, stub
@@ -531,15 +531,15 @@ def make(root, folder, size=30, seed=0, lessons=None, kinds=None):
              ones
     """
     if not root.is_course:
-        raise TitoError(
+        raise UsageError(
             f"{root.path} is a workspace; the right answers are in the course.",
             "Run it in the course, or name it with --root.",
         )
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise TitoError(f"{folder} is not empty.", "Give a new folder.")
+        raise UsageError(f"{folder} is not empty.", "Give a new folder.")
     sheets = [sheet for sheet in map(Sheets, lessons or root.lessons) if sheet.ids]
     if not sheets:
-        raise TitoError(
+        raise UsageError(
             "None of these lessons has an exercise.",
             f"There are: {', '.join(entry.name for entry in root.lessons)}.",
         )
@@ -646,7 +646,7 @@ def main():
         if given.compare:
             return compare(given.folder, given.compare)
         if given.size < 1:
-            raise TitoError(f"--size {given.size} is no class.", "Give a number from 1 on.")
+            raise UsageError(f"--size {given.size} is no class.", "Give a number from 1 on.")
         root = course.find_root(Path.cwd(), given.root)
         value = make(
             root,
@@ -676,7 +676,7 @@ def compare(folder, grades):
         )
         said = differences(expected, rows)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TitoError(
+        raise UsageError(
             f"{folder / 'expected.json'} and {grades} cannot be compared: {error!r}.",
             "Give the folder that this program wrote, and what `tito grade --json` printed.",
         ) from None

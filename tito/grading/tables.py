@@ -32,17 +32,16 @@ import secrets
 from datetime import datetime, timezone
 from decimal import Decimal
 
-from tito.errors import TitoError
+from tito.errors import MachineError
 from tito.grading import late
 from tito.lesson.outcome import cut
 
 try:
     import sqlalchemy as sql
 except ModuleNotFoundError:
-    raise TitoError(
+    raise MachineError(
         "The gradebook needs SQLAlchemy, which is not installed here.",
         "In the course's folder: bin/setup instructor",
-        3,
     ) from None
 
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # no database takes all of these

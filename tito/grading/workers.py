@@ -13,7 +13,7 @@ import threading
 import time
 from dataclasses import replace
 
-from tito.errors import TitoError
+from tito.errors import MachineError, TitoError
 from tito.learn.process import ONE_THREAD
 
 START = 120  # seconds in which a judge must have found its level, on however busy a machine
@@ -47,10 +47,9 @@ class Worker:
             answer = self._answer(time.monotonic() + START)
         except (OSError, EOFError, pickle.UnpicklingError) as error:
             self.close()
-            raise TitoError(
+            raise MachineError(
                 f"The process that judges did not start: {error}.",
                 "Its own words stand above, if it had any. Run it again.",
-                3,
             ) from None
         self.busy = False
         if isinstance(answer, TitoError):

@@ -17,7 +17,7 @@ import zipfile
 from pathlib import Path
 
 from tito import files, finder
-from tito.errors import TitoError
+from tito.errors import TitoError, WorkError
 from tito.learn import builtin, manifest
 from tito.lesson import cells, course, export
 from tito.lesson import form as lesson
@@ -228,12 +228,11 @@ class Notebooks:
         """
         path = self.drive / entry.folder / entry.notebook.name
         if not path.is_file():
-            raise TitoError(
+            raise WorkError(
                 f"Your notebook {entry.folder}/{path.name} cannot be read from here.",
                 "Just after the first visit, run the cell again. Is the notebook there, in the "
                 "list of files? A private window, or a browser that blocks service workers, "
                 "keeps it from other notebooks.",
-                1,
             )
         source = cells.read(path)
         source.path = path.relative_to(self.drive)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tito.errors import TitoError
+from tito.errors import UsageError, WorkError
 from tito.learn import pair, progress, verdict
 from tito.learn.process import GRACE, Process
 from tito.learn.verdict import CHECK_SECONDS, START_SECONDS
@@ -119,7 +119,7 @@ def solution_of(entry: Entry, exercise: Exercise) -> str:
     """The course's code of an exercise. Raises TitoError where there is none to be shown."""
     root = entry.root
     if root.is_course:
-        raise TitoError(
+        raise UsageError(
             f"{root.path} is the course itself: its lessons hold the solutions.",
             "Compare works in a workspace: tito init ../my-tinytorch",
         )
@@ -137,12 +137,12 @@ def solution_of(entry: Entry, exercise: Exercise) -> str:
     if not theirs or not any(map(MARK.match, theirs.cell.source.split("\n"))):
         _missing(entry, f"The course at {reference.path}")
     if not reference.compare:
-        raise TitoError(
+        raise UsageError(
             f"{reference.name} does not show its solutions (compare = false in its tito.toml).",
             f"`tito hint {entry.name} {exercise.id}` helps further.",
         )
     if lesson.stub_of(theirs) != exercise.cell.source.strip():
-        raise TitoError(
+        raise UsageError(
             f"The course at {reference.path} has another exercise {exercise.id} than this "
             "workspace.",
             f"`tito update {reference.path}` brings its edition under your work.",
@@ -151,18 +151,17 @@ def solution_of(entry: Entry, exercise: Exercise) -> str:
 
 
 def _missing(entry, what):
-    raise TitoError(
+    raise UsageError(
         f"{what} does not hold the solutions of {entry.name}.",
         "An instructor can put them in: `tito release --with-solutions`.",
     )
 
 
 def _not_right(entry, exercise, how):
-    return TitoError(
+    return WorkError(
         f"{exercise.id} {how}; the solution is shown when it is right.",
         f"`tito test {entry.name} -k {exercise.name}` says what is wrong, "
         f"`tito hint {entry.name} {exercise.id}` helps.",
-        1,
     )
 
 

@@ -15,7 +15,7 @@ import traceback
 from pathlib import Path
 
 from tito import finder
-from tito.errors import TitoError
+from tito.errors import TitoError, UsageError
 from tito.lesson import cells, outcome
 from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines
 from tito.lesson.course import PRISTINE, SOURCE
@@ -47,7 +47,7 @@ def check(name: str, space: dict, line: int, browser=None) -> None:
                 for c in sections
                 if HIDDEN not in c.title.split() and "points" in c.metadata
             ]
-            raise TitoError(
+            raise UsageError(
                 f"There is no exercise {name!r} here.", f"There are: {', '.join(names)}."
             )
     except TitoError as error:
@@ -130,7 +130,7 @@ def _checks_file(name, space, browser_root):
             paths.append(path)
     if len(paths) == 1:
         return paths[0]
-    raise TitoError(
+    raise UsageError(
         f'check("{name}") does not know which lesson it stands in.',
         "Run the chapter as a file or a notebook in its own folder, modules/source/NN_name.",
     )

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tito import files, programs
-from tito.errors import TitoError
+from tito.errors import MachineError
 
 EXTRA = "notebook"  # of this distribution
 NEEDED = ("jupyterlab", "ipykernel")
@@ -54,17 +54,15 @@ def install() -> None:
     if done.returncode:
         said = done.stdout + done.stderr
         if any(sign in said for sign in OFFLINE):
-            raise TitoError(
+            raise MachineError(
                 "No network: JupyterLab could not be fetched. Nothing was changed.",
                 "Connect (or set the proxy) and run the same again, or leave out --notebook.",
-                3,
             )
         lines = [line.strip() for line in said.splitlines() if line.strip()] or ["no reason given"]
         errors = [line for line in lines if line.lower().startswith("error")]
-        raise TitoError(
+        raise MachineError(
             f"pip could not install JupyterLab: {(errors or lines)[-1]}",
             f"This shows more: {sys.executable} -m pip install {' '.join(NEEDED)}",
-            3,
         )
     _remember()
 

@@ -37,7 +37,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tito import files
-from tito.errors import TitoError
+from tito.errors import MachineError, UsageError, WorkError
 from tito.learn import pair, progress
 from tito.lesson import course, export
 
@@ -179,15 +179,14 @@ def _read(path):
             else {}
         )
     except tomllib.TOMLDecodeError as error:
-        raise TitoError(
-            f"{path}: its block `# /// milestone` is not valid TOML: {error}.", "Mend it.", 3
+        raise MachineError(
+            f"{path}: its block `# /// milestone` is not valid TOML: {error}.", "Mend it."
         ) from None
     for key, kind in HEADER.items():
         if not isinstance(meta.get(key), kind):
-            raise TitoError(
+            raise MachineError(
                 f"{path}: `{key}` in the block `# /// milestone` is {meta.get(key)!r}.",
                 f"It needs {', '.join(HEADER)}.",
-                3,
             )
     return Milestone(
         path,
@@ -220,12 +219,12 @@ def find(root, name):
             return program
     names = [program.name for program in programs]
     if not names:
-        raise TitoError(
+        raise UsageError(
             f"There are no milestones in {root.path}.",
             "`tito init` adds what is missing to a workspace.",
         )
     close = difflib.get_close_matches(name.lower(), names, n=1)
-    raise TitoError(
+    raise UsageError(
         f"There is no milestone {name!r}.",
         f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}.",
     )
@@ -291,13 +290,12 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None, words=()):
     out    where the program's own output goes, a file; None for this process's standard output
     words  what is to be different in this run, an experiment, which is not recorded
 
-    Raises TitoError, code 2, for words that the program does not know.
+    Raises UsageError for words that the program does not know.
     """
     if words and not milestone.options:
-        raise TitoError(
+        raise UsageError(
             f"The milestone {milestone.name} takes no options: {' '.join(words)}.",
             f"tito milestone run {milestone.name}",
-            2,
         )
     result = Result(
         milestone.name,
@@ -318,9 +316,7 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None, words=()):
                 modules_by_path[str(entry.module_path)] = entry, source, module
                 for sentence in export.bring(entry, module)[1]:
                     warn(sentence)
-            except TitoError as error:
-                if error.code != 1:
-                    raise
+            except WorkError as error:
                 result.reason, result.remedy, result.lesson = (
                     error.what.replace(f"{root.path}{os.sep}", ""),
                     error.remedy,
@@ -377,10 +373,9 @@ def execute(root, milestone, texts, seed, out, words=()):
             process.kill()
             process.wait()
         if words and process.returncode == 2:  # argparse has said on standard error what is wrong
-            raise TitoError(
+            raise UsageError(
                 f"The milestone {milestone.name} does not know {' '.join(words)}.",
                 f"It takes {', '.join(milestone.options)}.",
-                2,
             )
         try:
             report = json.loads(answer.read_text(encoding="utf-8"))
@@ -449,9 +444,7 @@ def _way_back(entry, records):
     try:
         source = pair.read(entry, records.get(entry.name, {}))
         return "start" if export.unwritten(export.current(entry, source)) else "export"
-    except TitoError as error:
-        if error.code != 1:
-            raise
+    except WorkError:
         return "start"
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tito import files
-from tito.errors import TitoError
+from tito.errors import MachineError, TitoError, WorkError
 from tito.learn import progress
 from tito.lesson import cells, notebook
 from tito.lesson.course import Entry
@@ -32,12 +32,11 @@ def choose(entry: Entry, record: dict) -> str:
     parts = (
         f": they differ in {', '.join(where[:4])}{' and more' * (len(where) > 4)}" if where else ""
     )
-    raise TitoError(
+    raise WorkError(
         f"{entry.script.name} and {entry.notebook.name} in {folder} were "
         f"both edited {when}{parts}.",
         f"Merge them: tito notebook {entry.name} --keep both. Or say which one counts: "
         "--keep script, --keep notebook. What is overwritten is saved first.",
-        1,
     )
 
 
@@ -103,8 +102,8 @@ def _hash(path):
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise TitoError(
-            f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3
+        raise MachineError(
+            f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions."
         ) from None
 
 
@@ -240,12 +239,11 @@ def merge(entry: Entry, record: dict) -> Merge:
         else:
             clash += _names(entry, script, mine, keys[1]) or _names(entry, book, theirs, keys[0])
     if clash:
-        raise TitoError(
+        raise WorkError(
             f"{', '.join(dict.fromkeys(clash))}: edited in {entry.script.name} and in "
             f"{entry.notebook.name}, each in another way; nothing was changed.",
             f"Make it the same in both, or say which file counts: tito notebook {entry.name} "
             "--keep script (or: --keep notebook).",
-            1,
         )
     out.text = _joined(sides, taken)
     return out
@@ -346,11 +344,10 @@ def _to_script(entry, text):
     try:
         return notebook.to_script(text, _text(entry.script) or _text(entry.declared_path))
     except Exception as error:  # noqa: BLE001  nbformat raises many kinds for a notebook that is none
-        raise TitoError(
+        raise WorkError(
             f"{entry.notebook}: jupytext cannot read this notebook: "
             f"{type(error).__name__}: {error}.",
             f"`tito notebook {entry.name} --keep script` makes it anew from the script.",
-            1,
         ) from None
 
 

@@ -12,7 +12,7 @@ import threading
 import time
 from pathlib import Path
 
-from tito.errors import TitoError
+from tito.errors import MachineError
 
 RUNNER = Path(__file__).with_name("runner.py")
 IDLE = 0.05  # of a time span on the processor, at the most, is waiting
@@ -149,11 +149,10 @@ class Process:
                     if event["event"] == "started":
                         child = event["pid"]
                     elif child is None:
-                        raise TitoError(
+                        raise MachineError(
                             "The process that runs the checks did not start (exit "
                             f"code {event.get('code')}).",
                             "`tito doctor` looks for the cause.",
-                            3,
                         )
                     elif event["event"] == "ended":
                         if superseded:

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from datetime import datetime
 
 from tito import files
-from tito.errors import TitoError
+from tito.errors import MachineError
 from tito.lesson import cells, export
 from tito.lesson.course import Entry, Root
 from tito.lesson.form import Lesson
@@ -44,8 +44,8 @@ def load(root: Root, warn: Callable[[str], None] = lambda text: None) -> dict:
     except FileNotFoundError:
         return {"version": 1, "lessons": {}}
     except OSError as error:
-        raise TitoError(
-            f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3
+        raise MachineError(
+            f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions."
         ) from None
     except (ValueError, RecursionError) as error:
         what = str(error)
@@ -53,10 +53,9 @@ def load(root: Root, warn: Callable[[str], None] = lambda text: None) -> dict:
     try:
         path.replace(aside)
     except OSError as error:
-        raise TitoError(
+        raise MachineError(
             f"{path} is damaged ({what}) and cannot be moved: {error.strerror}.",
             "Make its folder writable.",
-            3,
         ) from None
     warn(
         f"The progress file was damaged ({what}). It is kept as {aside}; `tito test "
@@ -116,14 +115,13 @@ def locked(root: Root):
         lock = filelock.FileLock(root.state / "lock", timeout=10, is_singleton=True)
         lock.acquire()
     except filelock.Timeout:
-        raise TitoError(
+        raise MachineError(
             f"Another tito has been writing in {root.state} for 10 seconds.",
             "Wait for it or end it, then run this again.",
-            3,
         ) from None
     except OSError as error:  # the folder is read-only, or its whole file system
-        raise TitoError(
-            f"{root.state} cannot be written: {error.strerror}.", "Make that folder writable.", 3
+        raise MachineError(
+            f"{root.state} cannot be written: {error.strerror}.", "Make that folder writable."
         ) from None
     try:
         yield

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tito.errors import TitoError
+from tito.errors import TitoError, UsageError
 from tito.learn import pair, progress
 from tito.lesson import export
 from tito.lesson.course import Entry, Root
@@ -198,13 +198,13 @@ def hint(
     with progress.change(entry.root, entry.name, warn) as record:
         target = entry.declared.exercise(exercise) if exercise else first_open(entry, record)
         if target is None:
-            raise TitoError(
+            raise UsageError(
                 f"Every exercise of {entry.name} passed in its last test.",
                 f"Name one to read its hints anyway: tito hint {entry.name} "
                 f"{entry.declared.exercises[0].id}",
             )
         if not target.hints:
-            raise TitoError(
+            raise UsageError(
                 f"Exercise {target.id} has no hints.", "Read its task and docstring again."
             )
         level_before = record.setdefault("hints", {}).get(target.id, 0)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tito import files
-from tito.errors import TitoError
+from tito.errors import MachineError, UsageError
 from tito.learn import manifest, pair, progress, status, verdict
 from tito.learn.process import Process
 from tito.lesson import cells, export
@@ -73,7 +73,7 @@ def submit(
     hand in, or `output` is there.
     """
     if root.is_course:
-        raise TitoError(
+        raise UsageError(
             f"{root.path} is the course itself; what is handed in is a learner's workspace.",
             "Run it in a workspace: tito init ../my-tinytorch",
         )
@@ -90,7 +90,7 @@ def submit(
             if state == "skipped"
         ]
     if not lessons:
-        raise TitoError(
+        raise UsageError(
             "No lesson has been begun, so there is nothing to hand in.",
             f"Begin one: tito start {root.lessons[0].name}",
         )
@@ -114,7 +114,7 @@ def submit(
             )
         contents |= lesson_files
     if not contents:
-        raise TitoError(
+        raise UsageError(
             "None of these lessons has a file, so there is nothing to hand in.",
             "`tito reset` brings a starting version back, `tito undo` the last one.",
         )
@@ -171,7 +171,7 @@ def _put(root, data, output):
     if output is not None:
         path = Path(output).expanduser().absolute()
         if path.exists() and (not path.is_file() or path.read_bytes() != data):
-            raise TitoError(
+            raise UsageError(
                 f"{path} is there already, and it is not this submission.",
                 "Name another file, or leave --output away.",
             )
@@ -198,13 +198,13 @@ def restore(root, path, warn=lambda text: None):
     files, or is of another course.
     """
     if root.is_course:
-        raise TitoError(
+        raise UsageError(
             f"{root.path} is the course itself; its lessons are the solutions.",
             "Run it in a workspace: tito init ../my-tinytorch",
         )
     contents, told = _read(path)
     if told["course"] != root.name:
-        raise TitoError(
+        raise UsageError(
             f"{path} was handed in for {told['course']!r}; this is a workspace of {root.name}.",
             "Go to a workspace of that course with cd.",
         )
@@ -223,7 +223,7 @@ def restore(root, path, warn=lambda text: None):
         else:
             out.notes.append(f"{name} stays in the zip: this workspace has no lesson {folder}.")
     if not changes:
-        raise TitoError(
+        raise UsageError(
             f"{path} holds no lesson of this workspace.", f"There are: {', '.join(entries)}."
         )
     with progress.locked(root):
@@ -258,13 +258,13 @@ def _read(path):
     """
 
     def refuse(what):
-        raise TitoError(
+        raise UsageError(
             f"{path}: {what}.", "Is it the zip that `tito submit` wrote, complete and unchanged?"
         )
 
     try:
         if not path.is_file():
-            raise TitoError(
+            raise UsageError(
                 f"{path} is no file." if path.exists() else f"{path} does not exist.",
                 "Name the zip that `tito submit` wrote.",
             )
@@ -272,10 +272,9 @@ def _read(path):
             refuse(f"it has {path.stat().st_size / 2**20:.0f} MB, more than {LARGEST / 2**20:.0f}")
         contents = _unpacked(io.BytesIO(path.read_bytes()), refuse)
     except OSError as error:
-        raise TitoError(
+        raise MachineError(
             f"{path} cannot be read: {error.strerror or error}.",
             "Check the file and its permissions.",
-            3,
         ) from None
     try:
         told = json.loads(contents.pop(manifest.NAME).decode("utf-8"))

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from tito import files
-from tito.errors import TitoError
+from tito.errors import TitoError, UsageError
 from tito.learn import pair, progress, workspace
 from tito.lesson import cells, course, export, form, notebook
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
@@ -71,7 +71,7 @@ def update(root: Root, source: Path, warn: Callable[[str], None] = lambda text: 
     when a lesson cannot be read, or when `source` is no edition of this course.
     """
     if root.is_course:
-        raise TitoError(
+        raise UsageError(
             f"{root.path} is a course, not a workspace.",
             "Update works in a workspace; a course is updated with git.",
         )
@@ -100,18 +100,18 @@ def opened(source: Path):
         yield source
         return
     if not source.is_file():
-        raise TitoError(f"{source} does not exist.", "Name a release: a folder or a zip.")
+        raise UsageError(f"{source} does not exist.", "Name a release: a folder or a zip.")
     with tempfile.TemporaryDirectory(prefix="tito-update-") as scratch:
         _unpack(source, Path(scratch))
         found = sorted(Path(scratch).rglob("tito.toml"), key=lambda path: len(path.parts))
         if not found:
-            raise TitoError(f"{source} holds no tito.toml.", "Is it a release of this course?")
+            raise UsageError(f"{source} holds no tito.toml.", "Is it a release of this course?")
         yield found[0].parent
 
 
 def _unpack(source, folder):
     def refuse(why):
-        raise TitoError(f"{source} was not unpacked: {why}.", "Download the release again.")
+        raise UsageError(f"{source} was not unpacked: {why}.", "Download the release again.")
 
     try:
         with zipfile.ZipFile(source) as archive:
@@ -142,12 +142,12 @@ def _contents(root, folder):
     """({path: bytes} of the new edition's workspace, the name of the edition)."""
     source = course.open_root(folder.resolve())
     if source.name != root.name or source.package != root.package:
-        raise TitoError(
+        raise UsageError(
             f"{source.path} is of the course {source.name}, this workspace of {root.name}.",
             "Name a release of the same course.",
         )
     if source.path.resolve() == root.path.resolve():
-        raise TitoError(f"{folder} is this workspace itself.", "Name the new release.")
+        raise UsageError(f"{folder} is this workspace itself.", "Name the new release.")
     if source.is_course:
         contents = workspace.contents(source)
     else:
@@ -157,7 +157,7 @@ def _contents(root, folder):
             contents = {name: (folder / name).read_bytes() for name in names}
             contents[RELEASE] = (folder / RELEASE).read_bytes()
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise TitoError(
+            raise UsageError(
                 f"{folder} is not a whole release: {error}.",
                 "Name a release that nobody has worked in, or a course.",
             ) from None

@@ -12,7 +12,7 @@ import re
 import time
 from dataclasses import asdict, dataclass, field
 
-from tito.errors import TitoError
+from tito.errors import MachineError, UsageError, WorkError
 from tito.learn import pair, progress, results, status
 from tito.learn.process import GRACE, Process
 from tito.lesson import cells, export, outcome
@@ -189,9 +189,7 @@ def test(
                 run.go(process, keyword, first_only, seconds, checks_only, checked)
         if not result.partial:
             run.show(record.get("last", {}).get("checks", {}))
-    except TitoError as error:
-        if error.code != 1:
-            raise
+    except WorkError as error:
         result.reason, result.remedy, result.excerpt = (
             short(error.what, entry),
             error.remedy,
@@ -227,9 +225,7 @@ def export_lower(entry, saved):
                 module = export.current(lower, source)
                 modules[str(lower.module_path)] = lower, source, module
                 saved += export.bring(lower, module)[1]
-            except TitoError as error:
-                if error.code != 1:
-                    raise
+            except WorkError as error:
                 cause = f"lesson {lower.name} cannot be exported: {short(error.what, entry)}"
                 broken[str(lower.module_path)] = f"raise ImportError({cause!r})\n"
     return modules, broken
@@ -244,9 +240,8 @@ def _settle(entry, source, result, warn):
                 f"{entry.relative(follows)} was brought up to date; what it "
                 f"held before is in {backup}"
             )
-    except TitoError as error:
-        if error.code != 1:  # what is wrong with the lesson, the verdict has told
-            raise
+    except WorkError:
+        pass  # what is wrong with the lesson is in the verdict
 
 
 def _record(entry, source, result, warn):
@@ -590,13 +585,13 @@ class Run:
                         f"{event['message']}"
                     )
             elif kind == "refused":
-                raise TitoError(
-                    f"pytest did not run the checks (exit code {event['code']}).",
+                problem = f"pytest did not run the checks (exit code {event['code']})."
+                if not request["keyword"]:
+                    raise MachineError(problem, "`tito doctor` looks for the cause.")
+                raise UsageError(
+                    problem,
                     f"Is {request['keyword']!r} an expression that its -k takes, "
-                    'like "add and not scalar"?'
-                    if request["keyword"]
-                    else "`tito doctor` looks for the cause.",
-                    2 if request["keyword"] else 3,
+                    'like "add and not scalar"?',
                 )
             elif kind == "done":
                 finished, wait = True, GRACE

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tito import views
-from tito.errors import TitoError
+from tito.errors import MachineError, TitoError
 from tito.learn import pair, progress, results, status, verdict
 from tito.learn.keys import single_keys
 from tito.learn.process import Process, Superseded
@@ -69,10 +69,9 @@ class Watcher:
                     return later[0]
                 self.out("This is the last lesson.")
             elif event == "broken":
-                raise TitoError(
+                raise MachineError(
                     f"{self.entry.script.parent} cannot be watched.",
                     "Is the folder still there? `tito init .` puts back what is missing.",
-                    3,
                 )
         return None
 

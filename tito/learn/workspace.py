@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tito import files
-from tito.errors import TitoError
+from tito.errors import UsageError, WorkError
 from tito.learn import milestone, pair, progress
 from tito.lesson import cells, course, export, notebook
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
@@ -72,23 +72,23 @@ def suitable(folder: Path, source: Root) -> Path:
     if config.exists():
         root = course.open_root(folder)
         if root.is_course:
-            raise TitoError(
+            raise UsageError(
                 f"{folder} is a course, not a workspace.",
                 "Give another folder: tito init ../my-tinytorch",
             )
         if root.name != source.name or root.edition != source.edition:
-            raise TitoError(
+            raise UsageError(
                 f"{folder} was made from {root.name} {root.edition}; this is "
                 f"{source.name} {source.edition}.",
                 "Use the tito of that course, or make a new workspace in another folder.",
             )
     elif folder.is_dir() and not _is_unfinished(folder) and any(folder.iterdir()):
-        raise TitoError(
+        raise UsageError(
             f"{folder} is not empty, and not a workspace.",
             "Give a new folder: tito init my-tinytorch",
         )
     elif folder.exists() and not folder.is_dir():
-        raise TitoError(f"{folder} is a file.", "Give a new folder: tito init my-tinytorch")
+        raise UsageError(f"{folder} is a file.", "Give a new folder: tito init my-tinytorch")
     return folder
 
 
@@ -218,7 +218,7 @@ def reset(
     Works on whichever of script and notebook are there.
     """
     if entry.root.is_course:
-        raise TitoError(
+        raise UsageError(
             f"{entry.root.path} is the course itself: its lessons hold the solutions.",
             "Reset works in a workspace: tito init ../my-tinytorch",
         )
@@ -234,10 +234,9 @@ def reset(
             pair.settle(entry, warn=warn)
             source = cells.read(entry.script)
             if not (cell := source.cell(target.name)):
-                raise TitoError(
+                raise WorkError(
                     f"{entry.script} has no cell {target.id!r} any more.",
                     "Reset the whole lesson, or `tito undo`.",
-                    1,
                 )
             changes[entry.script] = source.replaced(cell, target.cell.source)
             if entry.notebook.exists():
@@ -279,7 +278,7 @@ def skip(entry: Entry) -> Path | None:
     Returns the backup folder if a hand-edited one was there.
     """
     if entry.root.is_course:
-        raise TitoError(
+        raise UsageError(
             f"{entry.root.path} is the course itself: nothing to skip.",
             "Skip works in a workspace.",
         )
@@ -287,7 +286,7 @@ def skip(entry: Entry) -> Path | None:
     if not reference.source.exported or any(
         UNWRITTEN.search(c.source) for c in reference.source.exported
     ):
-        raise TitoError(
+        raise UsageError(
             f"The course at {reference.path} holds no solutions.",
             "Ask your instructor for the reference lessons.",
         )

@@ -16,7 +16,7 @@ import threading
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tito.errors import TitoError
+from tito.errors import MachineError, WorkError
 
 MARKER = re.compile(r"# ?%%+(?:\s+(.*))?$")
 KIND = re.compile(r"\[(markdown|md|raw)\]")
@@ -200,12 +200,12 @@ def read(path: Path, released: Source | None = None) -> Source:
             raise OSError(0, "it is no file")  # reading a pipe would wait for ever
         raw = path.read_bytes()
     except FileNotFoundError:
-        raise TitoError(
-            f"{path} does not exist.", "`tito reset` brings the starting version back.", 1
+        raise WorkError(
+            f"{path} does not exist.", "`tito reset` brings the starting version back."
         ) from None
     except OSError as error:
-        raise TitoError(
-            f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions.", 3
+        raise MachineError(
+            f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions."
         ) from None
     if released and hashlib.sha256(raw).hexdigest() == released.sha256:
         return _copied(released, path)
@@ -225,17 +225,15 @@ def _source(path, raw):
         text = raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise TitoError(
+        raise WorkError(
             f"{path}:{line}: byte 0x{raw[error.start]:02x} is not UTF-8.",
             "Save the file as UTF-8.",
-            1,
         ) from None
     if not text.strip():
-        raise TitoError(
+        raise WorkError(
             f"{path} is empty.",
             "Take the version that your editor or `tito undo` has, or begin again: `tito reset`. "
             "What you exported last is in the package.",
-            1,
         )
     source = parse(path, text)
     source.sha256 = hashlib.sha256(raw).hexdigest()
@@ -279,8 +277,8 @@ def _header(path, lines):
     try:
         end = next(i for i in range(1, len(lines)) if lines[i].rstrip() == "# ---")
     except StopIteration:
-        raise TitoError(
-            f"{path}:1: the header is never closed.", "End it with a line `# ---`.", 1
+        raise WorkError(
+            f"{path}:1: the header is never closed.", "End it with a line `# ---`."
         ) from None
     import yaml
 
@@ -295,10 +293,9 @@ def _header(path, lines):
         told = (
             str(error) if isinstance(error, (yaml.YAMLError, ValueError)) else type(error).__name__
         )
-        raise TitoError(
+        raise WorkError(
             f"{path}:{at}: the header is not valid YAML: {getattr(error, 'problem', told)}.",
             "Each line is `#`, two spaces per level, `key: value`.",
-            1,
         ) from None
     block = block if isinstance(block, dict) else {}
     jupyter = block.get("jupyter")
@@ -319,10 +316,9 @@ def _options(path, line, text):
         try:
             value, end = DECODER.raw_decode(text, match.end())
         except (ValueError, RecursionError):  # a number of 5,000 digits is none for Python
-            raise TitoError(
+            raise WorkError(
                 f"{path}:{line}: the cell's metadata {match.group(1)}=... is not valid JSON.",
                 "Copy the `# %%` line of another cell and change its values.",
-                1,
             ) from None
         metadata[match.group(1)] = value
         text = text[end:]
@@ -368,12 +364,11 @@ def _uncomment(path, line, body, question=None):
         ).split("\n")
     for i, text in enumerate(body):
         if text.strip() and not text.startswith("#"):
-            raise TitoError(
+            raise WorkError(
                 f"{path}:{line + i}: this is code in a text cell: {text.strip()[:60]}",
                 f"Begin each line of your answer to {question} with `# `."
                 if question
                 else "Put a line `# %%` before it, or `# ` in front of it.",
-                1,
             )
     return [text[2:] if text.startswith("# ") else text.removeprefix("#") for text in body]
 
@@ -401,11 +396,10 @@ def _notebook(path, text):
             if broken
             else ("", "this is no notebook, though it is JSON")
         )
-        raise TitoError(
+        raise WorkError(
             f"{path}{where}: {what}.",
             f"`tito notebook {path.stem.removesuffix('_dev')} --keep script` makes it anew from "
             "the script; this one is saved first.",
-            1,
         ) from None
     return Source(path, text, header, cells)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tito.errors import TitoError
+from tito.errors import MachineError, UsageError
 from tito.lesson import form as lessons_module
 from tito.lesson.form import FOLDER, Lesson
 
@@ -54,12 +54,11 @@ class Root:
         """
         declared = self.path / (SOURCE if self.is_course else PRISTINE)
         if not declared.is_dir():
-            raise TitoError(
+            raise MachineError(
                 f"{self.path} has no folder {declared.relative_to(self.path)}.",
                 f"`tito init {self.path}` puts back what is missing."
                 if not self.is_course
                 else "A course keeps its lessons there.",
-                3,
             )
         entries = [
             Entry(self, folder.name)
@@ -71,12 +70,12 @@ class Root:
         )
         for entry, following in zip(entries, entries[1:]):
             if entry.number == following.number:
-                raise TitoError(
+                raise UsageError(
                     f"{entry.folder} and {following.folder} have the same number.",
                     "Rename one of the folders.",
                 )
         if not entries:
-            raise TitoError(
+            raise UsageError(
                 f"There is no lesson in {declared}.",
                 "A lesson is a file like 01_tensor/tensor_dev.py.",
             )
@@ -93,7 +92,7 @@ class Root:
                 return entry
         names = [entry.name for entry in self.lessons]
         close = difflib.get_close_matches(re.sub(r"^\d+_", "", key.lower()), names, n=1)
-        raise TitoError(
+        raise UsageError(
             f"There is no lesson {key!r} in {self.path}.",
             f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}.",
         )
@@ -113,7 +112,7 @@ class Root:
             return found[0]
         ids = [one.id for _, one in found or every]
         close = ids if found else difflib.get_close_matches(key, ids, n=3, cutoff=0.4)
-        raise TitoError(
+        raise UsageError(
             f"{'Several lessons have an' if found else 'No lesson has an'} exercise {key!r}.",
             f"Did you mean {' or '.join(close)}?" if close else "Name it like tensor-strides.",
         )
@@ -186,46 +185,42 @@ def open_root(folder: Path) -> Root:
     try:
         config = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TitoError(
-            f"{path} is not valid TOML: {error}.", "Mend it or copy it from another workspace.", 3
+        raise MachineError(
+            f"{path} is not valid TOML: {error}.", "Mend it or copy it from another workspace."
         ) from None
     except OSError as error:
-        raise TitoError(
+        raise UsageError(
             f"{path} cannot be read: {error.strerror}.", "Name a folder with a tito.toml."
         ) from None
     for kind, keys in NEEDED.items():
         if isinstance(block := config.get(kind), dict):
             for key in keys:
                 if not isinstance(block.get(key), str):
-                    raise TitoError(
+                    raise MachineError(
                         f"{path}: [{kind}] {key} is {block.get(key)!r}.",
                         f"[{kind}] needs {', '.join(keys)}.",
-                        3,
                     )
             if not block["package"].isidentifier():
-                raise TitoError(
+                raise MachineError(
                     f"{path}: package is {block['package']!r}.",
                     'It should be a name such as "tinytorch".',
-                    3,
                 )
             if not isinstance(compare := block.get("compare", True), bool):
-                raise TitoError(
+                raise MachineError(
                     f"{path}: [{kind}] compare is {compare!r}.",
                     "It should be true or false.",
-                    3,
                 )
             if not re.fullmatch(r"(https?://\S+/)?", book := str(block.get("book", ""))):
-                raise TitoError(
+                raise MachineError(
                     f"{path}: [{kind}] book is {book!r}.",
                     'It should be the address of the published book, which ends in /: "https://...'
                     '/".',
-                    3,
                 )
             return Root(
                 folder, kind, block[keys[0]], block["edition"], block["package"], compare, book
             )
-    raise TitoError(
-        f"{path} has no [course] and no [workspace].", "Copy it from another workspace.", 3
+    raise MachineError(
+        f"{path} has no [course] and no [workspace].", "Copy it from another workspace."
     )
 
 
@@ -237,7 +232,7 @@ def find_root(start: Path, given: str | Path | None = None) -> Root:
     if given is not None:
         folder = Path(given).expanduser().resolve()
         if not (folder / "tito.toml").exists():
-            raise TitoError(
+            raise UsageError(
                 f"{folder} is not a course or a workspace: it has no tito.toml.",
                 "Give --root a folder that has one.",
             )
@@ -245,7 +240,7 @@ def find_root(start: Path, given: str | Path | None = None) -> Root:
     for folder in (start.resolve(), *start.resolve().parents):
         if (folder / "tito.toml").is_file():
             return open_root(folder)
-    raise TitoError(
+    raise UsageError(
         f"{start} is not inside a course or a workspace.",
         "Make one with `tito init my-tinytorch`, or go to yours with cd.",
     )
@@ -259,8 +254,8 @@ def installed_course() -> Root:
     for folder in (package_parent.parent, package_parent / "course"):
         if (folder / "tito.toml").is_file() and (folder / SOURCE).is_dir():
             return open_root(folder)
-    raise TitoError(
-        "This tito came without a course.", "Install it again, or give --root a course folder.", 3
+    raise MachineError(
+        "This tito came without a course.", "Install it again, or give --root a course folder."
     )
 
 
@@ -271,8 +266,7 @@ def version() -> str:
     try:
         return metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:
-        raise TitoError(
+        raise MachineError(
             "This tito is not installed in its environment, so its version is not known.",
             "Run bin/tito from the course, or pip install it.",
-            3,
         ) from None

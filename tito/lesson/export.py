@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tito import files
-from tito.errors import TitoError
+from tito.errors import WorkError
 from tito.lesson import cells
 from tito.lesson.course import Entry
 from tito.lesson.form import MARK, Lesson, stub
@@ -49,10 +49,9 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
     Raises TitoError, with the lesson's own line, when a cell is not valid Python.
     """
     if not source.exported:
-        raise TitoError(
+        raise WorkError(
             f"{source.path} has no cell that begins with `#| export`.",
             f"`tito reset {declared.name}` brings the starting version back.",
-            1,
         )
     imports, names, body = [], {}, []  # of names the keys, in order
     for cell in source.exported:
@@ -101,11 +100,10 @@ def _parse(source, cell):
             getattr(error, "msg", str(error) or "too deeply nested"),
         )
         text = (getattr(error, "text", "") or "").rstrip().expandtabs(1)
-        problem = TitoError(
+        problem = WorkError(
             f"{source.place(cell, line - 1)}: syntax error: {what}"
             + (f": {text.strip()[:80]}" if text else "."),
             "Python cannot read the lesson until that is mended.",
-            1,
         )
         if text:  # as Python shows it: a terminal has room for the line and a mark under it
             problem.excerpt = (

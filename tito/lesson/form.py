@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NoReturn
 
-from tito.errors import TitoError
+from tito.errors import MachineError, UsageError
 from tito.lesson import cells
 
 FOLDER = re.compile(r"(\d+)_([a-z][a-z0-9_]*)")
@@ -133,7 +133,7 @@ class Lesson:
         )
         match = FOLDER.fullmatch(self.path.parent.name)
         if not match:
-            raise TitoError(
+            raise UsageError(
                 f"{self.path}: the folder should be named like 01_tensor.", "Rename the folder."
             )
         self.number, self.name, self.folder = int(match[1]), match[2], self.path.parent.name
@@ -174,7 +174,7 @@ class Lesson:
             if question.name == name:
                 return question
         there = ", ".join(question.name for question in self.questions)
-        raise TitoError(
+        raise UsageError(
             f"Lesson {self.name} has no question {name!r}.",
             f"There are: {there}." if there else "It has none.",
         )
@@ -192,7 +192,7 @@ class Lesson:
         for exercise in self.exercises:
             if key in (exercise.id, exercise.name):
                 return exercise
-        raise TitoError(
+        raise UsageError(
             f"Lesson {self.name} has no exercise {key!r}.",
             f"There are: {', '.join(e.id for e in self.exercises)}.",
         )
@@ -294,7 +294,7 @@ class Lesson:
 
     def _refuse(self, what, remedy, cell=None, line=0, source=None) -> NoReturn:
         where = (source or self.source).place(cell, line) if cell else f"{self.path}:1"
-        raise TitoError(f"{where}: {what}", remedy)
+        raise UsageError(f"{where}: {what}", remedy)
 
     def _refuse_section(self, what, remedy, cell) -> NoReturn:
         self._refuse(what, remedy, cell, -cell.gap, self.checks_source)
@@ -519,7 +519,7 @@ class Lesson:
                 )
         for exercise in self.exercises:
             if all(check.hidden for check in exercise.checks):
-                raise TitoError(
+                raise UsageError(
                     f"{self.checks_source.path}: "
                     f"exercise {exercise.name} has no check that learners see.",
                     f"Add a section `# %% {exercise.name} points=2`.",
@@ -558,12 +558,12 @@ class Lesson:
         exercises = {exercise.name: exercise for exercise in self.exercises}
         for line, name, hints in parse_hints(path, self.hints_text):
             if name not in exercises:
-                raise TitoError(
+                raise UsageError(
                     f"{path}:{line}: the lesson has no exercise {name!r}.",
                     f"There are: {', '.join(exercises)}.",
                 )
             if exercises[name].hints:
-                raise TitoError(
+                raise UsageError(
                     f"{path}:{line}: {name} is there a second time.", "Put its hints into one list."
                 )
             exercises[name].hints = hints
@@ -612,7 +612,7 @@ def parse_hints(path: Path, text: str) -> list[tuple[int, str, list[str]]]:
             number = 0
         elif item := re.fullmatch(r"(\d+)\. (.*)", row):
             if not sections or int(item[1]) != number + 1:
-                raise TitoError(
+                raise UsageError(
                     f"{path}:{line}: hint {item[1]} does not come next here.",
                     "Below `## exercise`, number the hints from 1.",
                 )
@@ -621,7 +621,7 @@ def parse_hints(path: Path, text: str) -> list[tuple[int, str, list[str]]]:
         elif number and (row.startswith("   ") or not row.strip()):
             sections[-1][2][-1] += "\n" + row[3:].rstrip()
         elif row.strip():
-            raise TitoError(
+            raise UsageError(
                 f"{path}:{line}: this belongs to no hint: {row[:60]}",
                 "A hint goes on over lines that are indented by three spaces.",
             )
@@ -678,7 +678,7 @@ def load(path: Path) -> Lesson:
     try:
         text = hints.read_text(encoding="utf-8") if hints.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
-        raise TitoError(f"{hints} cannot be read: {error}.", "Save the file as UTF-8.", 3) from None
+        raise MachineError(f"{hints} cannot be read: {error}.", "Save the file as UTF-8.") from None
     return Lesson(cells.read(path), cells.read(path.with_name(CHECKS)), text.replace("\r\n", "\n"))
 
 

@@ -9,7 +9,7 @@ import difflib
 import re
 from dataclasses import dataclass, field
 
-from tito.errors import TitoError
+from tito.errors import UsageError
 from tito.lesson.form import ANSWER
 
 HEADING = re.compile(r"^(#+) +(.+)$", re.M)
@@ -92,7 +92,7 @@ def find_terms(terms: list[Term], word: str) -> list[Term]:
             return by_name[name]
     held = [name for name in by_name if wanted in name] if len(wanted) > 2 else []
     near = held or difflib.get_close_matches(wanted, by_name, n=3)
-    raise TitoError(
+    raise UsageError(
         f"The course has no term {word!r}.",
         f"Did you mean {', '.join(repr(name) for name in near[:3])}?"
         if near

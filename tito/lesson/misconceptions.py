@@ -22,7 +22,7 @@ import textwrap
 import tomllib
 from dataclasses import dataclass
 
-from tito.errors import TitoError
+from tito.errors import UsageError
 from tito.lesson.form import MARK, MISCONCEPTIONS, Lesson
 
 KINDS = ("mistake", "right", "equivalent")
@@ -61,7 +61,7 @@ def load(lesson: Lesson, kind: str = "mistake") -> list[Variant]:
         if not (NEEDED[kind] <= keys and way in ({"old", "new"}, {"code"})) or not all(
             isinstance(value, str) and value for value in entry.values()
         ):
-            raise TitoError(
+            raise UsageError(
                 f"{path}: {entry.get('id') or entry.get('name') or entry} has the "
                 f"keys {', '.join(entry)}.",
                 f"A [[{kind}]] needs {', '.join(sorted(NEEDED[kind]))}, and old "
@@ -69,13 +69,13 @@ def load(lesson: Lesson, kind: str = "mistake") -> list[Variant]:
             )
         id = entry.get("id") or re.sub(r"\W+", "-", entry["name"].lower()).strip("-")
         if id in variants:
-            raise TitoError(f"{path}: {id!r} is there twice.", "Give each its own id.")
+            raise UsageError(f"{path}: {id!r} is there twice.", "Give each its own id.")
         exercise = lesson.exercise(entry["exercise"])
         source = exercise.cell.source
         if "code" in entry:
             changed = _with_body(path, id, source, entry["code"])
         elif (times := source.count(entry["old"])) != 1:
-            raise TitoError(
+            raise UsageError(
                 f"{path}: {id}: `old` stands {times} times in {entry['exercise']}.",
                 "It should stand once, in the solution.",
             )
@@ -90,7 +90,7 @@ def equivalent(lesson: Lesson) -> dict[tuple[str, str], str]:
     entries = _entries(lesson).get("equivalent", [])
     for entry in entries:
         if entry.keys() != {"exercise", "change", "reason"} or not entry["reason"].strip():
-            raise TitoError(
+            raise UsageError(
                 f"{lesson.path.with_name(MISCONCEPTIONS)}: an [[equivalent]] has the "
                 f"keys {', '.join(entry)}.",
                 "It needs exercise, change and reason.",
@@ -108,9 +108,9 @@ def _entries(lesson):
     except FileNotFoundError:
         return {}
     except tomllib.TOMLDecodeError as error:
-        raise TitoError(f"{path}: {error}.", "Mend the TOML.") from None
+        raise UsageError(f"{path}: {error}.", "Mend the TOML.") from None
     if unknown := entries.keys() - KINDS:
-        raise TitoError(f"{path}: {min(unknown)!r} is unknown.", f"There are: {', '.join(KINDS)}.")
+        raise UsageError(f"{path}: {min(unknown)!r} is unknown.", f"There are: {', '.join(KINDS)}.")
     return entries
 
 
@@ -119,7 +119,7 @@ def _with_body(path, id, source, code):
     lines = source.split("\n")
     marks = [number for number, line in enumerate(lines) if MARK.match(line)]
     if len(marks) != 2:
-        raise TitoError(
+        raise UsageError(
             f"{path}: {id}: its exercise has {len(marks) // 2} solutions between markers.",
             "Use old and new.",
         )

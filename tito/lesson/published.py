@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from tito.errors import TitoError
+from tito.errors import MachineError
 
 GITHUB = "https://github.com/"
 
@@ -45,12 +45,12 @@ class Published:
 def read(folder: Path) -> Published:
     """What the tito.toml of the course in `folder` says.
 
-    Raises TitoError, code 3, for a setting that cannot work.
+    Raises MachineError for a setting that cannot work.
     """
     table = tomllib.loads((folder / "tito.toml").read_text(encoding="utf-8-sig")).get("book", {})
 
     def refuse(what, remedy):
-        raise TitoError(f"tito.toml: [book] {what}.", remedy, 3)
+        raise MachineError(f"tito.toml: [book] {what}.", remedy)
 
     names = Published.__dataclass_fields__
     if not isinstance(table, dict):

@@ -12,7 +12,7 @@ import pytest
 from commands import process, tito
 from small_course import edit, solve
 
-from tito.errors import TitoError
+from tito.errors import MachineError
 from tito.learn import jupyter, progress
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -52,7 +52,7 @@ def test_init_installs_what_notebooks_need_before_it_makes_a_workspace(
     monkeypatch.setattr(jupyter, "missing", lambda: ["jupyterlab"])
 
     def offline():
-        raise TitoError("No network.", "Connect.", 3)
+        raise MachineError("No network.", "Connect.")
 
     monkeypatch.setattr(jupyter, "install", offline)
     _, err = tito(small_course, "init", "--notebook", tmp_path / "mine", code=3)

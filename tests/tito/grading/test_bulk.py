@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 import pytest
 from some_results import MONDAY, points, result
 
-from tito.errors import TitoError
+from tito.errors import TitoError, UsageError
 from tito.grading import bulk, decisions
 
 LESSONS = {"numbers": "numbers", "1": "numbers", "sums": "sums"}
@@ -13,7 +13,7 @@ LESSONS = {"numbers": "numbers", "1": "numbers", "sums": "sums"}
 
 def name_of(text):
     if text not in LESSONS:
-        raise TitoError(f"There is no lesson {text!r}.", "Did you mean 'numbers'?")
+        raise UsageError(f"There is no lesson {text!r}.", "Did you mean 'numbers'?")
     return LESSONS[text]
 
 

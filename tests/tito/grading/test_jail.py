@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from processes import children
 
-from tito.errors import TitoError
+from tito.errors import MachineError, TitoError
 from tito.grading import jail as jails
 from tito.grading import proxy, setting
 from tito.grading.jail import Jail, JailFailed
@@ -417,7 +417,7 @@ def test_the_weakest_level_is_taken_only_when_it_is_asked_for(monkeypatch):
         assert jail.level == "process"
 
     def nothing_works(level, secret):
-        raise TitoError(f"{level} is broken.", "", 3)
+        raise MachineError(f"{level} is broken.", "")
 
     monkeypatch.setattr(jails, "Jail", nothing_works)
     with pytest.raises(TitoError, match="broken") as caught:

@@ -16,7 +16,7 @@ from tito.cli.instructor.options import (
     section_of,
     tell_falls,
 )
-from tito.errors import TitoError
+from tito.errors import UsageError
 
 LessonName = Annotated[
     str | None, typer.Argument(metavar="[LESSON]", help="A name or number.", show_default=False)
@@ -90,15 +90,15 @@ def gradebook_rubric(
     news = remove or any(one is not None for one in (points, text, place))
     changes = item is not None and news
     if add is not None and (points is None or item is not None or remove or text or place):
-        raise TitoError(
+        raise UsageError(
             "--add needs the item's points, and nothing else.", '--add "is complete" --points 1'
         )
     if add is None and (item is not None or news) and not changes:
-        raise TitoError(
+        raise UsageError(
             "Which item, and what of it?", "For instance: --item 2 --points 0.5; --item 2 --remove"
         )
     if (add is not None or changes) and not question:
-        raise TitoError("Of which question?", "tito gradebook rubric LESSON QUESTION ...")
+        raise UsageError("Of which question?", "tito gradebook rubric LESSON QUESTION ...")
     reads = add is None and not changes
     with gradebook_of(root, gradebook, create=add is not None, reads=reads) as book:
         if not question:
@@ -180,12 +180,12 @@ def gradebook_judge(
     root = current_root(root)
     judges = bool(items) or points is not None or comment is not None
     if judges and lift or csv and (judges or lift or lesson):
-        raise TitoError(
+        raise UsageError(
             "These contradict each other.",
             "Give items, points, comment; or --lift; or --csv alone.",
         )
     if (judges or lift) and not (question and student):
-        raise TitoError(
+        raise UsageError(
             "Whose answer, to which question?",
             "tito gradebook judge LESSON QUESTION --student ID ...",
         )

@@ -14,7 +14,7 @@ from tito.cli.instructor.options import (
     lesson_name,
     section_of,
 )
-from tito.errors import TitoError
+from tito.errors import UsageError
 
 
 @gradebook_app.command("appeals")
@@ -36,7 +36,7 @@ def gradebook_appeals(
     from tito.grading import appeals, views
 
     if state not in (*appeals.STATES, "all"):
-        raise TitoError(
+        raise UsageError(
             f"{state!r} is no state of an appeal.", f"Say {', '.join(appeals.STATES)} or all."
         )
     root = current_root(root)

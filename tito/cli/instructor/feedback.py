@@ -7,7 +7,7 @@ import typer
 
 from tito.cli.app import Json, RootOption, app, current_folder, current_root, echo, echo_json, warn
 from tito.cli.instructor.options import GradebookOption, SectionOption, gradebook_of, section_of
-from tito.errors import TitoError
+from tito.errors import UsageError
 
 
 @app.command()
@@ -79,7 +79,7 @@ def feedback(
     targets = {kind: current_folder() / path.expanduser() for kind, path in given if path}
     deliver.refuse(list(targets.values()), force)
     if canvas and not submissions:
-        raise TitoError(
+        raise UsageError(
             "Canvas finds a page by the names of its own download.",
             "Name that download: --submissions DIR_OR_ZIP",
         )

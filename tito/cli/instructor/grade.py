@@ -36,7 +36,7 @@ from tito.cli.instructor.options import (
     section_of,
     tell_falls,
 )
-from tito.errors import TitoError
+from tito.errors import MachineError, UsageError
 
 
 @app.command()
@@ -151,7 +151,7 @@ def grade(
     root, who = current_course(root), author_name(who)
     entries = select_lessons(root, lessons, None, all_)
     if base not in BASES:
-        raise TitoError(f"--base {base!r} is no base.", f"There are: {', '.join(BASES)}.")
+        raise UsageError(f"--base {base!r} is no base.", f"There are: {', '.join(BASES)}.")
     private = [
         root.path / "modules",
         root.path / root.package / "core",
@@ -291,7 +291,7 @@ def warn_of_strangers(arrivals, roster):
 
 
 def warn_of_what_is_left(progress):
-    """Say what a run did not grade, and what to do then. Raises TitoError (3) where that is ours to
+    """Say what a run did not grade, and what to do then. Raises MachineError where that is ours to
     mend.
     """
     from tito.grading import views
@@ -315,11 +315,10 @@ def warn_of_what_is_left(progress):
             f"power cut, say: tito grade ... --regrade --student {views.plain(progress.ended[0])}"
         )
     if progress.failed:
-        raise TitoError(
+        raise MachineError(
             f"{progress.failed} submissions could not be graded, {ATTEMPTS} times each; "
             "they have a row that says so.",
             "The same command leaves them; --regrade tries them again.",
-            3,
         )
 
 

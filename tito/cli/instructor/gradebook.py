@@ -29,7 +29,7 @@ from tito.cli.instructor.options import (
     section_of,
     tell_falls,
 )
-from tito.errors import TitoError
+from tito.errors import TitoError, UsageError
 
 gradebook_app = typer.Typer(
     help="The grades of a class: show, export, change.\n"
@@ -137,16 +137,16 @@ def gradebook_export(
     from tito.grading import enrollment, exports, nbgrader_book, views
 
     if kind not in exports.FORMATS:
-        raise TitoError(
+        raise UsageError(
             f"--format {kind!r} is unknown.", f"There are: {', '.join(exports.FORMATS)}."
         )
     if not output and (json or kind in (*exports.TREES, "nbgrader")):
-        raise TitoError(
+        raise UsageError(
             "Where to?" if kind not in exports.TREES else f"{kind} is a folder of files.",
             "Name a place: --output PATH",
         )
     if classroom and not exports.CLASSROOM.fullmatch(classroom):
-        raise TitoError(
+        raise UsageError(
             f"--classroom {classroom!r} is no short name of Classroom 50.",
             "2 to 100 lower-case letters, digits and hyphens, such as cs50-fall.",
         )
@@ -227,7 +227,7 @@ def gradebook_override(
     Example: tito gradebook override ada tensor 7.5 --why "showed it in the lab"
     """
     if (points is None) != lift:
-        raise TitoError(
+        raise UsageError(
             "Give the points, or --lift to take an override back.",
             "For instance: tito gradebook override ada tensor 7.5 --why REASON",
         )
@@ -270,7 +270,7 @@ def gradebook_comment(
     """
     words = words or []
     if not (len(words) <= 1 if lift else 1 <= len(words) <= 2):
-        raise TitoError(
+        raise UsageError(
             f"{len(words)} words follow the learner.",
             'Put the comment in quotes: tito gradebook comment ada tensor "Well done."',
         )
@@ -326,11 +326,11 @@ def gradebook_extend(
     from datetime import datetime
 
     if [days is not None, until is not None, lift].count(True) != 1:
-        raise TitoError("How much more time?", "Give one of --days N, --until TIME, --lift.")
+        raise UsageError("How much more time?", "Give one of --days N, --until TIME, --lift.")
     try:
         moment = until and datetime.fromisoformat(until)
     except ValueError:
-        raise TitoError(
+        raise UsageError(
             f"--until {until!r} is no time.", "Write it like this: 2026-12-05T23:59:00+01:00"
         ) from None
     root = current_root(root)

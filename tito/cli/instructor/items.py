@@ -14,7 +14,7 @@ from tito.cli.instructor.options import (
     lesson_name,
     section_of,
 )
-from tito.errors import TitoError
+from tito.errors import UsageError
 
 
 @gradebook_app.command("items")
@@ -58,7 +58,7 @@ def gradebook_items(
     try:
         moment = since and datetime.fromisoformat(since).astimezone()
     except (ValueError, OverflowError):
-        raise TitoError(
+        raise UsageError(
             f"--since {since!r} is no time.", "Write it like this: 2026-11-15 or 2026-11-15T12:00"
         ) from None
     with gradebook_of(root, gradebook, create=False, reads=True) as book:
@@ -66,7 +66,7 @@ def gradebook_items(
         entries = root.lessons if root.is_course else []
         found = items.analyse(book, entries, lesson, section, moment)
     if lesson and not found:
-        raise TitoError(f"Nobody has a grade in {lesson}.", "tito grade SUBMISSIONS")
+        raise UsageError(f"Nobody has a grade in {lesson}.", "tito grade SUBMISSIONS")
     if pictures:
         folder = current_folder() / pictures.expanduser()
         for one in found:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tito.cli.app import current_root, warn
-from tito.errors import TitoError
+from tito.errors import UsageError
 
 Submissions = Annotated[
     Path,
@@ -64,7 +64,7 @@ def current_course(root):
     """
     root = current_root(root)
     if not root.is_course:
-        raise TitoError(
+        raise UsageError(
             f"{root.path} is a workspace; grading needs the course.",
             "Run it in the course, or name it with --root.",
         )
@@ -105,7 +105,7 @@ def author_name(who):
     try:
         return who or getpass.getuser()
     except (KeyError, OSError, ImportError):
-        raise TitoError("This machine does not say who you are.", "Add --who NAME.") from None
+        raise UsageError("This machine does not say who you are.", "Add --who NAME.") from None
 
 
 def tell_falls(book):

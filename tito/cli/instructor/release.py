@@ -15,7 +15,7 @@ from tito.cli.app import (
     select_lessons,
     warn,
 )
-from tito.errors import TitoError
+from tito.errors import TitoError, UsageError
 
 
 @app.command()
@@ -87,18 +87,18 @@ def release(
         if places:
             lessons.remove(places[0])
     if not (folder or gradescope or nbgrader):
-        raise TitoError(
+        raise UsageError(
             "Where to?",
             "Name a folder: tito release ../my-course-release; or a zip: tito release "
             "--gradescope autograder.zip",
         )
     if with_solutions and not folder:
-        raise TitoError(
+        raise UsageError(
             "--with-solutions is for a folder to publish, and none is named.",
             "The autograder and nbgrader's sources hold the solutions in any case.",
         )
     if folder and str(folder) in {entry.name for entry in root.lessons}:
-        raise TitoError(
+        raise UsageError(
             f"{folder} is a lesson; the first word is the folder to write.",
             f"tito release ../my-course-release {folder}; without a folder: --lessons {folder}",
         )

@@ -16,7 +16,7 @@ from tito.cli.instructor.options import (
     gradebook_of,
     gradebook_place,
 )
-from tito.errors import TitoError
+from tito.errors import MachineError, UsageError
 
 
 @gradebook_app.command("serve")
@@ -65,26 +65,25 @@ def gradebook_serve(
     try:
         from tito.grading.serve import app, trials
     except ModuleNotFoundError as error:
-        raise TitoError(
+        raise MachineError(
             f"The page needs {error.name}, which is not installed here.",
             "In the course's folder: bin/setup instructor",
-            3,
         ) from None
     where = str(gradebook_place(root, gradebook))
     if "://" not in where:
         where = str(Path(where).expanduser().absolute())
     names = [" ".join(name.split()) for name in graders or []]
     if not all(0 < len(name) <= app.LONGEST_NAME for name in names):
-        raise TitoError("--as has no name, or a long one.", f"1 to {app.LONGEST_NAME} characters.")
+        raise UsageError("--as has no name, or a long one.", f"1 to {app.LONGEST_NAME} characters.")
     if submissions:
         submissions = (current_folder() / submissions.expanduser()).resolve()
         if not submissions.exists():
-            raise TitoError(f"There is no {submissions}.", "Name what `tito grade` grades.")
+            raise UsageError(f"There is no {submissions}.", "Name what `tito grade` grades.")
 
     try:
         options = shlex.split(grade_options)
     except ValueError as error:
-        raise TitoError(
+        raise UsageError(
             f"--grade-options {grade_options!r} cannot be read: {error}.",
             'Write it like this: --grade-options "--check-seconds 30 --base own"',
         ) from None

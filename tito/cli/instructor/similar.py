@@ -26,7 +26,7 @@ from tito.cli.instructor.options import (
     current_course,
     gradebook_of,
 )
-from tito.errors import TitoError
+from tito.errors import UsageError
 
 
 @app.command()
@@ -74,7 +74,7 @@ def similar(
     if section:
         members = {one.student for one in learners or () if in_section(one.columns, section)}
         if not members:
-            raise TitoError(f"Nobody is in section {section!r}.", "Give a roster that has it.")
+            raise UsageError(f"Nobody is in section {section!r}.", "Give a roster that has it.")
     with progress_bar(not json) as report:
         handed_in = comparing.read(current_folder() / submissions, entries, learners, members)
         pairs, notes = comparing.compare_class(

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from tito.errors import TitoError
+from tito.errors import MachineError, TitoError, UsageError
 from tito.grading import appeals, claims, decisions, pages
 from tito.grading.claims import Place
 from tito.grading.grade import Comment
@@ -169,7 +169,7 @@ class Page:
             return self._show(session, "who.html")
         name = " ".join(clean(request.scope["form"].get("name", "")).split())
         if not 0 < len(name) <= LONGEST_NAME:
-            raise TitoError(
+            raise UsageError(
                 f"A name has 1 to {LONGEST_NAME} characters, this one {len(name)}.",
                 "It is kept with all that you write.",
             )
@@ -231,7 +231,7 @@ class Page:
         return self._missing(request.scope["session"], "There is no such page.", error.status_code)
 
     def _missing(self, session, words, status=404):
-        error = TitoError(words, "Go back.")
+        error = UsageError(words, "Go back.")
         return self._show(session, "problem.html", status, title="Not found", error=error)
 
     def next(self, request, session):
@@ -349,10 +349,10 @@ class Page:
     def set_points(self, view, form, who):
         check, points = form.get("check") or None, form.get("points", "").strip()
         if not points:
-            raise TitoError("There are no points.", "Write a number such as 7 or 7.5.")
+            raise UsageError("There are no points.", "Write a number such as 7 or 7.5.")
         ids = {check.id for check in view.grade.result.checks}
         if check and check not in ids:
-            raise TitoError(f"This lesson has no check {check}.", "Choose one of the list.")
+            raise UsageError(f"This lesson has no check {check}.", "Choose one of the list.")
         before, after = decisions.override(
             self.book,
             view.grade.student,
@@ -456,9 +456,9 @@ class Page:
                 return self._to(session, "/regrade")
             lesson, why = form.get("lesson", ""), form.get("why")
             if lesson not in lessons:
-                raise TitoError(f"There is no lesson {lesson!r}.", "Choose one of the list.")
+                raise UsageError(f"There is no lesson {lesson!r}.", "Choose one of the list.")
             if why is not None and not why.strip():
-                raise TitoError("There is no reason.", "Say why it is graded again.")
+                raise UsageError("There is no reason.", "Say why it is graded again.")
             self.trials.start(lesson, form.get("check", "").strip(), session.who, why)
             return self._to(session, "/regrade")
         trial = self.trials.last
@@ -502,7 +502,7 @@ def seen(form: dict[str, str]) -> int:
     try:
         return int(form.get("seen", ""))
     except ValueError:
-        raise TitoError("This form is damaged.", "Reload the page, then try again.") from None
+        raise UsageError("This form is damaged.", "Reload the page, then try again.") from None
 
 
 def is_done(changes, action, form, who) -> bool:
@@ -548,7 +548,7 @@ def serve(
     asked {(lesson, name): form.Question} of the course; entries: its lessons
     told  called with [(name or "", address)] when the page can be opened
 
-    Raises TitoError (3) when the port is taken.
+    Raises MachineError when the port is taken.
     """
     sessions = Sessions(anonymous)
     made = [sessions.new(name) for name in who or [""]]
@@ -558,10 +558,9 @@ def serve(
         try:
             listening.bind((HOST, port))
         except OSError as error:
-            raise TitoError(
+            raise MachineError(
                 f"Port {port} of this machine cannot be used: {error.strerror}.",
                 "Name another one with --port, or none: then a free one is taken.",
-                3,
             ) from None
         listening.listen(64)
         own = listening.getsockname()[1]

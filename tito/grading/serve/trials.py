@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
-from tito.errors import TitoError
+from tito.errors import UsageError
 
 LONGEST = 4_000  # characters of what it says that are shown
 PARTING = 10  # seconds that a run has to end when it is stopped
@@ -113,7 +113,7 @@ class Trials:
         Raises TitoError while another run goes on.
         """
         if not self.submissions:
-            raise TitoError(
+            raise UsageError(
                 "The page does not know where the submissions are.",
                 "Start it with --submissions DIR.",
             )
@@ -125,7 +125,7 @@ class Trials:
             if self.last:
                 self.last.look()
                 if not self.last.ended:
-                    raise TitoError(
+                    raise UsageError(
                         f"{self.last.who} grades {self.last.lesson} already.", "Wait until it ends."
                     )
             folder = tempfile.TemporaryDirectory(prefix="tito-grade-")
