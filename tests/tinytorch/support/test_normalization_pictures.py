@@ -55,6 +55,12 @@ def test_a_residual_block_names_its_layers():
     assert {"x", "+", "RMSNorm", "unchanged"} <= set(texts(draw_residual("RMSNorm")))
 
 
+def steps_to_reach(losses, loss):
+    """The index of the first of `losses` that is at most `loss`, or their number."""
+    below = np.flatnonzero(np.array(losses) <= loss)
+    return below[0] if len(below) else len(losses)
+
+
 @pytest.mark.slow
 def test_the_losses_are_what_the_networks_of_the_lesson_give():
     x, labels = digits("train").arrays
@@ -72,7 +78,7 @@ def test_the_losses_are_what_the_networks_of_the_lesson_give():
         last = [LayerNorm(64)] if name == "residual" else []
         return Sequential(*parts, *last, Dense(64, 10))
 
-    for name, wanted in LOSSES.items():
+    def measure(name):
         model, rng = network(name), np.random.default_rng(0)
         optimizer, losses = SGD(model.parameters(), lr=0.1), []
         for _ in range(100):
@@ -80,7 +86,20 @@ def test_the_losses_are_what_the_networks_of_the_lesson_give():
             losses.append(
                 train_step(model, cross_entropy, optimizer, Tensor(x[rows]), labels[rows])
             )
-        means = np.reshape(losses, (-1, 5)).mean(1)
-        assert len(STEPS) == len(wanted) == len(means)
-        assert abs(means - wanted).max() < 0.3, name  # rounding differs between processors
-        assert abs(means[:2] - wanted[:2]).max() < 0.01, name
+        return np.reshape(losses, (-1, 5)).mean(1)
+
+    measured = {name: measure(name) for name in LOSSES}
+    assert {len(STEPS)} == {len(losses) for losses in [*LOSSES.values(), *measured.values()]}
+    for name in ("20 layers", "residual"):
+        assert np.allclose(measured[name], LOSSES[name], atol=0.05), name
+    # Training with batch norm amplifies rounding, which differs between processors: the losses of
+    # single steps differ by up to 0.5, but not where the curve begins, how fast it falls, nor that
+    # it lies between the other two.
+    drawn, losses = LOSSES["batch norm"], measured["batch norm"]
+    assert abs(losses[0] - drawn[0]) < 0.15
+    for loss in (2, 1.5, 1):
+        assert abs(steps_to_reach(losses, loss) - steps_to_reach(drawn, loss)) <= 4, loss
+    for curves in (LOSSES, measured):
+        assert (np.array(curves["residual"]) < curves["batch norm"]).all()
+        assert (np.array(curves["batch norm"]) < curves["20 layers"])[3:].all()
+    assert 0.3 < losses[-1] < 0.8 and 0.3 < drawn[-1] < 0.8
