@@ -1,6 +1,7 @@
 """A bounded queue between a producer thread and the program that consumes what it makes."""
 
 import queue
+import sys
 import threading
 
 
@@ -61,4 +62,7 @@ class BoundedQueue:
         """For the program: tell the thread to stop, and wait until it has."""
         self.closed = True
         self.free.release()  # for a thread that is blocked; from now on `put` does not block
-        self.thread.join()
+        # When the interpreter shuts down, its daemon threads run no more. Python 3.13 would wait
+        # for one for ever.
+        if not sys.is_finalizing():
+            self.thread.join()

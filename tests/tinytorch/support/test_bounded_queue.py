@@ -63,6 +63,16 @@ def test_closing_ends_the_thread_wherever_it_is(removed):
     assert not bounded.thread.is_alive()
 
 
+def test_closing_does_not_wait_when_the_interpreter_shuts_down(monkeypatch):
+    resume = threading.Event()
+    bounded = started(1, lambda put: resume.wait(60))
+    monkeypatch.setattr("sys.is_finalizing", lambda: True)
+    bounded.close()
+    assert bounded.thread.is_alive()
+    resume.set()
+    bounded.thread.join()
+
+
 def test_a_thread_that_exits_silently_is_an_error_not_a_deadlock():
     bounded = started(3, lambda put: put("item", 1))
     assert bounded.get() == ("item", 1)
