@@ -100,7 +100,10 @@ def pytest_collection_modifyitems(config, items):
     kept = items
     wanted = config.option.keyword.strip()
     if wanted in NAMES:
-        of_lesson = rf"test_{wanted}\.py::|test_lessons\.py::\w+\[{wanted}[-\]]"
+        of_lesson = (
+            rf"test_{wanted}\.py::|test_lessons\.py::\w+\[{wanted}[-\]]"
+            rf"|test_doctests\.py::\w+\[tinytorch\.core\.{wanted}\]"
+        )
         kept = [item for item in kept if re.search(of_lesson, item.nodeid)]
     if not config.option.all:
         quick = [item for item in kept if not item.get_closest_marker("slow")]

@@ -2,8 +2,6 @@
 as it was; and its demonstrations' claims.
 """
 
-import doctest
-
 import numpy as np
 import pytest
 
@@ -30,7 +28,7 @@ from tinytorch.core.differentiation import (
 from tinytorch.core.layers import Dense, Dropout, Sequential
 from tinytorch.core.losses import binary_cross_entropy_with_logits, cross_entropy, mse_loss
 from tinytorch.core.tensor import Tensor, Variable
-from tinytorch.support import checkpointing, duals, functional_call, memory, tangent_rules
+from tinytorch.support import memory
 from tinytorch.support.random_states import random_states, set_random_states
 
 
@@ -74,14 +72,6 @@ PROGRAMS = {
         (numbers(2, 3, 6, 6),),
     ),
 }
-
-
-def test_the_examples_are_true():
-    for module in (duals, functional_call, tangent_rules, func):
-        assert doctest.testmod(module).failed == 0, module.__name__
-    names = {"np": np, "random_states": random_states}
-    for module in (checkpointing, memory):
-        assert doctest.testmod(module, extraglobs=names).failed == 0, module.__name__
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -1,7 +1,6 @@
 """The exported normalizations: against PyTorch over random shapes, against central differences, in
 saved networks, and what they refuse."""
 
-import doctest
 import pickle
 import weakref
 
@@ -349,7 +348,3 @@ def test_rms_norm_without_eps_uses_that_of_float32():
         x = Tensor(np.full((1, 2), 1e-4, dtype))
         wanted = 1e-4 / np.sqrt(1e-8 + np.finfo(np.float32).eps)
         np.testing.assert_allclose(rms_norm(x, 2).data, np.full((1, 2), wanted), 1e-5)
-
-
-def test_examples():
-    assert doctest.testmod(lesson).failed == 0 and doctest.testmod(lesson).attempted > 15

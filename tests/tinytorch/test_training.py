@@ -1,7 +1,6 @@
 """The Trainer against PyTorch, against a power failure, and against files that are not
 checkpoints."""
 
-import doctest
 import os
 import re
 import signal
@@ -76,10 +75,6 @@ def weights_of(run):
 
 def same(one, two):
     return all(np.array_equal(a, b) for a, b in zip(one, two, strict=True))
-
-
-def test_the_examples_in_the_docstrings_are_true():
-    assert doctest.testmod(lesson).failed == 0
 
 
 # Against PyTorch, step by step

@@ -44,6 +44,7 @@ def cast_to(x, weights, name="a layer"):
     returns  `x` itself, but for float64 data and float32 weights a float32 Tensor. It is recorded,
              so a gradient arrives at `x` as float64
 
+    >>> from tinytorch import Tensor
     >>> x = np.zeros(3, "float32")
     >>> cast_to(x, Tensor([1.0])) is x
     True

@@ -18,6 +18,7 @@ def generators_of(f):
     f  a function, a method, a functools.partial, or a module of layers. Functions that it calls
        are searched too, when they stand in the same file or notebook
 
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> len(random_states(generators_of(lambda: rng.normal())))
     2

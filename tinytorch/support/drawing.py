@@ -48,8 +48,8 @@ class Drawing:
 
     >>> drawing = Drawing("two numbers", "one cell holds 1, the other 2", height=60)
     >>> drawing.cells(10, 10, [[1, 2]])
-    >>> drawing.svg().count("<rect class=")  # the page, and two cells
-    3
+    >>> drawing.svg().count("<rect class=")  # the border, the page and two cells
+    4
     """
 
     def __init__(self, title, description="", width=WIDTH, height=200):

@@ -1,13 +1,11 @@
 """The drawings of attention: what they say, that everything stays on the page, and that the picture
 of a trained layer is that of one."""
 
-import doctest
 import re
 
 import numpy as np
 import pytest
 
-from tinytorch.support import attention_maps
 from tinytorch.support.attention_maps import (
     LEARNED,
     draw_lookup,
@@ -20,10 +18,6 @@ from tinytorch.support.attention_maps import (
 )
 from tinytorch.support.drawing import WIDTH
 from tinytorch.support.repeat_task import HALF
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(attention_maps).failed == 0
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,9 @@
 """What attention refuses; the messages stand in tests/tinytorch/test_attention.py."""
 
-import doctest
-
 import numpy as np
 import pytest
 
-from tinytorch.support import attention_shapes
 from tinytorch.support.attention_shapes import check_causal, check_heads, check_positions
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(attention_shapes).failed == 0
 
 
 def test_no_heads_are_refused():

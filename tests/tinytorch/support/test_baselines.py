@@ -1,10 +1,7 @@
 """Classifiers without training, and the drawing of their accuracies."""
 
-import doctest
-
 import numpy as np
 
-from tinytorch.support import baselines
 from tinytorch.support.baselines import (
     compare_data_handling,
     draw_accuracies,
@@ -49,7 +46,3 @@ def test_a_bar_is_as_long_as_its_accuracy():
     svg = drawing.svg()
     assert "0.0%" in svg and "50.0%" in svg and svg.count('class="cell value"') == 1
     assert f'width="{(drawing.width - 80) / 2:g}" height="18"' in svg
-
-
-def test_the_examples_of_the_docstrings_are_true():
-    assert doctest.testmod(baselines).failed == 0

@@ -1,11 +1,8 @@
 """Rows of one array: of one shape, with the dtype of the samples."""
 
-import doctest
-
 import numpy as np
 import pytest
 
-from tinytorch.support import batching
 from tinytorch.support.batching import stack_rows
 
 
@@ -18,7 +15,3 @@ def test_numpy_samples_keep_their_dtype_and_python_numbers_stay_numbers():
 def test_samples_of_different_shapes_are_refused_with_the_shapes():
     with pytest.raises(ValueError, match=r"\(2,\) and \(3,\) cannot be stacked"):
         stack_rows([np.zeros(2), np.zeros(3), np.zeros(2)])
-
-
-def test_the_examples_of_the_docstrings_are_true():
-    assert doctest.testmod(batching).failed == 0

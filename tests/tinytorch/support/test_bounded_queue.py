@@ -1,11 +1,9 @@
 """The bounded queue: never fuller than allowed, and no thread stays behind."""
 
-import doctest
 import threading
 
 import pytest
 
-from tinytorch.support import bounded_queue as module
 from tinytorch.support.bounded_queue import BoundedQueue
 
 
@@ -90,7 +88,3 @@ def test_so_is_a_thread_that_dies_of_an_error():
     with pytest.raises(RuntimeError, match="exited without saying why"):
         bounded.get()
     bounded.close()
-
-
-def test_the_examples_of_the_docstrings_are_true():
-    assert doctest.testmod(module).failed == 0

@@ -1,10 +1,8 @@
-import doctest
 import xml.etree.ElementTree as tree
 
 import numpy as np
 import pytest
 
-from tinytorch.support import broadcasting
 from tinytorch.support.broadcasting import draw_broadcasting
 
 
@@ -52,7 +50,3 @@ def test_lengths_that_do_not_fit_are_marked():
     drawing = draw_broadcasting(np.ones((2, 3)), np.ones(2))
     assert [kind for kind, _, _ in cells(drawing)] == ["value", "wrong", "value", "wrong"]
     assert "ValueError" in drawing.svg()
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(broadcasting).failed == 0

@@ -1,10 +1,8 @@
-import doctest
 import re
 
 import numpy as np
 import pytest
 
-from tinytorch.support import channels
 from tinytorch.support.channels import draw_channels
 
 
@@ -20,7 +18,3 @@ def test_each_element_has_the_colour_of_its_channel(shape):
     assert grids[0] == grids[1] == picture.ravel().tolist()  # reshape moves no element
     assert grids[2] == picture.transpose(2, 0, 1).ravel().tolist()
     assert "channels are mixed" in svg and "a row is a channel" in svg
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(channels).failed == 0

@@ -1,6 +1,5 @@
 """Plain data comes back from a file to the last bit; other files are refused, and run nothing."""
 
-import doctest
 import os
 import pickle
 import re
@@ -15,7 +14,6 @@ from tinytorch.core.losses import MSELoss
 from tinytorch.core.optimizers import AdamW
 from tinytorch.core.tensor import Tensor
 from tinytorch.core.training import Trainer
-from tinytorch.support import checkpoints
 from tinytorch.support.checkpoints import CheckpointError, load, load_state, save, save_state
 
 ODD = {
@@ -132,10 +130,6 @@ def test_a_damaged_file_is_refused(tmp_path):
         except CheckpointError:
             refused += 1
     assert refused > 0.8 * len(whole) / 23
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(checkpoints) == (0, 6)
 
 
 # save and load

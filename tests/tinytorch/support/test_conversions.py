@@ -1,6 +1,5 @@
 """What Python is told of an object with numbers in it. (More of it in ../test_tensor.py.)"""
 
-import doctest
 from types import SimpleNamespace
 
 import numpy as np
@@ -25,8 +24,3 @@ from tinytorch.support import conversions
 )
 def test_the_text_names_what_is_unusual(data, requires_grad, wanted):
     assert conversions.as_text(SimpleNamespace(data=data, requires_grad=requires_grad)) == wanted
-
-
-def test_the_examples_are_true():
-    result = doctest.testmod(conversions)
-    assert result.failed == 0 and result.attempted >= 2

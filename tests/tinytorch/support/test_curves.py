@@ -1,11 +1,8 @@
 """The curves hold the numbers of the history, and the best epoch is marked."""
 
-import doctest
-
 import numpy as np
 import pytest
 
-from tinytorch.support import curves
 from tinytorch.support.curves import label_ends, plot_learning_curve, plot_rate_range, spread
 
 HISTORY = {
@@ -57,10 +54,6 @@ def test_a_range_test_shows_rates_losses_and_the_suggestion():
     figure = plot_rate_range([0.1, 1.0], [2.0, 5.0], suggestion=0.01)
     assert figure.axes[0].lines[0].get_xydata().tolist() == [[0.1, 2.0], [1.0, 5.0]]
     assert texts(figure) == ["suggested: 0.01"]
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(curves).failed == 0
 
 
 @pytest.mark.parametrize("values", [[1, 2, 3], [0, 0, 0], [0, 5, 5.1, 5.2, 9], [3, 3.9, 4.8], []])

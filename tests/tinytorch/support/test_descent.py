@@ -1,11 +1,8 @@
 """Pictures of gradient descent: their numbers are those of real steps, and no names overlap."""
 
-import doctest
-
 import numpy as np
 import pytest
 
-from tinytorch.support import descent
 from tinytorch.support.descent import (
     draw_curves,
     draw_directions,
@@ -86,7 +83,3 @@ def test_names_are_moved_no_more_than_needed():
     np.testing.assert_allclose(spread([0.5, 0.5, 0.5], 0.1), [0.4, 0.5, 0.6])
     moved = spread([0.0, 0.05, 0.2, 0.9, 0.22], 0.1)
     assert min(np.diff(np.sort(moved))) >= 0.1 - 1e-9 and moved[3] == 0.9
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(descent).failed == 0

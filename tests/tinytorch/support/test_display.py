@@ -2,12 +2,10 @@
 
 import builtins
 import contextlib
-import doctest
 import io
 
 import pytest
 
-from tinytorch.support import display
 from tinytorch.support.display import Display
 
 MEANS = {"loss": 0.123456, "[accuracy]": 1.0}
@@ -72,7 +70,3 @@ def test_an_error_in_the_block_ends_the_bar():
     with contextlib.redirect_stdout(Terminal()), pytest.raises(ZeroDivisionError), display:
         raise ZeroDivisionError
     assert not display.bar.live.is_started
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(display) == (0, 1)

@@ -1,6 +1,5 @@
 """Downloads are whole and right or nothing: from a server of our own."""
 
-import doctest
 import hashlib
 import io
 import os
@@ -13,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tinytorch.support import download
 from tinytorch.support.download import checksum, data_folder, fetch
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -196,7 +194,3 @@ def test_the_folder_for_data_can_be_chosen(monkeypatch, tmp_path):
 def test_the_fingerprint_is_the_sha256_of_the_whole_file(tmp_path):
     (tmp_path / "file").write_bytes(DATA)
     assert checksum(tmp_path / "file") == sha(DATA)
-
-
-def test_the_examples_of_the_docstrings_are_true():
-    assert doctest.testmod(download).failed == 0

@@ -1,10 +1,7 @@
-import doctest
-
 import numpy as np
 
 from tinytorch import Variable, manual_seed
 from tinytorch.nn import functional as F
-from tinytorch.support import dropout
 
 
 def test_it_drops_and_scales_in_training_only():
@@ -24,7 +21,3 @@ def test_a_seed_repeats_the_masks_and_calls_differ():
         manual_seed(3)
         runs.append([F.dropout(x).data.tolist() for _ in range(2)])
     assert runs[0] == runs[1] and runs[0][0] != runs[0][1]
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(dropout).failed == 0 < doctest.testmod(dropout).attempted

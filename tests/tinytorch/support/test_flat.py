@@ -1,12 +1,10 @@
 """Flat groups update small arrays as one and give each parameter its own weights back."""
 
-import doctest
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from tinytorch.support import flat
 from tinytorch.support.flat import FlatGroup, FlatStep, blocks, flat_groups, split_views
 
 
@@ -149,7 +147,3 @@ def test_a_new_state_is_not_answered_from_the_cache():
     optimizer.state = {}
     optimizer.step()
     assert [optimizer.state[p]["step"] for p in params] == [1, 1]
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(flat) == (0, 5)

@@ -1,6 +1,5 @@
 """Pictures of graphs: their text, their DOT source, their layout, with Graphviz and without."""
 
-import doctest
 import re
 import stat
 import subprocess
@@ -11,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tinytorch.support import graphs
 from tinytorch.support.graphs import Graph, draw_graph
 from tinytorch.support.rules import free
 
@@ -84,10 +82,6 @@ def same(svg):
 def inside(box, point):
     (x, y, width, height), (a, b) = box, point
     return x + 0.5 < a < x + width - 0.5 and y + 0.5 < b < y + height - 0.5
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(graphs).failed == 0
 
 
 def test_the_text_has_a_line_for_each_box_without_its_empty_lines():

@@ -1,11 +1,8 @@
 """Max pooling by halves, against a search through each window."""
 
-import doctest
-
 import numpy as np
 import pytest
 
-from tinytorch.support import halves
 from tinytorch.support.halves import by_halves, halves_gradient
 
 
@@ -46,8 +43,3 @@ def test_the_first_maximum_of_each_window_gets_the_gradient(shape, layout, dtype
 def test_other_windows_are_left_to_the_general_rule(options):
     rule = by_halves(lambda *given: given[3:])
     assert rule(None, None, None, *options) == options
-
-
-def test_the_examples_are_true():
-    result = doctest.testmod(halves)
-    assert result.failed == 0 and result.attempted >= 2

@@ -1,12 +1,9 @@
 """Small images in one figure: each where it belongs, as it is."""
 
-import doctest
-
 import matplotlib
 import numpy as np
 import pytest
 
-from tinytorch.support import images
 from tinytorch.support.images import show_images, tile
 
 
@@ -46,7 +43,3 @@ def test_titles_stand_above_their_images_from_left_to_right_and_downwards():
     assert y2 < 5 + 5 <= y2 + 1  # below the first row, above the second
     with pytest.raises(ValueError, match="zip"):
         show_images([np.ones((1, 5, 7))] * 3, titles=["a", "b"])
-
-
-def test_the_examples_of_the_docstrings_are_true():
-    assert doctest.testmod(images).failed == 0

@@ -1,10 +1,8 @@
-import doctest
 import re
 
 import numpy as np
 import pytest
 
-from tinytorch.support import matrix_product
 from tinytorch.support.matrix_product import draw_matmul
 
 
@@ -17,7 +15,3 @@ def test_row_and_column_of_an_element_are_marked(i, j, sentence):
     assert [int(n) for _, n in found] == [*b.ravel(), *a.ravel(), *(a @ b).ravel()]
     marked = [int(n) for kind, n in found if kind == "value"]
     assert marked == [*b[:, j], *a[i], (a @ b)[i, j]]
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(matrix_product).failed == 0

@@ -1,12 +1,10 @@
 """Who holds an array, what a result occupies, and how often the garbage collector runs."""
 
-import doctest
 import gc
 
 import numpy as np
 import pytest
 
-from tinytorch.support import memory
 from tinytorch.support.memory import is_exclusive, kilobytes_held, raise_collector_threshold
 
 
@@ -15,10 +13,6 @@ def thresholds():
     before = gc.get_threshold()
     yield
     gc.set_threshold(*before)
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(memory).failed == 0
 
 
 def test_an_array_in_one_variable_is_exclusive():

@@ -1,7 +1,6 @@
 """What modules do besides being called: parts, buffers, freezing, dtypes, and their text."""
 
 import copy
-import doctest
 import pickle
 
 import numpy as np
@@ -11,7 +10,6 @@ from tinytorch.core.activations import ReLU
 from tinytorch.core.layers import Dense, Dropout, Linear, Module, Sequential
 from tinytorch.core.optimizers import SGD
 from tinytorch.core.tensor import Tensor, Variable
-from tinytorch.support import modules
 from tinytorch.support.containers import ModuleDict, ModuleList
 
 
@@ -275,8 +273,3 @@ def test_a_cycle_and_a_list_that_holds_itself_end():
     assert repr(outer) == (
         "Module(\n  (inner): Module(\n    (outer): is the Module\n  )\n  (items.0): is inner\n)"
     )
-
-
-def test_the_examples_are_true():
-    failed, tried = doctest.testmod(modules)
-    assert failed == 0 and tried >= 12

@@ -1,17 +1,11 @@
 """The half-moons and the network that was derived by hand: its gradients are those of finite
 differences, and its training separates the points."""
 
-import doctest
-
 import numpy as np
 import pytest
 
 from tinytorch.support import moons
 from tinytorch.support.moons import forward, gradients_by_hand, train_by_hand, two_moons
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(moons).failed == 0
 
 
 def test_half_of_the_points_lie_on_each_moon():

@@ -1,20 +1,12 @@
 """Counts of n-grams, ids, and sums of the rows that belong together."""
 
-import doctest
-
 import numpy as np
 import pytest
 
-from tinytorch.support import ids, names, ngrams, segments
 from tinytorch.support.ids import as_ids
 from tinytorch.support.names import padded_batch, sample_name
 from tinytorch.support.ngrams import NGramCounts
 from tinytorch.support.segments import segment_sums
-
-
-@pytest.mark.parametrize("module", [ids, names, ngrams, segments], ids=lambda m: m.__name__)
-def test_the_examples_are_true(module):
-    assert doctest.testmod(module).failed == 0
 
 
 def test_counts_are_those_of_a_loop():

@@ -1,11 +1,8 @@
 """A network overfits on the toy data set, and the pictures show what they are given."""
 
-import doctest
-
 import numpy as np
 import pytest
 
-from tinytorch.support import overfitting
 from tinytorch.support.overfitting import example_history, noisy_spirals, plot_regions
 
 
@@ -58,7 +55,3 @@ def test_where_another_model_differs_is_hatched():
     assert not hatched[0] and len(hatched[1]) == 1
     corners = hatched[1][0].get_paths()[0].vertices
     assert 1.9 < corners[:, 1].min() < 2.1
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(overfitting).failed == 0

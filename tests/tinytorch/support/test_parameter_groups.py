@@ -1,12 +1,10 @@
 """Invalid options and saved states are refused with their values; the others pass."""
 
-import doctest
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from tinytorch.support import parameter_groups
 from tinytorch.support.parameter_groups import (
     check_groups,
     check_option,
@@ -154,7 +152,3 @@ def test_shapes_that_changed_are_refused(grad, average, words):
     p.grad = np.ones(grad)
     with pytest.raises(ValueError, match=words):
         parameter_state({p: {"step": 1, "average": np.ones(average)}}, p, ["average"])
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(parameter_groups) == (0, 1)

@@ -1,7 +1,5 @@
 """Made pictures, and how feature maps are drawn."""
 
-import doctest
-
 import matplotlib
 import numpy as np
 import pytest
@@ -10,7 +8,6 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 
-from tinytorch.support import pictures
 from tinytorch.support.pictures import cross_correlate, draw_maps, house, strokes
 
 
@@ -96,8 +93,3 @@ def test_maps_stand_in_a_grid_without_overlap_and_an_empty_place_stays_empty():
     (left, right), (bottom, top) = axis.get_xlim(), axis.get_ylim()
     assert left == second[0] and right == first[1] and bottom == second[2] and top > first[3]
     assert figure.get_size_inches()[0] * 72 == 360
-
-
-def test_the_examples_are_true():
-    result = doctest.testmod(pictures)
-    assert result.failed == 0 and result.attempted >= 3

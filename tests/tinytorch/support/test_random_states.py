@@ -1,12 +1,9 @@
 """Generators are found wherever they hide, and draw the same numbers again."""
 
-import doctest
-
 import numpy as np
 import pytest
 
 from tinytorch.core.layers import Dropout, Sequential
-from tinytorch.support import random_states as module
 from tinytorch.support.random_states import generators_in, random_states, set_random_states
 
 
@@ -27,7 +24,3 @@ def test_the_same_numbers_are_drawn_again():
 def test_states_of_another_object_are_refused():
     with pytest.raises(ValueError, match="1 random-number generators here and 0 saved"):
         set_random_states(np.random.default_rng(0), [])
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(module).failed == 0

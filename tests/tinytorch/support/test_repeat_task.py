@@ -1,7 +1,5 @@
 """The repeat task: what it asks, and that attention solves it."""
 
-import doctest
-
 import numpy as np
 import pytest
 
@@ -10,12 +8,7 @@ from tinytorch.core.embeddings import Embedding
 from tinytorch.core.layers import Dense, Sequential, manual_seed
 from tinytorch.core.optimizers import Adam
 from tinytorch.core.tensor import Tensor
-from tinytorch.support import repeat_task
 from tinytorch.support.repeat_task import HALF, LETTERS, accuracy, repeated, train
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(repeat_task).failed == 0
 
 
 def test_the_repeated_letters_and_only_they_are_scored():

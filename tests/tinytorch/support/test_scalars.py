@@ -1,21 +1,15 @@
 """What a number of the scalar engine shares with plain numbers."""
 
-import doctest
 import math
 
 import pytest
 
-from tinytorch.support import scalars
 from tinytorch.support.scalars import Scalar, as_float, real_power
 
 
 class Number(Scalar):
     def __init__(self, data):
         self.data = data
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(scalars).failed == 0
 
 
 def test_comparisons_compare_the_numbers_and_equality_the_objects():

@@ -1,11 +1,8 @@
 """Arithmetic on shapes, against what NumPy makes of arrays of these shapes."""
 
-import doctest
-
 import numpy as np
 import pytest
 
-from tinytorch.support import shapes
 from tinytorch.support.shapes import (
     as_tuple,
     axes_of,
@@ -85,8 +82,3 @@ def test_widths_are_read_as_numpy_pad_reads_them(width):
 def test_widths_that_fit_no_shape(width, words):
     with pytest.raises(ValueError, match=words):
         pad_pairs(width, (3, 4))
-
-
-def test_the_examples_are_true():
-    result = doctest.testmod(shapes)
-    assert result.failed == 0 and result.attempted >= 5

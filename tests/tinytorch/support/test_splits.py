@@ -1,12 +1,10 @@
 """Drawings of splits, classes and batches: every number is that of the data."""
 
-import doctest
 import re
 
 import numpy as np
 import pytest
 
-from tinytorch.support import splits
 from tinytorch.support.splits import draw_batches, draw_class_counts, draw_split, split_lengths
 
 
@@ -51,7 +49,3 @@ def test_no_example_is_lost_by_rounding(lengths, count, wanted):
 def test_lengths_that_do_not_add_up_are_refused(lengths):
     with pytest.raises(ValueError, match="there are 9 examples"):
         split_lengths(lengths, 9)
-
-
-def test_the_examples_of_the_docstrings_are_true():
-    assert doctest.testmod(splits).failed == 0

@@ -1,9 +1,7 @@
 """Number lines: every value stands at its place."""
 
-import doctest
 import re
 
-from tinytorch.support import standardization
 from tinytorch.support.standardization import draw_number_lines
 
 
@@ -13,7 +11,3 @@ def test_values_stand_at_their_places_on_the_line():
     (low, high, middle) = (float(x) for _, x in dots)
     assert [kind for kind, _ in dots] == ["value", "value", "gradient"]
     assert (low, high) == (80, drawing.width - 20) and middle == (low + high) / 2
-
-
-def test_the_examples_of_the_docstrings_are_true():
-    assert doctest.testmod(standardization).failed == 0

@@ -1,10 +1,8 @@
-import doctest
 import re
 
 import numpy as np
 import pytest
 
-from tinytorch.support import strides
 from tinytorch.support.strides import draw_strides
 
 X = np.array([[10, 11, 12], [20, 21, 22]])
@@ -33,7 +31,3 @@ def test_strides_that_somebody_else_computed_lead_where_they_say():
     assert draw_strides(X, (1, 1), strides=(3, 1)).svg().count("21</text>") == 2
     wrong = draw_strides(X, (1, 1), strides=(1, 2)).svg()
     assert "x[1, 1] is at position 1 · 1 + 1 · 2 = 3" in wrong and "strides (1, 2)" in wrong
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(strides).failed == 0

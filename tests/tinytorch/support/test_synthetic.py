@@ -1,10 +1,7 @@
 """Synthetic points: the same seed gives the same points, and each lies where it should."""
 
-import doctest
-
 import numpy as np
 
-from tinytorch.support import synthetic
 from tinytorch.support.synthetic import circles, spirals, xor
 
 
@@ -22,7 +19,3 @@ def test_noise_has_its_standard_deviation():
     clean, _ = spirals(9000, 3, 0.75, 0.0, np.random.default_rng(1))
     noisy, _ = spirals(9000, 3, 0.75, 0.2, np.random.default_rng(1))
     assert abs((noisy - clean).std() - 0.2) < 0.01
-
-
-def test_the_examples_of_the_docstrings_are_true():
-    assert doctest.testmod(synthetic).failed == 0

@@ -1,15 +1,8 @@
 """The drawn tangent has the derivative as its slope, and the labels say the chords' slopes."""
 
-import doctest
-
 import pytest
 
-from tinytorch.support import tangent
 from tinytorch.support.tangent import draw_tangent
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(tangent).failed == 0
 
 
 def test_the_lines_have_the_slopes_that_their_labels_say():

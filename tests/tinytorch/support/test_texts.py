@@ -1,7 +1,6 @@
 """The texts that come with the package: whole, as they were, with their source beside them."""
 
 import bz2
-import doctest
 import re
 import unicodedata
 from pathlib import Path
@@ -11,10 +10,6 @@ import pytest
 from tinytorch.support import texts
 
 DATA = Path(texts.__file__).parents[1] / "data"
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(texts).failed == 0
 
 
 def test_the_novels_are_cut_once_and_nothing_is_lost():

@@ -1,6 +1,5 @@
 """A trial leaves no trace, also after an error."""
 
-import doctest
 from itertools import islice
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from tinytorch.core.layers import Dense, Dropout, RandomState, Sequential
 from tinytorch.core.optimizers import Adam
 from tinytorch.core.tensor import Tensor
-from tinytorch.support import trials
 from tinytorch.support.random_states import random_states
 from tinytorch.support.trials import preserved_state, repeat_batches
 
@@ -34,7 +32,3 @@ def test_batches_are_repeated_and_none_are_refused():
     assert list(islice(repeat_batches([1, 2]), 5)) == [1, 2, 1, 2, 1]
     with pytest.raises(ValueError, match="no batches"):
         next(repeat_batches([]))
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(trials).failed == 0

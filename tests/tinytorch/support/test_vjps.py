@@ -1,16 +1,10 @@
 """Rules that the autograd lesson is given: corner cases of powers, and shapes. (That they agree
 with finite differences is tested through the engine.)"""
 
-import doctest
-
 import numpy as np
 import pytest
 
 from tinytorch.support import vjps
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(vjps).failed == 0
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,10 @@
 """Vocabularies without contradictions, and files that are written whole."""
 
-import doctest
 import os
 
 import pytest
 
-from tinytorch.support import vocabularies
 from tinytorch.support.vocabularies import read_file, write_file
-
-
-def test_the_examples_are_true():
-    assert doctest.testmod(vocabularies).failed == 0
 
 
 def test_a_text_comes_back_byte_for_byte(tmp_path):

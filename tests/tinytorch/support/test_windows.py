@@ -1,11 +1,8 @@
 """Pairs, padding and kernel positions, against NumPy."""
 
-import doctest
-
 import numpy as np
 import pytest
 
-from tinytorch.support import windows
 from tinytorch.support.windows import (
     crop_padding,
     flatten_maps,
@@ -76,8 +73,3 @@ def test_a_shape_error_takes_arrays_for_their_shapes():
     error = shape_error(np.zeros((50, 60)), np.zeros((1, 2)), "too few axes")
     assert str(error) == str(shape_error((50, 60), (1, 2), "too few axes"))
     assert "images of shape (50, 60) do not fit weights of shape (1, 2)" in str(error)
-
-
-def test_the_examples_are_true():
-    result = doctest.testmod(windows)
-    assert result.failed == 0 and result.attempted >= 6
