@@ -208,93 +208,62 @@ class Lane(tuple):
 def draw_graph(tensor, /, **names):
     """Draw the computation graph of a tensor: a box per tensor and per number, an arrow per input.
 
-    tensor   anything with `creator`, whose `op` and `inputs` say how it was made, or None; after
-             backward() has freed its graph, the outline that `rules.free` keeps is drawn: names of
-             operations, without the shapes of results that no longer exist
+    tensor   anything with `creator`, whose `op` and `inputs` say how it was computed, or None.
+             RuntimeError when backward() has freed its graph: retain_graph=True keeps it
     names    tensors to be shown by name, as in draw_graph(loss, x=x, w=w). ValueError for what is
              not part of the graph
     returns  a Graph: `.source` in the DOT language, `.render()` to a file; a notebook shows it
     """
-    graph, name_for = Graph(), {id(key_of(x)): name for name, x in names.items()}
-    results, stack = {}, [tensor]  # creator: its tensor, or None where that is gone
+    graph, name_for = Graph(), {id(x): name for name, x in names.items()}
+    results, stack = {}, [tensor]
     while stack:
         x = stack.pop()
-        made = key_of(x)
-        if hasattr(made, "op"):
-            if made not in results:
-                stack.extend(inputs_of(made))
-            results[made] = results.get(made) if x is made else x
-    for x in names.values():
-        if hasattr(key_of(x), "op") and key_of(x) in results:
-            results[key_of(x)] = x  # a result that was freed, but that somebody has kept
+        if getattr(x, "creator", None) is not None and x not in results:
+            results[x] = x.creator
+            stack.extend(x.creator.inputs)
 
     def box(x):
-        key = made = key_of(x)
-        if hasattr(made, "op"):
-            x, kind = results[made], "operation"
-        elif getattr(x, "requires_grad", False):
-            kind = "leaf"
-        else:
-            kind = "constant"
-            if not hasattr(x, "creator"):
-                key = object()  # each number has a box of its own
+        key = x if hasattr(x, "creator") else object()  # each number has a box of its own
         if key not in graph.boxes:
-            graph.box(key, *label_of(x, made, name_for.get(id(made))), kind=kind)
+            leaf = "leaf" if getattr(x, "requires_grad", False) else "constant"
+            kind = "operation" if key in results else leaf
+            graph.box(key, *label_of(x, name_for.get(id(x))), kind=kind)
         return key
 
-    for made in sorted(results, key=lambda made: made.created):
-        inputs = [box(x) for x in inputs_of(made)]
+    for x in sorted(results, key=lambda x: x.creator.created):
+        inputs = [box(part) for part in x.creator.inputs]
         for start in inputs:
-            graph.arrow(start, box(made))
+            graph.arrow(start, box(x))
     box(tensor)
     for name, x in names.items():
-        if not any(key_of(x) is key for key in graph.boxes):
+        if not any(x is key for key in graph.boxes):
             raise ValueError(
                 f"{name} is no tensor of this graph: name what the result was made from, as in x=x"
             )
     return graph
 
 
-def key_of(x):
-    """What stands for `x` in a graph: its creator, where it has one, else `x` itself."""
-    made = getattr(x, "creator", None)
-    return x if made is None else made
-
-
-def inputs_of(made):
-    """The inputs of an operation, or what `rules.free` has kept of them."""
-    from tinytorch.support.rules import FREED
-
-    return made.arrays if made.inputs is FREED else made.inputs
-
-
-def label_of(x, made, name=None):
+def label_of(x, name=None):
     """The lines of the box of a tensor, a number or an array: name or operation, with shape or
-    number; and, where there can be one, its gradient.
-
-    x     the tensor, number or array; None for a result that no longer exists; a tuple, the shape,
-          for a constant that no longer exists
-    made  its creator, or `x`
-    """
+    number; and, where there can be one, its gradient."""
     import numpy as np  # late: the graphs of lesson 05 need no NumPy
 
     from tinytorch.support.forward import name_of
 
-    if hasattr(made, "op"):
-        name = name or name_of(made.op)
-        if x is None:
-            return [name]
-    elif isinstance(x, (int, float)):
+    if isinstance(x, (int, float)):
         return [f"{x:.4g}"]
-    elif not hasattr(x, "creator"):
-        return [f"constant {x if isinstance(x, tuple) else np.shape(x)}"]
-    name = name or ("leaf" if x.requires_grad else "constant")
+    if not hasattr(x, "creator"):
+        return [f"constant {np.shape(x)}"]
+    is_leaf = x.creator is None and x.requires_grad
+    if not name and x.creator is not None:
+        name = name_of(x.creator.op)
+    name = name or ("leaf" if is_leaf else "constant")
     lines = [f"{name} {x.shape}" if x.ndim else f"{name} = {x.item():.4g}"]
     grad = getattr(x, "grad", None)
     if grad is not None:
         numbers = np.vectorize(lambda number: float(f"{number:.3g}"), otypes=[float])(grad)
         lines.append(f"grad {numbers.tolist() if grad.size <= 4 else grad.shape}")
-    elif made is x and x.requires_grad:
+    elif is_leaf:
         lines.append("grad None")
     return lines
 

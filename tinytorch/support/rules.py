@@ -7,16 +7,11 @@ What is done with a rule is the engine's; here is also `split_gradients`, for op
 rule serves all inputs, and `free`, which releases the memory of a graph node after its use.
 """
 
-from types import MethodType
-
-import numpy as np
-
-from tinytorch.support.forward import name_of
 from tinytorch.support.validation import check_parts, wrong_number_of_rules
 
 FREED_GRAPH = (
     "backward() has already freed this graph; call it with retain_graph=True to go through it "
-    "twice, or compute the result again"
+    "twice or to draw it, or compute the result again"
 )
 
 
@@ -55,8 +50,6 @@ class Rules(dict):
             if op in self:
                 self.deferred.pop(op, None)
                 return self[op]
-        if isinstance(op, str):
-            raise RuntimeError(FREED_GRAPH)
         # The forward method of a Function has its rule beside it, which is not kept: each use of
         # a Function is an operation of its own.
         if hasattr(op, "__self__") and hasattr(op.__self__, "vjp"):
@@ -83,39 +76,23 @@ class Rules(dict):
 
 
 class Freed:
-    """Stands for the inputs of a graph node that was freed: whoever asks for them is told so."""
+    """The creator of a result whose graph was freed. Reading how it was computed is an error."""
 
     __slots__ = ()
 
-    def __iter__(self, *ignored):
+    @property
+    def op(self):
         raise RuntimeError(FREED_GRAPH)
 
-    __len__ = __getitem__ = __reversed__ = __iter__
+    inputs = arrays = options = created = op
 
 
 FREED = Freed()
 
 
 def free(node):
-    """Release the arrays that the backward pass needed of `node`, a tensor with a creator.
-
-    The creator stays, for drawings, with the outline of the graph: in place of `op` of a Function
-    its name, in place of `arrays` one entry for each input: the creator of a result, a leaf, a
-    number, or the shape of any other constant. Its `inputs` raise RuntimeError when looked at.
-    """
-    made = node.creator
-    made.arrays = outline = []
-    for x in made.inputs:
-        creator = getattr(x, "creator", None)
-        if creator is not None:
-            outline.append(creator)
-        elif type(x) is float or type(x) is int or getattr(x, "requires_grad", False):
-            outline.append(x)
-        else:
-            outline.append(np.shape(x))
-    made.inputs, made.options = FREED, None
-    if type(made.op) is MethodType:
-        made.op = name_of(made.op)  # the object of a Function holds what its forward has saved
+    """Release everything that the backward pass needed of `node`, a tensor with a creator."""
+    node.creator = FREED
 
 
 def split_gradients(gradients, made):

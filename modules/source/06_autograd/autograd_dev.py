@@ -381,13 +381,13 @@ def grad(output, gradient, retain_graph=False):
 check("backward")
 
 # %% [markdown]
-# It works. Predict both derivatives of $z = xy + x$ at $x = 5, y = 3$, then run. (The box of
-# `mul` loses its value: that result was freed, and nothing else holds it.)
+# It works. Predict both derivatives of $z = xy + x$ at $x = 5, y = 3$, then run. (A freed graph
+# cannot be drawn, hence `retain_graph=True`.)
 
 # %% tags=["answer"]
 x, y = Variable(5.0), Variable(3.0)
 z = x * y + x
-gradients = grad(z, np.float32(1))
+gradients = grad(z, np.float32(1), retain_graph=True)
 x.grad, y.grad = gradients[x], gradients[y]
 draw_graph(z, x=x, y=y)
 # alt: The graph from above after the backward pass: x has gradient 4, y has gradient 5.
