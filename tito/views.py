@@ -693,49 +693,13 @@ class Columns:
 
 
 def comparison(done):
-    """Two solutions of an exercise, what was measured of them, and what differs in kind."""
-    table = Table("", "yours", "the solution", box=None, padding=(0, 3, 0, 0), header_style="dim")
-    for what, key, form in (
-        ("loops in Python", "loops", str),
-        ("operations of the engine", "operations", str),
-        ("time on the processor", "seconds", duration),
-        ("memory at the most", "memory", size),
-    ):
-        first, second = getattr(done.yours, key), getattr(done.solution, key)
-        if first is not None and (key == "loops" or first or second):
-            table.add_row(what, form(first), form(second))
-    if done.yours.views or done.solution.views:
-        table.add_row(
-            "results in memory that was given",
-            *(f"{side.views} of {side.calls}" for side in (done.yours, done.solution)),
-        )
-    end = "; ".join(done.differences) or "nothing that was measured differs in kind"
-    where = f"measured in {count(done.checks, 'check')} of the exercise"
+    """Two solutions of an exercise."""
     return Group(
         *(Text(f"{sentence}.", "dim") for sentence in done.saved),
         unbroken((done.exercise, "bold"), "  ", (done.place, "dim")),
         Text(),
-        Columns(("yours", done.yours.code), ("the solution", done.solution.code)),
-        table,
-        Text(f"not measured: {done.unmeasured}" if done.unmeasured else where, "dim"),
-        Text(),
-        Text(f"{end[0].upper()}{end[1:]}.", "bold"),
+        Columns(("yours", done.yours), ("the solution", done.solution)),
     )
-
-
-def duration(seconds):
-    """A time as one reads it: 3 digits, and the unit that fits."""
-    for unit, factor in (("s", 1), ("ms", 1e3), ("µs", 1e6)):
-        if seconds * factor >= 1 or unit == "µs":
-            return f"{seconds * factor:.3g} {unit}"
-
-
-def size(bytes_):
-    """A size in memory, to 2 digits."""
-    for unit, factor in (("MB", 1e6), ("kB", 1e3)):
-        if bytes_ >= factor:
-            return f"{bytes_ / factor:.1f} {unit}"
-    return f"{bytes_} B"
 
 
 def term(entry):

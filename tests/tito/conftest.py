@@ -4,7 +4,7 @@ import postgres as postgresql
 import pytest
 from small_course import make_course
 
-from tito.learn import compare, process, submit, verdict, workspace
+from tito.learn import process, submit, verdict, workspace
 from tito.lesson import course
 
 
@@ -54,7 +54,6 @@ def verdicts_from_a_warm_process(request, monkeypatch):
     def borrow(warm=False, purpose="check"):
         return start(warm) if warm else Borrowed(request.getfixturevalue("warm_process"))
 
-    monkeypatch.setattr(compare, "Process", lambda warm: borrow())
     monkeypatch.setattr(verdict, "Process", borrow)
     monkeypatch.setattr(submit, "Process", borrow)
     monkeypatch.setattr(process, "Process", borrow)

@@ -492,11 +492,9 @@ def compare_(
     json: Json = False,
     root: RootOption = None,
 ):
-    """Show the course's solution beside yours, once yours is right, and what differs in kind.
+    """Show the course's solution beside yours, once yours is right.
 
-    Loops in Python, operations of the engine, copies, memory, and the time that both take in the
-    checks of the exercise. Only where the course holds solutions and shows them. Example:
-    tito compare tensor-strides
+    Only where the course holds solutions and shows them. Example: tito compare tensor-strides
     """
     from dataclasses import asdict
 

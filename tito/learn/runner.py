@@ -8,10 +8,9 @@ loads matplotlib while the checks run in another. With `--serve` it answers each
 
 Events: "imported" or "failed" (the import); "begin", "warning", "check" and "output" of each check;
 "rest" as each demonstration begins, "shown" or "stopped" or "slow" when it ends; and "done", only
-when the process came to its own end. A request to measure an exercise gets "check" of each of its
-checks and, when all passed, "measured" of each, without pytest and demonstrations. A request of
-checks only gets "check" of each check of its `exercise`, or of all, without these, too; and a warm
-process imports once what the lesson imports.
+when the process came to its own end. A request of checks only gets "check" of each check of its
+`exercise`, or of all, without pytest and demonstrations; and a warm process imports once what the
+lesson imports.
 """
 
 import ast
@@ -389,15 +388,6 @@ def run_pytest(request, module, emit):
         emit(event="refused", code=int(code))
 
 
-def run_timed(check, request, module):
-    """Run one check's function within its time."""
-    _alarm(request["seconds"])
-    try:
-        run_check(check, request, module)
-    finally:
-        _alarm(0)
-
-
 def run_checks(request, module, emit):
     """Run the checks of the request's exercise, or all, without pytest, which takes longer than
     most checks."""
@@ -408,8 +398,11 @@ def run_checks(request, module, emit):
         emit(event="begin", id=check["id"])
         began, result = time.perf_counter(), {"status": "passed", "message": "", "frames": []}
         try:
-            run_timed(check, request, module)
+            _alarm(request["seconds"])
+            run_check(check, request, module)
+            _alarm(0)
         except BaseException as error:  # noqa: BLE001  as under pytest, it is the check's result
+            _alarm(0)
             result = explained(error, request, check["file"])
         emit(event="check", id=check["id"], seconds=time.perf_counter() - began, **result)
         late += result["status"] == "timeout"
@@ -448,37 +441,6 @@ def run_rest(request, module, emit):
             emit(event="shown", cell=cell["number"], text=screen.text, pictures=screen.pictures)
 
 
-def run_measured(request, module, emit):
-    """Run the checks of one exercise and, when all pass, measure what its functions do in each.
-
-    request["measure"] holds the names that the exercise defines, request["time_only"] whether the
-    time is all that is asked for.
-    """
-    from tito.learn import measure
-
-    def run(check):
-        run_timed(check, request, module)
-
-    for check in request["checks"]:
-        emit(event="begin", id=check["id"])
-        try:
-            run(check)
-        except BaseException as error:  # noqa: BLE001  as under pytest, it is the check's result
-            emit(event="check", id=check["id"], **explained(error, request, check["file"]))
-            return
-        emit(event="check", id=check["id"], status="passed")
-    meter = measure.Meter()
-    measure.hook(module, request["measure"], meter)
-    meter.entries = measure.entries(request["package"])
-    for check in request["checks"]:
-        emit(event="begin", id=check["id"])
-        try:
-            facts = measure.measure(check, run, meter, request["time_only"])
-        except BaseException:  # noqa: BLE001  a check that looks at the function itself, say
-            continue
-        emit(event="measured", id=check["id"], facts=facts)
-
-
 def answer(request, emit):
     """Run one request from import to end, emitting events.
 
@@ -498,9 +460,7 @@ def answer(request, emit):
         emit(event="failed", **explained(error, request))
     else:
         emit(event="imported")
-        if "measure" in request:
-            run_measured(request, module, emit)
-        elif request.get("checks_only"):
+        if request.get("checks_only"):
             run_checks(request, module, emit)
         elif "rest" in request:
             run_rest(request, module, emit)
