@@ -10,6 +10,7 @@ from tinytorch import (  # noqa: F401  each opens without its lessons
     training,
 )
 from tinytorch.lazy import door
+from tinytorch.support.missing_names import TENSOR
 from tinytorch.support.users import name_lines_of_users
 
 name_lines_of_users()
@@ -23,21 +24,23 @@ __getattr__, __dir__ = door(
         "support.creation": "arange cat eye full linspace ones rand randn tensor zeros",
         "support.checkpoints": "load save",
     },
-    {
+    TENSOR
+    | {
         "it is a method here, x.{name}(...)": "exp log sqrt sin cos tanh sigmoid relu clip maximum "
         "minimum sum mean max min var std prod cumsum argmax argmin argsort reshape flatten "
         "squeeze unsqueeze transpose swapaxes broadcast_to permute numel clone",
         "write abs(x)": "abs",
-        "write x ** y": "pow square",
-        "write x.clip(low, high)": "clamp",
-        "write x + y, x - y, x * y, x / y": "add sub mul div",
-        "write x @ y": "matmul mm bmm mv dot",
+        "write x ** y": "pow",
         "write cat(tensors, axis)": "concatenate concat hstack vstack",
         "write Tensor(array), which copies": "from_numpy as_tensor FloatTensor LongTensor asarray",
         "write zeros(x.shape), ones(x.shape) or full(x.shape, value)": "zeros_like ones_like "
         "full_like empty empty_like rand_like randn_like",
         "write Tensor(rng.integers(low, high, shape)), with rng = np.random.default_rng(seed)": ""
-        "randint randperm normal multinomial bernoulli",
+        "randint",
+        "write Tensor(rng.permutation(n)), with rng = np.random.default_rng(seed)": "randperm",
+        "write Tensor(rng.{name}(...)), with rng = np.random.default_rng(seed)": "normal",
+        "write Tensor(rng.random(p.shape) < p.data), with rng = np.random.default_rng(seed)": ""
+        "bernoulli",
         "dtypes are NumPy's: np.float32, np.int64, bool": "float float16 float32 float64 double "
         "half int int32 int64 long uint8 bool bfloat16 dtype get_default_dtype set_default_dtype",
         "there is one device, the CPU: leave devices out, or write model.to('cpu')": "cuda device "
@@ -45,8 +48,7 @@ __getattr__, __dir__ = door(
         "write no_grad()": "inference_mode set_grad_enabled enable_grad",
         "Function and no_grad are in tinytorch itself": "autograd",
         "data loaders are in tinytorch.data, clip_grad_norm_ in tinytorch.optim": "utils",
-        "write np.{name}(x.data)": "isnan isinf isfinite any all sort unique nonzero tril triu "
-        "allclose round sign floor einsum",
+        "write np.{name}(...), with x.data for each tensor": "allclose einsum",
         "write np.array_equal(x.data, y.data)": "equal",
         "the course has no compiler": "compile jit",
     },

@@ -8,6 +8,8 @@ lesson builds it. `from tinytorch.nn import *` gives what is built.
 import importlib.util
 import sys
 
+from tinytorch.support.missing_names import missing_name, texts_by_name
+
 
 def door(module, homes, instead=None):
     """The `__getattr__` and `__dir__` of a front door.
@@ -18,13 +20,13 @@ def door(module, homes, instead=None):
     instead  {what to write here, with {name} for the name: the names that PyTorch has for it}
     """
     home = {name: place for place, names in homes.items() for name in names.split()}
-    write = {name: text for text, names in (instead or {}).items() for name in names.split()}
+    texts = texts_by_name(instead or {})
 
     def fetch(name):
         if name == "__all__":
             return [name for name in home if is_built(name)]
         if name not in home:
-            raise unknown(module, name, write, home)
+            raise unknown(module, name, texts, home)
         place, *earlier = home[name].split()
         if earlier and importlib.util.find_spec(f"tinytorch.core.{place}") is None:
             (place,) = earlier
@@ -53,18 +55,15 @@ def door(module, homes, instead=None):
     return fetch, lambda: sorted([*vars(sys.modules[module]), *home])
 
 
-def unknown(module, name, write, home):
+def unknown(module, name, texts, home):
     """The AttributeError for a name that a front door does not have."""
-    text = f"module {module!r} has no attribute {name!r}"
-    if name.startswith("__"):
-        return AttributeError(text)
-    import difflib  # late: `import tinytorch` is to be quick
+    text = texts.get(name, "")
+    if not text and not name.startswith("__"):
+        import difflib  # late: `import tinytorch` is to be quick
 
-    if name in write:
-        text += f": {write[name].replace('{name}', name)}"
-    elif close := difflib.get_close_matches(name.lower(), [here.lower() for here in home]):
-        text += f": did you mean {' or '.join(here for here in home if here.lower() in close)}?"
-    return AttributeError(text, name=None, obj=None)  # so that Python adds no guess of its own
+        if close := difflib.get_close_matches(name.lower(), [here.lower() for here in home]):
+            text = f"did you mean {' or '.join(here for here in home if here.lower() in close)}?"
+    return missing_name(f"module {module!r}", name, text)
 
 
 def how_to_build(name, lesson):

@@ -1,5 +1,5 @@
 # From modules/source/02_activations/activations_dev.py by `tito export`; edit that file, not this one.
-# checksum: f03f55f1a47d1a15
+# checksum: 1e11effefc6cbe6d
 """Activations: Nonlinear functions between layers, and logits turned into probabilities."""
 
 import math
@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, where
-from tinytorch.support.numpy_names import NumPyNames, numpy_names
+from tinytorch.support.missing_names import NumPyNames, numpy_names
 
 __all__ = [
     "collapse_linear", "relu", "xor_weights", "numerical_derivative", "sigmoid", "tanh", "gelu", "softmax",

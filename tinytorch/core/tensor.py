@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 5fa7e95bd3d9cfa3
+# checksum: 427b777ccf27e2d4
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import itertools
@@ -26,7 +26,7 @@ from tinytorch.support.forward import (
     take_forward,
 )
 from tinytorch.support.late_import import autograd_lesson
-from tinytorch.support.numpy_names import numpy_names
+from tinytorch.support.missing_names import numpy_names
 from tinytorch.support.pytorch_names import PyTorchNames
 from tinytorch.support.shapes import as_tuple, axes_of, flattened_shape, pad_pairs, squeezed_shape
 

@@ -8,7 +8,7 @@ count, too.
 
 import numpy as np
 
-from tinytorch.support.numpy_names import NumPyNames
+from tinytorch.support.missing_names import NumPyNames
 
 __all__ = [
     "ModuleMethods",

@@ -11,7 +11,7 @@ from tinytorch.support.forward import (
     cumsum_forward,
     prod_forward,
 )
-from tinytorch.support.numpy_names import NumPyNames
+from tinytorch.support.missing_names import TENSOR, NumPyNames, missing_name, texts_by_name
 from tinytorch.support.shapes import as_tuple
 
 __all__ = ["PyTorchNames"]
@@ -31,93 +31,7 @@ REFLECTED = {  # array + x is np.add(array, x): what of `x` computes it
     np.greater_equal: "__le__",
 }
 
-INSTEAD = {  # what to write here: the names that PyTorch or NumPy have for it
-    "x + y": "add",
-    "x - y": "sub subtract",
-    "x * y": "mul multiply",
-    "x / y": "div divide true_divide",
-    "x @ y": "matmul mm bmm mv dot",
-    "-x": "neg negative",
-    "x.abs()": "absolute",
-    "x == y": "eq equal",
-    "x != y": "ne not_equal",
-    "x < y": "lt less",
-    "x <= y": "le less_equal",
-    "x > y": "gt greater",
-    "x >= y": "ge greater_equal",
-    "x ** y": "power float_power",
-    "x ** 2": "square",
-    "x ** -0.5": "rsqrt",
-    "1 / x": "reciprocal",
-    "(1 + x).log()": "log1p",
-    "x.exp() - 1": "expm1",
-    "(x * x).sum().sqrt()": "norm",
-    "x.clip(low, high)": "clamp",
-    "x.max(axis=...)": "amax",
-    "x.min(axis=...)": "amin",
-    "x.data.any()": "any",
-    "x.data.all()": "all",
-    "np.sort(x.data), or x[x.argsort()] with a gradient": "sort",
-    "x[x.argsort(descending=True)[:k]]": "topk",
-    "np.argwhere(x.data)": "nonzero argwhere",
-    "np.unique(x.data)": "unique",
-    "np.isnan(x.data)": "isnan",
-    "np.isfinite(x.data)": "isfinite",
-    "np.round(x.data)": "round",
-    "np.sign(x.data)": "sign",
-    "where(mask, value, x)": "masked_fill",
-    "x[mask]": "masked_select",
-    "x[indices]": "index_select",
-    "x[np.arange(len(x)), labels]": "gather",
-    "slices, x[a:b]": "split chunk narrow",
-    "x[::-1]": "flip",
-    "x.expand(...), or np.tile(x.data, ...)": "repeat tile",
-    "x.flatten()": "ravel",
-    "x.view(y.shape)": "view_as reshape_as",
-    "x.expand(y.shape)": "expand_as",
-    "softmax(x, axis=...) from tinytorch.nn": "softmax",
-    "log_softmax(x, axis=...) from tinytorch.nn": "log_softmax",
-    "x.creator": "grad_fn",
-    "x.creator is None": "is_leaf",
-    "x.numel()": "nelement",
-    "x.to(dtype), with a NumPy dtype": "type astype half",
-    "x alone, since there is one device, the CPU": "cuda cpu device is_cuda pin_memory",
-    "x alone, since NumPy copies where it must": "contiguous is_contiguous",
-    "x.data += y": "add_",
-    "x.data -= y": "sub_",
-    "x.data *= y": "mul_",
-    "x.data /= y": "div_",
-    "x.data[...] = 0": "zero_",
-    "x.data[...] = value": "fill_ copy_",
-    "x.data[...] = np.clip(x.data, low, high)": "clamp_ clip_",
-    "x.data[...] = rng.normal(0, std, x.shape)": "normal_",
-    "x.data[...] = rng.uniform(low, high, x.shape)": "uniform_",
-    "x = x.relu()": "relu_",
-    "x = x.sigmoid()": "sigmoid_",
-    "x = x.tanh()": "tanh_",
-    "x = x.unsqueeze(axis)": "unsqueeze_",
-    "x = x.squeeze()": "squeeze_",
-    "x = x.detach()": "detach_",
-}
-WRITE = {name: text for text, names in INSTEAD.items() for name in names.split()}
-
-
-class Missing:
-    """An attribute that does not exist here: who asks for it is told what to write.
-
-    As a descriptor it costs nothing where it is not asked for, unlike `__getattr__`.
-    """
-
-    def __init__(self, text):
-        self.text = text
-
-    def __set_name__(self, owner, name):
-        self.name = name
-
-    def __get__(self, x, owner=None):
-        # without `name` and `obj`, Python adds no guess of its own
-        text = f"a {owner.__name__} has no {self.name}: write {self.text}"
-        raise AttributeError(text, name=None, obj=None)
+INSTEAD = texts_by_name(TENSOR)
 
 
 class PyTorchNames(NumPyNames):
@@ -128,10 +42,12 @@ class PyTorchNames(NumPyNames):
     """
 
     __slots__ = ()
-    locals().update({name: Missing(text) for name, text in WRITE.items()})
 
-    def __dir__(self):
-        return sorted(set(super().__dir__()) - WRITE.keys())
+    def __getattr__(self, name):
+        """Python calls this for a name that it does not find."""
+        if name in INSTEAD:
+            raise missing_name(f"{type(self).__name__!r} object", name, INSTEAD[name])
+        return object.__getattribute__(self, name)  # raises Python's own error
 
     def view(self, *shape):
         """The elements in another shape: `reshape`."""
@@ -277,10 +193,7 @@ class PyTorchNames(NumPyNames):
             raise TypeError("an array cannot be changed in place by a Tensor: use x.data there")
         if method != "__call__":
             name = {"logical_or": "any", "logical_and": "all"}.get(name, f"{name}.{method}")
-        here = WRITE.get(name)
-        if not here and hasattr(type(self), name):
-            here = f"x.{name}({'y' * (ufunc.nin - 1)})"
-        raise TypeError(
-            f"np.{name} takes arrays, and x is a Tensor: write "
-            + (here or f"np.{name}(x.data), which records no gradient")
-        )
+        text = INSTEAD.get(name, f"write np.{name}(x.data), which records no gradient")
+        if hasattr(type(self), name):
+            text = f"write x.{name}({'y' * (ufunc.nin - 1)})"
+        raise TypeError(f"np.{name} takes arrays, and x is a Tensor: {text}")

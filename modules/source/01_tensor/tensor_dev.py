@@ -55,7 +55,7 @@ from tinytorch.support.conversions import Conversions
 from tinytorch.support.forward import (
     clip_forward, concatenate_forward, max_forward, min_forward, name_of, pad_forward, power,
     relu_forward, reshape_forward, sigmoid_forward, stack_forward, sum_forward, take_forward)
-from tinytorch.support.numpy_names import numpy_names
+from tinytorch.support.missing_names import numpy_names
 from tinytorch.support.pytorch_names import PyTorchNames
 from tinytorch.support.late_import import autograd_lesson
 from tinytorch.support.shapes import (

@@ -68,7 +68,7 @@ import math
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, where
-from tinytorch.support.numpy_names import NumPyNames, numpy_names
+from tinytorch.support.missing_names import NumPyNames, numpy_names
 
 # %% tags=["payoff"]
 from tinytorch.support.decision_boundary import draw_decision_boundary

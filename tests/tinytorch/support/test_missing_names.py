@@ -1,4 +1,4 @@
-"""An argument under PyTorch's name is told what it is called here."""
+"""An argument under PyTorch's name says what it is called here."""
 
 import pytest
 
