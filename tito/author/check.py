@@ -205,9 +205,11 @@ def _scratch_root(entry, folder):
         if lower.number <= entry.number:
             for base in (PRISTINE, SOURCE):  # declared whole, hidden checks too
                 (folder / base / lower.folder).mkdir(parents=True, exist_ok=True)
-                for name in (lower.script.name, CHECKS, HINTS):
+                for name in (lower.script.name, HINTS):
                     if (path := lower.script.with_name(name)).exists():
                         (folder / base / lower.folder / name).write_bytes(path.read_bytes())
+                checks = lower.declared.checks_source.text  # complete, also without checking.py
+                (folder / base / lower.folder / CHECKS).write_text(checks, encoding="utf-8")
     return course.open_root(folder)
 
 

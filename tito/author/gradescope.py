@@ -17,6 +17,8 @@ from pathlib import Path
 from tito import files
 from tito.author import release, wheel
 from tito.errors import UsageError
+from tito.lesson import shared_checks
+from tito.lesson.course import SOURCE
 from tito.lesson.form import CHECKS, HINTS
 
 PROGRAMS = Path(__file__).with_name("autograder")
@@ -65,6 +67,8 @@ def contents(source, lessons=None):
         for path in (entry.script, entry.script.with_name(CHECKS), entry.script.with_name(HINTS))
         if path.exists()
     ]
-    for path in [*lessons, *sorted((source.path / source.package).rglob("*.py"))]:
+    shared = list((source.path / SOURCE).glob(shared_checks.FILE))
+    package = sorted((source.path / source.package).rglob("*.py"))
+    for path in [*lessons, *shared, *package]:
         members[f"course/{path.relative_to(source.path).as_posix()}"] = path.read_bytes()
     return members

@@ -85,6 +85,8 @@ def source_notebook(lesson: Lesson) -> str:
     """
     book = json.loads(notebook.to_notebook(lesson.source.text, lesson))
     out, sections = [], [cell for cell in lesson.checks_source.cells if cell.title]
+    end = 1 + max(n for n, section in enumerate(sections) if "points" in section.metadata)
+    sections = sections[end:] + sections[:end]  # what the checks share is at the file's end
     for cell in book["cells"]:
         exercise = cell["metadata"].get("checks")
         if not exercise:

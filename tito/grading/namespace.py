@@ -57,7 +57,6 @@ class Prepared:
         """What the check sees, with proxies for the names it uses; and the names that the
         learner's lesson lacks.
         """
-        setup = self.lesson.setup
         text = check.cell.source + self.lesson.helpers
         words = words_in(text)
         wanted = [name for name in [*self.exported, *sorted(self.beside)] if name in words]
@@ -78,8 +77,8 @@ class Prepared:
             if isinstance(found[name], proxy.Remote)
         }
         space = TO_THE_END | imported(self.lesson.imports, text) | found
-        if setup:
-            exec(helpers_of(setup.source, CHECKS_FILE, setup.line), space)
+        for cell in self.lesson.setup:
+            exec(helpers_of(cell.source, CHECKS_FILE, cell.line), space)
         return space, set(self.exported) - found.keys()
 
 

@@ -20,6 +20,7 @@ from tito.lesson import cells, outcome
 from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines
 from tito.lesson.course import PRISTINE, SOURCE
 from tito.lesson.form import CHECKS, FOLDER, HIDDEN, LEARNER_SIDE, SETUP, TEST
+from tito.lesson.shared_checks import read_checks
 
 CODE = "checks.py"  # what tracebacks call the file
 
@@ -39,7 +40,7 @@ def check(name: str, space: dict, line: int, browser=None) -> None:
     """
     try:
         path = _checks_file(name, space, browser and browser.root)
-        sections = cells.read(path).cells
+        sections = read_checks(path).cells
         chosen = [c for c in sections if c.title == name]
         if not chosen:
             names = [
@@ -174,12 +175,12 @@ def _needed(source, beside):
 
     Others may need what is not written yet at this point of the chapter.
     """
-    words, chosen = _words(source), []
-    for cell in reversed(beside):
-        if _defined(cell.source) & words:
-            words |= _words(cell.source)
-            chosen.insert(0, cell)
-    return chosen
+    words, chosen, open_cells = _words(source), [], list(beside)
+    while cell := next((c for c in open_cells if _defined(c.source) & words), None):
+        open_cells.remove(cell)
+        words |= _words(cell.source)
+        chosen.append(cell)
+    return [cell for cell in beside if cell in chosen]
 
 
 def _words(source):

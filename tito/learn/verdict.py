@@ -314,7 +314,7 @@ def request_of(entry, source, texts, seconds):
         "imports": lesson.imports,
         "own_imports": imports_of(source) if any(check["own"] for check in checks) else {},
         "names": export.exported_names(lesson),
-        "setup": [section(lesson.setup, file)] if lesson.setup else [],
+        "setup": [section(cell, file) for cell in lesson.setup],
         "learner_side": [section(cell, file) for cell in lesson.learner_side],
         "checks": checks,
         "seconds": seconds,

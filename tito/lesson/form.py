@@ -22,6 +22,7 @@ from typing import NoReturn
 
 from tito.errors import MachineError, UsageError
 from tito.lesson import cells
+from tito.lesson.shared_checks import read_checks
 
 FOLDER = re.compile(r"(\d+)_([a-z][a-z0-9_]*)")
 CHECKS, HINTS, MISCONCEPTIONS = "checks.py", "hints.md", "misconceptions.toml"
@@ -141,7 +142,7 @@ class Lesson:
         self.module = self._module()
         self.exercises = self._exercises()
         self.questions = self._questions()
-        self.setup, self.learner_side = None, []
+        self.setup, self.learner_side = [], []
         self._add_checks()
         self._add_hints()
         self._check_chapter()
@@ -199,7 +200,7 @@ class Lesson:
 
     @cached_property
     def imports(self) -> dict[str, list[str]]:
-        """The imports that checks rely on, of the setup section:
+        """The imports that checks rely on, of the setup sections:
         {statement: the names it binds}.
         """
         return {
@@ -210,7 +211,7 @@ class Lesson:
 
     @cached_property
     def helpers(self) -> str:
-        """What else the setup section holds: constants and functions of
+        """What else the setup sections hold: constants and functions of
         the checks themselves, as code.
         """
         nodes = [n for n in self._setup_nodes if not isinstance(n, (ast.Import, ast.ImportFrom))]
@@ -218,7 +219,7 @@ class Lesson:
 
     @cached_property
     def _setup_nodes(self):
-        return cells.tree_of(self.setup.source).body if self.setup else []
+        return [node for cell in self.setup for node in cells.tree_of(cell.source).body]
 
     @cached_property
     def released(self) -> str:
@@ -494,9 +495,7 @@ class Lesson:
                 continue
             name, *words = cell.title.split() or [""]
             if name == SETUP and not words:
-                if self.setup:
-                    self._refuse_section("a second setup section.", "Put both into one.", cell)
-                self.setup = cell
+                self.setup.append(cell)
             elif name == LEARNER_SIDE and not words:
                 self.learner_side.append(cell)
             elif name in order and words in ([], [HIDDEN]):
@@ -679,7 +678,7 @@ def load(path: Path) -> Lesson:
         text = hints.read_text(encoding="utf-8") if hints.exists() else ""
     except (OSError, UnicodeDecodeError) as error:
         raise MachineError(f"{hints} cannot be read: {error}.", "Save the file as UTF-8.") from None
-    return Lesson(cells.read(path), cells.read(path.with_name(CHECKS)), text.replace("\r\n", "\n"))
+    return Lesson(cells.read(path), read_checks(path.with_name(CHECKS)), text.replace("\r\n", "\n"))
 
 
 def _lines_of(cell):

@@ -52,7 +52,7 @@ def test_setup_gives_the_checks_imports_and_helpers():
     }
     assert one.helpers == "NEAR = 1e-09"
     without = lesson("sums")
-    assert (without.setup, without.imports, without.helpers) == (None, {}, "")
+    assert (without.setup, without.imports, without.helpers) == ([], {}, "")
 
 
 def test_learner_side_sections_stand_anywhere_and_earn_nothing():
@@ -323,11 +323,6 @@ CHECKS = {
         "# %% setup\n",
         "# %%\nimport math\n\n# %% setup\n",
         "# %%",
-    ),
-    "a second setup section": (
-        "# %% triple",
-        "# %% setup\nimport math\n\n\n# %% triple",
-        "# %% setup",
     ),
     "the section double stands behind a later one, or is there twice": (
         NUMBERS_CHECKS[NUMBERS_CHECKS.index("# %% double") :],
