@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from small_course import HEADER, make_course
 
-from tito.book import made
+from tito.book import generated_parts
 from tito.lesson import course
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -147,7 +147,7 @@ def test_the_glossary_links_each_term_to_the_section_that_explains_it(tmp_path):
     text = text.replace("#     terms: []", "#     terms: [sum]\n#     pytorch: {sum: torch.sum}")
     text = text.replace("# ## Tripling\n", "# ## The `sum` of three\n#\n# A **sum** is added.\n")
     chapter.write_text(text, encoding="utf-8")
-    page = made.fill("x.md", "<!-- made: glossary -->", course.open_root(root), None, ())
+    page = generated_parts.fill("x.md", "<!-- made: glossary -->", course.open_root(root), None, ())
     assert page == (
         "## S\n\n**sum**\n: A **sum** is added.\n\n"
         "  [01. Numbers](lessons/01_numbers/the-sum-of-three.ipynb); in PyTorch `torch.sum`"

@@ -1,18 +1,17 @@
 """The book: a site made from the lessons themselves and from the pages in `book/`.
 
-    execute.py    what the lessons' cells print and draw and the
-                  milestones measure, run once and kept
-    pages.py      a lesson or a milestone as the notebook that becomes its page
-    split.py      a long page of the book as pages of its sections
-    drawings.py   the drawings of `book/drawings`, and their places in the lessons
-    made.py       parts of the other pages that are made: the lessons' table, the commands, what
-                  the programs in `book/` print
-    search.py     what the search looks in, made of the finished pages
-    proof.py      what is read back of the finished site: links, alt texts, other hosts, and in
-                  the learner's edition solutions
-    lite.py       the lessons in the browser, below the site, when they are asked for
-    paper.py      the site as one document, with contents and what is folded on a screen
-    pdf.py        that document printed, when it is asked for
+    execute.py          runs lessons and milestones, and keeps what they print and draw
+    pages.py            a lesson or a milestone as the notebooks that become its pages
+    sections.py         splits a long page of the book into one page per section
+    drawings.py         the drawings of `book/drawings`, and where they go in the lessons
+    generated_parts.py  generated parts of other pages: the table of lessons, the commands, what
+                        the programs in `book/` print
+    search.py           the index of the search, made from the finished pages
+    verify_site.py      checks the finished site: links, alt texts, other hosts, and solutions in
+                        the learner's edition
+    lite.py             the lessons in the browser, below the site (optional)
+    print_document.py   the site as one document for paper
+    pdf.py              prints that document (optional)
 
 Everything goes into `book/_build/` of the course: `EDITION/html` is the site, which was read back
 as a whole before it came there; the rest is kept for the next build. What Sphinx sets and how is in
@@ -96,7 +95,7 @@ def build(
     host, any warning of Sphinx; and MachineError when the learner's edition gives something away.
     An earlier site stays as it was then.
     """
-    from tito.book import execute, lite, proof, search
+    from tito.book import execute, lite, search, verify_site
 
     began = time.monotonic()
     refuse(root, edition, output)
@@ -140,7 +139,7 @@ def build(
         shutil.rmtree(folder / "set" / "lite", ignore_errors=True)
         if browser:
             lite.make(root, work / "lite", runtime, folder / "set" / "lite")
-        proof.read_back(root, folder / "set", edition)
+        verify_site.read_back(root, folder / "set", edition)
         place = output or folder / "html"
         _copy(folder / "set", place)
     except OSError as error:
@@ -211,21 +210,21 @@ def _sources(root, site, settings, edition, outputs, package, button, commands):
 
     button  what the front page's link to a lesson in the browser says; "" without them
     """
-    from tito.book import drawings, made, split
+    from tito.book import drawings, generated_parts, sections
 
     drawn = drawings.drawings(root, package)
     out = {"conf.py": (site / "conf.py").read_text(encoding="utf-8")}
     for path in sorted((root.path / "book").glob("*.md")):
         out[path.name] = path.read_text(encoding="utf-8")
-    out.setdefault("index.md", made.plain_index(root))
+    out.setdefault("index.md", generated_parts.plain_index(root))
     of_pages = {drawing["name"]: drawing["html"] for drawing in drawn if not drawing["lesson"]}
     out = {
-        name: made.fill(name, text, root, package, commands, of_pages, button)
+        name: generated_parts.fill(name, text, root, package, commands, of_pages, button)
         if name.endswith(".md")
         else text
         for name, text in out.items()
     }
-    out = split.pages(out)
+    out = sections.pages(out)
     for entry in root.lessons:
         out[f"notebooks/{entry.notebook.name}"] = notebook.with_start(
             notebook.to_notebook(entry.declared.released, entry.declared),
@@ -391,7 +390,7 @@ def _quiet():
 
 def _at_home(root, site, source, messages):
     """Sphinx's warnings, each at its line of a lesson or of a page of the course."""
-    from tito.book import split
+    from tito.book import sections
 
     messages = re.sub(COLOUR, "", messages).strip()
     if not messages:
@@ -412,7 +411,7 @@ def _at_home(root, site, source, messages):
             (milestone.SOURCE / program.path.name).as_posix(),
         )
     messages = messages.replace(f"{source}{os.sep}", "book/")
-    return split.at_home(messages)
+    return sections.at_home(messages)
 
 
 def _copy(html, output):

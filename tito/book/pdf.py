@@ -1,4 +1,4 @@
-"""The book as a PDF: the learner's site on paper (paper.py), printed by Chromium.
+"""The book as a PDF: the learner's site on paper (print_document.py), printed by Chromium.
 
 The numbers in the contents are read from a first print; a second has them in place, and they are
 read again, until they agree.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tito import files, programs
-from tito.book import build, pages, paper
+from tito.book import build, pages, print_document
 from tito.errors import MachineError, UsageError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -65,7 +65,7 @@ def make(
     An earlier PDF stays as it was then.
     """
     began = time.monotonic()
-    if sheet not in paper.PAPERS:
+    if sheet not in print_document.PAPERS:
         raise UsageError(f"--paper {sheet!r} is neither a4 nor letter.", "a4 is 210 by 297 mm.")
     name = "-".join(entry.name for entry in lessons) or re.sub(r"\W+", "-", root.name.lower())
     build.refuse(root, pages.LEARNER, None)
@@ -80,11 +80,11 @@ def make(
             root, pages.LEARNER, fast, folder / "site", report=report, commands=commands
         ).path
         wanted = [f"lessons/{entry.folder}.html" for entry in lessons]
-        chapters, numbers = paper.read(site, wanted or None), {}
+        chapters, numbers = print_document.read(site, wanted or None), {}
         for turn in range(1, PRINTS + 1):
             report(f"print {turn}", turn - 1, 2)
             page, printed = folder / "book.html", folder / "book.pdf"
-            text = paper.document(site, root.name, root.edition, chapters, sheet, numbers)
+            text = print_document.document(site, root.name, root.edition, chapters, sheet, numbers)
             page.write_text(text, encoding="utf-8")
             _print(program, page, printed, folder)
             before, (numbers, count) = numbers, read_numbers(printed)

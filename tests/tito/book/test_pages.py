@@ -5,7 +5,7 @@ import json
 import pytest
 from small_course import NUMBERS, make_course, with_question
 
-from tito.book import made, pages
+from tito.book import generated_parts, pages
 from tito.errors import TitoError
 from tito.lesson import course, glossary
 
@@ -74,7 +74,7 @@ def test_an_explanation_that_is_none_is_refused(tmp_path, below):
 def test_the_link_to_a_lesson_in_the_browser_is_there_when_the_site_has_one(
     small_course, words, link
 ):
-    text = made.fill(
+    text = generated_parts.fill(
         "index.md", "<!-- made: browser sums -->", small_course, None, (), button=words
     )
     assert text.endswith(link) and ("path=02_sums/sums_dev.ipynb" in text) == bool(words)

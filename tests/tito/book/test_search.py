@@ -3,7 +3,7 @@
 import pytest
 from small_course import NUMBERS, make_course
 
-from tito.book import search, split
+from tito.book import search, sections
 from tito.errors import TitoError
 from tito.lesson import course
 
@@ -101,7 +101,9 @@ x[0](#second)
 
 
 def test_a_long_page_has_a_page_for_each_section_and_its_addresses_are_still_found():
-    out = split.pages({"long.md": LONG, "short.md": "[a](long.md#lower) [b](long.md)", "c.py": ""})
+    out = sections.pages(
+        {"long.md": LONG, "short.md": "[a](long.md#lower) [b](long.md)", "c.py": ""}
+    )
     assert list(out) == ["long.md", "long/the-first.md", "long/second.md", "short.md", "c.py"]
     assert "[below](long/second.md)" in out["long.md"] and "## " not in out["long.md"]
     assert '<li id="lower"><a href="long/the-first.html#lower">' in out["long.md"]
@@ -113,8 +115,8 @@ def test_a_long_page_has_a_page_for_each_section_and_its_addresses_are_still_fou
 
 
 def test_the_lines_of_a_part_are_those_of_the_whole_page():
-    out = split.pages({"long.md": LONG})
+    out = sections.pages({"long.md": LONG})
     lines = out["long/second.md"].split("\n")
     assert lines.index("# Second") == LONG.split("\n").index("## Second")
     message = "book/long/second.md:22: WARNING: x"
-    assert split.at_home(message) == "book/long.md:22: WARNING: x"
+    assert sections.at_home(message) == "book/long.md:22: WARNING: x"

@@ -5,7 +5,7 @@ browser   `<!-- made: browser NAME -->`: a link to that lesson in the browser, i
 lessons   the lessons and milestones in a table, and in the site's contents
 commands  every command, from tito itself
 glossary  the terms that the lessons introduce, with an index of where they are used
-sections  the page is split in its sections, which are listed there (split.py)
+sections  the page is split in its sections, which are listed there (sections.py)
 pytorch   PyTorch's names beside those of this course, from the lessons' headers
 any other name is a drawing without a lesson (see drawings.py), or a program of the course,
           `book/NAME.py`, which prints its part with the course's package at hand

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tito.book import paper
+from tito.book import print_document
 
 HINTS = (
     '<details class="hint"><summary>Hint 1 of 2</summary>\n<p>Look.</p>\n'
@@ -57,12 +57,12 @@ def site(tmp_path):
 
 
 def document(site, wanted=None, numbers=(), sheet="a4"):
-    chapters = paper.read(site, wanted)
-    return paper.document(site, "Small", "1", chapters, sheet, dict(numbers))
+    chapters = print_document.read(site, wanted)
+    return print_document.document(site, "Small", "1", chapters, sheet, dict(numbers))
 
 
 def test_pages_follow_each_other_as_on_the_site_and_sections_belong_to_their_lesson(site):
-    chapters = paper.read(site)
+    chapters = print_document.read(site)
     assert [chapter.title for chapter in chapters] == ["Small", "02. Sums", "About"]
     assert [title for title, _ in chapters[1].entries] == ["2.1 Adding", "2.2 Carrying"]
     assert [title for title, _ in chapters[2].entries] == ["Who"]  # not the glossary's letters
@@ -71,7 +71,7 @@ def test_pages_follow_each_other_as_on_the_site_and_sections_belong_to_their_les
 
 def test_a_page_that_leads_back_ends_the_book(site):
     page(site, "about.html", "About", following="index.html")
-    assert paper.order(site)[-1] == "about.html" and len(paper.order(site)) == 5
+    assert print_document.order(site)[-1] == "about.html" and len(print_document.order(site)) == 5
 
 
 def test_some_lessons_alone_hold_no_link_to_what_was_left_out(site):
@@ -130,7 +130,7 @@ def test_the_contents_list_each_chapter_section_and_appendix_with_its_page(site)
     contents = re.search(r'<nav class="contents">.*?</nav>', text, re.S)[0]
     assert re.search(r'href="#p3">2.1 Adding</a><i></i><a class="page" href="#p3">12<', contents)
     assert re.search(r'href="#hints">Hints</a><i></i><a class="page" href="#hints">40<', contents)
-    assert f'href="#p4">{paper.UNKNOWN}<' in contents
+    assert f'href="#p4">{print_document.UNKNOWN}<' in contents
 
 
 def test_a_lessons_own_list_has_page_numbers_too(site):
