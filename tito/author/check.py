@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tito import programs
-from tito.author import liars, mutate, release
+from tito.author import forged_answers, mutate, release
 from tito.errors import TitoError
 from tito.grading import judge, modules
 from tito.grading.lesson_file import LessonFile
@@ -82,7 +82,7 @@ QUESTIONS = (
     "right passes",
     "mutations caught",
     "graded alike",
-    "liars fail",
+    "forged answers fail",
     "runs through",
     "doctests true",
     "package fresh",
@@ -94,9 +94,9 @@ def check(entry, jobs=2, report=lambda done, of: None, every=1):
     """Put every question to one lesson of a course. Yields Findings as they are answered.
 
     report  is called with how many of the slow cases are done, and of how many
-    every   take only every so many-th mutation, and to the judge every so many-th mistake, right
-            alternative and liar; above 1, leave out what other tests of the course show: the whole
-            chapter, run for the book; the solution and the stub, graded with a class
+    every   try only every n-th mutation, and in the judge only every n-th mistake, right
+            alternative and forged answer. Above 1, leave out what other tests cover: running the
+            whole chapter (the book does), and grading the solution and the stub (`test_class` does)
     """
     try:
         lesson = entry.declared
@@ -118,7 +118,10 @@ def check(entry, jobs=2, report=lambda done, of: None, every=1):
             every > 1,
             *(
                 dict([*texts.items()][::every])
-                for texts in (liars.texts(lesson), liars.pairs(lesson))
+                for texts in (
+                    forged_answers.uniform_answers(lesson),
+                    forged_answers.altered_answers(lesson),
+                )
             ),
         )
         if every == 1:
@@ -375,7 +378,7 @@ def _graded(entry, lesson, mistakes, rights, sampled, answers, pairs):
         code = modules.compiled(
             entry, LessonFile(lesson.path.name, source=cells.parse(lesson.path, text))
         )
-        with warnings.catch_warnings(action="ignore"):  # NumPy's remarks on what a liar returned
+        with warnings.catch_warnings(action="ignore"):  # NumPy's warnings about forged values
             return list(lower_entry.attempt(entry, code, lower, checks, OWN).checks.values())
 
     with judge.Judge(setting) as lower_entry:
@@ -418,17 +421,17 @@ def _graded(entry, lesson, mistakes, rights, sampled, answers, pairs):
             if c.passed
         ]
         cases = len(answers) * len(lesson.checks)
-        for exercise, (wrong, lying) in pairs.items():
+        for exercise, (wrong, forged) in pairs.items():
             noticed = [c for c in graded(wrong, lesson.exercise(exercise).checks) if not c.passed]
             names = {c.name for c in noticed}
             cases += len(names)
             problems += [
                 f"{c.name} notices wrong values, and not when they are in an object that equals "
                 "what it is compared with: fetch `.data` first"
-                for c in graded(lying, lesson.exercise(exercise).checks)
+                for c in graded(forged, lesson.exercise(exercise).checks)
                 if c.passed and c.name in names
             ]
-        yield Finding(lesson.name, "liars fail", cases, cases - len(problems), problems)
+        yield Finding(lesson.name, "forged answers fail", cases, cases - len(problems), problems)
 
 
 def _through(entry, scratches):

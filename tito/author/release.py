@@ -30,7 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tito import files
-from tito.author import start, wheel
+from tito.author import downloaded_notebook, wheel
 from tito.errors import MachineError, UsageError
 from tito.learn import workspace
 from tito.lesson import course, misconceptions, notebook, published
@@ -231,7 +231,7 @@ def contents(source, chosen, with_solutions=False):
         for path in sorted(ADDED.rglob("*"))
         if path.is_file()
     }
-    name, data = wheel.build(start.EDITION, course_of_stubs(source, out))
+    name, data = wheel.build(downloaded_notebook.EDITION, course_of_stubs(source, out))
     out[f"bin/{name}"] = data
     if (source.path / "LICENSE").exists():
         out["LICENSE"] = (source.path / "LICENSE").read_bytes()
@@ -240,7 +240,7 @@ def contents(source, chosen, with_solutions=False):
     for entry in chosen:
         script = entry.declared.released
         book = notebook.to_notebook(script, entry.declared)
-        if first := start.colab(entry, place):
+        if first := downloaded_notebook.colab_cells(entry, place):
             book = notebook.with_start(book, first)
         for path, text in ((entry.script, script), (entry.notebook, book)):
             out[entry.relative(path)] = text.encode("utf-8")

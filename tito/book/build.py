@@ -31,7 +31,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from tito import files
-from tito.author import start
+from tito.author import downloaded_notebook
 from tito.book import pages
 from tito.errors import MachineError, TitoError, UsageError, WorkError
 from tito.learn import milestone
@@ -228,7 +228,7 @@ def _sources(root, site, settings, edition, outputs, package, button, commands):
     for entry in root.lessons:
         out[f"notebooks/{entry.notebook.name}"] = notebook.with_start(
             notebook.to_notebook(entry.declared.released, entry.declared),
-            start.alone(entry, settings),
+            downloaded_notebook.first_cells(entry, settings),
         )
         out |= pages.notebooks(
             entry,

@@ -16,8 +16,8 @@ are operators like the others. What is refused costs the learner's points and ne
 `tito check` finds it, since the solution is graded there too. What is left to the check: the
 learner's word on a difference is `(got - want).data` (write `got.data - want`), its text
 (`f"{got - want:.1f}"`, needed for messages), and what the learner's own function says of `want`
-(`mse_loss(got, want)`). The liars of `tito check` (`author/liars.py`) find checks that nothing
-else holds up.
+(`mse_loss(got, want)`). The forged answers of `tito check` (`author/forged_answers.py`) find checks
+that rely on nothing else.
 """
 
 import builtins

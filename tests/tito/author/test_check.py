@@ -116,13 +116,13 @@ def test_a_good_lesson_passes_every_question(good):
         (
             TRIPLE,
             "    got = triple(np.array([2.0]))\n    assert np.asarray((got - 6).data).max() == 0",
-            "liars fail",
+            "forged answers fail",
             "triple of two is six notices wrong values, and not when they are in an object that",
         ),
         (
             TRIPLE,
             "    got = triple(np.array([2.0]))\n    assert all(x == 6 for x in got)",
-            "liars fail",
+            "forged answers fail",
             "triple of two is six passes when every answer is nothing in a list",
         ),
         (
@@ -306,10 +306,11 @@ def test_a_workspace_is_refused(small_workspace):
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", COURSE.lessons, ids=[entry.name for entry in COURSE.lessons])
 def test_every_lesson_of_this_course_passes_the_gate(entry):
-    """The gate itself, on the real course, with every mistake and right alternative: this is where
-    CI runs it. Of mutations, liars and what the judge says, which take longest, every fortieth is
-    tried. The demonstrations are left to the book, whose test runs every cell, and the grades of
-    solution and stub to `test_class`, which grades both in a jail; `tito check` tries everything.
+    """The gate itself, on the real course, with every mistake and right alternative.
+
+    Mutations, forged answers and grades take longest, so only every fortieth is tried. The book's
+    test runs every demonstration, and `test_class` grades solution and stub in a jail. `tito check`
+    tries everything.
     """
     found = check.check(entry, jobs=1, every=40)  # the other workers have other lessons
     assert [(f.question, f.problems) for f in found if not f.ok] == []

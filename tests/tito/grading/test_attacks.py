@@ -16,7 +16,7 @@ from grading.hostile import course as attacked
 from grading.hostile.submission import START, WRONG
 from small_course import NUMBERS, make_course
 
-from tito.author import liars
+from tito.author import forged_answers
 from tito.grading import boxes, intake, proxy, reader, similar, wire
 from tito.grading.judge import Judge
 from tito.grading.namespace import TO_THE_END, close_in_shape, zip_to_the_end
@@ -842,9 +842,9 @@ def answers(jail, code, *idioms):
 
 
 LIARS = {"the liar of this file": f"{LIAR}\nObject = Liar"} | {
-    name: f"{liars.anything(name)}\nObject = Anything" for name in liars.ANSWERS
+    name: f"{forged_answers.anything(name)}\nObject = Anything" for name in forged_answers.ANSWERS
 }
-ECHO = liars.OTHER_VALUES.replace("NAMES", "[]").replace("FORM", "_lying")
+ECHO = forged_answers.OTHER_VALUES.replace("NAMES", "[]").replace("FORM", "_forged")
 
 
 OBJECTS = LIARS | {

@@ -1,7 +1,7 @@
-"""What a notebook starts with where it is opened outside a workspace.
+"""The first cells of a notebook that is opened outside a workspace.
 
-One that was downloaded alone says where it belongs, and how to get a workspace. One that Google
-Colab opens installs tito and the lessons there, from the release's wheel; see `learn/colab.py`.
+A downloaded notebook says that it belongs in a workspace, and how to get one. On Google Colab its
+first code cell installs tito and the lessons from the release's wheel; see `learn/colab.py`.
 """
 
 from tito.author import wheel
@@ -9,12 +9,12 @@ from tito.author import wheel
 EDITION = "learner"  # of the wheel in a release
 
 
-def alone(entry, published):
+def first_cells(entry, published):
     """The cells of a notebook to download, as `notebook.with_start` takes them."""
-    return [("markdown", belongs(entry, published)), *colab(entry, published)]
+    return [("markdown", workspace_note(entry, published)), *colab_cells(entry, published)]
 
 
-def belongs(entry, published):
+def workspace_note(entry, published):
     """Where a lesson's notebook belongs, in words."""
     root, folder = entry.root, entry.relative(entry.notebook.parent)
     if published.release:
@@ -41,7 +41,7 @@ def belongs(entry, published):
     )
 
 
-def colab(entry, published):
+def colab_cells(entry, published):
     """The cell that prepares a session of Google Colab; none without a release."""
     if not published.release:
         return []

@@ -1,18 +1,18 @@
-"""Lessons that lie, put by `tito check` to every check of a lesson, where grades are made.
+"""Lessons that forge their answers; `tito check` has every check of a lesson graded on them.
 
-Those of `texts` were never written and answer everything: with nothing, zeros, nan, what they were
-given, or an error. A check that one of them passes tests too little.
+`uniform_answers` gives lessons without any work: they answer every call with the same thing, such
+as nothing, zeros, nan, their input, or an error. A check that passes on one of them tests too
+little.
 
-Those of `pairs` are the solution with other values in what one exercise gives. Once the values are
-given plainly; once in objects that equal, in every operation, what they are computed with. A check
-that notices the first and not the second compares on the learner's side.
+`altered_answers` gives the solution with other values in the results of one exercise: once as plain
+values, once in objects that equal whatever they are compared or computed with. A check that notices
+the plain values and not the objects compares on the learner's side.
 """
 
 from tito.lesson import cells, export
 
-# One object serves as every function, class, instance and number. It forwards nothing; VALUE is
-# what its attributes are, ARRAY its numbers, RESULT what a call gives, SEEN what becomes of what
-# it is given.
+# One object serves as every function, class, instance and number. VALUE is the value of its
+# attributes, ARRAY its numbers, RESULT the result of a call, SEEN what it does to its arguments.
 ANYTHING = """
 import numpy as np
 
@@ -104,8 +104,8 @@ def anything(answer):
     return body.replace("SEEN", seen[0] if seen else "given")
 
 
-def texts(lesson):
-    """{what it answers: a script of this lesson} of all liars."""
+def uniform_answers(lesson):
+    """{the answer to everything: a script of this lesson that gives it}"""
     names = export.exported_names(lesson)
     head = f"# %%\n#| default_exp {lesson.module}\n\n# %%\n#| export\n"
 
@@ -121,7 +121,7 @@ def texts(lesson):
             ),
         )
     for error in ERRORS:
-        # What is refused is told in many words, in case that a check looks for some.
+        # The message holds many words, in case a check looks for one of them.
         body = (
             "def refuse(*given, **named):\n"
             f"    raise {error}(f'shape lesson grad retain_graph scalar {{given}} {{named}}')\n"
@@ -137,8 +137,8 @@ def texts(lesson):
     return scripts
 
 
-# Appended to a solution: what the functions in NAMES give, and the methods of the classes there,
-# becomes what FORM makes of it, `_wrong` or `_lying`.
+# Appended to a solution: FORM, which is `_wrong` or `_forged`, changes the results of the functions
+# in NAMES, and of the methods of classes in NAMES.
 OTHER_VALUES = """
 import copy
 import functools
@@ -172,11 +172,11 @@ def _plain(x):
 
 
 class _Echo:
-    # A value in an object. In an operation with another it is that other one, while `lies`; what
-    # came of an operation is honest.
+    # A value in an object. While `forged`, it is in every operation equal to the other
+    # operand; the result of an operation is honest.
     __array_ufunc__ = None
     __hash__ = object.__hash__
-    def __init__(self, x, lies): self.x, self.lies = x, lies
+    def __init__(self, x, forged): self.x, self.forged = x, forged
     def __getattr__(self, name):
         if name.startswith("__"): raise AttributeError(name)
         found = self.x if name == "data" else getattr(
@@ -189,7 +189,7 @@ class _Echo:
         return method
     def __array__(self, dtype=None, copy=None): return np.asarray(self.x)
     def __len__(self): return len(self.x)
-    def part(self, x): return _Echo(x, True) if self.lies else x
+    def part(self, x): return _Echo(x, True) if self.forged else x
     def __iter__(self): return iter([self.part(x) for x in self.x])
     def __getitem__(self, index): return self.part(self.x[index])
     def __contains__(self, x): return True
@@ -198,16 +198,16 @@ class _Echo:
     def __index__(self): return operator.index(self.x)
     def __repr__(self): return repr(self.x)
     def __format__(self, spec): return format(self.x, spec)
-    def __abs__(self): return _Echo(abs(np.asarray(self.x)), self.lies)
-    def __neg__(self): return _Echo(-np.asarray(self.x), self.lies)
-    def __round__(self, *digits): return _Echo(np.round(self.x, *digits), self.lies)
-    def __invert__(self): return _Echo(~np.asarray(self.x), self.lies)
+    def __abs__(self): return _Echo(abs(np.asarray(self.x)), self.forged)
+    def __neg__(self): return _Echo(-np.asarray(self.x), self.forged)
+    def __round__(self, *digits): return _Echo(np.round(self.x, *digits), self.forged)
+    def __invert__(self): return _Echo(~np.asarray(self.x), self.forged)
 
 
 def _operation(do, reflected, kind=None):
     def with_other(self, other):
         other = _plain(other)
-        mine = other if kind or self.lies else self.x
+        mine = other if kind or self.forged else self.x
         try:
             if isinstance(other, (list, tuple)): mine, other = np.asarray(mine), np.asarray(other)
             found = do(other, mine) if reflected else do(mine, other)
@@ -230,20 +230,20 @@ for _name, _how in _OPERATORS.items():
 
 
 @functools.cache
-def _lying_kind(kind):
+def _forged_class(kind):
     # The class of the learner's, whose objects are in an operation what they are computed with.
     own = {name: _operation(*how, kind) for name, how in _OPERATORS.items()}
     return type(kind.__name__, (kind,), own | {"__slots__": (), "__hash__": kind.__hash__})
 
 
-def _lying(x):
+def _forged(x):
     y = _wrong(x)
     if y is None or isinstance(y, type) or callable(y): return y
     if isinstance(y, (np.ndarray, np.generic, bool, int, float, complex, str, list, tuple, dict)):
         return _Echo(y, True)
     if _plain(y) is not y:
         try:
-            object.__setattr__(y, "__class__", _lying_kind(type(y)))
+            object.__setattr__(y, "__class__", _forged_class(type(y)))
         except TypeError:
             pass
     return y
@@ -266,9 +266,9 @@ for _name in NAMES:
 """
 
 
-def pairs(lesson):
-    """{exercise id: (a script that gives wrong values, one that gives them as objects that lie)}
-    of what each exercise of this lesson defines.
+def altered_answers(lesson):
+    """{exercise id: (a script that gives wrong values, a script that gives them in forged objects)}
+    for the definitions of each exercise of this lesson.
     """
     exported, scripts = set(export.exported_names(lesson)), {}
     for exercise in lesson.exercises:
@@ -281,6 +281,6 @@ def pairs(lesson):
         scripts[exercise.id] = tuple(
             f"{lesson.source.text}\n# %%\n#| export\n"
             + OTHER_VALUES.replace("NAMES", repr(names)).replace("FORM", form)
-            for form in ("_wrong", "_lying")
+            for form in ("_wrong", "_forged")
         )
     return scripts

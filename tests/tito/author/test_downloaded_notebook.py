@@ -10,7 +10,7 @@ import zipfile
 import commands
 import pytest
 
-from tito.author import release, start
+from tito.author import downloaded_notebook, release
 from tito.learn import pair, workspace
 from tito.lesson import cells, course, form, notebook, published
 
@@ -23,7 +23,7 @@ def sources(text):
 
 def to_download(entry, place):
     text = notebook.to_notebook(entry.declared.released, entry.declared)
-    return notebook.with_start(text, start.alone(entry, place))
+    return notebook.with_start(text, downloaded_notebook.first_cells(entry, place))
 
 
 def test_a_notebook_alone_says_where_it_belongs_and_how_to_get_a_workspace(small_course):
