@@ -3,7 +3,7 @@
 A wheel holds `tito` and, below `tito/course/`, the course as data in the layout of this folder.
 An editable installation copies nothing: tito runs from here, with this folder as its course.
 Both hold `tinytorch-root.pth`, the line Python runs at each start so that `import tinytorch`
-is the package of the folder one works in (see tito/finder.py). `tinytorch` itself is never
+is the package of the folder one works in (see tito/import_hook.py). `tinytorch` itself is never
 installed.
 """
 
@@ -43,7 +43,7 @@ START_FROM = "sys.path.append({root})\n{start}\nfinally: sys.path.pop()"
 class Contents(BuildHookInterface):
     def initialize(self, version, build_data):
         root = Path(self.root)
-        start = runpy.run_path(str(root / "tito" / "finder.py"))["START"]
+        start = runpy.run_path(str(root / "tito" / "import_hook.py"))["START"]
         code = (
             START_FROM.format(root=ascii(self.root), start=start)
             if version == "editable"

@@ -22,7 +22,7 @@ import time
 import urllib.request
 from pathlib import Path
 
-from tito.learn import pair, workspace
+from tito.learn import notebook_sync, workspace
 from tito.lesson import cells, course
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -57,7 +57,7 @@ def jupyterlab():
 
     with tempfile.TemporaryDirectory() as place:
         entry = solved(Path(place) / "my-tinytorch")
-        pair.settle(entry, make=True)
+        notebook_sync.settle(entry, make=True)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]

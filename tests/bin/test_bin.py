@@ -564,12 +564,12 @@ def test_an_editable_installation_copies_nothing_and_opens_nothing_else(tmp_path
     show = [
         python,
         "-c",
-        "import sys, tito.finder; print(tito.finder.__file__, *sys.path, sep='\\n')",
+        "import sys, tito.import_hook; print(tito.import_hook.__file__, *sys.path, sep='\\n')",
     ]
     tito, *path = subprocess.run(
         show, cwd=tmp_path, capture_output=True, text=True
     ).stdout.splitlines()
-    assert Path(tito) == REPOSITORY / "tito" / "finder.py"
+    assert Path(tito) == REPOSITORY / "tito" / "import_hook.py"
     assert str(REPOSITORY) not in path
 
 
@@ -606,7 +606,7 @@ def test_a_broken_tito_does_not_greet_at_each_start_of_python(tmp_path):
     for finder in (None, "this is not Python", "def install(): 1 / 0"):
         if finder:
             (packages / "tito").mkdir(exist_ok=True)
-            (packages / "tito" / "finder.py").write_text(finder, encoding="utf-8")
+            (packages / "tito" / "import_hook.py").write_text(finder, encoding="utf-8")
         run = subprocess.run(
             [folder / "bin" / "python", "-c", "print('fine')"], capture_output=True, text=True
         )

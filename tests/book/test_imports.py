@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = runpy.run_path(str(Path(__file__).resolve().parents[2] / "book" / "imports.py"))
 ROOMS = ["cli", "book", "author", "grading", "learn", "lesson"]  # from the top down
-COMMON = ["errors", "files", "finder", "programs", "views"]
+COMMON = ["errors", "files", "import_hook", "programs", "views"]
 
 
 def test_each_room_imports_only_what_stands_below_it():

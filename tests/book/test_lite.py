@@ -36,7 +36,7 @@ from tito.book import build as book  # noqa: E402
 from tito.book import lite  # noqa: E402
 from tito.errors import TitoError  # noqa: E402
 from tito.learn import workspace
-from tito.lesson import course, published
+from tito.lesson import course, site_settings
 from tito.lesson.form import stub
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -276,7 +276,7 @@ def test_the_python_can_be_named_in_tito_toml(tmp_path):
     distribution(tmp_path / "pyodide")
     with (folder / "tito.toml").open("a", encoding="utf-8") as file:
         file.write('\n[book]\npyodide = "../pyodide"\n')
-    assert published.read(folder).pyodide == folder / ".." / "pyodide"
+    assert site_settings.read(folder).pyodide == folder / ".." / "pyodide"
     assert "numpy" in lite.runtime(course.open_root(folder), folder / ".." / "pyodide").packages
 
 

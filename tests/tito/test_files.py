@@ -21,7 +21,7 @@ from small_course import edit, make_course, solve
 
 from tito import files
 from tito.errors import TitoError
-from tito.learn import pair, progress, update, verdict, workspace
+from tito.learn import notebook_sync, progress, update, verdict, workspace
 from tito.lesson import course, export, notebook
 from tito.lesson.course import PRISTINE
 
@@ -115,7 +115,7 @@ def test_write_killed_anywhere_leaves_the_old_file_or_the_new(tmp_path):
 def test_reset_killed_anywhere_loses_nothing_and_can_be_undone(tmp_path):
     def prepare(moment):
         root = a_workspace(tmp_path, moment)
-        pair.settle(root.lesson("numbers"), make=True)
+        notebook_sync.settle(root.lesson("numbers"), make=True)
         return root.lesson("numbers"), root.lesson("numbers").script.read_bytes()
 
     def check(prepared):
@@ -125,7 +125,7 @@ def test_reset_killed_anywhere_loses_nothing_and_can_be_undone(tmp_path):
         if entry.script.read_bytes() == pristine:
             files.undo(entry.root)
             assert entry.script.read_bytes() == mine
-        pair.settle(entry)  # the pair is still one that can be told apart
+        notebook_sync.settle(entry)  # the pair is still one that can be told apart
         assert progress.load(entry.root)["version"] == 1
 
     every_moment(prepare, lambda prepared: workspace.reset(prepared[0]), check)
@@ -203,7 +203,7 @@ def test_init_killed_anywhere_is_completed_by_the_next(tmp_path):
 
 def test_export_killed_anywhere_leaves_the_old_module_or_the_new(tmp_path):
     def put(entry):
-        export.put(entry, export.current(entry, pair.read(entry, {})))
+        export.put(entry, export.current(entry, notebook_sync.read(entry, {})))
 
     def prepare(moment):
         entry = a_workspace(tmp_path, moment).lesson("numbers")
@@ -225,7 +225,7 @@ def test_export_killed_anywhere_leaves_the_old_module_or_the_new(tmp_path):
 def test_settling_a_pair_killed_anywhere_loses_neither_side(tmp_path, edited):
     def prepare(moment):
         entry = a_workspace(tmp_path, moment).lesson("numbers")
-        pair.settle(entry, make=True)
+        notebook_sync.settle(entry, make=True)
         path = entry.script if edited == "script" else entry.notebook
         path.write_text(
             path.read_text(encoding="utf-8").replace("LIMIT = 10", "LIMIT = 77"), encoding="utf-8"
@@ -233,7 +233,7 @@ def test_settling_a_pair_killed_anywhere_loses_neither_side(tmp_path, edited):
         return entry
 
     def check(entry):
-        pair.settle(entry)
+        notebook_sync.settle(entry)
         for path in (entry.script, entry.notebook):
             assert "LIMIT = 77" in path.read_text(encoding="utf-8")
 
@@ -242,7 +242,7 @@ def test_settling_a_pair_killed_anywhere_loses_neither_side(tmp_path, edited):
 
     lesson = a_workspace(tmp_path, "loaded").lesson("numbers").declared
     notebook.to_script(notebook.to_notebook("# %%\nx = 1\n", lesson))
-    every_moment(prepare, pair.settle, check)
+    every_moment(prepare, notebook_sync.settle, check)
 
 
 @pytest.mark.slow
@@ -358,20 +358,20 @@ def test_redo_takes_back_undos_only(small_workspace):
 def test_a_notebook_brought_up_to_date_is_no_step_back(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry)
-    pair.settle(entry, make=True)
+    notebook_sync.settle(entry, make=True)
     mine = entry.script.read_bytes()
     workspace.reset(entry)
     entry.script.write_text(
         entry.script.read_text(encoding="utf-8") + "\n# later\n", encoding="utf-8"
     )
     made = entry.notebook.read_bytes()
-    kept = pair.settle(entry)
+    kept = notebook_sync.settle(entry)
     assert (
         kept / "files" / entry.notebook.relative_to(small_workspace.path)
     ).read_bytes() == made  # saved it is
     assert workspace.undo(small_workspace).command == "reset"
     assert entry.script.read_bytes() == mine
-    pair.settle(entry)  # both came back, and agree
+    notebook_sync.settle(entry)  # both came back, and agree
     assert entry.script.read_bytes() == mine
 
 
@@ -487,8 +487,8 @@ def test_on_a_full_disk_the_old_file_stays(tmp_path):
     "action",
     [
         lambda entry: workspace.reset(entry),
-        lambda entry: pair.settle(entry, make=True),
-        lambda entry: export.put(entry, export.current(entry, pair.read(entry, {}))),
+        lambda entry: notebook_sync.settle(entry, make=True),
+        lambda entry: export.put(entry, export.current(entry, notebook_sync.read(entry, {}))),
         lambda entry: verdict.test(entry),
     ],
     ids=["reset", "notebook", "export", "test"],

@@ -33,7 +33,7 @@ from tito import files
 from tito.author import downloaded_notebook, wheel
 from tito.errors import MachineError, UsageError
 from tito.learn import workspace
-from tito.lesson import course, misconceptions, notebook, published
+from tito.lesson import course, misconceptions, notebook, site_settings
 from tito.lesson.course import PRISTINE, SOURCE
 from tito.lesson.form import CHECKS, HINTS, MARK, MISCONCEPTIONS, SOLUTIONS
 
@@ -236,7 +236,7 @@ def contents(source, chosen, with_solutions=False):
     if (source.path / "LICENSE").exists():
         out["LICENSE"] = (source.path / "LICENSE").read_bytes()
     out["README.md"] = readme(source, chosen, with_solutions).encode()
-    place = published.read(source.path)
+    place = site_settings.read(source.path)
     for entry in chosen:
         script = entry.declared.released
         book = notebook.to_notebook(script, entry.declared)
@@ -303,7 +303,7 @@ def readme(source, chosen, with_solutions):
     there, and where work may be lost.
     """
     first = chosen[0]
-    place, path = published.read(source.path), first.relative(first.notebook)
+    place, path = site_settings.read(source.path), first.relative(first.notebook)
     if place.release:
         where = f"On Binder, open <{place.binder(path)}>."
     else:

@@ -11,7 +11,7 @@ import importlib.metadata
 import re
 from pathlib import Path
 
-from tito import files, finder
+from tito import files, import_hook
 from tito.lesson import course
 
 HERE = Path(__file__).parents[1]
@@ -29,7 +29,7 @@ def build(edition, data=()):
     distribution = importlib.metadata.distribution(course.DISTRIBUTION)
     members = own_files()
     members |= {f"tito/course/{name}": content for name, content in dict(data).items()}
-    members["tinytorch-root.pth"] = f"import sys; exec({ascii(finder.START)})\n".encode()
+    members["tinytorch-root.pth"] = f"import sys; exec({ascii(import_hook.START)})\n".encode()
     members[f"{notes}/METADATA"] = re.sub(
         r"(?m)^Version: .*$", f"Version: {local}", distribution.read_text("METADATA"), count=1
     ).encode()

@@ -35,7 +35,7 @@ from tito.author import downloaded_notebook
 from tito.book import pages
 from tito.errors import MachineError, TitoError, UsageError, WorkError
 from tito.learn import milestone
-from tito.lesson import course, notebook, published
+from tito.lesson import course, notebook, site_settings
 
 EXTRA = "`bin/setup book` installs it."
 WATCHED = ("_dev.py", ".md", ".css", ".js", "conf.py", ".html", ".json", ".svg", ".toml")
@@ -104,7 +104,7 @@ def build(
             f"--pyodide {pyodide} is for the lessons in the browser.",
             "Give --lite, too: tito book build --lite --pyodide DIR",
         )
-    settings = published.read(root.path)
+    settings = site_settings.read(root.path)
     runtime = (
         lite.runtime(root, pyodide or settings.pyodide, settings.pyodide_packages)
         if browser

@@ -137,7 +137,7 @@ def start(
     Example: tito start tensor
     """
     from tito import views
-    from tito.learn import doctor, pair, progress
+    from tito.learn import doctor, notebook_sync, progress
     from tito.learn import status as standing
 
     root = current_root(root)
@@ -146,7 +146,7 @@ def start(
         came_back = "started" in record
         record.setdefault("started", progress.now())
         first = standing.first_open(entry, record)
-        source = pair.read(entry, record)
+        source = notebook_sync.read(entry, record)
     records = progress.load(entry.root, warn)["lessons"]
     cell = source.cell(first.name) if first else None
     line = cell.line if cell and not source.is_notebook else None
@@ -199,7 +199,7 @@ def notebook_(
 
     Example: tito notebook tensor
     """
-    from tito.learn import jupyter, pair
+    from tito.learn import jupyter, notebook_sync
 
     entry = select_lesson(current_root(root), lesson, module)
     if keep not in (None, "script", "notebook", "both"):
@@ -207,13 +207,13 @@ def notebook_(
             f"--keep {keep!r} is neither script nor notebook nor both.",
             "Say which of the two counts, or have them merged with --keep both.",
         )
-    if keep == "both" and (merge := pair.asked(entry, warn)):
+    if keep == "both" and (merge := notebook_sync.asked(entry, warn)):
         for name, edited in (("script", merge.script), ("notebook", merge.notebook)):
             echo(f"from the {name}: {', '.join(edited) or 'nothing'}")
         if asks() and not typer.confirm("Merge them?", default=True):
             echo("Nothing was changed.")
             return
-    backup = pair.settle(entry, keep, make=True, warn=warn)
+    backup = notebook_sync.settle(entry, keep, make=True, warn=warn)
     echo(f"{entry.relative(entry.notebook)} and {entry.script.name} agree.")
     if backup and keep:
         echo(f"What was overwritten is saved in {backup}; `tito undo` brings it back.")
@@ -253,7 +253,7 @@ def export(
 
     Example: tito export tensor
     """
-    from tito.learn import pair, progress
+    from tito.learn import notebook_sync, progress
     from tito.lesson import export as exporting
 
     root = current_root(root)
@@ -264,8 +264,10 @@ def export(
                 echo(f"{entry.name} is skipped; `tito export {entry.name}` ends that.")
                 continue
             if not check:
-                pair.settle(entry, warn=warn)
-            source = pair.read(entry, progress.load(root, warn)["lessons"].get(entry.name, {}))
+                notebook_sync.settle(entry, warn=warn)
+            source = notebook_sync.read(
+                entry, progress.load(root, warn)["lessons"].get(entry.name, {})
+            )
             exported = exporting.current(entry, source)
         except WorkError as error:
             if not all_:

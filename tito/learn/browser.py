@@ -16,9 +16,9 @@ import threading
 import zipfile
 from pathlib import Path
 
-from tito import files, finder
+from tito import files, import_hook
 from tito.errors import TitoError, WorkError
-from tito.learn import builtin, manifest
+from tito.learn import check_builtin, manifest
 from tito.lesson import cells, course, export
 from tito.lesson import form as lesson
 
@@ -69,9 +69,9 @@ def begin(*libraries, drive=DRIVE, inside=sys.platform == "emscripten"):
     if not inside:
         return
     root = course.installed_course()
-    finder.install(root.path)
-    builtin.install()
-    builtin.browser = Browser(root.path, drive)
+    import_hook.install(root.path)
+    check_builtin.install()
+    check_builtin.browser = Browser(root.path, drive)
     if threading.Thread.start is not _start:
         threading.Thread.start = _start
     sys.meta_path[:] = [
@@ -111,7 +111,7 @@ def _exercises(entry):
 
 def _drive():
     """The folder of the learner's notebooks."""
-    return builtin.browser.drive if builtin.browser else DRIVE
+    return check_builtin.browser.drive if check_builtin.browser else DRIVE
 
 
 def _passed(drive):

@@ -8,8 +8,8 @@ import os
 import sys
 from pathlib import Path
 
-from tito import finder
-from tito.learn import builtin, pair, progress, workspace
+from tito import import_hook
+from tito.learn import check_builtin, notebook_sync, progress, workspace
 from tito.lesson import course, export
 from tito.lesson.course import SOURCE
 
@@ -29,13 +29,13 @@ def begin(name, folder=FOLDER):
     for other in sys.modules.copy():
         if other.split(".")[0] == root.package:
             del sys.modules[other]
-    finder.install(root.path)
-    builtin.install()
+    import_hook.install(root.path)
+    check_builtin.install()
     os.chdir(root.path / SOURCE / entry.folder)
     missing, records = [], progress.load(root, print)["lessons"]
     for lower in root.lessons:
         if lower.number < entry.number:
-            module = export.current(lower, pair.read(lower, records.get(lower.name, {})))
+            module = export.current(lower, notebook_sync.read(lower, records.get(lower.name, {})))
             export.put(lower, module)
             if lower.name in entry.declared.prerequisites and export.unwritten(module):
                 missing.append(lower.name)

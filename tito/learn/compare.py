@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from tito.errors import UsageError, WorkError
-from tito.learn import pair, progress, verdict
+from tito.learn import notebook_sync, progress, verdict
 from tito.lesson import cells
 from tito.lesson.course import PRISTINE, Entry
 from tito.lesson.form import MARK, SOLUTIONS, Exercise
@@ -46,7 +46,7 @@ def compare(
     """
     code = solution_of(entry, exercise)
     record = progress.load(entry.root, warn)["lessons"].get(entry.name, {})
-    source = pair.read(entry, record)
+    source = notebook_sync.read(entry, record)
     cell = source.cell(exercise.name)
     if not cell or entry.declared.is_unwritten(exercise, source):
         raise _not_right(entry, exercise, "is not written yet")

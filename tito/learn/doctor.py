@@ -13,7 +13,7 @@ from pathlib import Path
 from tito import programs
 from tito.errors import TitoError
 from tito.learn import jupyter
-from tito.lesson import course, published
+from tito.lesson import course, site_settings
 
 IMPORT_SECONDS = 20
 
@@ -167,7 +167,7 @@ def _notebook():
 def _published(root):
     """Whether the links that tito.toml asks for can work, as far as one sees without a network."""
     try:
-        place = published.read(root.path)
+        place = site_settings.read(root.path)
     except TitoError as error:
         return Finding("problem", "links", error.what, error.remedy)
     if place.pyodide and not place.pyodide.is_dir():
@@ -182,7 +182,7 @@ def _published(root):
             "optional",
             "links",
             "tito.toml has no [book] release, so no lesson has links to Binder and Colab",
-            f'[book] release = "{published.GITHUB}OWNER/REPOSITORY", where the release lies.',
+            f'[book] release = "{site_settings.GITHUB}OWNER/REPOSITORY", where the release lies.',
         )
     book = f"; the book is at {root.book}" if root.book else ""
     return Finding("ok", "links", f"Binder, Colab: {place.release}, branch {place.branch}{book}")

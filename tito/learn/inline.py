@@ -1,7 +1,7 @@
 """`check("order")` in a chapter: run an exercise's visible checks against the definitions of
 the running script or notebook.
 
-Every Python of an environment with tito has `check` as a builtin (see `builtin.py`), so a
+Every Python of an environment with tito has `check` as a builtin (see `check_builtin.py`), so a
 chapter needs no import for it: in plain `python autograd_dev.py`, in JupyterLab, in the cells of VS
 Code, and in a browser, where `browser.py` puts it. It is silent when the checks pass, and otherwise
 raises `CheckFailed`, which shows as its message alone. What it says counts for nothing: `tito test`
@@ -14,7 +14,7 @@ import sys
 import traceback
 from pathlib import Path
 
-from tito import finder
+from tito import import_hook
 from tito.errors import TitoError, UsageError
 from tito.lesson import cells, outcome
 from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines
@@ -115,14 +115,14 @@ def _checks_file(name, space, browser_root):
             continue
         if browser_root and (browser_root / SOURCE / folder.name / CHECKS).is_file():
             return browser_root / SOURCE / folder.name / CHECKS
-        root = finder.root_above(str(folder))
+        root = import_hook.root_above(str(folder))
         for path in (
             *([Path(root, PRISTINE, folder.name, CHECKS)] if root else []),
             folder / CHECKS,
         ):
             if path.is_file():
                 return path
-    root = browser_root or finder.root_above(os.getcwd())
+    root = browser_root or import_hook.root_above(os.getcwd())
     paths = []
     for path in sorted(Path(root, SOURCE).glob(f"*/{CHECKS}")) if root else ():
         own = Path(root, PRISTINE, path.parent.name, CHECKS)

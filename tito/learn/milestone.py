@@ -38,7 +38,7 @@ from pathlib import Path
 
 from tito import files
 from tito.errors import MachineError, UsageError, WorkError
-from tito.learn import pair, progress
+from tito.learn import notebook_sync, progress
 from tito.lesson import course, export
 
 SOURCE = Path("modules", "milestones")
@@ -311,7 +311,7 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None, words=()):
     for entry in entries:
         if entry.name not in helped:
             try:
-                source = pair.read(entry, records.get(entry.name, {}))
+                source = notebook_sync.read(entry, records.get(entry.name, {}))
                 module = export.current(entry, source)
                 modules_by_path[str(entry.module_path)] = entry, source, module
                 for sentence in export.bring(entry, module)[1]:
@@ -442,7 +442,7 @@ def _way_back(entry, records):
     written, "start" where its export would put stubs into the package.
     """
     try:
-        source = pair.read(entry, records.get(entry.name, {}))
+        source = notebook_sync.read(entry, records.get(entry.name, {}))
         return "start" if export.unwritten(export.current(entry, source)) else "export"
     except WorkError:
         return "start"

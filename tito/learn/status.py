@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tito.errors import TitoError, UsageError
-from tito.learn import pair, progress
+from tito.learn import notebook_sync, progress
 from tito.lesson import export
 from tito.lesson.course import Entry, Root
 from tito.lesson.form import Exercise
@@ -80,7 +80,7 @@ def exported(entry: Entry, records: dict) -> str:
     if export.is_skipped(entry):
         return "skipped"
     try:
-        return _exported(pair.read(entry, records.get(entry.name, {})))
+        return _exported(notebook_sync.read(entry, records.get(entry.name, {})))
     except TitoError:
         return ""
 
@@ -93,7 +93,7 @@ def _exported(source):
 
 def row(entry: Entry, record: dict) -> Row:
     try:
-        source = pair.read(entry, record)
+        source = notebook_sync.read(entry, record)
     except TitoError:
         source = None  # missing, damaged or both edited: `tito test` says which
     last = record.get("last", {})

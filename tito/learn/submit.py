@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tito import files
 from tito.errors import MachineError, UsageError
-from tito.learn import manifest, pair, progress, status, verdict
+from tito.learn import manifest, notebook_sync, progress, status, verdict
 from tito.learn.process import Process
 from tito.lesson import cells, export
 
@@ -246,9 +246,9 @@ def restore(root, path, warn=lambda text: None):
 
 def _pair(entry, warn):
     """Remember that script and notebook agree, if they do: then the one edited next counts."""
-    if entry.script.exists() and entry.notebook.exists() and pair.agree(entry):
+    if entry.script.exists() and entry.notebook.exists() and notebook_sync.agree(entry):
         with progress.change(entry.root, entry.name, warn) as record:
-            pair.remember(record, pair.hashes(entry), cells.read(entry.script))
+            notebook_sync.remember(record, notebook_sync.hashes(entry), cells.read(entry.script))
 
 
 def _read(path):

@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 
 from tito import files
 from tito.errors import TitoError, UsageError
-from tito.learn import pair, progress, workspace
+from tito.learn import notebook_sync, progress, workspace
 from tito.lesson import cells, course, export, form, notebook
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
 from tito.lesson.form import CHECKS, FOLDER, HINTS, Lesson
@@ -86,7 +86,7 @@ def update(root: Root, source: Path, warn: Callable[[str], None] = lambda text: 
         done.backup = files.replace_all(root, "update", changes)
         for name, (hashes, source) in pairs.items():
             with progress.change(root, name, warn) as record:
-                pair.remember(record, hashes, source)
+                notebook_sync.remember(record, hashes, source)
     return done
 
 
@@ -227,7 +227,7 @@ def _lesson(entry, folder, new, records, done, pairs, changes):
     root, out = entry.root, {}
     record = records.get(entry.name, {})
     target = Entry(root, folder)
-    side = pair.choose(entry, record)
+    side = notebook_sync.choose(entry, record)
     there = entry.script if side == "script" else entry.notebook
     if folder != entry.folder:
         done.renumbered[entry.name] = folder
@@ -252,8 +252,8 @@ def _lesson(entry, folder, new, records, done, pairs, changes):
         before = entry.notebook.read_text(encoding="utf-8")
         out[target.notebook] = notebook.to_notebook(merged, new, before).encode("utf-8")
         hashes = {
-            "script": pair.hash_of(target.script, out[target.script]),
-            "notebook": pair.hash_of(target.notebook, out[target.notebook]),
+            "script": notebook_sync.hash_of(target.script, out[target.script]),
+            "notebook": notebook_sync.hash_of(target.notebook, out[target.notebook]),
         }
         pairs[entry.name] = hashes, cells.parse(target.script, merged)
     if aside:

@@ -13,7 +13,7 @@ import time
 from dataclasses import asdict, dataclass, field
 
 from tito.errors import MachineError, UsageError, WorkError
-from tito.learn import pair, progress, results, status
+from tito.learn import notebook_sync, progress, results, status
 from tito.learn.process import GRACE, Process
 from tito.lesson import cells, export, outcome
 from tito.lesson.course import Entry
@@ -160,7 +160,7 @@ def test(
         result.verdict = (
             "unreadable" if entry.script.exists() or entry.notebook.exists() else "missing"
         )
-        source = pair.read(entry, record)
+        source = notebook_sync.read(entry, record)
         result.verdict = "syntax error"
         result.source = entry.relative(source.path)
         result.sha256 = source.sha256
@@ -221,7 +221,7 @@ def export_lower(entry, saved):
     for lower in entry.root.lessons:
         if lower.number < entry.number and not export.is_skipped(lower):
             try:
-                source = pair.read(lower, records.get(lower.name, {}))
+                source = notebook_sync.read(lower, records.get(lower.name, {}))
                 module = export.current(lower, source)
                 modules[str(lower.module_path)] = lower, source, module
                 saved += export.bring(lower, module)[1]
@@ -234,7 +234,7 @@ def export_lower(entry, saved):
 def _settle(entry, source, result, warn):
     """Bring a notebook and its script into step, now that the one that counts was tested."""
     try:
-        if backup := pair.settle(entry, warn=warn):
+        if backup := notebook_sync.settle(entry, warn=warn):
             follows = entry.script if source and source.is_notebook else entry.notebook
             result.saved.append(
                 f"{entry.relative(follows)} was brought up to date; what it "

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from tito import views
 from tito.errors import MachineError, TitoError
-from tito.learn import pair, progress, results, status, verdict
+from tito.learn import notebook_sync, progress, results, status, verdict
 from tito.learn.keys import single_keys
 from tito.learn.process import Process, Superseded
 
@@ -199,7 +199,7 @@ def watch(entry, out, show, warn):
 def _now(entry):
     """What the lesson's files hold now, as hashes."""
     try:
-        return pair.hashes(entry)
+        return notebook_sync.hashes(entry)
     except TitoError as error:  # not readable at the moment
         return {"problem": error.what}
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tito import files
 from tito.errors import UsageError, WorkError
-from tito.learn import milestone, pair, progress
+from tito.learn import milestone, notebook_sync, progress
 from tito.lesson import cells, course, export, notebook
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
 from tito.lesson.form import CHECKS, HINTS
@@ -231,7 +231,7 @@ def reset(
                 changes[entry.notebook] = notebook.to_notebook(pristine, entry.declared)
         else:
             target = entry.declared.exercise(exercise)
-            pair.settle(entry, warn=warn)
+            notebook_sync.settle(entry, warn=warn)
             source = cells.read(entry.script)
             if not (cell := source.cell(target.name)):
                 raise WorkError(
@@ -251,11 +251,11 @@ def reset(
                 # Of what was written, not of what stands there by now: a save
                 # in between counts as an edit.
                 hashes = {
-                    side: pair.hash_of(path, changes[path].encode("utf-8"))
+                    side: notebook_sync.hash_of(path, changes[path].encode("utf-8"))
                     for side, path in (("script", entry.script), ("notebook", entry.notebook))
                 }
                 text = changes[entry.script]
-                pair.remember(record, hashes, cells.parse(entry.script, text))
+                notebook_sync.remember(record, hashes, cells.parse(entry.script, text))
         return backup
 
 

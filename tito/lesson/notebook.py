@@ -1,5 +1,5 @@
 """The notebook of a lesson's script, and back. jupytext converts; which of the two
-counts is for `learn/pair.py`.
+counts is for `learn/notebook_sync.py`.
 
 A notebook holds more than its script: nbgrader's metadata on the cells of exercises and checks, and
 before each exercise a cell with its hints, folded. Both are made here, and go on the way back; so

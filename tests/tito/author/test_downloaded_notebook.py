@@ -11,10 +11,10 @@ import commands
 import pytest
 
 from tito.author import downloaded_notebook, release
-from tito.learn import pair, workspace
-from tito.lesson import cells, course, form, notebook, published
+from tito.learn import notebook_sync, workspace
+from tito.lesson import cells, course, form, notebook, site_settings
 
-PLACE = published.Published(release="https://github.com/ada/small")
+PLACE = site_settings.Published(release="https://github.com/ada/small")
 
 
 def sources(text):
@@ -27,7 +27,7 @@ def to_download(entry, place):
 
 
 def test_a_notebook_alone_says_where_it_belongs_and_how_to_get_a_workspace(small_course):
-    first, *rest = sources(to_download(small_course.lesson("sums"), published.Published()))
+    first, *rest = sources(to_download(small_course.lesson("sums"), site_settings.Published()))
     assert first.startswith("**This notebook belongs in a workspace.** Lesson 02 of Small")
     assert "`bin/tito init --notebook ../my-tinytorch`" in first
     assert "`modules/source/02_sums/`" in first and "`tito notebook sums --keep notebook`" in first
@@ -44,7 +44,7 @@ def test_with_a_release_it_names_the_repository_and_has_a_cell_for_colab(small_c
     )
 
 
-@pytest.mark.parametrize("place", [published.Published(), PLACE], ids=["alone", "released"])
+@pytest.mark.parametrize("place", [site_settings.Published(), PLACE], ids=["alone", "released"])
 def test_on_the_way_back_to_a_script_what_it_starts_with_goes(small_course, place):
     entry = small_course.lesson("sums")
     book = to_download(entry, place)
@@ -59,7 +59,8 @@ def test_what_it_starts_with_is_no_edit(small_course):
     entry = small_course.lesson("sums")
     plain = notebook.to_notebook(entry.declared.released, entry.declared)
     one, two = (
-        pair.hash_of(entry.notebook, t.encode()) for t in (plain, to_download(entry, PLACE))
+        notebook_sync.hash_of(entry.notebook, t.encode())
+        for t in (plain, to_download(entry, PLACE))
     )
     assert one == two
 

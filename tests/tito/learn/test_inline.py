@@ -124,10 +124,10 @@ def test_a_hidden_check_is_not_run_and_not_named(small_course):
     entry = small_course.lesson("sums")
     edit(entry, "return sum(double(n) for n in numbers)", "return 6")
     for one in small_course.lessons:
-        from tito.learn import pair
+        from tito.learn import notebook_sync
         from tito.lesson import export
 
-        export.put(one, export.current(one, pair.read(one, {})))
+        export.put(one, export.current(one, notebook_sync.read(one, {})))
     assert run(entry) == (0, "")
 
 

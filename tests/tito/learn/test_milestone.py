@@ -232,11 +232,11 @@ def test_a_pass_is_stale_when_the_code_has_changed(work):
     edit(work.lesson("numbers"), "twice = x + x", "twice = 2 * x")
     go_on = milestone.rows(work)[0]
     assert go_on.state == "passed"  # the package is as it was
-    from tito.learn import pair
+    from tito.learn import notebook_sync
     from tito.lesson import export
 
     entry = work.lesson("numbers")
-    export.put(entry, export.current(entry, pair.read(entry, {})))
+    export.put(entry, export.current(entry, notebook_sync.read(entry, {})))
     assert milestone.rows(work)[0].state == "stale"
 
 

@@ -6,7 +6,7 @@ import pytest
 from commands import tito
 from small_course import make_course, with_question
 
-from tito.learn import pair, progress, submit, update, verdict, workspace
+from tito.learn import notebook_sync, progress, submit, update, verdict, workspace
 from tito.lesson import cells, course, form, notebook
 
 CHAPTER = "modules/source/01_numbers/numbers_dev.py"
@@ -57,18 +57,18 @@ def test_test_and_status_say_what_a_person_judges_and_no_verdict_depends_on_it(e
 
 
 def test_a_notebooks_answer_comes_into_the_script(entry):
-    pair.settle(entry, make=True)
+    notebook_sync.settle(entry, make=True)
     answer(entry.notebook)
-    pair.settle(entry)
+    notebook_sync.settle(entry)
     assert answer_of(entry.script) == answer_of(entry.notebook) == ANSWER
 
 
 def test_code_and_answer_edited_on_two_sides_are_merged_by_cells(entry):
-    pair.settle(entry, make=True)
+    notebook_sync.settle(entry, make=True)
     answer(entry.notebook)
     text = entry.script.read_text("utf-8").replace("LIMIT = 10", "LIMIT = 11")
     entry.script.write_text(text, "utf-8")
-    pair.settle(entry, keep="both")
+    notebook_sync.settle(entry, keep="both")
     assert answer_of(entry.script) == answer_of(entry.notebook) == ANSWER
     assert "LIMIT = 11" in entry.script.read_text("utf-8")
     answer(entry.notebook, "One.")

@@ -10,7 +10,7 @@ from small_course import edit, make_course, solve
 from tito import files
 from tito.author import release
 from tito.errors import TitoError
-from tito.learn import pair, progress, update, verdict, workspace
+from tito.learn import notebook_sync, progress, update, verdict, workspace
 from tito.lesson import cells, course, notebook
 
 NUMBERS, SUMS = "01_numbers/numbers_dev.py", "02_sums/sums_dev.py"
@@ -219,7 +219,7 @@ def test_it_says_what_was_replaced_what_changed_and_what_to_test(root, tmp_path)
 def test_a_notebook_is_updated_with_its_outputs(root, tmp_path, with_script):
     entry = root.lesson("numbers")
     write(entry)
-    pair.settle(entry, make=True)
+    notebook_sync.settle(entry, make=True)
     if not with_script:
         entry.script.unlink()
     book = entry.notebook.read_text(encoding="utf-8")
@@ -229,14 +229,16 @@ def test_a_notebook_is_updated_with_its_outputs(root, tmp_path, with_script):
     entry = again(root).lesson("numbers")
     text = notebook.to_script(entry.notebook.read_text(encoding="utf-8"))
     assert MINE in text and "Twice, and three times." in text
-    assert pair.agree(entry) and pair.choose(entry, progress.load(root)["lessons"]["numbers"])
+    assert notebook_sync.agree(entry) and notebook_sync.choose(
+        entry, progress.load(root)["lessons"]["numbers"]
+    )
     workspace.undo(again(root))
     assert held(root) == before
 
 
 def test_when_script_and_notebook_were_both_edited_nothing_happens(root, tmp_path):
     entry = root.lesson("numbers")
-    pair.settle(entry, make=True)
+    notebook_sync.settle(entry, make=True)
     write(entry)
     book = entry.notebook.read_text(encoding="utf-8")
     entry.notebook.write_text(book.replace("LIMIT = 10", "LIMIT = 12"), encoding="utf-8")

@@ -428,10 +428,10 @@ def test_no_mistake_ends_the_watching(watching, entry, mistake, told):
 def test_saves_of_the_notebook_count_and_the_script_that_follows_is_no_save(
     watching, small_workspace, entry
 ):
-    from tito.learn import pair
+    from tito.learn import notebook_sync
     from tito.lesson import notebook
 
-    pair.settle(entry, make=True)
+    notebook_sync.settle(entry, make=True)
     solution = notebook.to_notebook(
         entry.root.reference.lesson("numbers").script.read_text(encoding="utf-8"), entry.declared
     )
@@ -448,10 +448,10 @@ def test_saves_of_the_notebook_count_and_the_script_that_follows_is_no_save(
 
 
 def test_a_conflict_of_script_and_notebook_is_told_and_the_watching_goes_on(watching, entry):
-    from tito.learn import pair
+    from tito.learn import notebook_sync
     from tito.lesson import notebook
 
-    pair.settle(entry, make=True)
+    notebook_sync.settle(entry, make=True)
     terminal = watching()
     verdict_of(terminal)
     good = entry.root.reference.lesson("numbers").script.read_text(encoding="utf-8")

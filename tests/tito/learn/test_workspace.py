@@ -111,12 +111,12 @@ def test_resetting_an_untouched_lesson_saves_and_changes_nothing(small_workspace
 
 def test_plain_python_runs_a_lesson_in_its_own_root(small_workspace, small_course, tmp_path):
     """`python sums_dev.py`, from anywhere, imports the package of the root the file lies in."""
-    from tito.learn import pair
+    from tito.learn import notebook_sync
     from tito.lesson import export
 
     for root in (small_workspace, small_course):
         for entry in root.lessons:
-            export.put(entry, export.current(entry, pair.read(entry, {})))
+            export.put(entry, export.current(entry, notebook_sync.read(entry, {})))
     run = {
         root: subprocess.run(
             [sys.executable, str(root.lesson("sums").script)],

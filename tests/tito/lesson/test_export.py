@@ -9,12 +9,12 @@ from small_course import edit, solve
 
 from tito import files
 from tito.errors import TitoError
-from tito.learn import pair, workspace
+from tito.learn import notebook_sync, workspace
 from tito.lesson import cells, export, notebook
 
 
 def built(entry):
-    return export.current(entry, pair.read(entry, {}))
+    return export.current(entry, notebook_sync.read(entry, {}))
 
 
 def test_the_module_holds_the_exported_cells_with_imports_on_top(small_course):

@@ -1,5 +1,5 @@
-"""tito/lesson/notebook.py and tito/learn/pair.py: script and notebook of one lesson, in step by
-content, and neither ever lost.
+"""tito/lesson/notebook.py and tito/learn/notebook_sync.py: script and notebook of one lesson agree
+by their content, and neither is ever lost.
 """
 
 import json
@@ -12,7 +12,7 @@ from small_course import NUMBERS, edit, lesson, solve
 
 from tito import files
 from tito.errors import TitoError
-from tito.learn import pair, progress
+from tito.learn import notebook_sync, progress
 from tito.learn.verdict import test as run_test
 from tito.lesson import cells, course, notebook
 
@@ -30,7 +30,7 @@ def entry(small_workspace):
 
 @pytest.fixture
 def paired(entry):
-    pair.settle(entry, make=True)
+    notebook_sync.settle(entry, make=True)
     return entry
 
 
@@ -180,7 +180,7 @@ def test_a_script_that_says_nbgrader_s_metadata_loses_it_on_the_way():
 def test_the_workspace_s_notebook_comes_back_as_the_same_script(paired):
     before = paired.script.read_bytes()
     paired.script.unlink()
-    pair.settle(paired)
+    notebook_sync.settle(paired)
     assert paired.script.read_bytes() == before
 
 
@@ -195,7 +195,9 @@ def test_an_edit_of_the_notebook_is_tested_and_the_script_follows(paired):
     )
     assert "    return x + x\n" in paired.script.read_text(encoding="utf-8")
     assert tito(paired, "test", "numbers", "--json").returncode == 1  # and they agree from then on
-    assert pair.choose(paired, progress.load(paired.root)["lessons"]["numbers"]) == "script"
+    assert (
+        notebook_sync.choose(paired, progress.load(paired.root)["lessons"]["numbers"]) == "script"
+    )
 
 
 def test_an_edit_of_the_notebook_is_exported_and_the_script_follows(paired):
@@ -227,11 +229,11 @@ def test_running_cells_is_not_an_edit(paired):
     )
     ran = paired.notebook.read_bytes()
     record = progress.load(paired.root)["lessons"]["numbers"]
-    assert pair.choose(paired, record) == "script"
-    assert pair.settle(paired) is None
+    assert notebook_sync.choose(paired, record) == "script"
+    assert notebook_sync.settle(paired) is None
     assert both(paired) == (before, ran)
     solve(paired, "double")  # so an edit of the script is the only one
-    assert pair.choose(paired, record) == "script"
+    assert notebook_sync.choose(paired, record) == "script"
 
 
 @pytest.mark.parametrize(
@@ -315,7 +317,7 @@ def test_edits_of_different_cells_are_merged_and_undo_brings_both_back(paired):
     for text in ("twice = x + x", "return double(x) + x", "print('mine', 1)"):
         assert text in script and text in book
     assert script.index("twice") < script.index("print('mine'") < script.index('"triple"')
-    assert pair.agree(paired) and run_test(paired).passed
+    assert notebook_sync.agree(paired) and run_test(paired).passed
     assert ".tito/backups" in done.stdout and tito(paired, "undo").returncode == 0
     assert both(paired) == before
 
@@ -333,7 +335,7 @@ def test_edits_of_the_same_exercise_are_refused_with_its_name(paired):
 def test_an_exercise_written_earlier_and_edited_on_one_side_is_merged(paired):
     """What was there when both last agreed decides, and not the release."""
     solve(paired)
-    pair.settle(paired)
+    notebook_sync.settle(paired)
     edit(paired, "twice = x + x", "twice = 2 * x")
     change_notebook(
         paired,
@@ -341,17 +343,17 @@ def test_an_exercise_written_earlier_and_edited_on_one_side_is_merged(paired):
             source=text_of(cell_of(book, "triple")).replace("double(x) + x", "3 * x")
         ),
     )
-    pair.settle(paired, keep="both")
+    notebook_sync.settle(paired, keep="both")
     text = paired.script.read_text(encoding="utf-8")
-    assert "twice = 2 * x" in text and "return 3 * x" in text and pair.agree(paired)
+    assert "twice = 2 * x" in text and "return 3 * x" in text and notebook_sync.agree(paired)
 
 
 def test_after_an_undo_a_merge_takes_nothing_old_for_new(paired):
     solve(paired)
-    pair.settle(paired)
+    notebook_sync.settle(paired)
     edit(paired, "twice = x + x", "twice = 2 * x")
     change_notebook(paired, lambda book: add_cell(book, "triple", "1 + 1"))
-    pair.settle(paired, keep="both")
+    notebook_sync.settle(paired, keep="both")
     assert tito(paired, "undo").returncode == 0
     before = both(paired)
     done = tito(paired, "notebook", "numbers", "--keep", "both", "--no-open")
@@ -369,7 +371,7 @@ def test_new_cells_at_the_same_place_are_both_kept(paired):
         cells[place], cells[place + 1] = cells[place + 1], cells[place]
 
     change_notebook(paired, add)
-    pair.settle(paired, keep="both")
+    notebook_sync.settle(paired, keep="both")
     text = paired.script.read_text(encoding="utf-8")
     assert 0 < text.index("of the script") < text.index("of the notebook")
     assert text.count('check("double")') == 1
@@ -378,21 +380,21 @@ def test_new_cells_at_the_same_place_are_both_kept(paired):
 def test_a_cell_deleted_on_one_side_is_gone_unless_the_other_edited_it(paired):
     solve(paired, "double")
     change_notebook(paired, lambda book: book["cells"].pop())
-    pair.settle(paired, keep="both")
+    notebook_sync.settle(paired, keep="both")
     assert "print(triple(5), LIMIT)" not in paired.script.read_text(encoding="utf-8")
     edit(paired, "twice = x + x", "twice = 2 * x")
     change_notebook(paired, lambda book: book["cells"].remove(cell_of(book, "double")))
     with pytest.raises(TitoError, match="numbers-double: edited in"):
-        pair.settle(paired, keep="both")
+        notebook_sync.settle(paired, keep="both")
 
 
 def test_a_merge_keeps_the_lines_of_the_script_and_their_ends(paired):
     solve(paired, "double")
-    pair.settle(paired)
+    notebook_sync.settle(paired)
     text = paired.script.read_text(encoding="utf-8") + "\n# %%\n1 + 1\n"
     paired.script.write_bytes(text.replace("\n", "\r\n").encode("utf-8"))
     change_notebook(paired, write_triple)
-    pair.settle(paired, keep="both")
+    notebook_sync.settle(paired, keep="both")
     stub = next(line for line in text.split("\n") if "numbers-triple is yours" in line)
     wanted = text.replace(stub, "    return double(x) + x")
     assert paired.script.read_bytes().decode("utf-8") == wanted.replace("\n", "\r\n")
@@ -484,11 +486,11 @@ def test_a_damaged_notebook_is_told_and_nothing_is_lost(paired, kind):
     paired.notebook.write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode("utf-8"))
     before = both(paired)
     with pytest.raises(TitoError) as error:
-        pair.settle(paired)
+        notebook_sync.settle(paired)
     assert error.value.code == 1
     assert "numbers_dev.ipynb" in error.value.what and error.value.remedy
     assert both(paired) == before
-    kept = pair.settle(paired, keep="script")
+    kept = notebook_sync.settle(paired, keep="script")
     assert (kept / "files" / paired.relative(paired.notebook)).read_bytes() == before[1]
     assert paired.script.read_bytes() == before[0]
     assert json.loads(paired.notebook.read_text(encoding="utf-8"))["cells"]
@@ -554,7 +556,7 @@ def test_a_learners_magics_are_no_syntax_error_and_come_back(paired, magic):
 def test_a_comment_that_looks_like_a_shell_command_stays_a_comment(paired, comment):
     edit(paired, "#| export\nimport math", f"#| export\n{comment}\nimport math")
     before = paired.script.read_bytes()
-    pair.settle(paired)
+    notebook_sync.settle(paired)
     assert comment in paired.notebook.read_text(encoding="utf-8")
     book = paired.notebook.read_text(encoding="utf-8")
     assert notebook.to_script(book, before.decode()).encode() == before
@@ -595,9 +597,9 @@ def test_a_save_while_the_notebook_is_written_counts_as_an_edit(paired, monkeypa
         return kept
 
     monkeypatch.setattr(files, "replace", slow)
-    pair.settle(paired)
+    notebook_sync.settle(paired)
     monkeypatch.undo()
     change_notebook(paired, lambda book: book["cells"].pop())
     with pytest.raises(TitoError, match="both edited"):
-        pair.settle(paired)
+        notebook_sync.settle(paired)
     assert "twice = 2 * x" in paired.script.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""tito/finder.py: whose `tinytorch` is imported. Each question is put to a fresh Python."""
+"""tito/import_hook.py: whose `tinytorch` is imported. Each question is put to a fresh Python."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ def python(tmp_path_factory):
     packages = next(venv.glob("lib/python*/site-packages"), venv / "Lib" / "site-packages")
     (packages / "start.pth").write_text(
         f"import sys; sys.path.append({str(TITO.parent)!r}); "
-        "import tito.finder; tito.finder.install(); sys.path.pop()\n",
+        "import tito.import_hook; tito.import_hook.install(); sys.path.pop()\n",
         encoding="utf-8",
     )
     return venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -119,8 +119,8 @@ def test_a_tool_from_an_environment_inside_another_root_does_not_decide(tmp_path
         (course / ".venv").glob("lib/python*/site-packages"), course / ".venv/Lib/site-packages"
     )
     (packages / "tool.py").write_text(
-        f"import sys; sys.path.append({str(TITO.parent)!r}); import tito.finder; "
-        f"tito.finder.install(); {WHOSE}\n",
+        f"import sys; sys.path.append({str(TITO.parent)!r}); import tito.import_hook; "
+        f"tito.import_hook.install(); {WHOSE}\n",
         encoding="utf-8",
     )
     python = course / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -129,7 +129,7 @@ def test_a_tool_from_an_environment_inside_another_root_does_not_decide(tmp_path
 
 def test_a_given_root_holds(python, tmp_path):
     mine, other = make_root(tmp_path / "mine"), make_root(tmp_path / "other")
-    code = f"import tito.finder; tito.finder.install({str(mine)!r}); tito.finder.install(); {WHOSE}"
+    code = f"from tito.import_hook import install; install({str(mine)!r}); install(); {WHOSE}"
     assert ask(python, "-c", code, cwd=other).stdout == "mine\n"
 
 
@@ -173,7 +173,7 @@ def test_the_finder_brings_no_module_with_it(python, tmp_path):
     (packages / "start.pth").write_bytes(b"import sys\n")
     without = set(ask(python, "-c", code, cwd=tmp_path).stdout.split())
     (packages / "start.pth").write_bytes(start)
-    assert with_it - without == {"tito", "tito.finder"}
+    assert with_it - without == {"tito", "tito.import_hook"}
 
 
 def test_a_current_folder_that_is_gone_is_fine(python, tmp_path):

@@ -17,9 +17,9 @@ PACKAGE = "tinytorch"
 # What tinytorch-root.pth runs. A fault in tito must not greet people at every start of Python,
 # hence `except`.
 START = """try:
- import tito.finder, tito.learn.builtin
- tito.finder.install()
- tito.learn.builtin.install()
+ import tito.import_hook, tito.learn.check_builtin
+ tito.import_hook.install()
+ tito.learn.check_builtin.install()
 except Exception: pass"""
 
 

@@ -1,10 +1,10 @@
-"""tito/lesson/published.py: what tito.toml says of where a course is published."""
+"""tito/lesson/site_settings.py: what tito.toml says of where a course is published."""
 
 import pytest
 
 from tito.errors import TitoError
 from tito.learn import doctor
-from tito.lesson import published
+from tito.lesson import site_settings
 
 
 def say(root, text):
@@ -18,12 +18,12 @@ def links(root):
 
 
 def test_a_course_that_says_nothing_has_no_addresses(small_course):
-    assert published.read(small_course.path) == published.Published()
+    assert site_settings.read(small_course.path) == site_settings.Published()
 
 
 def test_the_addresses_follow_from_the_release(small_course):
     say(small_course, '[book]\nrelease = "https://github.com/ada/small"\nbranch = "spring/27"')
-    place = published.read(small_course.path)
+    place = site_settings.read(small_course.path)
     assert place.binder("a/b.ipynb") == (
         "https://mybinder.org/v2/gh/ada/small/spring%2F27?urlpath=lab/tree/a/b.ipynb"
     )
@@ -53,7 +53,7 @@ def test_the_addresses_follow_from_the_release(small_course):
 )
 def test_a_setting_that_cannot_work_is_told_with_its_value(small_course, text, said):
     with pytest.raises(TitoError) as refused:
-        published.read(say(small_course, text).path)
+        site_settings.read(say(small_course, text).path)
     assert said in refused.value.what and refused.value.code == 3 and refused.value.remedy
 
 
