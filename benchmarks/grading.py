@@ -49,7 +49,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tito.author import nbgrader as sources
-from tito.grading import intake, judge, sample
+from tito.grading import sample
+from tito.grading.intake import collect
+from tito.grading.jail import judge
 from tito.grading.setting import Setting
 from tito.lesson import cells, course
 
@@ -860,7 +862,7 @@ def measure_lessons(root, copies, folder):
             path = submissions / f"copy{number}" / entry.script.name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"{entry.declared.source.text}\n\n# %%\n# {number}\n", encoding="utf-8")
-    arrivals, found = intake.find(submissions, root.lessons), []
+    arrivals, found = collect.find(submissions, root.lessons), []
     for entry in root.lessons:
         measured = []
         with judge.Judge(Setting(root.path, (entry.name,), "")) as one:

@@ -26,15 +26,15 @@ APART = re.compile(r"::test_every_lesson_of_this_course_passes_the_gate")
 
 # These files take longest, the slowest first: the other workers would wait for one begun late.
 LONGEST = """
-    book/test_site grading/test_attacks grading/test_hostile book/test_lite tito/test_files
+    book/test_site jail/test_attacks jail/test_hostile book/test_lite tito/test_files
     grading/test_class grading/test_run book/test_build benchmarks/test_grading grading/test_term
-    grading/test_serve_browser learn/test_verdict book/test_teaching cli/test_processes
+    page/test_serve_browser learn/test_verdict book/test_teaching cli/test_processes
     benchmarks/test_engine_benchmark
     author/test_check tinytorch/test_autograd learn/test_watch learn/test_submit bin/test_bin
     lesson/test_notebook author/test_nbgrader binder/test_binder cli/test_terminal
-    benchmarks/test_training_benchmark tinytorch/test_embeddings grading/test_judge
-    grading/test_exports tinytorch/test_tokenization author/test_release grading/test_similar
-    book/test_milestones grading/test_fuzz grading/test_jail learn/test_milestone
+    benchmarks/test_training_benchmark tinytorch/test_embeddings jail/test_judge
+    gradebook/test_exports tinytorch/test_tokenization author/test_release page/test_similarity
+    book/test_milestones jail/test_fuzz jail/test_jail learn/test_milestone
     tests/test_lessons author/test_gradescope
 """.split()
 

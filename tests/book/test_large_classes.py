@@ -13,7 +13,8 @@ import postgres
 import pytest
 from small_course import make_course
 
-from tito.grading import leases, run
+from tito.grading import run
+from tito.grading.gradebook import leases
 from tito.lesson import course
 
 REPOSITORY = Path(__file__).parents[2]

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tito.grading import boxes, judge, proxy, reader, setting, wire
+from tito.grading import setting
+from tito.grading.intake import archives
+from tito.grading.jail import judge, proxy, reader, wire
 from tito.grading.setting import Setting
 
 REPOSITORY = Path(__file__).parents[2]
@@ -37,7 +39,8 @@ def test_each_promise_names_a_test_and_each_named_test_exists(promise):
     named = NAMED.findall(promises()[promise])
     assert named, "nothing holds this promise"
     for file, test in named:
-        tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
+        (path,) = TESTS.rglob(file)
+        tree = ast.parse(path.read_text(encoding="utf-8"))
         assert test in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
@@ -53,7 +56,7 @@ def test_each_level_of_isolation_is_told(level):
 
 
 def test_the_limits_on_the_page_are_those_of_the_code():
-    limits, seconds = boxes.LIMITS, Setting.seconds
+    limits, seconds = archives.LIMITS, Setting.seconds
     for told in (
         f"reading one lesson (parse, export, compile) | {reader.EACH} s of processor time",
         f"{reader.SECONDS} s of processor time, {reader.MEMORY >> 10} GB of memory",

@@ -19,10 +19,11 @@ from small_course import make_course
 from typer.main import get_command
 
 from tito.cli import run as cli
-from tito.grading import exports, late, setting
-from tito.grading.arrived import of_roster
+from tito.grading import setting
+from tito.grading.gradebook import exports, late
+from tito.grading.gradebook.roster import read_roster
+from tito.grading.intake.submission_times import of_roster
 from tito.grading.result import VERDICTS
-from tito.grading.roster import read_roster
 from tito.lesson import course
 
 REPOSITORY = Path(__file__).parents[2]

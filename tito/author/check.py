@@ -26,8 +26,8 @@ from pathlib import Path
 from tito import programs
 from tito.author import forged_answers, mutate, release
 from tito.errors import TitoError
-from tito.grading import judge, modules
-from tito.grading.lesson_file import LessonFile
+from tito.grading.intake.lesson_file import LessonFile
+from tito.grading.jail import judge, modules
 from tito.grading.setting import OWN, Setting
 from tito.learn import verdict, workspace
 from tito.learn.process import ONE_THREAD, Process

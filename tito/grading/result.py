@@ -5,7 +5,7 @@ feedback shows.
 import zlib
 from dataclasses import asdict, dataclass, field, replace
 
-from tito.grading.rubric import Answer
+from tito.grading.gradebook.rubric import Answer
 from tito.lesson.outcome import STATUSES, VERDICTS, Outcome, reason_of, verdict_of
 
 # Verdicts that follow from the files alone, or from all checks being passed.

@@ -33,11 +33,12 @@ from dataclasses import astuple, dataclass, field, replace
 from datetime import datetime, timezone
 
 from tito.errors import MachineError, TitoError, UsageError
-from tito.grading import enrollment, intake, leases
-from tito.grading.modules import answers_in, version
+from tito.grading.gradebook import enrollment, leases
+from tito.grading.gradebook.tables import learner_id
+from tito.grading.intake import collect
+from tito.grading.jail.modules import answers_in, version
 from tito.grading.result import LessonResult, Seen, blank
 from tito.grading.setting import longest
-from tito.grading.tables import learner_id
 from tito.grading.workers import WORKERS, JudgeDied
 from tito.lesson.course import open_root
 from tito.lesson.outcome import reason_of, verdict_of
@@ -176,7 +177,7 @@ def grade_class(
     why="graded",
     students=None,
     only=lambda arrival: True,
-    collected=intake.Collected(),
+    collected=collect.Collected(),
     anew=False,
     who=None,
 ):
@@ -200,7 +201,7 @@ def grade_class(
     anew         what earlier runs knew of the arrival of these files is forgotten
     who          grades, for the history; None: the login name
     """
-    arrivals = named(students, intake.find(submissions, entries, roster, collected))
+    arrivals = named(students, collect.find(submissions, entries, roster, collected))
     arrivals = [one for one in arrivals if only(one)]
     enrollment.keep_strangers(book, [one.student for one in arrivals if not one.known])
     every = arrivals
@@ -521,7 +522,7 @@ def batched(items, size):
 
 def work_of(arrival, decides):
     """The hash of a submission and of all else that decides its results."""
-    return hashlib.sha256((decides + intake.fingerprint(arrival)).encode()).hexdigest()
+    return hashlib.sha256((decides + collect.fingerprint(arrival)).encode()).hexdigest()
 
 
 def decisive(setting, asked, entries):

@@ -5,7 +5,7 @@ that `tito grade` need not load it.
 from dataclasses import dataclass
 from pathlib import Path
 
-from tito.grading.boxes import Limits
+from tito.grading.intake.archives import Limits
 
 LEVELS = ("bubblewrap", "landlock+seccomp", "process")  # of isolation, the strongest first
 OWN, REFERENCE, BOTH = BASES = ("own", "reference", "both")

@@ -12,9 +12,9 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from tito.grading.late import shown, tidy
-from tito.grading.pages import visible
-from tito.grading.rubric import WAITING
+from tito.grading.gradebook.html_pages import visible
+from tito.grading.gradebook.late import shown, tidy
+from tito.grading.gradebook.rubric import WAITING
 from tito.views import count
 
 HIDING = re.compile(

@@ -9,7 +9,7 @@ from some_results import result
 
 from tito.cli import run  # noqa: F401  it adds the commands
 from tito.cli.app import commands
-from tito.grading import gradebook
+from tito.grading.gradebook import gradebook
 from tito.lesson import course
 
 MILESTONE = '''"""A sum."""
@@ -38,7 +38,7 @@ ELSEWHERE = {  # they run until they are stopped, or need a browser, and have te
     "tito watch": "tests/tito/learn/test_watch.py",
     "tito book serve": "tests/tito/book/test_build.py",
     "tito book pdf": "tests/tito/book/test_pdf.py",
-    "tito gradebook serve": "tests/tito/grading/test_serve_browser.py",
+    "tito gradebook serve": "tests/tito/grading/page/test_serve_browser.py",
 }
 
 # A command: (where it runs, what precedes it, its words, what it prints).

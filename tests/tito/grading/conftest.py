@@ -3,7 +3,7 @@
 import pytest
 from some_results import RULES
 
-from tito.grading.gradebook import open_gradebook
+from tito.grading.gradebook.gradebook import open_gradebook
 
 
 @pytest.fixture

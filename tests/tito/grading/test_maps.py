@@ -6,11 +6,23 @@ from pathlib import Path
 import pytest
 
 import tito.cli.instructor
-import tito.grading
-import tito.grading.serve
+import tito.grading.gradebook
+import tito.grading.intake
+import tito.grading.jail
+import tito.grading.page
 
 
-@pytest.mark.parametrize("package", [tito.grading, tito.grading.serve, tito.cli.instructor])
+@pytest.mark.parametrize(
+    "package",
+    [
+        tito.grading,
+        tito.grading.gradebook,
+        tito.grading.intake,
+        tito.grading.jail,
+        tito.grading.page,
+        tito.cli.instructor,
+    ],
+)
 def test_the_map_of_a_package_names_each_of_its_modules_once(package):
     (folder,) = package.__path__
     named = re.findall(r"(?m)^(\w+\.py)\b", package.__doc__)

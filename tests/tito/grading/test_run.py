@@ -19,7 +19,9 @@ from processes import children
 from some_results import MONDAY
 
 from tito.errors import TitoError
-from tito.grading import gradebook, intake, leases, run, workers
+from tito.grading import run, workers
+from tito.grading.gradebook import gradebook, leases
+from tito.grading.intake import collect
 from tito.grading.setting import Setting
 from tito.learn import workspace
 from tito.lesson import course
@@ -365,7 +367,7 @@ def test_what_another_run_is_grading_is_left_to_it_and_is_no_death(small_course,
     with open_book(small_course) as book:
         asked = [small_course.lesson("numbers")]
         decides = run.decisive(setting, asked, small_course.lessons)
-        arrivals = run.intake.find(submissions, small_course.lessons)
+        arrivals = run.collect.find(submissions, small_course.lessons)
         works = [(arrival.student, run.work_of(arrival, decides)) for arrival in arrivals]
         parent = leases.run_name(os.getppid())
         book.keep_attempts([(*work, 2) for work in works[:4]], parent)
@@ -388,7 +390,7 @@ def test_what_another_run_is_grading_is_left_to_it_and_is_no_death(small_course,
 def test_two_runs_share_a_class(small_course, submissions):
     setting = Setting(small_course.path, ("numbers",), "process")
     decides = run.decisive(setting, [small_course.lesson("numbers")], small_course.lessons)
-    arrivals = run.intake.find(submissions, small_course.lessons)
+    arrivals = run.collect.find(submissions, small_course.lessons)
     works = [(arrival.student, run.work_of(arrival, decides)) for arrival in arrivals]
     with open_book(small_course) as book, open_book(small_course) as other:
         claimed = book.claim_attempts(works[:5], "a", lambda keys, before: True)
@@ -404,7 +406,7 @@ def test_what_a_run_that_is_gone_held_is_taken_over_by_one_that_lives(small_cour
     setting = Setting(small_course.path, ("numbers",), "process")
     asked = [small_course.lesson("numbers")]
     decides = run.decisive(setting, asked, small_course.lessons)
-    arrivals = run.intake.find(submissions, small_course.lessons)
+    arrivals = run.collect.find(submissions, small_course.lessons)
     works = [(arrival.student, run.work_of(arrival, decides)) for arrival in arrivals]
     with open_book(small_course) as book, subprocess.Popen(["sleep", "60"]) as other:
         book.keep_attempts([(*work, 1) for work in works[:3]], leases.run_name(other.pid))
@@ -479,7 +481,7 @@ def test_when_nothing_is_to_be_done_no_judge_is_asked(small_course, submissions,
         _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
         assert (progress.graded, progress.unchanged, progress.failed) == (0, 8, 0)
         given = progress.given["learner1", "sums"]
-        collected = run.intake.Collected(None, MONDAY)  # what is new is when it arrived
+        collected = run.collect.Collected(None, MONDAY)  # what is new is when it arrived
         run.grade_class(*(setting, small_course.lessons, submissions, book, 2), collected=collected)
         ada = {grade.lesson: grade for grade in book.rows("learner1")}
         assert {grade.arrived for grade in ada.values()} == {MONDAY}
@@ -500,7 +502,7 @@ def test_what_ended_is_graded_again_where_the_book_lost_its_results(small_course
 
 
 def open_book(root):
-    from tito.grading import gradebook
+    from tito.grading.gradebook import gradebook
 
     return gradebook.open_gradebook(root.path / "book.db")
 
@@ -508,7 +510,7 @@ def open_book(root):
 def test_a_worker_elsewhere_needs_the_same_course_and_the_submissions(small_course, submissions):
     setting = Setting(small_course.path, ("numbers",), "process")
     course_now = run.course_hash([small_course.lesson("numbers")], small_course.lessons)
-    (arrival, *_) = run.intake.find(submissions, small_course.lessons)
+    (arrival, *_) = run.collect.find(submissions, small_course.lessons)
     run.check_here(setting, course_now, arrival)
     shutil.rmtree(submissions / "learner0")
     with pytest.raises(TitoError, match="does not see .*learner0"):
@@ -548,7 +550,7 @@ def test_a_thread_that_comes_late_starts_no_judge_when_a_run_has_stopped(small_c
     some, setting = workers.Workers(), Setting(small_course.path, ("numbers",), "process")
     worker = some.of_this_thread(setting, "a")
     some.close(stopping=True)
-    arrival = intake.find(submissions, small_course.lessons)[1]
+    arrival = collect.find(submissions, small_course.lessons)[1]
     try:
         with pytest.raises(workers.JudgeDied, match="stopped"):
             worker.grade(arrival, {}, 60)
@@ -567,7 +569,7 @@ def test_the_judge_that_finds_the_level_is_the_first_to_grade(small_course, subm
         begun = some.first.process
         first = some.of_this_thread(setting, "a")
         assert (first.process, first.course, some.first, some.all) == (begun, "a", None, [first])
-        arrival = intake.find(submissions, small_course.lessons)[1]
+        arrival = collect.find(submissions, small_course.lessons)[1]
         (result,) = first.grade(arrival, {}, 60)
         assert (result.verdict, result.points, result.isolation) == ("passed", 5, "process")
         with ThreadPoolExecutor(1) as pool:
@@ -713,11 +715,11 @@ def wait_for(what, seconds=30):
 
 
 def judges(pid):
-    return [child for child, line in children(pid) if b"tito.grading.judge" in line]
+    return [child for child, line in children(pid) if b"tito.grading.jail.judge" in line]
 
 
 def jails(pid):
-    return [child for child, line in children(pid) if b"inside.py" in line]
+    return [child for child, line in children(pid) if b"jailed_server.py" in line]
 
 
 def kill(pid):

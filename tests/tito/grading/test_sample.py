@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from tito.errors import TitoError
-from tito.grading import intake, roster, sample
+from tito.grading import sample
+from tito.grading.gradebook import roster
+from tito.grading.intake import collect
 from tito.lesson import course, notebook
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -31,7 +33,9 @@ def files_of(folder):
 def handed_in(folder, root):
     """{student: submission.Submission} of a sample."""
     learners = roster.read_roster(folder / "roster.csv")
-    return {one.student: one for one in intake.read(folder / "submissions", root.lessons, learners)}
+    return {
+        one.student: one for one in collect.read(folder / "submissions", root.lessons, learners)
+    }
 
 
 def rows_of(expected, most=True):

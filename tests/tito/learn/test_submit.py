@@ -13,7 +13,7 @@ from small_course import edit, solve
 
 from tito import files
 from tito.errors import TitoError
-from tito.grading import intake
+from tito.grading.intake import collect
 from tito.learn import submit, workspace
 from tito.lesson import course
 
@@ -85,7 +85,7 @@ def test_hints_are_told_only_where_the_learner_says_so(small_workspace, small_co
     inbox = small_workspace.path.parent / "inbox"
     inbox.mkdir()
     path.rename(inbox / "ada.zip")
-    (work,) = intake.read(inbox, small_course.lessons)
+    (work,) = collect.read(inbox, small_course.lessons)
     assert work.files["numbers"].claimed["hints"] == told
 
 

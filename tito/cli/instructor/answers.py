@@ -41,7 +41,8 @@ def show_questions(root, book, lesson, section, json):
     """How far the answers to each question are judged."""
     from dataclasses import asdict
 
-    from tito.grading import answers, views
+    from tito.grading import views
+    from tito.grading.gradebook import answers
 
     section_of(book, section)
     found = answers.overview(book, lesson_name(root, lesson), section)
@@ -84,7 +85,8 @@ def gradebook_rubric(
     Without a question: how far each one is judged. Example: tito gradebook rubric losses
     why-softmax --add "outputs sum to 1" --points 1
     """
-    from tito.grading import answers, views
+    from tito.grading import views
+    from tito.grading.gradebook import answers
 
     root = current_root(root)
     news = remove or any(one is not None for one in (points, text, place))
@@ -175,7 +177,8 @@ def gradebook_judge(
     Example: tito gradebook judge losses why-softmax --student ada --item 1 --item 3
     """
     from tito import views as general
-    from tito.grading import answers, views
+    from tito.grading import views
+    from tito.grading.gradebook import answers
 
     root = current_root(root)
     judges = bool(items) or points is not None or comment is not None

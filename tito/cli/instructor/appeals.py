@@ -33,7 +33,8 @@ def gradebook_appeals(
 
     Example: tito gradebook appeals --state all
     """
-    from tito.grading import appeals, views
+    from tito.grading import views
+    from tito.grading.gradebook import appeals
 
     if state not in (*appeals.STATES, "all"):
         raise UsageError(

@@ -44,7 +44,8 @@ def gradebook_claim(
     Without words it shows who has how much. It changes no grade and keeps nobody out.
     Example: tito gradebook claim --section A --lesson tensor --who ta1
     """
-    from tito.grading import claims, views
+    from tito.grading import views
+    from tito.grading.gradebook import claims
 
     root = current_root(root)
     lesson = lesson_name(root, lesson)

@@ -70,8 +70,8 @@ def feedback(
 
     Example: tito feedback feedback --moodle feedback.zip
     """
-    from tito.grading import deliver, enrollment
-    from tito.grading import feedback as giving
+    from tito.grading.gradebook import deliver, enrollment
+    from tito.grading.gradebook import feedback as giving
 
     root = current_root(root)
     place = current_folder() / folder.expanduser()

@@ -169,9 +169,10 @@ def grade(
     WORKERS.begin(setting)
 
     # Only now: a judge starts meanwhile.
-    from tito.grading import arrived as arriving
-    from tito.grading import decisions, enrollment, run, views
-    from tito.grading.intake import Collected
+    from tito.grading import run, views
+    from tito.grading.gradebook import enrollment, overrides
+    from tito.grading.intake import submission_times as arriving
+    from tito.grading.intake.collect import Collected
 
     level = WORKERS.level()
     setting = replace(setting, level=level)
@@ -219,10 +220,10 @@ def grade(
                 "who says when: tito gradebook show --student ID"
             )
         if dry_run:
-            from tito.grading import trial
+            from tito.grading.dry_run import compare
 
-            differences = list(trial.compare(kept, book))
-        doubted = [] if dry_run else views.doubtful(decisions.overrides(book))
+            differences = list(compare(kept, book))
+        doubted = [] if dry_run else views.doubtful(overrides.overrides(book))
         if not (students or section or any(arrival.parts for arrival in arrivals)):
             warn(f"{submissions} holds nothing that was handed in: is it the right folder?")
         warn_of_strangers(arrivals, roster)
@@ -248,7 +249,8 @@ def enroll(book, roster, who):
     """Take the learners of a roster into the book, and say what is odd about it. Returns their ids:
     of whom work is expected.
     """
-    from tito.grading import enrollment, views
+    from tito.grading import views
+    from tito.grading.gradebook import enrollment
 
     enrolled = enrollment.enroll(book, current_folder() / roster, who)
     if enrolled.id_column != "student":
@@ -324,7 +326,7 @@ def warn_of_what_is_left(progress):
 
 def select_checks(entries, texts):
     """(the lessons that have these checks, the checks' ids); all lessons without any check."""
-    from tito.grading.grade import select_check
+    from tito.grading.gradebook.grade import select_check
 
     if not texts:
         return entries, ()
@@ -344,12 +346,12 @@ def to_grade_into(root, where, dry_run):
         with ended_as_by_ctrl_c(), gradebook_of(root, where) as book:
             yield book, book
         return
-    from tito.grading import trial
+    from tito.grading.dry_run import copied
 
     with (
         ended_as_by_ctrl_c(),
         gradebook_of(root, where, reads=True) as kept,
-        trial.copied(kept) as copy,
+        copied(kept) as copy,
     ):
         yield kept, copy
 

@@ -134,7 +134,8 @@ def gradebook_export(
     Canvas and Moodle find learners by the roster's columns, see `tito gradebook roster`. Example:
     tito gradebook export --format canvas --output grades.csv
     """
-    from tito.grading import enrollment, exports, nbgrader_book, views
+    from tito.grading import views
+    from tito.grading.gradebook import enrollment, exports, nbgrader_book
 
     if kind not in exports.FORMATS:
         raise UsageError(
@@ -234,9 +235,9 @@ def gradebook_override(
     root = current_root(root)
     lesson = lesson_name(root, lesson)
     with gradebook_of(root, gradebook, create=False) as book:
-        from tito.grading import decisions
+        from tito.grading.gradebook import overrides
 
-        before, after = decisions.override(
+        before, after = overrides.override(
             book, student, lesson, points, author_name(who), why, check
         )
         show_grades(
@@ -277,9 +278,9 @@ def gradebook_comment(
     root = current_root(root)
     lesson = lesson_name(root, words[0] if len(words) == 2 or (lift and words) else None)
     with gradebook_of(root, gradebook, create=False) as book:
-        from tito.grading import decisions
+        from tito.grading.gradebook import overrides
 
-        decisions.comment(book, student, lesson, None if lift else words[-1], author_name(who))
+        overrides.comment(book, student, lesson, None if lift else words[-1], author_name(who))
         show_grades(
             book,
             student,
@@ -336,9 +337,10 @@ def gradebook_extend(
     root = current_root(root)
     lesson = lesson_name(root, lesson)
     with gradebook_of(root, gradebook, create=False) as book:
-        from tito.grading import decisions, views
+        from tito.grading import views
+        from tito.grading.gradebook import overrides
 
-        decisions.extend(book, student, lesson, author_name(who), why, moment, days)
+        overrides.extend(book, student, lesson, author_name(who), why, moment, days)
         if not lift and not (lesson in book.rules.due if lesson else book.rules.due):
             warn(
                 f"{lesson or 'no lesson'} has {'no' if lesson else 'a'} due date in tito.toml; "
@@ -434,14 +436,14 @@ def gradebook_apply(
     "appeals of week 3"
     """
     from tito import views
-    from tito.grading import bulk
+    from tito.grading.gradebook import bulk
 
     root = current_root(root)
     wishes = bulk.read(current_folder() / csv, lambda name: lesson_name(root, name), why)
     with gradebook_of(root, gradebook, create=False) as book:
-        from tito.grading import decisions
+        from tito.grading.gradebook import overrides
 
-        new, known = decisions.apply(book, wishes, author_name(who))
+        new, known = overrides.apply(book, wishes, author_name(who))
     if json:
         echo_json({"changes": new, "known": known})
     else:
@@ -468,12 +470,12 @@ def gradebook_overrides(
     Example: tito gradebook overrides --doubtful
     """
     with gradebook_of(current_root(root), gradebook, create=False, reads=True) as book:
-        from tito.grading import decisions
+        from tito.grading.gradebook import overrides
 
         members = section_of(book, section)
         overrides = [
             one
-            for one in decisions.overrides(book)
+            for one in overrides.overrides(book)
             if (one.doubt or not doubtful) and (members is None or one.student in members)
         ]
     if json:
@@ -520,7 +522,8 @@ def gradebook_roster(
     """
     from dataclasses import asdict
 
-    from tito.grading import enrollment, views
+    from tito.grading import views
+    from tito.grading.gradebook import enrollment
 
     with gradebook_of(current_root(root), gradebook) as book:
         enrolled = enrollment.enroll(
@@ -553,7 +556,8 @@ def gradebook_leave(
 
     Example: tito gradebook leave ada
     """
-    from tito.grading import enrollment, views
+    from tito.grading import views
+    from tito.grading.gradebook import enrollment
 
     with gradebook_of(current_root(root), gradebook, create=False) as book:
         enrollment.leave(book, student, author_name(who), why, lift)
@@ -583,7 +587,8 @@ def gradebook_merge(
 
     Example: tito gradebook merge lovelace.a ada --why "two logins"
     """
-    from tito.grading import enrollment, views
+    from tito.grading import views
+    from tito.grading.gradebook import enrollment
 
     with gradebook_of(current_root(root), gradebook, create=False) as book:
         enrollment.merge(book, old, into, author_name(who), why)

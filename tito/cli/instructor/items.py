@@ -51,7 +51,8 @@ def gradebook_items(
     from datetime import datetime
 
     from tito import files
-    from tito.grading import item_plots, items, views
+    from tito.grading import views
+    from tito.grading.gradebook import item_plots, items
 
     root = current_root(root)
     lesson = lesson_name(root, lesson)

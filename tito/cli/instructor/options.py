@@ -81,7 +81,7 @@ def gradebook_of(root, where, create=True, reads=False):
 
     create, reads  as in `gradebook.open_gradebook`
     """
-    from tito.grading import gradebook, late
+    from tito.grading.gradebook import gradebook, late
 
     place = gradebook_place(root, where)
     return gradebook.open_gradebook(place, late.read(root), create, reads)
@@ -89,7 +89,7 @@ def gradebook_of(root, where, create=True, reads=False):
 
 def section_of(book, section):
     """The ids of the learners in a section, or None for everybody."""
-    from tito.grading import enrollment
+    from tito.grading.gradebook import enrollment
 
     return enrollment.section(book, section) if section else None
 

@@ -63,7 +63,7 @@ def gradebook_serve(
     """
     root = current_course(root)
     try:
-        from tito.grading.serve import app, trials
+        from tito.grading.page import app, trials
     except ModuleNotFoundError as error:
         raise MachineError(
             f"The page needs {error.name}, which is not installed here.",

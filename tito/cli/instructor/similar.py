@@ -58,9 +58,10 @@ def similar(
     """
     from dataclasses import asdict
 
-    from tito.grading import enrollment, views
-    from tito.grading import similar as comparing
-    from tito.grading.roster import in_section, read_roster
+    from tito.grading import views
+    from tito.grading.gradebook import enrollment
+    from tito.grading.gradebook.roster import in_section, read_roster
+    from tito.grading.page import similarity as comparing
 
     root = current_course(root)
     entries = select_lessons(root, lessons, None, all_)

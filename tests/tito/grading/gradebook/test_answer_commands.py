@@ -1,0 +1,118 @@
+"""Free answers as instructors meet them: graded, judged, shown, exported, fed back."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from commands import tito
+from small_course import with_question
+
+from tito.grading.gradebook import gradebook
+from tito.learn import workspace
+from tito.lesson import cells, course, form
+
+MARKUP = '</pre><script>alert(1)</script> =cmd()|"A1" \x1b[31m\u202e {{ 7 * 7 }}'
+GRADE = ("grade", "../class", "numbers", "--isolation", "process", "--jobs", "1")
+
+
+@pytest.fixture
+def asked_course(small_course):
+    """The small course with a question in its first lesson."""
+    path = small_course.path / "modules/source/01_numbers/numbers_dev.py"
+    path.write_text(with_question(), "utf-8")
+    return course.open_root(small_course.path)
+
+
+def hand_in(root, student, answer, solved=True):
+    """A workspace of a learner in ../class, with an answer."""
+    path = root.path.parent / "class" / student
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        workspace.init(path, root)
+    entry = course.open_root(path).lesson("numbers")
+    text = root.lesson("numbers").script.read_text("utf-8") if solved else entry.declared.released
+    source = cells.parse(entry.script, text)
+    cell = source.task_cell("why")
+    entry.script.write_text(source.replaced(cell, form.answered(cell.source, answer)), "utf-8")
+
+
+def graded(root, *words):
+    tito(root, *GRADE, *words)
+    found = json.loads(tito(root, "gradebook", "show", "--lesson", "numbers", "--json")[0])
+    return {grade["student"]: grade for grade in found}
+
+
+@pytest.mark.slow
+def test_answers_are_collected_judged_shown_and_exported(asked_course, tmp_path):
+    hand_in(asked_course, "ada", "It is $2 \\cdot 2$.")
+    hand_in(asked_course, "bob", MARKUP, solved=False)
+    hand_in(asked_course, "cem", "x" * (form.LONGEST_ANSWER + 7))
+    hand_in(asked_course, "eve", "")
+    out, _ = tito(asked_course, *GRADE)
+    assert "3 answers to be judged" in " ".join(out.split())
+    grades = graded(asked_course)
+    assert {one: (g["points"], g["max_points"], g["to_judge"]) for one, g in grades.items()} == {
+        "ada": (5, 7, 2),
+        "bob": (0, 7, 2),
+        "cem": (5, 7, 2),
+        "eve": (5, 7, 0),
+    }
+    assert grades["bob"]["verdict"] == "failed"  # somebody who answers has handed something in
+
+    numbers = ("numbers", "why")
+    for words in (("--add", "says four", "--points", "1.5"), ("--add", MARKUP, "--points", "-0.5")):
+        tito(asked_course, "gradebook", "rubric", *numbers, *words)
+    tito(asked_course, "gradebook", "judge", *numbers, "--student", "ada", "--item", "1")
+    said, _ = tito(
+        *(asked_course, "gradebook", "judge", *numbers, "--student", "bob", "--who", "ta2"),
+        *("--item", "1", "--item", "2", "--points", "0.25", "--comment", MARKUP),
+    )
+    assert "\x1b" not in said and "\u202e" not in said and "[x] 2" in said
+    tito(asked_course, "gradebook", "rubric", *numbers, "--item", "1", "--points", "2")
+    (_, bob, cem, eve) = json.loads(tito(asked_course, "gradebook", "judge", *numbers, "--json")[0])
+    assert bob["text"].startswith("</pre><script>") and bob["points"] == 1.75
+    assert (len(cem["text"]), cem["length"]) == (form.LONGEST_ANSWER, form.LONGEST_ANSWER + 7)
+    assert (cem["state"], eve["state"]) == ("to be judged", "empty")
+    (overview,) = json.loads(tito(asked_course, "gradebook", "judge", "--json")[0])
+    assert (overview["judged"], overview["written"]) == (2, 3)
+
+    table = tmp_path / "judged.csv"
+    table.write_text("student,lesson,question,items,comment\ncem,1,why,1,Too long.\n", "utf-8")
+    assert "1 answer judged" in tito(asked_course, "gradebook", "judge", "--csv", table)[0]
+    out, warned = tito(asked_course, "gradebook", "export")
+    points = {row["student"]: row["numbers"] for row in csv.DictReader(io.StringIO(out))}
+    assert points == {"ada": "7", "bob": "1.75", "cem": "7", "eve": "5"}
+    assert "to be judged" not in warned
+
+    # Handed in again: the same answer keeps its points, another is to be judged.
+    hand_in(asked_course, "ada", "It is $2 \\cdot 2$.", solved=False)
+    hand_in(asked_course, "cem", "Short.")
+    grades = graded(asked_course)
+    assert (grades["ada"]["points"], grades["cem"]["points"]) == (2, 5)
+    assert grades["cem"]["answers"][0]["earlier"]["comment"] == "Too long."
+    assert "1 answer of those exported is to be judged" in " ".join(
+        tito(asked_course, "gradebook", "export")[1].split()
+    )
+    shown = " ".join(tito(asked_course, "gradebook", "show", "--student", "cem")[0].split())
+    assert "automatic 5 of 5, 2 points to be judged" in shown
+    history = tito(asked_course, "gradebook", "history", "bob")[0]
+    assert re.search(r"judged +0 -> 1.25", history) and re.search(r"rubric +1.25 -> 1.75", history)
+
+
+def test_words_that_contradict_each_other_are_refused(asked_course):
+    with gradebook.open_gradebook(asked_course.state / "gradebook.db"):
+        pass
+    for words in (
+        ("rubric", "numbers", "why", "--add", "x"),
+        ("rubric", "numbers", "why", "--item", "1"),
+        ("rubric", "numbers", "why", "--points", "1"),
+        ("rubric", "--add", "x", "--points", "1"),
+        ("rubric", "numbers", "why", "--item", "4", "--remove"),
+        ("rubric", "numbers", "what"),
+        ("judge", "numbers", "why", "--item", "1"),
+        ("judge", "numbers", "why", "--student", "ada", "--lift", "--points", "1"),
+        ("judge", "numbers", "--csv", "x.csv"),
+    ):
+        tito(asked_course, "gradebook", *words, code=2)

@@ -1,0 +1,156 @@
+"""Feedback pages reach people: zips as Moodle and Canvas read them, a table for a mail merge."""
+
+import csv
+import io
+import re
+import zipfile
+
+import pytest
+from commands import tito
+from some_results import MONDAY, result
+
+from tito.grading.gradebook import enrollment
+from tito.grading.gradebook.gradebook import open_gradebook
+
+CLASS = {  # id: name, Moodle's number, Canvas's number
+    "ada": ("Ada Lovelace", "20001", "1001"),
+    "bob": ("Bob_Berg", "20002", "1002"),
+    "-lee": ("李 =1+1", "20003", "1003"),
+}
+
+
+@pytest.fixture
+def course(small_course):
+    lines = [f"{one},{name},{one}@x.org,{id_}" for one, (name, _, id_) in CLASS.items()]
+    roster = small_course.path / "class.csv"
+    roster.write_text("\n".join(["student,name,email,id", *lines]), encoding="utf-8")
+    small_course.state.mkdir()
+    with open_gradebook(small_course.state / "gradebook.db") as book:
+        enrollment.enroll(book, roster, "me")
+        for student in CLASS:
+            book.save([result(student)], MONDAY, "me")
+    return small_course
+
+
+def regrade(course, student):
+    with open_gradebook(course.state / "gradebook.db") as book:
+        book.save([result(student, points=(3, 3), key="new")], MONDAY, "me")
+
+
+def download(folder, *names):
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"PK\x05\x06" + bytes(18) if path.suffix == ".zip" else b"#\n")
+    return folder
+
+
+def moodle_reads(path):
+    """{participant number: (name of the file, its text)}, as Moodle's importziplib.php reads it."""
+    found = {}
+    with zipfile.ZipFile(path) as box:
+        for name in box.namelist():
+            fullname, number, kind, plugin, file = name.split("_", 4)
+            assert number.isdigit() and (kind, plugin) == ("assignfeedback", "file"), name
+            assert "/" not in name
+            found[int(number)] = (file, box.read(name).decode())
+    return found
+
+
+def canvas_reads(path):
+    """{(user, attachment): (name, bytes)}, as Canvas's infer_comment_context_from_filename does."""
+    found = {}
+    with zipfile.ZipFile(path) as box:
+        for name in box.namelist():
+            parts = [part for part in name.split("_") if part != "LATE"]
+            user, attachment = [part for part in parts if re.fullmatch(r"\d+", part)][:2]
+            assert not parts[-1].startswith("link")
+            found[int(user), int(attachment)] = (name, box.read(name))
+    return found
+
+
+def test_moodle_finds_each_page_by_the_numbers_of_its_own_download(course, tmp_path):
+    submissions = download(
+        tmp_path / "moodle",
+        "Ada Lovelace_20001_assignsubmission_file/numbers_dev.py",
+        "Bob_Berg_20002_assignsubmission_file_numbers_dev.py",
+    )
+    words = ("feedback", tmp_path / "pages", "--submissions", submissions)
+    out, err = tito(course, *words, "--moodle", tmp_path / "m.zip")
+    assert "m.zip: 2 pages." in out
+    assert "1 pages are not in it" in err and "Moodle's was found for -lee." in err
+    pages = moodle_reads(tmp_path / "m.zip")
+    assert pages.keys() == {20001, 20002}
+    assert {file for file, _ in pages.values()} == {"feedback.html"}
+    assert "Ada Lovelace" in pages[20001][1] and "Bob_Berg" in pages[20002][1]
+
+
+def test_moodle_finds_each_page_by_the_rosters_numbers(course, tmp_path):
+    roster = tmp_path / "roster.csv"
+    rows = [f"{s},{name},Participant {m}" for s, (name, m, _) in CLASS.items()]
+    roster.write_text("\n".join(["student,name,Identifier", *rows]) + "\n", encoding="utf-8")
+    tito(course, "gradebook", "roster", roster)
+    tito(course, "feedback", tmp_path / "pages", "--moodle", tmp_path / "m.zip")
+    assert moodle_reads(tmp_path / "m.zip").keys() == {20001, 20002, 20003}
+
+
+def test_canvas_finds_each_page_by_the_names_of_its_own_download(course, tmp_path):
+    submissions = download(
+        tmp_path / "canvas",
+        "lovelaceada_1001_5001_ada.zip",
+        "bergbob_LATE_1002_5002_numbers_dev.py",
+        "lee_1003_5003_work-2.zip",
+    )
+    words = ("feedback", tmp_path / "pages", "--submissions", submissions)
+    tito(course, *words, "--canvas", tmp_path / "c.zip")
+    pages = canvas_reads(tmp_path / "c.zip")
+    assert pages.keys() == {(1001, 5001), (1002, 5002), (1003, 5003)}
+    name, data = pages[1001, 5001]  # Canvas shows it as ada.zip, so it is a zip
+    assert name.endswith(".zip")
+    with zipfile.ZipFile(io.BytesIO(data)) as box:
+        assert "Ada Lovelace" in box.read("feedback.html").decode()
+    name, data = pages[1002, 5002]
+    assert name.endswith(".html") and "Bob_Berg" in data.decode()
+    assert "own download" in tito(course, *words[:2], "--canvas", tmp_path / "d.zip", code=2)[1]
+
+
+def test_a_mail_merge_has_a_line_for_each_page_that_changed(course, tmp_path):
+    words = ("feedback", tmp_path / "pages", "--mail")
+    assert "one.csv: 3 pages." in tito(course, *words, tmp_path / "one.csv")[0]
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "one.csv").read_text(encoding="utf-8"))))
+    assert [row["student"] for row in rows] == ["-lee", "ada", "bob"]
+    assert [(row["email"], row["points"], row["max_points"]) for row in rows[1:]] == [
+        ("ada@x.org", "3", "6"),
+        ("bob@x.org", "3", "6"),
+    ]
+    assert all((tmp_path / "pages" / row["page"]).is_file() for row in rows)
+    assert not rows[0]["name"].startswith("=")
+    regrade(course, "bob")
+    tito(course, "feedback", tmp_path / "pages")  # a run without a table loses nobody
+    assert "is there already" in tito(course, *words, tmp_path / "one.csv", code=2)[1]
+    tito(course, *words, tmp_path / "two.csv")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "two.csv").read_text(encoding="utf-8"))))
+    assert [(row["student"], row["points"]) for row in rows] == [("bob", "6")]
+    out, _ = tito(course, *words, tmp_path / "three.csv")
+    assert "three.csv was not written" in out and not (tmp_path / "three.csv").exists()
+    assert "three.csv: 3 pages" in tito(course, *words, tmp_path / "three.csv", "--everyone")[0]
+
+
+def test_each_way_knows_for_itself_what_changed(course, tmp_path):
+    pages = tmp_path / "pages"
+    tito(course, "feedback", pages, "--mail", tmp_path / "one.csv")
+    out, _ = tito(course, "feedback", pages, "--mail", tmp_path / "two.csv", "--json")
+    assert '"delivered": []' in out
+    (pages / ".delivered.json").write_text("damaged", encoding="utf-8")
+    out, _ = tito(course, "feedback", pages, "--mail", tmp_path / "two.csv", "--json")
+    assert out.count('"mail"') == 3
+
+
+def test_who_left_and_who_is_in_no_roster_is_sent_nothing(course, tmp_path):
+    with open_gradebook(course.state / "gradebook.db") as book:
+        enrollment.leave(book, "bob", "me", "left")
+        enrollment.keep_strangers(book, ["eve"])
+        book.save([result("eve")], MONDAY, "me")
+    tito(course, "feedback", tmp_path / "pages", "--mail", tmp_path / "mail.csv")
+    rows = csv.DictReader(io.StringIO((tmp_path / "mail.csv").read_text(encoding="utf-8")))
+    assert [row["student"] for row in rows] == ["-lee", "ada"]

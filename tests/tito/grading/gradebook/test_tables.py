@@ -1,0 +1,39 @@
+"""What a gradebook can store: ids, names. What is missing where it cannot store at all."""
+
+import subprocess
+import sys
+
+from some_results import result
+
+from tito.grading.gradebook.tables import learner_id
+
+
+def test_ids_and_names_that_no_database_takes_are_kept_each_on_its_own(book):
+    students = [
+        "a\0b",
+        "a\ud800b",
+        "a",
+        "A",
+        "x" * 5000,
+        "x" * 5001,
+        "'; DROP TABLE result; --",
+        "\N{SNOWMAN}",
+        "100%_",
+    ]
+    for student in students:
+        book.save([result(student, points=(3,))], None, "me", "n" * 10_000 + "\0")
+        assert book.keys()[learner_id(student)] == {"numbers": {"key"}}
+        assert [grade.points for grade in book.rows(student)] == [3]
+    assert len(list(book.rows())) == len(students)
+
+
+def test_without_sqlalchemy_every_way_in_says_how_to_install_it():
+    for module in ("gradebook", "database", "tables"):
+        program = (
+            "import sys; sys.modules['sqlalchemy'] = None\n"
+            "from tito.errors import TitoError\n"
+            f"try: import tito.grading.gradebook.{module}\n"
+            "except TitoError as error: print(error.what, error.remedy, error.code)"
+        )
+        words = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        assert "needs SQLAlchemy" in words.stdout and "bin/setup instructor 3" in words.stdout

@@ -1,0 +1,420 @@
+"""When work arrived is what its collector knows: names and tables as Canvas, Moodle, Gradescope and
+hosts of repositories write them.
+"""
+
+import itertools
+import os
+import shutil
+import struct
+import subprocess
+import zipfile
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+from small_course import NUMBERS, SUMS
+
+from tito.errors import TitoError
+from tito.grading.gradebook.roster import Learner, read_roster
+from tito.grading.intake import collect
+from tito.grading.intake.collect import Collected, find
+from tito.grading.intake.commits import commit_time
+from tito.grading.intake.submission_times import (
+    NOBODY,
+    Arrived,
+    MissingZone,
+    by_name,
+    merged,
+    parse_time,
+    read_times,
+)
+
+BERLIN = ZoneInfo("Europe/Berlin")
+MONDAY, WEDNESDAY = (datetime(2026, 3, day, 12, tzinfo=timezone.utc) for day in (2, 4))
+EVENING = datetime(2026, 12, 1, 21, 15, tzinfo=timezone.utc)  # 22:15 in Berlin
+CLASS = [
+    Learner("ada", "Ada Lovelace", "ada@example.org", columns={"id": "1001", "github": "ada-l"}),
+    Learner("bob", "Bob Berg", "bob@example.org", columns={"id": "1002", "github": "bobb"}),
+]
+ENGLISH = """\
+Identifier,"Full name","Email address",Status,Grade,"Maximum Grade","Grade can be changed",\
+"Last modified (submission)","Last modified (grade)","Feedback comments"
+"Participant 20001","Ada Lovelace",ada@example.org,"Submitted for grading - ",,100.00,Yes,\
+"Tuesday, 1 December 2026, 10:15 PM",-,
+"Participant 20002","Bob Berg",bob@example.org,"No submission - ",,100.00,Yes,-,-,
+"""
+GERMAN = """\
+\ufeffID,"Vollständiger Name",E-Mail-Adresse,Status,Bewertung,Bestwertung,\
+"Bewertung kann geändert werden","Zuletzt geändert (Abgabe)","Zuletzt geändert (Bewertung)",\
+"Feedback als Kommentar"
+Teilnehmer/in20001,"Ada Lovelace",ada@example.org,"Zur Bewertung abgegeben - ",,"100,00",Ja,\
+"Dienstag, 1. Dezember 2026, 22:15",-,
+Teilnehmer/in20002,"Bob Berg",bob@example.org,"Keine Abgabe - ",,"100,00",Ja,-,-,
+"""
+
+
+@pytest.fixture
+def lessons(small_course):
+    return small_course.lessons
+
+
+def put(path, text=NUMBERS, when=None):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    if when:
+        os.utime(path, (when.timestamp(),) * 2)
+    return path
+
+
+def moments(folder, lessons, roster=CLASS, **collected):
+    """{learner: the Arrived of numbers}"""
+    found = find(folder, lessons, roster, Collected(**collected))
+    return {one.student: one.moment("numbers", "") for one in found}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tuesday, 1 December 2026, 10:15 PM",
+        "Tuesday, December 1, 2026, 10:15\u202fPM",
+        "1 December 2026, 10:15 pm",
+        "Dienstag, 1. Dezember 2026, 22:15",
+        "2026-12-01 22:15",
+        "2026-12-01T21:15:00Z",
+        "2026-12-01 21:15:00 UTC",
+        "2026-12-01T16:15:00-05:00",
+    ],
+)
+def test_times_are_read_as_systems_write_them(text):
+    assert parse_time(text, BERLIN) == EVENING
+
+
+def test_noon_midnight_and_summer_time():
+    assert parse_time("Monday, 6 July 2026, 12:05 AM", BERLIN).isoformat() == (
+        "2026-07-05T22:05:00+00:00"
+    )
+    assert parse_time("6 July 2026, 12:05 PM", timezone.utc).hour == 12
+
+
+@pytest.mark.parametrize(
+    "text", ["soon", "", "1 Smarch 2026, 10:00", "31 June 2026, 10:00", "1 June 2026, 13:00 PM"]
+)
+def test_what_is_no_time_is_refused(text):
+    with pytest.raises(ValueError):
+        parse_time(text, BERLIN)
+
+
+def test_a_time_without_a_zone_is_refused_where_none_is_named():
+    with pytest.raises(MissingZone):
+        parse_time("Tuesday, 1 December 2026, 10:15 PM")
+
+
+@pytest.mark.parametrize(
+    ("stem", "late"),
+    [
+        ("lovelaceada_LATE_1001_5551_numbers_dev", True),
+        ("lovelaceada_1001_5551_numbers_dev-1", False),
+        ("lovelaceada_1001_5552_ada_LATE_numbers", False),  # the learner's own choice
+        ("ada_LATE_numbers_dev", None),
+        ("numbers_LATE", None),
+        ("homework_1_2_ada", None),
+        ("Ada Lovelace_20001_assignsubmission_file", None),
+    ],
+)
+def test_canvas_says_late_in_the_name(stem, late):
+    found = by_name(stem)
+    assert (found.late, found.how) == (late, "" if late is None else "canvas")
+
+
+def test_a_canvas_download_fetched_days_after_the_deadline_is_late_by_its_marks_alone(
+    tmp_path, lessons
+):
+    path = tmp_path / "submissions.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("lovelaceada_1001_5551_numbers_dev.py", NUMBERS)
+        archive.writestr("bergbob_LATE_1002_5552_numbers_dev.ipynb", "{}")
+    found = moments(path, lessons)
+    assert {(one.when, one.late, one.how) for one in found.values()} == {
+        (None, False, "canvas"),
+        (None, True, "canvas"),
+    }
+    assert found["bob"].late and found["ada"].fetched
+
+
+def test_who_names_a_zip_as_canvas_would_is_not_in_time_for_it(tmp_path, lessons):
+    folder = tmp_path / "clones"
+    put(folder / "lovelaceada_1001_5551_numbers_dev.py")
+    put(folder / "bob" / "numbers_dev.py")
+    found = moments(folder, lessons, arrived=WEDNESDAY)
+    assert [(one.when, one.late) for one in found.values()] == [(WEDNESDAY, None)] * 2
+
+
+@pytest.mark.parametrize("sheet", [ENGLISH, GERMAN])
+@pytest.mark.parametrize("roster", [CLASS, None])
+def test_moodles_worksheet_beside_the_submissions_says_when(tmp_path, lessons, sheet, roster):
+    folder = tmp_path / "submissions"
+    put(folder / "Ada Lovelace_20001_assignsubmission_file" / "numbers_dev.py", NUMBERS)
+    put(folder / "Bob Berg_20002_assignsubmission_file" / "numbers_dev.py", NUMBERS)
+    put(folder / "Grades-DL-Numbers-4711.csv", sheet)
+    found = moments(folder, lessons, roster, zone=BERLIN)
+    assert len(found) == 2  # the worksheet is nobody's work
+    ada, bob = found.values()
+    assert (ada.when, ada.how, bob.when, bob.how) == (EVENING, "moodle", None, "")
+    with pytest.raises(TitoError, match="no time zone") as caught:
+        moments(folder, lessons, roster)
+    assert 'zone = "Europe/Berlin"' in caught.value.remedy and ":2: " in caught.value.what
+
+
+@pytest.mark.parametrize("sheet", [ENGLISH, GERMAN])
+def test_two_of_one_name_are_told_apart_by_the_worksheet(tmp_path, lessons, sheet):
+    """Moodle's folders have the name and a number; its worksheet says whose number it is."""
+    folder = tmp_path / "submissions"
+    for number in (20001, 20002):
+        put(folder / f"Ada Lovelace_{number}_assignsubmission_file_" / "numbers_dev.py")
+    header, line, _ = sheet.splitlines(keepends=True)
+    namesake = line.replace("20001", "20002").replace("ada@", "bob@")
+    put(folder / "Grades.csv", header + line + namesake)
+    roster = [CLASS[0], replace(CLASS[1], name="Ada Lovelace")]
+    ada, bob = find(folder, lessons, roster, Collected(zone=BERLIN))
+    numbers = [[part.name[13:18] for part in one.parts] for one in (ada, bob)]
+    assert numbers == [["20001"], ["20002"]]
+    untimed = find(folder, lessons, roster, collected=None)
+    assert [(len(one.parts), one.arrived) for one in untimed] == [(1, None)] * 2
+    (folder / "Grades.csv").unlink()
+    *_, one, other = find(folder, lessons, roster, Collected(zone=BERLIN))
+    assert not one.known and "may belong to ada, bob" in other.notes[0]
+
+
+def test_a_number_in_a_worksheet_is_nobodys_id(tmp_path, lessons):
+    """Some Moodles write it alone, and another system may have given it to somebody else."""
+    folder = tmp_path / "submissions"
+    put(folder / "Ada Lovelace_1002_assignsubmission_file_" / "numbers_dev.py")
+    sheet = GERMAN.replace("Teilnehmer/in20001", "1002").replace("ada@", "unknown@")
+    put(folder / "Grades.csv", sheet)
+    bob = replace(CLASS[1], columns={"canvas_id": "1002"})
+    found = find(folder, lessons, [CLASS[0], bob], Collected(zone=BERLIN))
+    assert [len(one.parts) for one in found] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["bergbob_LATE_1002_5552_{}.csv", "Bob Berg_20002_assignsubmission_file_{}.csv"],
+)
+def test_a_worksheet_that_a_learner_handed_in_says_nothing(tmp_path, lessons, name):
+    folder = tmp_path / "submissions"
+    put(folder / "lovelaceada_1001_5551_numbers_dev.py", NUMBERS)
+    put(folder / "bergbob_LATE_1002_5553_numbers_dev.py", NUMBERS)
+    forged = ENGLISH.replace("Ada Lovelace", "Berg, Bob").replace("20001", "20002")
+    put(folder / name.format("Grades-DL-Numbers-4711"), forged)
+    found = moments(folder, lessons, CLASS, zone=BERLIN)
+    assert {one.when for one in found.values()} == {None}
+    assert found["bob"].late is True
+
+
+def test_pairs_are_compared_without_asking_when_they_came(tmp_path, lessons):
+    folder = tmp_path / "submissions"
+    put(folder / "ada" / "numbers_dev.py")
+    put(folder / "Grades.csv", ENGLISH.replace("December", "Thermidor"))
+    assert [one.student for one in find(folder, lessons, collected=None)] == ["ada"]
+
+
+def test_a_worksheet_may_be_in_the_zip_of_the_class(tmp_path, lessons):
+    path = tmp_path / "DL-Numbers-4711.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("Ada Lovelace_20001_assignsubmission_file/numbers_dev.py", NUMBERS)
+        archive.writestr("Grades.csv", ENGLISH)
+    found = find(path, lessons, None, Collected(zone=BERLIN))
+    assert [(one.student, one.arrived) for one in found] == [
+        ("Ada Lovelace_20001_assignsubmission_file", EVENING)
+    ]
+
+
+def test_a_time_in_a_worksheet_that_nobody_can_read_is_told(tmp_path):
+    put(tmp_path / "times.csv", ENGLISH.replace("December", "Thermidor"))
+    with pytest.raises(TitoError, match=r"times.csv:2: last_modified_\(submission\) is 'Tuesday"):
+        read_times(tmp_path / "times.csv", BERLIN)
+
+
+def test_moodles_worksheet_may_be_the_table_of_times(tmp_path, lessons):
+    folder = tmp_path / "submissions"
+    put(folder / "ada" / "numbers_dev.py")
+    put(folder / "bob" / "numbers_dev.py")
+    times = read_times(put(tmp_path / "grades.csv", GERMAN), BERLIN)
+    found = moments(folder, lessons, times=times)
+    assert (found["ada"].when, found["bob"].how) == (EVENING, "")
+
+
+def test_times_of_pushes_count_by_the_last_of_each_learner(tmp_path, lessons):
+    folder = tmp_path / "clones"
+    for name in ("numbers-ada-l", "numbers-bobb"):
+        put(folder / name / "numbers_dev.py")
+    table = put(
+        tmp_path / "pushes.csv",
+        "github,pushed_at\nada-l,2026-03-01T10:00:00Z\nada-l,2026-03-02T12:00:00Z\n"
+        "nobody,2026-03-09T12:00:00Z\n",
+    )
+    found = moments(folder, lessons, times=read_times(table))
+    assert (found["ada"].when, found["ada"].how, found["bob"].when) == (MONDAY, "times", None)
+
+
+def test_the_pushes_of_a_stranger_are_found_by_the_end_of_a_clones_name(tmp_path, lessons):
+    """So that nobody is in time whose account the roster does not know; also once it is merged."""
+    folder = tmp_path / "clones"
+    put(folder / "fall26-numbers-old-handle" / "numbers_dev.py")
+    put(folder / "fall26-numbers-bobb" / "numbers_dev.py")
+    text = "github,pushed_at\nhandle,2026-03-01T12:00:00Z\nold-handle,2026-03-04T12:00:00Z\n"
+    times = read_times(put(tmp_path / "pushes.csv", text))
+    merged_id = {"github": "ada-l", "merged_1_id": "fall26-numbers-old-handle"}
+    *_, stranger = find(folder, lessons, CLASS, Collected(times=times))
+    ada = moments(folder, lessons, [replace(CLASS[0], columns=merged_id), CLASS[1]], times=times)
+    assert (stranger.student, stranger.arrived) == ("fall26-numbers-old-handle", WEDNESDAY)
+    assert (ada["ada"].when, ada["bob"].when) == (WEDNESDAY, None)
+
+
+def test_a_table_without_times_or_of_no_use_is_told(tmp_path):
+    for text, what in (
+        ("github,date\nada,x\n", "no column of times"),
+        ("", "no column of times"),
+        ("github,arrived\nada,soon\n", "times.csv:2: arrived is 'soon'"),
+        ("github,arrived\nada,2026-03-01 10:00\n", "no time zone"),
+    ):
+        with pytest.raises(TitoError, match=what):
+            read_times(put(tmp_path / "times.csv", text))
+    with pytest.raises(TitoError, match="cannot be read"):
+        read_times(tmp_path / "nowhere.csv")
+
+
+def test_the_roster_says_when_each_lesson_came(tmp_path, lessons):
+    roster = read_roster(
+        put(
+            tmp_path / "class.csv",
+            "student,arrived,arrived_numbers\nada,2026-03-04T12:00:00Z,2026-03-02T12:00:00Z\n"
+            "bob,2026-03-04T12:00:00Z,\n",
+        )
+    )
+    folder = tmp_path / "submissions"
+    for name in ("ada", "bob"):
+        put(folder / name / "numbers_dev.py")
+        put(folder / name / "sums_dev.py", SUMS)
+    ada, bob = find(folder, lessons, roster)
+    assert [one.moment("numbers", "").when for one in (ada, bob)] == [MONDAY, WEDNESDAY]
+    assert [one.moment("sums", "").when for one in (ada, bob)] == [WEDNESDAY, WEDNESDAY]
+    roster[0].columns["arrived_numbers"] = "soon"
+    with pytest.raises(TitoError, match="arrived_numbers of ada is 'soon'"):
+        find(folder, lessons, roster)
+
+
+def test_the_batch_arrived_when_the_instructor_says_where_nobody_says_more(tmp_path, lessons):
+    folder = tmp_path / "submissions"
+    put(folder / "Ada Lovelace_20001_assignsubmission_file" / "numbers_dev.py", NUMBERS)
+    put(folder / "bergbob_LATE_1002_5552_numbers_dev.py", NUMBERS)
+    put(folder / "Grades.csv", ENGLISH)
+    put(folder / "zahnzoe_1003_5553_numbers_dev.py", NUMBERS)
+    put(folder / "zahnzoe_1003_5554_sums_dev.py", SUMS)
+    zoe = Learner("zoe", "Zoë Zahn", columns={"id": "1003"})
+    found = moments(folder, lessons, [*CLASS, zoe], zone=BERLIN, arrived=MONDAY)
+    assert (found["zoe"].when, found["zoe"].late) == (None, False)  # Canvas knows: it was in time
+    assert (found["ada"].when, found["ada"].how) == (EVENING, "moodle")
+    assert (found["bob"].when, found["bob"].how, found["bob"].late) == (MONDAY, "--arrived", True)
+
+
+def test_the_time_of_a_clone_or_download_is_no_arrival(tmp_path, lessons):
+    folder = tmp_path / "clones"
+    put(folder / "ada" / "numbers_dev.py")
+    os.utime(folder / "ada", (WEDNESDAY.timestamp(),) * 2)
+    assert moments(folder, lessons)["ada"] == Arrived(fetched=WEDNESDAY)
+
+
+def test_what_two_runs_know_is_the_same_in_either_order():
+    """Of the same bytes: the first arrival, the last one for the order, a mark in time before one
+    of lateness, and known times rather than none."""
+    some = [
+        NOBODY,
+        Arrived(fetched=MONDAY),
+        Arrived(MONDAY, "roster"),
+        Arrived(WEDNESDAY, "moodle", fetched=WEDNESDAY),
+        Arrived(how="canvas", late=True, fetched=MONDAY),
+        Arrived(how="canvas", late=False, fetched=WEDNESDAY),
+        Arrived(WEDNESDAY, "--arrived", True),
+    ]
+    for one, other, third in itertools.product(some, repeat=3):
+        assert merged(one, other) == merged(other, one)
+        assert merged(merged(one, other), third) == merged(one, merged(other, third))
+        assert merged(one, one) == one
+    both = merged(some[2], some[3])
+    assert (both.when, both.how, both.latest) == (MONDAY, "roster", WEDNESDAY)
+    assert merged(some[4], some[5]).late is False and merged(NOBODY, some[4]).late is True
+
+
+# What learners can set is a claim.
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git makes the repositories")
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_date_of_a_commit_is_read_without_git(tmp_path, packed):
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "GIT_COMMITTER_DATE": "2026-03-02T13:00:00+01:00",
+        "GIT_AUTHOR_DATE": "2001-01-01T00:00:00Z",
+    }
+
+    def git(*words):
+        line = ["git", "-c", "user.name=A <b> 1 +0000", "-c", "user.email=a@b.c", *words]
+        subprocess.run(line, cwd=tmp_path, env=environment, check=True, capture_output=True)
+
+    git("init", "-q")
+    put(tmp_path / "numbers_dev.py")
+    git("add", ".")
+    git("commit", "-q", "-m", "committer X <x> 1 +0000")
+    if packed:
+        git("gc", "-q")
+        git("pack-refs", "--all")
+        assert not list((tmp_path / ".git" / "objects").glob("[0-9a-f][0-9a-f]"))
+    assert commit_time(tmp_path) == MONDAY
+
+
+@pytest.mark.parametrize(
+    "head", ["", "ref: refs/../../secret", "ref: refs/heads/main", "0" * 40, "\udcff"]
+)
+def test_a_damaged_repository_claims_nothing(tmp_path, head):
+    (tmp_path / ".git" / "objects" / "pack").mkdir(parents=True)
+    for name in (f"pack-{'1' * 40}.idx", f"pack-{'2' * 40}.idx"):
+        data = b"\xfftOc\0\0\0\2" + os.urandom(1100)
+        (tmp_path / ".git" / "objects" / "pack" / name).write_bytes(data)
+    (tmp_path / ".git" / "HEAD").write_bytes(head.encode("utf-8", "surrogateescape"))
+    assert commit_time(tmp_path) is None
+    assert commit_time(Path(tmp_path, "nowhere")) is None
+
+
+@pytest.mark.parametrize("pack", [b"", b"PACK", b"PACK" + b"\xff" * 40])
+def test_a_pack_that_ends_before_the_commit_claims_nothing(tmp_path, pack):
+    folder, sha = tmp_path / ".git" / "objects" / "pack", bytes.fromhex("ab" * 20)
+    folder.mkdir(parents=True)
+    (tmp_path / ".git" / "HEAD").write_text(sha.hex(), encoding="ascii")
+    counts = [0] * sha[0] + [1] * (256 - sha[0])  # how many objects begin with at most this byte
+    index = b"\xfftOc\0\0\0\2" + struct.pack(">256I", *counts) + sha + struct.pack(">II", 0, 4)
+    (folder / f"pack-{'1' * 40}.idx").write_bytes(index)
+    (folder / f"pack-{'1' * 40}.pack").write_bytes(pack)
+    assert commit_time(tmp_path) is None
+
+
+def test_a_zip_of_the_learners_claims_the_times_of_its_members(tmp_path, lessons):
+    folder = tmp_path / "submissions"
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "ada.zip", "w") as archive:
+        archive.writestr(zipfile.ZipInfo("numbers_dev.py", (2026, 3, 2, 13, 0, 0)), NUMBERS)
+        archive.writestr(zipfile.ZipInfo("sums_dev.py", (2026, 0, 0, 0, 0, 0)), SUMS)
+    put(folder / "bob" / "numbers_dev.py")
+    shutil.copy(folder / "ada.zip", folder / "bob" / "later.zip")
+    found = {one.student: one for one in collect.read(folder, lessons)}
+    assert found["ada"].files["numbers"].claimed == {"zip": "2026-03-02T13:00:00"}
+    assert found["ada"].files["sums"].claimed == {} == found["bob"].files["numbers"].claimed
+    assert found["ada"].files["numbers"].entry == "ada.zip"
+
+
+def test_late_by_a_second_of_the_next_day_is_one_day_in_every_zone():
+    due = datetime(2026, 12, 1, 23, 59, tzinfo=BERLIN)
+    assert parse_time("2 December 2026, 12:00 AM", BERLIN) - due == timedelta(minutes=1)

@@ -1,0 +1,378 @@
+"""The filter lets a fork compute, and nothing else: its program is run here, instruction by
+instruction, on system calls of both architectures.
+"""
+
+import errno
+import os
+import platform
+import struct
+import subprocess
+import sys
+
+import pytest
+
+from tito.grading.jail import confine
+
+if sys.platform != "linux":
+    pytest.skip("these limits are Linux's", allow_module_level=True)
+
+PID = 4711
+ALLOWED, EPERM, ENOSYS, KILLED = "allowed", "EPERM", "ENOSYS", "killed"
+# CLONE_VM | FS | FILES | SIGHAND | THREAD | SYSVSEM | SETTLS | PARENT_SETTID | CHILD_CLEARTID
+THREAD = 0x3D0F00
+NAMESPACES = {
+    "mount": 0x20000,
+    "cgroup": 0x2000000,
+    "uts": 0x4000000,
+    "ipc": 0x8000000,
+    "user": 0x10000000,
+    "pid": 0x20000000,
+    "net": 0x40000000,
+}
+machines = pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+
+
+def outcome(code, machine, number, *arguments, arch=None):
+    """What the kernel would do with a system call, as `man 2 seccomp` tells it; unknown
+    instructions are an error.
+    """
+    data = struct.pack(
+        "=iIQ6Q",
+        number,
+        arch or confine.ARCHITECTURES[machine][1],
+        0,
+        *[a & (2**64 - 1) for a in (*arguments, 0, 0, 0, 0, 0, 0)[:6]],
+    )
+    at, word = 0, None
+    while True:
+        what, yes, no, value = code[at]
+        if what == 0x20:  # BPF_LD | BPF_W | BPF_ABS
+            (word,) = struct.unpack_from("=I", data, value)
+        elif what == 0x06:  # BPF_RET | BPF_K
+            return {
+                0x7FFF0000: ALLOWED,
+                0x50000 | errno.EPERM: EPERM,
+                0x50000 | errno.ENOSYS: ENOSYS,
+                0x80000000: KILLED,
+            }[value]
+        else:
+            at += (
+                yes if {0x15: word == value, 0x45: bool(word & value)}[what] else no
+            )  # BPF_JMP, JEQ or JSET
+        at += 1
+
+
+def in_fork(machine, number, *arguments, **more):
+    """What becomes of a call in a fork, under both filters: of allowed and refused, refused."""
+    found = [
+        outcome(code, machine, number, *arguments, **more)
+        for code in (confine.table(machine), confine.last(PID, machine))
+    ]
+    return next((one for one in found if one != ALLOWED), ALLOWED)
+
+
+def number(machine, calls):
+    return calls[confine.ARCHITECTURES[machine][0]]
+
+
+@machines
+def test_what_computing_takes_is_allowed(machine):
+    for name, calls in confine.CALLS.items():
+        if number(machine, calls) is not None:
+            assert in_fork(machine, number(machine, calls)) == ALLOWED, name
+
+
+@machines
+def test_no_number_but_those_of_the_tables_is_allowed(machine):
+    known = {
+        number(machine, calls)
+        for calls in (
+            *confine.CALLS.values(),
+            *confine.FORKING.values(),
+            confine.FCNTL,
+            confine.IOCTL,
+        )
+    }
+    for unknown in {*range(600), 0x40000000 + 1, 0x40000000 + 59, 0x7FFFFFFF, -1} - known:
+        assert in_fork(machine, unknown) in (EPERM, ENOSYS), unknown
+
+
+# Numbers from the manuals, not from the table under test: what must never be possible.
+FORBIDDEN = {
+    "x86_64": {
+        "socket": 41,
+        "connect": 42,
+        "bind": 49,
+        "fork": 57,
+        "vfork": 58,
+        "execve": 59,
+        "kill": 62,
+        "ptrace": 101,
+        "setuid": 105,
+        "prctl": 157,
+        "mount": 165,
+        "tkill": 200,
+        "io_setup": 206,
+        "unshare": 272,
+        "perf_event_open": 298,
+        "setns": 308,
+        "process_vm_readv": 310,
+        "memfd_create": 319,
+        "bpf": 321,
+        "userfaultfd": 323,
+        "execveat": 322,
+        "pidfd_send_signal": 424,
+        "io_uring_setup": 425,
+        "pidfd_open": 434,
+        "openat2": 437,
+        "pidfd_getfd": 438,
+        "landlock": 444,
+        "setsid": 112,
+        "unlink": 87,
+        "rename": 82,
+        "mkdir": 83,
+        "truncate": 76,
+        "shmget": 29,
+        "keyctl": 250,
+        "setrlimit": 160,
+        "sched_setaffinity": 203,
+        "seccomp": 317,
+    },
+    "aarch64": {
+        "socket": 198,
+        "connect": 203,
+        "bind": 200,
+        "execve": 221,
+        "kill": 129,
+        "ptrace": 117,
+        "setuid": 146,
+        "prctl": 167,
+        "mount": 40,
+        "tkill": 130,
+        "io_setup": 0,
+        "unshare": 97,
+        "perf_event_open": 241,
+        "setns": 268,
+        "process_vm_readv": 270,
+        "memfd_create": 279,
+        "bpf": 280,
+        "userfaultfd": 282,
+        "execveat": 281,
+        "pidfd_send_signal": 424,
+        "io_uring_setup": 425,
+        "pidfd_open": 434,
+        "openat2": 437,
+        "pidfd_getfd": 438,
+        "landlock": 444,
+        "setsid": 157,
+        "unlinkat": 35,
+        "renameat2": 276,
+        "mkdirat": 34,
+        "truncate": 45,
+        "shmget": 194,
+        "keyctl": 219,
+        "setrlimit": 164,
+        "sched_setaffinity": 122,
+        "seccomp": 277,
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("machine", "name"), [(machine, name) for machine, names in FORBIDDEN.items() for name in names]
+)
+def test_a_fork_may_not(machine, name):
+    assert in_fork(machine, FORBIDDEN[machine][name]) == EPERM
+
+
+@machines
+def test_a_fork_may_have_threads_but_no_processes(machine):
+    clone, clone3 = number(machine, confine.FORKING["clone"]), 435
+    assert in_fork(machine, clone, 17) == EPERM  # SIGCHLD: what fork() asks for
+    assert in_fork(machine, clone, 0x4111) == EPERM  # what vfork() asks for
+    assert in_fork(machine, clone, 0) == EPERM
+    assert (
+        in_fork(machine, clone3, 0x7F0000001000, 88) == ENOSYS
+    )  # then the C library asks by clone
+
+
+@machines
+@pytest.mark.parametrize("namespace", NAMESPACES)
+def test_neither_fork_nor_server_makes_a_namespace(machine, namespace):
+    clone = number(machine, confine.FORKING["clone"])
+    assert in_fork(machine, clone, NAMESPACES[namespace] | 17) == EPERM
+    assert in_fork(machine, clone, NAMESPACES[namespace] | THREAD) == EPERM
+    assert outcome(confine.table(machine), machine, clone, NAMESPACES[namespace] | 17) == EPERM
+
+
+@machines
+def test_the_server_may_fork(machine):
+    assert (
+        outcome(
+            confine.table(machine), machine, number(machine, confine.FORKING["clone"]), 0x1200011
+        )
+        == ALLOWED
+    )
+
+
+@machines
+def test_a_fork_signals_itself_and_nobody_else(machine):
+    tgkill = {"x86_64": 234, "aarch64": 131}[machine]
+    assert in_fork(machine, tgkill, PID, PID + 1, 6) == ALLOWED  # abort() in a thread
+    for other in (PID + 1, 1, 0, -1, PID - 1):
+        assert in_fork(machine, tgkill, other, PID, 6) == EPERM
+
+
+@machines
+def test_limits_can_be_read_and_not_set(machine):
+    prlimit = {"x86_64": 302, "aarch64": 261}[machine]
+    assert in_fork(machine, prlimit, 0, 7, 0, 0x7FFD00000000) == ALLOWED
+    for new in (0x7FFD00000000, 1, 1 << 32, 0xFFFFFFFF00000000):
+        assert in_fork(machine, prlimit, 0, 7, new, 0) == EPERM
+
+
+@machines
+def test_descriptors_cannot_be_made_to_signal_anybody(machine):
+    fcntl, ioctl = {"x86_64": (72, 16), "aarch64": (25, 29)}[machine]
+    for command in (0, 1, 2, 3, 1030):  # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC
+        assert in_fork(machine, fcntl, 3, command) == ALLOWED
+    for command in (
+        8,
+        10,
+        15,
+        1024,
+        1026,
+        1031,
+        1033,
+    ):  # F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY, F_SETPIPE_SZ, F_ADD_SEALS
+        assert in_fork(machine, fcntl, 3, command) == EPERM
+    for command in (
+        0x8901,
+        0x8902,
+        0x5412,
+        0x541C,
+        0x5452,
+    ):  # FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCLINUX, FIOASYNC
+        assert in_fork(machine, ioctl, 3, command) == EPERM
+
+
+@machines
+def test_no_flag_of_an_open_file_can_be_set(machine):
+    """All forks of a server share what /dev/null is opened as: one would read what another set."""
+    fcntl, ioctl = {"x86_64": (72, 16), "aarch64": (25, 29)}[machine]
+    assert in_fork(machine, fcntl, 0, 4) == EPERM  # F_SETFL
+    assert in_fork(machine, ioctl, 0, 0x5421) == EPERM  # FIONBIO
+
+
+def test_a_call_of_another_architecture_ends_the_process():
+    assert (
+        in_fork("x86_64", 20, arch=0x40000003) == KILLED
+    )  # int 0x80: 20 is getpid there and writev here
+    assert in_fork("aarch64", 20, arch=0x40000028) == KILLED
+
+
+def test_a_machine_without_table_is_refused():
+    with pytest.raises(OSError, match="riscv64"):
+        confine.table("riscv64")
+    with pytest.raises(OSError, match="riscv64"):
+        confine.last(PID, "riscv64")
+
+
+@machines
+def test_the_filter_of_a_fork_is_made_of_one_for_some_fork(machine):
+    some = confine.assembled(confine.last(confine.SOME, machine))
+    assert confine.of_fork(some, PID) == confine.assembled(confine.last(PID, machine)) != some
+
+
+def confined(code, *arguments):
+    """What a process that confines itself prints.
+
+    It runs in a process of its own: none of it can be taken back.
+    """
+    start = (
+        "import ctypes, os, resource, sys\n"
+        f"sys.path.insert(0, {str(os.path.dirname(confine.__file__))!r})\nimport confine\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", start + code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return done.stdout.split() if not done.returncode else done
+
+
+@pytest.mark.skipif(
+    platform.machine() not in confine.ARCHITECTURES, reason="there is no table for this machine"
+)
+def test_the_kernel_takes_both_filters_and_does_as_they_say():
+    code = """
+confine.seccomp(confine.assembled(confine.table()))
+confine.seccomp(confine.of_fork(confine.assembled(confine.last(confine.SOME)), os.getpid()))
+for action in (os.fork, os.getpid, lambda: os.kill(0, 0),
+               lambda: resource.getrlimit(resource.RLIMIT_AS),
+               lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))):
+    try:
+        action()
+        print("done", flush=True)
+    except (OSError, ValueError):
+        print("refused", flush=True)
+"""
+    assert confined(code) == ["refused", "done", "refused", "done", "refused"]
+
+
+@pytest.mark.skipif(not confine.landlock_version(), reason="this kernel has no Landlock")
+def test_landlock_lets_what_is_named_be_read_and_nothing_written(tmp_path):
+    for name in ("open", "closed"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text("text")
+    code = """
+confine.landlock([sys.argv[1] + "/open", sys.argv[1] + "/absent"])
+for path, mode in (("open/file", "r"), ("open/file", "r+"), ("open/new", "w"),
+                   ("closed/file", "r"), ("closed/new", "w")):
+    try:
+        open(os.path.join(sys.argv[1], path), mode).close()
+        print("opened")
+    except PermissionError:
+        print("refused")
+for name in ("open", "closed"):
+    try:
+        print(len(os.listdir(os.path.join(sys.argv[1], name))))
+    except PermissionError:
+        print("refused")
+"""
+    assert confined(code, tmp_path) == [
+        "opened",
+        "refused",
+        "refused",
+        "refused",
+        "refused",
+        "1",
+        "refused",
+    ]
+
+
+def test_privileges_are_gone_for_good():
+    code = """
+confine.drop_privileges()
+names = ("CapEff", "CapPrm", "CapBnd", "NoNewPrivs")
+print(*(line.split()[1] for line in open("/proc/self/status") if line.startswith(names)))
+"""
+    effective = confined(code)
+    assert effective[:2] == ["0" * 16] * 2 and effective[-1] == "1"
+    assert os.getuid() != 0 or effective[2] == "0" * 16  # only root may empty the bounding set
+
+
+def test_memory_and_time_have_limits_that_cannot_be_lifted():
+    code = """
+confine.limits(512)
+confine.time_limit(3.5)
+print(*(resource.getrlimit(getattr(resource, "RLIMIT_" + name))[1]
+        for name in ("AS", "CPU", "FSIZE", "NOFILE", "CORE")))
+try:
+    bytearray(1 << 29)
+    print("allocated")
+except MemoryError:
+    print("refused")
+"""
+    assert confined(code) == [str(512 << 20), "6", "0", "64", "0", "refused"]

@@ -1,0 +1,501 @@
+"""The page for graders in a real browser: two assistants at once, by keys alone, with a server that
+is killed; on SQLite and on PostgreSQL. And for people who cannot see it, or see it badly.
+"""
+
+import contextlib
+import http.client
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from types import SimpleNamespace
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from browsers import chromium
+from small_course import make_course, with_question
+from some_results import handed_in, result, save_each
+
+pytest.importorskip("uvicorn", reason="uvicorn is not here: it is in the extra `instructor`")
+
+from tito.grading.gradebook import answers, appeals, claims, overrides
+from tito.grading.gradebook.gradebook import open_gradebook
+from tito.grading.result import packed
+
+pytestmark = pytest.mark.slow
+
+EVIL = "</code></li><script>document.title = 'evil'</script><img src=x onerror=\"alert(1)\">"
+CODE = f'# %% exercise="exercise"\n#| export\ndef double(x):\n    """{EVIL}"""\n    return x * 3\n'
+CLASS = [f"s{number:02}" for number in range(10)]
+# What makes a page wider than the screen.
+WIDE = """document.documentElement.scrollWidth <= innerWidth ? [] :
+    [...document.querySelectorAll("main *")].filter(
+        one => one.getBoundingClientRect().right > innerWidth && !one.closest(".wide"))
+    .map(one => one.outerHTML.slice(0, 80))"""
+SIZES = {"screen": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """A course whose first lesson asks a question."""
+    folder = make_course(tmp_path_factory.mktemp("serve") / "course")
+    path = folder / "modules/source/01_numbers/numbers_dev.py"
+    path.write_text(with_question(), encoding="utf-8")
+    return folder
+
+
+def fill(where, students=CLASS):
+    """A gradebook in which these learners handed in one lesson."""
+    with open_gradebook(where) as book:
+        learners = [
+            SimpleNamespace(student=one, name=f"Learner {one}", columns={"section": "AB"[n % 2]})
+            for n, one in enumerate(students)
+        ]
+        book.remember_roster(learners)
+        for number, student in enumerate(students):
+            one = result(student, points=(3, 0, 0), sha256=f"{number:064}")
+            one.code = packed(CODE)
+            book.save([one], None, "me")
+
+
+class Server:
+    """`tito gradebook serve` in a process of its own. addresses: {grader: address}."""
+
+    def __init__(self, course, where, *more):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tito", "gradebook", "serve", "--gradebook", str(where), *more],
+            cwd=course,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.addresses = {}
+        for line in self.process.stdout:
+            if found := re.fullmatch(r"(\S+): (http://\S+)\s*", line):
+                self.addresses[found[1]] = found[2]
+            elif line.startswith("Open it"):
+                return
+        raise AssertionError("it did not start")
+
+    @property
+    def port(self):
+        return urlsplit(next(iter(self.addresses.values()))).port
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@contextlib.contextmanager
+def opened(browser, address, size="screen", **more):
+    """A page in a browser of its own. What it complains of is an error."""
+    context = browser.new_context(viewport=SIZES[size], **more)
+    page = context.new_page()
+    page.set_default_timeout(30_000)
+    said = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: said.append(f"dialog {dialog.message}"))
+    page.goto(address)
+    yield page
+    # A page that was refused or could not be reached is told by the browser, too.
+    said = [words for words in said if "status of 4" not in words and "ERR_" not in words]
+    assert said == []
+    context.close()
+
+
+def press(page, key):
+    """Press a key that leads to another page."""
+    with page.expect_navigation():
+        page.keyboard.press(key)
+
+
+def comments(where):
+    """{learner: [(text, who)]}"""
+    with open_gradebook(where) as book:
+        return {
+            learner.student: [(one.text, one.who) for grade in grades for one in grade.comments]
+            for learner, grades in book.by_learner()
+        }
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def where(request, tmp_path):
+    """A new gradebook's place."""
+    if request.param == "postgres":
+        return request.getfixturevalue("postgres")()
+    return tmp_path / "class.db"
+
+
+def test_two_assistants_share_a_class_and_a_killed_server_loses_nothing(browser, course, where):
+    fill(where)
+    graders = ("ta1", "ta2")
+    words = [f"--as={who}" for who in graders]
+    seen = {who: [] for who in graders}
+
+    def grade(pages, rounds):
+        """Both comment on what they have, and go on to the next, at the same time."""
+        for _ in range(rounds):
+            busy = [pair for pair in pages.items() if pair[1].locator(".total").count()]
+            for who, page in busy:
+                seen[who].append(page.locator("h1").inner_text())
+                page.keyboard.press("c")
+                page.keyboard.type(f"{who} looked.")
+                press(page, "Control+Enter")
+            for _, page in busy:
+                page.evaluate("() => { window.old = true; }")
+                page.keyboard.press("d")
+            for _, page in busy:
+                page.wait_for_function("() => !window.old")
+
+    with Server(course, where, *words) as server, contextlib.ExitStack() as stack:
+        pages = {
+            who: stack.enter_context(opened(browser, server.addresses[who])) for who in graders
+        }
+        for page in pages.values():
+            press(page, "n")
+        grade(pages, 2)
+        two_edits_of_one_thing(pages)
+        unanswered = []
+        for who, page in pages.items():
+            seen[who].append(page.locator("h1").inner_text())
+            unanswered.append(seen[who][-1].split()[-1])
+        for page in pages.values():
+            page.keyboard.press("d")  # and before it is answered:
+        server.process.send_signal(signal.SIGKILL)
+    with Server(course, where, *words) as server, contextlib.ExitStack() as stack:
+        pages = {
+            who: stack.enter_context(opened(browser, server.addresses[who])) for who in graders
+        }
+        for page in pages.values():
+            press(page, "n")
+        grade(pages, 5)
+        for page in pages.values():
+            assert "Nothing is left to look at here" in page.locator("[role=status]").inner_text()
+
+    with open_gradebook(where) as book:
+        held = claims.claims(book)
+        history = [change.kind for change in book.history()]
+    assert {student for student, _ in held} == set(CLASS)
+    assert all(one.done and one.sha256 for one in held.values())
+    assert {one.who for one in held.values()} == set(graders)
+    said = comments(where)
+    for (student, _), claim in held.items():
+        own = [pair for pair in said[student] if pair[0].endswith("looked.")]
+        # Of what was given when the server died, `d` was kept, or it was looked at once more.
+        times = (0, 1) if student in unanswered else (1,)
+        assert own in ([(f"{claim.who} looked.", claim.who)] * n for n in times), student
+    assert sum(len(one) for one in said.values()) == history.count("comment")
+    assert sorted(name for names in seen.values() for name in set(names)) == sorted(
+        f"Learner {one}" for one in CLASS
+    ), "each learner was given to one assistant only"
+
+
+def two_edits_of_one_thing(pages):
+    """Both set the points of one submission: the second is told what the first wrote."""
+    here = [page.url for page in pages.values()]
+    place = here[0].partition("/of/")[2]
+    first, second = pages.values()
+    second.goto(here[1].partition("/of/")[0] + f"/of/{place}")
+    for page, points, why in ((first, "5", "talked"), (second, "2", "copied")):
+        page.keyboard.press("p")
+        page.keyboard.type(points)
+        page.keyboard.press("Tab")
+        page.keyboard.type(why)
+        press(page, "Enter")
+    told = second.get_by_role("alert").inner_text()
+    assert "ta1 changed this grade after you had opened it" in told
+    assert "the lesson set to 5" in told and "talked" in told
+    assert second.get_by_label("Points p").input_value() == "2"
+    assert "5 of 9" in second.locator(".total").inner_text()
+    second.goto(here[1])
+
+
+def test_what_was_acknowledged_before_the_server_died_is_kept_once(course, where):
+    """Two who send one form after the other; the server is killed among them, again and again.
+    What was not answered is sent again, as it was.
+    """
+    fill(where)
+    graders = {who: [(one, f"{who} to {one}") for one in CLASS] for who in ("ta1", "ta2")}
+    answered, forms = [], {}  # {(grader, learner, text): what the page had seen}
+
+    def work(server, who):
+        base, unsent = urlsplit(server.addresses[who]), graders[who]
+        connection = http.client.HTTPConnection(base.hostname, base.port, timeout=30)
+        with contextlib.closing(connection):
+            while unsent:
+                student, text = one = unsent[0]
+                path = base.path.rstrip("/") + f"/of/{handles[student]}/numbers"
+                try:
+                    connection.request("GET", path)
+                    page = connection.getresponse().read().decode()
+                    csrf = re.search(r'name="csrf" value="([^"]+)"', page)[1]
+                    seen = re.search(r'name="seen" value="(\d+)"', page)[1]
+                    seen = forms.setdefault((who, *one), seen)
+                    body = urlencode({"csrf": csrf, "seen": seen, "text": text})
+                    kind = {"Content-Type": "application/x-www-form-urlencoded"}
+                    connection.request("POST", f"{path}/comment", body, kind)
+                    response = connection.getresponse()
+                    response.read()
+                except (OSError, http.client.HTTPException):
+                    return  # killed: the same form is sent to the next server
+                if response.status == 303:
+                    answered.append(unsent.pop(0))
+                else:  # the other one wrote about this learner meanwhile
+                    assert response.status == 409
+                    del forms[who, *one]
+
+    with open_gradebook(where) as book:
+        from tito.grading.page.class_list import Board
+
+        handles = {one: Board(book).handle(one) for one in CLASS}
+    for kill_after in (6, 17, None):
+        with Server(course, where, "--as=ta1", "--as=ta2") as server:
+            threads = [threading.Thread(target=work, args=(server, who)) for who in ("ta1", "ta2")]
+            for one in threads:
+                one.start()
+            while kill_after and len(answered) < kill_after and threads[0].is_alive():
+                time.sleep(0.001)
+            if kill_after:
+                server.process.send_signal(signal.SIGKILL)
+            for one in threads:
+                one.join()
+    assert len(answered) == len(set(answered)) == 2 * len(CLASS)
+    said = comments(where)
+    assert {one: sorted(said[one]) for one in CLASS} == {
+        one: [(f"{who} to {one}", who) for who in ("ta1", "ta2")] for one in CLASS
+    }
+
+
+def test_a_submission_is_graded_by_keys_alone(browser, course, tmp_path):
+    where = tmp_path / "class.db"
+    fill(where, CLASS[:3])
+    with open_gradebook(where) as book:
+        overrides.comment(book, "s02", "numbers", "See me about loops.", "ta9")
+    with (
+        Server(course, where, "--as=ta1") as server,
+        opened(browser, server.addresses["ta1"]) as page,
+    ):
+        page.keyboard.press("j")
+        press(page, "Enter")  # the lesson
+        for key in "jjk":
+            page.keyboard.press(key)
+        press(page, "Enter")
+        assert page.locator("h1").inner_text() == "Learner s00"
+        press(page, "j")
+        assert page.locator("h1").inner_text() == "Learner s01"
+        press(page, "t")
+        page.keyboard.press("?")
+        assert page.get_by_text("say a comment again").is_visible()
+        press(page, "1")
+        page.keyboard.press("p")
+        page.keyboard.type("6.5")
+        page.keyboard.press("Tab")
+        page.keyboard.type("nearly right")
+        press(page, "Enter")
+        page.keyboard.press("q")
+        page.keyboard.type("Why not all?")
+        press(page, "Control+Enter")
+        page.get_by_label("Answer").focus()
+        page.keyboard.type("One check is wrong.")
+        page.keyboard.press("Control+Enter")  # the answer is written; now to grant or to decline
+        page.keyboard.press("Tab")
+        press(page, "Enter")
+        page.keyboard.press("c")
+        page.keyboard.type("j and d are letters here")
+        page.keyboard.press("Escape")
+        press(page, "f")
+        press(page, "f")
+        press(page, "d")
+        assert page.locator("h1").inner_text() == "Learner s02"
+        press(page, "a")
+        assert page.locator("h1").inner_text().startswith("Learner "), "on the same page"
+        press(page, "l")
+    with open_gradebook(where) as book:
+        (grade,) = book.rows("s01", "numbers")
+        claim = claims.claims(book)["s01", "numbers"]
+        (asked,) = appeals.appeals(book)
+    assert [(one.text, one.who) for one in grade.comments] == [("See me about loops.", "ta1")]
+    assert (str(grade.points), grade.override.who, grade.override.why) == (
+        "6.5",
+        "ta1",
+        "nearly right",
+    )
+    assert (asked.student, asked.asked) == ("s01", "Why not all?")
+    assert (asked.state, asked.answer) == ("declined", "One check is wrong.")
+    assert claim.done and claim.who == "ta1"
+
+
+def test_what_is_typed_stays_when_the_server_is_gone(browser, course, tmp_path):
+    fill(tmp_path / "class.db")
+    with (
+        Server(course, tmp_path / "class.db", "--as=ta1") as server,
+        opened(browser, server.addresses["ta1"]) as page,
+    ):
+        press(page, "n")
+        page.keyboard.press("c")
+        page.keyboard.type("A thought.")
+        press(page, "Control+Enter")
+        assert page.locator(".said:focus").inner_text() == "Comment kept; the learner reads it."
+        page.keyboard.press("c")
+        page.keyboard.type("A long thought.")
+        server.process.kill()
+        server.process.wait()
+        page.keyboard.press("Control+Enter")
+        page.locator(".gone").wait_for()
+        assert (
+            "Not sent: the program of this page does not answer"
+            in page.locator("[role=alert]").inner_text()
+        )
+        assert page.locator("textarea:focus").input_value() == "A long thought."
+        with Server(course, tmp_path / "class.db", "--as=ta1", f"--port={server.port}"):
+            page.evaluate("document.querySelector('.gone').remove()")
+            page.keyboard.press("Control+Enter")  # to one that knows nothing of this address
+            page.locator(".gone").wait_for()
+            assert page.locator("textarea:focus").input_value() == "A long thought."
+    kept = [text for said in comments(tmp_path / "class.db").values() for text, _ in said]
+    assert kept == ["A thought."]
+
+
+def test_lines_of_code_have_their_numbers_in_the_file(browser, course, tmp_path):
+    where = tmp_path / "class.db"
+    with open_gradebook(where) as book:
+        one = result()
+        one.code = packed("# %%\nimport math\n\n" + CODE)
+        book.save([one], None, "me")
+    with (
+        Server(course, where, "--as=ta1") as server,
+        opened(browser, server.addresses["ta1"] + "lesson/numbers") as page,
+    ):
+        page.keyboard.press("j")
+        press(page, "Enter")
+        shown = page.evaluate(
+            """[...document.querySelectorAll(".code li")].map(
+                line => parseInt(getComputedStyle(line, "::marker").content.slice(1)))"""
+        )
+    assert shown == [4, 5, 6, 7, 8]
+
+
+def test_a_key_goes_from_exercise_to_exercise_that_is_not_right(browser, course, tmp_path):
+    where = tmp_path / "class.db"
+    with open_gradebook(where) as book:
+        one = result(points=(0, 3, 0))
+        for check in one.checks:
+            check.exercise = check.id
+        book.save([one], None, "me")
+    with (
+        Server(course, where, "--as=ta1") as server,
+        opened(browser, server.addresses["ta1"] + "lesson/numbers") as page,
+    ):
+        page.keyboard.press("x")  # nothing on this page
+        page.keyboard.press("j")
+        press(page, "Enter")
+        seen = []
+        for _ in range(3):
+            page.keyboard.press("x")
+            seen.append(page.evaluate("document.activeElement.getAttribute('aria-label')"))
+        page.keyboard.press("Tab")  # on with what is in it
+        inside = page.evaluate("document.activeElement.closest('article').ariaLabel")
+    assert seen == ["c0", "c2", "c0"] and inside == "c0"
+
+
+def test_answers_are_judged_by_keys_alone(browser, course, tmp_path):
+    where = tmp_path / "class.db"
+    with open_gradebook(where) as book:
+        save_each(book, *(handed_in(one, text=f"{one} says so.") for one in CLASS[:3]))
+        for words, points in (("says four", 1), ("says why", "0.5")):
+            answers.add_item(book, "numbers", "why", words, points, "prof")
+    with (
+        Server(course, where, "--as=ta1") as server,
+        opened(browser, server.addresses["ta1"] + "question/numbers/why") as page,
+    ):
+        press(page, "n")
+        assert page.locator("h1").inner_text() == "S00"
+        page.keyboard.press("1")
+        page.keyboard.press("2")
+        page.keyboard.press("1")
+        page.keyboard.press("c")
+        page.keyboard.type("1 and d are letters here")
+        page.keyboard.press("Escape")
+        press(page, "d")
+        assert page.locator("h1").inner_text() == "S01"
+        assert "1 of 3 judged" in page.get_by_label("Answers").inner_text()
+        page.keyboard.press("p")
+        page.keyboard.type("-0.25")
+        page.keyboard.press("Escape")
+        page.keyboard.press("1")
+        press(page, "d")
+        press(page, "k")
+        assert page.get_by_label("says four").is_checked()
+        page.keyboard.press("i")
+        page.keyboard.type("names the rule")
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.type("0.5")
+        press(page, "Enter")
+        page.keyboard.press("3")
+        press(page, "s")
+        page.get_by_label("Points of 1").fill("0.5")
+        press(page, "Enter")
+        assert "1 grade changed" in page.locator("[role=status]").inner_text()
+    with open_gradebook(where) as book:
+        found = {row.student: row.graded for row in answers.rows(book, "numbers", "why")}
+    assert [str(found[one].points) for one in CLASS[:3]] == ["0.5", "0.75", "0"]
+    assert found["s00"].judgement.comment == "1 and d are letters here"
+    assert found["s02"].state == "to be judged"
+
+
+def test_every_page_is_for_everybody_and_no_submission_does_anything(browser, course, tmp_path):
+    """Axe-core finds nothing, in light and dark, on a screen and on a phone, where nothing is wider
+    than it; nothing that a learner or a grader wrote is run.
+    """
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    where = tmp_path / "class.db"
+    fill(where, CLASS[:3])
+    with open_gradebook(where) as book:
+        evil = result("evil", points=(0, 0), sha256="e" * 64, reason=EVIL, notes=[EVIL])
+        evil.checks[0].message = evil.checks[0].name = EVIL
+        evil.code = packed(f'# %% exercise="exercise"\n{EVIL}\n')
+        evil.answers = handed_in(text=EVIL + "\n" + "x" * 500).answers
+        book.save([evil], None, EVIL, EVIL)
+        answers.add_item(book, "numbers", "why", EVIL, 1, EVIL)
+        item = answers.add_item(book, "numbers", "why", "y" * 300, "-0.5", "ta2").id
+        answers.judge(book, "evil", "numbers", "why", EVIL, [item], "0.25", EVIL)
+        for text in (EVIL, "See me."):
+            overrides.comment(book, "evil", "numbers", text, EVIL)
+            overrides.comment(book, "s00", "numbers", text, "ta2")
+        overrides.override(book, "evil", "numbers", "1", EVIL, EVIL)
+        number = appeals.ask(book, "evil", "numbers", EVIL, EVIL)
+        appeals.answer(book, number, "declined", EVIL, EVIL)
+        appeals.ask(book, "s00", "numbers", "Why?", "ta2")
+        claims.take(book, "s01", "numbers", "ta2")
+        claims.finish(book, claims.Place("s02", "numbers", ""), "ta2")
+        from tito.grading.page.class_list import Board
+
+        here = f"of/{Board(book).handle('evil')}/numbers"
+        asked = f"question/numbers/why/{Board(book).handle('evil')}"
+        there = f"of/{Board(book).handle('s01')}/numbers"
+    paths = ["", "lesson/numbers", here, f"{here}/file", there, "appeals", "appeals?state=all"]
+    paths += ["regrade", "who", "lesson/nothing", "questions", "question/numbers/why", asked]
+    paths += ["items", "items/numbers"]
+    with Server(course, where, "--as=ta1") as server:
+        for size, scheme in (("screen", "light"), ("phone", "dark")):
+            address = server.addresses["ta1"]
+            with opened(browser, address, size, color_scheme=scheme) as page:
+                for path in paths:
+                    page.goto(address + path)
+                    found = axe.run(page).response["violations"]
+                    assert [(one["id"], one["impact"]) for one in found] == [], (path, size, scheme)
+                    wide = page.evaluate(WIDE)
+                    assert wide == [] and page.title() != "evil", (path, size)

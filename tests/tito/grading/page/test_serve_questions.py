@@ -1,0 +1,183 @@
+"""The pages of free answers, asked without a browser."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+from grader_page import EVIL, Client, Grader, Tags
+from some_results import handed_in, save_each
+
+pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
+from tito.grading.gradebook import answers, claims, enrollment
+from tito.grading.gradebook.roster import learner_of
+from tito.grading.page import access, app
+from tito.grading.page.trials import Trials
+from tito.lesson.form import Question
+
+WHY = "/question/numbers/why"
+
+
+@pytest.fixture
+def page(book, tmp_path):
+    """Three answers, one of them empty, one with markup, and a rubric of two items."""
+    save_each(book, handed_in(), handed_in("bob", text=EVIL), handed_in("eve", text=""))
+    for words, points in ((EVIL, 2), ("mixes it up", -1)):
+        answers.add_item(book, "numbers", "why", words, points, "prof")
+    asked = {("numbers", "why"): Question("why", 2, f"Why? {EVIL}", None, f"Since {EVIL}")}
+    sessions = access.Sessions()
+    made = app.Page(book, "Small", sessions, Trials(tmp_path, "x", None), asked)
+    client = Client(made.app())
+    ta1, ta2 = (Grader(client, sessions.new(name)) for name in ("ta1", "ta2"))
+    of = {one: f"{WHY}/{made.board.handle(one)}" for one in ("ada", "bob", "eve")}
+    return SimpleNamespace(book=book, ta1=ta1, ta2=ta2, of=of)
+
+
+def hidden(response, action):
+    """The hidden fields of the first form whose address ends so; `Grader.post` adds its own
+    token."""
+    inner = re.search(rf'<form[^>]*/{action}"[^>]*>(.*?)</form>', response.text, re.S)[1]
+    found = dict(re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)">', inner))
+    return {name: text for name, text in found.items() if name != "csrf"}
+
+
+def points_of(page, student="ada"):
+    (grade,) = page.book.rows(student, "numbers")
+    return str(grade.points)
+
+
+def test_answers_are_listed_counted_and_need_a_person(page):
+    assert "0 of 2 judged" in Tags(page.ta1.get("/questions").text).spaced
+    listed = Tags(page.ta1.get(WHY).text).spaced
+    assert "to be judged" in listed and "empty" in listed
+    assert "an answer to be judged" in page.ta1.get("/").text
+    assert "there is nothing to judge" in page.ta1.get(page.of["eve"]).text
+
+
+def test_the_answers_of_one_section_can_be_chosen(page):
+    assert 'name="section"' not in page.ta1.get(WHY).text, "there is none"
+    for student, section in (("ada", "A"), ("bob", "B")):
+        page.book.remember_roster([learner_of(student, {"student": student, "section": section})])
+    assert "<option>A</option>" in page.ta1.get("/questions").text
+    chosen = page.ta1.get(f"{WHY}?section=B")
+    assert "<option selected>B</option>" in chosen.text and page.of["ada"] not in chosen.text
+    assert "0 of 1 judged" in Tags(chosen.text).spaced
+
+
+def test_ticking_items_gives_points_and_leads_to_the_next(page):
+    shown = page.ta1.get(page.of["ada"])
+    form = hidden(shown, "judge") | {"item-1": "on", "points": "-0,5", "comment": "Good."}
+    answer = page.ta1.post(page.of["ada"] + "/judge", then="next", **form)
+    assert answer.status_code == 303 and answer.headers["location"].endswith(page.of["bob"])
+    assert points_of(page) == "4.5"
+    again = page.ta1.get(page.of["ada"]).text
+    assert re.search(r'name="item-1"[^>]* checked', again) and "judged by" in again
+    assert "1 of 2 judged" in Tags(again).spaced
+    page.ta1.post(page.of["ada"] + "/judge", **form)  # the same form once more
+    assert len(answers.history(page.book, "ada", "numbers", "why")) == 1
+    form = hidden(page.ta1.get(page.of["ada"]), "judge")
+    page.ta1.post(page.of["ada"] + "/judge", lift="on", **form)
+    assert points_of(page) == "3"
+
+
+def test_of_two_who_judge_the_second_is_told_and_keeps_what_was_typed(page):
+    form = hidden(page.ta2.get(page.of["ada"]), "judge")
+    page.ta1.post(page.of["ada"] + "/judge", **form, **{"item-2": "on"}, comment="No.")
+    refused = page.ta2.post(page.of["ada"] + "/judge", **form, **{"item-1": "on"}, comment="Yes.")
+    assert refused.status_code == 409 and "ta1 changed this grade" in refused.text
+    assert ": judged, why; No." in refused.text and "because" not in refused.text
+    assert re.search(r'name="item-1"[^>]* checked', refused.text) and ">Yes.<" in refused.text
+    assert points_of(page) == "3"
+    page.ta2.post(page.of["ada"] + "/judge", **hidden(refused, "judge"), **{"item-1": "on"})
+    assert points_of(page) == "5"
+
+
+def test_an_answer_that_is_gone_meanwhile_is_told(page, monkeypatch):
+    form = hidden(page.ta1.get(page.of["ada"]), "judge")
+    judge = answers.judge
+
+    def late(*arguments):
+        enrollment.merge(page.book, "ada", "zoe", "ta2", "two logins")
+        return judge(*arguments)
+
+    page.book.save([handed_in("zoe")], None, "me")
+    monkeypatch.setattr(answers, "judge", late)
+    refused = page.ta1.post(page.of["ada"] + "/judge", **form, **{"item-1": "on"})
+    assert refused.status_code == 404 and "no such answer" in refused.text
+
+
+def test_an_item_that_is_gone_meanwhile_is_left_out(page, monkeypatch):
+    answers.judge(page.book, "ada", "numbers", "why", "ta1", [1, 2])
+    rows = answers.rows
+
+    def late(*arguments):
+        found = rows(*arguments)
+        if answers.rubric(page.book, "numbers", "why")[0].id == 1:
+            answers.remove_item(page.book, "numbers", "why", 1, "ta2")
+        return found
+
+    monkeypatch.setattr(answers, "rows", late)
+    shown = page.ta1.get(page.of["ada"])
+    assert shown.status_code == 200 and 'name="item-1"' not in shown.text
+
+
+def test_an_item_changes_for_all_answers_and_tells_who_changed_it_first(page):
+    for student in ("ada", "bob"):
+        form = hidden(page.ta1.get(page.of[student]), "judge")
+        page.ta1.post(page.of[student] + "/judge", **form, **{"item-1": "on"})
+    form = hidden(page.ta1.get(page.of["ada"]), "rubric")
+    done = page.ta1.post(f"{WHY}/rubric", **form, what="change", text="sums to 1", points="1.5")
+    assert done.headers["location"].endswith(page.of["ada"])
+    assert "2 grades changed with it" in page.ta1.get(page.of["ada"]).text
+    assert points_of(page) == points_of(page, "bob") == "4.5"
+    page.ta2.post(f"{WHY}/rubric", **form, what="remove")
+    assert "ta1 changed this item" in page.ta2.get(page.of["ada"]).text
+    page.ta2.post(f"{WHY}/rubric", what="add", text="new", points="x")
+    assert "no number of points" in page.ta2.get(WHY).text
+    page.ta2.post(f"{WHY}/rubric", what="add", text="new", points="0.5")
+    assert [one.place for one in answers.rubric(page.book, "numbers", "why")] == [1, 2, 3]
+
+
+def test_markup_in_answers_items_and_comments_is_text(page):
+    form = hidden(page.ta1.get(page.of["bob"]), "judge")
+    page.ta1.post(page.of["bob"] + "/judge", **form, comment=EVIL)
+    for path in ("/questions", WHY, page.of["bob"], page.of["ada"]):
+        text = page.ta1.get(path).text
+        tags = Tags(text)
+        assert [tag for tag in tags.tags if tag[0] in ("script", "img")] == [
+            ("script", "defer", "src")
+        ]
+        assert EVIL in tags.words or path in ("/questions", WHY)
+        assert "style=" not in text
+
+
+def test_names_are_hidden_and_what_is_not_there_is_told(page):
+    page.ta1.post("/anonymous")
+    for path in (WHY, page.of["ada"]):
+        assert "Ada" not in page.ta1.get(path).text
+    for path in ("/question/numbers/x", f"{WHY}/0", "/question/x/why"):
+        assert page.ta1.get(path).status_code == 404
+    form = hidden(page.ta1.get(page.of["ada"]), "judge")
+    assert page.ta1.post(page.of["ada"] + "/judge", **form | {"seen": "x"}).status_code == 409
+    wrong = page.ta1.post(page.of["ada"] + "/judge", **form | {"csrf": "x"})
+    assert wrong.status_code == 403 and points_of(page) == "3"
+
+
+def test_next_leads_to_an_answer_that_waits_and_that_nobody_else_has(page):
+    claims.take(page.book, "ada", "numbers", "ta2")
+    assert page.ta1.post(f"{WHY}/next").headers["location"].endswith(page.of["bob"])
+    assert page.ta2.post(f"{WHY}/next").headers["location"].endswith(page.of["ada"])
+    form = hidden(page.ta1.get(page.of["bob"]), "judge")
+    page.ta1.post(page.of["bob"] + "/judge", **form, **{"item-1": "on"})
+    page.ta1.post(f"{WHY}/next")
+    assert "No answer waits here" in page.ta1.get(WHY).text
+
+
+def test_next_leads_two_graders_to_different_answers_while_there_are_some(page):
+    first = page.ta1.post(f"{WHY}/next").headers["location"]
+    page.ta1.get(page.of["ada"])
+    assert first.endswith(page.of["ada"])
+    assert page.ta2.post(f"{WHY}/next").headers["location"].endswith(page.of["bob"])
+    form = hidden(page.ta2.get(page.of["bob"]), "judge")
+    page.ta2.post(page.of["bob"] + "/judge", **form, **{"item-1": "on"})
+    left = page.ta2.post(f"{WHY}/next").headers["location"]
+    assert left.endswith(page.of["ada"]), "ta1 may have gone home"

@@ -1,0 +1,309 @@
+"""Pairs of submissions, on lesson 02 of this course: where answers are shortest, honest learners
+look most alike.
+"""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from commands import tito
+
+from tito.grading.page import similarity
+from tito.lesson import cells, course
+
+REPOSITORY = Path(__file__).resolve().parents[4]
+ENTRY = course.open_root(REPOSITORY).lesson("activations")
+# Bodies for the nine exercises, in their order: two people who did not talk.
+ADA = [
+    "return w1 @ w2, b1 @ w2 + b2",
+    "return x.maximum(0)",
+    "w1, b1 = Tensor([[1.0, 1.0], [1.0, 1.0]]), Tensor([0.0, -1.0])\n"
+    "    w2, b2 = Tensor([[1.0], [-2.0]]), Tensor([0.0])\n    return w1, b1, w2, b2",
+    "if isinstance(x, Tensor):\n        x = x.data\n    x = Tensor(np.array(x, dtype=np.float64))\n"
+    "    return (f(x + nudge) - f(x - nudge)) / (2 * nudge)",
+    "m = relu(x)\n    up = (x - m).exp()\n    return up / (up + (-m).exp())",
+    "return 2 * sigmoid(2 * x) - 1",
+    "c = math.sqrt(2 / math.pi)\n    inside = c * (x + 0.044715 * x ** 3)\n"
+    "    return 0.5 * x * (1 + inside.tanh())",
+    "m = x.max(axis=axis, keepdims=True)\n    e = (x - m).exp()\n"
+    "    return e / e.sum(axis=axis, keepdims=True)",
+    "m = x.max(axis=axis, keepdims=True)\n    z = x - m\n"
+    "    logsum = z.exp().sum(axis=axis, keepdims=True).log()\n    return z - logsum",
+]
+BOB = [
+    "w = w1 @ w2\n    b = b1 @ w2 + b2\n    return w, b",
+    "return x.maximum(0.0)",
+    "return Tensor([[1., -1.], [-1., 1.]]), Tensor([0., 0.]), Tensor([[1.], [1.]]), Tensor([0.])",
+    "t = Tensor(np.asarray(x, 'float64'))\n    right = f(t + nudge)\n    left = f(t - nudge)\n"
+    "    return (right - left) / (2 * nudge)",
+    "m = x.maximum(0)\n    top = (x - m).exp()\n    bottom = top + (0 - m).exp()\n"
+    "    return top / bottom",
+    "s = sigmoid(x + x)\n    return s + s - 1",
+    "return 0.5 * x * (1 + (math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)).tanh())",
+    "powers = (x - x.max(axis, keepdims=True)).exp()\n    total = powers.sum(axis, keepdims=True)\n"
+    "    return powers / total",
+    "shifted = x - x.max(axis, keepdims=True)\n"
+    "    return shifted - shifted.exp().sum(axis, keepdims=True).log()",
+]
+RENAMED = {
+    "m": "largest",
+    "e": "powers_of_e",
+    "z": "moved",
+    "up": "numerator",
+    "c": "factor",
+    "inside": "inner",
+    "logsum": "rest",
+    "x": "given",
+}
+
+
+def lesson(bodies):
+    """The released lesson with these bodies in its exercises."""
+    text = ENTRY.declared.released
+    for exercise, body in zip(ENTRY.declared.exercises, bodies):
+        text, times = re.subn(
+            rf'raise NotImplementedError\("exercise {exercise.id} .*', lambda _: body, text
+        )
+        assert times == 1
+    return text
+
+
+def disguised(text):
+    """A copy with other names, comments and spacing, and with all functions moved to one cell at
+    the end, in the opposite order.
+    """
+    mine = [cell.source for cell in cells.parse(ENTRY.script, text).cells if cell.exercise]
+    for source in mine:
+        text = text.replace(source, "#| export", 1)
+    moved = (
+        "\n\n".join(reversed(mine))
+        .replace(" + ", "  +  ")
+        .replace("    return", "    # the end\n    return")
+    )
+    return (
+        text
+        + "\n# %%\n"
+        + re.sub(
+            r"(?<![\w.])(\w+)\b(?! *\(|=)", lambda found: RENAMED.get(found[1], found[1]), moved
+        )
+    )
+
+
+def hand_in(folder, **texts):
+    for student, text in texts.items():
+        path = folder / student / "activations_dev.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
+    return folder
+
+
+def pairs(folder, threshold=similarity.THRESHOLD):
+    found, notes = similarity.compare_class([ENTRY], similarity.read(folder, [ENTRY]), threshold)
+    return [(pair.one, pair.two) for pair, _ in found], notes
+
+
+def test_a_copy_with_other_names_and_moved_functions_is_found(tmp_path):
+    hand_in(tmp_path, ada=lesson(ADA), bob=lesson(BOB), copier=disguised(lesson(ADA)))
+    assert pairs(tmp_path)[0] == [("ada", "copier")]
+
+
+def test_two_who_wrote_right_solutions_on_their_own_are_not_found(tmp_path):
+    reference = ENTRY.script.read_text(encoding="utf-8")
+    hand_in(tmp_path, ada=lesson(ADA), bob=lesson(BOB), cleo=reference)
+    assert pairs(tmp_path) == ([], [])
+
+
+def test_two_stubs_and_two_answers_of_one_line_are_not_found(tmp_path):
+    hand_in(tmp_path, ada=lesson([]), bob=lesson([]), cleo=lesson(ADA[:2]), dora=lesson(ADA[:2]))
+    assert pairs(tmp_path, 0) == ([], [])
+
+
+def test_what_everybody_writes_counts_little(tmp_path):
+    """Nine tenths of each are the same, one answer is everybody's own."""
+    own = [
+        f"t = f(Tensor(x) {sign} {number} * nudge) {other} f(Tensor(x)) {sign} {number}\n"
+        f"    return t {other} {number} * nudge {sign} t"
+        for number, (sign, other) in enumerate(
+            [("+", "-"), ("-", "+"), ("*", "/"), ("/", "*"), ("**", "%"), ("%", "**")], 2
+        )
+    ]
+    hand_in(
+        tmp_path,
+        **{
+            f"learner{number}": lesson([*ADA[:3], body, *ADA[4:]])
+            for number, body in enumerate(own)
+        },
+    )
+    assert pairs(tmp_path, 0.6)[0] == []
+
+
+def test_what_is_alike_and_too_short_to_tell_is_not_named_at_all(tmp_path):
+    hand_in(tmp_path, **{f"ring{number}": lesson(ADA[:1]) for number in range(3)})
+    assert pairs(tmp_path) == ([], [])
+
+
+def test_a_ring_of_half_the_class_is_found(tmp_path):
+    hand_in(
+        tmp_path,
+        **{f"ring{number}": lesson(ADA) for number in range(3)},
+        bob=lesson(BOB),
+        cleo=ENTRY.script.read_text(encoding="utf-8"),
+        dora=lesson([]),
+    )
+    found, notes = pairs(tmp_path)
+    assert found == [("ring0", "ring1"), ("ring0", "ring2")] and notes == [
+        "activations: 1 more are the same, of people whom the list already joins."
+    ]
+
+
+def test_given_code_with_other_names_is_still_given(tmp_path):
+    text = re.sub(r"\bcorners\b", "places", lesson([])).replace("outputs", "results")
+    assert text.count("places") > 2 and text.count("results") > 2
+    hand_in(tmp_path, ada=text, bob=text)
+    assert pairs(tmp_path, 0) == ([], [])
+
+
+def test_a_flood_of_pairs_is_cut_and_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(similarity, "LISTED", 2)
+    hand_in(tmp_path, **{f"ring{number}": lesson(ADA) for number in range(4)}, bob=lesson(BOB))
+    found, notes = pairs(tmp_path)
+    assert found == [("ring0", "ring1"), ("ring0", "ring2")] and "more than 2 pairs" in notes[0]
+
+
+def test_what_calls_something_else_is_not_the_same(tmp_path):
+    words = [
+        similarity.tokens(line, similarity.Gives(frozenset({"exp", "log", "x"})), 99)
+        for line in ("y = x.exp()", "z = q.exp()", "y = x.log()")
+    ]
+    one, renamed, other = ([token.word for token in line] for line in words)
+    assert one == renamed != other
+
+
+def test_a_submission_that_cannot_be_read_is_told_and_the_rest_compared(tmp_path):
+    hand_in(
+        tmp_path,
+        ada=lesson(ADA),
+        bob=lesson(ADA),
+        bad=b"\xff\xfe",
+        worse="# %% exercise={\n",
+        none="",
+    )
+    found, notes = pairs(tmp_path)
+    assert found == [("ada", "bob")]
+    assert [note.split(" was not")[0] for note in notes] == [
+        "activations of bad",
+        "activations of none",
+        "activations of worse",
+    ]
+
+
+HOSTILE = [
+    'x = "</pre><script>alert(1)</script>" + y + "<img src=//evil.example>" + z + f(1, 2, 3, 4)\n'
+    * 9,
+    "\u202e\u2066 = \x1b[31m\n" * 40,
+    pytest.param("(" * 100_000, marks=pytest.mark.slow),
+    "word" * 300_000,
+    pytest.param("a " * 100_000, marks=pytest.mark.slow),
+    pytest.param('"""' * 10_001, marks=pytest.mark.slow),
+    pytest.param("def f(x):\n" * 30_000, marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_text_is_escaped_and_bounded(tmp_path, text):
+    text = f"# %%\n#| default_exp core.activations\n# %%\n{text}"
+    hand_in(tmp_path / "class", ada=lesson(ADA) + text, bob=lesson(ADA) + text)
+    found, notes = similarity.compare_class(
+        [ENTRY], similarity.read(tmp_path / "class", [ENTRY]), 0.1
+    )
+    for submission, works in similarity.read(tmp_path / "class", [ENTRY]):
+        size = sum(map(len, works["activations"].values()))
+        assert size <= similarity.LETTERS
+        assert size < similarity.LETTERS or any(
+            f"{submission.student} is too long" in note for note in notes
+        )
+    written = similarity.write(tmp_path / "pages", found, 0.1, [])
+    assert [pair.page for pair, _ in found] == ["02-ada--bob.html"] and len(written) == 2
+    page = (tmp_path / "pages" / "02-ada--bob.html").read_text(encoding="utf-8")
+    assert len(page) < 2_000_000 and "<script" not in page and "<img" not in page
+    assert not set(page) & set("\x1b\u202e\u2066")
+
+
+def test_the_page_marks_what_both_have_and_not_what_the_course_gives(tmp_path):
+    hand_in(tmp_path / "class", ada=lesson(ADA), bob=lesson(BOB), copier=disguised(lesson(ADA)))
+    found, _ = similarity.compare_class([ENTRY], similarity.read(tmp_path / "class", [ENTRY]))
+    similarity.write(tmp_path / "pages", found, similarity.THRESHOLD, [])
+    page = (tmp_path / "pages" / "02-ada--copier.html").read_text(encoding="utf-8")
+    marked = re.findall(r"<mark>(.*?)</mark>", page, re.S)
+    assert "return w1 @ w2, b1 @ w2 + b2" in marked and any(
+        "powers_of_e" in text for text in marked
+    )
+    assert (
+        not any("Tensor of any shape" in text for text in marked) and "Tensor of any shape" in page
+    )
+
+
+def test_similar_as_a_table_as_json_and_as_pages(tmp_path):
+    hand_in(
+        tmp_path / "class",
+        ada=lesson(ADA),
+        bob=lesson(BOB),
+        copier=disguised(lesson(ADA)),
+        bad=b"\xff",
+    )
+    out, err = tito(
+        REPOSITORY, "similar", tmp_path / "class", "activations", "--output", tmp_path / "pages"
+    )
+    assert (
+        re.search(r"02 activations +ada +copier +\d+%", out)
+        and "bob" not in out
+        and "activations of bad was not compared" in err
+    )
+    out, _ = tito(
+        REPOSITORY, "similar", tmp_path / "class", "2", "--output", tmp_path / "pages", "--json"
+    )
+    (pair,) = json.loads(out)
+    assert (pair["lesson"], pair["one"], pair["two"], pair["page"]) == (
+        "activations",
+        "ada",
+        "copier",
+        "02-ada--copier.html",
+    )
+    assert similarity.THRESHOLD <= pair["similarity"] <= 1 and pair["tokens"] >= similarity.LEAST
+    assert 'href="02-ada--copier.html"' in (tmp_path / "pages" / "index.html").read_text(
+        encoding="utf-8"
+    )
+
+
+def test_similar_within_a_section(tmp_path):
+    ada = lesson(ADA)
+    hand_in(tmp_path / "class", ada=ada, copier=disguised(ada), other=disguised(ada))
+    (tmp_path / "class.csv").write_text("student,section\nada,A\ncopier,A\nother,B\n")
+    words = ("similar", tmp_path / "class", "2", "--roster", tmp_path / "class.csv")
+    out, _ = tito(REPOSITORY, *words, "--section", "A", "--json")
+    assert [(pair["one"], pair["two"]) for pair in json.loads(out)] == [("ada", "copier")]
+
+
+def test_two_runs_write_the_same_bytes(tmp_path):
+    hand_in(tmp_path / "class", ada=lesson(ADA), bob=lesson(BOB), copier=disguised(lesson(ADA)))
+    for name in ("one", "two"):  # two processes: Python's own hashes differ between them
+        tito(
+            REPOSITORY,
+            "similar",
+            tmp_path / "class",
+            "2",
+            "--threshold",
+            "0",
+            "--output",
+            tmp_path / name,
+        )
+    one, two = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}
+        for name in ("one", "two")
+    )
+    assert one == two and len(one) >= 3
+
+
+def test_similar_needs_a_course(small_workspace, tmp_path):
+    assert "needs the course" in tito(small_workspace, "similar", tmp_path, "numbers", code=2)[1]

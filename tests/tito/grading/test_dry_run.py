@@ -1,0 +1,167 @@
+"""A dry run says whose grade would change, by how much and why, and writes nothing."""
+
+import pytest
+from some_results import DAY, MONDAY, points, result
+
+from tito.cli.instructor import grade
+from tito.grading import dry_run, run, views
+from tito.grading.gradebook import enrollment, overrides
+from tito.grading.result import CheckResult, Seen
+
+
+def compare(book, *results, arrived=MONDAY):
+    """What a run that gives these results would change."""
+    before = list(book.history())
+    with dry_run.copied(book) as copy:
+        for one in results:
+            copy.save([one], arrived, "me")
+        found = list(dry_run.compare(book, copy))
+    assert list(book.history()) == before
+    return found
+
+
+def test_a_dry_run_tells_who_would_change_by_how_much_and_why(book):
+    for student in ("ada", "bob", "eve"):
+        book.save([result(student)], MONDAY, "me")
+    mended = [result(s, points=(3, 3), key="new", verdict="passed") for s in ("ada", "bob")]
+    worse = result("eve", points=(0, 0), key="new", sha256="b" * 64)
+    ada, bob, eve, new = compare(book, *mended, worse, result("zoe"))
+    assert (ada.student, ada.old, ada.new, ada.graded) == ("ada", 3, 6, (3, 6))
+    assert ada.reasons == ["failed, then passed"]
+    assert [(one["id"], one["old"], one["new"]) for one in ada.checks] == [("c1", 0, 3)]
+    assert (eve.old, eve.new, eve.reasons) == (3, 0, ["another file of the lesson"])
+    assert (new.old, new.new, new.reasons) == (None, 3, ["not graded before"])
+    assert ada.as_json()["new"] == 6 and new.as_json()["old"] is None
+
+
+def test_a_dry_run_knows_late_rules_and_overrides(book):
+    book.save([result()], MONDAY, "me")
+    book.save([result("bob")], MONDAY, "me")
+    overrides.override(book, "bob", "numbers", 5, "prof", "lab")
+    late, hidden = compare(
+        book,
+        result(points=(3, 3), key="new", sha256="b" * 64),
+        result("bob", points=(3, 3), key="new"),
+        arrived=MONDAY + DAY,
+    )
+    assert (late.old, str(late.new)) == (3, "5.4")
+    assert "in time, then 1 day late: -10 %" in late.reasons
+    assert (hidden.old, hidden.new, hidden.graded) == (5, 5, (3, 6))
+    assert "the override to 5 by prof hides it" in hidden.reasons
+
+
+def test_a_dry_run_may_have_new_learners_and_lose_others(book):
+    for student in ("ada", "bob", "zoe"):
+        book.save([result(student)], MONDAY, "me")
+    with dry_run.copied(book) as copy:
+        enrollment.merge(copy, "bob", "zoe", "me", "two logins")
+        copy.save([result("carl")], MONDAY, "me")
+        copy.save([result("zed")], MONDAY, "me")
+        found = list(dry_run.compare(book, copy))
+    assert [(one.student, one.old) for one in found] == [("carl", None), ("zed", None)]
+
+
+def test_a_dry_run_that_would_change_nothing_says_so(book):
+    book.save([result()], MONDAY, "me")
+    assert compare(book, result(key="new")) == []
+    assert "0 would rise, 0 would fall" in views.trial([])
+
+
+PLACE = ("numbers", "a" * 64)  # lesson and file
+
+
+def part(check="c1", earned=3, sha256="a" * 64, **more):
+    """A result of one check only."""
+    one = result(points=(), sha256=sha256, key="new", verdict="passed")
+    status = "passed" if earned == 3 else "failed"
+    one.checks = [CheckResult(check, "exercise", check, earned, 3, status, **more)]
+    return one
+
+
+def test_a_check_that_was_graded_alone_is_put_into_the_result():
+    before = {PLACE: result(points=(3, 0))}
+    (merged,) = run.with_checks([part()], before, run.Progress(1))
+    assert [check.points for check in merged.checks] == [3, 3]
+    assert (merged.points, merged.verdict, merged.reason) == (6, "passed", "")
+    assert merged.key.startswith("key~"), "so that a run of all checks grades the lesson anew"
+    (worse,) = run.with_checks([part("c0", 0)], before, run.Progress(1))
+    assert (worse.points, worse.verdict, worse.reason) == (0, "failed", "2 of 2 checks fail.")
+
+
+def test_a_check_that_was_graded_alone_and_put_back_leaves_no_trace(book):
+    """Whatever the checks are now, no result that others were put into stands for theirs."""
+    book.save([result(points=(3, 0))], MONDAY, "me")
+    alone = run.with_checks([part()], book.results("ada"), run.Progress(1))
+    book.save(alone, MONDAY, "me", regrade=True)
+    assert points(book) == {"numbers": "6"}
+    assert "key" not in book.keys()["ada"]["numbers"], "the checks of before are to be run again"
+    again = run.with_checks([part("c0", 0)], book.results("ada"), run.Progress(1))
+    book.save(again, MONDAY, "me", regrade=True)
+    assert points(book) == {"numbers": "3"}
+    assert again[0].key != alone[0].key and again[0].key.count("~") == 1
+    book.save([result(points=(3, 0))], MONDAY, "me")
+    assert points(book) == {"numbers": "3"} and book.keys() == {"ada": {"numbers": {"key"}}}
+
+
+def test_a_check_of_another_file_or_of_no_grade_changes_nothing():
+    progress = run.Progress(2)
+    assert run.with_checks([part(sha256="b" * 64)], {PLACE: result()}, progress) == [None]
+    assert run.with_checks([part()], {}, progress) == [None]
+    assert progress.other == 2
+    same = result(points=(3, 3))
+    (seen,) = run.with_checks([part(message="")], {PLACE: same}, progress)
+    assert seen == Seen("numbers", "key", "", PLACE[1])
+    assert progress.other == 2
+
+
+def test_a_lesson_that_could_not_be_run_keeps_its_verdict_when_one_check_is_graded():
+    before = result(points=(0, 0), verdict="import failed", reason="It stops.")
+    for check in before.checks:
+        check.status, check.message = "not run", "It stops."
+    alone = part(earned=0, message="It stops.")
+    alone.verdict, alone.checks[0].status = "import failed", "error"
+    (seen,) = run.with_checks([alone], {PLACE: before}, run.Progress(1))
+    assert isinstance(seen, Seen)
+
+
+def test_only_some_learners_are_graded_and_a_slip_is_told():
+    from tito.errors import TitoError
+    from tito.grading.intake.collect import Arrival
+
+    arrivals = [Arrival("ada", "Ada"), Arrival("bob", "Bob")]
+    assert run.named(None, arrivals) is arrivals
+    assert run.named(["bob", "bob"], arrivals) == arrivals[1:]
+    with pytest.raises(TitoError, match="'boob'") as refused:
+        run.named(["boob"], arrivals)
+    assert refused.value.remedy == "Did you mean 'bob'?"
+
+
+def test_a_log_gets_a_line_for_each_tenth_and_each_minute_but_not_more_often(capsys):
+    clock = [0.0]
+    tell = grade.progress_lines(lambda: clock[0])
+    for done in range(1, 301):
+        clock[0] += 0.125
+        tell(done, 300, lambda: f"{done} of 300")
+    assert capsys.readouterr().err.splitlines() == ["80 of 300", "160 of 300", "240 of 300"]
+    for _ in range(10):  # nothing ends
+        clock[0] += 20
+        tell(240, 300, lambda: "still at it")
+    assert capsys.readouterr().err.splitlines() == ["still at it"] * 3
+
+
+def test_a_line_of_progress_tells_rate_and_time_left():
+    progress = run.Progress(300, graded=100, unchanged=20, seconds=50.0)
+    assert views.progress_line(progress) == (
+        "120 of 300 submissions, 40%, 2.0 a second, about 2 min left"
+    )
+    assert views.progress_line(run.Progress(0)) == "0 of 0 submissions"
+
+
+def test_a_dry_run_without_a_gradebook_makes_none(small_course, tmp_path):
+    with grade.to_grade_into(small_course, None, True) as (kept, copy):
+        copy.save([result()], MONDAY, "me")
+        assert [one.student for one in dry_run.compare(kept, copy)] == ["ada"]
+    assert not (small_course.state / "gradebook.db").exists()
+    with grade.to_grade_into(small_course, str(tmp_path / "a.db"), False) as (kept, book):
+        assert kept is book
+    assert (tmp_path / "a.db").exists()

@@ -1,0 +1,438 @@
+"""The gradebook as other systems read it.
+
+csv          a row per learner, a column per lesson, the total, and the secret in the name of their
+             feedback page; for people and spreadsheets. `tito gradebook roster` reads it back, so
+             that a gradebook made anew names the same pages
+canvas       what Canvas imports under Grades. Ids come from the roster's columns id (or canvas_id),
+             sis_user_id, sis_login_id and section; without any, the learner's id is the login. A
+             roster column such as `tensor (1234)` names the assignment that exists in Canvas;
+             without it Canvas makes a new one
+moodle       what Moodle imports, mapped by id number or email (roster columns idnumber, email),
+             with grade and feedback always side by side
+junit        JUnit XML: a suite per learner and lesson
+nbgrader     nbgrader's database, see `nbgrader_book.py`
+gradescope   a folder per learner with a results.json, as an autograder hands it to Gradescope,
+             which imports no grades in any other way
+classroom50  scores.json of a classroom, and a folder per learner and lesson with a result.json;
+             in whole points, half a point upward; the owner is the roster's column github
+
+An answer that nobody has judged yet counts 0. Who left the class and who is in no roster is left
+out. The maximum of a lesson is today's, and nobody has more; points are never touched otherwise. A
+lesson that was not graded is an empty cell, not a 0. A learner's text never becomes a formula, see
+`spreadsheet.py`.
+"""
+
+import json
+import re
+from dataclasses import dataclass, replace
+from datetime import timezone
+from decimal import ROUND_HALF_UP, Decimal
+from types import SimpleNamespace
+
+from tito import files
+from tito.errors import UsageError
+from tito.grading.gradebook import enrollment, html_pages, late
+from tito.grading.gradebook.rubric import WAITING
+from tito.grading.gradebook.spreadsheet import Id, line
+from tito.grading.result import VERDICTS
+from tito.learn import junit
+
+CLASSROOM = re.compile(r"[a-z0-9][a-z0-9-]{1,99}")  # what Classroom 50 takes for a short name
+
+
+@dataclass
+class Selection:
+    """What is exported.
+
+    book       an open Gradebook
+    lesson     only this one, or None
+    section    only the learners in it, or None
+    most       {lesson: points that it can earn today}, for lessons that the course has
+    course     the course's name
+    classroom  of Classroom 50; "": made from the course's name
+    """
+
+    book: object
+    lesson: str | None = None
+    section: str | None = None
+    most: dict = None
+    course: str = "course"
+    classroom: str = ""
+
+    def lessons(self):
+        """{lesson: (number, title, today's maximum)} of what was graded, in order.
+
+        Raises TitoError when nothing was.
+        """
+        lessons = {
+            name: (number, title, (self.most or {}).get(name, most))
+            for name, (number, title, most) in self.book.lessons().items()
+            if self.lesson in (None, name)
+        }
+        if not lessons:
+            raise UsageError(
+                f"Nothing{f' of {self.lesson}' if self.lesson else ''} is graded in this "
+                "gradebook.",
+                f"First: tito grade SUBMISSIONS {self.lesson or '--all'}",
+            )
+        return lessons
+
+    def learners(self):
+        """(Learner, their Grades) of whoever is in the class, one after the other."""
+        for learner, grades, today in self._as_graded():
+            yield learner, [of_today(grade, today[grade.lesson]) for grade in grades]
+
+    def _as_graded(self):
+        """(Learner, their Grades, {lesson: today's maximum}) of whoever is in the class. A lesson
+        that another run began to grade meanwhile is left for the next export.
+        """
+        today = {name: most for name, (_, _, most) in self.lessons().items()}
+        for learner, grades in self.book.by_learner(lesson=self.lesson, section=self.section):
+            if not learner.state:
+                yield learner, [grade for grade in grades if grade.lesson in today], today
+
+    def outdated(self):
+        """{lesson: how many grades are of another maximum than today's}."""
+        counts = {}
+        for _, grades, today in self._as_graded():
+            for grade in grades:
+                if grade.max_points != today[grade.lesson]:
+                    counts[grade.lesson] = counts.get(grade.lesson, 0) + 1
+        return counts
+
+    def waiting(self):
+        """How many answers nobody has judged: they count 0."""
+        return sum(
+            one.state == WAITING
+            for _, grades in self.learners()
+            for grade in grades
+            for one in grade.answers
+        )
+
+
+def of_today(grade, most):
+    """A Grade out of `most` points: it has no more."""
+    return replace(grade, points=late.tidy(min(grade.points, Decimal(most))), max_points=most)
+
+
+def text(chosen, kind):
+    """The text of a file of that kind: "csv", "canvas", "moodle" or "junit"."""
+    lessons = chosen.lessons()
+    if kind == "junit":
+        return "".join(junit.lines(_suites(chosen)))
+    return "".join(line(row) for row in TABLES[kind](chosen, lessons))
+
+
+def _by_learner(chosen, lessons):
+    """(Learner, [Grade or None for each lesson]) one after the other."""
+    for learner, grades in chosen.learners():
+        found = {grade.lesson: grade for grade in grades}
+        yield learner, [found.get(name) for name in lessons]
+
+
+def _suites(chosen):
+    for learner, grades in chosen.learners():
+        for grade in grades:
+            result = grade.result.for_learner()
+            checks = [
+                replace(
+                    seen,
+                    status="passed" if _passed(grade, check) else seen.status,
+                    points=_check_points(grade, check),
+                )
+                for seen, check in zip(result.checks, grade.result.checks)
+            ]
+            yield SimpleNamespace(
+                lesson=f"{learner.student}/{grade.lesson}",
+                checks=checks,
+                passed=grade.points == grade.max_points or all(one.passed for one in checks),
+                reason=result.reason,
+                seconds=result.seconds,
+            )
+
+
+def _csv(chosen, lessons):
+    # Ids that another column of a roster holds: read as a roster, the file is to say so.
+    column = enrollment.id_column(chosen.book) or "student"
+    more = [] if column == "student" else [column]
+    yield ["student", "name", *lessons, "total", *(["id_column"] if more else []), "page"]
+    for learner, grades in _by_learner(chosen, lessons):
+        total = sum((grade.points for grade in grades if grade), Decimal(0))
+        yield [
+            Id(learner.student),
+            learner.name,
+            *(grade and grade.points for grade in grades),
+            late.tidy(total),
+            *more,
+            learner.page,
+        ]
+
+
+def _canvas(chosen, lessons):
+    titles = {name: f"{number:02} {title}" for name, (number, title, _) in lessons.items()}
+    for column in chosen.book.headers():
+        if known := re.fullmatch(r"(.+)[_ ](\(\d+\))", column.lower()):
+            for name, (number, title, _) in lessons.items():
+                forms = {name: title, title: title, f"{number:02} {title}": f"{number:02} {title}"}
+                for form, written in forms.items():
+                    if known[1].replace("_", " ") == form.lower().replace("_", " "):
+                        titles[name] = f"{written} {known[2]}"
+    yield ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *titles.values()]
+    yield ["    Points Possible", "", "", "", "", *(most for _, _, most in lessons.values())]
+    for learner, grades in _by_learner(chosen, lessons):
+        columns = learner.columns
+        ids = [
+            columns.get("id") or columns.get("canvas_id"),
+            columns.get("sis_user_id"),
+            columns.get("sis_login_id"),
+        ]
+        if not any(ids):
+            ids[2] = learner.student
+        ids = [text and Id(text) for text in ids]
+        points = [grade and grade.points for grade in grades]
+        yield [learner.name or learner.student, *ids, columns.get("section"), *points]
+
+
+def _moodle(chosen, lessons):
+    titles = [f"{number:02} {title}" for number, title, _ in lessons.values()]
+    yield [
+        "Full name",
+        "ID number",
+        "Email address",
+        *(text for one in titles for text in (one, f"{one} feedback")),
+    ]
+    for learner, grades in _by_learner(chosen, lessons):
+        email, number = (learner.columns.get(name) or "" for name in ("email", "idnumber"))
+        yield [
+            learner.name,
+            Id(number or (learner.student if learner.student != email else "")),
+            Id(email),
+            *(
+                value
+                for grade in grades
+                for value in ((grade.points, summary(grade)) if grade else (None, None))
+            ),
+        ]
+
+
+TABLES = {"csv": _csv, "canvas": _canvas, "moodle": _moodle}
+
+
+def summary(grade):
+    """A grade in a few sentences for its learner: no message of a check, nothing of why points were
+    set by hand.
+    """
+    by_hand = (
+        "set by the instructor"
+        if grade.override
+        else VERDICTS.get(verdict := grade.result.for_learner().verdict, verdict)
+    )
+    partly = (
+        ", with checks set by the instructor"
+        if grade.check_overrides and not grade.override
+        else ""
+    )
+    lateness = [f"{grade.late_reason}."] if grade.late_reason and grade.penalty_percent else []
+    points = f"{grade.points} of {grade.max_points} points: {by_hand}{partly}."
+    parts = [f"{grade.parts()}.".capitalize()] if grade.answers and not grade.override else []
+    judged = [one.judgement.comment for one in grade.answers if one.judgement]
+    said = [*filter(None, judged), *(comment.text for comment in grade.comments)]
+    return " ".join([points, *parts, *lateness, *said])
+
+
+def tree(chosen, kind):
+    """(path in the folder, JSON text) of every file of that kind, "gradescope" or "classroom50",
+    learner by learner.
+    """
+    chosen.lessons()
+    if kind == "gradescope":
+        for learner, grades in chosen.learners():
+            yield from _gradescope(learner, grades)
+    else:
+        yield from _classroom50(chosen)
+
+
+def _gradescope(learner, grades):
+    if grades:
+        yield (
+            f"{html_pages.file_name(learner.student)}/results.json",
+            _json(
+                {
+                    "score": late.plain_number(sum(grade.points for grade in grades)),
+                    "output": "\n".join(f"{grade.title}: {summary(grade)}" for grade in grades),
+                    "output_format": "text",
+                    "test_output_format": "text",
+                    "test_name_format": "text",
+                    "visibility": "visible",
+                    "stdout_visibility": "hidden",
+                    "tests": [
+                        _gradescope_test(grade, check, f"{grade.number}.{place}")
+                        for grade in grades
+                        for place, check in enumerate(grade.result.checks, 1)
+                    ]
+                    + [
+                        _gradescope_answer(grade, one, f"{grade.number}.{place}")
+                        for grade in grades
+                        for place, one in enumerate(grade.answers, 1 + len(grade.result.checks))
+                    ],
+                }
+            ),
+        )
+
+
+def _gradescope_test(grade, check, number):
+    passed = _passed(grade, check)
+    value = {
+        "number": number,
+        "name": f"{grade.title}: {check.name or check.id}",
+        "score": late.plain_number(_check_points(grade, check)),
+        "max_score": check.max_points,
+        "status": "passed" if passed else "failed",
+        "visibility": "hidden" if check.hidden else "visible",
+    }
+    if not (passed or check.hidden):
+        cause = f"\nThe mistake is in the lesson {check.caused_by}." if check.caused_by else ""
+        value["output"] = html_pages.visible(check.message) + cause
+    return value
+
+
+def _gradescope_answer(grade, one, number):
+    said = f"{one.state}\n{one.judgement.comment if one.judgement else ''}".strip()
+    return {
+        "number": number,
+        "name": f"{grade.title}: {one.question}",
+        "score": late.plain_number(one.points),
+        "max_score": one.max_points,
+        "visibility": "visible",
+        "output": html_pages.visible(said),
+    }
+
+
+def _check_points(grade, check):
+    return min(grade.check_points(check), Decimal(check.max_points))
+
+
+def _passed(grade, check):
+    return (
+        _check_points(grade, check) == check.max_points
+        if check.id in grade.check_overrides
+        else check.passed
+    )
+
+
+def _classroom50(chosen):
+    classroom = chosen.classroom or _slug(chosen.course)
+    assignments = {}
+    for learner, grades in chosen.learners():
+        for grade in grades:
+            value = _classroom50_result(learner, grade, classroom)
+            yield (
+                f"results/{html_pages.file_name(learner.student)}/{html_pages.file_name(grade.lesson)}"
+                "/result.json",
+                _json(value),
+            )
+            assignment = assignments.setdefault(
+                value.pop("assignment"), {"type": "individual", "entries": []}
+            )
+            # An override is what its collector leaves alone, and shows by the name submit/manual-.
+            value["submission"] = value["submission"].replace("submit/", "submit/manual-")
+            assignment["entries"].append(
+                {"owner": value["owner"], "submissions": [value], "override": True}
+            )
+    yield (
+        f"{classroom}/scores.json",
+        _json({"schema": "classroom50/scores/v1", "assignments": assignments}),
+    )
+
+
+def _classroom50_result(learner, grade, classroom):
+    handed_in = (grade.arrived or grade.graded).astimezone(timezone.utc)
+    # Also for commit and release, which the gradebook does not know.
+    tag = f"submit/{handed_in:%Y-%m-%dT%H-%M-%SZ}"
+    return {
+        "schema": "classroom50/result/v1",
+        "classroom": classroom,
+        "assignment": _slug(grade.lesson),
+        "assignment_type": "individual",
+        "owner": (learner.columns.get("github") or learner.student).lower(),
+        "submission": tag,
+        "commit": tag,
+        "release": tag,
+        "review": tag,
+        "datetime": f"{handed_in:%Y-%m-%dT%H:%M:%SZ}",
+        "graded_at": f"{grade.graded:%Y-%m-%dT%H:%M:%SZ}",
+        "score": _whole(grade.points),
+        "max-score": grade.max_points,
+        "tests": [
+            {
+                "test-name": check.name or check.id,
+                "passed": _passed(grade, check),
+                "score": _whole(_check_points(grade, check)),
+                "max-score": check.max_points,
+            }
+            for check in grade.result.checks
+        ]
+        + [
+            {
+                "test-name": one.question,
+                "passed": bool(one.max_points) and one.points == one.max_points,
+                "score": _whole(one.points),
+                "max-score": one.max_points,
+            }
+            for one in grade.answers
+        ],
+    }
+
+
+TREES = ("gradescope", "classroom50")
+FORMATS = (*TABLES, "junit", "nbgrader", *TREES)
+
+
+def _whole(points):
+    return int(Decimal(points).quantize(Decimal(1), ROUND_HALF_UP))
+
+
+def _slug(text):
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "course"
+
+
+def _json(value):
+    return json.dumps(value, indent=1) + "\n"
+
+
+def write_file(path, text, force=False):
+    """Write an export; over a file that differs only when `force` is set.
+
+    Returns whether anything was written.
+    """
+    data = text.encode("utf-8")
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder.", "Name a file.")
+    if path.exists():
+        if path.is_file() and path.read_bytes() == data:
+            return False
+        _refuse(path, force)
+    files.write(path, data)
+    return True
+
+
+def write_tree(folder, tree, force=False):
+    """Write the files of `tree` into a new or empty folder, or, with `force`, over what is there.
+
+    Returns how many.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file.", "Name a folder.")
+    if folder.is_dir() and any(folder.iterdir()):
+        _refuse(folder, force)
+    number = 0
+    for number, (name, text) in enumerate(tree, 1):
+        files.write(folder / name, text)
+    return number
+
+
+def _refuse(path, force):
+    if not force:
+        raise UsageError(
+            f"{path} is there already.", "Name another place, or write over it with --force."
+        )

@@ -1,0 +1,206 @@
+"""Who is in the class, and whose work an entry of the submissions is.
+
+A roster is a CSV file with a header: `student`, and as one likes `name`, `email`, `arrived` and the
+ids that other systems use (`canvas_id`, `sis_login_id`, `github`, ...); or the list of a class as
+such a system writes it, see `class_lists.py`. An export of the gradebook is one, too: `tito
+gradebook export`. Collecting systems put some of that into the names of what they hand out;
+`Roster.owners` reads it back. It takes only what the system wrote: the rest of the name is the
+learner's own choice, and must not make their work somebody else's.
+"""
+
+import hashlib
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+
+from tito.errors import UsageError
+from tito.grading.gradebook import class_lists
+
+LONGEST = 200  # characters of a name that are shown
+ID = re.compile(
+    r"(student|email|github|idnumber|sid"
+    r"|.*[_ ](id|login|username|email|idnumber|github)|id|login|username)"
+)
+CANVAS = re.compile(r"(?P<name>[^_]+)(?P<late>_late)?_(?P<id>\d+)_(?P<file>\d+)_.+", re.I | re.S)
+MOODLE = re.compile(
+    r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?P<kind>file|onlinetext)(?:_.*)?", re.I | re.S
+)
+# Columns, besides canvas_id and moodle_id, whose numbers may stand in the names of a system; "": of
+# any, and then the name of a person goes with it.
+OWN_NUMBERS = {("canvas", "id"), ("", "id"), ("", "student")}
+SEPARATOR = re.compile(r"[\s_.,()\[\]-]+")
+JOINERS = "\u200c\u200d"  # invisible, but some scripts and emoji need them
+
+
+@dataclass
+class Learner:
+    """One line of the roster.
+
+    columns  every column of the line by its header, lower case with `_` for spaces: what exports
+             need, and `arrived.of_roster`
+    """
+
+    student: str
+    name: str = ""
+    email: str = ""
+    columns: dict = field(default_factory=dict)
+
+
+def read_roster(path, id_column=None, remembered=None):
+    """The learners in a CSV file, in its order; `class_lists.py` says which files.
+
+    id_column   that is asked for; remembered: that the gradebook has, see `class_lists.choose`
+
+    Raises TitoError with the line for what is damaged, doubled or missing.
+    """
+    found = class_lists.read(path)
+    return learners_of(found, class_lists.choose(found, id_column, remembered))
+
+
+def learners_of(found, id_column):
+    """The Learners in a ClassList, whose ids are in that column."""
+    return [
+        learner_of(line[id_column], line, f"{found.path}:{number}") for number, line in found.lines
+    ]
+
+
+def learner_of(student, columns, where="the roster"):
+    """The Learner whose columns these are. Raises TitoError for a time that is none."""
+    if columns.get("arrived"):
+        try:
+            utc(datetime.fromisoformat(columns["arrived"]))
+        except (ValueError, OverflowError):
+            raise UsageError(
+                f"{where}: arrived is {columns['arrived'][:40]!r}.",
+                "Write a time such as 2026-03-01T23:59:00+01:00.",
+            ) from None
+    student = shown(student)
+    return Learner(
+        student,
+        shown(columns["name"]) if columns.get("name") else student,
+        columns.get("email", ""),
+        columns,
+    )
+
+
+def in_section(columns, section):
+    """Whether a learner with these columns of the roster is in a section (a group, in Moodle).
+
+    Some are in several: "A and B", "A, B".
+    """
+    text = columns.get("section") or ""
+    parts = re.split(r"\s*[,;|/]\s*(?:(?:and|und) )?|\s+(?:and|und|et|y)\s+", text)
+    return section.strip().casefold() in {part.casefold() for part in (text.strip(), *parts)}
+
+
+def utc(time):
+    """`time` in UTC; one without an offset is taken to be UTC."""
+    return (
+        time.replace(tzinfo=timezone.utc) if time.tzinfo is None else time.astimezone(timezone.utc)
+    )
+
+
+def shown(name, longest=LONGEST):
+    """`name` as it can be shown: at most `longest` characters, none that control a terminal or turn
+    the text around.
+
+    When anything had to go, a hash of the whole name follows, so that two names never become one.
+    """
+    clean = "".join(
+        c
+        if c in JOINERS or unicodedata.category(c) not in {"Cc", "Cf", "Cs", "Zl", "Zp"}
+        else "\ufffd"
+        for c in name
+    )
+    if clean == name and name.strip() and len(name) <= longest:
+        return name
+    mark = "~" + hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return clean[: longest - len(mark)] + mark
+
+
+class Roster:
+    """Finds the learner whose work an entry is."""
+
+    def __init__(self, learners):
+        self.learners = learners
+        self.students = {
+            learner.student.casefold(): {number} for number, learner in enumerate(learners)
+        }
+        self.ids, self.names = {}, {}
+        self.numbers = {"canvas": {}, "moodle": {}, "": {}}  # of each system; "": of any
+        for number, learner in enumerate(learners):
+            columns = learner.columns | {"student": learner.student, "email": learner.email}
+            for column, value in columns.items():
+                if value and ID.fullmatch(column):
+                    self.ids.setdefault(value.casefold(), set()).add(number)
+                for system, numbers in self.numbers.items():
+                    of_it = system and column.startswith(system) or (system, column) in OWN_NUMBERS
+                    if value and of_it:
+                        numbers.setdefault(value.casefold(), set()).add(number)
+            words = words_of(learner.name)
+            for turn in range(
+                len(words)
+            ):  # systems write "Ada Lovelace", "Lovelace, Ada", "lovelaceada"
+                self.names.setdefault("".join(words[turn:] + words[:turn]), set()).add(number)
+
+    def owners(self, name):
+        """The learners that an entry called `name` (without `.zip`) may belong to, by their place
+        in the roster.
+
+        One: it is theirs. Several: the name does not say. The second value is False when that was
+        read from a part of the name.
+        """
+        if found := self.students.get(name.casefold()) or self.ids.get(name.casefold()):
+            return found, True
+        for system, form in (("moodle", MOODLE), ("canvas", CANVAS)):
+            if scheme := form.fullmatch(name):
+                return self._by_system(system, scheme), True
+        if len(found := self.names.get("".join(words_of(name)), ())) == 1:
+            return found, True
+        return self._within(name), False
+
+    def by_ids(self, *groups):
+        """The learners that have one of these ids."""
+        return self._any(text for group in groups for text in group)
+
+    def _by_system(self, system, scheme):
+        name = scheme["name"]
+        if found := self.numbers[system].get(scheme["id"]):
+            return found
+        numbered = self.numbers[""].get(scheme["id"], set())
+        named = self.ids.get(name.casefold()) or self.names.get("".join(words_of(name))) or set()
+        # Moodle's number of one may happen to be the id of another, who has another name.
+        return numbered & named or numbered | named
+
+    def _within(self, name):
+        """Those whose ids stand in the name: `ada-2`, `ada_numbers`, `homework ada`."""
+        parts = list(SEPARATOR.finditer(name)) if len(name) <= LONGEST else []
+        starts, ends = (
+            [0, *(part.end() for part in parts)],
+            [*(part.start() for part in parts), len(name)],
+        )
+        texts = [(start, name[start:end]) for start in starts for end in ends if start < end]
+        # A short number that does not begin the name is a count: `-2` is not the learner 2.
+        return self._any(
+            text for start, text in texts if not start or not text.isdigit() or len(text) > 3
+        )
+
+    def _any(self, texts):
+        return set().union(*(self.ids.get(text.casefold(), ()) for text in texts if text))
+
+    def submitter(self, person):
+        """The learners with this email or student id, or, if nobody has, with this name.
+
+        `person`: {"name", "sid", "email"}.
+        """
+        return (
+            self._any(person.get(key, "") for key in ("sid", "email"))
+            or self.names.get("".join(words_of(person.get("name", ""))))
+            or set()
+        )
+
+
+def words_of(name):
+    """The words of a name in one spelling: systems change its case and what joins its words."""
+    return re.findall(r"\w+", unicodedata.normalize("NFKC", name).casefold().replace("_", " "))

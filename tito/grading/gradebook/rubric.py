@@ -1,0 +1,159 @@
+"""The values of judging by hand: a rubric's items, an answer, what a person said about it.
+
+The points of an answer are those of the rubric items that were ticked, and an adjustment, within 0
+and the question's points. They are computed when grades are read, so an item whose points change
+counts so for all answers at once. Nothing here knows the database.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from tito.grading.gradebook import late
+
+EMPTY, WAITING, JUDGED, READ = "empty", "to be judged", "judged", "not graded"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One line of a question's rubric.
+
+    id       by which a judgement names it; it stays when the item changes
+    place    in the rubric, from 1
+    points   may be negative
+    version  grows with each change of it, see `answers.change_item`
+    """
+
+    id: int
+    place: int
+    points: Decimal
+    text: str
+    version: int
+
+    def as_json(self) -> dict:
+        return vars(self) | {"points": late.plain_number(self.points)}
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a person said about an answer.
+
+    id          of its entry in the history
+    sha256      of the answer
+    items       the rubric items that were ticked, without those that were removed since
+    adjustment  points besides those of the items
+    comment     for the learner
+    points      these make now
+    """
+
+    id: int
+    sha256: str
+    items: tuple[Item, ...]
+    adjustment: Decimal
+    comment: str
+    who: str
+    when: datetime
+    points: Decimal
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Of the items."""
+        return tuple(item.id for item in self.items)
+
+    def as_json(self) -> dict:
+        numbers = {key: late.plain_number(getattr(self, key)) for key in ("adjustment", "points")}
+        when = self.when.isoformat(timespec="seconds")
+        items = [item.as_json() for item in self.items]
+        return vars(self) | numbers | {"items": items, "when": when}
+
+
+@dataclass
+class Answer:
+    """An answer that was handed in, as a LessonResult has it.
+
+    question    its name in the lesson
+    max_points  that a person may give
+    sha256      of the whole answer; "" for an empty one
+    length      in characters; `form.LONGEST_ANSWER` of them are kept
+    text        what is kept; "" where the gradebook has put it aside, see `answers.text`
+    """
+
+    question: str
+    max_points: int
+    sha256: str = ""
+    length: int = 0
+    text: str = ""
+
+    def as_json(self) -> dict:
+        """Without its text."""
+        return {key: value for key, value in asdict(self).items() if key != "text"}
+
+
+@dataclass(frozen=True)
+class Graded:
+    """An answer and what it counts.
+
+    state      "empty", "to be judged" or "judged"; "not graded" where there are no points for it,
+               and nobody has judged it all the same
+    points     that count: 0 until a person has judged it
+    judgement  of this answer, or None
+    earlier    of another answer of the learner to this question, the last; or None
+    """
+
+    answer: Answer
+    state: str
+    points: Decimal
+    judgement: Judgement | None = None
+    earlier: Judgement | None = None
+
+    @property
+    def question(self) -> str:
+        return self.answer.question
+
+    @property
+    def max_points(self) -> int:
+        return self.answer.max_points
+
+    def as_json(self) -> dict:
+        return self.answer.as_json() | {
+            "state": self.state,
+            "points": late.plain_number(self.points),
+            "judgement": self.judgement and self.judgement.as_json(),
+            "earlier": self.earlier and self.earlier.as_json(),
+        }
+
+
+def sum_points(items: Iterable[Item], adjustment: Decimal, most: int) -> Decimal:
+    """The points of ticked items and an adjustment, within 0 and `most`."""
+    total = sum((item.points for item in items), Decimal(adjustment))
+    return late.tidy(min(max(total, Decimal(0)), Decimal(most)))
+
+
+def graded(answer: Answer, entries: Iterable, rubric: dict[int, Item]) -> Graded:
+    """What an answer counts.
+
+    entries  the history's rows of kind "judged" about the learner and the question, oldest first
+    rubric   {id: Item}; an item that was removed is not in it
+    """
+    latest = {}  # {sha256 of an answer: its last row}, in the order of those
+    for row in entries:
+        sha256 = row.replaced["answer"]
+        latest.pop(sha256, None)
+        latest[sha256] = row
+    latest = {sha256: row for sha256, row in latest.items() if row.points is not None}
+
+    def judgement(row):
+        ticked = tuple(rubric[item] for item in row.replaced["items"] if item in rubric)
+        points = sum_points(ticked, row.points, answer.max_points)
+        sha256, comment = row.replaced["answer"], row.text or ""
+        return Judgement(row.id, sha256, ticked, row.points, comment, row.who, row.at, points)
+
+    mine = latest.get(answer.sha256) if answer.sha256 else None
+    others = [row for sha256, row in latest.items() if sha256 != answer.sha256]
+    earlier = judgement(others[-1]) if others and not mine else None
+    if mine:
+        found = judgement(mine)
+        return Graded(answer, JUDGED, found.points, found)
+    state = EMPTY if not answer.sha256 else WAITING if answer.max_points else READ
+    return Graded(answer, state, Decimal(0), None, earlier)

@@ -1,0 +1,300 @@
+"""The tables of a gradebook, and how its values are stored.
+
+learner   who is in the class
+alias     ids that were merged into a learner's
+setting   what holds for the whole book
+result    what became of each file that a learner handed in for a lesson, with when it arrived;
+          which of them counts is decided when grades are read. A row without `sha256` is of a
+          lesson that was not handed in, or of a submission that could not be read at all
+change    the history: an entry for each change of a grade, judgement of an answer, comment or
+          extension, never edited. Overrides, judgements, comments and extensions are read from it,
+          so it cannot disagree with the grades. A result that is replaced stays in the entry that
+          tells of it. Points are those before the late rules
+answer    the texts of free answers, by their SHA-256
+rubric    every version of each item of the questions' rubrics; the newest holds
+code      the text of lesson files that were graded, by the SHA-256 of their bytes, so that many who
+          hand in the same file need one row
+attempt   on which submissions grading began, so that one that ends every run is known by it, and
+          that two runs share the work; `number` 0: it ended, and there is nothing to do until the
+          submission or what decides its results changes
+run       the processes that grade, each with the lease by which it holds its attempts
+claim     which person looks at a submission, and when they had done so
+appeal    what a learner asked about a grade, and what came of it
+tito_gradebook  the version of the schema, by which a gradebook is told from any other database
+
+A table or column that is added here needs a migration in `database.py`, for books that are there.
+"""
+
+import hashlib
+import json
+import re
+import secrets
+from datetime import datetime, timezone
+from decimal import Decimal
+
+from tito.errors import MachineError
+from tito.grading.gradebook import late
+from tito.lesson.outcome import cut
+
+try:
+    import sqlalchemy as sql
+except ModuleNotFoundError:
+    raise MachineError(
+        "The gradebook needs SQLAlchemy, which is not installed here.",
+        "In the course's folder: bin/setup instructor",
+    ) from None
+
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # no database takes all of these
+LONGEST = 500  # characters of a learner's id: a file name of 255 bytes fits, escaped or not
+SECRET = "page"  # the roster's column that holds a secret which `new_page` made
+# What a learner may be besides in the class: somebody who left it; whose work was graded though no
+# roster has them.
+LEFT, STRANGER = "left", "stranger"
+ID_COLUMN = "id_column"  # the setting that holds which column of the rosters became the ids
+CUT = 4_100  # characters of any other text: one that `outcome.cut` has cut is not cut again
+# In what Python shows of an object, <Tensor object at 0x7f...>: it differs from run to run.
+# Or alone, as hex(id(x)): of 9 to 13 digits, which no number has that a check speaks of.
+ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{4,16}\b|(?<=\b0x)[0-9A-Fa-f]{9,13}\b")
+
+
+class Points(sql.types.TypeDecorator):
+    """Points as a Decimal of whole hundredths, stored as an integer.
+
+    SQLite knows no decimal fractions.
+    """
+
+    impl, cache_ok = sql.Integer, True
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else int(Decimal(value) * 100)
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else late.tidy(Decimal(value) / 100)
+
+
+class Moment(sql.types.TypeDecorator):
+    """A time, stored in UTC; read with its time zone."""
+
+    impl, cache_ok = sql.DateTime, True
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else value.astimezone(timezone.utc).replace(tzinfo=None)
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else value.replace(tzinfo=timezone.utc)
+
+
+class Words(sql.types.TypeDecorator):
+    """Text, not endless: see `kept`. What learners wrote may be in all but their ids."""
+
+    impl, cache_ok = sql.Text, True
+
+    def process_bind_param(self, value, dialect):
+        return kept(value)
+
+
+class Json(sql.types.TypeDecorator):
+    """Plain data as ASCII text: a learner's message may hold what databases refuse. Each text in
+    it is `kept`.
+    """
+
+    impl, cache_ok = sql.Text, True
+
+    def process_bind_param(self, value, dialect):
+        return None if value is None else json.dumps(kept(value), separators=(",", ":"))
+
+    def process_result_value(self, value, dialect):
+        return None if value is None else json.loads(value)
+
+
+TABLES = sql.MetaData()
+# Named as Alembic did, which made the first gradebooks: so they are at version 1 as they are.
+VERSION = sql.Table(
+    "tito_gradebook",
+    TABLES,
+    sql.Column("version_num", sql.String(32)),  # 0001, 0002, ...: a single row
+    sql.PrimaryKeyConstraint("version_num", name="tito_gradebook_pkc"),
+)
+LEARNER = sql.Table(
+    "learner",
+    TABLES,
+    sql.Column("student", sql.String(LONGEST), primary_key=True),
+    sql.Column("name", Words, nullable=False),
+    # of the roster: {header: text}; and the secret in the name of their feedback page, under SECRET
+    sql.Column("columns", Json, nullable=False),
+    sql.Column("state", sql.String(20)),  # NULL: in the class; LEFT, STRANGER
+)
+ALIAS = sql.Table(
+    "alias",
+    TABLES,
+    sql.Column("alias", sql.String(LONGEST), primary_key=True),  # an id that was merged
+    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
+)
+SETTING = sql.Table(
+    "setting",
+    TABLES,
+    sql.Column("name", sql.String(50), primary_key=True),
+    sql.Column("value", Words, nullable=False),
+)
+RESULT = sql.Table(
+    "result",
+    TABLES,
+    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), primary_key=True),
+    sql.Column("lesson", sql.String(100), primary_key=True),
+    # the same file may be graded beside other earlier lessons: then it has several
+    sql.Column("key", sql.String(255), primary_key=True),
+    sql.Column("number", sql.Integer, nullable=False),
+    sql.Column("title", Words, nullable=False),
+    sql.Column("max_points", sql.Integer, nullable=False),
+    sql.Column("sha256", sql.String(64), nullable=False),
+    # arrived.Arrived: the first and last time that this file arrived, who says so, a mark of
+    # lateness, and its own time
+    sql.Column("arrived", Moment),
+    sql.Column("latest", Moment),
+    sql.Column("how", sql.String(20), nullable=False),
+    sql.Column("late", sql.Boolean),
+    sql.Column("fetched", Moment),
+    sql.Column("graded", Moment, nullable=False),
+    sql.Column("value", Json, nullable=False),  # LessonResult.as_json()
+)
+CHANGE = sql.Table(
+    "change",
+    TABLES,
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
+    sql.Column("lesson", sql.String(100)),  # NULL: all lessons
+    sql.Column("check_id", Words),  # of an override of a single check
+    # see grade.Change, which has them all
+    sql.Column("kind", sql.String(20), nullable=False),
+    sql.Column("who", Words, nullable=False),
+    sql.Column("at", Moment, nullable=False),
+    sql.Column("why", Words, nullable=False),
+    sql.Column("old_points", Points),
+    sql.Column("new_points", Points),
+    # of an override; of a judgement, those besides the rubric's items; NULL takes it back
+    sql.Column("points", Points),
+    # of a comment, NULL takes the comments back; of a judgement, what the learner reads with it;
+    # else what there is to say besides
+    sql.Column("text", Words),
+    sql.Column("until", Moment),  # of an extension; it or days, neither takes it back
+    sql.Column("days", sql.Integer),
+    # of a grade: [{id, name, old, new}], the checks whose points changed
+    sql.Column("checks", Json),
+    # of a grade: the result before; of an override: {"graded": what was earned then}; of a
+    # judgement: {"question", "answer": its SHA-256, "items": [ids]}
+    sql.Column("replaced", Json),
+    sql.Index("change_of_learner", "student", "lesson"),
+)
+ANSWER = sql.Table(
+    "answer",
+    TABLES,
+    sql.Column("sha256", sql.String(64), primary_key=True),  # of the whole answer
+    # its first `form.LONGEST_ANSWER` characters, `clean`
+    sql.Column("text", sql.Text, nullable=False),
+)
+RUBRIC = sql.Table(
+    "rubric",
+    TABLES,
+    sql.Column("version", sql.Integer, primary_key=True),
+    sql.Column("item", sql.Integer, nullable=False),  # the version by which it was made
+    sql.Column("lesson", sql.String(100), nullable=False),
+    sql.Column("question", sql.String(100), nullable=False),
+    sql.Column("place", sql.Integer, nullable=False),
+    sql.Column("points", Points),  # NULL: the item was removed
+    sql.Column("text", Words, nullable=False),
+    sql.Column("who", Words, nullable=False),
+    sql.Column("at", Moment, nullable=False),
+)
+ATTEMPT = sql.Table(
+    "attempt",
+    TABLES,
+    sql.Column("student", sql.String(LONGEST), primary_key=True),
+    sql.Column("work", sql.String(64), primary_key=True),  # hash of submission, checks and setting
+    sql.Column("number", sql.Integer, nullable=False),  # how often it was begun; 0: it ended
+    sql.Column("run", sql.String(255), nullable=False),  # of `run`: the process that began it last
+    sql.Column("at", Moment, nullable=False),
+    sql.Column("seen", Json),  # once it ended: [[lesson, key, entry, sha256]], see result.Seen
+)
+CODE = sql.Table(
+    "code",
+    TABLES,
+    sql.Column("sha256", sql.String(64), primary_key=True),  # of the file's bytes, as in `result`
+    sql.Column("data", sql.LargeBinary, nullable=False),  # see result.packed
+)
+CLAIM = sql.Table(
+    "claim",
+    TABLES,
+    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), primary_key=True),
+    sql.Column("lesson", sql.String(100), primary_key=True),
+    sql.Column("who", Words, nullable=False),
+    sql.Column("at", Moment, nullable=False),
+    sql.Column("done", Moment),  # NULL: they are at it
+    sql.Column("sha256", sql.String(64)),  # of the file that they had looked at then
+)
+APPEAL = sql.Table(
+    "appeal",
+    TABLES,
+    sql.Column("id", sql.Integer, primary_key=True),
+    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
+    sql.Column("lesson", sql.String(100), nullable=False),
+    sql.Column("asked", Words, nullable=False),
+    sql.Column("entered_by", Words, nullable=False),
+    sql.Column("at", Moment, nullable=False),
+    sql.Column("state", sql.String(20), nullable=False),  # open, granted or declined
+    sql.Column("answer", Words),  # it and the next two: NULL while it is open
+    sql.Column("answered_by", Words),
+    sql.Column("answered_at", Moment),
+)
+RUN = sql.Table(
+    "run",
+    TABLES,
+    sql.Column("run", sql.String(255), primary_key=True),  # host, process, its start
+    sql.Column("who", Words, nullable=False),
+    sql.Column("began", Moment, nullable=False),
+    sql.Column("until", Moment, nullable=False),  # its lease ends then, unless it is renewed
+    sql.Column("setting", Json, nullable=False),  # see run.described
+)
+
+
+def kept(value):
+    """Plain data as the gradebook keeps it: no text in it longer than CUT, none with the address of
+    an object.
+    """
+    if isinstance(value, str):
+        text = ADDRESS.sub("", value)
+        return text if len(text) <= CUT else cut(text)
+    if isinstance(value, dict):
+        return {kept(name): kept(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [kept(part) for part in value]
+    return value
+
+
+def clean(text: str) -> str:
+    """`text` as every database can hold it: NUL and halves of characters are written as escapes."""
+    return UNSTORABLE.sub(lambda match: ascii(match.group())[1:-1], text)
+
+
+def now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+def new_page() -> str:
+    """A secret for the name of a feedback page."""
+    return secrets.token_hex(10)
+
+
+def is_page(text: str | None) -> bool:
+    """Whether this is a secret as `new_page` makes them: it becomes part of a file's name."""
+    return bool(text and re.fullmatch("[0-9a-f]{16,64}", text))
+
+
+def learner_id(student: str) -> str:
+    """The id under which a learner is kept: cleaned.
+
+    Where it is longer than LONGEST, it is cut, with a hash at its end.
+    """
+    text = clean(student)
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST - 20]}...{hashlib.sha256(text.encode('utf-8')).hexdigest()[:16]}"

@@ -1,0 +1,102 @@
+"""Words for how a check ended: its status, and what its learner is told."""
+
+import signal
+import traceback
+
+from tito.grading.jail import proxy
+from tito.grading.jail.check_namespace import CHECKS_FILE
+from tito.lesson import outcome
+from tito.lesson.outcome import clean
+
+LATE_IMPORT = (
+    "timeout",
+    "The lesson is still being imported when its time is up: an endless loop?",
+    "timed out",
+)
+
+
+class Missing(Exception):
+    """The learner's lesson lacks a name that the course's defines."""
+
+
+def explained(error, place, seconds, check):
+    """(status, message) of what ended a check."""
+    at = f"\n{place}" if place else ""
+    told = getattr(error, "told", None)
+    if isinstance(error, proxy.OutOfTime):
+        return "timeout", f"still running after {seconds:g} s: an endless loop?"
+    if isinstance(error, proxy.Tampered):
+        return "tampered", clean(f"the code under test does not answer as it should: {error}")
+    if isinstance(error, MemoryError) or told and told[0] == "MemoryError":
+        return "memory", f"more memory than it may have{at}"
+    if isinstance(error, AssertionError):
+        line = traceback.extract_tb(error.__traceback__)[-1].lineno
+        return "failed", clean(str(error) or f"this should hold: {line_of(check, line)}")
+    if isinstance(error, proxy.NoObject):
+        return "error", clean(str(error))
+    if isinstance(error, proxy.Undecided):
+        return "error", (
+            f"{error}. If your code returns what its docstring says, this is a mistake in the "
+            "check: tell your instructor"
+        )
+    name, text = (told[0], told[1]) if told else (type(error).__name__, str(error))
+    if exercise := outcome.unwritten_exercise(name, text):
+        own = exercise == check.exercise
+        return "unwritten", clean(
+            text if own else f"needs exercise {exercise}, which is not written yet"
+        )
+    if isinstance(error, Missing):
+        return "error", clean(str(error))
+    nones = told[2][-1][2] if told and told[2] else None  # of the innermost frame of the learner's
+    call = outcome.call_in(error, CHECKS_FILE)
+    return "error", clean(outcome.explain(name, text, call, nones) + at)
+
+
+def not_imported(error, place):
+    """(status of the check that found out, message, verdict) for a lesson that could not be
+    imported.
+    """
+    at = f" ({place})" if place else ""
+    if isinstance(error, proxy.OutOfTime):
+        return LATE_IMPORT
+    if isinstance(error, proxy.Tampered):
+        return (
+            "tampered",
+            clean(f"The lesson does not answer as it should while it is imported: {error}"),
+            "tampered",
+        )
+    name, text = (getattr(error, "told", None) or (type(error).__name__, str(error)))[:2]
+    if name == "MemoryError":
+        return (
+            "memory",
+            f"The lesson takes more memory than it may have while it is imported{at}.",
+            "out of memory",
+        )
+    return (
+        "error",
+        clean(f"The lesson stops while it is imported{at}: {name}: {text}"),
+        "import failed",
+    )
+
+
+def words_of_death(code, importing):
+    """(status, message, verdict) of a process that ended under a check, with this exit code;
+    negative: by that signal. The verdict is "" unless it was still importing the lesson.
+    """
+    if code == -signal.SIGXCPU:
+        if importing:
+            return LATE_IMPORT
+        return "timeout", "it has used up its time on the processor: an endless loop?", ""
+    try:
+        how = f"with exit code {code}" if code >= 0 else f"by signal {signal.Signals(-code).name}"
+    except ValueError:
+        how = f"by signal {-code}"
+    words = f"the process that ran the code ended {how}: does it call os._exit, or crash Python?"
+    if importing:
+        return "crashed", f"While the lesson was imported, {words}", "crashed"
+    return "crashed", words, ""
+
+
+def line_of(check, line):
+    lines = check.cell.source.split("\n")
+    return lines[line - check.cell.line].strip() if 0 <= line - check.cell.line < len(lines) else ""

@@ -1,0 +1,149 @@
+"""What a check sees when it runs in the judge: proxies where it expects the learner's names, and
+its own imports; of Python and NumPy, a few functions that a learner's answer cannot deceive.
+"""
+
+import contextlib
+import functools
+import itertools
+import marshal
+import re
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+from tito.grading.jail import proxy
+from tito.lesson import cells, export
+from tito.lesson.checks import functions_of, helpers_of, imported, words_in
+from tito.lesson.form import Lesson
+
+CHECKS_FILE = "checks.py"  # what tracebacks call the file of the checks
+BROAD = 1 << 20  # numbers: more are compared with as many, or with one
+
+
+@dataclass
+class Prepared:
+    """What a lesson's checks need, made once: the code of the imports its learner-side cells use,
+    and of those cells.
+    """
+
+    exported: list
+    imports: bytes
+    learner_side: list
+    beside: set
+    lesson: Lesson
+
+    @staticmethod
+    @functools.cache
+    def of(entry):
+        lesson: Lesson = entry.declared
+        sources = [cell.source for cell in lesson.learner_side]
+        words = set(re.findall(r"\w+", "\n".join(sources)))
+        used = "\n".join(line for line, names in lesson.imports.items() if words & set(names))
+        codes = [
+            marshal.dumps(functions_of(cell.source, CHECKS_FILE, cell.line))
+            for cell in lesson.learner_side
+        ]
+        beside = {
+            name
+            for source in sources
+            for node in cells.tree_of(source).body
+            for name in export.defined(node)
+        }
+        imports = marshal.dumps(compile(used, "imports", "exec"))
+        return Prepared(export.exported_names(lesson), imports, codes, beside, lesson)
+
+    def namespace(self, session, check, module, modules):
+        """What the check sees, with proxies for the names it uses; and the names that the
+        learner's lesson lacks.
+        """
+        text = check.cell.source + self.lesson.helpers
+        words = words_in(text)
+        wanted = [name for name in [*self.exported, *sorted(self.beside)] if name in words]
+        found = session.do(
+            "load",
+            modules,
+            module,
+            self.exported,
+            wanted,
+            self.imports,
+            self.learner_side if words & self.beside else [],
+        )
+        if type(found) is not dict or not found.keys() <= set(wanted):
+            raise proxy.Tampered("its names are no names")
+        found |= {
+            name: session.helper(found[name])
+            for name in self.beside & found.keys()
+            if isinstance(found[name], proxy.Remote)
+        }
+        space = TO_THE_END | imported(self.lesson.imports, text) | found
+        for cell in self.lesson.setup:
+            exec(helpers_of(cell.source, CHECKS_FILE, cell.line), space)
+        return space, set(self.exported) - found.keys()
+
+
+def close_in_shape(a, b, *tolerances, allclose=np.allclose, **options):
+    """np.allclose for checks: of no numbers at all, NumPy says that they are close to any others,
+    and a learner may claim to have none; and it stretches millions to the shape of the others.
+    """
+    a, b = np.asarray(a), np.asarray(b)
+    stretched = a.shape != b.shape and min(a.size, b.size) != 1
+    if (a.size == 0) != (b.size == 0) or stretched and max(a.size, b.size) > BROAD:
+        return False
+    return allclose(a, b, *tolerances, **options)
+
+
+def zip_to_the_end(*given, strict=True):
+    """zip for checks: of `for g, w in zip(got, want)`, Python runs nothing when `got` is empty, and
+    a learner may claim to have nothing. A check that means it says strict=False.
+    """
+    return _rows(given) if strict else zip(*given)
+
+
+def _rows(given):
+    end = object()
+    iterators = [iter(one) for one in given]
+    for count in itertools.count():
+        row = [next(one, end) for one in iterators]
+        ended = [number for number, one in enumerate(row, 1) if one is end]
+        if len(ended) == len(row):
+            return
+        # Not a ValueError, which a check may expect for another reason.
+        assert not ended, (
+            f"what is compared one by one has different lengths: of {len(row)} values, number "
+            f"{ended[0]} ends after {count}, another goes on"
+        )
+        yield tuple(row)
+
+
+# What stands for Python's own in checks.
+TO_THE_END = {
+    "zip": zip_to_the_end,
+    "map": lambda function, *given: (function(*row) for row in zip_to_the_end(*given)),
+}
+
+
+@contextlib.contextmanager
+def standing_in(session, package, entry):
+    """Let `import` of the package's modules give proxies meanwhile."""
+    names = [
+        package,
+        f"{package}.core",
+        *(f"{package}.core.{one.name}" for one in entry.root.lessons if one.number <= entry.number),
+    ]
+    before = (
+        {name: module for name, module in sys.modules.items() if name.split(".")[0] == package}
+        if package in sys.modules
+        else {}
+    )
+    np.allclose, allclose = close_in_shape, np.allclose
+    for name in before:
+        del sys.modules[name]
+    sys.modules.update({name: proxy.Module(session, name) for name in names})
+    try:
+        yield
+    finally:
+        np.allclose = allclose
+        for name in names:
+            sys.modules.pop(name, None)
+        sys.modules.update(before)

@@ -1,0 +1,485 @@
+"""Starts the process that runs learners' code, at a named isolation level, and forks of it, one for
+each check.
+
+bubblewrap         no network, own process tree, read-only system without home, course or
+                   submissions; and the limits below
+landlock+seccomp   files, network and signals by Landlock, system calls by a filter; also for
+                   ordinary users, also in containers
+process            another process with limits on time and memory, no more: it can read what you can
+                   read
+"""
+
+import contextlib
+import functools
+import json
+import marshal
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from tito.errors import MachineError, TitoError, UsageError
+from tito.grading.jail import proxy
+from tito.grading.jail.jailed_server import CODE, NUMBER, READY
+from tito.grading.setting import LEVELS
+from tito.learn.process import ONE_THREAD
+
+HERE = Path(__file__).resolve().parent
+FILES = [HERE / name for name in ("jailed_server.py", "wire.py", "confine.py")]
+START_SECONDS = 30
+PARTING = 3  # seconds in which a server that hears nothing more ends its forks and itself
+LAST = 30  # seconds in which a process that was killed must be gone
+KILLED = (
+    -9,
+    128 + 9,
+)  # exit codes after SIGKILL; the second is bwrap's when what it runs was killed
+STARTS = 3  # of a jail whose server is killed meanwhile, maybe for want of memory
+SYSTEM = [Path(path) for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")]
+# For BLAS: the jail must not count on cores, and its threads would not outlive the fork.
+ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/nowhere", "HOME": "/nowhere"} | ONE_THREAD
+# What lessons import, loaded once instead of in each fork.
+PRELOAD = [
+    "numpy",
+    "numpy.random",
+    "numpy.linalg",
+    "collections",
+    "collections.abc",
+    "contextlib",
+    "copy",
+    "dataclasses",
+    "functools",
+    "heapq",
+    "html",
+    "inspect",
+    "io",
+    "itertools",
+    "math",
+    "operator",
+    "pathlib",
+    "random",
+    "re",
+    "shutil",
+    "statistics",
+    "string",
+    "time",
+    "types",
+    "typing",
+    "warnings",
+    "weakref",
+]
+PACKAGES = ("numpy", "matplotlib")
+
+
+class JailFailed(Exception):
+    """The jail itself does not work any more; the worker needs a new one."""
+
+
+class Killed(MachineError):
+    """Something killed jails while they started."""
+
+
+@dataclass
+class Fork:
+    """One jailed process. sock: ours of its socket pair; handle: a pidfd, or None where there is
+    none.
+    """
+
+    jail: object
+    pid: int
+    sock: object
+    handle: int | None
+
+    def end(self):
+        """Kill it. Nobody waits until it is gone, unless they ask for its `code()`."""
+        if self.sock is None:
+            return
+        self.sock.close()
+        self.sock = None
+        if self.handle is not None:
+            try:
+                signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            os.close(self.handle)
+        else:
+            os.kill(self.pid, signal.SIGKILL)
+        self.jail.ended.append(self.pid)
+
+    def waited(self):
+        """Seconds that its first thread has waited for a processor, since others had them all; 0
+        where the system does not tell.
+        """
+        try:
+            text = Path(f"/proc/self/fdinfo/{self.handle}").read_text()  # its number out here
+            (number,) = [line[4:].strip() for line in text.splitlines() if line[:4] == "Pid:"]
+            return waited(number)
+        except (OSError, ValueError):
+            return 0.0
+
+    def code(self):
+        """Its exit code, once it was ended and is gone: negative for a signal, as `subprocess` has
+        it.
+        """
+        if self.pid in self.jail.ended:
+            self.jail.order()
+        while self.pid not in self.jail.codes:
+            self.jail.hear()
+        return self.jail.codes[self.pid]
+
+
+def waited(process="thread-self"):
+    """Seconds that a process's first thread, or the thread that asks, has waited for a processor.
+
+    Raises OSError or ValueError where the system does not tell.
+    """
+    with open(f"/proc/{process}/schedstat", "rb", buffering=0) as file:  # asked in each check
+        return int(file.read().split()[1]) / 1e9
+
+
+def first_to_go():
+    """Let the kernel, when memory runs out, end this process and what it starts before others."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+class Jail:
+    """A server process that forks, one fork ahead: the next is made ready while this one works.
+
+    level    of isolation
+    secret   paths that must not be readable in it
+    memory   MB that each fork may use
+    seconds  of CPU time that each fork may use
+    modules  a function that gives {name: code} of modules that all forks have besides those they
+             are told to load; it is called while the server starts
+    """
+
+    def __init__(self, level, secret=(), memory=1024, seconds=10, modules=dict):
+        self.level = level
+        self.ordered, self.ready = (
+            [],
+            [],
+        )  # our sockets of forks to come; (pid, handle) of those that have
+        self.ended, self.codes = (
+            [],
+            {},
+        )  # pids of forks that the server is to bury; exit codes of those that it has
+        # With a stream, one `send` could arrive as two parts; where there is nothing better, the
+        # messages are short.
+        ours, theirs = socket.socketpair(
+            socket.AF_UNIX, socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_STREAM
+        )
+        self.control = ours
+        with theirs:
+            self.process = subprocess.Popen(
+                command(level, secret),
+                stdin=theirs,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                cwd="/",
+                env=ENVIRONMENT,
+                start_new_session=True,
+                close_fds=True,
+                preexec_fn=first_to_go if sys.platform == "linux" else None,
+            )
+        start = {
+            "packages": {name: str(path) for name, path in packages().items()},
+            "preload": PRELOAD,
+            "confine": level != "process",
+            "memory": memory,
+            "seconds": seconds,
+            "readable": [str(path) for path in readable(secret)],
+        }
+        try:
+            self.control.settimeout(START_SECONDS)
+            theirs, ours = os.pipe()
+            with open(ours, "wb") as pipe:
+                with open(theirs, "rb"):
+                    socket.send_fds(self.control, [json.dumps(start).encode()], [theirs])
+                marshal.dump(modules(), pipe)
+            is_ready = self.receive()[0] == READY
+            seen = [path for path in secret if self.reads(path)] if level != "process" else []
+        except (JailFailed, OSError, proxy.Stop):
+            is_ready, seen = False, []
+        if not is_ready or seen:
+            self.close()
+            if not seen and self.process.returncode in KILLED:
+                raise JailFailed("its server was killed while it started")
+            why = (
+                f"it can read {seen[0]}"
+                if seen
+                else self.process.stderr.read().decode(errors="replace").strip()[-300:]
+                or "it says nothing"
+            )
+            raise MachineError(
+                f"Isolation level {level} does not work here: {why}.",
+                "`tito grade --isolation LEVEL` names another: " + ", ".join(LEVELS) + ".",
+            )
+
+    def reads(self, path):
+        """Whether a fork can read this path.
+
+        Asked of a fork, so that the server, which all forks inherit from, never hears of it.
+        """
+        fork = self.fork()
+        try:
+            return proxy.Session(fork.sock, time.monotonic() + START_SECONDS).do(
+                "readable", str(path)
+            )
+        finally:
+            fork.end()
+
+    def receive(self):
+        """The server's next message, and the descriptors that it brings."""
+        try:
+            message, descriptors, _, _ = socket.recv_fds(self.control, 1 << 16, 1)
+        except OSError as error:
+            raise JailFailed(str(error)) from None
+        if not message:
+            raise JailFailed("its server is gone")
+        return message, descriptors
+
+    def hear(self):
+        """Take the server's next answer: a fork, and what became of others."""
+        said, handles = self.receive()
+        self.codes = dict(CODE.iter_unpack(said[NUMBER.size :]))
+        self.ready.append((*NUMBER.unpack_from(said), handles[0] if handles else None))
+
+    def order(self):
+        """Ask the server for a fork; what it says to that is for `hear`.
+
+        Raises JailFailed when it is gone.
+        """
+        ours, theirs = socket.socketpair()
+        self.ordered.append(ours)
+        with theirs:
+            try:
+                numbers = b"".join(map(NUMBER.pack, [0, *self.ended]))
+                socket.send_fds(self.control, [numbers], [theirs.fileno()])
+            except OSError as error:
+                raise JailFailed(str(error)) from None
+        self.ended = []
+
+    def fork(self):
+        """A fresh Fork.
+
+        One that ended while it waited to be used is passed over: what killed it was not whom it is
+        for.
+        """
+        for passed_over in (False, True):
+            while len(self.ordered) < 2:  # this one, and the next
+                self.order()
+            while not self.ready:
+                self.hear()
+            pid, handle = self.ready.pop(0)
+            found = Fork(self, pid, self.ordered.pop(0), handle)
+            if passed_over or not select.select([found.sock], [], [], 0)[0]:
+                return found
+            found.end()
+
+    def close(self):
+        """End the server and with it every fork.
+
+        It ends by itself when it hears nothing more; killed, its time would be nobody's.
+        """
+        self.control.close()
+        for sock in self.ordered:
+            sock.close()
+        for _, handle in self.ready:
+            if handle is not None:
+                os.close(handle)
+        self.ordered, self.ready = [], []
+        try:
+            self.process.wait(PARTING)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(LAST)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+
+def command(level, secret):
+    """The command that starts jailed_server.py at this level."""
+    python = [os.path.realpath(sys._base_executable), "-I", "-S", "-B", "-X", "utf8", str(FILES[0])]
+    if level != "bubblewrap":
+        return python
+    if not (program := shutil.which("bwrap")):
+        raise MachineError(
+            f"Isolation level {level} does not work here: there is no program bwrap.",
+            "Install bubblewrap (apt install bubblewrap), or let `tito grade` choose a level.",
+        )
+    binds = []
+    for path in system():
+        if path.is_symlink() and path.parent == Path("/"):
+            binds += ["--symlink", os.readlink(path), str(path)]
+        elif path.exists():
+            binds += ["--ro-bind", str(path), str(path)]
+    for path in site_folders():
+        if path.is_dir() and any(path.is_relative_to(bound) for bound in system()):
+            binds += ["--tmpfs", str(path)]
+    for path in [Path(python[0]), *FILES, *package_paths()]:
+        binds += ["--ro-bind", str(path), str(path)]
+    for path in secret:
+        if Path(path).is_dir() and any(Path(path).is_relative_to(bound) for bound in system()):
+            binds += ["--tmpfs", str(path)]
+    return [
+        program,
+        "--unshare-all",
+        "--die-with-parent",
+        "--new-session",
+        "--cap-drop",
+        "ALL",
+        "--clearenv",
+        *[part for name, value in ENVIRONMENT.items() for part in ("--setenv", name, value)],
+        *binds,
+        "--dev-bind",
+        "/dev/null",
+        "/dev/null",
+        "--dev-bind",
+        "/dev/urandom",
+        "/dev/urandom",
+        "--remount-ro",
+        "/",
+        "--chdir",
+        "/",
+        "--",
+        *python,
+    ]
+
+
+@functools.cache
+def system():
+    """Folders that Python needs: its standard library and the C libraries."""
+    library = Path(sysconfig.get_path("stdlib")).resolve()
+    own = [library, *library.parent.glob("libpython*")]
+    return [*[path for path in SYSTEM if path.exists()], *own]
+
+
+def site_folders():
+    """Where installed packages lie, below the folders above too: they may hold a course with its
+    solutions.
+    """
+    return sorted(
+        {
+            Path(found)
+            for base in {*system(), Path("/usr/local/lib")}
+            if base.is_dir()
+            for pattern in (
+                "site-packages",
+                "dist-packages",
+                "python3*/site-packages",
+                "python3*/dist-packages",
+            )
+            for found in base.glob(pattern)
+        }
+    )
+
+
+@functools.cache
+def packages():
+    """{name: folder} of the installed packages that learners' code may import."""
+    found = {}
+    for name in PACKAGES:
+        try:
+            spec = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue
+        found[name] = Path(spec.locate_file(name)).resolve()
+    return {name: folder for name, folder in found.items() if (folder / "__init__.py").is_file()}
+
+
+def package_paths():
+    """Folders of those packages, with the libraries that lie beside them."""
+    return [
+        path
+        for folder in packages().values()
+        for path in (folder, folder.with_name(f"{folder.name}.libs"))
+        if path.is_dir()
+    ]
+
+
+def readable(secret):
+    """The paths that Landlock lets through: all that is needed, but no folder of installed packages
+    and nothing secret.
+    """
+    hidden = {*site_folders(), *(Path(path) for path in secret)}
+    return [
+        *[part for path in system() for part in without(path, hidden)],
+        *FILES,
+        *package_paths(),
+        Path("/dev/null"),
+        Path("/dev/urandom"),
+    ]
+
+
+def without(path, hidden):
+    """`path`, or its parts when something hidden lies in it: Landlock can only allow."""
+    inside = [one for one in hidden if one.is_relative_to(path)]
+    if not inside:
+        return [path]
+    if path in inside or not path.is_dir():
+        return []
+    return [part for child in sorted(path.iterdir()) for part in without(child, inside)]
+
+
+def strongest(asked, secret=(), **how):
+    """A Jail at the level asked for, or at the strongest that works.
+
+    how  what else a Jail takes
+
+    Raises TitoError when only the weakest works and nobody asked for it; and when the jail is
+    killed again and again, which tells nothing about the level: a weaker one is not taken.
+    """
+
+    def start(level):
+        for _ in range(STARTS):
+            with contextlib.suppress(JailFailed):
+                return Jail(level, secret, **how)
+        raise Killed(
+            f"At isolation level {level} the process that runs learners' code was killed {STARTS} "
+            "times while it started.",
+            "Has the machine memory left? Run it again, or with fewer --jobs.",
+        )
+
+    if not hasattr(os, "fork"):
+        raise MachineError(
+            "Grading forks a process for each check, and this system cannot.",
+            "Use Linux, macOS, WSL or the Dockerfile in tito/grading.",
+        )
+    if asked:
+        if asked not in LEVELS:
+            raise UsageError(
+                f"There is no isolation level {asked!r}.", f"There are: {', '.join(LEVELS)}."
+            )
+        if asked == "bubblewrap" and not shutil.which("bwrap"):
+            raise MachineError(
+                "The isolation level bubblewrap needs the program bwrap, which is not here.",
+                "Install bubblewrap (apt install bubblewrap), or leave --isolation out.",
+            )
+        return start(asked)
+    tried = []
+    for level in LEVELS[:-1]:
+        if level == "bubblewrap" and not shutil.which("bwrap"):
+            tried.append("bubblewrap is not installed")
+            continue
+        try:
+            return start(level)
+        except Killed:
+            raise
+        except (TitoError, OSError) as error:
+            tried.append(str(error))
+    raise MachineError(
+        f"Nothing here keeps learners' code from your files: {'; '.join(tried)}",
+        "Install bubblewrap (apt install bubblewrap), or accept the risk with --isolation process.",
+    )

@@ -1,0 +1,466 @@
+"""The jailed process: it loads a learner's code and does with it what the judge asks.
+
+It holds no check and no answer.
+
+    python -I -S jailed_server.py < control socket
+
+One server is started for each worker. It loads NumPy and what the course's package has around the
+lessons, confines itself, and then only forks: a fork for each check, with a socket of its own to
+the judge, more limits, and nothing else open. What the learner's code does to its fork is over with
+it. Whatever comes out of here is a claim; the judge compares.
+"""
+
+import builtins
+import gc
+import importlib
+import importlib.machinery
+import importlib.util
+import json
+import marshal
+import operator
+import os
+import signal
+import socket
+import struct
+import sys
+from _thread import RLock
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MOST_FRAMES, LONGEST = 5, 4000
+REHEARSALS = 10  # from the eighth call on, Python fits the instructions of a function
+LAST_IN_LINE = 19  # nice: however many threads a fork starts, the judges do not wait for them
+MOST_NAMES, MOST_NAME = (
+    20,
+    60,
+)  # parameters of a function that are looked at, and characters of each
+# Process numbers and exit codes between server and judge. No JSON: what the server writes to, were
+# it the counts of references to its own objects, the kernel copies after each fork.
+NUMBER, CODE = struct.Struct("i"), struct.Struct("ii")
+READY = b"ready"
+MARK = "_raised_by_the_judge"
+
+
+def load_file(name):
+    """The module in the file beside this one: the package it belongs to is not readable in here."""
+    spec = importlib.util.spec_from_file_location(name, os.path.join(HERE, f"{name}.py"))
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Installed:
+    """Finds the few installed packages that may be used, by their folders: there is no
+    site-packages in here.
+    """
+
+    def __init__(self, folders):
+        self.folders = folders
+
+    def find_spec(self, name, path=None, target=None):
+        if path is None and name in self.folders:
+            folder = self.folders[name]
+            return importlib.util.spec_from_file_location(
+                name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+            )
+        return None
+
+
+class Lessons:
+    """Finds the package among the modules that the judge sent: {name: code, or None for an empty
+    one, or why there is none}.
+    """
+
+    def __init__(self, modules):
+        self.modules = modules
+
+    def find_spec(self, name, path=None, target=None):
+        if name in self.modules:
+            within = any(other.startswith(f"{name}.") for other in self.modules)
+            is_package = within or self.modules[name] is None
+            return importlib.machinery.ModuleSpec(name, self, is_package=is_package)
+        if name.split(".")[0] in {known.split(".")[0] for known in self.modules}:
+            raise ModuleNotFoundError(f"there is no {name}", name=name)
+        return None
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        code = self.modules[module.__name__]
+        if type(code) is str:
+            raise ImportError(code)
+        if code is not None:
+            exec(marshal.loads(code), vars(module))
+
+
+class Agent:
+    """One fork's side of the talk with the judge: answers requests, and asks the judge to run
+    functions that are the judge's.
+    """
+
+    def __init__(self, sock, wire, modules):
+        self.sock, self.wire, self.modules = sock, wire, modules
+        self.objects, self.numbers = (
+            [],
+            {},
+        )  # what the judge holds handles to: kept alive, so that a number stays its own
+        self.functions, self.of_judge = (
+            {},
+            {},
+        )  # the judge's functions by number, and their numbers by id
+        self.files, self.asking = set(), RLock()
+        self.do = {
+            "call": lambda f, /, *a, **k: f(*a, **k),
+            "get": getattr,
+            "set": setattr,
+            "del": delattr,
+            "array": self.array,
+            "import": importlib.import_module,
+            "load": self.load,
+            "readable": readable,
+            "enter": lambda x: type(x).__enter__(x),
+            "exit": self.exit,
+        }
+        for function in (
+            iter,
+            next,
+            len,
+            str,
+            repr,
+            format,
+            float,
+            int,
+            complex,
+            abs,
+            round,
+            divmod,
+            isinstance,
+            issubclass,
+            dir,
+        ):
+            self.do[function.__name__] = function
+        for name in (
+            "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift iadd isub imul "
+            "itruediv ifloordiv imod ipow imatmul "
+            "neg pos invert eq ne lt le gt ge index getitem setitem delitem"
+        ).split():
+            self.do[name] = getattr(operator, name)
+
+    def make_ready(self):
+        """Import what all forks have and what needs no lesson, so that no fork has to do it."""
+        finder = Lessons(self.modules)
+        sys.meta_path.insert(0, finder)
+        for name in self.modules:
+            before = set(sys.modules)
+            try:
+                importlib.import_module(name)
+            except Exception:  # noqa: BLE001  it needs a lesson, which only forks have
+                for begun in sys.modules.keys() & self.modules.keys() - before:
+                    del sys.modules[begun]
+        sys.meta_path.remove(finder)
+
+    # What the judge may ask for besides Python's own operations.
+
+    def load(self, modules, name, exported, wanted, imports, learner_side):
+        """{name: object} of the wanted names that the lesson's module `name` defines, or its
+        learner-side cells, if these are to run.
+
+        modules   code of the package's modules, see Lessons, besides those that all forks have
+        exported  the names that learner-side cells see, besides what the code of `imports` binds
+        """
+        modules = self.modules | modules
+        self.files = set(modules)
+        sys.meta_path.insert(0, Lessons(modules))
+        module = importlib.import_module(name)
+        space = {
+            name: getattr(module, name)
+            for name in (exported if learner_side else wanted)
+            if hasattr(module, name)
+        }
+        if learner_side:
+            found = {"__name__": "check"}
+            exec(marshal.loads(imports), found)
+            space = found | space
+            for code in learner_side:
+                exec(marshal.loads(code), space)
+        return {name: space[name] for name in wanted if name in space}
+
+    def array(self, x):
+        import numpy as np
+
+        found = np.asarray(x)
+        if found.dtype.str not in self.wire.ARRAYS:
+            raise TypeError(f"these are no numbers, but {found.dtype}")
+        return np.array(found, copy=True, subok=False)
+
+    def exit(self, x, name, text):
+        """Leave a `with` block: with the judge's exception, told by name, or without one."""
+        error = None if name is None else self.exception(name, text, None)
+        return type(x).__exit__(x, error and type(error), error, None)
+
+    # The talk.
+
+    def foreign(self, x):
+        """A value that is not plain: a function of the judge's, or a handle."""
+        if (number := self.of_judge.get(id(x))) is not None:
+            return ["f", number]
+        number = self.numbers.get(id(x))
+        if number is None:
+            number = self.numbers[id(x)] = len(self.objects)
+            self.objects.append(x)
+        return ["h", number, isinstance(x, type), callable(x)]
+
+    def foreign_of(self, parts):
+        kind, number, *more = parts
+        if kind == "h":
+            return self.objects[number]
+        if kind == "f":
+            if number not in self.functions:
+                self.functions[number] = self.function(number, *more)
+            return self.functions[number]
+        raise ValueError(kind)
+
+    def function(self, number, name):
+        def of_judge(*arguments, **options):
+            return self.ask(number, arguments, options)
+
+        of_judge.__name__ = of_judge.__qualname__ = name
+        self.of_judge[id(of_judge)] = number
+        return of_judge
+
+    def send(self, kind, *values):
+        writer = self.wire.Writer(self.foreign)
+        self.wire.send(self.sock, writer.message([kind, *[writer.value(x) for x in values]]))
+
+    def receive(self):
+        """A Reader of the next message. The end of the talk is the end of the process."""
+        try:
+            return self.wire.Reader(*self.wire.receive(self.sock), self.foreign_of)
+        except self.wire.Closed:
+            os._exit(0)
+
+    def ask(self, number, arguments, options):
+        """Let the judge run one of its functions, answering what it asks meanwhile."""
+        with self.asking:
+            self.send("ask", number, arguments, options)
+            while True:
+                reader = self.receive()
+                kind, *parts = reader.body
+                if kind == "do":
+                    self.answer(reader)
+                elif kind == "ok":
+                    return reader.value(parts[0])
+                else:
+                    raise self.exception(*parts)
+
+    def exception(self, name, text, number):
+        """The exception that the judge's function raised; it is known again by its mark when it
+        comes back.
+        """
+        kind = getattr(builtins, name, RuntimeError)
+        error = (
+            kind(text)
+            if isinstance(kind, type) and issubclass(kind, Exception)
+            else RuntimeError(text)
+        )
+        error.__dict__[MARK] = number
+        return error
+
+    def answer(self, reader):
+        """Do what one request says and send what came of it."""
+        _, name, arguments, options = reader.body
+        try:
+            arguments, options = reader.value(arguments), reader.value(options)
+            before = [x.copy() for x in reader.mutable]
+            value = self.do[name](*arguments, **options)
+            changed = [
+                (n, now)
+                for n, (then, now) in enumerate(zip(before, reader.mutable))
+                if not same(then, now)
+            ]
+            self.send("ok", value, changed)
+        except BaseException as error:  # noqa: BLE001  sys.exit() is one of the things to be told
+            if name == "next" and isinstance(error, StopIteration):
+                self.send("stop")
+            else:
+                self.tell(error)
+            error.__traceback__ = None  # or it would keep every frame, and with them their objects
+
+    def tell(self, error):
+        """Tell the judge of an exception."""
+        kinds = [
+            kind.__name__
+            for kind in type(error).__mro__
+            if kind.__module__ in ("builtins", "numpy.exceptions", "numpy.linalg")
+        ]
+        try:
+            text = str(error)[:LONGEST]
+        except BaseException:  # noqa: BLE001
+            text = ""
+        frames, trace = [], error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename in self.files:
+                frame, code = trace.tb_frame, trace.tb_frame.f_code
+                values, names = (
+                    frame.f_locals,
+                    code.co_varnames[: code.co_argcount + code.co_kwonlyargcount],
+                )
+                nones = [
+                    name[:MOST_NAME]
+                    for name in names[:MOST_NAMES]
+                    if values.get(name, code) is None
+                ]
+                frames.append((code.co_filename, trace.tb_lineno or 0, nones))
+            trace = trace.tb_next
+        mark = getattr(error, "__dict__", {}).get(MARK)
+        try:
+            self.send("raise", type(error).__name__[:100], kinds, text, frames[-MOST_FRAMES:], mark)
+        except MemoryError:
+            self.send("raise", "MemoryError", ["MemoryError"], "", [], None)
+
+
+def same(then, now):
+    """Whether what the learner's code was given is as it was."""
+    if isinstance(now, dict):
+        return list(then) == list(now) and all(a is b for a, b in zip(then.values(), now.values()))
+    if isinstance(now, list):
+        return len(then) == len(now) and all(a is b for a, b in zip(then, now))
+    return then.shape == now.shape and then.tobytes() == now.tobytes()
+
+
+def rehearse(wire):
+    """Do a few times, before there are forks, what each of them will do. Python notes on the way
+    where a type has its methods and which form of an instruction fits; what is noted here, no fork
+    has to write, and for each page to which one writes, the kernel makes a copy.
+    """
+    ours, theirs = socket.socketpair()
+    text = "import numpy as np\n\ndef double(x):\n    return 2 * np.asarray(x)\n"
+    code = marshal.dumps(compile(text, "rehearsal", "exec"))
+    nothing = marshal.dumps(compile("", "imports", "exec"))
+    function = object()
+    for _ in range(REHEARSALS):
+        agent = Agent(theirs, wire, {})
+        for request in (
+            ["load", {"rehearsal": code}, "rehearsal", ["double"], ["double"], nothing, []],
+            ["call", function, [1.0, 2.0]],
+        ):
+            writer = wire.Writer(lambda x: ["h", 0])  # the function is what the agent handed out
+            asked, *arguments = request
+            wire.send(
+                ours, writer.message(["do", asked, writer.value(arguments), writer.value({})])
+            )
+            agent.answer(agent.receive())
+            wire.receive(ours)
+        del sys.modules["rehearsal"]
+        sys.meta_path.pop(0)
+    ours.close()
+    theirs.close()
+
+
+def serve(control, agent, seconds, program):
+    """Fork for each check, until the judge is gone.
+
+    A request is the numbers of forks that were killed or have ended, behind a 0, and brings the
+    fork's end of a socket pair. The answer is the number of the new fork, then of each of those its
+    number and its exit code, and brings a handle to the new one.
+    """
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 1)
+        if not message:
+            return
+        codes = b"".join(
+            [CODE.pack(pid, ended(pid)) for (pid,) in NUMBER.iter_unpack(message[NUMBER.size :])]
+        )
+        (theirs,) = descriptors
+        if (pid := os.fork()) == 0:
+            try:
+                fork(theirs, agent, seconds, program)
+            finally:
+                os._exit(70)
+        os.close(theirs)
+        handles = [os.pidfd_open(pid)] if hasattr(os, "pidfd_open") else []
+        socket.send_fds(control, [NUMBER.pack(pid) + codes], handles)
+        for handle in handles:
+            os.close(handle)
+
+
+def ended(pid):
+    """The exit code of a fork that was killed or has ended, once it is gone."""
+    try:
+        os.killpg(pid, signal.SIGKILL)  # should the level let it have children
+    except (ProcessLookupError, PermissionError):
+        pass
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def fork(theirs, agent, seconds, program):
+    """The life of one fork: nothing open but its socket, which takes the place of the agent's, and
+    what leads nowhere; its limits; then what the judge asks.
+    """
+    os.setsid()
+    os.setpriority(os.PRIO_PROCESS, 0, LAST_IN_LINE)
+    os.dup2(theirs, agent.sock.fileno())
+    os.closerange(agent.sock.fileno() + 1, 4096)
+    if confine := sys.modules.get("confine"):
+        confine.die_with_parent()
+        confine.time_limit(seconds)
+        if program:
+            confine.seccomp(confine.of_fork(program, os.getpid()))
+    while True:
+        agent.answer(agent.receive())
+
+
+def main():
+    """Prepare, say what was achieved, then fork on demand."""
+    first = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)  # before all others, see `fork`
+    control = socket.socket(fileno=os.dup(0))
+    message, (pipe,), _, _ = socket.recv_fds(control, 1 << 16, 1)
+    start = json.loads(message)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.meta_path.append(Installed(start["packages"]))
+    # threading, logging and random ask for functions to run in every fork, which renew locks and
+    # the seed: a fifth of what a fork costs. Here is one thread, and a seed that anybody may know.
+    register, os.register_at_fork = os.register_at_fork, lambda **hooks: None
+    load_file("wire")
+    for name in start["preload"]:
+        importlib.import_module(name)
+    os.register_at_fork = register
+    with open(pipe, "rb") as file:
+        modules = marshal.load(file)
+    agent, program = Agent(first, sys.modules["wire"], modules), b""
+    agent.make_ready()
+    rehearse(agent.wire)
+    if sys.platform == "linux":
+        confine = load_file("confine")
+        if start["confine"]:
+            program = confine.assembled(confine.last(confine.SOME))
+    gc.collect()
+    gc.freeze()  # or each fork's own collections would copy all of this
+    if sys.platform == "linux":
+        confine.die_with_parent()
+        confine.limits(start["memory"])
+        if start["confine"]:
+            confine.drop_privileges()
+            confine.landlock(start["readable"])
+            confine.seccomp(confine.assembled(confine.table()))
+    os.dup2(nothing, 1)
+    os.dup2(nothing, 2)  # until here, a failure can be told
+    control.send(READY)
+    seconds = start["seconds"]
+    del start, message  # what stays here, learners' code can find
+    serve(control, agent, seconds, program)
+
+
+def readable(path):
+    """Whether anything of this path can be read from in here."""
+    try:
+        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+        return True
+    except OSError:
+        return False
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""Lessons as modules of the package, compiled: a learner's, the released one and the course's own,
+and what decides what they are graded by.
+"""
+
+import functools
+import hashlib
+import json
+import marshal
+import warnings
+from dataclasses import dataclass, field
+from importlib import metadata
+
+from tito.errors import TitoError
+from tito.grading.gradebook.rubric import Answer
+from tito.lesson import cells, export
+from tito.lesson.form import LONGEST_ANSWER, answer_in
+from tito.lesson.outcome import clean
+
+LONGEST_LINE = 200  # characters of a learner's line that is shown
+
+
+@dataclass
+class Code:
+    """A module of the package, compiled.
+
+    code     marshalled bytecode, or a sentence: why there is none
+    places   for each line of the module where it stands in the learner's file, as
+             "line 12: text", or ""
+    written  whether any exercise is other than it was released, or any question answered
+    answers  rubric.Answer for each question
+    ours     whether no line of it is the learner's: it is the released lesson, or the solved one
+    """
+
+    code: bytes | str
+    places: list = field(default_factory=list)
+    written: bool = True
+    answers: list = field(default_factory=list)
+    ours: bool = False
+
+
+def compiled(entry, file):
+    """The Code of a learner's lesson that could be read; one with a sentence when it cannot be
+    compiled. For `reader.Reader`: it takes as long as the text makes it.
+    """
+    exercises, lesson = entry.declared.exercises, entry.declared
+    answers = answers_in(entry, file.source)
+    written = not all(lesson.is_unwritten(exercise, file.source) for exercise in exercises)
+    written |= any(answer.sha256 for answer in answers)
+    try:
+        with warnings.catch_warnings(
+            action="ignore"
+        ):  # Python's remarks on the learner's text are not for this terminal
+            module = export.build(
+                file.source, lesson, entry.relative(entry.script), entry.root.package
+            )
+            code = compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
+        ours = not written and module.text == released_text(entry)
+        return Code(marshal.dumps(code), places_of(module, file.source), written, answers, ours)
+    except TitoError as error:
+        told = error.what
+        if "no cell that begins" not in told:
+            told = f"{error.what} {error.remedy}"
+    except (SyntaxError, ValueError, RecursionError) as error:
+        told = f"syntax error: {getattr(error, 'msg', None) or error}"
+    return Code(clean(told), answers=answers)
+
+
+def answers_in(entry, source=None):
+    """The Answers in a learner's file, in the order of the lesson's questions; without a file,
+    empty ones.
+    """
+    found = []
+    for question in entry.declared.questions:
+        text = answer_in(source, question.name) if source else ""
+        sha256 = hashlib.sha256(text.encode("utf-8")).hexdigest() if text else ""
+        kept = text[:LONGEST_ANSWER]
+        found.append(Answer(question.name, question.points, sha256, len(text), kept))
+    return found
+
+
+def places_of(module, source):
+    """Where each line of a module stands in the file it was made of: "line 12: its text"."""
+    lines, places = {}, []
+    for place in module.origin:
+        if not place:
+            places.append("")
+            continue
+        cell, line = place
+        if cell.number not in lines:
+            lines[cell.number] = cell.source.split("\n")
+        where = f"cell {cell.number}, " if source.is_notebook else ""
+        text = lines[cell.number][line].strip()[:LONGEST_LINE]
+        places.append(f"{where}line {cell.line + line}: {text}")
+    return places
+
+
+@functools.cache
+def reference(entry):
+    """The Code of the course's own lesson."""
+    module = export.current(entry, entry.declared.source)
+    code = compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
+    return Code(marshal.dumps(code), places_of(module, entry.declared.source), ours=True)
+
+
+@functools.cache
+def released_text(entry):
+    """The module of a lesson as learners get it."""
+    lesson = entry.declared
+    source = cells.parse(entry.script, lesson.released)
+    return export.build(source, lesson, entry.relative(entry.script), entry.root.package).text
+
+
+@functools.cache
+def front_doors(root):
+    """{name: code} of the package around the lessons: its front doors, and what lessons use and do
+    not teach.
+    """
+    found = {f"{root.package}.core": None, root.package: None}
+    package = root.path / root.package
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(root.path).with_suffix("").parts
+        if parts[1] == "core":
+            continue
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        found[name] = marshal.dumps(compile(path.read_text(encoding="utf-8"), name, "exec"))
+    return found
+
+
+@functools.cache
+def checks_hash(entry):
+    """The hash of what a lesson is graded by: its checks, what stands beside the learner's code,
+    and the reference below it.
+    """
+    lesson = entry.declared
+    lower = [
+        export.current(one, one.declared.source).text
+        for one in entry.root.lessons
+        if one.number < entry.number
+    ]
+    graded = [[check.id, check.points] for check in lesson.checks]
+    graded += [["question", question.name, question.points] for question in lesson.questions]
+    around = [
+        [name, hashlib.sha256(code or b"").hexdigest()]
+        for name, code in front_doors(entry.root).items()
+    ]
+    return hashlib.sha256(
+        json.dumps([graded, lesson.checks_source.text, lower, around]).encode()
+    ).hexdigest()
+
+
+@functools.cache
+def version():
+    """Of tito, as it is installed: looking it up opens files."""
+    return metadata.version("tinytorch")

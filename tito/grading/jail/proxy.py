@@ -1,0 +1,589 @@
+"""What stands in the judge where a check expects the learner's classes, functions and objects.
+
+A `Session` talks to one jailed fork. What comes back is plain data, or a `Remote`: a handle that
+forwards what a check does with it (attributes, calls, arithmetic, indexing, `float()`,
+`np.asarray()`) and decides nothing: `bool()` of it is refused.
+
+The rule for checks that compute with what they were given: **plain data is computed with here, an
+object computes there, and what it computed is no number here.** When `got` is plain data, `got -
+want` and `got == want` never leave the judge. When it is an object, the operator is forwarded, for
+a check may test just that (`Tensor - 2`); but the learner's side has then seen `want`, and what it
+answers from there on may be made from it. So the answer must be an object again, a `Result`, and a
+Result gives plain data only as an attribute that the check names: `(x - 2).data` is read, while
+`float()`, `np.asarray()`, `len()`, iteration, and plain answers of its methods (`.max()`,
+`.all()`) and of theirs are refused as `Undecided`: the check must fetch `.data` first. Comparisons
+are operators like the others. What is refused costs the learner's points and never gives any, and
+`tito check` finds it, since the solution is graded there too. What is left to the check: the
+learner's word on a difference is `(got - want).data` (write `got.data - want`), its text
+(`f"{got - want:.1f}"`, needed for messages), and what the learner's own function says of `want`
+(`mse_loss(got, want)`). The forged answers of `tito check` (`author/forged_answers.py`) find checks
+that rely on nothing else.
+"""
+
+import builtins
+import select
+import socket
+import time
+
+import numpy as np
+
+from tito.grading.jail import wire
+
+LARGEST = 256 << 20  # bytes one check may receive
+TEXT = 8  # bytes of an array cost as much to read as one of text does, which counts so often
+LONGEST = 4000  # characters of a learner's message that are kept
+
+
+class Stop(BaseException):
+    """The check is over, whatever it would still do.
+
+    Not an Exception: a check's own `except Exception` must not go on.
+    """
+
+
+class OutOfTime(Stop):
+    """The check took longer than it may."""
+
+
+class Died(Stop):
+    """The jailed process ended."""
+
+
+class Tampered(Stop):
+    """The jailed process answered what was not asked, or not in the agreed form."""
+
+
+class Undecided(Stop):
+    """A check would have let the learner's side decide. That is a mistake in the check, or an
+    object that was sent where data belongs: no `except Exception` of a check may swallow it.
+    """
+
+
+class NoObject(Undecided):
+    """An operator of the learner's gave plain data.
+
+    A mistake of theirs, or a word on `got - wanted` that is not to be believed.
+    """
+
+
+class RemoteError(Exception):
+    """What the learner's code raised when no class here stands for it.
+
+    Errors from there have `told`: name, text, frames, names of their classes.
+    """
+
+
+class Reader(wire.Reader):
+    """A message from the learner's side.
+
+    Whole numbers near the least of int64 come as floats: of the least one, `abs` is negative, so
+    that `abs(got - want) < tolerance` would hold.
+    """
+
+    def _numbers(self, name, size):
+        array = super()._numbers(name, size)
+        far = array.dtype == np.int64 and array.size and array.min() < -(1 << 62)
+        return array.astype(np.float64) if far else array
+
+
+class Session:
+    """The judge's side of the talk with one fork.
+
+    deadline  on the clock `time.monotonic`, for all of it: what the other side does cannot move it
+    excused   a function: seconds by which the deadline is later by now, see `judge.excuses`
+    assertion the first AssertionError that one of the judge's own functions raised while the
+    learner's code called it
+    changed   whether the learner's code changed an array or list that the check had handed over
+    helpers   the Remotes of what the lesson's own learner-side cells define: calls of these very
+              objects may change what they get, whatever numbers the other side gives out
+    """
+
+    def __init__(self, sock, deadline, excused=lambda: 0.0):
+        self.sock, self.deadline, self.excused, self.received = sock, deadline, excused, 0
+        sock.setblocking(False)
+        self.proxies, self.functions, self.numbers = {}, [], {}
+        self.errors, self.assertion, self.changed, self.helpers = [], None, False, set()
+
+    def do(self, asked, /, *arguments, **options):
+        """Let the jail do one thing and return what came of it; see `Agent.do` in jailed_server.py.
+
+        Raises what was raised there.
+        """
+        if self.early():
+            raise Tampered("it sent something that nobody had asked for")
+        writer = wire.Writer(self.foreign)
+        self.send(writer, ["do", asked, writer.value(list(arguments)), writer.value(options)])
+        while True:
+            reader = self.receive()
+            try:
+                kind, *parts = reader.body
+                if kind == "ok":
+                    value, changed = parts
+                    value = reader.value(value)
+                    changed = reader.value(changed)
+                    if type(changed) is not list or any(type(one) is not tuple for one in changed):
+                        raise wire.Malformed("no list of changes")  # an object would be asked
+                    if not (asked == "call" and self.helpers.intersection(arguments[:1])):
+                        # The check may look at what became of its arrays; it has failed by now.
+                        # From a helper nothing is taken over: what a check expects must not be
+                        # computed from what the learner's side could write.
+                        self.put_back(writer.mutable, changed)
+                        self.changed |= bool(changed)
+                    return value
+                if kind == "raise":
+                    name, kinds, text, frames, mark = (reader.value(part) for part in parts)
+                    error = self.error(name, kinds, text, frames, mark)
+                elif kind == "ask":
+                    number, given, named = (reader.value(part) for part in parts)
+                    function = (
+                        self.functions[number]
+                        if type(number) is int and 0 <= number < len(self.functions)
+                        else None
+                    )
+                    if function is None or type(given) is not tuple or type(named) is not dict:
+                        raise wire.Malformed("no function")
+                elif kind == "stop" and asked == "next":
+                    raise StopIteration
+                else:
+                    raise wire.Malformed("no kind of answer")
+            except (wire.Malformed, ValueError, TypeError, IndexError) as problem:
+                raise Tampered(f"its answer is malformed: {problem}") from None
+            if kind == "raise":
+                raise error
+            self.run(function, given, named)
+
+    def run(self, function, arguments, options):
+        """Run one of the judge's functions for the learner's code and answer with what it returned
+        or raised.
+        """
+        try:
+            value = function(*arguments, **options)
+            writer = wire.Writer(self.foreign)
+            body = ["ok", writer.value(value)]
+        except Exception as error:
+            if isinstance(error, AssertionError) and self.assertion is None:
+                self.assertion = error
+            self.errors.append(error)
+            writer = wire.Writer(self.foreign)
+            body = ["raise", type(error).__name__, str(error)[:LONGEST], len(self.errors) - 1]
+        self.send(writer, body)
+
+    def put_back(self, sent, changed):
+        """Let the judge's own arrays and lists become what the learner's code made of its
+        copies.
+        """
+        for number, new in changed:
+            old = sent[number] if type(number) is int and number >= 0 else None
+            if old is None or type(new) is not type(old):
+                raise wire.Malformed("an argument became something else")
+            if isinstance(old, np.ndarray):
+                if (new.shape, new.dtype) != (old.shape, old.dtype):
+                    raise wire.Malformed("an argument changed its shape")
+                if old.flags.writeable:
+                    old[...] = new
+            elif isinstance(old, list):
+                old[:] = new
+            else:
+                old.clear()
+                old.update(new)
+
+    def helper(self, remote):
+        """The object of a learner-side cell as a Remote of its own: another name that comes with
+        the same number is not one.
+        """
+        found = type(remote)(self, remote._number)
+        self.helpers.add(found)
+        return found
+
+    def error(self, name, kinds, text, frames, mark):
+        """The exception to raise here for one that was raised there: the built-in one that it
+        derives from, never an assertion.
+        """
+        if (
+            type(name) is not str
+            or type(text) is not str
+            or type(kinds) is not list
+            or type(frames) is not list
+            or any(type(frame) is not tuple for frame in frames)  # an object would be asked
+        ):
+            raise wire.Malformed("no exception")
+        if type(mark) is int and 0 <= mark < len(self.errors):
+            return self.errors[mark]
+        kind = next(
+            (EXCEPTIONS[k] for k in kinds if type(k) is str and k in EXCEPTIONS), None
+        ) or type(name[:100] if name.isidentifier() else "RemoteError", (RemoteError,), {})
+        text = text[:LONGEST]
+        try:
+            error = kind(text)
+        except TypeError:  # UnicodeDecodeError and the like want more than a text
+            error = RemoteError(text)
+        frames = [
+            (file, line, [part for part in nones if type(part) is str])
+            for file, line, nones in frames
+            if type(file) is str and type(line) is int and type(nones) is list
+        ]
+        error.told = (name[:100], text, frames, [k for k in kinds if type(k) is str])
+        return error
+
+    # Values that are not plain.
+
+    def foreign(self, x):
+        if isinstance(x, Remote):
+            if x._session is not self:
+                raise Undecided("a check keeps an object of another check")
+            return ["h", x._number]
+        if isinstance(x, Module):
+            raise TypeError("a module cannot be handed over")
+        if callable(x) and not isinstance(x, type):
+            number = self.numbers.get(id(x))
+            if number is None:
+                number = self.numbers[id(x)] = len(self.functions)
+                self.functions.append(x)
+            return ["f", number, str(getattr(x, "__name__", "function"))[:100]]
+        raise TypeError(f"the judge cannot hand over a {type(x).__name__}")
+
+    def foreign_of(self, parts):
+        kind, number, *more = parts
+        if type(number) is not int or number < 0:
+            raise wire.Malformed("no handle")
+        if kind == "f":
+            return self.functions[number]
+        if kind != "h" or len(more) != 2:
+            raise wire.Malformed("no kind of value")
+        if number not in self.proxies:
+            kind = RemoteClass if more[0] is True else RemoteFunction if more[1] is True else Remote
+            self.proxies[number] = kind(self, number)
+        return self.proxies[number]
+
+    # The socket, never longer than until the deadline.
+
+    def send(self, writer, body):
+        try:
+            wire.send(self.sock, writer.message(body), lambda: self.wait([], [self.sock]))
+        except wire.Closed:
+            raise Died from None
+
+    def receive(self):
+        try:
+            text, blobs = wire.receive(self.sock, lambda: self.wait([self.sock], []))
+            self.received += TEXT * len(text) + len(blobs)
+            if self.received > LARGEST:
+                raise Tampered(
+                    f"it sent more than {LARGEST >> 20} MB (numbers in arrays; {TEXT} times less "
+                    "of other values)"
+                )
+            reader = Reader(text, blobs, self.foreign_of)
+            if type(reader.body) is not list or not reader.body:
+                raise wire.Malformed("no answer")
+            return reader
+        except wire.Closed:
+            raise Died from None
+        except wire.Malformed as error:
+            raise Tampered(f"its answer is malformed: {error}") from None
+
+    def early(self):
+        """Whether there is something to read, besides the end."""
+        if not select.select([self.sock], [], [], 0)[0]:
+            return False
+        try:
+            return self.sock.recv(1, socket.MSG_PEEK) != b""
+        except OSError:
+            return False
+
+    def wait(self, to_read, to_write):
+        """Wait until one of these sockets is ready, no longer than until the deadline."""
+        while True:
+            left = self.deadline - time.monotonic()
+            if left <= 0:
+                left += self.excused()
+            if left <= 0:
+                raise OutOfTime
+            if any(select.select(to_read, to_write, [], left)):
+                return
+
+
+def exceptions():
+    """{name: class} of what may be raised in the judge for an error of the learner's code."""
+    found = {
+        name: kind
+        for name, kind in vars(builtins).items()
+        if isinstance(kind, type)
+        and issubclass(kind, Exception)
+        and not issubclass(kind, AssertionError)
+    }
+    found |= {
+        name: kind
+        for name, kind in vars(np.exceptions).items()
+        if isinstance(kind, type) and issubclass(kind, Exception)
+    }
+    found["LinAlgError"] = np.linalg.LinAlgError
+    del found["Exception"], found["StopIteration"], found["StopAsyncIteration"]
+    return found
+
+
+EXCEPTIONS = exceptions()
+
+
+HARMLESS = ("__name__", "__qualname__", "__doc__", "__dict__", "__module__")
+
+
+class Remote:
+    """An object on the learner's side."""
+
+    __slots__ = ("_session", "_number")
+    __array_ufunc__ = (
+        None  # makes `array + remote` call Remote.__radd__ instead of looping over the array
+    )
+    __hash__ = object.__hash__  # by identity: one handle, one Remote
+
+    def __init__(self, session, number):
+        object.__setattr__(self, "_session", session)
+        object.__setattr__(self, "_number", number)
+
+    def __getattr__(self, name):
+        # Python and NumPy look for their own attributes and believe what they find:
+        # `__array_interface__` is an address.
+        if name.startswith("__") and name not in HARMLESS:
+            raise AttributeError(name)
+        return self._session.do("get", self, name)
+
+    def __setattr__(self, name, value):
+        self._session.do("set", self, name, value)
+
+    def __delattr__(self, name):
+        self._session.do("del", self, name)
+
+    def __bool__(self):
+        raise Undecided("a check asks whether an object of the learner's is true")
+
+    def __call__(self, /, *arguments, **options):
+        return self._session.do("call", self, *arguments, **options)
+
+    def __array__(self, dtype=None, copy=None):
+        array = self._session.do("array", self)
+        if type(array) is not np.ndarray:
+            raise Tampered("its array is no array")
+        return array if dtype is None else array.astype(dtype)
+
+    def __iter__(self):
+        return Iterator(self._session, self._session.do("iter", self))
+
+    def __next__(self):
+        return self._session.do("next", self)
+
+    def __len__(self):
+        return exactly(int, self._session.do("len", self))
+
+    def __float__(self):
+        return exactly(float, self._session.do("float", self))
+
+    def __int__(self):
+        return exactly(int, self._session.do("int", self))
+
+    def __complex__(self):
+        return exactly(complex, self._session.do("complex", self))
+
+    def __index__(self):
+        return exactly(int, self._session.do("index", self))
+
+    def __str__(self):
+        return exactly(str, self._session.do("str", self))
+
+    def __repr__(self):
+        return exactly(str, self._session.do("repr", self))
+
+    def __format__(self, spec):
+        return exactly(str, self._session.do("format", self, spec))
+
+    def __dir__(self):
+        return self._session.do("dir", self)
+
+    def __contains__(self, x):
+        raise Undecided("a check asks whether something is in an object of the learner's")
+
+    def __enter__(self):
+        return self._session.do("enter", self)
+
+    def __exit__(self, kind, error, trace):
+        told = (None, None) if error is None else (kind.__name__, str(error)[:LONGEST])
+        if self._session.do("exit", self, *told) is True and error is not None:
+            raise AssertionError(
+                "leaving the `with` block swallows the error that was raised in it: __exit__ "
+                "should return None"
+            )
+
+    def __getitem__(self, index):
+        return self._session.do("getitem", self, index)
+
+    def __setitem__(self, index, value):
+        self._session.do("setitem", self, index, value)
+
+    def __delitem__(self, index):
+        self._session.do("delitem", self, index)
+
+
+class RemoteFunction(Remote):
+    """A function on the learner's side, or anything else that can be called."""
+
+    __slots__ = ()
+
+
+class RemoteClass(RemoteFunction):
+    """A class on the learner's side: it constructs, and `isinstance` asks there.
+
+    What an object is called decides nothing.
+    """
+
+    __slots__ = ()
+
+    def __instancecheck__(self, x):
+        return isinstance(x, Remote) and self._session.do("isinstance", x, self) is True
+
+    def __subclasscheck__(self, kind):
+        return isinstance(kind, RemoteClass) and self._session.do("issubclass", kind, self) is True
+
+
+class Result(Remote):
+    """What came of an operator on the learner's side, `x - 2` or `x > 0`, or of that in turn.
+
+    It may be made from what the check compares with. Its attributes are read, as on every object;
+    nothing else gives plain data.
+    """
+
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        return result(super().__getattr__(name))
+
+    def __call__(self, /, *arguments, **options):
+        found = super().__call__(*arguments, **options)
+        return found if found is None else object_of(found)
+
+    def __getitem__(self, index):
+        return object_of(super().__getitem__(index))
+
+    def __enter__(self):
+        return object_of(super().__enter__())
+
+    def _refuse(self, *more, **options):
+        raise Undecided(FETCH_FIRST)
+
+    __array__ = __iter__ = __next__ = __len__ = _refuse
+    __float__ = __int__ = __index__ = __complex__ = _refuse
+
+
+FETCH_FIRST = (
+    "the check computes with an object of yours as though it were numbers, and would let that "
+    "object decide; the check must fetch `.data` first"
+)
+
+
+def result(found):
+    """`found`; as a Result if it is an object. The object itself becomes one: under another name
+    it would say what it is not asked under this one.
+    """
+    if isinstance(found, Remote):
+        object.__setattr__(found, "__class__", Result)
+    return found
+
+
+def object_of(found):
+    """`found` as a Result. Raises Undecided when it is plain data."""
+    if not isinstance(found, Remote):
+        raise Undecided(FETCH_FIRST)
+    return result(found)
+
+
+class Iterator:
+    """An iterator on the learner's side."""
+
+    def __init__(self, session, remote):
+        self.session, self.remote = session, remote
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self.session.do("next", self.remote)
+
+
+def exactly(kind, value):
+    """`value`, if it is exactly of this kind."""
+    if type(value) is not kind:
+        raise Tampered(f"it answered {type(value).__name__} where Python gives {kind.__name__}")
+    return value
+
+
+def _operators():
+    """Give Remote the operators: each is done on the learner's side, with both operands in their
+    order.
+    """
+
+    def computed(found):
+        # A plain number, here, would be the learner's side's word on `got - wanted`: 0.
+        if not isinstance(found, Remote):
+            raise NoObject(
+                f"an operator of your object gives {type(found).__name__}, where it should give an "
+                f"object again"
+            )
+        return result(found)
+
+    def binary(name):
+        return lambda self, other: computed(self._session.do(name, self, other))
+
+    def reflected(name):
+        return lambda self, other: computed(self._session.do(name, other, self))
+
+    def unary(name):
+        return lambda self, *more: computed(self._session.do(name, self, *more))
+
+    def comparison(name):
+        return lambda self, other: object_of(self._session.do(name, self, other))
+
+    for name in (
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "matmul",
+        "and",
+        "or",
+        "xor",
+        "lshift",
+        "rshift",
+        "divmod",
+    ):
+        there = f"{name}_" if name in ("and", "or") else name
+        setattr(Remote, f"__{name}__", binary(there))
+        setattr(Remote, f"__r{name}__", reflected(there))
+    for name in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul"):
+        setattr(Remote, f"__{name}__", binary(name))
+    for name, there in (
+        ("neg", "neg"),
+        ("pos", "pos"),
+        ("invert", "invert"),
+        ("abs", "abs"),
+        ("round", "round"),
+    ):
+        setattr(Remote, f"__{name}__", unary(there))
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        setattr(Remote, f"__{name}__", comparison(name))
+    Remote.__hash__ = object.__hash__
+
+
+_operators()
+
+
+class Module:
+    """Stands in `sys.modules` for a module of the package."""
+
+    def __init__(self, session, name):
+        self.__dict__ |= {"_session": session, "__name__": name, "__path__": [], "__spec__": None}
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._session.do("import", self.__name__), name)
