@@ -30,7 +30,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 # {what is counted: (limit, goal)}
 LIMITS = {
     "lines of tito": (36373, 28000),
-    "lines of tito/grading": (17147, 12000),
+    "lines of tito/grading": (17157, 12000),
     "lines of tito/learn": (6145, 5000),
     "lines of tito/book": (3475, 2600),
     "lines of tests": (53200, 46000),

@@ -7,12 +7,12 @@ import zipfile
 import pytest
 from commands import tito
 from small_course import NUMBERS, NUMBERS_CHECKS, make_course, solve
+from tito.grading.judge import Judge
+from tito.grading.modules import checks_hash
 
 from tito.author import gradescope, nbgrader
 from tito.errors import TitoError
 from tito.grading import intake
-from tito.grading.judge import Judge
-from tito.grading.modules import checks_hash
 from tito.grading.setting import Setting
 from tito.learn import verdict, workspace
 from tito.lesson import cells, course
