@@ -219,51 +219,48 @@ REFUSED = [
         'trainer(metrics=["accuracy"])',
         TypeError,
         "metrics is the list ['accuracy'], not a dict of names and functions",
-        'write metrics={"accuracy": accuracy}',
+        'write metrics={"accuracy": accuracy}, and schedule=... for a schedule',
     ),
     (
         "trainer(metrics=[accuracy])",
         TypeError,
         "metrics is a list of length 1, not a dict of names and functions",
-        'write metrics={"accuracy": accuracy}',
+        'write metrics={"accuracy": accuracy}, and schedule=... for a schedule',
     ),
     (
         "trainer(metrics=accuracy)",
         TypeError,
         "metrics is the function accuracy, not a dict of names and functions",
-        'write metrics={"accuracy": accuracy}',
+        'write metrics={"accuracy": accuracy}, and schedule=... for a schedule',
     ),
     (
         'trainer(metrics={"accuracy": "accuracy"})',
         TypeError,
-        "the metric 'accuracy' is the text 'accuracy'",
-        (
-            "it should be a function of (outputs, targets), such as accuracy of "
-            "tinytorch.training, without quotation marks"
-        ),
+        "the metric 'accuracy' is the text 'accuracy', not a function of (outputs, targets)",
+        "give a function, such as accuracy of tinytorch.training, without quotation marks",
     ),
     (
         "Trainer(net, sgd, CrossEntropyLoss)",
         TypeError,
-        "loss is the class CrossEntropyLoss, not a loss",
-        "call it, with brackets: loss=CrossEntropyLoss()",
+        "loss is the class CrossEntropyLoss, not a function of (outputs, targets)",
+        "make one from a class with brackets, such as loss=CrossEntropyLoss()",
     ),
     (
         'Trainer(net, sgd, "mse")',
         TypeError,
         "loss is the text 'mse', not a function of (outputs, targets)",
-        "give one from tinytorch.nn, such as CrossEntropyLoss() or MSELoss()",
+        "make one from a class with brackets, such as loss=CrossEntropyLoss()",
     ),
     (
         "Trainer(net, SGD, CrossEntropyLoss())",
         TypeError,
-        "Trainer needs an optimizer, not the class SGD",
+        "optimizer is the class SGD, not an optimizer",
         "make one first: optimizer = SGD(net.parameters(), lr=0.1)",
     ),
     (
         'Trainer(net, "sgd", CrossEntropyLoss())',
         TypeError,
-        "Trainer needs an optimizer, not the text 'sgd'",
+        "optimizer is the text 'sgd', not an optimizer",
         "make one first: optimizer = SGD(net.parameters(), lr=0.1)",
     ),
     (
@@ -287,8 +284,8 @@ REFUSED = [
     (
         "Trainer(net, sgd, CrossEntropyLoss(), CosineAnnealingLR(sgd, 3))",
         TypeError,
-        "metrics is a CosineAnnealingLR: the fourth argument of Trainer is metrics",
-        "give the schedule by its name: schedule=...",
+        "metrics is a CosineAnnealingLR, not a dict of names and functions",
+        'write metrics={"accuracy": accuracy}, and schedule=... for a schedule',
     ),
     (
         "Trainer(net, sgd, CrossEntropyLoss(), schedule=CosineAnnealingLR)",
@@ -324,7 +321,7 @@ REFUSED = [
         'trainer(max_norm="1")',
         TypeError,
         "max_norm is the text '1'",
-        "it should be a number or None",
+        "it should be a number, such as max_norm=1",
     ),
     # optimizers and schedules
     (
@@ -390,13 +387,13 @@ REFUSED = [
     (
         "StepLR(net, 3)",
         TypeError,
-        "StepLR needs an optimizer, not a Sequential",
+        "optimizer is a Sequential, not an optimizer",
         "make one first: optimizer = SGD(net.parameters(), lr=0.1)",
     ),
     (
         "StepLR(SGD, 3)",
         TypeError,
-        "StepLR needs an optimizer, not the class SGD",
+        "optimizer is the class SGD, not an optimizer",
         "make one first: optimizer = SGD(net.parameters(), lr=0.1)",
     ),
     (
@@ -515,13 +512,13 @@ REFUSED = [
     (
         "DataLoader(TensorDataset, 4)",
         TypeError,
-        "a dataset has a length and examples dataset[i], and this is the class TensorDataset",
+        "dataset is the class TensorDataset, and has no length or no examples dataset[i]",
         "give DataLoader a TensorDataset(x, y), a list, or your own subclass of Dataset",
     ),
     (
         "DataLoader(5, 4)",
         TypeError,
-        "a dataset has a length and examples dataset[i], and this is 5",
+        "dataset is 5, and has no length or no examples dataset[i]",
         "give DataLoader a TensorDataset(x, y), a list, or your own subclass of Dataset",
     ),
     (

@@ -96,13 +96,12 @@ def missing_name(owner, name, text=""):
 
 def numpy_names(function):
     """Decorate a function of `axis` and the like: its TypeErrors say what `dim` is called here.
-    (Python's own error names only the argument that is wrong.)
 
     >>> @numpy_names
     ... def softmax(x, axis=-1): ...
     >>> softmax("x", dim=1)
     Traceback (most recent call last):
-    TypeError: softmax has no dim=: the name here is axis=. Write softmax(x, axis=1)
+    TypeError: softmax has no dim=: write axis=1
     """
 
     @functools.wraps(function)
@@ -123,27 +122,22 @@ def wrong_argument(function, options):
     function  the function that was called
     options   its keyword arguments: {name: value}
     """
-    from inspect import signature  # late: `import tinytorch` is to be quick
-
-    own = signature(function).parameters
-    first, name = next(iter(own)), function.__name__
-    wrong = [key for key in options if ARGUMENTS.get(key) in own]
-    if not wrong:
-        if "out" in options and first == "self":  # np.sum(x) calls x.sum(axis=None, out=None)
-            return TypeError(f"np.{name} takes arrays, and x is a Tensor: write x.{name}(...)")
-        return None
-    call = f"x.{name}(" if first == "self" else f"{name}({first}, "
+    own, name = arguments_of(function), function.__name__
     if name == "__init__":
         name = function.__qualname__.split(".")[-2]
-        call = f"{name}("
-    right = [
-        f"{ARGUMENTS.get(key, key)}={int(value) if key == 'unbiased' else value!r}"
-        for key, value in options.items()
-    ]
-    return TypeError(
-        f"{name} has no {' and '.join(f'{key}=' for key in wrong)}: the name here is "
-        f"{' and '.join(f'{ARGUMENTS[key]}=' for key in wrong)}. Write {call}{', '.join(right)})"
-    )
+    wrong = [key for key in options if ARGUMENTS.get(key) in own]
+    if wrong:
+        right = ", ".join(f"{ARGUMENTS[key]}={options[key]!r}" for key in wrong)
+        return TypeError(f"{name} has no {', '.join(f'{key}=' for key in wrong)}: write {right}")
+    if "out" in options and own[0] == "self":  # np.sum(x) calls x.sum(axis=None, out=None)
+        return TypeError(f"np.{name} takes arrays, and x is a Tensor: write x.{name}(...)")
+    return None
+
+
+def arguments_of(function):
+    """The names of all arguments of a function, without * and **."""
+    code = function.__code__
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 class NumPyNames:
@@ -154,7 +148,7 @@ class NumPyNames:
     ...     def __init__(self, axis): ...
     >>> Softmax(dim=1)
     Traceback (most recent call last):
-    TypeError: Softmax has no dim=: the name here is axis=. Write Softmax(axis=1)
+    TypeError: Softmax has no dim=: write axis=1
     """
 
     __slots__ = ()
@@ -166,7 +160,5 @@ class NumPyNames:
             members.update(vars(base))
         for name, method in members.items():
             if isinstance(method, FunctionType) and not hasattr(method, "__wrapped__"):
-                code = method.__code__
-                arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-                if not set(ARGUMENTS.values()).isdisjoint(arguments):
+                if not set(ARGUMENTS.values()).isdisjoint(arguments_of(method)):
                     setattr(cls, name, numpy_names(method))

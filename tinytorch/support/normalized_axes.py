@@ -32,14 +32,12 @@ def joined_axes(x, normalized_shape, weight=None, bias=None):
     returns  x of shape (..., D), weight and bias of shape (D,), where D is the product of
              `normalized_shape`; each is the same object if it has that shape already
 
-    Raises ValueError, with the shapes, when they do not fit.
-
     >>> x, weight, bias = joined_axes(np.zeros((5, 2, 3)), (2, 3))
     >>> x.shape, weight.tolist(), bias.tolist()
     ((5, 6), [1.0, 1.0, 1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     """
-    given = getattr(weight, "shape", None)
-    if given == normalized_shape == x.shape[-1:] and given == getattr(bias, "shape", None):
+    wanted = getattr(weight, "shape", None)
+    if wanted == normalized_shape == x.shape[-1:] and wanted == getattr(bias, "shape", None):
         return x, weight, bias  # nearly always, and five times for each token that a GPT writes
     shape = as_shape(normalized_shape)
     if x.shape[x.ndim - len(shape) :] != shape or x.ndim < len(shape):
@@ -47,9 +45,9 @@ def joined_axes(x, normalized_shape, weight=None, bias=None):
             f"normalized_shape {shape} needs inputs of shape "
             f"(..., {', '.join(map(str, shape))}), not {x.shape}"
         )
-    for name, given in (("weight", weight), ("bias", bias)):
-        if given is not None and np.shape(given) != shape:
-            raise ValueError(f"the {name} should have the shape {shape}, not {np.shape(given)}")
+    for name, part in (("weight", weight), ("bias", bias)):
+        if part is not None and np.shape(part) != shape:
+            raise ValueError(f"the {name} should have the shape {shape}, not {np.shape(part)}")
     size = math.prod(shape)
     weight = np.ones(size, x.dtype) if weight is None else weight
     bias = np.zeros(size, x.dtype) if bias is None else bias
@@ -60,45 +58,36 @@ def joined_axes(x, normalized_shape, weight=None, bias=None):
 
 
 def channel_axes(ndim):
-    """The axes of a batch over which batch norm takes the mean, and the shape that aligns one
-    number per channel with it.
+    """The axes of a batch over which batch norm takes the mean, all but axis 1, and the shape that
+    aligns one number per channel with it.
 
     ndim     the rank of the batch: 2 for (B, C), 4 for (B, C, H, W)
-    returns  (axes, shape): all axes but 1; -1 for axis 1 and 1 for the others
 
     >>> channel_axes(2), channel_axes(4)
     (((0,), (1, -1)), ((0, 2, 3), (1, -1, 1, 1)))
     """
     if ndim < 2:
-        raise ValueError(
-            f"batch norm needs inputs of shape (B, C) or (B, C, H, W), not of {ndim} "
-            f"{'axis' if ndim == 1 else 'axes'}"
-        )
+        raise ValueError(f"batch norm needs inputs of shape (B, C) or (B, C, H, W), of rank {ndim}")
     return (0, *range(2, ndim)), (1, -1, *[1] * (ndim - 2))
 
 
 def checked_rank(x, ranks, norm):
-    """`x`, if its rank is one of `ranks`; else ValueError that names the layer.
-
-    norm     the layer, whose `num_features` must be the length of axis 1
-    """
+    """`x`, if its rank is one of `ranks`, and axis 1 has norm.num_features channels; else
+    ValueError that names the layer `norm`."""
     shape = np.shape(x)
     if len(shape) not in ranks or shape[1] != norm.num_features:
-        wanted = {2: "(B, {})", 3: "(B, {}, L)", 4: "(B, {}, H, W)"}
-        names = " or ".join(wanted[rank].format(norm.num_features) for rank in ranks)
+        names = {2: "(B, {})", 3: "(B, {}, L)", 4: "(B, {}, H, W)"}
+        names = " or ".join(names[rank].format(norm.num_features) for rank in ranks)
         raise ValueError(f"{norm} takes inputs of shape {names}, not {shape}")
     return x
 
 
 def running_arrays(running_mean, running_var, shape, training):
-    """The arrays inside the running statistics of a batch norm.
+    """The arrays inside the running statistics of a batch norm, which can be changed in place.
 
-    running_mean, running_var   arrays or Tensors of shape (C,), or None for none
+    running_mean, running_var   arrays or Tensors of shape (C,), or None for none, which is allowed
+                                in training only: then new arrays
     shape                       of the input, (B, C, ...)
-    training                    without running statistics this must be true
-    returns                     two arrays that can be changed in place
-
-    Raises ValueError when they do not fit.
 
     >>> mean = np.zeros(3)
     >>> running_arrays(mean, np.ones(3), (5, 3), training=False)[0] is mean

@@ -3,11 +3,11 @@
 A package must be importable before a learner has written its rules. So the function that writes
 some of them can be deferred: it is called when a rule of one of its operations is first needed.
 
-What is done with a rule is the engine's; here is also `split_gradients`, for operations whose one
-rule serves all inputs, and `free`, which releases the memory of a graph node after its use.
+What is done with a rule is the engine's; here is also `free`, which releases the memory of a graph
+node after its use.
 """
 
-from tinytorch.support.validation import check_parts, wrong_number_of_rules
+from tinytorch.support.validation import check_rules
 
 FREED_GRAPH = (
     "backward() has already freed this graph; call it with retain_graph=True to go through it "
@@ -69,9 +69,13 @@ class Rules(dict):
         made = node.creator
         rules = self[made.op]
         if callable(rules):
-            rules = split_gradients(rules(g, node.data, *made.arrays, **made.options), made)
-        if len(rules) != len(made.inputs):
-            raise wrong_number_of_rules(rules, made)
+            gradients = rules(g, node.data, *made.arrays, **made.options)
+            check_rules(gradients, made)
+            # computed already: the rule for each input only returns its part
+            return [
+                part if part is None else lambda *_, part=part, **__: part for part in gradients
+            ]
+        check_rules(rules, made)
         return rules
 
 
@@ -93,20 +97,3 @@ FREED = Freed()
 def free(node):
     """Release everything that the backward pass needed of `node`, a tensor with a creator."""
     node.creator = FREED
-
-
-def split_gradients(gradients, made):
-    """One rule per input, with nothing left to compute, from what a rule for all inputs returned.
-
-    gradients  tuple or list with a gradient, or None, for each input
-    made       what has `op` and `inputs`
-    returns    list of functions that return those gradients, whatever they are called with; None
-               stays None
-
-    >>> from types import SimpleNamespace
-    >>> first, second = split_gradients((10.0, None), SimpleNamespace(op=divmod, inputs=(1, 2)))
-    >>> first("anything"), second
-    (10.0, None)
-    """
-    check_parts(gradients, len(made.inputs), made.op)
-    return [part if part is None else lambda *_, part=part, **__: part for part in gradients]

@@ -2,7 +2,7 @@
 line, a function, a sequence of other schedules. Names and arguments are PyTorch's.
 """
 
-from tinytorch.support.arguments import check_number, check_optimizer, refusal
+from tinytorch.support.arguments import check_number, check_optimizer
 from tinytorch.support.descriptions import Described, described
 
 
@@ -22,7 +22,7 @@ class LRScheduler(Described):
     hidden = ("optimizer",)
 
     def __init__(self, optimizer):
-        check_optimizer(optimizer, type(self).__name__)
+        check_optimizer(optimizer)
         self.optimizer, self.last_epoch = optimizer, 0
         self.base_lrs = [
             group.setdefault("initial_lr", group["lr"]) for group in optimizer.param_groups
@@ -115,10 +115,9 @@ class LambdaLR(LRScheduler):
 
     def __init__(self, optimizer, lr_lambda):
         if not callable(lr_lambda):
-            raise refusal(
-                TypeError,
-                f"lr_lambda is {described(lr_lambda)}",
-                "it should be a function of the epoch: lambda epoch: 0.95**epoch",
+            raise TypeError(
+                f"lr_lambda is {described(lr_lambda)}\n"
+                "it should be a function of the epoch: lambda epoch: 0.95**epoch"
             )
         self.lr_lambda = lr_lambda
         super().__init__(optimizer)
@@ -141,10 +140,9 @@ class SequentialLR(LRScheduler):
 
     def __init__(self, optimizer, schedulers, milestones):
         if not isinstance(schedulers, (list, tuple)) or not isinstance(milestones, (list, tuple)):
-            raise refusal(
-                TypeError,
-                f"schedulers is {described(schedulers)}, milestones {described(milestones)}",
-                "both should be lists, the first of schedules, the second of epochs",
+            raise TypeError(
+                f"schedulers is {described(schedulers)}, milestones {described(milestones)}\n"
+                "both should be lists, the first of schedules, the second of epochs"
             )
         if len(schedulers) != len(milestones) + 1 or list(milestones) != sorted(milestones):
             raise ValueError(

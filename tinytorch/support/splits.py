@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 
-from tinytorch.support.arguments import refusal
 from tinytorch.support.descriptions import described
 from tinytorch.support.drawing import WIDTH, Drawing
 
@@ -24,10 +23,9 @@ def split_lengths(lengths, count):
     ([8, 2], [4, 2])
     """
     if isinstance(lengths, str) or not hasattr(lengths, "__iter__"):
-        raise refusal(
-            TypeError,
-            f"the lengths of the parts are {described(lengths)}, not a list",
-            "give one for each part, such as [0.8, 0.2] or [1000, 200]",
+        raise TypeError(
+            f"the lengths of the parts are {described(lengths)}, not a list\n"
+            "give one for each part, such as [0.8, 0.2] or [1000, 200]"
         )
     if abs(sum(lengths) - 1) < 1e-6 and all(0 <= n <= 1 for n in lengths):
         # 0.29 * 100 is 28.999999999999996, hence the small number

@@ -1,6 +1,6 @@
 """Checks of what users hand to the autograd engine: rules, Functions, functions to be checked.
 
-What is wrong raises an error that gives the values and says what to do. Nothing here imports the
+Wrong input raises an error that gives the values and says what to do. Nothing here imports the
 engine: whatever has `requires_grad` is taken for a Tensor.
 """
 
@@ -9,16 +9,13 @@ import inspect
 
 import numpy as np
 
+from tinytorch.support.descriptions import described
 from tinytorch.support.forward import name_of
 
 
 def check_gradient(g, shape, op):
-    """Refuse what a rule of `op` returned, unless it is an array of a shape that `shape` broadcasts
-    to.
-
-    g      what the rule returned
-    shape  tuple: the shape of the input that it is for
-    """
+    """Refuse what a rule of `op` returned, unless it is an array to whose shape `shape`, the shape
+    of the input, broadcasts."""
     if not hasattr(g, "shape"):
         raise TypeError(
             f"the rule of {name_of(op)} returned {g!r:.60}, a {type(g).__name__}: "
@@ -53,29 +50,20 @@ def check_recorded(tensor):
     check_float(tensor.dtype)
 
 
-def wrong_number_of_rules(rules, made):
-    """The error for rules that are not as many as the inputs of what was made by them.
-
-    made  what has `op` and `inputs`
-    """
-    return ValueError(
-        f"{name_of(made.op)} has {len(made.inputs)} inputs, "
-        f"and rules for {len(rules)}: give derivative() one for each input, "
-        "None where there is no derivative"
-    )
-
-
-def check_parts(gradients, count, op):
-    """Refuse what a rule for all inputs of `op` returned, unless it is `count` gradients."""
-    if type(gradients) not in (tuple, list) or len(gradients) != count:
+def check_rules(rules, made):
+    """Refuse rules, or the gradients from one rule for all inputs, unless there is one for each
+    input of the operation `made.op`."""
+    if type(rules) not in (tuple, list) or len(rules) != len(made.inputs):
+        count = len(made.inputs)
         raise ValueError(
-            f"the rule of {op.__name__} should return a tuple of {count} gradients, one "
-            f"for each input, not {type(gradients).__name__} of {np.size(gradients)} numbers"
+            f"{name_of(made.op)} has {count} inputs, and needs a tuple of {count} rules, or of "
+            f"{count} gradients from one rule for all inputs, not {described(rules)}: one for "
+            "each input, None where there is no derivative"
         )
 
 
 def check_methods(cls):
-    """Refuse a Function whose methods take no self, and have what its forward returns checked.
+    """Refuse a Function whose methods take no self, and check in each call what forward returns.
 
     cls  the class; its own `forward`, where it has one, is replaced by `checked_forward` of it
     """
@@ -83,8 +71,7 @@ def check_methods(cls):
         if isinstance(vars(cls).get(name), (staticmethod, classmethod)):
             raise TypeError(
                 f"{cls.__name__}.{name}: methods of a Function take self, not ctx. Leave "
-                "@staticmethod out, and write self.save_for_backward(...) and "
-                "self.saved_tensors"
+                "@staticmethod out, and write self.save_for_backward(...) and self.saved_tensors"
             )
     if "forward" in vars(cls):
         cls.forward = checked_forward(cls.forward)
@@ -97,13 +84,10 @@ def checked_forward(forward):
     def checked(self, *arrays, **options):
         out = forward(self, *arrays, **options)
         if out is None or isinstance(out, (tuple, list)):
-            said = (
-                "None: is `return` missing?"
-                if out is None
-                else f"a {type(out).__name__}: one operation, one result"
-            )
+            cure = "is `return` missing?" if out is None else "one operation has one result"
             raise TypeError(
-                f"{type(self).__name__}.forward should return one array, and returned {said}"
+                f"{type(self).__name__}.forward should return one array, and returned a "
+                f"{type(out).__name__}: {cure}"
             )
         return out
 
@@ -130,8 +114,8 @@ def checked_gradients(gradients, arrays, name, unwrap=np.asarray):
     gradients = tuple(gradients) if isinstance(gradients, (tuple, list)) else (gradients,)
     if len(gradients) != len(arrays):
         raise ValueError(
-            f"{name}.backward should return {len(arrays)} gradients, "
-            f"one for each input, not {len(gradients)}"
+            f"{name}.backward should return {len(arrays)} gradients, one for each input, "
+            f"not {len(gradients)}"
         )
     gradients = tuple([part if part is None else np.asarray(unwrap(part)) for part in gradients])
     for n, (part, array) in enumerate(zip(gradients, arrays)):
@@ -150,7 +134,7 @@ def check_arguments(f, inputs):
     except TypeError as error:
         raise TypeError(
             f"f does not take the {len(inputs)} inputs given, one argument for each entry "
-            f"of the list ({error}). A single input stands alone: Tensor([1.0, 2.0])"
+            f"of the list ({error}). A single input needs no list: Tensor([1.0, 2.0])"
         ) from None
     except ValueError:
         pass  # some functions written in C do not say what they take
@@ -165,9 +149,8 @@ def check_result(out):
         )
     if out.dtype != np.float64:
         raise ValueError(
-            f"the result is {out.dtype} though the inputs are float64: "
-            "too few digits to compare gradients. Make a network float64 first, "
-            "net.to(np.float64)"
+            f"the result is {out.dtype} though the inputs are float64: too few digits to compare "
+            "gradients. Make a network float64 first, net.to(np.float64)"
         )
 
 
@@ -180,10 +163,8 @@ def random_weights(shape):
 
 
 def mismatch(n, at, backward, difference, arrived=True):
-    """The error of a gradient check, for the element `at` of input `n`.
-
-    backward, difference  the two numbers that should be equal
-    arrived               whether input `n` received a gradient at all
+    """The error of a gradient check for the element `at` of input `n`, which may have received no
+    gradient at all (`arrived`).
 
     >>> print(mismatch(0, (1, 2), 0.5, 1.0000000000007))
     input 0 at (1, 2): backward gives 0.5, a central difference gives 1.0

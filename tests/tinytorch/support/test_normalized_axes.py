@@ -66,7 +66,7 @@ def test_channels_are_axis_1():
     assert channel_axes(3) == ((0, 2), (1, -1, 1))
     with pytest.raises(ValueError) as told:
         channel_axes(1)
-    assert "not of 1 axis" in str(told.value)
+    assert "of rank 1" in str(told.value)
 
 
 def test_running_statistics_are_the_arrays_themselves():

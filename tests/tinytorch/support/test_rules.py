@@ -2,12 +2,11 @@
 freed nodes hold nothing of their graph."""
 
 import weakref
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from tinytorch.support.rules import Rules, free, split_gradients
+from tinytorch.support.rules import Rules, free
 
 
 def plus(a, b):
@@ -105,18 +104,6 @@ def test_a_freed_node_holds_nothing_of_how_it_was_computed():
     assert gone() is None and node.creator is not None
 
 
-def test_each_input_has_its_part_whatever_the_rule_is_called_with():
-    made = SimpleNamespace(op=plus, inputs=("a", "b", "c"))
-    first, second, third = split_gradients([1, None, 3], made)
-    assert first() == 1 and second is None and third("g", "out", axis=0) == 3
-
-
-@pytest.mark.parametrize("found", [(1,), (1, 2, 3), 5, iter((1, 2))])
-def test_too_few_parts_and_too_many_are_refused(found):
-    with pytest.raises(ValueError, match="tuple of 2 gradients"):
-        split_gradients(found, SimpleNamespace(op=plus, inputs=("a", "b")))
-
-
 def test_the_rules_of_a_node_are_one_for_each_input():
     table, calls = Rules(), []
     node = Node(Creator(plus, np.ones(2), 3.0))
@@ -126,10 +113,14 @@ def test_the_rules_of_a_node_are_one_for_each_input():
     assert table.rules_of(node, 1.0) == ("for a", None)
     table[plus] = lambda g, out, a, b: calls.append((g, b)) or [10 * g, None]
     first, second = table.rules_of(node, 5.0)
-    assert first("anything") == 50 and second is None and calls == [(5.0, 3.0)]
+    assert first("g", "out", axis=0) == 50 and second is None and calls == [(5.0, 3.0)]
     table[plus] = ("one rule",)
-    with pytest.raises(ValueError, match="plus has 2 inputs, and rules for 1"):
+    with pytest.raises(ValueError, match="plus has 2 inputs, and needs a tuple of 2 rules"):
         table.rules_of(node, 1.0)
+    for wrong in ((1,), (1, 2, 3), 5, np.ones(2)):
+        table[plus] = lambda *_, wrong=wrong, **__: wrong
+        with pytest.raises(ValueError, match="or of 2 gradients from one rule for all inputs"):
+            table.rules_of(node, 1.0)
     free(node)
     with pytest.raises(RuntimeError, match="already freed this graph"):
         table.rules_of(node, 1.0)
