@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 427b777ccf27e2d4
+# checksum: 6e4ee5e37ae4908b
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import itertools
@@ -9,7 +9,6 @@ import threading
 import numpy as np
 
 from tinytorch.support.arrays import as_array, as_index_array, explain_error, write_in_place
-from tinytorch.support.conversions import Conversions
 from tinytorch.support.forward import (
     clip_forward,
     concatenate_forward,
@@ -27,8 +26,8 @@ from tinytorch.support.forward import (
 )
 from tinytorch.support.late_import import autograd_lesson
 from tinytorch.support.missing_names import numpy_names
-from tinytorch.support.pytorch_names import PyTorchNames
 from tinytorch.support.shapes import as_tuple, axes_of, flattened_shape, pad_pairs, squeezed_shape
+from tinytorch.support.tensor_methods import TensorMethods
 
 __all__ = [
     "strides_of", "broadcast_shape", "Tensor", "Variable", "apply", "reflected", "maximum", "minimum", "where",
@@ -170,7 +169,7 @@ class Shapes:
     def __setitem__(self, index, value): put(self, index, value)
 
 
-class Tensor(Operators, Mathematics, Shapes, Conversions, PyTorchNames):
+class Tensor(Operators, Mathematics, Shapes, TensorMethods):
     """An array of numbers that can record how it was computed.
 
     data           a number, nested lists, an ndarray or a Tensor; always copied

@@ -51,15 +51,14 @@ import threading
 import numpy as np
 
 from tinytorch.support.arrays import as_array, as_index_array, explain_error, write_in_place
-from tinytorch.support.conversions import Conversions
 from tinytorch.support.forward import (
     clip_forward, concatenate_forward, max_forward, min_forward, name_of, pad_forward, power,
     relu_forward, reshape_forward, sigmoid_forward, stack_forward, sum_forward, take_forward)
-from tinytorch.support.missing_names import numpy_names
-from tinytorch.support.pytorch_names import PyTorchNames
 from tinytorch.support.late_import import autograd_lesson
+from tinytorch.support.missing_names import numpy_names
 from tinytorch.support.shapes import (
     as_tuple, axes_of, flattened_shape, pad_pairs, squeezed_shape)
+from tinytorch.support.tensor_methods import TensorMethods
 
 # %% tags=["payoff"]
 import matplotlib.pyplot as plt
@@ -383,7 +382,7 @@ class Shapes:
 
 # %% exercise="init"
 #| export
-class Tensor(Operators, Mathematics, Shapes, Conversions, PyTorchNames):
+class Tensor(Operators, Mathematics, Shapes, TensorMethods):
     """An array of numbers that can record how it was computed.
 
     data           a number, nested lists, an ndarray or a Tensor; always copied

@@ -1,4 +1,4 @@
-"""What somebody who knows PyTorch calls on a tensor exists, or an error says what to write."""
+"""What PyTorch and Python ask of a tensor: methods, advice for missing names, and text."""
 
 import copy
 import pickle
@@ -234,3 +234,21 @@ def test_copies_pickles_and_arrays_are_as_before():
     assert type(np.array(x)) is np.ndarray and np.asarray(x, np.float64).dtype == "float64"
     assert np.allclose(x, x.data) and np.shape(x) == (2, 3)
     assert "__dict__" not in dir(x)
+
+
+@pytest.mark.parametrize(
+    "data, requires_grad, wanted",
+    [
+        (np.array([0.5, -2.0], "float32"), False, "Tensor([ 0.5, -2. ])"),
+        (np.array([1, 2, 3]), False, "Tensor([1, 2, 3])"),
+        (np.array(0.5, "float32"), False, "Tensor(0.5)"),
+        (np.array([], "float32"), False, "Tensor([])"),
+        (np.array([True, False]), False, "Tensor([ True, False])"),
+        (np.array([[1, 20], [4, 5]]), False, "Tensor([[ 1, 20],\n        [ 4,  5]])"),
+        (np.array([0.5]), False, "Tensor([0.5], dtype=float64)"),
+        (np.array([7], "uint8"), False, "Tensor([7], dtype=uint8)"),
+        (np.array([0.5], "float16"), True, "Tensor([0.5], dtype=float16, requires_grad=True)"),
+    ],
+)
+def test_the_text_names_what_is_unusual(data, requires_grad, wanted):
+    assert repr(Tensor(data, requires_grad)) == wanted

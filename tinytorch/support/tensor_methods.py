@@ -1,5 +1,5 @@
-"""Methods of a tensor that the lessons use and do not teach, most of them under PyTorch's names;
-and for PyTorch's names that do not exist here an error that says what to write.
+"""Methods of a tensor that the lessons use and do not teach: what Python and NumPy ask of it, and
+methods under PyTorch's names. For PyTorch's other names an error says what to write.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from tinytorch.support.forward import (
 from tinytorch.support.missing_names import TENSOR, NumPyNames, missing_name, texts_by_name
 from tinytorch.support.shapes import as_tuple
 
-__all__ = ["PyTorchNames"]
+__all__ = ["TensorMethods"]
 
 REFLECTED = {  # array + x is np.add(array, x): what of `x` computes it
     np.add: "__radd__",
@@ -34,7 +34,7 @@ REFLECTED = {  # array + x is np.add(array, x): what of `x` computes it
 INSTEAD = texts_by_name(TENSOR)
 
 
-class PyTorchNames(NumPyNames):
+class TensorMethods(NumPyNames):
     """The base of Tensor that adds the methods below.
 
     A subclass has the methods of Tensor, `data`, and `_apply(op, *others, **options)`, which
@@ -48,6 +48,51 @@ class PyTorchNames(NumPyNames):
         if name in INSTEAD:
             raise missing_name(f"{type(self).__name__!r} object", name, INSTEAD[name])
         return object.__getattribute__(self, name)  # raises Python's own error
+
+    def item(self):
+        """The one number in this tensor, as a Python number."""
+        if self.data.size != 1:
+            raise ValueError(
+                "item() needs exactly one number, "
+                f"shape {self.data.shape} holds {self.data.size}: select one, x[i]"
+            )
+        return self.data.item()
+
+    def numpy(self):
+        """A copy of the numbers. (`.data` is the array itself, not a copy.)"""
+        return self.data.copy()
+
+    def __len__(self):
+        if self.data.ndim == 0:
+            raise TypeError("a tensor of shape () is one number and has no length")
+        return len(self.data)
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __float__(self):
+        return float(self.item())
+
+    def __bool__(self):
+        if self.data.size != 1:
+            raise ValueError(
+                f"shape {self.data.shape} holds {self.data.size} truth values, not one: "
+                "ask x.data.any() or .all()"
+            )
+        return bool(self.data.item())
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.data, dtype=dtype, copy=copy)
+
+    def __repr__(self):
+        """The numbers, a dtype other than float32, int and bool, and `requires_grad=True`."""
+        text = np.array2string(self.data, separator=", ", prefix="Tensor(")
+        if self.data.dtype not in (np.dtype(np.float32), np.dtype(int), np.dtype(bool)):
+            text += f", dtype={self.data.dtype}"
+        return f"Tensor({text}{', requires_grad=True' if self.requires_grad else ''})"
+
+    def __format__(self, spec):
+        return format(self.item(), spec) if spec else repr(self)
 
     def view(self, *shape):
         """The elements in another shape: `reshape`."""
@@ -186,7 +231,7 @@ class PyTorchNames(NumPyNames):
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         """NumPy calls this for np.exp(x), and for `array + x`, which must be computed by `x`."""
         name, x = ufunc.__name__, inputs[-1]
-        on_the_left = isinstance(inputs[0], PyTorchNames) or not isinstance(x, PyTorchNames)
+        on_the_left = isinstance(inputs[0], TensorMethods) or not isinstance(x, TensorMethods)
         if ufunc in REFLECTED and method == "__call__" and not (options or on_the_left):
             return getattr(x, REFLECTED[ufunc])(inputs[0])
         if options.get("out"):
