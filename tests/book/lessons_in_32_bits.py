@@ -19,7 +19,7 @@ sys.path.insert(0, ".")
 
 from tito.learn import browser, inline  # noqa: E402
 from tito.lesson import cells  # noqa: E402
-from tito.lesson.form import TEST  # noqa: E402
+from tito.lesson.lesson_format import TEST  # noqa: E402
 
 HERE = browser.Browser(root=None, drive=None)
 # What makes arrays of Python's integers, and where its dtype stands among the arguments.

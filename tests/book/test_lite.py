@@ -37,7 +37,7 @@ from tito.book import lite  # noqa: E402
 from tito.errors import TitoError  # noqa: E402
 from tito.learn import workspace
 from tito.lesson import course, site_settings
-from tito.lesson.form import stub
+from tito.lesson.lesson_format import stub
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 NUMBERS, SUMS = "01_numbers/numbers_dev.ipynb", "02_sums/sums_dev.ipynb"

@@ -11,7 +11,7 @@ from commands import tito
 from small_course import SUMS, make_course, with_question
 
 from tito.learn import workspace
-from tito.lesson import cells, course, form
+from tito.lesson import cells, course, lesson_format
 
 PAGE = (Path(__file__).parents[2] / "book" / "teaching.md").read_text(encoding="utf-8")
 SECTION = PAGE.partition("## Free answers\n")[2].partition("\n## ")[0]
@@ -36,7 +36,7 @@ def root(tmp_path):
         entry = course.open_root(tmp_path / "class" / "submissions" / student).lesson("sums")
         source = cells.read(root.lesson("sums").script)
         cell = source.task_cell("why-softmax")
-        text = source.replaced(cell, form.answered(cell.source, answer))
+        text = source.replaced(cell, lesson_format.answered(cell.source, answer))
         entry.script.write_text(text, encoding="utf-8")
     return root
 

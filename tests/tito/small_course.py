@@ -4,7 +4,7 @@ of its tests.
 
 from pathlib import Path
 
-from tito.lesson import cells, form
+from tito.lesson import cells, lesson_format
 
 HEADER = """\
 # ---
@@ -263,13 +263,13 @@ CHAPTERS = {  # name: folder, chapter, checks, hints
 
 
 def lesson(name="numbers", chapter=None, checks=None, hints=None, within=Path()):
-    """A `form.Lesson` of the small course, with other text in a file where that is given."""
+    """A `lesson_format.Lesson` of the small course, with other text where that is given."""
     folder, *texts = CHAPTERS[name]
     given = (chapter, checks, hints)
     chapter, checks, hints = (o if g is None else g for o, g in zip(texts, given, strict=True))
     path = within / folder / f"{name}_dev.py"
-    checks = cells.parse(path.with_name(form.CHECKS), checks)
-    return form.Lesson(cells.parse(path, chapter), checks, hints)
+    checks = cells.parse(path.with_name(lesson_format.CHECKS), checks)
+    return lesson_format.Lesson(cells.parse(path, chapter), checks, hints)
 
 
 def make_course(folder):

@@ -33,7 +33,7 @@ from tito.learn import verdict, workspace
 from tito.learn.process import ONE_THREAD, Process
 from tito.lesson import cells, course, export, glossary, misconceptions
 from tito.lesson.course import PRISTINE, SOURCE
-from tito.lesson.form import CHECKS, HINTS, MARK
+from tito.lesson.lesson_format import CHECKS, HINTS, MARK
 
 RIGHTS = 2  # solutions in another style that are recorded for an exercise, at least
 ENOUGH = 0.97  # of the mutations that are not marked equivalent must be caught

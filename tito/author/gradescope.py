@@ -19,7 +19,7 @@ from tito.author import release, wheel
 from tito.errors import UsageError
 from tito.lesson import shared_checks
 from tito.lesson.course import SOURCE
-from tito.lesson.form import CHECKS, HINTS
+from tito.lesson.lesson_format import CHECKS, HINTS
 
 PROGRAMS = Path(__file__).with_name("autograder")
 

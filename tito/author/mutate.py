@@ -10,7 +10,7 @@ import ast
 from dataclasses import dataclass
 
 from tito.lesson import cells
-from tito.lesson.form import MARK
+from tito.lesson.lesson_format import MARK
 
 SWAPPED = {
     ast.Add: "-",

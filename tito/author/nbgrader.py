@@ -24,7 +24,7 @@ from tito import files
 from tito.errors import MachineError, UsageError
 from tito.lesson import export, notebook
 from tito.lesson.course import Entry, Root
-from tito.lesson.form import HIDDEN, LEARNER_SIDE, SETUP, TEST, Lesson
+from tito.lesson.lesson_format import HIDDEN, LEARNER_SIDE, SETUP, TEST, Lesson
 
 CONFIG = '''"""Made by `tito release --nbgrader`: nbgrader's settings for {name}."""
 

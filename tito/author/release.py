@@ -35,7 +35,7 @@ from tito.errors import MachineError, UsageError
 from tito.learn import workspace
 from tito.lesson import course, misconceptions, notebook, site_settings
 from tito.lesson.course import PRISTINE, SOURCE
-from tito.lesson.form import CHECKS, HINTS, MARK, MISCONCEPTIONS, SOLUTIONS
+from tito.lesson.lesson_format import CHECKS, HINTS, MARK, MISCONCEPTIONS, SOLUTIONS
 
 NOTE = ".tito/release.json"
 ADDED = Path(__file__).with_name("released")  # what each release holds as it is, at the same paths

@@ -21,7 +21,7 @@ from tito.errors import WorkError
 from tito.learn import milestone
 from tito.lesson import cells, glossary
 from tito.lesson.cells import ALT
-from tito.lesson.form import stub
+from tito.lesson.lesson_format import stub
 from tito.lesson.notebook import visible_points
 
 # Lines that Sphinx counts too many: myst-nb adds 1 to its `source_map`, and so does its renderer.

@@ -33,7 +33,7 @@ from tito import files
 from tito.errors import TitoError, UsageError
 from tito.grading.result import VERDICTS
 from tito.lesson import cells, course, misconceptions, notebook
-from tito.lesson.form import MARK, stub
+from tito.lesson.lesson_format import MARK, stub
 
 # Names as they come: (student, name). Student ids name folders, so they hold nothing that Windows
 # refuses there.

@@ -20,7 +20,7 @@ from tito import files, import_hook
 from tito.errors import TitoError, WorkError
 from tito.learn import check_builtin, manifest
 from tito.lesson import cells, course, export
-from tito.lesson import form as lesson
+from tito.lesson import lesson_format as lesson
 
 DRIVE = Path(
     "/drive"

@@ -14,7 +14,7 @@ from tito.errors import UsageError, WorkError
 from tito.learn import notebook_sync, progress, verdict
 from tito.lesson import cells
 from tito.lesson.course import PRISTINE, Entry
-from tito.lesson.form import MARK, SOLUTIONS, Exercise
+from tito.lesson.lesson_format import MARK, SOLUTIONS, Exercise
 
 RELEASE = Path(".tito", "release.json")
 

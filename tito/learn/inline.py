@@ -19,7 +19,7 @@ from tito.errors import TitoError, UsageError
 from tito.lesson import cells, outcome
 from tito.lesson.checks import functions_of, helpers_of, imported, remember_lines
 from tito.lesson.course import PRISTINE, SOURCE
-from tito.lesson.form import CHECKS, FOLDER, HIDDEN, LEARNER_SIDE, SETUP, TEST
+from tito.lesson.lesson_format import CHECKS, FOLDER, HIDDEN, LEARNER_SIDE, SETUP, TEST
 from tito.lesson.shared_checks import read_checks
 
 CODE = "checks.py"  # what tracebacks call the file

@@ -23,7 +23,7 @@ from tito import files
 from tito.errors import MachineError
 from tito.lesson import cells, export
 from tito.lesson.course import Entry, Root
-from tito.lesson.form import Lesson
+from tito.lesson.lesson_format import Lesson
 
 
 def now() -> str:

@@ -9,7 +9,7 @@ from tito.errors import TitoError, UsageError
 from tito.learn import notebook_sync, progress
 from tito.lesson import export
 from tito.lesson.course import Entry, Root
-from tito.lesson.form import Exercise
+from tito.lesson.lesson_format import Exercise
 
 
 @dataclass

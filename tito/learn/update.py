@@ -23,9 +23,9 @@ from pathlib import Path, PurePosixPath
 from tito import files
 from tito.errors import TitoError, UsageError
 from tito.learn import notebook_sync, progress, workspace
-from tito.lesson import cells, course, export, form, notebook
+from tito.lesson import cells, course, export, lesson_format, notebook
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
-from tito.lesson.form import CHECKS, FOLDER, HINTS, Lesson
+from tito.lesson.lesson_format import CHECKS, FOLDER, HINTS, Lesson
 
 STUB = re.compile(r'^[ \t]*raise NotImplementedError\("exercise .*\n?', re.M)
 ALIKE = 0.5  # from here on a cell counts as an edited one of the course's, not as a new one
@@ -308,7 +308,7 @@ def merge(old: Lesson, mine: cells.Source, new: Lesson, done: Update) -> tuple[s
         cell = mine.task_cell(question.name)
         if cell is None or cell.source.strip() == question.cell.source.strip():
             continue
-        answer = form.answer_in(mine, question.name)
+        answer = lesson_format.answer_in(mine, question.name)
         if question.name not in asked:
             if answer:
                 aside[f"{old.name}-{question.name}"] = cells.comment(answer)
@@ -317,7 +317,7 @@ def merge(old: Lesson, mine: cells.Source, new: Lesson, done: Update) -> tuple[s
             done.tasks.append(f"{old.name}-{question.name}")
         source = cells.parse(mine.path, text)
         cell = source.task_cell(question.name)
-        text = source.replaced(cell, form.answered(cell.source, answer))
+        text = source.replaced(cell, lesson_format.answered(cell.source, answer))
     return _with_own(old, mine, text, done), aside
 
 

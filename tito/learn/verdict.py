@@ -17,7 +17,7 @@ from tito.learn import notebook_sync, progress, results, status
 from tito.learn.process import GRACE, Process
 from tito.lesson import cells, export, outcome
 from tito.lesson.course import Entry
-from tito.lesson.form import TEST
+from tito.lesson.lesson_format import TEST
 
 CHECK_SECONDS = 10  # a check may take
 HEADING = re.compile(r"^## (.*)", re.M)

@@ -18,7 +18,7 @@ from tito.errors import UsageError, WorkError
 from tito.learn import milestone, notebook_sync, progress
 from tito.lesson import cells, course, export, notebook
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
-from tito.lesson.form import CHECKS, HINTS
+from tito.lesson.lesson_format import CHECKS, HINTS
 from tito.lesson.outcome import UNWRITTEN
 
 MACHINE = (".tito/course", ".tito/environment")  # where things are here: written anew each time

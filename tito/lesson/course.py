@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 
 from tito.errors import MachineError, UsageError
-from tito.lesson import form as lessons_module
-from tito.lesson.form import FOLDER, Lesson
+from tito.lesson import lesson_format
+from tito.lesson.lesson_format import FOLDER, Lesson
 
 SOURCE = Path("modules", "source")
 DISTRIBUTION = "tinytorch"
@@ -97,7 +97,7 @@ class Root:
             f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}.",
         )
 
-    def exercise(self, key: str) -> "tuple[Entry, lessons_module.Exercise]":
+    def exercise(self, key: str) -> "tuple[Entry, lesson_format.Exercise]":
         """(lesson, exercise) of an exercise's id, tensor-strides, or its name, strides, where only
         one lesson has it.
 
@@ -167,7 +167,7 @@ class Entry:
 
     @cached_property
     def declared(self) -> Lesson:
-        return lessons_module.load(self.declared_path)
+        return lesson_format.load(self.declared_path)
 
     @property
     def module_path(self) -> Path:

@@ -19,7 +19,7 @@ from tito import files
 from tito.errors import WorkError
 from tito.lesson import cells
 from tito.lesson.course import Entry
-from tito.lesson.form import MARK, Lesson, stub
+from tito.lesson.lesson_format import MARK, Lesson, stub
 
 LONGEST = 120  # characters in an import line before it is folded
 CHECKSUM = re.compile(r"# checksum: (\w+)\n")

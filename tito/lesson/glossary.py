@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from tito.errors import UsageError
-from tito.lesson.form import ANSWER
+from tito.lesson.lesson_format import ANSWER
 
 HEADING = re.compile(r"^(#+) +(.+)$", re.M)
 SENTENCE = re.compile(r"(?<=[.!?:])(?:\*{1,2})? +(?=[A-Z`*$\[(])")

@@ -23,7 +23,7 @@ import tomllib
 from dataclasses import dataclass
 
 from tito.errors import UsageError
-from tito.lesson.form import MARK, MISCONCEPTIONS, Lesson
+from tito.lesson.lesson_format import MARK, MISCONCEPTIONS, Lesson
 
 KINDS = ("mistake", "right", "equivalent")
 NEEDED = {"mistake": {"exercise", "name", "message"}, "right": {"exercise", "name"}}

@@ -11,7 +11,7 @@ import re
 import sys
 
 from tito.lesson import cells
-from tito.lesson.form import Exercise, Lesson
+from tito.lesson.lesson_format import Exercise, Lesson
 
 HEAD = re.compile(r"# ---\n(?:#.*\n)*?# ---\n")
 # jupytext would turn a comment such as `# cat of three arrays` into a shell

@@ -12,7 +12,7 @@ import pytest
 
 from tito.author import downloaded_notebook, release
 from tito.learn import notebook_sync, workspace
-from tito.lesson import cells, course, form, notebook, site_settings
+from tito.lesson import cells, course, lesson_format, notebook, site_settings
 
 PLACE = site_settings.Published(release="https://github.com/ada/small")
 
@@ -104,7 +104,7 @@ def test_a_released_notebook_with_that_cell_may_be_edited_first(released, tmp_pa
     shutil.copytree(released, tmp_path / "mine")
     entry = course.open_root(tmp_path / "mine").lesson("numbers")
     book = entry.notebook.read_text(encoding="utf-8")
-    stub = json.dumps(form.stub("numbers", "double"))[1:-1]
+    stub = json.dumps(lesson_format.stub("numbers", "double"))[1:-1]
     assert stub in book
     entry.notebook.write_text(book.replace(stub, "return x + x"), encoding="utf-8")
     out, _ = commands.tito(entry.root, "test", "numbers", code=1)

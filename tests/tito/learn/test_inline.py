@@ -8,7 +8,7 @@ import pytest
 from small_course import edit, solve
 
 from tito.learn import inline
-from tito.lesson import form
+from tito.lesson import lesson_format
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_a_check_leaves_no_name_behind_and_sees_the_current_definitions(entry, m
 def test_setup_and_learner_side_sections_serve_a_check(entry, monkeypatch):
     """Only those that it needs: another may use what is not written yet."""
     monkeypatch.chdir(entry.script.parent)
-    own = entry.declared_path.with_name(form.CHECKS)
+    own = entry.declared_path.with_name(lesson_format.CHECKS)
     text = own.read_text(encoding="utf-8").replace("double(2) == 4", "near(twice_of(2), FOUR)")
     text = text.replace("import numpy as np\n", "import numpy as np\n\nFOUR = 4\n", 1)
     text += (

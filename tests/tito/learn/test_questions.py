@@ -7,7 +7,7 @@ from commands import tito
 from small_course import make_course, with_question
 
 from tito.learn import notebook_sync, progress, submit, update, verdict, workspace
-from tito.lesson import cells, course, form, notebook
+from tito.lesson import cells, course, lesson_format, notebook
 
 CHAPTER = "modules/source/01_numbers/numbers_dev.py"
 ANSWER = "%% two\n\ntimes two,  größer\n`# %%`"
@@ -31,17 +31,17 @@ def answer(path, text=ANSWER):
     if path.suffix == ".py":
         source = cells.read(path)
         cell = source.task_cell("why")
-        path.write_text(source.replaced(cell, form.answered(cell.source, text)), "utf-8")
+        path.write_text(source.replaced(cell, lesson_format.answered(cell.source, text)), "utf-8")
         return
     _, nbformat = notebook._libraries()
     book = nbformat.read(path, as_version=4)
     (cell,) = [cell for cell in book.cells if cell.metadata.get("question")]
-    cell.source = form.answered(cell.source, text)
+    cell.source = lesson_format.answered(cell.source, text)
     nbformat.write(book, path)
 
 
 def answer_of(path):
-    return form.answer_in(cells.read(path), "why")
+    return lesson_format.answer_in(cells.read(path), "why")
 
 
 def test_test_and_status_say_what_a_person_judges_and_no_verdict_depends_on_it(entry):
@@ -109,4 +109,4 @@ def test_what_is_handed_in_holds_the_answer(entry):
     done = submit.submit(entry.root)
     with zipfile.ZipFile(done.path) as archive:
         text = archive.read(CHAPTER).decode()
-    assert form.answer_in(cells.parse(entry.script, text), "why") == ANSWER
+    assert lesson_format.answer_in(cells.parse(entry.script, text), "why") == ANSWER

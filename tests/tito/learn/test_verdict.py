@@ -18,7 +18,7 @@ from tito.errors import TitoError
 from tito.learn import verdict, workspace
 from tito.learn.process import Process
 from tito.lesson import notebook, outcome
-from tito.lesson.form import stub
+from tito.lesson.lesson_format import stub
 
 CHECKS = [
     "check-double.test_double_of_two_is_four",

@@ -6,10 +6,10 @@ import pytest
 from small_course import lesson, with_question
 
 from tito.errors import TitoError
-from tito.lesson import cells, form, notebook
+from tito.lesson import cells, lesson_format, notebook
 
 ODD = "%% time is up\n\n# %% so\n\\# %%\n\n- $x_1$ größer,  two spaces  \n'''\n=1+1"
-ANSWERED = f"{form.ANSWER}\n\n{ODD}"
+ANSWERED = f"{lesson_format.ANSWER}\n\n{ODD}"
 
 
 def asked(**more):
@@ -20,7 +20,9 @@ def script_with(answer, made=None):
     """The learners' script with an answer in it, typed as a script has it."""
     source = cells.parse((made or asked()).path, (made or asked()).released)
     cell = source.task_cell("why")
-    return cells.parse(source.path, source.replaced(cell, form.answered(cell.source, answer)))
+    return cells.parse(
+        source.path, source.replaced(cell, lesson_format.answered(cell.source, answer))
+    )
 
 
 def test_a_question_has_a_text_points_and_a_sample_answer():
@@ -33,7 +35,7 @@ def test_a_question_has_a_text_points_and_a_sample_answer():
 
 def test_learners_get_neither_sample_nor_marker():
     text = asked().released
-    assert "Because" not in text and "SOLUTION" not in text and form.ANSWER in text
+    assert "Because" not in text and "SOLUTION" not in text and lesson_format.ANSWER in text
     (released,) = lesson(chapter=text).questions
     assert released.sample == "" and released.points == 2
     assert lesson(chapter=text).answers(cells.parse(asked().path, text)) == {"why": ""}
@@ -42,7 +44,7 @@ def test_learners_get_neither_sample_nor_marker():
 def test_no_line_on_hints_is_put_below_an_answer():
     text = asked(before='# %% exercise="triple"').released
     source = cells.parse(asked().path, text)
-    assert form.STUCK[:6] not in source.task_cell("why").source
+    assert lesson_format.STUCK[:6] not in source.task_cell("why").source
 
 
 @pytest.mark.parametrize(
@@ -58,10 +60,10 @@ def test_no_line_on_hints_is_put_below_an_answer():
 )
 def test_an_answer_goes_to_the_notebook_and_back_byte_for_byte(answer):
     script = script_with(answer)
-    assert form.answer_in(script, "why") == answer
+    assert lesson_format.answer_in(script, "why") == answer
     book = notebook.to_notebook(script.text, asked())
     in_book = cells.parse(script.path.with_suffix(".ipynb"), book)
-    assert form.answer_in(in_book, "why") == answer
+    assert lesson_format.answer_in(in_book, "why") == answer
     assert [c.source for c in in_book.cells if c.source] == [c.source for c in script.cells]
     assert notebook.to_script(book, script.text) == script.text
 
@@ -87,13 +89,13 @@ def test_the_notebook_has_nbgraders_metadata_of_an_answer():
     ],
 )
 def test_what_stands_below_the_line_is_the_answer(answer, found):
-    assert form.answer_in(script_with(answer), "why") == found
+    assert lesson_format.answer_in(script_with(answer), "why") == found
 
 
 def test_without_the_line_the_whole_cell_is_the_answer():
     source = script_with("Mine.")
-    gone = source.text.replace(f"# {form.ANSWER}\n", "")
-    assert form.answer_in(cells.parse(source.path, gone), "why").endswith("Mine.")
+    gone = source.text.replace(f"# {lesson_format.ANSWER}\n", "")
+    assert lesson_format.answer_in(cells.parse(source.path, gone), "why").endswith("Mine.")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +106,7 @@ def test_without_the_line_the_whole_cell_is_the_answer():
         ('question="why"', 'question="double"', "already"),
         ('question="why"', 'question="w y"', "no name"),
         ("[markdown] question", "question", "a cell of code"),
-        (f"# {form.ANSWER}\n", "", "lacks its text"),
+        (f"# {lesson_format.ANSWER}\n", "", "lacks its text"),
         ("# ### BEGIN", "# Because so.\n# ### BEGIN", "learners would get an answer"),
         ("# ### END SOLUTION\n", "", "never ended"),
     ],

@@ -112,7 +112,7 @@ def gradebook_serve(
 
 
 def questions_of(root):
-    """{(lesson, name): form.Question} of the course."""
+    """{(lesson, name): lesson_format.Question} of the course."""
     return {
         (entry.name, question.name): question
         for entry in root.lessons

@@ -75,7 +75,7 @@ class Answer:
     question    its name in the lesson
     max_points  that a person may give
     sha256      of the whole answer; "" for an empty one
-    length      in characters; `form.LONGEST_ANSWER` of them are kept
+    length      in characters; `lesson_format.LONGEST_ANSWER` of them are kept
     text        what is kept; "" where the gradebook has put it aside, see `answers.text`
     """
 

@@ -189,7 +189,7 @@ ANSWER = sql.Table(
     "answer",
     TABLES,
     sql.Column("sha256", sql.String(64), primary_key=True),  # of the whole answer
-    # its first `form.LONGEST_ANSWER` characters, `clean`
+    # its first `lesson_format.LONGEST_ANSWER` characters, `clean`
     sql.Column("text", sql.Text, nullable=False),
 )
 RUBRIC = sql.Table(

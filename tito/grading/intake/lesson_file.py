@@ -13,7 +13,7 @@ from tito.errors import TitoError
 from tito.grading.gradebook.roster import shown
 from tito.grading.intake.archives import Limits, Unreadable, shown_path, some
 from tito.lesson import cells
-from tito.lesson.form import stub
+from tito.lesson.lesson_format import stub
 
 # Characters of a cell's `# %%` line: reading its metadata takes time by the square of them.
 LONG_LINE = 10_000

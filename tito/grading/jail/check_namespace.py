@@ -15,7 +15,7 @@ import numpy as np
 from tito.grading.jail import proxy
 from tito.lesson import cells, export
 from tito.lesson.checks import functions_of, helpers_of, imported, words_in
-from tito.lesson.form import Lesson
+from tito.lesson.lesson_format import Lesson
 
 CHECKS_FILE = "checks.py"  # what tracebacks call the file of the checks
 BROAD = 1 << 20  # numbers: more are compared with as many, or with one

@@ -13,7 +13,7 @@ from importlib import metadata
 from tito.errors import TitoError
 from tito.grading.gradebook.rubric import Answer
 from tito.lesson import cells, export
-from tito.lesson.form import LONGEST_ANSWER, answer_in
+from tito.lesson.lesson_format import LONGEST_ANSWER, answer_in
 from tito.lesson.outcome import clean
 
 LONGEST_LINE = 200  # characters of a learner's line that is shown

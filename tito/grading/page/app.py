@@ -33,7 +33,7 @@ from tito.grading.page.questions import Questions
 from tito.grading.page.trials import Trials
 from tito.grading.result import VERDICTS
 from tito.lesson.course import Entry
-from tito.lesson.form import Question
+from tito.lesson.lesson_format import Question
 
 HOST = "127.0.0.1"
 NEEDING = 50  # submissions that need a person, on the first page
@@ -547,7 +547,7 @@ def serve(
 
     who   names of graders, each of whom gets an address; without any, one where one says one's name
     port  0: any that is free
-    asked {(lesson, name): form.Question} of the course; entries: its lessons
+    asked {(lesson, name): lesson_format.Question} of the course; entries: its lessons
     told  called with [(name or "", address)] when the page can be opened
 
     Raises MachineError when the port is taken.

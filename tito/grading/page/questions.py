@@ -16,7 +16,7 @@ from tito.grading.gradebook.history import ChangedMeanwhile
 from tito.grading.gradebook.rubric import WAITING, Item
 from tito.grading.page import submission_page
 from tito.grading.page.class_list import Filter
-from tito.lesson.form import Question
+from tito.lesson.lesson_format import Question
 
 LETTERS, LINES = 50_000, 5_000  # of an answer that are shown: more than are kept
 
@@ -76,7 +76,7 @@ class Sheet:
 
 class Questions:
     """The pages and forms of the questions. page: the `app.Page` that shows them; asked: the
-    course's questions, {(lesson, name): form.Question}.
+    course's questions, {(lesson, name): lesson_format.Question}.
     """
 
     def __init__(self, page, asked: dict[tuple[str, str], Question]):

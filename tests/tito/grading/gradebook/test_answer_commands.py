@@ -11,7 +11,7 @@ from small_course import with_question
 
 from tito.grading.gradebook import gradebook
 from tito.learn import workspace
-from tito.lesson import cells, course, form
+from tito.lesson import cells, course, lesson_format
 
 MARKUP = '</pre><script>alert(1)</script> =cmd()|"A1" \x1b[31m\u202e {{ 7 * 7 }}'
 GRADE = ("grade", "../class", "numbers", "--isolation", "process", "--jobs", "1")
@@ -35,7 +35,9 @@ def hand_in(root, student, answer, solved=True):
     text = root.lesson("numbers").script.read_text("utf-8") if solved else entry.declared.released
     source = cells.parse(entry.script, text)
     cell = source.task_cell("why")
-    entry.script.write_text(source.replaced(cell, form.answered(cell.source, answer)), "utf-8")
+    entry.script.write_text(
+        source.replaced(cell, lesson_format.answered(cell.source, answer)), "utf-8"
+    )
 
 
 def graded(root, *words):
@@ -48,7 +50,7 @@ def graded(root, *words):
 def test_answers_are_collected_judged_shown_and_exported(asked_course, tmp_path):
     hand_in(asked_course, "ada", "It is $2 \\cdot 2$.")
     hand_in(asked_course, "bob", MARKUP, solved=False)
-    hand_in(asked_course, "cem", "x" * (form.LONGEST_ANSWER + 7))
+    hand_in(asked_course, "cem", "x" * (lesson_format.LONGEST_ANSWER + 7))
     hand_in(asked_course, "eve", "")
     out, _ = tito(asked_course, *GRADE)
     assert "3 answers to be judged" in " ".join(out.split())
@@ -73,7 +75,10 @@ def test_answers_are_collected_judged_shown_and_exported(asked_course, tmp_path)
     tito(asked_course, "gradebook", "rubric", *numbers, "--item", "1", "--points", "2")
     (_, bob, cem, eve) = json.loads(tito(asked_course, "gradebook", "judge", *numbers, "--json")[0])
     assert bob["text"].startswith("</pre><script>") and bob["points"] == 1.75
-    assert (len(cem["text"]), cem["length"]) == (form.LONGEST_ANSWER, form.LONGEST_ANSWER + 7)
+    assert (len(cem["text"]), cem["length"]) == (
+        lesson_format.LONGEST_ANSWER,
+        lesson_format.LONGEST_ANSWER + 7,
+    )
     assert (cem["state"], eve["state"]) == ("to be judged", "empty")
     (overview,) = json.loads(tito(asked_course, "gradebook", "judge", "--json")[0])
     assert (overview["judged"], overview["written"]) == (2, 3)

@@ -12,7 +12,7 @@ from tito.grading.gradebook import answers, claims, enrollment
 from tito.grading.gradebook.roster import learner_of
 from tito.grading.page import access, app
 from tito.grading.page.trials import Trials
-from tito.lesson.form import Question
+from tito.lesson.lesson_format import Question
 
 WHY = "/question/numbers/why"
 

@@ -16,8 +16,8 @@ from small_course import (
 )
 
 from tito.errors import TitoError
-from tito.lesson import cells, form, notebook
-from tito.lesson.form import stub
+from tito.lesson import cells, lesson_format, notebook
+from tito.lesson.lesson_format import stub
 
 
 def test_exercises_have_their_hints_checks_and_points():
@@ -370,7 +370,8 @@ def test_points_need_not_be_a_multiple_of_the_tests(points, each):
 
 
 @pytest.mark.parametrize(
-    ("file", "said"), [(file, said) for file, form in FORMS.items() for said in form[0]]
+    ("file", "said"),
+    [(file, said) for file, (words, _, _) in FORMS.items() for said in words],
 )
 def test_a_damaged_lesson_is_told_with_file_and_line(tmp_path, file, said):
     damage, text, argument = FORMS[file]
@@ -426,23 +427,23 @@ def test_a_lesson_without_an_exercise_is_told():
 
 def test_a_file_of_the_lesson_that_is_missing_is_told(tmp_path):
     folder = make_course(tmp_path) / "modules" / "source" / "01_numbers"
-    assert form.load(folder / "numbers_dev.py").points == 5
+    assert lesson_format.load(folder / "numbers_dev.py").points == 5
     (folder / "hints.md").unlink()
-    assert form.load(folder / "numbers_dev.py").exercises[0].hints == []
+    assert lesson_format.load(folder / "numbers_dev.py").exercises[0].hints == []
     (folder / "hints.md").write_bytes(b"## double\n\n1. \xff\n")
     with pytest.raises(TitoError, match=r"hints\.md cannot be read"):
-        form.load(folder / "numbers_dev.py")
+        lesson_format.load(folder / "numbers_dev.py")
     (folder / "hints.md").unlink()
     (folder / "checks.py").unlink()
     with pytest.raises(TitoError, match=r"checks\.py does not exist"):
-        form.load(folder / "numbers_dev.py")
+        lesson_format.load(folder / "numbers_dev.py")
 
 
 def test_line_endings_of_any_system_read_the_same(tmp_path):
     folder = make_course(tmp_path) / "modules" / "source" / "01_numbers"
     for path in folder.iterdir():
         path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    one = form.load(folder / "numbers_dev.py")
+    one = lesson_format.load(folder / "numbers_dev.py")
     assert (one.released, one.released_checks) == (lesson().released, lesson().released_checks)
     assert [e.hints for e in one.exercises] == [e.hints for e in lesson().exercises]
 
@@ -455,7 +456,7 @@ def test_the_folder_gives_number_and_name(tmp_path):
     )
     path = tmp_path / "x_Numbers" / "Numbers_dev.py"
     with pytest.raises(TitoError, match="named like 01_tensor"):
-        form.Lesson(cells.parse(path, NUMBERS), cells.parse(path, NUMBERS_CHECKS))
+        lesson_format.Lesson(cells.parse(path, NUMBERS), cells.parse(path, NUMBERS_CHECKS))
 
 
 def test_an_exercise_is_found_by_its_id_and_by_its_short_name():
