@@ -7,12 +7,12 @@ import zipfile
 import pytest
 from commands import tito
 from small_course import NUMBERS, NUMBERS_CHECKS, make_course, solve
-from tito.grading.judge import Judge
-from tito.grading.modules import checks_hash
 
 from tito.author import gradescope, nbgrader
 from tito.errors import TitoError
-from tito.grading import intake
+from tito.grading.intake import collect
+from tito.grading.jail.judge import Judge
+from tito.grading.jail.modules import checks_hash
 from tito.grading.setting import Setting
 from tito.learn import verdict, workspace
 from tito.lesson import cells, course
@@ -138,7 +138,7 @@ def handed_in(entry):
     inbox = entry.root.path.with_name("inbox")
     (inbox / "ada").mkdir(parents=True)
     (inbox / "ada" / "numbers_dev.py").write_bytes(entry.script.read_bytes())
-    (arrival,) = intake.find(inbox, entry.root.reference.lessons)
+    (arrival,) = collect.find(inbox, entry.root.reference.lessons)
     return arrival
 
 
