@@ -30,6 +30,7 @@ COURSE = [
     "tinytorch/core/__init__.py",
     "tinytorch/data/*",
     "tinytorch/nn/*.py",
+    "tinytorch/pictures/*.py",
     "tinytorch/support/*.py",
     "tests/conftest.py",
     "tests/test_lessons.py",

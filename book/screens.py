@@ -207,7 +207,7 @@ def result():
     """What the cell draws."""
     import numpy as np
 
-    from tinytorch.support.strides import draw_strides
+    from tinytorch.pictures.tensor import draw_strides
 
     return draw_strides(np.array([[10, 11, 12], [20, 21, 22]]), (1, 2)).svg()
 

@@ -15,8 +15,9 @@ def door(module, homes, instead=None):
     """The `__getattr__` and `__dir__` of a front door.
 
     module   its name
-    homes    {a lesson, or "support." and a module there: the names that come from it}; two lessons
-             with a space between: the first of them, once it is there, and before that the second
+    homes    {a lesson, or another module, such as "support.creation": the names that come from it};
+             two lessons with a space between: the first of them, once it is there, and before that
+             the second
     instead  {what to write here, with {name} for the name: the names that PyTorch has for it}
     """
     home = {name: place for place, names in homes.items() for name in names.split()}
@@ -30,12 +31,12 @@ def door(module, homes, instead=None):
         place, *earlier = home[name].split()
         if earlier and importlib.util.find_spec(f"tinytorch.core.{place}") is None:
             (place,) = earlier
-        full = f"tinytorch.{place}" if place.startswith("support.") else f"tinytorch.core.{place}"
+        full = f"tinytorch.{place}" if "." in place else f"tinytorch.core.{place}"
         try:
             found = getattr(importlib.import_module(full), name)
         except ModuleNotFoundError as error:
             lesson = str(error.name).removeprefix("tinytorch.core.")
-            if lesson == error.name or full != error.name and not full.startswith("tinytorch.s"):
+            if lesson == error.name or full != error.name and "." not in place:
                 raise  # the lesson is there, and something that it needs is not
             raise ImportError(how_to_build(name, lesson)) from None
         except AttributeError:

@@ -12,7 +12,8 @@ __getattr__, __dir__ = door(
     {
         "training": "Trainer NonFiniteError CheckpointError accuracy confusion_matrix "
         "average_metrics train_step accumulate_gradients evaluation_mode evaluate predict "
-        "epochs_since_best plot_learning_curve learning_rate_range suggest_learning_rate "
+        "epochs_since_best learning_rate_range suggest_learning_rate "
         "overfit_one_batch find_nonfinite save_state load_state",
+        "pictures.training": "plot_learning_curve",
     },
 )

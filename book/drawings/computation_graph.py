@@ -10,7 +10,7 @@ from figure import Figure, Panel, button, choice, field_of, number, stepper, tog
 
 from tinytorch import Variable
 from tinytorch.core.backprop import Value, backward, propagate, topological_order
-from tinytorch.support.computation_graph import ACROSS, DOWN, GRADIENT, MARGIN, VALUE, WIDE
+from tinytorch.pictures.backprop import ACROSS, DOWN, GRADIENT, MARGIN, VALUE, WIDE
 
 OPERATIONS = {"*": operator.mul, "+": operator.add, "**": operator.pow}
 

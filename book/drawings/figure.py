@@ -10,7 +10,7 @@ import json
 import math
 from dataclasses import dataclass, field
 
-from tinytorch.support.drawing import COLOURS, FILLS, Drawing
+from tinytorch.support.svg import COLOURS, FILLS, Drawing
 
 # Where tito writes the number of a figure, "Figure 5.1. ".
 NUMBER = '<b class="figure-number"></b>'

@@ -1,6 +1,6 @@
 """What milestone 06 draws: the time of a token against its position, and tokens per second."""
 
-from tinytorch.support.curves import label_ends
+from tinytorch.pictures.drawing import label_ends
 
 
 def draw_speed(times, speeds):
@@ -19,9 +19,9 @@ def draw_speed(times, speeds):
         ends = []
         for name, curve, colour in zip(("naive", "cached"), curves, ("C1", "C0")):
             top.plot(lengths, curve, ".-", color=colour)
-            ends.append((curve[-1], name, colour))
+            ends.append((lengths[-1], curve[-1], name, colour))
         top.set(xlabel="tokens before", ylabel="ms per token", ylim=(0, None))
-        label_ends(top, ends, lengths[-1])
+        label_ends(top, ends)
         colours = {"naive": "C1", "cached": "C0", "speculative": "C2"}
         for row, (name, (middle, low, high)) in enumerate(speeds.items()):
             bottom.barh(row, middle, color=colours[name], height=0.6)

@@ -3,7 +3,7 @@
 import re
 import textwrap
 
-from tinytorch.support.curves import label_ends
+from tinytorch.pictures.drawing import label_ends
 
 COLUMN = 24  # characters
 MISSING = "\N{WHITE SQUARE}"
@@ -33,22 +33,17 @@ def draw_gpts(curves, levels, samples):
         last = max(steps[-1] for steps, _ in curves.values())
         for number, (name, (steps, bits)) in enumerate(curves.items()):
             axes.plot(steps, bits, color=f"C{number}")
-            if steps[-1] == last:
-                ends.append((bits[-1], name, f"C{number}"))
-            else:
-                axes.annotate(
-                    f" {name}", (steps[-1], bits[-1]), va="center", color=f"C{number}"
-                )
+            ends.append((steps[-1], bits[-1], name, f"C{number}"))
         for name, bits in levels.items():
             axes.axhline(bits, color="0.5", lw=1, ls="--", zorder=0)
-            ends.append((bits, f"{name} {bits:.2f}", "0.35"))
+            ends.append((last, bits, f"{name} {bits:.2f}", "0.35"))
         lowest = min([*levels.values(), *(min(bits) for _, bits in curves.values())])
         highest = max([*levels.values(), *(bits[-1] for _, bits in curves.values())])
         axes.set_ylim(max(0, lowest - 0.15), highest + 0.2)
         axes.set_xlim(0, last)
         axes.set(xlabel="training steps", ylabel="bits per character")
         axes.spines[["top", "right"]].set_visible(False)
-        label_ends(axes, ends, last)
+        label_ends(axes, ends)
         for number, (name, column) in enumerate(zip(samples, bottom.subplots(1, 2))):
             column.axis("off")
             text = [

@@ -531,6 +531,7 @@ def test_a_wheel_holds_tito_and_the_course_as_data_and_no_importable_tinytorch(t
         "tinytorch/*.py",
         "tinytorch/data/*",
         "tinytorch/nn/*.py",
+        "tinytorch/pictures/*.py",
         "tinytorch/support/*.py",
         "bin/activate-tinytorch.sh",
         "tests/test_lessons.py",

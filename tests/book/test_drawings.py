@@ -15,7 +15,7 @@ from browsers import chromium
 from tinytorch import Tensor, Variable
 from tinytorch.core.optimizers import momentum_update, sgd_update
 from tinytorch.core.tensor import broadcast_shape
-from tinytorch.support.drawing import COLOURS, FILLS
+from tinytorch.support.svg import COLOURS, FILLS
 from tito.book import pages
 from tito.book.drawings import NUMBER
 from tito.lesson import course
@@ -74,7 +74,7 @@ def test_a_node_that_goes_on_too_early_passes_on_a_part_of_its_gradient():
 
 
 def test_the_path_in_the_valley_is_that_of_the_lessons_closed_form():
-    from tinytorch.support.descent import linear_path
+    from tinytorch.pictures.optimizers import linear_path
 
     valley = module("valley")
     for rate, momentum in [(0.05, 0.0), (0.067, 0.0), (0.03, 0.9)]:

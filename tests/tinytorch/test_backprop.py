@@ -21,8 +21,8 @@ from tinytorch.core.backprop import (
     record,
     topological_order,
 )
+from tinytorch.pictures.backprop import make_rings, train_in_numpy
 from tinytorch.support.graphs import Graph
-from tinytorch.support.rings import make_rings, train_in_numpy
 
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
 

@@ -28,7 +28,7 @@ from tinytorch.core.differentiation import (
 from tinytorch.core.layers import Dense, Dropout, Sequential
 from tinytorch.core.losses import binary_cross_entropy_with_logits, cross_entropy, mse_loss
 from tinytorch.core.tensor import Tensor, Variable
-from tinytorch.support import memory
+from tinytorch.pictures.autograd import kilobytes_at_peak
 from tinytorch.support.random_states import random_states, set_random_states
 
 
@@ -266,14 +266,14 @@ def test_a_checkpointed_chain_needs_less_memory():
 
     ones = np.ones(2_500, "float32")
     step = lambda f: lambda: f(Variable(ones)).sum().backward()
-    usual = memory.kilobytes_at_peak(step(lambda x: sines(x, 64)))
+    usual = kilobytes_at_peak(step(lambda x: sines(x, 64)))
 
     def segments(x):
         for _ in range(8):
             x = checkpoint(lambda x: sines(x, 8), x)
         return x
 
-    assert memory.kilobytes_at_peak(step(segments)) < usual / 2
+    assert kilobytes_at_peak(step(segments)) < usual / 2
 
 
 # PyTorch

@@ -1,5 +1,5 @@
 # From modules/source/08_training/training_dev.py by `tito export`; edit that file, not this one.
-# checksum: 955bd0c7da57155f
+# checksum: 5789e4403da836cb
 """Training: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan."""
 
 import contextlib
@@ -14,7 +14,6 @@ from tinytorch.core.optimizers import clip_grad_norm_
 from tinytorch.core.tensor import Tensor
 from tinytorch.support.arguments import checked_batches, input_batches
 from tinytorch.support.checkpoints import CheckpointError, load_state, save_state
-from tinytorch.support.curves import plot_learning_curve
 from tinytorch.support.random_states import random_states
 from tinytorch.support.run import TrainingState, remaining, restore
 from tinytorch.support.trials import preserved_state, repeat_batches

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from tinytorch.support.drawing import Drawing
+from tinytorch.support.svg import Drawing
 
 SHAPES = {"operation": "box", "leaf": "ellipse", "constant": "plaintext"}  # in the DOT language
 COLOURS = {"operation": "muted", "leaf": "value", "constant": "muted"}  # in drawings

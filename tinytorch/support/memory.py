@@ -7,7 +7,6 @@ all objects.
 
 import gc
 import sys
-import tracemalloc
 
 import numpy as np
 
@@ -48,34 +47,3 @@ def raise_collector_threshold():
     own settings, the searches cost a third of building a graph of 400,000.
     """
     gc.set_threshold(max(gc.get_threshold()[0], 20_000), 20, 1000)
-
-
-def kilobytes_held(make):
-    """The memory in use while the result of make() is held, in units of 1000 bytes, rounded down.
-
-    >>> kilobytes_held(lambda: np.zeros(100_000, "float32")) in (400, 401)
-    True
-    """
-    tracemalloc.start()
-    try:
-        kept = make()
-        used = tracemalloc.get_traced_memory()[0]
-        del kept
-    finally:
-        tracemalloc.stop()
-    return used // 1000
-
-
-def kilobytes_at_peak(make):
-    """The largest memory in use at any time while make() runs, in units of 1000 bytes, rounded
-    down.
-
-    >>> kilobytes_at_peak(lambda: np.zeros(100_000, "float32").sum()) in range(400, 405)
-    True
-    """
-    tracemalloc.start()
-    try:
-        make()
-        return tracemalloc.get_traced_memory()[1] // 1000
-    finally:
-        tracemalloc.stop()

@@ -5,20 +5,11 @@ import hashlib
 from functools import cache
 from importlib.resources import files
 
-__all__ = ["TEN_LINES", "load_names", "load_text"]
+__all__ = ["load_names", "load_text"]
 
 SHA256 = {  # of the decompressed texts
     "austen": "65ca2a73cbccbebea6c925b57899e37b9a96dc75ea525f6a847d513ceb79ba70",
     "names": "a91e176a9231dcda99b0c55b178e74301cf3add64e1474691b4138127613d69b",
-}
-
-# The same two sentences in five scripts.
-TEN_LINES = {
-    "English": "The cat sleeps in the house.\nTomorrow we will read a new book.\n",
-    "Greek": "Η γάτα κοιμάται στο σπίτι.\nΑύριο θα διαβάσουμε ένα νέο βιβλίο.\n",
-    "Russian": "Кошка спит в доме.\nЗавтра мы прочитаем новую книгу.\n",
-    "Hindi": "बिल्ली घर में सो रही है।\nकल हम एक नई किताब पढ़ेंगे।\n",
-    "Chinese": "猫在房子里睡觉。\n明天我们要读一本新书。\n",
 }
 
 

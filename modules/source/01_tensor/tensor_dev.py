@@ -63,7 +63,7 @@ from tinytorch.support.tensor_methods import TensorMethods
 # %% tags=["payoff"]
 import matplotlib.pyplot as plt
 
-from tinytorch.support.digit_network import draw_digits, load_network
+from tinytorch.pictures.tensor import draw_digits, load_network
 
 images, labels, (W1, b1, W2, b2) = load_network()
 hidden = np.maximum(images @ W1 + b1, 0)  # shapes (359, 64) @ (64, 256) + (256,)
@@ -119,7 +119,7 @@ for name, array in [("one number", np.array(0.5)), ("one column of W1", W1[:, 0]
 # `i * strides[0] + j * strides[1]`:
 
 # %%
-from tinytorch.support.strides import draw_strides
+from tinytorch.pictures.tensor import draw_strides
 
 x = np.array([[10, 11, 12], [20, 21, 22]])
 draw_strides(x, (1, 2))  # alt: Six memory cells, 10 11 12 20 21 22, and below them the array
@@ -198,7 +198,7 @@ for name, result in [("x[:, 1:]", x[:, 1:]), ("x.reshape(3, 2)", x.reshape(3, 2)
 # array. Nothing is copied: an axis that is repeated gets stride 0.
 
 # %%
-from tinytorch.support.broadcasting import draw_broadcasting
+from tinytorch.pictures.tensor import draw_broadcasting
 
 draw_broadcasting([[1, 2, 3], [4, 5, 6]], [10, 20, 30])
 # alt: The shapes (2, 3) and (3,) stand one below the other, aligned at their right ends; the
@@ -912,7 +912,7 @@ def broadcast_to(x, *shape):
 # channels, because the elements keep their order in memory:
 
 # %%
-from tinytorch.support.channels import draw_channels
+from tinytorch.pictures.tensor import draw_channels
 
 picture = Tensor([[[1, 20, 300], [2, 21, 301]]])  # height 1, width 2, 3 channels
 draw_channels(picture.data)
@@ -975,7 +975,7 @@ def swapaxes(x, axis1, axis2):
 # matrices must have in common: that of a row of the left one and of a column of the right one.
 
 # %%
-from tinytorch.support.matrix_product import draw_matmul
+from tinytorch.pictures.tensor import draw_matmul
 
 draw_matmul([[1, 2, 3], [4, 5, 6]], [[1, 0], [0, 1], [2, -1]], 0, 0)
 # alt: The matrix a of shape (2, 3) stands at the left, b of shape (3, 2) above, the product of

@@ -71,7 +71,7 @@ from tinytorch.core.tensor import Tensor, where
 from tinytorch.support.missing_names import NumPyNames, numpy_names
 
 # %% tags=["payoff"]
-from tinytorch.support.decision_boundary import draw_decision_boundary
+from tinytorch.pictures.activations import draw_decision_boundary
 
 corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], "float32")
 answers = np.array([0, 1, 1, 0], "float32")
@@ -196,7 +196,7 @@ for count in range(5):
 # by 0, $\mathrm{relu}(x) = \max(0, x)$.
 
 # %%
-from tinytorch.support.drawing import panel
+from tinytorch.pictures.drawing import panel
 
 line = np.linspace(-3, 3, 7)
 figure, axes = panel("ReLU is two straight pieces with a kink at 0", "input x", "relu(x)")
@@ -641,7 +641,7 @@ for name, place in (("relu", (3.6, 0.89)), ("sigmoid", (2.3, 0.12)),
 # probability depends on all logits.
 
 # %%
-from tinytorch.support.probabilities import draw_softmax, draw_temperatures
+from tinytorch.pictures.activations import draw_softmax, draw_temperatures
 
 draw_softmax([1.0, 2.0, 4.0])
 # alt: Three rows of three bars. Logits 1, 2, 4; their exponentials 2.72, 7.39, 54.6; their

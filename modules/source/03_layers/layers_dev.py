@@ -69,7 +69,8 @@ from tinytorch.support.modules import ModuleMethods, check_layer
 from tinytorch.support.summary import name_of, summary  # noqa: F401
 
 # %% tags=["payoff"]
-from tinytorch.support.signals import draw_histograms, plot_stds
+from tinytorch.pictures.drawing import plot_stds
+from tinytorch.pictures.layers import draw_histograms
 
 draw_histograms(stds=(0.03, 0.1, 0.3))
 # alt: Three rows of twenty histograms. With std 0.03 the outputs are almost 0 from the fourth
@@ -103,7 +104,7 @@ draw_histograms(stds=(0.03, 0.1, 0.3))
 # all the numbers that it is computed from.
 
 # %%
-from tinytorch.support.fully_connected import draw_fully_connected
+from tinytorch.pictures.layers import draw_fully_connected
 
 x = Tensor([[1.0, 2.0], [0.0, -1.0], [3.0, 0.5]])  # three examples of two numbers
 W = Tensor([[1.0, 0.0, 3.0, -1.0], [0.0, 1.0, 4.0, 2.0]])  # two inputs, four outputs
@@ -386,7 +387,7 @@ plot_stds({label: activation_stds(std, Tensor.tanh) for label, std in curves.ite
 # the end?
 
 # %%
-from tinytorch.support.signals import relative_distance
+from tinytorch.pictures.layers import relative_distance
 
 for label, std in curves.items():
     print(f"{label:11} {relative_distance(std):.3f}")
@@ -639,7 +640,7 @@ print(net, net(Tensor(pictures)).shape, sep="\n")
 # the top:
 
 # %%
-from tinytorch.support.module_tree import draw_module_tree
+from tinytorch.pictures.layers import draw_module_tree
 
 
 class TwoHeads(Module):
@@ -1095,7 +1096,7 @@ print(summary(net, input_shape=(32, 28, 28)))
 # compute it. The picture shows all nine parameters: a weight at each arrow, a bias in each box.
 
 # %%
-from tinytorch.support.small_network import draw_small_network
+from tinytorch.pictures.layers import draw_small_network
 
 W1, b1, W2, b2 = [[1, 1], [1, 1]], [0, -1], [[1], [-2]], [0]
 draw_small_network([(W1, b1), (W2, b2)], [["a", "b"], ["relu 1", "relu 2"], ["output"]])

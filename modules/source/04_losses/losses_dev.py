@@ -63,7 +63,7 @@ from tinytorch.support.arguments import OptionsOnly
 from tinytorch.support.arrays import copy_of
 
 # %% tags=["payoff"]
-from tinytorch.support.drawing import panel
+from tinytorch.pictures.drawing import panel
 
 
 def train_logit(derivative, z=-8.0, steps=2000):
@@ -691,7 +691,7 @@ for smoothing in (0.0, 0.1):
 # the logits is softmax minus target, $p_j - t_j$. In the drawing, the true class is 1.
 
 # %%
-from tinytorch.support.probabilities import draw_cross_entropy_gradient
+from tinytorch.pictures.losses import draw_cross_entropy_gradient
 
 draw_cross_entropy_gradient([2.0, 1.0, 0.0], label=1)
 # alt: Bars of the probabilities 0.665, 0.245, 0.09, with the target 0, 1, 0 as dashed outlines.

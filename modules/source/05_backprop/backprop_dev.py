@@ -46,7 +46,7 @@ from tinytorch.support.handmade import Handmade, unknown_derivatives
 from tinytorch.support.scalars import Scalar, as_float, real_power
 
 # %% tags=["payoff"]
-from tinytorch.support.rings import draw_boundary, make_rings, train_in_numpy
+from tinytorch.pictures.backprop import draw_boundary, make_rings, train_in_numpy
 
 points, targets = make_rings()
 trained = train_in_numpy(points, targets, [6, 1], learning_rate=0.01, steps=100)
@@ -102,7 +102,7 @@ print("L =", expression(*point))
 # proportional to $h^2$.
 
 # %%
-from tinytorch.support.tangent import draw_tangent
+from tinytorch.pictures.backprop import draw_tangent
 
 draw_tangent(lambda a: expression(a, *point[1:]), x=2.0, step=2.0, names=("a", "L"));
 # alt: L is nearly flat at the left, then falls ever more steeply. The tangent at a = 2 has the
@@ -166,7 +166,7 @@ for name, partial in zip("abcd", numerical_gradient(expression, *point)):
 # input of an operation to its result.
 
 # %%
-from tinytorch.support.computation_graph import draw
+from tinytorch.pictures.backprop import draw
 
 inputs = dict(zip("abcd", point))
 steps = {"e": ("a", "*", "b"), "f": ("e", "+", "c"), "g": ("a", "+", "d"), "L": ("f", "*", "g")}
@@ -1077,7 +1077,7 @@ draw_boundary(lambda grid: [net(x).data for x in grid.tolist()], points, targets
 # is too large, and what does too large look like?
 
 # %% tags=["answer", "explained"]
-from tinytorch.support.drawing import panel
+from tinytorch.pictures.drawing import panel
 
 curves = {0.01: losses}
 for rate in (0.001, 0.1):

@@ -37,12 +37,12 @@
 # # 06. Autograd
 #
 # A network with 337 weights separates two half-moons of points. To train it, somebody worked
-# out the derivatives of its loss on paper and wrote them down in NumPy
-# (`tinytorch/support/moons.py`). With another activation function, or another loss, they would
-# be wrong.
+# out the derivatives of its loss on paper and wrote them down in NumPy (in
+# `tinytorch/pictures/autograd.py`). With another activation function, or another loss, they
+# would be wrong.
 
 # %% tags=["payoff"]
-from tinytorch.support.moons import forward, plot_decision, train_by_hand, two_moons
+from tinytorch.pictures.autograd import forward, plot_decision, train_by_hand, two_moons
 
 points, labels = two_moons()
 by_hand = train_by_hand(points, labels)
@@ -401,7 +401,7 @@ draw_graph(z, x=x, y=y)
 # which step $h$ is best for $e^x$ at 1, and why smaller steps are *worse*:
 
 # %% tags=["answer"]
-from tinytorch.support.drawing import panel
+from tinytorch.pictures.drawing import panel
 
 h = 10.0 ** -np.arange(1, 13)
 forward_difference = (np.exp(1 + h) - np.e) / h
@@ -600,7 +600,7 @@ except RuntimeError as error:
 # output, change one bias by 1, and see:
 
 # %% tags=["answer"]
-from tinytorch.support.unbroadcasting import draw_bias_gradient
+from tinytorch.pictures.autograd import draw_bias_gradient
 
 batch, bias, changed = np.zeros((3, 4)), np.zeros(4), np.array([1.0, 0, 0, 0])
 g = np.arange(12.0).reshape(3, 4)
@@ -1060,7 +1060,7 @@ check("function")
 # inside `no_grad`, with a graph, after `backward`, and after it with `retain_graph=True`?
 
 # %% tags=["answer", "explained"]
-from tinytorch.support.memory import kilobytes_held
+from tinytorch.pictures.autograd import kilobytes_held
 
 
 def chain(then=lambda result: None, **options):

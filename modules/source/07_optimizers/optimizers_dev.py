@@ -64,7 +64,7 @@ from tinytorch.support.parameter_groups import check_groups, matching_state, par
 from tinytorch.support.schedules import LambdaLR, LinearLR, LRScheduler, SequentialLR, StepLR
 
 # %% tags=["payoff"]
-from tinytorch.support.descent import draw_curves, draw_directions, draw_paths, linear_path
+from tinytorch.pictures.optimizers import draw_curves, draw_directions, draw_paths, linear_path
 
 
 def valley(w):

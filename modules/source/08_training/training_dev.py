@@ -39,8 +39,7 @@
 # loss on these points kept falling. Its loss on 300 *other* points did not:
 
 # %% tags=["payoff"]
-from tinytorch.support.curves import plot_learning_curve
-from tinytorch.support.overfitting import example_history
+from tinytorch.pictures.training import example_history, plot_learning_curve
 
 figure = plot_learning_curve(example_history())
 # alt: Loss against the epoch. The training loss falls to almost 0. The validation loss falls
@@ -71,7 +70,6 @@ from tinytorch.core.optimizers import clip_grad_norm_
 from tinytorch.core.tensor import Tensor
 from tinytorch.support.arguments import checked_batches, input_batches
 from tinytorch.support.checkpoints import CheckpointError, load_state, save_state
-from tinytorch.support.curves import plot_learning_curve
 from tinytorch.support.random_states import random_states
 from tinytorch.support.run import TrainingState, remaining, restore
 from tinytorch.support.trials import preserved_state, repeat_batches
@@ -96,7 +94,7 @@ from tinytorch.core.activations import Tanh
 from tinytorch.core.layers import Dense, Dropout, Sequential, manual_seed
 from tinytorch.core.losses import cross_entropy
 from tinytorch.core.optimizers import Adam
-from tinytorch.support.overfitting import CLASSES, noisy_spirals, plot_points, plot_regions
+from tinytorch.pictures.training import CLASSES, noisy_spirals, plot_points, plot_regions
 
 
 def make_batches(points, labels, size):
@@ -301,7 +299,7 @@ def confusion_matrix(outputs, targets):
 check("confusion")
 
 # %% tags=["demonstration"]
-from tinytorch.support.confusion import draw_confusion_matrix
+from tinytorch.pictures.training import draw_confusion_matrix
 
 inputs, targets = validation_batches[0]
 draw_confusion_matrix(confusion_matrix(model(inputs), targets), CLASSES)
@@ -630,7 +628,7 @@ figure = plot_learning_curve({name: curve[:stop] for name, curve in history.item
 # Everything so far has its place in this loop:
 
 # %% tags=["demonstration"]
-from tinytorch.support.training_loop import draw_training_loop
+from tinytorch.pictures.training import draw_training_loop
 
 draw_training_loop(batches=len(train_batches), epochs=60)
 # alt: A diagram. At the top the question "60 epochs, or should_stop?". No leads into a box
@@ -946,7 +944,7 @@ def suggest_learning_rate(rates, losses):
     return lowest[1] / 10
 
 # %% tags=["demonstration"]
-from tinytorch.support.curves import plot_rate_range
+from tinytorch.pictures.training import plot_rate_range
 
 fresh = new_trainer(new_model())
 rates, losses = learning_rate_range(fresh.model, cross_entropy, fresh.optimizer, train_batches)
@@ -1159,7 +1157,7 @@ print("largest difference:", max(abs(a.data - b.data).max() for a, b in zip(
 # worst, and whether 800 is better or worse than 15.
 
 # %% tags=["demonstration", "answer"]
-from tinytorch.support.double_descent import COUNTS, plot_double_descent, random_feature_errors
+from tinytorch.pictures.training import COUNTS, plot_double_descent, random_feature_errors
 
 train_errors, test_errors = random_feature_errors(COUNTS)
 for count in (15, 40, 800):

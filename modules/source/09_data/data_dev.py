@@ -61,7 +61,7 @@ from tinytorch.support.download import data_folder, fetch, checksum  # noqa: F40
 from tinytorch.support.splits import split_lengths
 
 # %% tags=["payoff"]
-from tinytorch.support.baselines import compare_data_handling, draw_accuracies
+from tinytorch.pictures.data import compare_data_handling, draw_accuracies
 
 two_parts = zip(datasets.digits_arrays("train"), datasets.digits_arrays("test"))
 all_images, all_labels = (np.concatenate(part) for part in two_parts)
@@ -188,7 +188,7 @@ def digits(split="train"):
     return image_dataset(*datasets.digits_arrays(split), 16)
 
 # %% tags=["demonstration"]
-from tinytorch.support.images import show_images
+from tinytorch.pictures.data import show_images
 
 train, test = digits("train"), digits("test")
 figure = show_images([train[i][0] for i in range(20)], [train[i][1] for i in range(20)])
@@ -203,7 +203,7 @@ figure = show_images([train[i][0] for i in range(20)], [train[i][1] for i in ran
 # network, when to stop. The *test set* is used once, at the end.
 
 # %% tags=["demonstration"]
-from tinytorch.support.splits import draw_batches, draw_class_counts, draw_split
+from tinytorch.pictures.data import draw_batches, draw_class_counts, draw_split
 
 fifth = len(train) // 5
 draw_split([("training", len(train) - fifth, "fit the weights"),
@@ -602,7 +602,7 @@ print(loader, "first", shapes[0], "last", shapes[-1])
 # Predict what is left of the difference when each set is standardized by its own statistics.
 
 # %% tags=["answer", "explained"]
-from tinytorch.support.standardization import draw_number_lines
+from tinytorch.pictures.data import draw_number_lines
 
 day, night = np.array([0.5, 0.7, 0.9]), np.array([0.1, 0.3, 0.5])  # brightness of 3 images
 own_day, own_night = (day - day.mean()) / day.std(), (night - night.mean()) / night.std()
@@ -890,7 +890,7 @@ figure = show_images(means.reshape(10, 1, 8, 8), range(10))
 # We choose on the validation set, as it is and shifted by up to a pixel. Which will be best?
 
 # %% tags=["demonstration", "answer"]
-from tinytorch.support.baselines import nearest_mean, nearest_neighbour
+from tinytorch.pictures.data import nearest_mean, nearest_neighbour
 
 
 def accuracy(classify, dataset):

@@ -78,7 +78,7 @@ from tinytorch.support.windows import (crop_padding, flatten_maps, kernel_positi
                                        pair, shape_error)
 
 # %% tags=["payoff"]
-from tinytorch.support.pictures import cross_correlate, draw_maps, house, strokes
+from tinytorch.pictures.convolutions import cross_correlate, draw_maps, house, strokes
 
 kernels = {"horizontal edges": [[-1, -2, -1], [0, 0, 0], [1, 2, 1]],
            "vertical edges": [[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]],
@@ -113,8 +113,8 @@ figure = draw_maps([house(), *feature_maps], ["house", *kernels])
 # next. **Padding** is a border of zeros that is added around the input.
 
 # %%
-from tinytorch.support.sliding import (draw_col2im, draw_im2col, draw_max_pool, draw_product,
-                                       draw_receptive_field, draw_sliding)
+from tinytorch.pictures.convolutions import (draw_col2im, draw_im2col, draw_max_pool,
+                                             draw_product, draw_receptive_field, draw_sliding)
 
 draw_sliding([0, 0, 0, 5, 5, 5, 5], kernel=[-1, 0, 1], stride=2, padding=1)
 # alt: Seven numbers with one zero of padding at each end. A kernel of three weights is drawn at

@@ -68,8 +68,8 @@ from tinytorch.support.normalized_axes import (as_shape, channel_axes, checked_r
                                                joined_axes, running_arrays)
 
 # %% tags=["payoff"]
-from tinytorch.support.lines import plot_lines
-from tinytorch.support.normalization_pictures import LOSSES, STEPS
+from tinytorch.pictures.drawing import plot_lines
+from tinytorch.pictures.normalization import LOSSES, STEPS
 
 figure = plot_lines({name: (STEPS, losses) for name, losses in LOSSES.items()}, "step", "loss")
 # alt: Loss over 100 steps. A network of 20 layers stays at 2.3. With batch norm the loss falls
@@ -150,7 +150,7 @@ def deep_network(gain=1.0, norm=None):
     return Sequential(*parts, Dense(64, 10))
 
 # %% tags=["answer"]
-from tinytorch.support.signals import plot_stds
+from tinytorch.pictures.drawing import plot_stds
 
 gains = {"gain 0.5": 0.5, "gain 1": 1.0, "gain 1.41": 2**0.5, "gain 2": 2.0}
 plot_stds({name: spread(deep_network(gain)[:-1], Tensor(x[:200]))[1::2]
@@ -179,7 +179,7 @@ plot_stds({name: spread(deep_network(gain)[:-1], Tensor(x[:200]))[1::2]
 # what the methods of this chapter differ in. A batch has one example per row:
 
 # %%
-from tinytorch.support.normalization_pictures import draw_axes, draw_projection, draw_residual
+from tinytorch.pictures.normalization import draw_axes, draw_projection, draw_residual
 
 draw_axes([[1, 5, 2, 8], [3, 5, 6, 2], [8, 2, 1, 5]], axes=[0, 1])
 # alt: A table of 3 examples with 4 numbers each, twice. Above, a column is marked: mean 4,

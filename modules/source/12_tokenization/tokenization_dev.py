@@ -59,7 +59,7 @@ import numpy as np
 from tinytorch.support.vocabularies import check_vocabulary, read_file, write_file
 
 # %% tags=["payoff"]
-from tinytorch.support.tokens import PIECES, draw_tokens
+from tinytorch.pictures.tokenization import PIECES, draw_tokens
 
 draw_tokens(PIECES)
 # alt: The text " must be in want of a wife", with a space first, in boxes, one for each token,
@@ -153,7 +153,8 @@ check("characters")
 # first 95 % of them are the training set, the rest is the test set.
 
 # %% tags=["demonstration"]
-from tinytorch.support.texts import TEN_LINES, load_names, load_text
+from tinytorch.pictures.tokenization import TEN_LINES
+from tinytorch.support.texts import load_names, load_text
 
 novels = load_text("train")
 letters = CharTokenizer(novels)
@@ -178,7 +179,7 @@ except ValueError as error:
 # of a byte as tokens, a vocabulary of 256 is enough for every text.
 
 # %%
-from tinytorch.support.tokens import draw_utf8
+from tinytorch.pictures.tokenization import draw_utf8
 
 draw_utf8("naïve π")
 # alt: The seven characters of "naïve π" above their nine bytes: 110 97 195 175 118 101 32 207
@@ -270,7 +271,7 @@ for length in range(2, 6):
 # equally frequent; "Counting pairs" gives the rule for such a case.)
 
 # %%
-from tinytorch.support.tokens import draw_merging
+from tinytorch.pictures.tokenization import draw_merging
 
 draw_merging([("aaabdaaabac", list("aaabdaaabac"), ()),
               ("merge a a", ["aa", "a", "b", "d", "aa", "a", "b", "a", "c"], ("aa",)),
@@ -340,7 +341,7 @@ for length in (16, 15):
 # different words, commas and other such pieces counted as words.
 
 # %%
-from tinytorch.support.tokens import draw_pair_counts
+from tinytorch.pictures.tokenization import draw_pair_counts
 
 draw_pair_counts([("hug", 10), ("pug", 5), ("hugs", 6), ("pupu", 1)])
 # alt: Four words with how often they occur: hug 10 times, pug 5, hugs 6, pupu once. Below each
@@ -1054,7 +1055,7 @@ check("replace-pair")
 # smaller one, so one training gives a whole curve:
 
 # %% tags=["demonstration"]
-from tinytorch.support.tokens import draw_compression, draw_token_lengths
+from tinytorch.pictures.tokenization import draw_compression, draw_token_lengths
 
 merges = train_bpe_fast(novels, 1024)
 pairs = list(merges.items())

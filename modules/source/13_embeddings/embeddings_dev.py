@@ -73,7 +73,7 @@ from tinytorch.support.ngrams import NGramCounts
 from tinytorch.support.segments import segment_sums
 
 # %% tags=["payoff"]
-from tinytorch.support.language_models import MODELS, draw_models
+from tinytorch.pictures.embeddings import MODELS, draw_models
 
 draw_models(MODELS)
 # alt: Five bars, one for each model, with three invented names each. All letters alike: 4.75
@@ -152,9 +152,9 @@ check("bigram-counts")
 # followed by the same one?
 
 # %% tags=["answer", "explained"]
-from tinytorch.support.language_models import (COMPRESSORS, draw_bigrams, draw_gradient_norms,
-                                               draw_one_hot, draw_orders, draw_plane,
-                                               draw_recurrence, draw_sizes, draw_windows)
+from tinytorch.pictures.embeddings import (COMPRESSORS, draw_bigrams, draw_gradient_norms,
+                                           draw_one_hot, draw_orders, draw_plane,
+                                           draw_recurrence, draw_sizes, draw_windows)
 
 counts = bigram_counts(train_ids, letters.vocab_size)
 figure = draw_bigrams(counts, letters.characters)
@@ -701,7 +701,7 @@ def window_bits(model):
 # about equal probabilities? The training takes about a second:
 
 # %% tags=["answer", "explained"]
-from tinytorch.support.names import padded_batch, sample_name
+from tinytorch.pictures.embeddings import padded_batch, sample_name
 
 manual_seed(1)
 window_model = WindowModel(27, context=4, embedding_dim=8, hidden=64)

@@ -71,9 +71,9 @@ from tinytorch.support.attention_shapes import (check_causal, check_heads, check
 from tinytorch.support.dropout import dropout
 
 # %% tags=["payoff"]
-from tinytorch.support.attention_maps import (LEARNED, draw_lookup, draw_map, draw_masks,
-                                              draw_positions, draw_rotation, draw_split,
-                                              draw_weights)
+from tinytorch.pictures.attention import (LEARNED, draw_lookup, draw_map, draw_masks,
+                                          draw_positions, draw_rotation, draw_split,
+                                          draw_weights)
 
 letters, learned_weights = LEARNED
 predictions = [f"{a} → {b}" for a, b in zip(letters[11:], letters[:12])]
@@ -628,7 +628,7 @@ print(f"q(5) k(1) = {score(5, 1):.6f}, q(105) k(101) = {score(105, 101):.6f}, "
 # The fast pairs make them fall at once, the slow ones keep some over 200 positions:
 
 # %%
-from tinytorch.support.drawing import panel
+from tinytorch.pictures.drawing import panel
 
 figure, axes = panel("", "distance in positions", "score / score at distance 0")
 same = Tensor(np.ones((1, 64)))
@@ -1047,8 +1047,8 @@ for name, mask in [("without a mask", None), ("with padding_mask", padding_mask(
 from tinytorch.core.embeddings import Embedding, RecurrentModel
 from tinytorch.core.layers import Sequential, manual_seed
 from tinytorch.core.optimizers import Adam
-from tinytorch.support.lines import plot_lines
-from tinytorch.support.repeat_task import LETTERS, accuracy, repeated, train
+from tinytorch.pictures.attention import LETTERS, accuracy, repeated, train
+from tinytorch.pictures.drawing import plot_lines
 
 def attention_model(positions=True):
     parts = [Embedding(10, 32), LearnedPositions(23, 32)][:1 + positions]
@@ -1165,7 +1165,7 @@ check("chunked")
 # The memory of both, measured. Predict the ratio of two neighbouring points on each curve.
 
 # %% tags=["answer"]
-from tinytorch.support.memory import kilobytes_at_peak
+from tinytorch.pictures.autograd import kilobytes_at_peak
 
 lengths = [128, 256, 512, 1024, 2048]
 inputs = [Tensor(rng.normal(size=(T, 16)).astype(np.float32)) for T in lengths]
@@ -1189,7 +1189,7 @@ figure.axes[0].minorticks_off()
 #
 # 1. Train the model of "Training attention" with `lambda x: x + sinusoidal(x.shape[1], 32)`
 #    instead of learned positions, and with `rotary=True` and no positions. All three can solve
-#    it. With `HALF = 16` in `tinytorch.support.repeat_task`: which run, with which `accuracy`?
+#    it. With `HALF = 16` in `tinytorch.pictures.attention`: which run, with which `accuracy`?
 # 2. Remove the row term from `softmax_rule` and train again. Which accuracy do you get, and
 #    what do you conclude about testing a gradient by training?
 # 3. How many multiplications does `attention_forward` need for (B, T, D), and how many do `qkv`

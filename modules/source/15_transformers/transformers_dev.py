@@ -77,8 +77,8 @@ from tinytorch.core.training import evaluation_mode
 from tinytorch.support.late_import import generation_lesson
 
 # %% tags=["payoff"]
-from tinytorch.support.gpt_run import (BY_POSITION, LEVELS, RUN, SAMPLES, plot_losses,
-                                       plot_positions, plot_run, plot_shares)
+from tinytorch.pictures.transformers import (BY_POSITION, LEVELS, RUN, SAMPLES, plot_losses,
+                                             plot_positions, plot_run, plot_shares)
 
 figure = plot_run(RUN, LEVELS)
 # alt: Bits per character of text that was not trained on, over seconds of processor time. The
@@ -114,8 +114,8 @@ for seconds, text in SAMPLES.items():
 # replaces the vectors. Each reads them, and *adds* its result.
 
 # %%
-from tinytorch.support.next_tokens import draw_dependence, draw_scored, draw_shifted
-from tinytorch.support.residual_stream import draw_block, draw_gpt, plot_depths, plot_stream
+from tinytorch.pictures.transformers import (draw_block, draw_dependence, draw_gpt, draw_scored,
+                                             draw_shifted, plot_depths, plot_stream)
 
 draw_block(embed_dim=64, hidden=256)
 # alt: A vertical line, the stream, runs from x at the top to the block's output. Twice a branch

@@ -64,7 +64,7 @@ from tinytorch.core.training import evaluation_mode
 from tinytorch.support.token_ids import as_rows, as_tensor
 
 # %% tags=["payoff"]
-from tinytorch.support.decoding import SAMPLES, draw_samples
+from tinytorch.pictures.generation import SAMPLES, draw_samples
 
 draw_samples(SAMPLES)
 # alt: Three texts of about 30 tokens in boxes. Temperature 0 repeats "I am sure" three times,
@@ -141,9 +141,9 @@ print(tokenizer.decode(ids))
 # After the second one it is sure, after the first one it is not.
 
 # %%
-from tinytorch.support.decoding import (
-    draw_acceptance, draw_attention_rows, draw_choices, draw_entropies)
-from tinytorch.support.lines import plot_lines
+from tinytorch.pictures.drawing import plot_lines
+from tinytorch.pictures.generation import (draw_acceptance, draw_attention_rows, draw_choices,
+                                           draw_entropies)
 
 def choices(prompt, keep=lambda logits: logits, count=7):
     """The most probable tokens after a prompt: (text, probability, whether `keep` keeps it)."""

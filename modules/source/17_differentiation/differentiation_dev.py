@@ -43,8 +43,8 @@
 # derivatives, needs four.
 
 # %% tags=["payoff"]
-from tinytorch.support.curvature import (digits_regression, draw_losses, draw_memory,
-                                         draw_sharpness, train_by_hand)
+from tinytorch.pictures.differentiation import (digits_regression, draw_losses, draw_memory,
+                                                draw_sharpness, train_by_hand)
 
 images, labels, test_images, test_labels = digits_regression()
 figure = draw_losses({"gradient descent": train_by_hand(images, labels, steps=300, lr=2.0),
@@ -88,8 +88,8 @@ from tinytorch.support.random_states import random_states
 # smallest step the best?
 
 # %% tags=["answer", "explained"]
-from tinytorch.support.forward_mode import (draw_errors, draw_passes, draw_product,
-                                            draw_tangents, jacobian_seconds)
+from tinytorch.pictures.differentiation import (draw_errors, draw_passes, draw_product,
+                                                draw_tangents, jacobian_seconds)
 
 EXACT = 4.053427893898621
 figure = draw_errors(lambda x: np.exp(x) / (np.sin(x) ** 3 + np.cos(x) ** 3) ** 0.5, 1.5, EXACT)
@@ -400,7 +400,7 @@ print("d/dx (x d/dy (x + y)) =",
 # much a chain of 20 sines on 400 kB holds: with a graph, as in lesson 06, and with a Dual.
 
 # %% tags=["answer", "explained"]
-from tinytorch.support.memory import kilobytes_at_peak, kilobytes_held
+from tinytorch.pictures.autograd import kilobytes_at_peak, kilobytes_held
 
 ones = np.ones(100_000, "float32")
 
@@ -894,7 +894,8 @@ check("power-iteration")
 
 # %% tags=["answer", "explained"]
 from tinytorch.func import functional_call
-from tinytorch.support.moons import two_moons, untrained_network
+from tinytorch.pictures.autograd import two_moons
+from tinytorch.pictures.differentiation import untrained_network
 
 points, sides = two_moons()
 net, start = untrained_network()
@@ -1073,7 +1074,7 @@ def hutchinson(matvec, like, probes, rng):
 check("hutchinson")
 
 # %% tags=["demonstration"]
-from tinytorch.support.curvature import hessian_by_hand
+from tinytorch.pictures.differentiation import hessian_by_hand
 
 exact = hessian_by_hand(w.data, images, labels, decay).trace()
 print(f"trace {exact:.4f}, from the whole Hessian")

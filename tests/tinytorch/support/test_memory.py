@@ -5,7 +5,7 @@ import gc
 import numpy as np
 import pytest
 
-from tinytorch.support.memory import is_exclusive, kilobytes_held, raise_collector_threshold
+from tinytorch.support.memory import is_exclusive, raise_collector_threshold
 
 
 @pytest.fixture
@@ -54,21 +54,3 @@ def test_the_collector_waits_longer_and_never_less_than_before(thresholds):
     gc.set_threshold(50_000, 10, 10)
     raise_collector_threshold()
     assert gc.get_threshold()[0] == 50_000
-
-
-@pytest.mark.parametrize("count", [0, 1, 5])
-def test_what_a_result_holds_is_counted(count):
-    kilobytes = kilobytes_held(lambda: [np.ones(250_000) for _ in range(count)])
-    assert 2000 * count <= kilobytes <= 2000 * count + 5
-
-
-def test_what_is_made_on_the_way_and_let_go_is_not_counted():
-    assert kilobytes_held(lambda: np.ones(250_000).sum()) < 5
-
-
-def test_a_function_that_raises_leaves_no_measurement_running():
-    import tracemalloc
-
-    with pytest.raises(ZeroDivisionError):
-        kilobytes_held(lambda: 1 / 0)
-    assert not tracemalloc.is_tracing()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from tinytorch.pictures.embeddings import padded_batch, sample_name
 from tinytorch.support.ids import as_ids
-from tinytorch.support.names import padded_batch, sample_name
 from tinytorch.support.ngrams import NGramCounts
 from tinytorch.support.segments import segment_sums
 

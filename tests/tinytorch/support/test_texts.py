@@ -2,7 +2,6 @@
 
 import bz2
 import re
-import unicodedata
 from pathlib import Path
 
 import pytest
@@ -46,11 +45,3 @@ def test_a_file_that_was_changed_is_refused(tmp_path, monkeypatch):
     texts.read.cache_clear()
     with pytest.raises(ValueError, match="names.txt.bz2 is not the file that comes with"):
         texts.load_names()
-
-
-def test_the_ten_lines_are_two_in_each_of_five_scripts():
-    assert len(texts.TEN_LINES) == 5
-    for language, lines in texts.TEN_LINES.items():
-        assert lines.count("\n") == 2 and unicodedata.is_normalized("NFC", lines)
-        letters = {unicodedata.name(c).split()[0] for c in lines if c.isalpha()}
-        assert len(letters) == 1, language

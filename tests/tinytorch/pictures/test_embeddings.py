@@ -1,0 +1,61 @@
+"""The pictures of lesson 13."""
+
+import re
+
+import numpy as np
+import pytest
+
+from tinytorch.pictures.embeddings import (
+    MODELS,
+    draw_bigrams,
+    draw_models,
+    draw_one_hot,
+    draw_orders,
+    draw_recurrence,
+    draw_sizes,
+    draw_windows,
+)
+from tinytorch.support.svg import WIDTH
+
+
+@pytest.mark.parametrize(
+    "drawing",
+    [
+        draw_models(MODELS),
+        draw_windows("emma", 3),
+        draw_windows("jo", 5),
+        draw_one_hot([2, 0, 2], [[1, 5], [2, 6], [3, 7], [4, 8]]),
+        draw_one_hot([2, 0, 2], [[1, 2], [10, 20], [100, 200]], gradient=True),
+        draw_recurrence("emma"),
+        draw_recurrence("a"),
+    ],
+    ids=["models", "windows", "wide windows", "look-up", "gradient", "recurrence", "one step"],
+)
+def test_every_box_is_on_the_page_and_none_covers_another(drawing):
+    cells = [
+        tuple(map(float, found))
+        for found in re.findall(
+            r'<rect class="cell[^"]*" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"',
+            drawing.svg(),
+        )
+    ]
+    assert cells
+    for i, (x, y, width, height) in enumerate(cells):
+        assert 0 <= x and x + width <= WIDTH and 0 <= y and y + height <= drawing.height
+        for a, b, c, d in cells[:i]:
+            assert x + width <= a + 0.01 or a + c <= x + 0.01 or y + height <= b or b + d <= y
+
+
+def test_a_product_of_one_hot_rows_is_computed():
+    drawing = draw_one_hot([1, 0, 1], [[1, 2], [3, 4], [5, 6]], gradient=True)
+    assert drawing.description == "the result is [[3, 4], [6, 8]]"
+    assert draw_one_hot([1], [[1, 2], [3, 4]]).description == "the result is [[3, 4]]"
+
+
+def test_plots_name_what_they_show():
+    axes = draw_bigrams(np.eye(3), "\nab").axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["·", "a", "b"]
+    axes = draw_sizes([(1, 27, 4.0), (2, 475, 3.4)], [("net", 4000, 3.0)]).axes[0]
+    assert axes.get_xscale() == "log"
+    axes = draw_orders([1, 2], {"test": [4.0, 3.5]}, {"zlib": 2.8, "xz": 2.1}).axes[0]
+    assert [text.get_text() for text in axes.texts] == ["zlib", "xz", "test"]

@@ -1,0 +1,42 @@
+"""How the modules of the package may depend on each other."""
+
+import ast
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parents[2] / "tinytorch"
+
+
+def name_of(path):
+    """The name of a module of the package, such as "tinytorch.nn" for nn/__init__.py."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(path, modules):
+    """Those of `modules` that the module in a file imports anywhere in it."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            full = {f"{node.module}.{alias.name}" for alias in node.names}
+            names |= (full & modules) or {node.module}
+    return names & modules
+
+
+def imports():
+    """{module: the modules of the package that it imports}."""
+    paths = {name_of(path): path for path in PACKAGE.rglob("*.py")}
+    return {name: imported(path, paths.keys()) for name, path in paths.items()}
+
+
+def test_the_library_never_imports_pictures():
+    graph = imports()
+    assert "tinytorch.core.tensor" in graph["tinytorch.core.autograd"]
+    library = [name for name in graph if not name.startswith("tinytorch.pictures")]
+    assert [
+        (name, other)
+        for name in library
+        for other in graph[name]
+        if other.startswith("tinytorch.pictures")
+    ] == []

@@ -1,0 +1,211 @@
+"""What lesson 05 draws: tangents, computation graphs of numbers, and the decision boundary of a
+network.
+
+The lesson opens with that boundary before any of its code is written; at its end the learner's
+network, started from the same parameters, draws it again.
+"""
+
+import math
+import random
+
+import numpy as np
+
+from tinytorch.pictures.drawing import panel, shade_above
+from tinytorch.support.svg import COLOURS, Drawing, short
+
+# Two classes of points, and a network that NumPy trains on them
+
+
+def make_rings(inner=10, outer=16, generator=None):
+    """Points of class 1 near the origin, and points of class -1 on a ring around them.
+
+    inner, outer  how many points of each class
+    generator     a random.Random; without one, one with the seed 0
+    returns       (points, targets): a list of lists [x1, x2] and a list of 1.0 and -1.0
+    """
+    draw = (generator or random.Random(0)).uniform
+    points, targets = [], []
+    for i in range(inner + outer):
+        inside = i < inner
+        angle = 2 * math.pi * (i / inner if inside else i / outer) + draw(-0.2, 0.2)
+        radius = draw(0.1, 0.5) if inside else draw(0.85, 1.15)
+        points.append([radius * math.cos(angle), radius * math.sin(angle)])
+        targets.append(1.0 if inside else -1.0)
+    return points, targets
+
+
+def train_in_numpy(points, targets, sizes, learning_rate, steps, seed=0):
+    """Train a network of tanh layers by gradient descent on the sum of squared errors.
+
+    points    list of lists of as many numbers, the inputs
+    targets   list of numbers between -1 and 1
+    sizes     list: the number of neurons of each layer; the last one has 1
+    seed      of the random.Random that draws each neuron's weights and then its bias from -1 to 1
+    returns   function from an array (n, inputs) to the n outputs of the trained network
+    """
+    draw = random.Random(seed).uniform
+    x, t = np.array(points), np.array(targets)[:, None]
+    layers = []
+    for nin, nout in zip([x.shape[1], *sizes], sizes):
+        neurons = np.array([[draw(-1, 1) for _ in range(nin + 1)] for _ in range(nout)])
+        layers.append([neurons[:, :-1].T.copy(), neurons[:, -1].copy()])
+
+    def forward(x):
+        outputs = [np.asarray(x)]
+        for weights, bias in layers:
+            outputs.append(np.tanh(outputs[-1] @ weights + bias))
+        return outputs
+
+    for _ in range(steps):
+        outputs = forward(x)
+        g = 2 * (outputs[-1] - t)
+        for layer, a, out in reversed(list(zip(layers, outputs, outputs[1:]))):
+            g = g * (1 - out**2)
+            into_weights, into_bias, g = a.T @ g, g.sum(axis=0), g @ layer[0].T
+            layer[0] -= learning_rate * into_weights
+            layer[1] -= learning_rate * into_bias
+    return lambda x: forward(x)[-1][:, 0]
+
+
+def draw_boundary(model, points, targets, title="", resolution=61):
+    """Shade the plane by the sign of a model's output, and draw the examples on it.
+
+    model       function from an array (n, 2) to n outputs
+    points      list of lists [x1, x2]
+    targets     list of as many numbers, positive for one class and negative for the other
+    resolution  how many outputs are computed along each axis
+    returns     a matplotlib figure; the line is where the output is 0, the decision boundary
+    """
+    figure, axes = panel(title, "first input", "second input", width=4.2, height=4.2)
+    grid = np.linspace(-1.4, 1.4, resolution)
+    shade_above(axes, model, grid, grid, level=0)
+    for sign, kind, marker in ((1, "value", "o"), (-1, "muted", "s")):
+        chosen = np.array([p for p, t in zip(points, targets) if t * sign > 0])
+        axes.scatter(*chosen.T, c=COLOURS[kind][0], marker=marker, s=36)
+    axes.set_aspect("equal")
+    return figure
+
+
+# Derivatives
+
+
+def chord_slopes(f, x, step):
+    """The slopes of two chords of the curve of `f` at x: (one-sided, central).
+
+    one-sided  through x and x + step            central  through x - step and x + step
+
+    >>> chord_slopes(lambda x: x**2, 3.0, 1.0)
+    (7.0, 6.0)
+    """
+    low, here, high = f(x - step), f(x), f(x + step)
+    return (high - here) / step, (high - low) / (2 * step)
+
+
+def draw_tangent(f, x, step, names=("x", "f(x)"), reach=1.6):
+    """Draw the curve of `f` around x, its tangent at x, and a one-sided and a central chord.
+
+    f        function of one float, smooth around x
+    step     how far the ends of the chords lie from x; large, so that they can be seen
+    names    of the two axes
+    reach    how many steps the picture shows on each side of x
+    returns  a matplotlib figure; each line has its slope at its end, the chords are drawn through
+    """
+    slopes = {"tangent": chord_slopes(f, x, 1e-5 * step)[1]}
+    slopes["one-sided"], slopes["central"] = chord_slopes(f, x, step)
+    left, right = x - reach * step, x + reach * step
+    figure, axes = panel("", *names, height=4.2)
+    across = [left + (right - left) * i / 100 for i in range(101)]
+    axes.plot(across, [f(a) for a in across], "C0")
+    for name, through, look in [
+        ("tangent", x, "C1"),
+        ("one-sided", x + step, "C2--"),
+        ("central", x - step, "C3--"),
+    ]:
+        heights = [f(through) + slopes[name] * (a - through) for a in (left, right)]
+        axes.plot([left, right], heights, look, linewidth=1.5)
+        words = f"{name}: {slopes[name]:.3g} "
+        axes.text(left, heights[0], words, color=look[:2], ha="right", va="center")
+    axes.plot([x - step, x, x + step], [f(x - step), f(x), f(x + step)], "C0o")
+    axes.text(left, f(left), f"the curve {names[1]} ", color="C0", ha="right", va="center")
+    axes.set_xlim(left - 1.7 * step, right + 0.1 * step)
+    return figure
+
+
+# Computation graphs
+
+OPERATIONS = {  # sign: the result, and its derivative with respect to each of the two inputs
+    "+": lambda x, y: (x + y, (1.0, 1.0)),
+    "*": lambda x, y: (x * y, (y, x)),
+}
+WIDE, VALUE, GRADIENT = 76, 40, 26  # pixels: a box's width, the heights of its two parts
+ACROSS, DOWN = 88, 116  # pixels: from one column, and from one row, to the next
+MARGIN = 8
+
+
+def evaluate(inputs, steps):
+    """The values of an expression, and its local gradients.
+
+    inputs   {name: number}
+    steps    {name: (left, sign, right)}, each after those that it uses; the sign is "+" or "*"
+    returns  ({name: value}, {(input, result, which): local gradient}), which 0 for the left input
+             of an operation and 1 for the right one
+
+    >>> evaluate({"x": 3.0}, {"y": ("x", "*", "x")})[0]
+    {'x': 3.0, 'y': 9.0}
+    """
+    values, edges = dict(inputs), {}
+    for name, (left, sign, right) in steps.items():
+        values[name], local = OPERATIONS[sign](values[left], values[right])
+        edges[left, name, 0], edges[right, name, 1] = local
+    return values, edges
+
+
+def draw(inputs, steps, places, gradients=None):
+    """Draw the computation graph of an expression, from its inputs at the top to its result.
+
+    inputs     {name: number}
+    steps      {name: (left, sign, right)}, each after those that it uses; the sign is "+" or "*"
+    places     {name: (column, row)}, counted from 0; a column may be fractional
+    gradients  {name: number}; None leaves their places empty and the edges without numbers
+    returns    a Drawing
+    """
+    values, edges = evaluate(inputs, steps)
+    rows = max(row for _, row in places.values()) + 1
+    drawing = Drawing(
+        "A computation graph",
+        "; ".join(f"{words(name, steps)}: value {short(v)}" for name, v in values.items()),
+        height=MARGIN * 2 + DOWN * (rows - 1) + VALUE + GRADIENT,
+    )
+    wide = ACROSS * max(column for column, _ in places.values()) + WIDE
+    indent = (drawing.width - wide) / 2
+    corner = {n: (indent + ACROSS * c, MARGIN + DOWN * r) for n, (c, r) in places.items()}
+    for (start, end, which), local in edges.items():
+        left, _, right = steps[end]
+        if left == right:
+            side = 2 * which - 1
+        else:  # the input that stands further left enters on the left
+            other = left if which else right
+            side = 1 if corner[start] > corner[other] else -1
+        bend = 16 * side if left == right else 0
+        x1, y1 = corner[start][0] + WIDE / 2, corner[start][1] + VALUE + GRADIENT
+        x2, y2 = corner[end][0] + WIDE * (3 + side) / 6, corner[end][1]
+        drawing.arrow((x1, y1), (x2, y2 - 1), bend=bend)
+        if gradients is not None:
+            x, y = x1 + 0.7 * (x2 - x1) + bend + 8 * side, y1 + 0.7 * (y2 - y1)
+            text = f"\N{MULTIPLICATION SIGN}{short(local)}"
+            drawing.text(x, y + 4, text, "gradient", "start" if side > 0 else "end")
+    for name, (x, y) in corner.items():
+        drawing.cell(x, y, width=WIDE, height=VALUE)
+        drawing.text(x + WIDE / 2, y + 16, words(name, steps), bold=True)
+        drawing.text(x + WIDE / 2, y + 33, short(values[name]), "value")
+        if gradients is None:
+            drawing.cell(x, y + VALUE, "grad ?", "gradient", WIDE, GRADIENT, dashed=True)
+        else:
+            text = f"grad {short(gradients[name])}"
+            drawing.cell(x, y + VALUE, text, "gradient", WIDE, GRADIENT)
+    return drawing
+
+
+def words(name, steps):
+    """What stands in a box: the name, and the operation that computes it."""
+    return f"{name} = {' '.join(steps[name])}" if name in steps else name
