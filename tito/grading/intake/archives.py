@@ -65,8 +65,6 @@ class Item:
     read     given a limit in bytes, returns the bytes or raises Unreadable
     problem  why it is not even tried
     entry    of SUBMISSIONS, in which it came
-    claimed  {"commit", "zip": when the learner's own work says that it was made, ISO 8601;
-             "hints": {exercise: how many hints they say to have opened}}
     """
 
     path: str
@@ -74,7 +72,6 @@ class Item:
     read: object
     problem: str = ""
     entry: str = ""
-    claimed: dict = field(default_factory=dict)
 
     @property
     def suffix(self):

@@ -6,7 +6,7 @@ What cannot be read becomes a sentence in `problem`.
 import hashlib
 import re
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from tito.errors import TitoError
@@ -33,7 +33,6 @@ class LessonFile:
     slow     whether the problem is that it takes too long to read
     sha256   of its bytes; that of no bytes when they could not be read
     entry    of SUBMISSIONS, in which it came
-    claimed  as boxes.Item has it
     code     what a person is shown of it: a script as it is, of a notebook the cells in the same
              form; not more than CODE characters
     """
@@ -47,7 +46,6 @@ class LessonFile:
     slow: bool = False
     sha256: str = hashlib.sha256().hexdigest()
     entry: str = ""
-    claimed: dict = field(default_factory=dict)
     code: str = ""
 
 
@@ -129,9 +127,7 @@ def _comparable(changed):
 
 def _lesson_file(item, reading):
     path = shown_path(item.path)
-    file = LessonFile(
-        path, is_notebook=item.suffix == ".ipynb", entry=item.entry, claimed=item.claimed
-    )
+    file = LessonFile(path, is_notebook=item.suffix == ".ipynb", entry=item.entry)
     try:
         file.raw = reading.bytes(item)
         file.sha256 = hashlib.sha256(file.raw).hexdigest()

@@ -10,11 +10,9 @@ learner, the latest that holds the lesson, as more than it was released.
 import contextlib
 import functools
 import io
-import json
 import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import PurePosixPath
 
 from tito.grading.gradebook.roster import shown
 from tito.grading.intake.archives import (
@@ -27,11 +25,9 @@ from tito.grading.intake.archives import (
     some,
     zip_box,
 )
-from tito.grading.intake.commits import commit_time
 from tito.grading.intake.inbox import box_of, items_inside, natural_key
 from tito.grading.intake.lesson_file import Reading, choose_file, count_written
 
-MANIFEST, MOST_TOLD = "manifest.json", 1_000_000  # of `tito submit`; bytes of it
 SAYS = re.compile(rb"(?m)(?:^|\")#\|\s*default_exp\s+core\.([a-z][a-z0-9_]*)")
 NOTES = 30  # sentences about one submission
 
@@ -80,7 +76,8 @@ def open_submission(arrival, lessons, limits=LIMITS, refused=frozenset(), told=l
                     loose.append(Item(part.name, part.order, read, entry=part.name))
                     continue
                 for name, items in _search(box_of(part, limits, opened), reading).items():
-                    found[name].append((part.order, _from_part(items, part)))
+                    items = [replace(item, entry=part.name) for item in items]
+                    found[name].append((part.order, items))
             except Unreadable as error:
                 submission.problem = f"{shown(part.name, 80)} {error}."
         for name, items in (_loose_candidates(loose, reading) if loose else {}).items():
@@ -96,54 +93,6 @@ def open_submission(arrival, lessons, limits=LIMITS, refused=frozenset(), told=l
             f"There are {len(submission.notes) - NOTES} more notes like these."
         ]
     return submission
-
-
-def _from_part(items, part):
-    """These lesson files with the entry that they came in, and what it claims of their time: a zip
-    of the learner's by its members, a clone by its last commit.
-    """
-    claimed = {}
-    if part.kind == "folder" and not part.inside and (when := commit_time(part.path)):
-        claimed["commit"] = when.isoformat()
-    made = []
-    for item in items:
-        zipped = item.changed if part.kind == "zip" else item.claimed.get("zip")
-        hints = {"hints": item.claimed["hints"]} if "hints" in item.claimed else {}
-        made.append(replace(item, entry=part.name, claimed=claimed | _zip_claim(zipped) | hints))
-    return made
-
-
-def _with_hints(found, items, reading):
-    """Each lesson's files with {exercise: how many hints were opened} as the manifest among these
-    items tells it, where their learner chose to (`tito submit --with-hints`). Whatever is no such
-    thing tells nothing.
-    """
-    manifests = [item for item in items if PurePosixPath(item.path).name == MANIFEST]
-    if not manifests:
-        return found
-    first = min(manifests, key=lambda item: (item.path.count("/"), item.path))
-    said = {}
-    with contextlib.suppress(Unreadable, ValueError, RecursionError, TypeError, KeyError):
-        said = dict(json.loads(first.read(MOST_TOLD))["hints"]) if not first.problem else {}
-    for lesson in reading.lessons:
-        hints = {
-            exercise.id: said[exercise.id]
-            for exercise in lesson.declared.exercises
-            if type(said.get(exercise.id)) is int and 0 <= said[exercise.id] <= len(exercise.hints)
-        }
-        if hints and lesson.name in found:
-            found[lesson.name] = [
-                replace(item, claimed=item.claimed | {"hints": hints})
-                for item in found[lesson.name]
-            ]
-    return found
-
-
-def _zip_claim(changed):
-    try:
-        return {"zip": datetime(*changed).isoformat()} if changed else {}
-    except (ValueError, TypeError):
-        return {}
 
 
 def _latest(lesson, groups, reading):
@@ -194,7 +143,7 @@ def _search(box, reading):
     latest zip in it that holds some.
     """
     reading.notes += box.notes
-    found = _with_hints(_candidates(box.items, reading), box.items, reading)
+    found = _candidates(box.items, reading)
     if len(found) < len(reading.lessons):
         zips = [
             item
@@ -219,18 +168,10 @@ def _search(box, reading):
                 for lesson, items in _candidates(inner.items, reading).items()
                 if lesson not in found
             }
-            more = _with_hints(more, inner.items, reading)
             if more:
                 reading.notes += inner.notes
                 found |= {
-                    lesson: [
-                        replace(
-                            one,
-                            path=f"{item.path}/{one.path}",
-                            claimed=one.claimed | {"zip": one.changed},
-                        )
-                        for one in items
-                    ]
+                    lesson: [replace(one, path=f"{item.path}/{one.path}") for one in items]
                     for lesson, items in more.items()
                 }
                 if zips[number:]:

@@ -159,7 +159,6 @@ class Judge:
                 checks=[blank(check) for check in self.checks(entry)],
                 notes=list(submission.notes),
                 entry=file.entry if file else "",
-                claimed=dict(file.claimed) if file else {},
                 answers=own(entry.name).answers or answers_in(entry),
             )
             halves.append((self.lesson(entry, result, submission, own), result))

@@ -380,25 +380,6 @@ def test_names_that_point_outside_of_a_zip_are_ignored_and_told(inbox, lessons, 
     assert {p for p in inbox.parent.rglob("*") if "numbers_dev" in p.name} == before
 
 
-@pytest.mark.parametrize(
-    "told",
-    [
-        b'{"hints": {"numbers-double": 99, "numbers-triple": true, "other": 1}}',
-        b'{"hints": [["numbers-double", -1]]}',
-        b'{"hints": ' + b"[" * 100_000,
-        b'{"hints": {"numbers-double": ' + b"1" * 100_000 + b"}}",
-        b"[1]",
-        b"\xff",
-        b'{"hints": {"numbers-double": 1}}' + b" " * 2_000_000,
-    ],
-)
-def test_hints_that_no_tito_tells_are_none(inbox, lessons, told):
-    files = {"numbers_dev.py": lessons[0].script.read_bytes(), "manifest.json": told}
-    put(inbox / "ada.zip", zipped(files))
-    work = only(inbox, lessons)
-    assert not work.files["numbers"].problem and "hints" not in work.files["numbers"].claimed
-
-
 def test_a_zip_with_a_nul_in_a_name_is_read_without_it(inbox, lessons):
     put(
         inbox / "ada.zip",

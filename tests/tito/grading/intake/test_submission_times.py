@@ -4,13 +4,9 @@ hosts of repositories write them.
 
 import itertools
 import os
-import shutil
-import struct
-import subprocess
 import zipfile
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -18,9 +14,7 @@ from small_course import NUMBERS, SUMS
 
 from tito.errors import TitoError
 from tito.grading.gradebook.roster import Learner, read_roster
-from tito.grading.intake import collect
 from tito.grading.intake.collect import Collected, find
-from tito.grading.intake.commits import commit_time
 from tito.grading.intake.submission_times import (
     NOBODY,
     Arrived,
@@ -346,73 +340,6 @@ def test_what_two_runs_know_is_the_same_in_either_order():
     both = merged(some[2], some[3])
     assert (both.when, both.how, both.latest) == (MONDAY, "roster", WEDNESDAY)
     assert merged(some[4], some[5]).late is False and merged(NOBODY, some[4]).late is True
-
-
-# What learners can set is a claim.
-
-
-@pytest.mark.skipif(not shutil.which("git"), reason="git makes the repositories")
-@pytest.mark.parametrize("packed", [False, True])
-def test_the_date_of_a_commit_is_read_without_git(tmp_path, packed):
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-        "GIT_COMMITTER_DATE": "2026-03-02T13:00:00+01:00",
-        "GIT_AUTHOR_DATE": "2001-01-01T00:00:00Z",
-    }
-
-    def git(*words):
-        line = ["git", "-c", "user.name=A <b> 1 +0000", "-c", "user.email=a@b.c", *words]
-        subprocess.run(line, cwd=tmp_path, env=environment, check=True, capture_output=True)
-
-    git("init", "-q")
-    put(tmp_path / "numbers_dev.py")
-    git("add", ".")
-    git("commit", "-q", "-m", "committer X <x> 1 +0000")
-    if packed:
-        git("gc", "-q")
-        git("pack-refs", "--all")
-        assert not list((tmp_path / ".git" / "objects").glob("[0-9a-f][0-9a-f]"))
-    assert commit_time(tmp_path) == MONDAY
-
-
-@pytest.mark.parametrize(
-    "head", ["", "ref: refs/../../secret", "ref: refs/heads/main", "0" * 40, "\udcff"]
-)
-def test_a_damaged_repository_claims_nothing(tmp_path, head):
-    (tmp_path / ".git" / "objects" / "pack").mkdir(parents=True)
-    for name in (f"pack-{'1' * 40}.idx", f"pack-{'2' * 40}.idx"):
-        data = b"\xfftOc\0\0\0\2" + os.urandom(1100)
-        (tmp_path / ".git" / "objects" / "pack" / name).write_bytes(data)
-    (tmp_path / ".git" / "HEAD").write_bytes(head.encode("utf-8", "surrogateescape"))
-    assert commit_time(tmp_path) is None
-    assert commit_time(Path(tmp_path, "nowhere")) is None
-
-
-@pytest.mark.parametrize("pack", [b"", b"PACK", b"PACK" + b"\xff" * 40])
-def test_a_pack_that_ends_before_the_commit_claims_nothing(tmp_path, pack):
-    folder, sha = tmp_path / ".git" / "objects" / "pack", bytes.fromhex("ab" * 20)
-    folder.mkdir(parents=True)
-    (tmp_path / ".git" / "HEAD").write_text(sha.hex(), encoding="ascii")
-    counts = [0] * sha[0] + [1] * (256 - sha[0])  # how many objects begin with at most this byte
-    index = b"\xfftOc\0\0\0\2" + struct.pack(">256I", *counts) + sha + struct.pack(">II", 0, 4)
-    (folder / f"pack-{'1' * 40}.idx").write_bytes(index)
-    (folder / f"pack-{'1' * 40}.pack").write_bytes(pack)
-    assert commit_time(tmp_path) is None
-
-
-def test_a_zip_of_the_learners_claims_the_times_of_its_members(tmp_path, lessons):
-    folder = tmp_path / "submissions"
-    folder.mkdir()
-    with zipfile.ZipFile(folder / "ada.zip", "w") as archive:
-        archive.writestr(zipfile.ZipInfo("numbers_dev.py", (2026, 3, 2, 13, 0, 0)), NUMBERS)
-        archive.writestr(zipfile.ZipInfo("sums_dev.py", (2026, 0, 0, 0, 0, 0)), SUMS)
-    put(folder / "bob" / "numbers_dev.py")
-    shutil.copy(folder / "ada.zip", folder / "bob" / "later.zip")
-    found = {one.student: one for one in collect.read(folder, lessons)}
-    assert found["ada"].files["numbers"].claimed == {"zip": "2026-03-02T13:00:00"}
-    assert found["ada"].files["sums"].claimed == {} == found["bob"].files["numbers"].claimed
-    assert found["ada"].files["numbers"].entry == "ada.zip"
 
 
 def test_late_by_a_second_of_the_next_day_is_one_day_in_every_zone():
