@@ -25,7 +25,6 @@ COURSE = [
     "bin/setup.py",
     "modules/milestones/*.py",
     "modules/source/**/*",
-    "tinytorch/*.npz",
     "tinytorch/*.py",
     "tinytorch/core/__init__.py",
     "tinytorch/data/*",

@@ -15,6 +15,6 @@ __getattr__, __dir__ = door(
         "train_bpe train_bpe_fast",
         "embeddings": "NGram RecurrentModel WindowModel bigram_counts bits_per_character "
         "name_windows nearest probabilities rnn_step sample_bigram windows witten_bell",
-        "support.texts": "load_names load_text",
+        "data.texts": "load_names load_text",
     },
 )

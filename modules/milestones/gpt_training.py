@@ -25,7 +25,7 @@ from tinytorch.core.transformers import (
 )
 from tinytorch.support.checkpoints import CheckpointError, load_state, save_state
 from tinytorch.support.run import restore
-from tinytorch.support.texts import load_text
+from tinytorch.data.texts import load_text
 
 LESSONS = (  # that this program needs
     "tensor activations layers losses autograd optimizers training normalization tokenization "

@@ -35,7 +35,7 @@ from tinytorch.core.data import (
     random_split,
 )
 from tinytorch.core.layers import Dense, manual_seed
-from tinytorch.support import datasets, download
+from tinytorch.data import download, image_sets
 from tito.author import release
 from tito.learn import workspace
 from tito.lesson import course
@@ -396,7 +396,7 @@ def test_transforms_and_standardization_keep_float32():
 
 
 def test_the_digits_and_their_split_stay_as_they_are():
-    with np.load(COURSE.path / "tinytorch" / "digits.npz", allow_pickle=False) as kept:
+    with np.load(COURSE.path / "tinytorch" / "data" / "digits.npz", allow_pickle=False) as kept:
         raw = kept["images"].tobytes() + kept["labels"].tobytes() + kept["test"].tobytes()
         assert "Alpaydin" in str(kept["about"]) and "CC BY 4.0" in str(kept["about"])
     assert (
@@ -430,17 +430,17 @@ def test_a_split_that_does_not_exist_is_refused():
 
 def test_digits_and_what_the_lesson_uses_go_with_every_workspace_and_release():
     (entry,) = [entry for entry in COURSE.lessons if entry.name == "data"]
-    digits_bytes = (COURSE.path / "tinytorch" / "digits.npz").read_bytes()
+    digits_bytes = (COURSE.path / "tinytorch" / "data" / "digits.npz").read_bytes()
     released = release.contents(COURSE, [entry])
     for given in (workspace.contents(COURSE, [entry]), released):
-        assert given["tinytorch/digits.npz"] == digits_bytes
+        assert given["tinytorch/data/digits.npz"] == digits_bytes
         assert {
-            f"tinytorch/support/{name}.py"
-            for name in ("bounded_queue", "datasets", "download", "splits")
+            f"tinytorch/data/{name}.py"
+            for name in ("loading", "image_sets", "point_sets", "download")
         } < set(given)
     (wheel,) = [data for name, data in released.items() if name.endswith(".whl")]
     with zipfile.ZipFile(io.BytesIO(wheel)) as held:
-        (name,) = [name for name in held.namelist() if name.endswith("tinytorch/digits.npz")]
+        (name,) = [name for name in held.namelist() if name.endswith("tinytorch/data/digits.npz")]
         assert held.read(name) == digits_bytes
 
 
@@ -511,7 +511,7 @@ def test_data_sets_in_idx_format_are_read(tmp_path, monkeypatch, name):
             (folder / f"{split}-{kind}").write_bytes(data)  # there already: nothing is downloaded
             known = (f"{split}-{kind}", len(data), hashlib.sha256(data).hexdigest())
             files[folder.name, split].append(known)
-    monkeypatch.setattr(datasets, "FILES", files)
+    monkeypatch.setattr(image_sets, "FILES", files)
     monkeypatch.setenv("TINYTORCH_DATA", str(tmp_path))
     for split, count in (("train", 5), ("test", 2)):
         found, classes = getattr(lesson, name)(split).arrays
@@ -523,7 +523,7 @@ def test_data_sets_in_idx_format_are_read(tmp_path, monkeypatch, name):
 def test_cifar_is_read_as_values_from_0_to_1(monkeypatch):
     photographs = np.random.default_rng(0).integers(0, 256, (4, 3, 32, 32), dtype="uint8")
     made = photographs, np.uint8([9, 0, 3, 3])
-    monkeypatch.setattr(datasets, "cifar10_arrays", lambda split: made)
+    monkeypatch.setattr(image_sets, "cifar10_arrays", lambda split: made)
     found, classes = lesson.cifar10("test").arrays
     assert found.dtype == np.float32 and np.allclose(found, photographs / 255)
     assert classes.tolist() == [9, 0, 3, 3] and classes.dtype == np.int64

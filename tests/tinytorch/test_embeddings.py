@@ -34,8 +34,8 @@ from tinytorch.core.losses import cross_entropy
 from tinytorch.core.optimizers import AdamW, clip_grad_norm_
 from tinytorch.core.tensor import Tensor, Variable
 from tinytorch.core.tokenization import CharTokenizer
+from tinytorch.data.texts import load_names, load_text
 from tinytorch.pictures.embeddings import COMPRESSORS, MODELS, padded_batch
-from tinytorch.support.texts import load_names, load_text
 
 BITS = {label: bits for label, bits, _ in MODELS}
 

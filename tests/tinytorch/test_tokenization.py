@@ -24,8 +24,8 @@ from tinytorch.core.tokenization import (
     train_bpe,
     train_bpe_fast,
 )
+from tinytorch.data.texts import load_names, load_text
 from tinytorch.pictures.tokenization import PIECES, TEN_LINES
-from tinytorch.support.texts import load_names, load_text
 from tito.author import release
 from tito.learn import workspace
 from tito.lesson import course

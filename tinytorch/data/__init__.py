@@ -1,5 +1,7 @@
 """Datasets, splits, data loaders, transforms, and ready data sets.
 
+`SOURCES.md` says where the files in this folder are from.
+
 >>> from tinytorch.data import DataLoader, digits
 >>> loader = DataLoader(digits("train"), batch_size=64, shuffle=True)
 >>> len(loader)

@@ -7,7 +7,6 @@ import numpy as np
 from tinytorch.core.tensor import Tensor
 from tinytorch.pictures.autograd import SIZES
 from tinytorch.pictures.drawing import panel
-from tinytorch.support.datasets import digits_arrays
 from tinytorch.support.svg import Drawing, short
 
 # Forward mode
@@ -130,17 +129,6 @@ def draw_passes(sizes, seconds):
 
 # Second derivatives: softmax regression on digits, with its gradient and its Hessian worked out by
 # hand. With another model, or another loss, both would have to be worked out again.
-
-
-def digits_regression():
-    """The training and the test images of the digits, and their labels.
-
-    returns  x (1438, 64), labels (1438,), x_test (359, 64), labels_test (359,); images are float32
-             from 0 to 1
-    """
-    (images, labels), (test_images, test_labels) = map(digits_arrays, ("train", "test"))
-    x, x_test = ((part.reshape(-1, 64) / 16).astype(np.float32) for part in (images, test_images))
-    return x, labels.astype(int), x_test, test_labels.astype(int)
 
 
 def probabilities(w, x):

@@ -4,8 +4,8 @@ a picture, and matrix products.
 
 import numpy as np
 
+from tinytorch.data.image_sets import flat_digits
 from tinytorch.pictures.drawing import panel
-from tinytorch.support.datasets import digits_arrays
 from tinytorch.support.svg import COLOURS, WIDTH, Drawing, short
 
 # A network that reads handwritten digits. Its hidden layer is random; its output layer is fitted by
@@ -20,15 +20,14 @@ def load_network(hidden=256):
              integers; a tuple of W1 (64, hidden), b1 (hidden,), W2 (hidden, 10), b2 (10,). All but
              the labels are float32.
     """
-    (images, labels), (test_images, test_labels) = map(digits_arrays, ("train", "test"))
-    x, x_test = (part.reshape(-1, 64) / 16 for part in (images, test_images))
+    (x, labels), (x_test, test_labels) = map(flat_digits, ("train", "test"))
     rng = np.random.default_rng(0)
     W1, b1 = rng.normal(0, 64**-0.5, (64, hidden)), rng.normal(0, 0.5, hidden)
     features = np.column_stack([np.maximum(x @ W1 + b1, 0), np.ones(len(x))])
     gram = features.T @ features + 0.1 * np.eye(hidden + 1)  # 0.1: ridge regression
     W2 = np.linalg.solve(gram, features.T @ np.eye(10)[labels])
     weights = tuple(part.astype(np.float32) for part in (W1, b1, W2[:-1], W2[-1]))
-    return x_test.astype(np.float32), test_labels.astype(int), weights
+    return x_test, test_labels, weights
 
 
 def draw_digits(images, answers, labels):

@@ -52,18 +52,16 @@ import numpy as np
 
 from tinytorch.core.layers import generator
 from tinytorch.core.tensor import Tensor
-from tinytorch.support import datasets, synthetic
+from tinytorch.data import image_sets, point_sets
+from tinytorch.data.download import data_folder, fetch, checksum  # noqa: F401
+from tinytorch.data.loading import BoundedQueue, split_lengths, stack_rows
 from tinytorch.support.arguments import check_dataset_arrays, check_loader
-from tinytorch.support.batching import stack_rows
-from tinytorch.support.bounded_queue import BoundedQueue
 from tinytorch.support.descriptions import Described
-from tinytorch.support.download import data_folder, fetch, checksum  # noqa: F401
-from tinytorch.support.splits import split_lengths
 
 # %% tags=["payoff"]
 from tinytorch.pictures.data import compare_data_handling, draw_accuracies
 
-two_parts = zip(datasets.digits_arrays("train"), datasets.digits_arrays("test"))
+two_parts = zip(image_sets.digits_arrays("train"), image_sets.digits_arrays("test"))
 all_images, all_labels = (np.concatenate(part) for part in two_parts)
 comparison = compare_data_handling(all_images / 16, all_labels)
 draw_accuracies(comparison)
@@ -185,7 +183,7 @@ def digits(split="train"):
     Machine Learning Repository, https://doi.org/10.24432/C50P49, licence CC BY 4.0; the set's
     test part, as scikit-learn distributes it.
     """
-    return image_dataset(*datasets.digits_arrays(split), 16)
+    return image_dataset(*image_sets.digits_arrays(split), 16)
 
 # %% tags=["demonstration"]
 from tinytorch.pictures.data import show_images
@@ -929,22 +927,22 @@ print(f"test {accuracy(baselines['with shifted copies'], test):.1%}")
 #| export
 def moons(count=200, noise=0.1, rng=None):
     """Two interlocking half circles, classes 0 and 1. `rng` is as in random_split."""
-    return TensorDataset(*synthetic.moons(count, noise, generator(rng)))
+    return TensorDataset(*point_sets.moons(count, noise, generator(rng)))
 
 
 def circles(count=200, noise=0.05, inner=0.5, rng=None):
     """A circle of radius 1, class 0, around one of radius `inner`, class 1."""
-    return TensorDataset(*synthetic.circles(count, noise, inner, generator(rng)))
+    return TensorDataset(*point_sets.circles(count, noise, inner, generator(rng)))
 
 
 def spirals(count=300, classes=3, turns=0.75, noise=0.03, rng=None):
     """Spiral arms with `turns` turns around the origin, one arm per class."""
-    return TensorDataset(*synthetic.spirals(count, classes, turns, noise, generator(rng)))
+    return TensorDataset(*point_sets.spirals(count, classes, turns, noise, generator(rng)))
 
 
 def xor(count=200, noise=0.1, rng=None):
     """Points around (0, 0) and (1, 1), class 0, and around (0, 1) and (1, 0), class 1."""
-    return TensorDataset(*synthetic.xor(count, noise, generator(rng)))
+    return TensorDataset(*point_sets.xor(count, noise, generator(rng)))
 
 # %% tags=["demonstration"]
 import matplotlib.pyplot as plt
@@ -1025,7 +1023,7 @@ check("parse-idx")
 # ## Downloading data sets
 #
 # Large data sets are downloaded when they are first used, by the function `fetch` in
-# `tinytorch/support/download.py`. It keeps files in a cache folder, resumes an interrupted
+# `tinytorch/data/download.py`. It keeps files in a cache folder, resumes an interrupted
 # download, and verifies each file by its *checksum* (SHA-256), 256 bits that change when any
 # byte does.
 #
@@ -1040,7 +1038,7 @@ def mnist(split="train"):
 
     Source: LeCun, Cortes, Burges, The MNIST database of handwritten digits.
     """
-    return image_dataset(*map(parse_idx, datasets.idx_files("mnist", split)), 255)
+    return image_dataset(*map(parse_idx, image_sets.idx_files("mnist", split)), 255)
 
 
 def fashion_mnist(split="train"):
@@ -1049,7 +1047,7 @@ def fashion_mnist(split="train"):
 
     Source: Xiao, Rasul, Vollgraf, Fashion-MNIST (2017), arXiv:1708.07747; MIT licence.
     """
-    return image_dataset(*map(parse_idx, datasets.idx_files("fashion-mnist", split)), 255)
+    return image_dataset(*map(parse_idx, image_sets.idx_files("fashion-mnist", split)), 255)
 
 
 def cifar10(split="train"):
@@ -1058,7 +1056,7 @@ def cifar10(split="train"):
 
     Source: Krizhevsky, Learning multiple layers of features from tiny images (2009).
     """
-    return image_dataset(*datasets.cifar10_arrays(split), 255)
+    return image_dataset(*image_sets.cifar10_arrays(split), 255)
 
 # %% [markdown]
 # ## Prefetching

@@ -154,7 +154,7 @@ check("characters")
 
 # %% tags=["demonstration"]
 from tinytorch.pictures.tokenization import TEN_LINES
-from tinytorch.support.texts import load_names, load_text
+from tinytorch.data.texts import load_names, load_text
 
 novels = load_text("train")
 letters = CharTokenizer(novels)

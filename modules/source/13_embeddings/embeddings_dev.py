@@ -100,7 +100,7 @@ draw_models(MODELS)
 
 # %% tags=["demonstration"]
 from tinytorch.core.tokenization import CharTokenizer
-from tinytorch.support.texts import load_names, load_text
+from tinytorch.data.texts import load_names, load_text
 
 names = np.random.default_rng(0).permutation(load_names()).tolist()
 train_names, test_names = names[:4646], names[4646:]

@@ -719,7 +719,7 @@ for group in decay_groups(model, weight_decay=0.1):
 # %%
 from tinytorch.core.optimizers import AdamW, clip_grad_norm_, warmup_cosine
 from tinytorch.core.tokenization import CharTokenizer
-from tinytorch.support.texts import load_names
+from tinytorch.data.texts import load_names
 
 names = "\n".join(np.random.default_rng(0).permutation(load_names())) + "\n"
 letters = CharTokenizer(names)

@@ -126,7 +126,7 @@ check("sample")
 # on two novels by Jane Austen.
 
 # %% tags=["demonstration"]
-from tinytorch.support.small_gpt import load_small_gpt
+from tinytorch.data.small_gpt import load_small_gpt
 
 model, tokenizer = load_small_gpt()
 rng = np.random.default_rng(1)
@@ -993,7 +993,7 @@ check("speculative")
 
 # %% tags=["answer"]
 from tinytorch.core.embeddings import NGram
-from tinytorch.support.texts import load_text
+from tinytorch.data.texts import load_text
 
 text = tokenizer.encode(load_text("train")[:200_000])
 prompt = tokenizer.encode("She was")[None]

@@ -43,10 +43,11 @@
 # derivatives, needs four.
 
 # %% tags=["payoff"]
-from tinytorch.pictures.differentiation import (digits_regression, draw_losses, draw_memory,
-                                                draw_sharpness, train_by_hand)
+from tinytorch.data.image_sets import flat_digits
+from tinytorch.pictures.differentiation import (draw_losses, draw_memory, draw_sharpness,
+                                                train_by_hand)
 
-images, labels, test_images, test_labels = digits_regression()
+(images, labels), (test_images, test_labels) = flat_digits("train"), flat_digits("test")
 figure = draw_losses({"gradient descent": train_by_hand(images, labels, steps=300, lr=2.0),
                       "Newton's method": train_by_hand(images, labels, steps=6)})
 # alt: The loss over the step, on a logarithmic axis, from 2.3 down. Newton's method is at 0.25

@@ -6,6 +6,7 @@ import matplotlib
 import numpy as np
 import pytest
 
+from tinytorch.data.image_sets import digits_arrays
 from tinytorch.pictures.data import (
     compare_data_handling,
     draw_accuracies,
@@ -19,7 +20,6 @@ from tinytorch.pictures.data import (
     show_images,
     tile,
 )
-from tinytorch.support.datasets import digits_arrays
 
 
 @pytest.fixture(autouse=True)

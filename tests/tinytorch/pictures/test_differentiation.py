@@ -10,9 +10,9 @@ import pytest
 from tinytorch.core.differentiation import hessian, jacfwd
 from tinytorch.core.losses import cross_entropy
 from tinytorch.core.tensor import Tensor
+from tinytorch.data.image_sets import flat_digits
 from tinytorch.pictures.autograd import forward, two_moons
 from tinytorch.pictures.differentiation import (
-    digits_regression,
     draw_errors,
     draw_losses,
     draw_memory,
@@ -47,7 +47,7 @@ def test_the_hessian_by_hand_is_that_of_the_lesson():
 
 
 def test_newton_is_sooner_there_than_gradient_descent():
-    x, labels, x_test, labels_test = digits_regression()
+    (x, labels), (x_test, _) = flat_digits("train"), flat_digits("test")
     assert x.shape == (1438, 64) and x_test.shape == (359, 64) and x.dtype == np.float32
     x, labels = x[:200, 20:44], labels[:200]
     slow, fast = train_by_hand(x, labels, 20, lr=1.0), train_by_hand(x, labels, 4)

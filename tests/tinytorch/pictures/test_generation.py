@@ -5,6 +5,7 @@ import pytest
 
 from tinytorch.core.activations import softmax
 from tinytorch.core.generation import generate
+from tinytorch.data.small_gpt import load_small_gpt
 from tinytorch.pictures.generation import (
     SAMPLES,
     draw_acceptance,
@@ -13,7 +14,6 @@ from tinytorch.pictures.generation import (
     draw_entropies,
     draw_samples,
 )
-from tinytorch.support.small_gpt import load_small_gpt
 
 
 @pytest.mark.parametrize("temperature, seed", [(0, 0), (0.8, 3), (1.6, 3)])

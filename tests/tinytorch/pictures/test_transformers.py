@@ -7,6 +7,7 @@ import zlib
 import numpy as np
 import pytest
 
+from tinytorch.data.texts import load_text
 from tinytorch.pictures.transformers import (
     BY_POSITION,
     LEVELS,
@@ -26,7 +27,6 @@ from tinytorch.pictures.transformers import (
     plot_stream,
 )
 from tinytorch.support.svg import WIDTH
-from tinytorch.support.texts import load_text
 
 
 @pytest.mark.slow  # reads and compresses the novels twice

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tinytorch.support.synthetic import circles, spirals, xor
+from tinytorch.data.point_sets import circles, spirals, xor
 
 
 def test_without_noise_circles_have_their_radii():

@@ -1,4 +1,4 @@
-"""Public image data sets: where their files are, and how their contents are read.
+"""Image data sets: where their files are, and how their contents are read.
 
 Each file is identified by its SHA-256 checksum; any other file is refused. CIFAR-10 is read from
 its binary version: the other one is a pickle, and loading a pickle runs whatever code its author
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tinytorch.support.download import data_folder, fetch
+from tinytorch.data.download import data_folder, fetch
 
 MNIST = "https://storage.googleapis.com/cvdf-datasets/mnist"
 FASHION = "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion"
@@ -143,11 +143,18 @@ def digits_arrays(split):
     """
     _check_split(split)
     with (
-        (files("tinytorch") / "digits.npz").open("rb") as file,
-        np.load(file, allow_pickle=False) as kept,
+        (files("tinytorch") / "data" / "digits.npz").open("rb") as file,
+        np.load(file, allow_pickle=False) as arrays,
     ):
-        chosen = kept["test"] == (split == "test")
-        return kept["images"][chosen], kept["labels"][chosen]
+        chosen = arrays["test"] == (split == "test")
+        return arrays["images"][chosen], arrays["labels"][chosen]
+
+
+def flat_digits(split):
+    """The digits as rows for networks of dense layers: x (n, 64), float32 from 0 to 1, and labels
+    (n,), integers."""
+    images, labels = digits_arrays(split)
+    return (images.reshape(-1, 64) / 16).astype(np.float32), labels.astype(int)
 
 
 def _check_split(split):

@@ -1,14 +1,15 @@
 """The texts that come with the package: whole, as they were, with their source beside them."""
 
 import bz2
+import hashlib
 import re
 from pathlib import Path
 
 import pytest
 
-from tinytorch.support import texts
+from tinytorch.data import texts
 
-DATA = Path(texts.__file__).parents[1] / "data"
+DATA = Path(texts.__file__).parent
 
 
 def test_the_novels_are_cut_once_and_nothing_is_lost():
@@ -29,13 +30,18 @@ def test_names_are_words_of_small_letters():
     assert len(names) == len(set(names)) and all(re.fullmatch("[a-z]{2,11}", n) for n in names)
 
 
-def test_the_page_of_sources_says_what_the_files_are():
+def test_the_page_of_sources_says_what_each_file_is():
     page = (DATA / "SOURCES.md").read_text(encoding="utf-8")
-    for name, checksum in texts.SHA256.items():
-        section = page.split(f"`{name}.txt.bz2`")[1].split("\n## ")[0]
-        assert checksum in section and "- Licence: " in section and "- Source: " in section
-    kept = {path.name for path in DATA.iterdir() if path.suffix == ".bz2"}
-    assert kept == {f"{name}.txt.bz2" for name in texts.SHA256}
+    paths = [path for path in DATA.iterdir() if path.suffix in (".bz2", ".npz")]
+    assert {f"{name}.txt.bz2" for name in texts.SHA256} < {path.name for path in paths}
+    for path in paths:
+        section = page.split(f"## `{path.name}`")[1].split("\n## ")[0]
+        assert "- Licence: " in section and "- Source: " in section
+        data = path.read_bytes()
+        if path.suffix == ".bz2":
+            data = bz2.decompress(data)
+            assert hashlib.sha256(data).hexdigest() == texts.SHA256[path.name.split(".")[0]]
+        assert hashlib.sha256(data).hexdigest() in section
 
 
 def test_a_file_that_was_changed_is_refused(tmp_path, monkeypatch):

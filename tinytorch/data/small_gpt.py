@@ -1,6 +1,6 @@
 """A small GPT that has been trained on the novels, ready-made: what lesson 16 generates with.
 
-The weights are in `tinytorch/data/small_gpt.npz`. `python -m tinytorch.support.small_gpt FILE`
+The weights are in `tinytorch/data/small_gpt.npz`. `python -m tinytorch.data.small_gpt FILE`
 trains such a model anew, with lessons 01 to 15, in about three CPU minutes.
 """
 
@@ -43,7 +43,7 @@ def train_small_gpt(steps=8000, batch=8, lr=3e-3, report=print):
     from tinytorch.core.optimizers import AdamW, clip_grad_norm_, warmup_cosine
     from tinytorch.core.tokenization import Tokenizer, train_bpe_fast
     from tinytorch.core.transformers import GPT, decay_groups, held_out_bits, lm_loss, text_batch
-    from tinytorch.support.texts import load_text
+    from tinytorch.data.texts import load_text
 
     manual_seed(0)
     rng, merges = np.random.default_rng(0), train_bpe_fast(load_text("train"), VOCABULARY)

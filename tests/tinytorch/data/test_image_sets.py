@@ -8,7 +8,7 @@ import tarfile
 import numpy as np
 import pytest
 
-from tinytorch.support import datasets
+from tinytorch.data import image_sets
 
 
 def sha(data):
@@ -28,14 +28,14 @@ def test_the_files_of_a_data_set_come_decompressed_images_first(
                 map(gzip.compress, made[split]),
             )
         )
-        assert [file for file, _, _ in datasets.FILES[name, split]] == list(packed)
+        assert [file for file, _, _ in image_sets.FILES[name, split]] == list(packed)
         known[name, split] = [(file, len(data), sha(data)) for file, data in packed.items()]
         server.files |= {f"/{name}/{file}": data for file, data in packed.items()}
-    monkeypatch.setattr(datasets, "FILES", known)
-    monkeypatch.setattr(datasets, base, f"{server.url}/{name}")
+    monkeypatch.setattr(image_sets, "FILES", known)
+    monkeypatch.setattr(image_sets, base, f"{server.url}/{name}")
     monkeypatch.setenv("TINYTORCH_DATA", str(tmp_path))
     for split in ("train", "test", "train"):
-        assert datasets.idx_files(name, split) == made[split]
+        assert image_sets.idx_files(name, split) == made[split]
     assert len(server.asked) == 4
     assert len([path for path in (tmp_path / name).iterdir() if path.suffix == ".gz"]) == 4
 
@@ -53,14 +53,14 @@ def test_cifar_is_loaded_without_unpacking_anything(server, tmp_path, monkeypatc
         archive.addfile(member, io.BytesIO(b""))
     data = (tmp_path / "made.tar.gz").read_bytes()
     server.files["/cifar-10-binary.tar.gz"] = data
-    monkeypatch.setattr(datasets, "CIFAR", f"{server.url}/cifar-10-binary.tar.gz")
-    monkeypatch.setattr(datasets, "CIFAR_FILE", (len(data), sha(data)))
+    monkeypatch.setattr(image_sets, "CIFAR", f"{server.url}/cifar-10-binary.tar.gz")
+    monkeypatch.setattr(image_sets, "CIFAR_FILE", (len(data), sha(data)))
     monkeypatch.setenv("TINYTORCH_DATA", str(tmp_path / "kept"))
     for split, batches in (
         ("train", [f"data_batch_{k}" for k in range(1, 6)]),
         ("test", ["test_batch"]),
     ):
-        images, classes = datasets.cifar10_arrays(split)
+        images, classes = image_sets.cifar10_arrays(split)
         rows = np.concatenate([records[name] for name in batches])
         assert images.dtype == classes.dtype == np.uint8
         assert classes.tolist() == rows[:, 0].tolist()
@@ -77,11 +77,11 @@ def test_cifar_is_loaded_without_unpacking_anything(server, tmp_path, monkeypatc
 @pytest.mark.parametrize("count", [0, 1, 3072, 3074, 2 * 3073 - 1])
 def test_bytes_that_are_no_whole_number_of_images_are_refused(count):
     with pytest.raises(ValueError, match=f"3,073 bytes each, and {count:,} bytes is"):
-        datasets.parse_cifar(bytes(count))
+        image_sets.parse_cifar(bytes(count))
 
 
 def test_the_two_splits_of_the_digits_are_all_of_them_once():
-    parts = [datasets.digits_arrays(split) for split in ("train", "test")]
+    parts = [image_sets.digits_arrays(split) for split in ("train", "test")]
     assert [len(pictures) for pictures, _ in parts] == [1438, 359]
     for pictures, classes in parts:
         assert pictures.dtype == classes.dtype == np.uint8
@@ -93,9 +93,9 @@ def test_the_two_splits_of_the_digits_are_all_of_them_once():
 @pytest.mark.parametrize(
     "read",
     [
-        datasets.digits_arrays,
-        datasets.cifar10_arrays,
-        lambda split: datasets.idx_files("mnist", split),
+        image_sets.digits_arrays,
+        image_sets.cifar10_arrays,
+        lambda split: image_sets.idx_files("mnist", split),
     ],
     ids=["digits", "cifar10", "mnist"],
 )
@@ -105,7 +105,7 @@ def test_a_split_that_does_not_exist_is_refused(read):
 
 
 def test_the_known_files_have_complete_checksums():
-    known = [(size, sha256) for files in datasets.FILES.values() for _, size, sha256 in files]
-    known.append(datasets.CIFAR_FILE)
+    known = [(size, sha256) for files in image_sets.FILES.values() for _, size, sha256 in files]
+    known.append(image_sets.CIFAR_FILE)
     assert len({sha256 for _, sha256 in known}) == 9
     assert all(len(sha256) == 64 and int(sha256, 16) and size > 4000 for size, sha256 in known)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from tinytorch.core.transformers import held_out_bits
-from tinytorch.support import small_gpt
-from tinytorch.support.small_gpt import SETTINGS, load_small_gpt, train_small_gpt
-from tinytorch.support.texts import load_text
+from tinytorch.data import small_gpt
+from tinytorch.data.small_gpt import SETTINGS, load_small_gpt, train_small_gpt
+from tinytorch.data.texts import load_text
 
 
 def test_it_predicts_the_novels():

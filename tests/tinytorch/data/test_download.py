@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tinytorch.support.download import checksum, data_folder, fetch
+from tinytorch.data.download import checksum, data_folder, fetch
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = np.random.default_rng(0).integers(0, 256, 400_000, dtype="uint8").tobytes()
@@ -157,7 +157,7 @@ def test_two_programs_fetch_it_once(server, tmp_path):
 def test_killed_in_the_middle_nothing_half_is_used(server, tmp_path):
     server.files["/some/file.bin"], server.cuts, server.hold = DATA, [300_000], threading.Event()
     code = (
-        "from tinytorch.support.download import fetch\n"
+        "from tinytorch.data.download import fetch\n"
         f"fetch({server.url + '/some/file.bin'!r}, {sha(DATA)!r}, {len(DATA)}, {str(tmp_path)!r})"
     )
     program = subprocess.Popen(

@@ -1,10 +1,44 @@
-"""The bounded queue: never fuller than allowed, and no thread stays behind."""
+"""Lengths of parts, rows of examples, and the bounded queue: never fuller than allowed, and no
+thread stays behind.
+"""
 
 import threading
 
+import numpy as np
 import pytest
 
-from tinytorch.support.bounded_queue import BoundedQueue
+from tinytorch.data.loading import BoundedQueue, split_lengths, stack_rows
+
+
+def test_numpy_samples_keep_their_dtype_and_python_numbers_stay_numbers():
+    assert stack_rows([np.zeros((2, 1), "uint8")] * 3).dtype == np.uint8
+    assert stack_rows([np.float64(1), np.float64(2)]).dtype == np.float64
+    assert stack_rows([1, 2, 3]) == [1, 2, 3]
+
+
+def test_samples_of_different_shapes_are_refused_with_the_shapes():
+    with pytest.raises(ValueError, match=r"\(2,\) and \(3,\) cannot be stacked"):
+        stack_rows([np.zeros(2), np.zeros(3), np.zeros(2)])
+
+
+@pytest.mark.parametrize(
+    ("lengths", "count", "wanted"),
+    [
+        ([0.71, 0.29], 100, [71, 29]),  # 0.29 * 100 is less than 29 in floating point
+        ([0.25] * 4, 10, [3, 3, 2, 2]),
+        ([1 / 3] * 3, 101, [34, 34, 33]),
+        ([0.9, 0.1], 0, [0, 0]),
+        ((0, 9), 9, [0, 9]),
+    ],
+)
+def test_no_example_is_lost_by_rounding(lengths, count, wanted):
+    assert split_lengths(lengths, count) == wanted
+
+
+@pytest.mark.parametrize("lengths", [[4, 4], [12, -3], [0.5, 0.4]])
+def test_lengths_that_do_not_add_up_are_refused(lengths):
+    with pytest.raises(ValueError, match="there are 9 examples"):
+        split_lengths(lengths, 9)
 
 
 def started(size, work):

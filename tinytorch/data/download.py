@@ -55,7 +55,7 @@ def fetch(url, sha256, size, folder=None, attempts=3):
     a complete, verified file ever gets the file's name; a partial one is kept as NAME.part, and
     the next call resumes it.
 
-    >>> from tinytorch.support.datasets import FASHION, FILES
+    >>> from tinytorch.data.image_sets import FASHION, FILES
     >>> name, size, sha256 = FILES["fashion-mnist", "test"][1]
     >>> fetch(f"{FASHION}/{name}", sha256, size)  # doctest: +SKIP
     PosixPath('/home/ada/.cache/tinytorch/t10k-labels-idx1-ubyte.gz')
