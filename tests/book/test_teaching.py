@@ -21,7 +21,7 @@ from typer.main import get_command
 from tito.cli import run as cli
 from tito.grading import setting
 from tito.grading.gradebook import exports, late
-from tito.grading.gradebook.roster import read_roster
+from tito.grading.gradebook.class_lists import read_roster
 from tito.grading.intake.submission_times import of_roster
 from tito.grading.result import VERDICTS
 from tito.lesson import course

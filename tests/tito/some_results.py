@@ -8,8 +8,7 @@ from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
 from tito.grading.gradebook.late import Rules
-from tito.grading.gradebook.rubric import Answer
-from tito.grading.result import CheckResult, LessonResult
+from tito.grading.result import Answer, CheckResult, LessonResult
 
 LESSONS = {"numbers": 1, "sums": 2}
 MONDAY = datetime(2026, 11, 2, 12, tzinfo=timezone.utc)

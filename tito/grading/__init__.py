@@ -10,6 +10,9 @@ dry_run.py     what a run would change: into a copy of the gradebook
 setting.py     how a class is graded: what decides it, and the longest times
 workers.py     the judges of a run, from outside
 result.py      what became of one lesson of one learner
+arrival.py     when a file arrived, and who says so
+roster.py      who is in the class, and whose a submission is by its name
+csv_tables.py  CSV: reading other programs' tables, writing cells that never become a formula
 views.py       how it looks in a terminal
 sample.py      a made-up class, to try all this on
 Dockerfile     the grader as a container

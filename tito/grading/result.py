@@ -5,7 +5,6 @@ feedback shows.
 import zlib
 from dataclasses import asdict, dataclass, field, replace
 
-from tito.grading.gradebook.rubric import Answer
 from tito.lesson.outcome import STATUSES, VERDICTS, Outcome, reason_of, verdict_of
 
 # Verdicts that follow from the files alone, or from all checks being passed.
@@ -46,6 +45,28 @@ def blank(check):
 
 
 @dataclass
+class Answer:
+    """An answer that was handed in, as a LessonResult has it.
+
+    question    its name in the lesson
+    max_points  that a person may give
+    sha256      of the whole answer; "" for an empty one
+    length      in characters; `lesson_format.LONGEST_ANSWER` of them are kept
+    text        what is kept; "" where the gradebook has put it aside, see `answers.text`
+    """
+
+    question: str
+    max_points: int
+    sha256: str = ""
+    length: int = 0
+    text: str = ""
+
+    def as_json(self) -> dict:
+        """Without its text."""
+        return {key: value for key, value in asdict(self).items() if key != "text"}
+
+
+@dataclass
 class LessonResult:
     """One lesson of one learner, on the base that counts.
 
@@ -65,7 +86,7 @@ class LessonResult:
                "hints": {exercise: how many hints they say to have opened}}
     code       the text that was graded, as `packed` makes it, for the gradebook to keep
                beside the results; b"" where it has been kept, or there is none
-    answers    rubric.Answer for each question of the lesson, when there was a file of it
+    answers    an Answer for each question of the lesson, when there was a file of it
     """
 
     student: str

@@ -14,7 +14,7 @@ import pytest
 
 from tito.errors import TitoError
 from tito.grading import sample
-from tito.grading.gradebook import roster
+from tito.grading.gradebook import class_lists
 from tito.grading.intake import collect
 from tito.lesson import course, notebook
 
@@ -32,7 +32,7 @@ def files_of(folder):
 
 def handed_in(folder, root):
     """{student: submission.Submission} of a sample."""
-    learners = roster.read_roster(folder / "roster.csv")
+    learners = class_lists.read_roster(folder / "roster.csv")
     return {
         one.student: one for one in collect.read(folder / "submissions", root.lessons, learners)
     }

@@ -13,7 +13,6 @@ from small_course import edit, solve
 
 from tito import files
 from tito.errors import TitoError
-from tito.grading.intake import collect
 from tito.learn import submit, workspace
 from tito.lesson import course
 

@@ -99,7 +99,10 @@ def feedback(
         everybody, absent = enrollment.learners(book), enrollment.absent_from(book)
     parts = {}
     if submissions and targets:
-        parts = deliver.handed_in(current_folder() / submissions, root.lessons, everybody)
+        from tito.grading.intake import collect
+
+        arrivals = collect.find(current_folder() / submissions, root.lessons, everybody, None)
+        parts = {arrival.student: arrival.parts for arrival in arrivals}
     delivered = {}
     if targets:
         written = [deliver.Page(one, pages[one.student], *points) for one, *points in learners]

@@ -60,8 +60,9 @@ def similar(
 
     from tito.grading import views
     from tito.grading.gradebook import enrollment
-    from tito.grading.gradebook.roster import in_section, read_roster
+    from tito.grading.gradebook.class_lists import read_roster
     from tito.grading.page import similarity as comparing
+    from tito.grading.roster import in_section
 
     root = current_course(root)
     entries = select_lessons(root, lessons, None, all_)
@@ -77,7 +78,7 @@ def similar(
         if not members:
             raise UsageError(f"Nobody is in section {section!r}.", "Give a roster that has it.")
     with progress_bar(not json) as report:
-        handed_in = comparing.read(current_folder() / submissions, entries, learners, members)
+        handed_in = read_works(current_folder() / submissions, entries, learners, members)
         pairs, notes = comparing.compare_class(
             entries, handed_in, threshold, lambda done, of: report("comparing", done, of)
         )
@@ -91,3 +92,19 @@ def similar(
     echo(views.similar([pair for pair, _ in pairs], threshold))
     if output:
         echo(f"side by side: {output / 'index.html'}")
+
+
+def read_works(submissions, entries, learners=None, members=None):
+    """What `similarity.compare_class` compares, of each learner in a folder or zip.
+
+    members  ids: only these; None: all
+    """
+    from tito.grading.intake import collect
+    from tito.grading.intake.archives import LIMITS
+    from tito.grading.jail.reader import Reader
+    from tito.grading.page.similarity import written
+
+    with Reader(entries, LIMITS, written) as reader:
+        for arrival in collect.find(submissions, entries, learners, collected=None):
+            if members is None or arrival.student in members:
+                yield reader.read(arrival)

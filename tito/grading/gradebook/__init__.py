@@ -1,7 +1,6 @@
 """The gradebook: LessonResults and what people say go in; grades, exports and feedback come out.
 
-class_lists.py the list of a class as Canvas, Moodle, Gradescope, ... write it; tables in CSV at all
-roster.py      who is in the class, and whose a submission is by its name
+class_lists.py the list of a class as Canvas, Moodle, Gradescope, ... write it
 tables.py      the tables
 database.py    opening it: connections, transactions, the version of its schema
 learners.py    its learners by id: found, locked while somebody writes about them, remembered
@@ -22,7 +21,6 @@ grade.py       what a grade is: results, overrides, judgements and lateness beco
 items.py       how a class did in each check and exercise
 item_plots.py  that as pictures
 exports.py     the gradebook as other systems read it
-spreadsheet.py their cells: never a formula, and how they read back
 nbgrader_book.py  the gradebook as nbgrader's database
 feedback.py    a page for each learner
 deliver.py     those pages in zips for Moodle and Canvas, and a table for a mail merge

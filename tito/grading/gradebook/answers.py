@@ -16,9 +16,9 @@ from decimal import Decimal
 from pathlib import Path
 
 from tito.errors import TitoError, UsageError
+from tito.grading.csv_tables import decoded, normalised, table
 from tito.grading.gradebook import late
 from tito.grading.gradebook.bulk import refuse_lines
-from tito.grading.gradebook.class_lists import decoded, normalised, table
 from tito.grading.gradebook.database import transaction, write
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import (
@@ -29,7 +29,6 @@ from tito.grading.gradebook.history import (
     rubric_items,
 )
 from tito.grading.gradebook.learners import lock_learner
-from tito.grading.gradebook.roster import in_section
 from tito.grading.gradebook.rubric import EMPTY, JUDGED, Graded, Item
 from tito.grading.gradebook.tables import (
     ANSWER,
@@ -42,6 +41,7 @@ from tito.grading.gradebook.tables import (
     now,
     sql,
 )
+from tito.grading.roster import in_section
 
 COLUMNS = ("student", "lesson", "question", "items", "adjustment", "comment")
 TAKE_BACK = "lift"

@@ -20,7 +20,7 @@ from datetime import datetime
 from pathlib import Path
 
 from tito.errors import TitoError, UsageError
-from tito.grading.gradebook.class_lists import decoded, normalised, table
+from tito.grading.csv_tables import decoded, normalised, table
 
 COLUMNS = ("student", "lesson", "check", "points", "days", "until", "comment", "why")
 LIFT = "lift"

@@ -6,14 +6,12 @@ which column becomes the id. What is no learner (Canvas's points possible, its t
 is left out and counted.
 """
 
-import codecs
-import csv
-import io
 import re
 from dataclasses import dataclass, field
 
 from tito.errors import UsageError
-from tito.grading.gradebook.spreadsheet import plain
+from tito.grading.csv_tables import decoded, normalised, table
+from tito.grading.roster import learner_of
 
 # The column that becomes a learner's id: the first of these that every line fills, each with
 # another text. Logins come before numbers, since they stand in the names of files and are read by
@@ -160,99 +158,28 @@ def choose(found, wanted=None, remembered=None):
     )
 
 
-def normalised(header):
-    """A column's header as it is looked up: lower case, `_` for spaces."""
-    return re.sub(r"\s+", "_", header.strip().lower())
+def read_roster(path, id_column=None, remembered=None):
+    """The learners in a CSV file, in its order, see `read`.
+
+    id_column   that is asked for; remembered: that the gradebook has, see `choose`
+
+    Raises TitoError with the line for what is damaged, doubled or missing.
+    """
+    found = read(path)
+    return learners_of(found, choose(found, id_column, remembered))
+
+
+def learners_of(found, id_column):
+    """The Learners in a ClassList, whose ids are in that column."""
+    return [
+        learner_of(line[id_column], line, f"{found.path}:{number}") for number, line in found.lines
+    ]
 
 
 def ours(header):
     """What a header is called here: `normalised`, and our name for it."""
     name = normalised(header)
     return NAMES.get(name, name)
-
-
-def table(path, text):
-    """[(line number, cells)] of a CSV file's text, separated by commas, semicolons or tabs, or as a
-    first line `sep=;` says: the header, and the lines that are not empty.
-
-    Raises TitoError with the line for what is damaged, or has more cells than the header.
-    """
-    first, _, rest = text.partition("\n")
-    skipped = 0
-    if separator := re.fullmatch(r'"?sep=([^"])"?\s*', first, re.I):
-        text, skipped, separator = rest, 1, separator[1]
-    else:
-        separator = max(",;\t", key=first.count)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    try:
-        lines = [(skipped + 1, [_text(name) for name in next(rows, [])])]
-        for row in rows:
-            cells, number = [_text(cell) for cell in row], skipped + rows.line_num
-            if any(cells[len(lines[0][1]) :]):
-                raise UsageError(
-                    f"{path}:{number}: {len(row)} cells under {len(lines[0][1])} columns.",
-                    "Put quotes around a value that holds a comma.",
-                )
-            if any(cells):
-                lines.append((number, cells))
-    except csv.Error as error:
-        raise UsageError(
-            f"{path}:{skipped + rows.line_num}: damaged CSV: {error}.",
-            "Mend that line, or save the file again as CSV.",
-        ) from None
-    return lines
-
-
-def decoded(path):
-    """(the text of a CSV file, in whichever encoding `read` says; remarks)."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.", "Name a CSV file.") from None
-    if data.startswith((b"PK\3\4", b"\xd0\xcf\x11\xe0")):
-        raise UsageError(
-            f"{path} is a workbook, not a CSV file.",
-            "In Excel: Save As, CSV UTF-8 (Comma delimited).",
-        )
-    marked = data.startswith(codecs.BOM_UTF8)
-    data = data.removeprefix(codecs.BOM_UTF8)
-    zeros = [data[start:400:2].count(0) for start in (0, 1)]
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        encoding = "utf-16"
-    elif max(zeros) > len(data[:400]) // 4:
-        encoding = "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
-    else:
-        encoding = "utf-8"
-    try:
-        return data.decode(encoding), []
-    except UnicodeDecodeError as error:
-        start = error.start
-    if encoding != "utf-8":
-        raise UsageError(f"{path}: damaged UTF-16, at byte {start}.", "Save it as CSV in UTF-8.")
-    line = _line(data, start)
-    if not marked:
-        try:
-            return data.decode("cp1252"), [
-                f"it is not UTF-8 (line {line}) and was read as Windows writes it (cp1252): look "
-                "at the names"
-            ]
-        except UnicodeDecodeError as error:
-            start, line = error.start, _line(data, error.start)
-    raise UsageError(
-        f"{path}:{line}: byte 0x{data[start]:02x} is not UTF-8, and not cp1252 either.",
-        "Save it as CSV in UTF-8.",
-    )
-
-
-def _line(data, start):
-    """The number of the line in which this byte is."""
-    return data.count(b"\n", 0, start) + 1
-
-
-def _text(cell):
-    """What a cell says: `="007"` is a text that a program kept a spreadsheet from computing."""
-    kept = re.fullmatch(r'\s*="(.*)"\s*', cell, re.S)
-    return (kept[1] if kept else plain(cell)).strip()
 
 
 def _headers(path, line, written):

@@ -25,9 +25,9 @@ from pathlib import Path
 
 from tito import files
 from tito.errors import UsageError
-from tito.grading.gradebook import late, roster
-from tito.grading.gradebook.spreadsheet import Id, line
-from tito.grading.intake import collect
+from tito.grading import roster
+from tito.grading.csv_tables import Id, line
+from tito.grading.gradebook import late
 
 RECORD = ".delivered.json"
 PAGE = "feedback.html"
@@ -49,15 +49,6 @@ class Page:
     path: Path
     points: Decimal
     max_points: int
-
-
-def handed_in(submissions: Path, entries, learners) -> dict[str, tuple]:
-    """{learner's id: the Parts of what they handed in}, as grading finds them.
-
-    learners  roster.Learners, all of the gradebook, or None: it has no roster
-    """
-    arrivals = collect.find(submissions, entries, learners, collected=None)
-    return {arrival.student: arrival.parts for arrival in arrivals}
 
 
 def moodle_name(page: Page, parts) -> str | None:
@@ -86,7 +77,7 @@ KINDS = (*NAMES, "mail")
 def deliver(folder: Path, targets: dict[str, Path], pages: list[Page], parts, everyone=False):
     """Write the files in `targets`, {kind: path}, each with the pages that changed since the last.
 
-    parts     {learner's id: Parts}, see `handed_in`
+    parts     {learner's id: the intake.Parts of what they handed in}, as grading finds them
     everyone  also those that did not change
 
     Returns {kind: (ids of those who are in it, ids of those for whom there is no name)}. A file for

@@ -9,13 +9,14 @@ import re
 from dataclasses import dataclass, field
 
 from tito.errors import UsageError
+from tito.grading.arrival import is_time, merged
 from tito.grading.gradebook import class_lists
+from tito.grading.gradebook.class_lists import learners_of
 from tito.grading.gradebook.database import transaction, write
 from tito.grading.gradebook.grade import arrival_of
 from tito.grading.gradebook.history import Fall, add_change
 from tito.grading.gradebook.learners import lock_learner, remember_learner
 from tito.grading.gradebook.result_store import time_columns
-from tito.grading.gradebook.roster import Roster, in_section, learner_of, learners_of
 from tito.grading.gradebook.tables import (
     ALIAS,
     ATTEMPT,
@@ -32,7 +33,7 @@ from tito.grading.gradebook.tables import (
     learner_id,
     sql,
 )
-from tito.grading.intake.submission_times import is_time, merged
+from tito.grading.roster import Roster, in_section, learner_of
 
 MERGED = "merged_{}_id"  # the column of a Learner that holds an id merged into theirs
 

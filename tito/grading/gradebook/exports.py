@@ -31,9 +31,9 @@ from types import SimpleNamespace
 
 from tito import files
 from tito.errors import UsageError
+from tito.grading.csv_tables import Id, line
 from tito.grading.gradebook import enrollment, html_pages, late
 from tito.grading.gradebook.rubric import WAITING
-from tito.grading.gradebook.spreadsheet import Id, line
 from tito.grading.result import VERDICTS
 from tito.learn import junit
 

@@ -11,8 +11,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from tito.errors import UsageError
+from tito.grading.arrival import SAID, Arrived, merged
 from tito.grading.gradebook import late, rubric
-from tito.grading.intake.submission_times import SAID, Arrived, merged
 from tito.grading.result import CheckResult, LessonResult
 
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
+from tito.grading.arrival import Arrived, merged
 from tito.grading.gradebook import late
 from tito.grading.gradebook.attempts import Attempt, claim_attempts, keep_attempts, read_attempts
 from tito.grading.gradebook.database import connect, transaction, write
@@ -44,7 +45,6 @@ from tito.grading.gradebook.result_store import (
     result_rows,
     save,
 )
-from tito.grading.gradebook.roster import in_section
 from tito.grading.gradebook.tables import (
     ATTEMPT,
     CHANGE,
@@ -59,8 +59,8 @@ from tito.grading.gradebook.tables import (
     learner_id,
     sql,
 )
-from tito.grading.intake.submission_times import Arrived, merged
 from tito.grading.result import LessonResult, Seen, unpacked
+from tito.grading.roster import in_section
 
 PAGE = 500  # entries of the history held in memory at a time
 

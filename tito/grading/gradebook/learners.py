@@ -5,6 +5,7 @@ within a transaction of its caller.
 import difflib
 
 from tito.errors import UsageError
+from tito.grading.arrival import is_time
 from tito.grading.gradebook.tables import (
     ALIAS,
     LEARNER,
@@ -15,7 +16,6 @@ from tito.grading.gradebook.tables import (
     new_page,
     sql,
 )
-from tito.grading.intake.submission_times import is_time
 
 
 def lock_learner(database, student, who, why="-"):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
+from tito.grading.arrival import NOBODY, Arrived, merged
 from tito.grading.gradebook.grade import arrival_of, counting_grade, differences
 from tito.grading.gradebook.history import Fall, instructions_about
 from tito.grading.gradebook.learners import merged_into, remember_learner
@@ -23,7 +24,6 @@ from tito.grading.gradebook.tables import (
     now,
     sql,
 )
-from tito.grading.intake.submission_times import NOBODY, Arrived, merged
 from tito.grading.result import LessonResult, Seen
 
 

@@ -6,11 +6,12 @@ counts so for all answers at once. Nothing here knows the database.
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
 from tito.grading.gradebook import late
+from tito.grading.result import Answer
 
 EMPTY, WAITING, JUDGED, READ = "empty", "to be judged", "judged", "not graded"
 
@@ -66,28 +67,6 @@ class Judgement:
         when = self.when.isoformat(timespec="seconds")
         items = [item.as_json() for item in self.items]
         return vars(self) | numbers | {"items": items, "when": when}
-
-
-@dataclass
-class Answer:
-    """An answer that was handed in, as a LessonResult has it.
-
-    question    its name in the lesson
-    max_points  that a person may give
-    sha256      of the whole answer; "" for an empty one
-    length      in characters; `lesson_format.LONGEST_ANSWER` of them are kept
-    text        what is kept; "" where the gradebook has put it aside, see `answers.text`
-    """
-
-    question: str
-    max_points: int
-    sha256: str = ""
-    length: int = 0
-    text: str = ""
-
-    def as_json(self) -> dict:
-        """Without its text."""
-        return {key: value for key, value in asdict(self).items() if key != "text"}
 
 
 @dataclass(frozen=True)

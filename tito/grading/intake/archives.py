@@ -17,7 +17,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from tito.grading.gradebook.roster import shown
+from tito.grading.roster import shown
 from tito.lesson.cells import LARGEST
 
 IGNORED = {

@@ -17,19 +17,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from tito.errors import TitoError, UsageError
-from tito.grading.gradebook.roster import MOODLE, Roster, shown
+from tito.grading.arrival import NOBODY, Arrived
 from tito.grading.intake.archives import LIMITS, Unreadable, some
 from tito.grading.intake.inbox import items_of, natural_key, parts_in
 from tito.grading.intake.submission import open_submission
-from tito.grading.intake.submission_times import (
-    NOBODY,
-    Arrived,
-    Times,
-    by_name,
-    of_roster,
-    with_fetched,
-    worksheet,
-)
+from tito.grading.intake.submission_times import Times, by_name, of_roster, with_fetched, worksheet
+from tito.grading.roster import MOODLE, Roster, shown
 
 ENTRIES = 20  # of one learner that are looked at
 

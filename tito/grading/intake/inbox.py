@@ -16,7 +16,7 @@ from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
 
 from tito.errors import UsageError
-from tito.grading.gradebook.roster import CANVAS, MOODLE, utc
+from tito.grading.arrival import NOBODY, Arrived
 from tito.grading.intake.archives import (
     LIMITS,
     Box,
@@ -29,7 +29,8 @@ from tito.grading.intake.archives import (
     read_regular,
     zip_box,
 )
-from tito.grading.intake.submission_times import NOBODY, Arrived, is_worksheet
+from tito.grading.intake.submission_times import is_worksheet
+from tito.grading.roster import CANVAS, MOODLE, utc
 
 LITTER = {
     ".DS_Store",

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from tito.errors import TitoError
-from tito.grading.gradebook.roster import shown
 from tito.grading.intake.archives import Limits, Unreadable, shown_path, some
+from tito.grading.roster import shown
 from tito.lesson import cells
 from tito.lesson.lesson_format import stub
 

@@ -14,7 +14,6 @@ import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from tito.grading.gradebook.roster import shown
 from tito.grading.intake.archives import (
     LIMITS,
     Item,
@@ -27,6 +26,7 @@ from tito.grading.intake.archives import (
 )
 from tito.grading.intake.inbox import box_of, items_inside, natural_key
 from tito.grading.intake.lesson_file import Reading, choose_file, count_written
+from tito.grading.roster import shown
 
 SAYS = re.compile(rb"(?m)(?:^|\")#\|\s*default_exp\s+core\.([a-z][a-z0-9_]*)")
 NOTES = 30  # sentences about one submission

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from importlib import metadata
 
 from tito.errors import TitoError
-from tito.grading.gradebook.rubric import Answer
+from tito.grading.result import Answer
 from tito.lesson import cells, export
 from tito.lesson.lesson_format import LONGEST_ANSWER, answer_in
 from tito.lesson.outcome import clean

@@ -20,8 +20,8 @@ from tito.grading.gradebook.class_lists import ORDER
 from tito.grading.gradebook.grade import Grade, Learner
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.late import shown
-from tito.grading.gradebook.roster import in_section
 from tito.grading.gradebook.rubric import WAITING
+from tito.grading.roster import in_section
 
 # Verdicts that a person should look at: the machine, the check or the file may be at fault.
 DOUBTFUL = (

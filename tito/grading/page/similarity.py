@@ -24,9 +24,6 @@ from functools import cache, cached_property
 from itertools import accumulate, islice
 
 from tito.grading.gradebook import html_pages
-from tito.grading.intake import collect
-from tito.grading.intake.archives import LIMITS
-from tito.grading.jail import reader
 from tito.lesson import cells
 
 RUN = 8  # tokens of a run
@@ -260,17 +257,6 @@ def weight_of(runs, weights):
     )  # exact, so that the order of a set changes nothing
 
 
-def read(submissions, entries, roster=None, members=None):
-    """What `compare_class` compares, of each learner in a folder or zip.
-
-    members  ids: only these; None: all
-    """
-    with reader.Reader(entries, LIMITS, written) as one:
-        for arrival in collect.find(submissions, entries, roster, collected=None):
-            if members is None or arrival.student in members:
-                yield one.read(arrival)
-
-
 def written(entry, file):
     """{title: text} of the cells that the learner wrote: the exercises, then what no cell of the
     released lesson holds.
@@ -298,7 +284,7 @@ def written(entry, file):
     ).items():
         kept[title] = text[:left]
         left -= len(kept[title])
-        # Here, within the limits of `reader.Reader`: the lexer takes minutes over blank lines.
+        # Here, in the process that reads within limits: the lexer takes minutes over blank lines.
         tokens(kept[title], Gives(frozenset()), MOST)
     return kept
 

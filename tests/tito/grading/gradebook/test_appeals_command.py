@@ -8,7 +8,7 @@ from some_results import result
 
 from tito.grading.gradebook import appeals
 from tito.grading.gradebook.gradebook import open_gradebook
-from tito.grading.gradebook.roster import learner_of
+from tito.grading.roster import learner_of
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from some_results import result
 from tito.errors import TitoError
 from tito.grading.gradebook import claims
 from tito.grading.gradebook.gradebook import open_gradebook
-from tito.grading.gradebook.roster import learner_of
+from tito.grading.roster import learner_of
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import pytest
 
 from tito.errors import TitoError
 from tito.grading.gradebook import class_lists
-from tito.grading.gradebook.roster import Roster, in_section, learners_of, read_roster
+from tito.grading.gradebook.class_lists import learners_of, read_roster
+from tito.grading.roster import Roster, in_section
 
 # As lib/gradebook_exporter.rb writes it: a row for assignments that are posted by hand, the points
 # possible, the test student at the end.

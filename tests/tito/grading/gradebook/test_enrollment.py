@@ -10,8 +10,8 @@ from some_results import points, result
 from tito.errors import TitoError
 from tito.grading.gradebook import enrollment, exports, overrides
 from tito.grading.gradebook.gradebook import open_gradebook
-from tito.grading.gradebook.roster import Roster
 from tito.grading.intake import collect
+from tito.grading.roster import Roster
 from tito.lesson import course
 
 NATIVE = "student,name,section,sis_login_id\nada,Ada Lovelace,A,ada-l\nbob,Bob Berg,B,bob-b\n"

@@ -14,15 +14,15 @@ import pytest
 from some_results import result
 
 from tito.errors import TitoError
+from tito.grading import csv_tables
 from tito.grading.gradebook import (
     enrollment,
     exports,
     late,
     nbgrader_book,
     overrides,
-    roster,
-    spreadsheet,
 )
+from tito.grading.gradebook.class_lists import read_roster
 from tito.grading.gradebook.gradebook import open_gradebook
 
 MONDAY = datetime(2026, 11, 2, 12, tzinfo=timezone.utc)
@@ -344,13 +344,13 @@ def test_no_reader_finds_a_formula_whatever_it_splits_at(book, text, separator):
             rows = csv.reader(io.StringIO(written, newline=""), delimiter=separator, quoting=quotes)
             cells = [cell.strip(' "') for row in rows for cell in row]
             assert not [c for c in cells if c[:1] in tuple("=+-@\uff1d") and c], cells
-    assert text in [spreadsheet.plain(c) for row in read(table(book, "csv")) for c in row]
+    assert text in [csv_tables.plain(c) for row in read(table(book, "csv")) for c in row]
 
 
 @pytest.mark.parametrize("text", NASTY)
 def test_what_was_made_safe_reads_back_as_it_was(text):
-    ((cell,),) = read(spreadsheet.line([text]))
-    assert spreadsheet.plain(cell) == text
+    ((cell,),) = read(csv_tables.line([text]))
+    assert csv_tables.plain(cell) == text
 
 
 @pytest.mark.parametrize("name", ["-lee", "@ada", "+49-123", "-2-3", "ada-lovelace@x.org", "00123"])
@@ -359,7 +359,7 @@ def test_an_id_stays_as_it_is_in_every_export_and_comes_back(book, tmp_path, nam
     for kind in exports.TABLES:
         assert f'"{name}"' in table(book, kind)
     (tmp_path / "grades.csv").write_text(table(book, "csv"), encoding="utf-8")
-    back = {learner.student: learner for learner in roster.read_roster(tmp_path / "grades.csv")}
+    back = {learner.student: learner for learner in read_roster(tmp_path / "grades.csv")}
     assert back[name].name == "=Lee"
 
 
@@ -368,12 +368,12 @@ def test_an_id_that_computes_something_comes_back_from_an_export(book, tmp_path)
     text = table(book, "csv")
     (tmp_path / "grades.csv").write_text(text, encoding="utf-8")
     assert '"\'=id()"' in text
-    assert "=id()" in [learner.student for learner in roster.read_roster(tmp_path / "grades.csv")]
+    assert "=id()" in [learner.student for learner in read_roster(tmp_path / "grades.csv")]
 
 
 def test_numbers_stay_numbers():
     assert [
-        spreadsheet.cell(value) for value in (Decimal("-1.5"), -3, "-12", "+49123", "-1.5", None)
+        csv_tables.cell(value) for value in (Decimal("-1.5"), -3, "-12", "+49123", "-1.5", None)
     ] == ["-1.5", "-3", '"-12"', '"+49123"', '"-1.5"', ""]
 
 

@@ -302,7 +302,8 @@ def test_a_page_changes_only_when_its_grade_or_text_does(book, tmp_path):
 
 
 def test_a_pages_name_cannot_be_guessed_and_comes_back_with_an_export(book, tmp_path):
-    from tito.grading.gradebook import exports, roster
+    from tito.grading import roster
+    from tito.grading.gradebook import class_lists, exports
 
     def names(book):
         return [
@@ -327,7 +328,7 @@ def test_a_pages_name_cannot_be_guessed_and_comes_back_with_an_export(book, tmp_
     with open_gradebook(tmp_path / "other.db", RULES) as other:
         other.save([result([check("a", 2)])], DUE, "tito")
         assert not set(names(other)) & set(first)
-        other.remember_roster(roster.read_roster(tmp_path / "grades.csv"))
+        other.remember_roster(class_lists.read_roster(tmp_path / "grades.csv"))
         assert names(other) == first
 
 

@@ -13,15 +13,15 @@ from small_course import NUMBERS, SUMS
 from some_results import DAY, MONDAY, RULES, points, result
 
 from tito.grading import run, views, workers
+from tito.grading.arrival import Arrived
 from tito.grading.gradebook import overrides, result_store
 from tito.grading.gradebook.gradebook import Gradebook, open_gradebook
 from tito.grading.gradebook.late import POLICIES
-from tito.grading.gradebook.roster import Learner
 from tito.grading.intake import collect
 from tito.grading.intake.lesson_file import count_written
 from tito.grading.intake.submission import open_submission
-from tito.grading.intake.submission_times import Arrived
 from tito.grading.result import LessonResult, Seen
+from tito.grading.roster import Learner
 from tito.grading.setting import Setting
 
 HISTORIES = int(os.environ.get("TITO_HISTORIES", 8))  # random ones, under each policy

@@ -21,12 +21,12 @@ import pytest
 from small_course import NUMBERS, SUMS
 
 from tito.errors import TitoError
-from tito.grading.gradebook.roster import Learner
 from tito.grading.intake import archives, collect
 from tito.grading.intake.collect import find
 from tito.grading.intake.inbox import box_of
 from tito.grading.intake.lesson_file import CODE
 from tito.grading.intake.submission import open_submission
+from tito.grading.roster import Learner
 from tito.lesson import cells, notebook
 
 MONDAY, WEDNESDAY = (datetime(2026, 3, day, 12, tzinfo=timezone.utc) for day in (2, 4))

@@ -13,17 +13,11 @@ import pytest
 from small_course import NUMBERS, SUMS
 
 from tito.errors import TitoError
-from tito.grading.gradebook.roster import Learner, read_roster
+from tito.grading.arrival import NOBODY, Arrived, merged
+from tito.grading.gradebook.class_lists import read_roster
 from tito.grading.intake.collect import Collected, find
-from tito.grading.intake.submission_times import (
-    NOBODY,
-    Arrived,
-    MissingZone,
-    by_name,
-    merged,
-    parse_time,
-    read_times,
-)
+from tito.grading.intake.submission_times import MissingZone, by_name, parse_time, read_times
+from tito.grading.roster import Learner
 
 BERLIN = ZoneInfo("Europe/Berlin")
 MONDAY, WEDNESDAY = (datetime(2026, 3, day, 12, tzinfo=timezone.utc) for day in (2, 4))

@@ -5,9 +5,9 @@ from grader_page import EVIL, Client, Grader, Tags
 from some_results import DAY, MONDAY, result
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
-from tito.grading.gradebook.roster import learner_of
 from tito.grading.page import access, app
 from tito.grading.page.trials import Trials
+from tito.grading.roster import learner_of
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from some_results import handed_in, save_each
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
 from tito.grading.gradebook import answers, claims, enrollment
-from tito.grading.gradebook.roster import learner_of
 from tito.grading.page import access, app
 from tito.grading.page.trials import Trials
+from tito.grading.roster import learner_of
 from tito.lesson.lesson_format import Question
 
 WHY = "/question/numbers/why"

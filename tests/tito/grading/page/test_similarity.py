@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from commands import tito
 
+from tito.cli.instructor.similar import read_works
 from tito.grading.page import similarity
 from tito.lesson import cells, course
 
@@ -99,7 +100,7 @@ def hand_in(folder, **texts):
 
 
 def pairs(folder, threshold=similarity.THRESHOLD):
-    found, notes = similarity.compare_class([ENTRY], similarity.read(folder, [ENTRY]), threshold)
+    found, notes = similarity.compare_class([ENTRY], read_works(folder, [ENTRY]), threshold)
     return [(pair.one, pair.two) for pair, _ in found], notes
 
 
@@ -214,10 +215,8 @@ HOSTILE = [
 def test_hostile_text_is_escaped_and_bounded(tmp_path, text):
     text = f"# %%\n#| default_exp core.activations\n# %%\n{text}"
     hand_in(tmp_path / "class", ada=lesson(ADA) + text, bob=lesson(ADA) + text)
-    found, notes = similarity.compare_class(
-        [ENTRY], similarity.read(tmp_path / "class", [ENTRY]), 0.1
-    )
-    for submission, works in similarity.read(tmp_path / "class", [ENTRY]):
+    found, notes = similarity.compare_class([ENTRY], read_works(tmp_path / "class", [ENTRY]), 0.1)
+    for submission, works in read_works(tmp_path / "class", [ENTRY]):
         size = sum(map(len, works["activations"].values()))
         assert size <= similarity.LETTERS
         assert size < similarity.LETTERS or any(
@@ -232,7 +231,7 @@ def test_hostile_text_is_escaped_and_bounded(tmp_path, text):
 
 def test_the_page_marks_what_both_have_and_not_what_the_course_gives(tmp_path):
     hand_in(tmp_path / "class", ada=lesson(ADA), bob=lesson(BOB), copier=disguised(lesson(ADA)))
-    found, _ = similarity.compare_class([ENTRY], similarity.read(tmp_path / "class", [ENTRY]))
+    found, _ = similarity.compare_class([ENTRY], read_works(tmp_path / "class", [ENTRY]))
     similarity.write(tmp_path / "pages", found, similarity.THRESHOLD, [])
     page = (tmp_path / "pages" / "02-ada--copier.html").read_text(encoding="utf-8")
     marked = re.findall(r"<mark>(.*?)</mark>", page, re.S)

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
 from tito.errors import UsageError
-from tito.grading.gradebook import class_lists
 
 LONGEST = 200  # characters of a name that are shown
 ID = re.compile(
@@ -45,24 +44,6 @@ class Learner:
     name: str = ""
     email: str = ""
     columns: dict = field(default_factory=dict)
-
-
-def read_roster(path, id_column=None, remembered=None):
-    """The learners in a CSV file, in its order; `class_lists.py` says which files.
-
-    id_column   that is asked for; remembered: that the gradebook has, see `class_lists.choose`
-
-    Raises TitoError with the line for what is damaged, doubled or missing.
-    """
-    found = class_lists.read(path)
-    return learners_of(found, class_lists.choose(found, id_column, remembered))
-
-
-def learners_of(found, id_column):
-    """The Learners in a ClassList, whose ids are in that column."""
-    return [
-        learner_of(line[id_column], line, f"{found.path}:{number}") for number, line in found.lines
-    ]
 
 
 def learner_of(student, columns, where="the roster"):

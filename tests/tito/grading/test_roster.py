@@ -5,7 +5,8 @@ system wrote.
 import pytest
 
 from tito.errors import TitoError
-from tito.grading.gradebook.roster import Learner, Roster, read_roster, shown
+from tito.grading.gradebook.class_lists import read_roster
+from tito.grading.roster import Learner, Roster, shown
 
 CLASS = [
     Learner(

@@ -1,0 +1,143 @@
+"""Tables in CSV: reading those that other programs wrote, and writing those that people open in
+spreadsheets.
+
+A text never becomes a formula, also in a program that splits the line at another separator: an
+apostrophe goes before what would be one, at the beginning of a cell or behind a separator within
+it. `plain` takes it away again. An id that can do no harm stays as it is (`-lee`, `@ada`): other
+systems look for it.
+"""
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from pathlib import Path
+
+from tito.errors import UsageError
+
+# What begins a formula (some spreadsheets take the wide forms, too), and what may stand before it.
+SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20"
+FORMULA = rf"(?='*[\s\"]*[{SIGNS}])"
+BEGINS = re.compile(rf"(\A|[,;\t\r\n]){FORMULA}|\A(?=[\t\r\n])")
+ESCAPED = re.compile(rf"(\A|[,;\t\r\n])'{FORMULA}|\A'(?=[\t\r\n])")
+NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
+# An id that a spreadsheet computes nothing harmful of: no function, no other program, no address.
+ID = re.compile(r"[-+@]?[\w.]+(-\w+)*(@[\w.-]+)?")
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+class Id(str):
+    """Text by which another system finds somebody."""
+
+
+def line(values: Iterable[object]) -> str:
+    """A line of a CSV file: numbers as they are, every text in quotes, None as an empty cell."""
+    return ",".join(cell(value) for value in values) + "\r\n"
+
+
+def cell(value: object) -> str:
+    """One cell as it stands in the file."""
+    if value is None:
+        return ""
+    if isinstance(value, (int, Decimal)):
+        return str(value)
+    text = CONTROL.sub("", str(value).encode("utf-8", "backslashreplace").decode())
+    if not (isinstance(value, Id) and ID.fullmatch(text) or NUMBER.fullmatch(text)):
+        text = BEGINS.sub(r"\1'", text)
+    return '"' + text.replace('"', '""') + '"'
+
+
+def plain(text: str) -> str:
+    """The text of a cell that `cell` made, as it was."""
+    return ESCAPED.sub(r"\1", text)
+
+
+def normalised(header: str) -> str:
+    """A column's header as it is looked up: lower case, `_` for spaces."""
+    return re.sub(r"\s+", "_", header.strip().lower())
+
+
+def table(path: Path, text: str) -> list[tuple[int, list[str]]]:
+    """[(line number, cells)] of a CSV file's text, separated by commas, semicolons or tabs, or as a
+    first line `sep=;` says: the header, and the lines that are not empty.
+
+    Raises TitoError with the line for what is damaged, or has more cells than the header.
+    """
+    first, _, rest = text.partition("\n")
+    skipped = 0
+    if separator := re.fullmatch(r'"?sep=([^"])"?\s*', first, re.I):
+        text, skipped, separator = rest, 1, separator[1]
+    else:
+        separator = max(",;\t", key=first.count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    try:
+        lines = [(skipped + 1, [_text(name) for name in next(rows, [])])]
+        for row in rows:
+            cells, number = [_text(cell) for cell in row], skipped + rows.line_num
+            if any(cells[len(lines[0][1]) :]):
+                raise UsageError(
+                    f"{path}:{number}: {len(row)} cells under {len(lines[0][1])} columns.",
+                    "Put quotes around a value that holds a comma.",
+                )
+            if any(cells):
+                lines.append((number, cells))
+    except csv.Error as error:
+        raise UsageError(
+            f"{path}:{skipped + rows.line_num}: damaged CSV: {error}.",
+            "Mend that line, or save the file again as CSV.",
+        ) from None
+    return lines
+
+
+def decoded(path: Path) -> tuple[str, list[str]]:
+    """(the text of a CSV file, in whichever encoding `read` says; remarks)."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}.", "Name a CSV file.") from None
+    if data.startswith((b"PK\3\4", b"\xd0\xcf\x11\xe0")):
+        raise UsageError(
+            f"{path} is a workbook, not a CSV file.",
+            "In Excel: Save As, CSV UTF-8 (Comma delimited).",
+        )
+    marked = data.startswith(codecs.BOM_UTF8)
+    data = data.removeprefix(codecs.BOM_UTF8)
+    zeros = [data[start:400:2].count(0) for start in (0, 1)]
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        encoding = "utf-16"
+    elif max(zeros) > len(data[:400]) // 4:
+        encoding = "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+    else:
+        encoding = "utf-8"
+    try:
+        return data.decode(encoding), []
+    except UnicodeDecodeError as error:
+        start = error.start
+    if encoding != "utf-8":
+        raise UsageError(f"{path}: damaged UTF-16, at byte {start}.", "Save it as CSV in UTF-8.")
+    line = _line(data, start)
+    if not marked:
+        try:
+            return data.decode("cp1252"), [
+                f"it is not UTF-8 (line {line}) and was read as Windows writes it (cp1252): look "
+                "at the names"
+            ]
+        except UnicodeDecodeError as error:
+            start, line = error.start, _line(data, error.start)
+    raise UsageError(
+        f"{path}:{line}: byte 0x{data[start]:02x} is not UTF-8, and not cp1252 either.",
+        "Save it as CSV in UTF-8.",
+    )
+
+
+def _line(data: bytes, start: int) -> int:
+    """The number of the line in which this byte is."""
+    return data.count(b"\n", 0, start) + 1
+
+
+def _text(cell: str) -> str:
+    """What a cell says: `="007"` is a text that a program kept a spreadsheet from computing."""
+    kept = re.fullmatch(r'\s*="(.*)"\s*', cell, re.S)
+    return (kept[1] if kept else plain(cell)).strip()
