@@ -45,6 +45,7 @@ def check(
     """
     from dataclasses import asdict
 
+    from tito.author import chapter_size
     from tito.author import check as checking
 
     root = current_root(root)
@@ -70,7 +71,7 @@ def check(
         broken = {
             finding.lesson for finding in findings if finding.question == "form" and not finding.ok
         }
-        sizes = [checking.size(entry) for entry in entries if entry.name not in broken]
+        sizes = [chapter_size.measure(entry) for entry in entries if entry.name not in broken]
         echo(
             views.check_table(findings, checking.QUESTIONS),
             views.sizes(sizes),
