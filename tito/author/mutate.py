@@ -1,5 +1,4 @@
-"""Small wrong versions of a solution, made systematically: what a check
-worth its points should notice.
+"""Small wrong versions of a solution, made systematically: a good check notices them.
 
 Each mutation changes one place inside one solution: an operator, a constant, a comparison, a
 dropped statement, swapped arguments, a missing transpose, axis or copy. The rest of the cell keeps
@@ -7,12 +6,15 @@ its text.
 """
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from tito.lesson import cells
-from tito.lesson.lesson_format import MARK
+from tito.lesson.lesson_format import MARK, Exercise, Lesson
 
-SWAPPED = {
+Node = ast.stmt | ast.expr | ast.keyword | ast.arg  # those that have a place in the text
+SWAPPED: dict[type[ast.AST], str] = {
     ast.Add: "-",
     ast.Sub: "+",
     ast.Mult: "/",
@@ -36,7 +38,13 @@ SWAPPED = {
     ast.BitAnd: "|",
     ast.BitOr: "&",
 }
-PASSED_OVER = {
+NOT_COMMUTATIVE: dict[type[ast.AST], str] = {
+    ast.Sub: "-",
+    ast.Div: "/",
+    ast.MatMult: "@",
+    ast.Pow: "**",
+}
+PASSED_OVER = {  # x.T -> x, x.copy() -> x
     "T",
     "copy",
     "astype",
@@ -49,13 +57,17 @@ PASSED_OVER = {
     "exp",
     "log",
     "sqrt",
-}  # x.T -> x, x.copy() -> x
+}
+
+
+# (first byte of a place in the cell, first byte after it, new text of the place)
+Change = tuple[int, int, str]
 
 
 @dataclass
 class Mutation:
-    """One wrong version: `was` on line `line` of the lesson became `now`; `text`
-    is the whole lesson with it.
+    """One wrong version: `was` on line `line` of the lesson became `now`; `text` is the whole
+    lesson with it.
     """
 
     exercise: str
@@ -65,55 +77,75 @@ class Mutation:
     text: str
 
     @property
-    def change(self):
+    def change(self) -> str:
         return f"`{self.was}` -> `{self.now}`"
 
 
-def mutations(lesson):
+class CellText:
+    """The text of a cell by its bytes: the columns of an AST node count bytes."""
+
+    def __init__(self, source: str) -> None:
+        self.raw = source.encode()
+        lengths = (len(line) + 1 for line in self.raw.split(b"\n"))
+        self.starts = list(accumulate(lengths, initial=0))
+
+    def span(self, node: Node) -> tuple[int, int]:
+        """The first byte of a node, and the first one after it."""
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        start = self.starts[node.lineno - 1] + node.col_offset
+        return start, self.starts[node.end_lineno - 1] + node.end_col_offset
+
+    def between(self, left: Node, right: Node) -> tuple[int, int]:
+        """The place between two nodes, such as that of an operator."""
+        return self.span(left)[1], self.span(right)[0]
+
+    def of(self, node: Node) -> str:
+        start, end = self.span(node)
+        return self.raw[start:end].decode()
+
+    def replaced(self, start: int, end: int, text: str) -> str:
+        return (self.raw[:start] + text.encode() + self.raw[end:]).decode()
+
+
+def mutations(lesson: Lesson) -> list[Mutation]:
     """Every Mutation of every solution of a lesson, in the order of the file."""
-    mutants = []
-    for exercise in lesson.exercises:
-        cell = exercise.cell
-        lines = cell.source.split("\n")
-        marks = [n for n, line in enumerate(lines, 1) if MARK.match(line)]
-        starts = [0]
-        for line in lines:
-            starts.append(starts[-1] + len(line.encode()) + 1)
-        raw = cell.source.encode()
+    return [
+        mutation
+        for exercise in lesson.exercises
+        for mutation in exercise_mutations(lesson, exercise)
+    ]
 
-        def place(line, column, starts=starts):
-            return starts[line - 1] + column
 
-        seen = set()
-        for node in ast.walk(cells.tree_of(cell.source)):
-            if not (
-                hasattr(node, "lineno") and marks[0] < node.lineno and node.end_lineno < marks[-1]
-            ):
+def exercise_mutations(lesson: Lesson, exercise: Exercise) -> Iterator[Mutation]:
+    """The Mutations of the solution of one exercise."""
+    cell = exercise.cell
+    text, seen = CellText(cell.source), set()
+    for node in solution_nodes(cell.source):
+        for start, end, new in changes(node, text):
+            changed = text.replaced(start, end, new)
+            if changed in seen or not is_another_program(cell.source, changed):
                 continue
-            start, end = (
-                place(node.lineno, node.col_offset),
-                place(node.end_lineno, node.end_col_offset),
+            seen.add(changed)
+            was = text.raw[start:end].decode()
+            yield Mutation(
+                exercise.id,
+                cell.line + node.lineno - 1,
+                " ".join(was.split()),
+                " ".join(new.split()),
+                lesson.source.replaced(cell, changed),
             )
-            for first, last, now in changes(node, raw, place):
-                first, last = (start, end) if first is None else (first, last)
-                changed = (raw[:first] + now.encode() + raw[last:]).decode()
-                if changed in seen or not _differs(cell.source, changed):
-                    continue
-                seen.add(changed)
-                was = " ".join(raw[first:last].decode().split())
-                mutants.append(
-                    Mutation(
-                        exercise.id,
-                        cell.line + node.lineno - 1,
-                        was,
-                        " ".join(now.split()),
-                        lesson.source.replaced(cell, changed),
-                    )
-                )
-    return mutants
 
 
-def _differs(before, after):
+def solution_nodes(source: str) -> Iterator[Node]:
+    """The nodes between the solution markers of a cell."""
+    marks = [n for n, line in enumerate(source.split("\n"), 1) if MARK.match(line)]
+    for node in ast.walk(cells.tree_of(source)):
+        if isinstance(node, ast.stmt | ast.expr | ast.keyword | ast.arg):
+            if marks[0] < node.lineno and (node.end_lineno or 0) < marks[-1]:
+                yield node
+
+
+def is_another_program(before: str, after: str) -> bool:
     """Whether the changed text is Python, and another program."""
     try:
         return ast.dump(cells.tree_of(after)) != ast.dump(cells.tree_of(before))
@@ -121,107 +153,93 @@ def _differs(before, after):
         return False
 
 
-def changes(node, raw, place):
-    """The ways to change one node: (first byte, last byte, new text), the
-    bytes None for the whole node.
-    """
-
-    def text(part):
-        return raw[
-            place(part.lineno, part.col_offset) : place(part.end_lineno, part.end_col_offset)
-        ].decode()
-
-    def between(left, right, now):
-        """Replace what stands between two operands, an operator."""
-        return (
-            place(left.end_lineno, left.end_col_offset),
-            place(right.lineno, right.col_offset),
-            f" {now} ",
-        )
-
-    if isinstance(node, ast.BinOp) and type(node.op) in SWAPPED:
-        yield None, None, f"({text(node.left)}) {SWAPPED[type(node.op)]} ({text(node.right)})"
-        if isinstance(node.op, (ast.Sub, ast.Div, ast.MatMult, ast.Pow)):
-            yield None, None, f"(({text(node.right)}) {_symbol(node.op)} ({text(node.left)}))"
-        yield None, None, f"({text(node.left)})"
-        yield None, None, f"({text(node.right)})"
-    elif isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPPED:
-        yield (
-            between(node.left, node.comparators[0], SWAPPED[type(node.ops[0])])
-            if _bare(node, raw, place)
-            else (
-                None,
-                None,
-                f"({text(node.left)}) {SWAPPED[type(node.ops[0])]} ({text(node.comparators[0])})",
-            )
-        )
-    elif isinstance(node, ast.BoolOp):
-        yield (
-            None,
-            None,
-            f" {SWAPPED[type(node.op)]} ".join(f"({text(value)})" for value in node.values),
-        )
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not)):
-        yield None, None, f"({text(node.operand)})"
-    elif isinstance(node, ast.Constant):
-        if isinstance(node.value, bool):
-            yield None, None, str(not node.value)
-        elif isinstance(node.value, (int, float)):
-            yield None, None, repr(node.value + 1)
-            yield None, None, repr(node.value - 1) if node.value >= 1 else f"({node.value - 1!r})"
-            if node.value not in (0, 1):
-                yield None, None, repr(node.value * 2)
-    elif isinstance(node, ast.Call):
-        if len(node.args) >= 2 and not any(isinstance(a, ast.Starred) for a in node.args[:2]):
-            first, second = node.args[:2]
-            yield (
-                place(first.lineno, first.col_offset),
-                place(second.end_lineno, second.end_col_offset),
-                f"{text(second)}, {text(first)}",
-            )
-        for keyword in node.keywords:
-            rest = [text(a) for a in node.args] + [
-                text(k) for k in node.keywords if k is not keyword
-            ]
-            yield None, None, f"{text(node.func)}({', '.join(rest)})"
-        if isinstance(node.func, ast.Attribute) and node.func.attr in PASSED_OVER:
-            yield None, None, f"({text(node.func.value)})"
-    elif isinstance(node, ast.Attribute) and node.attr == "T":
-        yield None, None, f"({text(node.value)})"
-    elif (
-        isinstance(node, ast.Return)
-        and node.value
-        and not (isinstance(node.value, ast.Constant) and node.value.value is None)
-    ):
-        yield None, None, "return None"
-    elif isinstance(node, ast.AugAssign):
-        yield None, None, "pass"
-        yield None, None, f"{text(node.target)} = {text(node.value)}"
-    elif isinstance(node, (ast.Expr, ast.Raise, ast.Delete)):
-        yield None, None, "pass"
-    elif isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name):
-        yield None, None, "pass"
-    elif isinstance(node, (ast.If, ast.IfExp, ast.While)):
-        test = node.test
-        yield (
-            place(test.lineno, test.col_offset),
-            place(test.end_lineno, test.end_col_offset),
-            f"(not ({text(test)}))",
-        )
-    elif isinstance(node, (ast.Break, ast.Continue)):
-        yield None, None, "pass"
+def changes(node: Node, text: CellText) -> Iterator[Change]:
+    """The ways to change one node."""
+    start, end = text.span(node)
+    for replacement in replacements(node, text):
+        yield (start, end, replacement) if isinstance(replacement, str) else replacement
 
 
-def _bare(node, raw, place):
-    """Whether nothing but the operator stands between the two sides of a
-    comparison: no bracket that must stay.
-    """
+def replacements(node: Node, text: CellText) -> Iterator[str | Change]:
+    """The ways to change one node: new texts of the whole node, or Changes of a part of it."""
+    match node:
+        case ast.BinOp():
+            yield from change_operator(node, text)
+        case ast.Compare():
+            yield from change_comparison(node, text)
+        case ast.BoolOp():
+            operator = f" {SWAPPED[type(node.op)]} "
+            yield operator.join(f"({text.of(value)})" for value in node.values)
+        case ast.UnaryOp(op=ast.USub() | ast.Not()):
+            yield f"({text.of(node.operand)})"
+        case ast.Constant():
+            yield from change_constant(node.value)
+        case ast.Call():
+            yield from change_call(node, text)
+        case ast.Attribute(attr="T"):
+            yield f"({text.of(node.value)})"
+        case ast.Return(value=None | ast.Constant(value=None)):
+            pass  # it returns None already
+        case ast.Return():
+            yield "return None"
+        case ast.AugAssign():
+            yield "pass"
+            yield f"{text.of(node.target)} = {text.of(node.value)}"
+        case ast.Assign(targets=[ast.Name(), *_]):
+            pass  # without it, the name would not exist
+        case ast.Expr() | ast.Raise() | ast.Delete() | ast.Assign() | ast.Break() | ast.Continue():
+            yield "pass"
+        case ast.If() | ast.IfExp() | ast.While():
+            yield *text.span(node.test), f"(not ({text.of(node.test)}))"
+
+
+def change_operator(node: ast.BinOp, text: CellText) -> Iterator[str]:
+    """Another operator, swapped operands, and one operand alone."""
+    if type(node.op) not in SWAPPED:
+        return
+    left, right = text.of(node.left), text.of(node.right)
+    yield f"({left}) {SWAPPED[type(node.op)]} ({right})"
+    if symbol := NOT_COMMUTATIVE.get(type(node.op)):
+        yield f"(({right}) {symbol} ({left}))"
+    yield f"({left})"
+    yield f"({right})"
+
+
+def change_comparison(node: ast.Compare, text: CellText) -> Iterator[str | Change]:
+    """Another comparison."""
+    operator = SWAPPED.get(type(node.ops[0]))
+    if not operator:
+        return
     left, right = node.left, node.comparators[0]
-    middle = raw[
-        place(left.end_lineno, left.end_col_offset) : place(right.lineno, right.col_offset)
-    ]
-    return b"(" not in middle and b")" not in middle
+    start, end = text.between(left, right)
+    if set(b"()").isdisjoint(text.raw[start:end]):
+        yield start, end, f" {operator} "
+    else:  # a bracket stands there, which must stay
+        yield f"({text.of(left)}) {operator} ({text.of(right)})"
 
 
-def _symbol(operator):
-    return {ast.Sub: "-", ast.Div: "/", ast.MatMult: "@", ast.Pow: "**"}[type(operator)]
+def change_constant(value: object) -> Iterator[str]:
+    """The other truth value, or numbers near this one."""
+    if isinstance(value, bool):
+        yield str(not value)
+    elif isinstance(value, int | float):
+        yield repr(value + 1)
+        yield repr(value - 1) if value >= 1 else f"({value - 1!r})"
+        if value not in (0, 1):
+            yield repr(value * 2)
+
+
+def change_call(node: ast.Call, text: CellText) -> Iterator[str | Change]:
+    """Swapped arguments, a missing keyword, and a missing method."""
+    if len(node.args) >= 2 and not any(isinstance(a, ast.Starred) for a in node.args[:2]):
+        first, second = node.args[:2]
+        start, end = text.span(first)[0], text.span(second)[1]
+        yield start, end, f"{text.of(second)}, {text.of(first)}"
+    for keyword in node.keywords:
+        others: list[Node] = [
+            *node.args,
+            *(other for other in node.keywords if other is not keyword),
+        ]
+        yield f"{text.of(node.func)}({', '.join(map(text.of, others))})"
+    if isinstance(node.func, ast.Attribute) and node.func.attr in PASSED_OVER:
+        yield f"({text.of(node.func.value)})"
