@@ -10,6 +10,7 @@ the plain values and not the objects compares on the learner's side.
 """
 
 from tito.lesson import cells, export
+from tito.lesson.lesson_format import Lesson
 
 # One object serves as every function, class, instance and number. VALUE is the value of its
 # attributes, ARRAY its numbers, RESULT the result of a call, SEEN what it does to its arguments.
@@ -52,7 +53,8 @@ __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __add__
     __pow__ = __rpow__ = __iadd__ = __isub__ = __imul__ = __neg__ = __abs__ = __add__
     __hash__ = object.__hash__
 """
-ANSWERS = {  # {what it answers: (VALUE, ARRAY, RESULT) and SEEN, if it is not `given`}
+# {the answer: (VALUE, ARRAY, RESULT) and SEEN, if it is not `given`}
+ANSWERS: dict[str, tuple[str, ...]] = {
     "empty arrays": ("np.empty((0, 1, 1))", "np.empty((0, 1, 1))", "np.empty((0, 1, 1))"),
     "itself": ("Anything()", "np.empty((0, 1, 1))", "Anything(*given)"),
     "True": ("True", "np.ones(())", "True"),
@@ -94,46 +96,37 @@ ANSWERS = {  # {what it answers: (VALUE, ARRAY, RESULT) and SEEN, if it is not `
         "given[0] if given else Anything()",
     ),
 }
+ANYTHING_CLASS = "class NAME(Anything): pass"
 ERRORS = ("ValueError", "TypeError", "RuntimeError")
+# The message holds many words, in case a check looks for one of them.
+REFUSE = """\
+def refuse(*given, **named):
+    raise ERROR(f'shape lesson grad retain_graph scalar {given} {named}')
+"""
+REFUSING_CLASS = """\
+class NAME:
+    def __init__(self, *given, **named): refuse(*given)"""
 
 
-def anything(answer):
-    """The code of the class Anything that answers so."""
+def anything(answer: str) -> str:
+    """The code of a class Anything that gives this answer."""
     value, array, result, *seen = ANSWERS[answer]
     body = ANYTHING.replace("VALUE", value).replace("ARRAY", array).replace("RESULT", result)
     return body.replace("SEEN", seen[0] if seen else "given")
 
 
-def uniform_answers(lesson):
+def uniform_answers(lesson: Lesson) -> dict[str, str]:
     """{the answer to everything: a script of this lesson that gives it}"""
-    names = export.exported_names(lesson)
-    head = f"# %%\n#| default_exp {lesson.module}\n\n# %%\n#| export\n"
-
-    def script(body, each):
-        return head + body + "\n" + "\n".join(each(name) for name in names) + "\n"
-
+    answers = {answer: (anything(answer), ANYTHING_CLASS, "Anything()") for answer in ANSWERS}
+    errors = {error: (REFUSE.replace("ERROR", error), REFUSING_CLASS, "refuse") for error in ERRORS}
     scripts = {}
-    for answer in ANSWERS:
-        scripts[answer] = script(
-            anything(answer),
-            lambda name: (
-                f"class {name}(Anything): pass" if name[0].isupper() else f"{name} = Anything()"
-            ),
-        )
-    for error in ERRORS:
-        # The message holds many words, in case a check looks for one of them.
-        body = (
-            "def refuse(*given, **named):\n"
-            f"    raise {error}(f'shape lesson grad retain_graph scalar {{given}} {{named}}')\n"
-        )
-        scripts[error] = script(
-            body,
-            lambda name: (
-                f"class {name}:\n    def __init__(self, *given, **named): refuse(*given)"
-                if name[0].isupper()
-                else f"{name} = refuse"
-            ),
-        )
+    for answer, (body, kind, value) in {**answers, **errors}.items():
+        definitions = [
+            kind.replace("NAME", name) if name[0].isupper() else f"{name} = {value}"
+            for name in export.exported_names(lesson)
+        ]
+        head = f"# %%\n#| default_exp {lesson.module}\n\n# %%\n#| export\n"
+        scripts[answer] = "\n".join([head + body, *definitions, ""])
     return scripts
 
 
@@ -266,7 +259,7 @@ for _name in NAMES:
 """
 
 
-def altered_answers(lesson):
+def altered_answers(lesson: Lesson) -> dict[str, tuple[str, str]]:
     """{exercise id: (a script that gives wrong values, a script that gives them in forged objects)}
     for the definitions of each exercise of this lesson.
     """
@@ -278,9 +271,10 @@ def altered_answers(lesson):
             for name in export.defined(node)
             if name in exported
         ]
-        scripts[exercise.id] = tuple(
-            f"{lesson.source.text}\n# %%\n#| export\n"
-            + OTHER_VALUES.replace("NAMES", repr(names)).replace("FORM", form)
-            for form in ("_wrong", "_forged")
+        solution = f"{lesson.source.text}\n# %%\n#| export\n"
+        code = OTHER_VALUES.replace("NAMES", repr(names))
+        scripts[exercise.id] = (
+            solution + code.replace("FORM", "_wrong"),
+            solution + code.replace("FORM", "_forged"),
         )
     return scripts
