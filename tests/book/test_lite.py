@@ -31,7 +31,7 @@ pytest.importorskip(
     "jupyterlite_pyodide_kernel", reason="JupyterLite is not installed: it is in the extra `lite`"
 )
 
-from tito.author import release
+from tito.author import leaks
 from tito.book import build as book  # noqa: E402
 from tito.book import lite  # noqa: E402
 from tito.errors import TitoError  # noqa: E402
@@ -419,7 +419,7 @@ def test_no_solution_and_no_hidden_check_of_the_course_is_in_any_file(tmp_path):
     once = "\n".join(
         dict.fromkeys(text.splitlines())
     )  # most stands there several times: as a script, a notebook, in the wheel
-    secrets = release.secrets(source)
+    secrets = leaks.secrets(source)
     # A short line that the package's own modules hold stands in a solution by chance; that these
     # modules hold no solution is the release's test.
     ours = "\n".join(
@@ -427,8 +427,8 @@ def test_no_solution_and_no_hidden_check_of_the_course_is_in_any_file(tmp_path):
         for path in (source.path / source.package).rglob("*.py")
         if "core" not in path.parts
     )
-    starts = release.by_start(secrets)
-    leaked = release.standing(starts, once) - release.standing(starts, ours)
+    search = leaks.TextSearch(secrets)
+    leaked = search.find_in(once) - search.find_in(ours)
     assert len(secrets) > 1000 and leaked == set()
 
 
@@ -438,7 +438,7 @@ def test_no_line_of_a_solution_and_no_mark_of_one_is_in_a_notebook(root, with_py
         text = read(with_python.path / "lite" / "files" / entry.folder / entry.notebook.name)
         lines = {line.strip() for line in text.splitlines()}
         assert (
-            release.secret_lines(entry.declared) & lines == set()
+            leaks.secret_lines(entry.declared) & lines == set()
             and "### BEGIN" not in text
             and "test_total_of_nothing" not in text
         )

@@ -25,7 +25,7 @@ playwright = pytest.importorskip(
     "playwright.sync_api", reason="playwright is not installed: it is in the extra `dev`"
 )
 
-from tito.author import release  # noqa: E402
+from tito.author import leaks  # noqa: E402
 from tito.book import build as book  # noqa: E402
 from tito.cli import app, run  # noqa: E402, F401  `run` adds the commands
 from tito.learn import milestone
@@ -388,8 +388,8 @@ def test_no_file_of_the_site_holds_a_solution_or_a_hidden_check(site):
         if path.suffix == ".html":
             text += text_of(path)
         lines |= dict.fromkeys(text.split("\n"), path)
-    secrets = release.by_start(release.secrets(course.open_root(site.root)))
-    found = release.standing(secrets, "\n".join(lines))
+    secrets = leaks.TextSearch(leaks.secrets(course.open_root(site.root)))
+    found = secrets.find_in("\n".join(lines))
     assert [(one, path) for one in found for line, path in lines.items() if one in line] == []
     kinds = {path.suffix for path in paths}
     assert kinds >= {".html", ".js", ".ipynb", ".inv"} and len(paths) > 300

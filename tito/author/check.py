@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
 
-from tito.author import forged_answers, mutate, release
+from tito.author import forged_answers, leaks, mutate
 from tito.author.scratch import SECONDS, ScratchRoots, run_python
 from tito.errors import TitoError
 from tito.grading.intake.lesson_file import LessonFile
@@ -419,7 +419,7 @@ def check_package(entry: Entry) -> Finding:
 
 def check_secrets(lesson: Lesson) -> Finding:
     """Whether every line of a solution or of a hidden check in the release is public, too."""
-    secret = release.secret_lines(lesson)
+    secret = leaks.secret_lines(lesson)
     text = f"{lesson.released}\n{lesson.released_checks}"
     released = {line.strip().removeprefix("# ") for line in text.split("\n")}
     leaked = sorted(secret & released)

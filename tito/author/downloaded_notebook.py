@@ -5,16 +5,18 @@ first code cell installs tito and the lessons from the release's wheel; see `lea
 """
 
 from tito.author import wheel
+from tito.lesson.course import Entry
+from tito.lesson.site_settings import Published
 
 EDITION = "learner"  # of the wheel in a release
 
 
-def first_cells(entry, published):
+def first_cells(entry: Entry, published: Published) -> list[tuple[str, str]]:
     """The cells of a notebook to download, as `notebook.with_start` takes them."""
     return [("markdown", workspace_note(entry, published)), *colab_cells(entry, published)]
 
 
-def workspace_note(entry, published):
+def workspace_note(entry: Entry, published: Published) -> str:
     """Where a lesson's notebook belongs, in words."""
     root, folder = entry.root, entry.relative(entry.notebook.parent)
     if published.release:
@@ -27,9 +29,7 @@ def workspace_note(entry, published):
             f"In a clone of the course, `bin/tito init --notebook ../my-{root.package}` makes one."
         )
     more = root.book and f" [How to work on a lesson]({root.book}learning.html) says more."
-    colab_words = published.release and (
-        "\n\nOn Google Colab, run the next cell first: it makes a workspace for the session."
-    )
+    colab = "\n\nOn Google Colab, run the next cell first: it makes a workspace for the session."
     return (
         f"**This notebook belongs in a workspace.** Lesson {entry.number:02} of {root.name} takes "
         f"its checks, and `{root.package}` as you have written it so far, from the folder that "
@@ -37,11 +37,11 @@ def workspace_note(entry, published):
         "\n"
         f"The workspace has this lesson already, in `{folder}/`. If you have written in this "
         f"copy, put it there in place of the other; `tito notebook {entry.name} --keep notebook` "
-        f"takes it over.{colab_words}"
+        f"takes it over.{colab if published.release else ''}"
     )
 
 
-def colab_cells(entry, published):
+def colab_cells(entry: Entry, published: Published) -> list[tuple[str, str]]:
     """The cell that prepares a session of Google Colab; none without a release."""
     if not published.release:
         return []

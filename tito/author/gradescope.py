@@ -18,16 +18,16 @@ from tito import files
 from tito.author import release, wheel
 from tito.errors import UsageError
 from tito.lesson import shared_checks
-from tito.lesson.course import SOURCE
+from tito.lesson.course import SOURCE, Entry, Root
 from tito.lesson.lesson_format import CHECKS, HINTS
 
 PROGRAMS = Path(__file__).with_name("autograder")
 
 
-def pack(source, path, lessons=None, force=False):
+def pack(source: Root, path: Path, lessons: list[Entry] | None = None, force: bool = False) -> int:
     """Write the autograder zip of a course. Returns its size in bytes.
 
-    lessons  Entries, those to grade; None for all
+    lessons  those to grade; None for all
     force    whether a zip that is there may be written over
     """
     if not source.is_course:
@@ -51,7 +51,7 @@ def pack(source, path, lessons=None, force=False):
     return len(data)
 
 
-def contents(source, lessons=None):
+def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, bytes]:
     """{path: bytes} of the autograder."""
     members = {path.name: path.read_bytes() for path in sorted(PROGRAMS.iterdir())}
     members["lessons"] = (
@@ -60,8 +60,8 @@ def contents(source, lessons=None):
     name, data = wheel.build("autograder")
     members[name] = data
     members["course/tito.toml"] = (source.path / "tito.toml").read_bytes()
-    # Every lesson, also when some are graded: those stand on the lower ones.
-    lessons = [
+    # Every lesson, even when only some are graded: a lesson imports lower ones.
+    scripts = [
         path
         for entry in source.lessons
         for path in (entry.script, entry.script.with_name(CHECKS), entry.script.with_name(HINTS))
@@ -69,6 +69,6 @@ def contents(source, lessons=None):
     ]
     shared = list((source.path / SOURCE).glob(shared_checks.FILE))
     package = sorted((source.path / source.package).rglob("*.py"))
-    for path in [*lessons, *shared, *package]:
+    for path in [*scripts, *shared, *package]:
         members[f"course/{path.relative_to(source.path).as_posix()}"] = path.read_bytes()
     return members

@@ -1,5 +1,5 @@
-"""The lessons as an nbgrader course, for instructors who stay with nbgrader: source
-notebooks with every check in them.
+"""The lessons as an nbgrader course, for instructors who stay with nbgrader: source notebooks with
+every check in them.
 
     source/tensor/tensor.ipynb    the chapter with solutions; where it runs an exercise's checks
                                   stand the checks themselves, and behind them, between nbgrader's
@@ -19,12 +19,16 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from tito import files
 from tito.errors import MachineError, UsageError
 from tito.lesson import export, notebook
+from tito.lesson.cells import Cell
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import HIDDEN, LEARNER_SIDE, SETUP, TEST, Lesson
+
+NotebookCell = dict[str, Any]  # a cell in the JSON of a notebook
 
 CONFIG = '''"""Made by `tito release --nbgrader`: nbgrader's settings for {name}."""
 
@@ -49,17 +53,7 @@ def write(source: Root, folder: Path, lessons: list[Entry] | None = None) -> lis
             f"{folder} is not empty.",
             "Give a new folder: tito release --nbgrader ../my-nbgrader-course",
         )
-    contents = {"nbgrader_config.py": CONFIG.format(name=source.name)}
-    for entry in lessons or source.lessons:
-        contents[f"source/{entry.name}/{entry.name}.ipynb"] = source_notebook(entry.declared)
-    package = source.path / source.package
-    for path in sorted(package.rglob("*")):
-        name = path.relative_to(source.path)
-        if path.is_file() and "__pycache__" not in name.parts:
-            contents[f"package/{name.as_posix()}"] = path.read_bytes()
-    for entry in source.lessons:  # as the lessons are now, whatever was exported last
-        name = f"package/{entry.relative(entry.module_path)}"
-        contents[name] = export.current(entry, entry.declared.source).text
+    contents = course_files(source, lessons or source.lessons)
     folder.parent.mkdir(parents=True, exist_ok=True)
     stage = Path(tempfile.mkdtemp(files.SUFFIX, f".{folder.name}.", folder.parent))
     try:
@@ -79,9 +73,24 @@ def write(source: Root, folder: Path, lessons: list[Entry] | None = None) -> lis
     return [folder / name for name in contents]
 
 
+def course_files(source: Root, lessons: list[Entry]) -> dict[str, str | bytes]:
+    """{path: content} of an nbgrader course of those lessons."""
+    contents: dict[str, str | bytes] = {"nbgrader_config.py": CONFIG.format(name=source.name)}
+    for entry in lessons:
+        contents[f"source/{entry.name}/{entry.name}.ipynb"] = source_notebook(entry.declared)
+    for path in sorted((source.path / source.package).rglob("*")):
+        relative = path.relative_to(source.path)
+        if path.is_file() and "__pycache__" not in relative.parts:
+            contents[f"package/{relative.as_posix()}"] = path.read_bytes()
+    for entry in source.lessons:  # the modules of the lessons as they are now
+        module = export.current(entry, entry.declared.source)
+        contents[f"package/{entry.relative(entry.module_path)}"] = module.text
+    return contents
+
+
 def source_notebook(lesson: Lesson) -> str:
-    """The notebook (text) that nbgrader takes as its source: solutions, and
-    every check in a cell of its own.
+    """The notebook (text) that nbgrader takes as its source: the chapter with solutions, and every
+    check in its own cell.
     """
     book = json.loads(notebook.to_notebook(lesson.source.text, lesson))
     out, sections = [], [cell for cell in lesson.checks_source.cells if cell.title]
@@ -102,7 +111,7 @@ def source_notebook(lesson: Lesson) -> str:
     return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
 
 
-def _graded(exercise, section, hidden):
+def _graded(exercise: str, section: Cell, hidden: bool) -> NotebookCell:
     calls = "\n".join(f"{function}()" for function in TEST.findall(section.source))
     text = f"{section.source}\n\n\n{calls}"
     if hidden:
@@ -111,13 +120,13 @@ def _graded(exercise, section, hidden):
     return _cell(grade_id, text, notebook.nbgrader(grade_id, section.metadata["points"]))
 
 
-def _read_only(grade_id, text):
+def _read_only(grade_id: str, text: str) -> NotebookCell:
     return _cell(
         grade_id, text, notebook.nbgrader(grade_id, None) | {"locked": True, "solution": False}
     )
 
 
-def _cell(id, text, meta):
+def _cell(id: str, text: str, meta: dict[str, Any]) -> NotebookCell:
     return {
         "cell_type": "code",
         "execution_count": None,

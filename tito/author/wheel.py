@@ -1,24 +1,25 @@
 """tito as one file that pip installs, made from the tito that runs: for a release and for an
-autograder, where no index has it.
+autograder, where no package index has it.
 
-Nothing is compiled, so a wheel is a zip with some notes in it. It is stored uncompressed: the same
-bytes on every machine, and what it holds can be searched as it is.
+Nothing is compiled, so a wheel is a zip with some metadata. It is stored uncompressed: it has the
+same bytes on every machine, and can be searched for secrets.
 """
 
 import base64
 import hashlib
 import importlib.metadata
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from tito import files, import_hook
 from tito.lesson import course
 
 HERE = Path(__file__).parents[1]
-LEFT_OUT = {"course", "__pycache__"}  # the course goes in only as it is given
+LEFT_OUT = {"course", "__pycache__"}  # the course comes from `data`
 
 
-def build(edition, data=()):
+def build(edition: str, data: Mapping[str, bytes] | None = None) -> tuple[str, bytes]:
     """(file name, bytes) of a wheel of this tito.
 
     edition  a word of letters for its version, such as "learner"
@@ -28,10 +29,11 @@ def build(edition, data=()):
     notes = f"{course.DISTRIBUTION}-{local}.dist-info"
     distribution = importlib.metadata.distribution(course.DISTRIBUTION)
     members = own_files()
-    members |= {f"tito/course/{name}": content for name, content in dict(data).items()}
+    members |= {f"tito/course/{name}": content for name, content in (data or {}).items()}
     members["tinytorch-root.pth"] = f"import sys; exec({ascii(import_hook.START)})\n".encode()
+    metadata = distribution.read_text("METADATA") or ""
     members[f"{notes}/METADATA"] = re.sub(
-        r"(?m)^Version: .*$", f"Version: {local}", distribution.read_text("METADATA"), count=1
+        r"(?m)^Version: .*$", f"Version: {local}", metadata, count=1
     ).encode()
     members[f"{notes}/WHEEL"] = (
         b"Wheel-Version: 1.0\nGenerator: tito\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
@@ -47,16 +49,16 @@ def build(edition, data=()):
     return name(edition), files.archive(members)
 
 
-def name(edition):
+def name(edition: str) -> str:
     """The file name of that wheel."""
     return f"{course.DISTRIBUTION}-{_version(edition)}-py3-none-any.whl"
 
 
-def _version(edition):
+def _version(edition: str) -> str:
     return f"{course.version().split('+')[0]}+{edition}"
 
 
-def own_files():
+def own_files() -> dict[str, bytes]:
     """{"tito/...": bytes} of the tito that runs, without a course."""
     out = {}
     for path in sorted(HERE.rglob("*")):
@@ -71,5 +73,5 @@ def own_files():
     return out
 
 
-def _digest(content):
+def _digest(content: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()

@@ -12,7 +12,7 @@ import zlib
 from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
-from tito.author import release
+from tito.author import leaks
 from tito.book import lite, search
 from tito.book.pages import LEARNER
 from tito.errors import MachineError, WorkError
@@ -147,14 +147,14 @@ def _of_page(name, page, paths, read):
 
 def _refuse_secrets(root, paths, read):
     # What Sphinx, its theme and JupyterLite bring along holds no lesson.
-    secrets = release.secrets(root)
+    secrets = leaks.secrets(root)
     texts = {
         name: read[name].text if name in read else _text(path)
         for name, path in paths.items()
         if not name.endswith(PICTURES) and _is_ours(root, name)
     }
     every = "\n".join(dict.fromkeys(line for text in texts.values() for line in text.split("\n")))
-    if found := release.standing(release.by_start(secrets), every):
+    if found := leaks.TextSearch(secrets).find_in(every):
         secret = next(secret for secret in secrets if secret in found)
         name = next(name for name, text in texts.items() if secret in text)
         raise MachineError(

@@ -15,7 +15,7 @@ from commands import tito
 from small_course import edit, make_course, with_question
 
 from tito import files
-from tito.author import release
+from tito.author import leaks, release
 from tito.errors import TitoError
 from tito.lesson import course, notebook
 
@@ -234,11 +234,11 @@ def test_a_line_that_a_later_lesson_shows_in_the_open_is_no_secret(small_course)
         encoding="utf-8",
     )
     reopened = course.open_root(small_course.path)
-    assert line in release.secrets(reopened)
+    assert line in leaks.secrets(reopened)
     text = sums.script.read_text(encoding="utf-8")
     sums.script.write_text(text + f"\n# %%\n{line}\n    print(number)\n", encoding="utf-8")
     reopened = course.open_root(small_course.path)
-    assert line not in release.secrets(reopened)
+    assert line not in leaks.secrets(reopened)
 
 
 # Bringing it up to date
@@ -299,7 +299,7 @@ def test_interrupted_anywhere_a_release_is_completed_by_the_next(
     edit(small_course.lesson("numbers"), "LIMIT = 10", "LIMIT = 11")
     root = course.open_root(small_course.path)
     wanted = files_of(release.release(root, released.with_name("fresh")).path)
-    put, done = release._put, []
+    put, done = release.write_file, []
 
     def stops(path, name, data):
         if released in path.parents:
@@ -308,10 +308,10 @@ def test_interrupted_anywhere_a_release_is_completed_by_the_next(
             done.append(name)
         put(path, name, data)
 
-    monkeypatch.setattr(release, "_put", stops)
+    monkeypatch.setattr(release, "write_file", stops)
     with pytest.raises(KeyboardInterrupt):
         release.release(root, released)
-    monkeypatch.setattr(release, "_put", put)
+    monkeypatch.setattr(release, "write_file", put)
     assert files_of(released) != wanted
     out = release.release(root, released)
     assert (

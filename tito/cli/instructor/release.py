@@ -122,10 +122,10 @@ def release(
         )
         for name in result.by_hand:
             warn(f"{name} had been changed by hand; it is as released again.")
-        if result.kept:
+        if result.backup:
             echo(
-                f"What was changed by hand is saved in {result.kept}, which is not to be published "
-                "(git leaves it out; a zip would not)."
+                f"What was changed by hand is saved in {result.backup}, which is not to be "
+                "published (git leaves it out; a zip would not)."
             )
     if nbgrader:
         from tito.author import nbgrader as sources

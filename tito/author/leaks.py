@@ -1,0 +1,217 @@
+"""What a release must not hold: solutions, hidden checks and recorded mistakes.
+
+`verify` looks for every line of them in the bytes of a release, inside notebooks and zips, too.
+"""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NoReturn
+
+from tito.author import wheel
+from tito.errors import MachineError
+from tito.lesson import misconceptions
+from tito.lesson.course import Entry, Root
+from tito.lesson.lesson_format import CHECKS, MARK, MISCONCEPTIONS, Lesson
+
+LEAST = 12  # characters: shorter lines, such as `return x`, are in any program
+LONG = 40  # characters: no line of this length is in two programs by chance
+FEW = 100  # texts: looking for each of so few is faster than one pass in Python
+ENTRY = re.compile(r"(id|exercise|name|message|old|new|code|change|reason) = ")  # of a mistake
+
+
+class TextSearch:
+    """Looks for many texts in one pass: looking for each of 17,000 secrets in 5 MB takes a minute.
+
+    Texts of fewer than LEAST characters are left out.
+    """
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.by_start: dict[str, list[str]] = {}
+        for text in texts:
+            if len(text) >= LEAST:
+                self.by_start.setdefault(text[:LEAST], []).append(text)
+
+    def find_in(self, text: str) -> set[str]:
+        """Those of the texts that `text` contains."""
+        if len(self.by_start) < FEW:
+            return {part for parts in self.by_start.values() for part in parts if part in text}
+        return {
+            part
+            for at in range(len(text) - LEAST + 1)
+            for part in self.by_start.get(text[at : at + LEAST], ())
+            if text.startswith(part, at)
+        }
+
+
+def secret_lines(lesson: Lesson) -> set[str]:
+    """The lines of a lesson's solutions and hidden checks that are not public, too, stripped."""
+    secret: set[str] = set()
+    public: set[str] = set()
+    for cell in lesson.source.cells:
+        inside = False
+        for line in cell.source.split("\n"):
+            if mark := MARK.match(line):
+                inside = mark[1] == "BEGIN"
+            else:
+                (secret if inside else public).add(line.strip())
+    hidden = {check.cell for check in lesson.checks if check.hidden}
+    for cell in lesson.checks_source.cells:
+        (secret if cell in hidden else public).update(map(str.strip, cell.source.split("\n")))
+    return {line for line in secret - public if len(line) > 3}
+
+
+def secrets(source: Root) -> dict[str, str]:
+    """{text: what it is} of everything that a release of lessons of the course must not hold.
+
+    What learners read in a lesson is no secret, even in a lesson that is not released yet: the
+    course's public part is the same in every release. Nor is a short line that tito's own code
+    happens to contain.
+    """
+    reasons: dict[str, str] = {}
+    for entry in source.lessons:
+        for text, reason in lesson_secrets(entry):
+            reasons.setdefault(text, reason)
+    search = TextSearch(reasons)
+    public = search.find_in("\n".join(text for entry in source.lessons for text in read_by(entry)))
+    ours = search.find_in(
+        "\n".join(data.decode("utf-8", "replace") for data in wheel.own_files().values())
+    )
+    return {
+        text: reason
+        for text, reason in reasons.items()
+        if len(text) >= LEAST and text not in public and (len(text) >= LONG or text not in ours)
+    }
+
+
+def lesson_secrets(entry: Entry) -> Iterator[tuple[str, str]]:
+    """(text, what it is) of the secrets of one lesson."""
+    lesson = entry.declared
+    for mistake in misconceptions.load(lesson):
+        yield mistake.name, f"a recorded mistake of {entry.name}"
+    for check in lesson.checks:
+        if check.hidden:
+            yield check.function, f"the name of a hidden check of {entry.name}"
+    for line in secret_lines(lesson):
+        yield line, f"a line of a solution or a hidden check of {entry.name}"
+    path = lesson.path.with_name(MISCONCEPTIONS)
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").split("\n"):
+            yield line.strip(), f"a line of {entry.name}'s recorded mistakes"
+
+
+def read_by(entry: Entry) -> Iterator[str]:
+    """The texts of a lesson that learners read. The last hints are almost the code."""
+    lesson = entry.declared
+    yield lesson.released
+    yield lesson.released_checks
+    for exercise in lesson.exercises:
+        for hint in exercise.hints:
+            yield " ".join(hint.replace("`", "").split())
+
+
+def solutions(source: Root) -> Iterator[set[str]]:
+    """The lines of each exercise's solution that have at least LEAST characters."""
+    for entry in source.lessons:
+        for exercise in entry.declared.exercises:
+            lines, inside = set(), False
+            for line in map(str.strip, exercise.cell.source.split("\n")):
+                if mark := MARK.match(line):
+                    inside = mark[1] == "BEGIN"
+                elif inside and len(line) >= LEAST:
+                    lines.add(line)
+            yield lines
+
+
+def verify(source: Root, chosen: list[Entry], contents: Mapping[str, bytes]) -> None:
+    """Raise MachineError when a file of `contents` ({path: bytes}) holds a secret.
+
+    The package's own modules are programs of the same kind as the solutions, so a short line alone
+    gives nothing away there: it takes more than half of an exercise's lines.
+    """
+    reasons = secrets(source)
+    search, every_solution = TextSearch(reasons), list(solutions(source))
+    for name, text in texts_of(contents):
+        leaked = search.find_in(text)
+        if f"/{source.package}/" in f"/{name}":
+            copied = [
+                lines
+                for lines in every_solution
+                if lines & leaked and 2 * sum(line in text for line in lines) > len(lines)
+            ]
+            leaked = {line for line in leaked if not is_chance(line, reasons[line], copied)}
+        if leaked:
+            refuse(name, reasons[min(leaked)], min(leaked))
+    for entry in chosen:
+        verify_lesson(entry, contents)
+
+
+def is_chance(line: str, reason: str, copied: list[set[str]]) -> bool:
+    """Whether a secret in a module of the package may be there by chance.
+
+    copied  the solutions of which more than half is in that module
+    """
+    if "a line of" not in reason or ENTRY.match(line):
+        return False
+    if any(line in lines for lines in copied):
+        return False
+    return len(line) < LONG or reason.endswith("recorded mistakes")
+
+
+def verify_lesson(entry: Entry, contents: Mapping[str, bytes]) -> None:
+    """Raise MachineError when a lesson's own files hold a secret line, however short it is."""
+    for path in (entry.script, entry.script.with_name(CHECKS)):
+        name = entry.relative(path)
+        rows = contents[name].decode("utf-8").split("\n")
+        lines = {line.strip().removeprefix("# ") for line in rows}
+        leaked = sorted(secret_lines(entry.declared) & lines)
+        if leaked := leaked or [line for line in lines if MARK.match(line)]:
+            refuse(name, f"a line of a solution or a hidden check of {entry.name}", leaked[0])
+
+
+def refuse(name: str, what: str, secret: str) -> NoReturn:
+    raise MachineError(
+        f"{name} would give away {what}: {secret[:100]}",
+        "Nothing was released. Take it out of the course's open part, then release again.",
+    )
+
+
+def texts_of(contents: Mapping[str, bytes]) -> Iterator[tuple[str, str]]:
+    """(name, text) of every file in `contents`, and of every member of a zip among them."""
+    for name, data in contents.items():
+        if is_zip(data):
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                members = {
+                    f"{name}/{member}": archive.read(member) for member in archive.namelist()
+                }
+            yield from texts_of(members)
+        else:
+            yield name, readable(name, data)
+
+
+def is_zip(data: bytes) -> bool:
+    return data.startswith(b"PK") and zipfile.is_zipfile(io.BytesIO(data))
+
+
+def readable(name: str, data: bytes) -> str:
+    """A file's text; of a notebook also every string as its reader sees it."""
+    text = data.decode("utf-8", "replace")
+    if name.endswith(".ipynb"):
+        try:
+            return text + "\n".join(strings_in(json.loads(text)))
+        except ValueError:
+            pass  # not a notebook: its text is enough
+    return text
+
+
+def strings_in(value: object) -> list[str]:
+    """Every string in a JSON value; a list of strings is one text."""
+    if isinstance(value, list):
+        if all(isinstance(part, str) for part in value):
+            return ["".join(value)]
+        return [text for part in value for text in strings_in(part)]
+    if isinstance(value, dict):
+        return [text for part in value.values() for text in strings_in(part)]
+    return [value] if isinstance(value, str) else []
