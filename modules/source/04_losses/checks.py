@@ -1,36 +1,17 @@
 # The checks of lesson 04, by exercise. `check("target")` in the chapter runs the visible ones.
 
 # %% setup
-import re
-
 import numpy as np
 
 from tinytorch.core.tensor import Tensor
 
-
-def plain(error):
-    """The text of an error, with (np.int64(1),) written as (1,)."""
-    return re.sub(r"np\.\w+\((-?[\w.]+)\)", r"\1", str(error))
+from checking import expect, refused, result_of, tensor
 
 
-def lacks(error, *parts):
-    """Which of these texts the error does not contain, all in one sentence; else nothing."""
-    return ", ".join(repr(part) for part in parts if part not in plain(error))
-
-
-def tensor(out, call):
-    """`out`, which should be a Tensor, as `call` promises."""
-    assert out is not None, f"{call} returned None: is `return` missing?"
-    assert hasattr(out, "requires_grad"), (
-        f"{call} should return a Tensor, yours returned {type(out).__name__}: {out}"
-    )
-    return out
-
-
-def asked(error):
+def complaint(error):
     """The text of an error of check_labels; of `or` between arrays, what to write instead."""
     if "truth value" not in str(error):
-        return plain(error)
+        return str(error)
     return "`or` and `and` need one truth value each, an array has many: write | and & instead"
 
 
@@ -38,40 +19,12 @@ def factor(found, wanted, count, of):
     """Words about a mean that is `count` times too large or too small, else nothing."""
     for times, words in ((count, "too large: divide by"), (1 / count, "too small: not by")):
         if count > 1 and np.isclose(found, wanted * times, rtol=1e-5):
-            return f", {count} times {words} {of}"
+            return f"{count} times {words} {of}"
     return ""
 
 
 # %% learner-side
-def recorded_derivative(out, x):
-    """The derivative of `out`, an elementwise function of the Tensor `x`, by the chain rule
-    over its recorded operations; at kinks with the conventions of this library and PyTorch.
-    """
-    if out is x:
-        return np.ones(x.shape)
-    if not isinstance(out, Tensor) or out.creator is None:
-        return np.zeros(np.shape(out))
-    node = out.creator
-    arrays = [np.asarray(part, "float64") for part in node.inputs]
-    parts = [recorded_derivative(part, x) for part in node.inputs]
-    name, a = getattr(node.op, "__name__", ""), arrays[0]
-    if name in ("maximum", "minimum"):
-        share = np.where(a == arrays[1], 0.5, (a > arrays[1]) == (name == "maximum"))
-        return share * parts[0] + (1 - share) * parts[1]
-    if name == "absolute":
-        return np.sign(a) * parts[0]
-    if name == "relu_forward":
-        return (a > 0) * parts[0]
-    if name == "clip_forward":
-        return (out.data == a) * parts[0]
-    if name == "where":
-        return np.where(a != 0, parts[1], parts[2])
-    h = 1e-5  # every other operation is smooth
-    up, down = [
-        node.op(*[a + h * sign * part for a, part in zip(arrays, parts)], **node.options)
-        for sign in (1, -1)
-    ]
-    return (up - down) / (2 * h)
+from checking import recorded_derivative
 
 
 def target_after_writing(prediction, target):
@@ -95,21 +48,15 @@ def test_only_equal_shapes_are_compared():
         ((2, 3), (6,)),
         ((2, 3, 1), (2, 3)),
     ]:
-        prediction, target = Tensor(np.ones(ours, "float32")), np.ones(theirs, "float32")
-        try:
-            found = as_target(prediction, target)
-        except ValueError as error:
-            assert str(ours) in plain(error) and str(theirs) in plain(error), (
-                f"the error should name both shapes, {ours} and {theirs}, yours: {error}"
-            )
-            assert "operands" not in plain(error), (
-                f"compare the shapes yourself; this is NumPy's error: {error}"
-            )
-        else:
-            assert False, (
-                f"a prediction of shape {ours} and a target of shape {theirs} must be refused, "
-                f"even if they broadcast; yours gives shape {np.asarray(found).shape}"
-            )
+        error = refused(
+            lambda: as_target(Tensor(np.ones(ours, "float32")), np.ones(theirs, "float32")),
+            f"a prediction of shape {ours} and a target of shape {theirs}",
+            contains=(ours, theirs),
+            cause="shapes that differ must be refused, even if they broadcast",
+        )
+        assert "operands" not in error, (
+            f"compare the shapes yourself; this is NumPy's error: {error}"
+        )
 
 
 def test_a_target_may_be_a_list_an_array_or_a_tensor():
@@ -122,17 +69,12 @@ def test_a_target_may_be_a_list_an_array_or_a_tensor():
         ("a float16 array", np.array(numbers, "float16")),
         ("a Tensor with gradient", Tensor(numbers, requires_grad=True)),
     ]:
-        try:
-            found = as_target(prediction, target)
-        except (TypeError, AttributeError) as error:
-            assert False, f"{name} should be accepted as a target, yours raises: {error}"
-        assert np.array_equal(np.asarray(found), numbers), (
-            f"the target {numbers} as {name} should keep its values, yours are {found}"
+        case = f"{name} should be accepted as a target"
+        found = result_of(
+            lambda: as_target(prediction, target), case, kind=(TypeError, AttributeError)
         )
-    single = as_target(Tensor(2.5), 4)
-    assert np.asarray(single).shape == () and float(single) == 4, (
-        f"a single number is a target, too, yours gives {single}"
-    )
+        expect(found, numbers, f"the target {numbers} as {name}")
+    expect(as_target(Tensor(2.5), 4), 4, "a single number as a target, 4,")
 
 
 def test_the_prediction_decides_the_dtype():
@@ -144,11 +86,9 @@ def test_the_prediction_decides_the_dtype():
                 f"a {given} target for a {mine} prediction should become {mine}, yours is "
                 f"{found.dtype}"
             )
-    kept = np.array([2.0, 5.0], "float32")
-    found = target_after_writing(Tensor([0.5, 0.5]), kept)
-    assert np.array_equal(np.asarray(found), [2, 5]), (
-        f"50 was written into the caller's target afterwards, and yours became {found}: copy it"
-    )
+    target = np.array([2.0, 5.0], "float32")
+    found = target_after_writing(Tensor([0.5, 0.5]), target)
+    expect(found, [2, 5], "after the caller wrote 50 into the target, yours", "copy it")
 
 
 # %% target hidden points=1
@@ -166,21 +106,11 @@ def test_as_target_on_other_shapes_and_dtypes():
             before = target.copy()
             for form in (target, Tensor(target)):
                 found = as_target(target=form, prediction=prediction)
-                assert (
-                    isinstance(found, np.ndarray)
-                    and found.dtype.name == mine
-                    and np.array_equal(found, before)
-                ), (
-                    f"{mine} {shape} against {given} {before}: that as {mine} ndarray expected,"
-                    f" got {found!r}"
-                )
-            assert np.array_equal(target, before), (
-                f"{shape}: the target was changed to {target}"
-            )
+                assert isinstance(found, np.ndarray), f"an ndarray expected, got {found!r}"
+                expect(found, before, f"{mine} against {given} {before}", dtype=mine)
+            expect(target, before, f"the target of shape {shape} afterwards")
     found = as_target(Tensor([[[0.5], [0.25]]]), [[[1], [-1e-30]]])
-    assert np.array_equal(np.asarray(found), np.array([[[1], [-1e-30]]], "float32")), (
-        f"1 and -1e-30, got {found}"
-    )
+    expect(found, np.array([[[1], [-1e-30]]], "float32"), "the target 1 and -1e-30")
     for ours, theirs in [
         ((1, 1), (1,)),
         ((), (1,)),
@@ -190,16 +120,12 @@ def test_as_target_on_other_shapes_and_dtypes():
         ((2, 3, 4), (4, 3, 2)),
         ((7, 1, 1), (7, 1)),
     ]:
-        try:
-            found = as_target(
-                Tensor(np.ones(ours, "float32")), Tensor(np.ones(theirs, "float32"))
-            )
-        except ValueError as error:
-            assert str(ours) in plain(error) and str(theirs) in plain(error), (
-                f"{ours} and {theirs}: the error is {error}"
-            )
-        else:
-            assert False, f"{ours} and {theirs}: ValueError expected, got {np.asarray(found)}"
+        prediction, target = Tensor(np.ones(ours, "float32")), Tensor(np.ones(theirs))
+        refused(
+            lambda: as_target(prediction, target),
+            f"{ours} and {theirs}",
+            contains=(ours, theirs),
+        )
 
 
 # %% reduction points=4
@@ -213,65 +139,32 @@ def test_mean_and_sum_reduce_every_element():
                 f"the {reduction} of losses of shape {shape} is one number of shape (), yours "
                 f"has shape {out.shape}"
             )
-            assert float(out) == wanted, (
-                f"the {reduction} of {losses.ravel()}, as shape {shape}, is {wanted}, yours is "
-                f"{float(out)}{factor(float(out), wanted, 6 // shape[0], 'all elements')}"
-            )
-            assert out.dtype.name == "float32", (
-                f"float32 losses have a float32 {reduction}, yours is {out.dtype}"
-            )
-    assert float(reduce_losses(Tensor([0.5, 1.0, 6.0]))) == 2.5, (
-        "the default reduction is the mean"
-    )
-    assert float(reduce_losses(Tensor(3.5), "mean")) == 3.5, "a single loss is its own mean"
+            cause = factor(float(out), wanted, 6 // shape[0], "all elements")
+            case = f"the {reduction} of {losses.ravel()}, as shape {shape},"
+            expect(out, wanted, case, cause, dtype="float32")
+    expect(reduce_losses(Tensor([0.5, 1.0, 6.0])), 2.5, "the default, the mean of 0.5, 1, 6,")
+    expect(reduce_losses(Tensor(3.5), "mean"), 3.5, "the mean of the single loss 3.5")
 
 
 def test_none_returns_the_losses_themselves():
     losses = np.array([[0.5, 2.0, 7.0], [1.0, 0.0, 1.5]], "float32")
-    out = reduce_losses(Tensor(losses), "none")
-    assert out.shape == (2, 3) and np.array_equal(out.data, losses), (
-        f"'none' should return the losses as they are, {losses}, yours returns {out}"
-    )
-    assert reduce_losses(Tensor(losses[:0]), "none").shape == (0, 3), (
-        "'none' of no losses of shape (0, 3) should keep that shape"
-    )
-    total = reduce_losses(Tensor(losses), "sum")
-    assert np.array_equal(total.data, 12), (
-        f"the sum of {losses.ravel()} is 12, yours gives {total}"
-    )
+    expect(reduce_losses(Tensor(losses), "none").data, losses, "'none' of these losses")
+    expect(reduce_losses(Tensor(losses[:0]), "none"), losses[:0], "'none' of no losses")
+    expect(reduce_losses(Tensor(losses), "sum").data, 12, f"the sum of {losses.ravel()}")
 
 
 def test_unknown_reductions_and_empty_means_are_refused():
     for reduction in ("avg", "Mean", "", None, "batchmean"):
-        try:
-            out = reduce_losses(Tensor([0.5, 2.0]), reduction)
-        except ValueError as error:
-            lacking = lacks(error, repr(reduction), "mean", "sum", "none")
-            assert not lacking, (
-                f"reduction {reduction!r}: the error should contain {lacking}, as the "
-                f"docstring says, yours: {error}"
-            )
-        else:
-            assert False, (
-                f"{reduction!r} is none of 'mean', 'sum' and 'none', yours gives {out}"
-            )
+        refused(
+            lambda: reduce_losses(Tensor([0.5, 2.0]), reduction),
+            f"{reduction!r} is none of 'mean', 'sum' and 'none' and",
+            contains=(repr(reduction), "mean", "sum", "none"),
+        )
     for shape in [(0,), (0, 4)]:
         empty = Tensor(np.ones(shape, "float32"))
-        try:
-            out = reduce_losses(empty, "mean")
-        except ValueError as error:
-            lacking = lacks(error, str(shape), "empty")
-            assert not lacking, (
-                f"the mean of losses of shape {shape}: the error should contain {lacking}, as "
-                f"the docstring says, yours: {error}"
-            )
-        else:
-            assert False, (
-                f"the mean of no losses is 0 / 0; refuse shape {shape} instead of giving {out}"
-            )
-        assert float(reduce_losses(empty, "sum")) == 0, (
-            f"the sum of no losses is 0, yours is {reduce_losses(empty, 'sum')}"
-        )
+        case = f"the mean of no losses is 0 / 0; shape {shape}"
+        refused(lambda: reduce_losses(empty, "mean"), case, contains=(shape, "empty"))
+        expect(reduce_losses(empty, "sum"), 0, f"the sum of losses of shape {shape}")
 
 
 def test_a_reduced_loss_is_recorded():
@@ -280,8 +173,7 @@ def test_a_reduced_loss_is_recorded():
         out = reduce_losses(losses, reduction)
         assert out.requires_grad is True, (
             f"the losses have requires_grad=True, their {reduction!r} has not: compute with "
-            f"the "
-            "Tensor, not with its .data"
+            "the Tensor, not with its .data"
         )
         assert np.allclose(np.asarray(out), wanted), (
             f"{reduction} of 0.5, 2, 7 should be {wanted}, yours is {out}"
@@ -301,62 +193,42 @@ def test_reduce_losses_on_other_ranks_and_dtypes():
         total = float(sum(numbers.ravel().tolist()))
         for word, right in [("sum", total), ("mean", total / numbers.size), ("none", numbers)]:
             out = reduce_losses(reduction=word, losses=losses)
-            assert (
-                out.shape == np.shape(right) and out.dtype.name == dtype and out.requires_grad
-            ), (
-                f"{word!r} of {dtype} {shape}: {dtype} {np.shape(right)} with a gradient "
-                f"expected, got {out}"
-            )
-            assert np.allclose(out.data, right, rtol=2e-3 if dtype == "float16" else 1e-6), (
-                f"{word!r} of {numbers}: {right} expected, got {out.data}"
-            )
+            near = 2e-3 if dtype == "float16" else 1e-6
+            assert out.requires_grad, f"{word!r} of {dtype} {shape} has no gradient"
+            expect(out.data, right, f"{word!r} of {numbers}", near=(near, 1e-8), dtype=dtype)
     for word in ("SUM", "none ", "average", "max"):
-        try:
-            out = reduce_losses(Tensor([[3.0], [4.0]]), word)
-        except ValueError as error:
-            assert repr(word) in plain(error), f"{word!r}: the error is {error}"
-        else:
-            assert False, f"{word!r}: ValueError expected, got {out}"
+        refused(
+            lambda: reduce_losses(Tensor([[3.0], [4.0]]), word), word, contains=[repr(word)]
+        )
     for shape in [(3, 0), (2, 0, 4), (0, 1)]:
         empty = Tensor(np.ones(shape))
-        assert (
-            float(reduce_losses(empty, "sum")) == 0
-            and reduce_losses(empty, "none").shape == shape
-        ), f"sum and none of {shape}"
-        try:
-            out = reduce_losses(empty)
-        except ValueError as error:
-            assert str(shape) in plain(error), f"{shape}: the error is {error}"
-        else:
-            assert False, f"the mean of {shape}: ValueError expected, got {out}"
+        expect(reduce_losses(empty, "sum"), 0, f"the sum of {shape}")
+        expect(reduce_losses(empty, "none"), np.ones(shape), f"none of {shape}")
+        refused(lambda: reduce_losses(empty), f"the mean of {shape}", contains=[shape])
 
 
 # %% mse points=4
 def test_squared_errors_of_known_numbers():
-    prediction, target = (
-        [[1.0, 2.0, -3.0], [0.5, 0.0, 4.0]],
-        [[1.0, 4.0, -2.0], [-2.5, 0.0, 3.5]],
-    )
+    prediction = [[1.0, 2.0, -3.0], [0.5, 0.0, 4.0]]
+    target = [[1.0, 4.0, -2.0], [-2.5, 0.0, 3.5]]
     squares = np.array([[0, 4, 1], [9, 0, 0.25]])
     for reduction, wanted in [("none", squares), ("sum", 14.25), ("mean", 2.375)]:
         out = mse_loss(Tensor(prediction), Tensor(target), reduction)
-        assert tensor(out, "mse_loss(...)").shape == np.shape(wanted), (
-            f"{reduction!r} has shape {np.shape(wanted)}, yours {out.shape}"
-        )
-        cause = factor(out.data, wanted, 3, "all 6 elements") if reduction == "mean" else ""
-        assert np.array_equal(out.data, wanted), (
-            f"{reduction!r} of the squares {squares.tolist()} should be {wanted}, yours is "
-            f"{out.data}{cause}"
-        )
-    out = float(mse_loss(Tensor(prediction), Tensor(target)))
-    assert out == 2.375, f"the default is the mean over all 6 elements, 2.375, yours is {out}"
+        case = f"{reduction!r} of the squares {squares.tolist()}"
+        tensor(out, "mse_loss(...)")
+        cause = ""
+        if reduction == "mean" and out.shape == ():
+            cause = factor(out.data, wanted, 3, "all 6 elements")
+        expect(out.data, wanted, case, cause)
+    out = mse_loss(Tensor(prediction), Tensor(target))
+    expect(out, 2.375, "the default, the mean over all 6 elements,")
 
 
 def test_a_column_against_a_row_is_refused():
     try:
         out = mse_loss(Tensor([[1.0], [2.0], [3.0]]), [1.0, 2.0, 3.0])
     except ValueError as error:
-        assert "(3, 1)" in plain(error) and "(3,)" in plain(error), (
+        assert "(3, 1)" in str(error) and "(3,)" in str(error), (
             f"the error should name (3, 1) and (3,), yours: {error}"
         )
     else:
@@ -368,38 +240,30 @@ def test_a_column_against_a_row_is_refused():
 
 def test_no_dtype_wraps_around_or_widens():
     pixels, target = np.array([3, 250, 7], "uint8"), np.array([5, 10, 7], "uint8")
-    out = mse_loss(pixels, target, "none")
-    assert np.array_equal(np.asarray(out), [4, 57600, 0]), (
-        f"uint8 3 against 5 and 250 against 10 are 4 and 57600, yours {out}: in uint8 "
-        "3 - 5 is 254, convert to floating point first"
+    expect(
+        mse_loss(pixels, target, "none"),
+        [4, 57600, 0],
+        "the losses of uint8 3 against 5, 250 against 10 and 7 against 7",
+        "in uint8 3 - 5 is 254, convert to floating point first",
     )
     for dtype in ("float32", "float64", "float16"):
         out = mse_loss(Tensor(np.array([1.0, 2.0], dtype)), np.array([0.5, 0.0]))
-        assert out.dtype.name == dtype, (
-            f"a {dtype} prediction has a {dtype} loss, yours is {out.dtype}: use as_target"
-        )
-        assert float(out) == 2.125, (
-            f"the loss of [1, 2] for [0.5, 0] is 2.125, yours is {float(out)}"
+        expect(
+            out, 2.125, f"the loss of {dtype} [1, 2] for [0.5, 0]", "use as_target", 0, dtype
         )
 
 
 def test_the_squared_error_is_recorded_and_changes_nothing():
-    prediction, target = (
-        Tensor([[1.0, 2.0, 4.0]], requires_grad=True),
-        np.array([[3.0, 2.0, 5.0]], "float32"),
-    )
+    prediction = Tensor([[1.0, 2.0, 4.0]], requires_grad=True)
+    target = np.array([[3.0, 2.0, 5.0]], "float32")
     for reduction in ("mean", "sum", "none"):
         assert mse_loss(prediction, target, reduction).requires_grad, (
             "the prediction has requires_grad=True, the loss has not: use Tensor operations"
         )
     found = mse_loss(prediction, target, "sum")
-    assert np.array_equal(found.data, 5), (
-        f"(1 - 3)**2 + (2 - 2)**2 + (4 - 5)**2 is 5, yours is {found}"
-    )
-    assert np.array_equal(prediction.data, [[1, 2, 4]]), (
-        f"mse_loss changed the prediction to {prediction.data}"
-    )
-    assert np.array_equal(target, [[3, 2, 5]]), f"mse_loss changed the target to {target}"
+    expect(found.data, 5, "(1 - 3)**2 + (2 - 2)**2 + (4 - 5)**2")
+    expect(prediction.data, [[1, 2, 4]], "after mse_loss, the prediction")
+    expect(target, [[3, 2, 5]], "after mse_loss, the target")
     plain = mse_loss(Tensor([1.0, 2.0]), Tensor([0.5, 0.0], requires_grad=True))
     assert not plain.requires_grad, (
         "only the target has requires_grad=True, and a target gets no gradient: use as_target"
@@ -416,9 +280,8 @@ def test_squared_errors_of_other_inputs():
         right = (prediction - target) ** 2
         for word, wanted in [("none", right), ("sum", right.sum()), ("mean", right.mean())]:
             out = mse_loss(target=target.tolist(), prediction=prediction, reduction=word)
-            assert out.shape == np.shape(wanted) and np.allclose(out.data, wanted, rtol=1e-6), (
-                f"{word!r} of {prediction} against {target}: {wanted} expected, got {out}"
-            )
+            case = f"{word!r} of {prediction} against {target}"
+            expect(out.data, wanted, case, near=(1e-6, 1e-8))
     dark, bright = np.array([0, 255], "uint8"), np.array([255, 0], "uint8")
     for prediction, target, right in [
         ([3, -4], [0.5, 0], [6.25, 16]),
@@ -427,9 +290,7 @@ def test_squared_errors_of_other_inputs():
         (np.zeros((0, 2), "float32"), np.zeros((0, 2)), np.zeros((0, 2))),
     ]:
         out = mse_loss(prediction, target, "none")
-        assert out.dtype.name == "float32" and np.array_equal(out.data, right), (
-            f"{prediction} against {target}: float32 {right} expected, got {out}"
-        )
+        expect(out.data, right, f"{prediction} against {target}", dtype="float32")
     for ours, theirs in [
         ((1, 4), (4,)),
         ((2, 3), (2, 1)),
@@ -437,14 +298,8 @@ def test_squared_errors_of_other_inputs():
         ((1, 1), (1,)),
         ((3, 2), (2, 3)),
     ]:
-        try:
-            out = mse_loss(np.ones(ours), np.ones(theirs))
-        except ValueError as error:
-            assert str(ours) in plain(error) and str(theirs) in plain(error), (
-                f"{ours} and {theirs}: the error is {error}"
-            )
-        else:
-            assert False, f"{ours} and {theirs}: ValueError expected, got {out}"
+        ones = np.ones(ours), np.ones(theirs)
+        refused(lambda: mse_loss(*ones), f"{ours} and {theirs}", contains=(ours, theirs))
 
 
 # %% bce points=8
@@ -462,14 +317,10 @@ def test_binary_cross_entropy_of_known_probabilities():
     )
     for reduction, number in [("mean", wanted.mean()), ("sum", wanted.sum())]:
         out = float(binary_cross_entropy_with_logits(Tensor(logits), target, reduction))
-        assert abs(out - number) < 1e-9, (
-            f"the {reduction} over 6 elements is {number}, yours is {out}"
-            f"{factor(out, number, 3, 'all 6 elements')}"
-        )
+        cause = factor(out, number, 3, "all 6 elements")
+        expect(out, number, f"the {reduction} over 6 elements", cause, near=(0, 1e-9))
     out = float(binary_cross_entropy_with_logits(Tensor(logits), target))
-    assert abs(out - wanted.mean()) < 1e-9, (
-        f"the default is the mean, {wanted.mean()}, yours is {out}"
-    )
+    expect(out, wanted.mean(), "the default, the mean,", near=(0, 1e-9))
 
 
 def test_huge_logits_have_finite_losses():
@@ -489,9 +340,7 @@ def test_huge_logits_have_finite_losses():
 def test_the_loss_is_not_flat_where_the_network_is_sure_and_wrong():
     z = np.array([0.0, 17.0, 20.0, 30.0], "float32")
     found = binary_cross_entropy_with_logits(Tensor(z), np.zeros(4), "none").data
-    assert np.allclose(found[0], np.log(2), rtol=1e-5), (
-        f"for y = 0 and z = 0 the loss is log 2, yours {found[0]}"
-    )
+    expect(found[0], np.log(2), "the loss for y = 0 and z = 0", near=(1e-5, 1e-8))
     steps = found[2:] - found[1:-1]
     assert np.allclose(steps, [3, 10], rtol=1e-4, atol=0), (
         f"for y = 0 the loss grows like z: from 17 to 20 by 3, to 30 by 10, yours by {steps}. A"
@@ -500,16 +349,15 @@ def test_the_loss_is_not_flat_where_the_network_is_sure_and_wrong():
 
 
 def test_targets_may_be_probabilities():
-    z, y = (
-        np.array([[-2.0, 0.5], [3.0, -0.25], [0.0, 1.5]]),
-        np.array([[0.25, 0.9], [0.5, 0.0], [0.3, 1.0]]),
-    )
+    z = np.array([[-2.0, 0.5], [3.0, -0.25], [0.0, 1.5]])
+    y = np.array([[0.25, 0.9], [0.5, 0.0], [0.3, 1.0]])
     p = 1 / (1 + np.exp(-z))
-    wanted = -y * np.log(p) - (1 - y) * np.log(1 - p)
-    found = binary_cross_entropy_with_logits(Tensor(z), y, "none").data
-    assert np.allclose(found, wanted, rtol=1e-9, atol=0), (
-        f"logits {z}, targets {y}: the losses are {wanted}, yours {found}: both terms count, "
-        "weighted by y and 1 - y"
+    expect(
+        binary_cross_entropy_with_logits(Tensor(z), y, "none").data,
+        -y * np.log(p) - (1 - y) * np.log(1 - p),
+        f"the losses of logits {z} and targets {y}",
+        "both terms count, weighted by y and 1 - y",
+        near=(1e-9, 0),
     )
 
 
@@ -545,37 +393,27 @@ def test_the_derivative_is_right_at_the_kink():
 
 
 def test_wrong_targets_and_shapes_are_refused():
-    good = np.zeros((2, 3), "float32")
     for value, index in [(-1.0, (1, 0)), (1.5, (0, 2)), (np.nan, (1, 2))]:
         target = np.ones((2, 3), "float32")
         target[index] = value
-        try:
-            out = binary_cross_entropy_with_logits(Tensor(good), target)
-        except ValueError as error:
-            assert str(value) in plain(error) and str(index) in plain(error), (
-                f"the error should name {value} and its index {index}, yours: {error}"
-            )
-        else:
-            assert False, (
-                f"a target of {value} is no probability, yours gives {out}: call "
-                "check_probabilities"
-            )
-    try:
-        out = binary_cross_entropy_with_logits(Tensor([[0.5], [2.0], [1.0]]), [0, 1, 1])
-    except ValueError as error:
-        assert "(3, 1)" in plain(error) and "(3,)" in plain(error), (
-            f"the error should name (3, 1) and (3,), yours: {error}"
+        refused(
+            lambda: binary_cross_entropy_with_logits(Tensor(np.zeros((2, 3))), target),
+            f"a target of {value} is no probability and",
+            contains=(value, index),
+            cause="call check_probabilities",
         )
-    else:
-        assert False, f"(3, 1) against (3,) must be refused, yours gives {out}: use as_target"
+    refused(
+        lambda: binary_cross_entropy_with_logits(Tensor([[0.5], [2.0], [1.0]]), [0, 1, 1]),
+        "(3, 1) against (3,)",
+        contains=["(3, 1)", "(3,)"],
+        cause="use as_target",
+    )
 
 
 def test_binary_losses_are_recorded_and_keep_their_dtype():
     for dtype in ("float32", "float64", "float16"):
-        logits, target = (
-            Tensor(np.array([1.5, -2.0, 0.0], dtype), requires_grad=True),
-            np.array([0.0, 1.0, 1.0]),
-        )
+        logits = Tensor(np.array([1.5, -2.0, 0.0], dtype), requires_grad=True)
+        target = np.array([0.0, 1.0, 1.0])
         for reduction in ("mean", "sum", "none"):
             out = binary_cross_entropy_with_logits(logits, target, reduction)
             assert out.requires_grad, (
@@ -584,15 +422,14 @@ def test_binary_losses_are_recorded_and_keep_their_dtype():
             assert out.dtype.name == dtype, (
                 f"{dtype} logits have a {dtype} loss, yours is {out.dtype}: use as_target"
             )
-        assert np.array_equal(logits.data, [1.5, -2, 0]), (
-            f"the loss changed the logits to {logits.data}"
-        )
-        assert np.array_equal(target, [0, 1, 1]), f"the loss changed the target to {target}"
-    whole = binary_cross_entropy_with_logits(np.array([3, 0], "uint8"), [0, 1], "none").data
-    assert np.allclose(whole, [3.0485873, 0.6931472], rtol=1e-6, atol=0), (
-        f"uint8 logits 3 and 0 have the losses 3.0486 and 0.6931, yours {whole}: in uint8 -3 "
-        f"is "
-        "253, convert to floating point first"
+        expect(logits.data, [1.5, -2, 0], "after the loss, the logits")
+        expect(target, [0, 1, 1], "after the loss, the target")
+    expect(
+        binary_cross_entropy_with_logits(np.array([3, 0], "uint8"), [0, 1], "none").data,
+        [3.0485873, 0.6931472],
+        "the losses of uint8 logits 3 and 0",
+        "in uint8 -3 is 253, convert to floating point first",
+        near=(1e-6, 0),
     )
 
 
@@ -607,28 +444,21 @@ def test_binary_losses_of_other_inputs():
         ((0, 2), 1),
         ((), 3),
     ]:
-        z, y = (
-            np.asarray(random.normal(size=shape) * size),
-            np.asarray(random.uniform(size=shape)),
-        )
+        z = np.asarray(random.normal(size=shape) * size)
+        y = np.asarray(random.uniform(size=shape))
         right = np.logaddexp(0, z) - z * y
-        words = [("none", right), ("sum", right.sum())] + (
-            [("mean", right.mean())] if right.size else []
+        words = {"none": right, "sum": right.sum()} | (
+            {"mean": right.mean()} if right.size else {}
         )
-        for word, wanted in words:
+        for word, wanted in words.items():
             out = binary_cross_entropy_with_logits(
                 target=Tensor(y), logits=Tensor(z), reduction=word
             )
-            assert out.shape == np.shape(wanted) and out.dtype.name == "float64", (
-                f"{word!r} of {shape}: got {out}"
-            )
-            assert np.allclose(out.data, wanted, rtol=1e-9, atol=1e-9), (
-                f"{word!r}, logits {z}, targets {y}: {wanted} expected, got {out.data}"
-            )
+            case = f"{word!r}, logits {z}, targets {y}"
+            expect(out.data, wanted, case, near=1e-9, dtype="float64")
     whole = binary_cross_entropy_with_logits([[2, -5]], [[True, False]], "none")
-    assert whole.dtype.name == "float32" and np.allclose(
-        whole.data, [[0.1269280, 0.0067153]], rtol=1e-4
-    ), f"integers 2 for yes, -5 for no: float32 [[0.12693, 0.00672]] expected, got {whole}"
+    wanted, case = [[0.1269280, 0.0067153]], "2 for yes, -5 for no"
+    expect(whole.data, wanted, case, near=(1e-4, 1e-8), dtype="float32")
 
 
 def test_other_binary_targets_are_refused():
@@ -640,23 +470,17 @@ def test_other_binary_targets_are_refused():
     ]:
         target = np.full(shape, 0.5)
         target[index] = value
-        try:
-            out = binary_cross_entropy_with_logits(Tensor(np.ones(shape)), target)
-        except ValueError as error:
-            assert str(value) in plain(error) and str(index) in plain(error), (
-                f"{value} at {index}: the error is {error}"
-            )
-        else:
-            assert False, f"a target of {value} at {index}: ValueError expected, got {out}"
+        refused(
+            lambda: binary_cross_entropy_with_logits(Tensor(np.ones(shape)), target),
+            f"a target of {value} at {index}",
+            contains=(value, index),
+        )
     for ours, theirs in [((2, 1), (2,)), ((2, 3), (3,)), ((1,), ()), ((3, 2), (2, 3))]:
-        try:
-            out = binary_cross_entropy_with_logits(np.ones(ours), np.ones(theirs))
-        except ValueError as error:
-            assert str(ours) in plain(error) and str(theirs) in plain(error), (
-                f"{ours} and {theirs}: the error is {error}"
-            )
-        else:
-            assert False, f"{ours} and {theirs}: ValueError expected, got {out}"
+        refused(
+            lambda: binary_cross_entropy_with_logits(np.ones(ours), np.ones(theirs)),
+            f"{ours} and {theirs}",
+            contains=(ours, theirs),
+        )
 
 
 # %% log-sum-exp points=4
@@ -686,14 +510,10 @@ def test_shift_and_sum_have_the_right_shapes():
 
 def test_log_sum_exp_of_known_numbers():
     _, total = shifted_log_sum_exp(np.log([[1.0, 2.0, 5.0], [10.0, 30.0, 60.0]]))
-    assert np.allclose(total, np.log([8 / 5, 100 / 60]), rtol=1e-12, atol=0), (
-        "exp of the rows is 1 2 5 and 10 30 60, shifted .2 .4 1 and .167 .5 1: log 1.6 = "
-        f"0.4700 and log 1.667 = 0.5108, yours {total}"
-    )
+    case = "for exp of the rows 1 2 5 and 10 30 60, shifted .2 .4 1 and .167 .5 1, the result"
+    expect(total, np.log([8 / 5, 100 / 60]), case, near=(1e-12, 0))
     _, total = shifted_log_sum_exp(np.zeros((2, 7)))
-    assert np.allclose(total, 1.9459101, rtol=1e-7, atol=0), (
-        f"seven logits of 0 give log 7 = 1.9459, yours {total}"
-    )
+    expect(total, [1.9459101] * 2, "log 7, for seven logits of 0,", near=(1e-7, 0))
 
 
 def test_each_row_is_shifted_by_its_own_maximum():
@@ -713,13 +533,9 @@ def test_each_row_is_shifted_by_its_own_maximum():
         "logit"
     )
     wanted = [[0, -2, -1000], [-1, -2, 0], [0, -0.5, -1], [0, 0, 0]]
-    assert np.array_equal(shifted, wanted), (
-        f"each row's largest should become 0: {wanted}, yours {shifted}"
-    )
+    expect(shifted, wanted, "the shifted rows", "each row's largest should become 0")
     wanted = [0.1269280, 0.4076060, 0.6802697, 1.0986123]
-    assert np.allclose(total, wanted, rtol=1e-6, atol=0), (
-        f"the log-sum-exp of the shifted rows is {wanted}, yours {total}"
-    )
+    expect(total, wanted, "the log-sum-exp of the shifted rows", near=(1e-6, 0))
 
 
 def test_shifting_changes_neither_dtype_nor_input():
@@ -733,13 +549,10 @@ def test_shifting_changes_neither_dtype_nor_input():
         assert np.allclose(total, 0.0509, rtol=3e-2, atol=0), (
             f"1, 4, -2 give 0.0509, yours {total}"
         )
-        assert np.array_equal(logits, [[1, 4, -2]]), (
-            f"the logits were changed to {logits}: do not use -= on an input"
-        )
+        expect(logits, [[1, 4, -2]], "afterwards the logits", "do not use -= on an input")
     _, masked = shifted_log_sum_exp(np.array([0.0, -np.inf, 0.0]))
-    assert abs(float(masked) - 0.6931472) < 1e-6, (
-        f"a logit of -inf excludes its class: log 2 is left, yours {masked}"
-    )
+    case = "log 2, as a logit of -inf excludes its class,"
+    expect(float(masked), 0.6931472, case, near=(0, 1e-6))
 
 
 # %% log-sum-exp hidden points=1
@@ -759,25 +572,14 @@ def test_log_sum_exp_of_other_shapes_and_magnitudes():
         ).astype(dtype)
         before = logits.copy()
         shifted, total = shifted_log_sum_exp(logits=logits)
-        assert np.array_equal(logits, before), f"{shape}: the logits were changed"
+        expect(logits, before, f"{shape}: the logits afterwards")
         below = before - before.max(-1, keepdims=True)
         right = np.logaddexp.reduce(below.astype("float64"), -1)
         for name, found, wanted in [("shifted", shifted, below), ("log-sum-exp", total, right)]:
-            found = np.asarray(found)
-            assert found.shape == np.shape(wanted) and found.dtype.name == dtype, (
-                f"{name} of {dtype} {shape}: {dtype} {np.shape(wanted)} expected, got "
-                f"{found.dtype} {found.shape}"
-            )
-            assert np.allclose(found, wanted, rtol=1e-6, atol=1e-6), (
-                f"{name} of {before}: {wanted}, got {found}"
-            )
+            expect(found, wanted, f"{name} of {before}", near=1e-6, dtype=dtype)
         assert (np.asarray(shifted) <= 0).all(), f"a shifted logit is above 0: {shifted}"
-    shifted, total = shifted_log_sum_exp(
-        np.array([[[-1e30, -1e30], [1e-3, -np.inf], [-7.0, 1e30]]])
-    )
-    assert np.allclose(np.asarray(total), [[np.log(2), 0, 0]], rtol=1e-9, atol=1e-12), (
-        f"log 2, 0, 0, got {total}"
-    )
+    _, total = shifted_log_sum_exp(np.array([[[-1e30, -1e30], [1e-3, -np.inf], [-7.0, 1e30]]]))
+    expect(total, [[np.log(2), 0, 0]], "log 2, 0, 0", near=(1e-9, 1e-12))
 
 
 # %% labels points=4
@@ -794,16 +596,11 @@ def test_every_class_number_is_accepted():
         except ValueError as error:
             assert False, (
                 f"labels {labels} are classes of logits of shape {shape}: 0 to "
-                f"{shape[-1] - 1}. Yours refuses them: {asked(error)}"
+                f"{shape[-1] - 1}. Yours refuses them: {complaint(error)}"
             )
         assert found is None, f"check_labels should return None, yours returns {found!r}"
-    try:
-        check_labels(np.array([3]), (1, 3))
-    except ValueError:
-        return
-    assert False, (
-        "label 3 for logits of shape (1, 3) must be refused: there are classes 0, 1 and 2"
-    )
+    case = "label 3 for logits of shape (1, 3), which have the classes 0, 1 and 2,"
+    refused(lambda: check_labels(np.array([3]), (1, 3)), case)
 
 
 def test_numbers_outside_the_classes_are_refused():
@@ -831,27 +628,24 @@ def test_numbers_outside_the_classes_are_refused():
 
 def test_labels_of_any_width_name_any_number_of_classes():
     shape = (2, 40_000)  # more than int16 holds
-    for labels in (
-        np.array([3, 100], "int8"),
-        np.array([3, 200], "uint8"),
-        np.array([32_000, 0], "int16"),
-        np.array([39_999, 32_768], "uint16"),
-        np.array([39_999, 0], "int32"),
-        np.array([39_999, 0], "uint64"),
-    ):
+    for numbers, dtype in [
+        ([3, 100], "int8"),
+        ([3, 200], "uint8"),
+        ([32_000, 0], "int16"),
+        ([39_999, 32_768], "uint16"),
+        ([39_999, 0], "int32"),
+        ([39_999, 0], "uint64"),
+    ]:
         try:
-            check_labels(labels, shape)
+            check_labels(np.array(numbers, dtype), shape)
         except (ValueError, OverflowError) as error:
             assert False, (
-                f"{labels.dtype} labels {labels} are classes of logits of shape {shape}, yours "
-                f"refuses them: {asked(error)}. Does 40,000 fit into {labels.dtype}?"
+                f"{dtype} labels {numbers} are classes of logits of shape {shape}, yours "
+                f"refuses them: {complaint(error)}. Does 40,000 fit into {dtype}?"
             )
     for labels in (np.array([40_000, 0], "uint16"), np.array([-1, 0], "int8")):
-        try:
-            check_labels(labels, shape)
-        except ValueError:
-            continue
-        assert False, f"{labels.dtype} label {labels[0]} is no class of logits of shape {shape}"
+        case = f"{labels.dtype} label {labels[0]} is no class of logits of shape {shape} and"
+        refused(lambda: check_labels(labels, shape), case)
 
 
 def test_the_error_names_the_first_bad_label():
@@ -863,22 +657,12 @@ def test_the_error_names_the_first_bad_label():
             (big, (7,), big, ()),
         ]:
             labels = np.array(labels, dtype)
-            try:
-                check_labels(labels, shape)
-            except ValueError as error:
-                shapes = str(labels.shape), str(shape)
-                lacking = lacks(
-                    error, f"label {first}", f"at {index}", *shapes, f"0 to {shape[-1] - 1}"
-                )
-                assert not lacking, (
-                    f"labels {labels.tolist()}, logits {shape}: the error should contain "
-                    f"{lacking}, as the docstring says, yours: {plain(error)}"
-                )
-            else:
-                assert False, (
-                    f"label {first} at {index} is no class of logits of shape {shape}: "
-                    "refuse it"
-                )
+            shapes = labels.shape, shape, f"0 to {shape[-1] - 1}"
+            refused(
+                lambda: check_labels(labels, shape),
+                f"label {first} at {index} is no class of logits of shape {shape} and",
+                contains=(f"label {first}", f"at {index}", *shapes),
+            )
 
 
 # %% labels hidden points=1
@@ -891,13 +675,9 @@ def test_other_labels_are_accepted_or_refused():
         (np.array([100, 127], "int8"), (2, 1000)),
         (np.array([2, 2, 2], "uint64"), (3, 3)),
     ]:
-        try:
-            found = check_labels(shape=shape, labels=labels)
-        except ValueError as error:
-            assert False, (
-                f"labels {labels}, logits {shape}: nothing is wrong, the error is {error}"
-            )
-        assert found is None, f"labels {labels}: None expected, got {found!r}"
+        case = f"labels {labels}, logits {shape}"
+        found = result_of(lambda: check_labels(shape=shape, labels=labels), case)
+        assert found is None, f"{case}: None expected, got {found!r}"
     for labels, shape, first, index in [
         ([[[0, 1], [6, 2]], [[-3, 9], [1, 7]]], (2, 2, 2, 7), -3, (1, 0, 0)),
         ([1, 0, 2, 3, -1], (5, 2), 2, (2,)),
@@ -907,18 +687,12 @@ def test_other_labels_are_accepted_or_refused():
     ]:
         for dtype in ("int64", "int8"):
             labels = np.array(labels, dtype)
-            try:
-                check_labels(labels, shape)
-            except ValueError as error:
-                shapes = str(labels.shape), str(shape)
-                lacking = lacks(
-                    error, f"label {first}", f"at {index}", *shapes, f"0 to {shape[-1] - 1}"
-                )
-                assert not lacking, (
-                    f"labels {labels.tolist()}, logits {shape}: {lacking} not in: {error}"
-                )
-            else:
-                assert False, f"labels {labels.tolist()}, logits {shape}: ValueError expected"
+            shapes = labels.shape, shape, f"0 to {shape[-1] - 1}"
+            refused(
+                lambda: check_labels(labels, shape),
+                f"labels {labels.tolist()}, logits {shape}",
+                contains=(f"label {first}", f"at {index}", *shapes),
+            )
 
 
 # %% target-logits points=3
@@ -931,31 +705,23 @@ def test_each_row_gives_the_logit_of_its_own_class():
         "four rows and four labels give four logits, shape (4,), yours has shape "
         f"{np.shape(found)}"
     )
-    assert np.array_equal(found, [-1, 7, 8, -5]), (
-        f"labels 2 0 1 1 pick -1, 7, 8, -5 from\n{logits}\nyours are {found}: row i, column "
-        "labels[i]"
-    )
-    assert found.dtype.name == "float32", (
-        f"float32 logits stay float32, yours are {found.dtype}"
-    )
+    case = f"labels 2 0 1 1 of the logits\n{logits}\n"
+    expect(found, [-1, 7, 8, -5], case, "row i, column labels[i]", dtype="float32")
 
 
 def test_any_number_of_leading_axes():
     random = np.random.default_rng(5)
     for shape in [(5,), (4, 3), (2, 3, 5), (3, 1, 2, 4), (6, 1), (1, 7), (0, 3)]:
-        logits, labels = random.normal(size=shape), random.integers(0, shape[-1], shape[:-1])
-        labels = np.array(labels)
-        wanted = np.array(
-            [logits[index][labels[index]] for index in np.ndindex(labels.shape)]
-        ).reshape(labels.shape)
+        logits = random.normal(size=shape)
+        labels = np.array(random.integers(0, shape[-1], shape[:-1]))
+        rows = [logits[index][labels[index]] for index in np.ndindex(labels.shape)]
         found = target_logits(logits, labels)
         assert np.shape(found) == shape[:-1], (
             f"logits of shape {shape} give one number per row, shape {shape[:-1]}, yours has "
             f"shape {np.shape(found)}"
         )
-        assert np.array_equal(found, wanted), (
-            f"logits of shape {shape}, labels {labels}: {wanted}, yours {found}"
-        )
+        wanted = np.array(rows).reshape(labels.shape)
+        expect(found, wanted, f"the result for logits of shape {shape}, labels {labels}")
 
 
 def test_small_integer_labels_do_not_overflow():
@@ -969,11 +735,11 @@ def test_small_integer_labels_do_not_overflow():
         )
     many = np.arange(3 * 40_000, dtype="float32").reshape(3, 40_000)
     for dtype in ("uint16", "int32", "int64"):
-        found = target_logits(many, np.array([39_999, 0, 32_768], dtype))
-        assert np.array_equal(found, [39_999, 40_000, 112_768]), (
-            f"{dtype} labels 39999, 0, 32768 of 40,000 classes pick 39999, 40000, 112768 from "
-            f"np.arange(120000).reshape(3, 40000), yours are {found}: 32768 does not fit into "
-            "an int16"
+        expect(
+            target_logits(many, np.array([39_999, 0, 32_768], dtype)),
+            [39_999, 40_000, 112_768],
+            f"{dtype} labels 39999, 0, 32768 of np.arange(120000).reshape(3, 40000)",
+            "32768 does not fit into an int16",
         )
 
 
@@ -993,62 +759,41 @@ def test_target_logits_of_other_shapes_and_dtypes():
         before = logits.copy(), labels.copy()
         right = [logits[index][labels[index]] for index in np.ndindex(labels.shape)]
         right = np.array(right, given).reshape(labels.shape)
-        found = np.asarray(target_logits(labels=labels, logits=logits))
-        assert (
-            found.shape == shape[:-1]
-            and found.dtype.name == given
-            and np.array_equal(found, right)
-        ), f"{given} logits of {shape}, {kind} labels {labels}: {right} expected, got {found!r}"
-        assert np.array_equal(logits, before[0]) and np.array_equal(labels, before[1]), (
-            f"{shape}: an input was changed"
-        )
+        found = target_logits(labels=labels, logits=logits)
+        expect(found, right, f"{given} logits of {shape}, {kind} labels", dtype=given)
+        for array, was in zip((logits, labels), before):
+            expect(array, was, f"{shape}: an input afterwards")
 
 
 # %% forward points=6
 def test_only_the_true_class_counts_without_smoothing():
     p = np.array([[0.2, 0.5, 0.3], [0.7, 0.2, 0.1], [0.05, 0.15, 0.8], [0.25, 0.25, 0.5]])
-    labels = np.array([1, 0, 0, 2])
-    found = cross_entropy_forward(np.log(p), labels, 0.0)
+    found = cross_entropy_forward(np.log(p), np.array([1, 0, 0, 2]), 0.0)
     wanted = -np.log([0.5, 0.7, 0.05, 0.5])
-    assert np.shape(found) == (4,), (
-        f"four rows have four losses, shape (4,), yours has shape {np.shape(found)}"
-    )
-    assert np.allclose(found, wanted, rtol=1e-9, atol=0), (
-        f"the true classes have the probabilities .5 .7 .05 .5, so the losses are {wanted}, "
-        f"yours {found}"
-    )
+    case = "the loss of four rows, where the true classes have the probabilities .5 .7 .05 .5,"
+    expect(found, wanted, case, near=(1e-9, 0))
     even = cross_entropy_forward(np.zeros((2, 7)), np.array([3, 6]), 0.0)
-    assert np.allclose(even, 1.9459101, rtol=1e-7, atol=0), (
-        f"with seven equal logits the loss is log 7 = 1.9459 nats, yours {even}: is it the "
-        "natural logarithm, and is it positive?"
-    )
+    cause = "is it the natural logarithm, and is it positive?"
+    expect(even, [1.9459101] * 2, "log 7, for seven equal logits,", cause, near=(1e-7, 0))
 
 
 def test_cross_entropy_with_any_number_of_leading_axes():
     random = np.random.default_rng(8)
     for shape in [(5,), (4, 3), (2, 3, 5), (3, 1, 2, 4), (6, 1), (0, 3)]:
-        z, labels = (
-            random.normal(size=shape),
-            np.array(random.integers(0, shape[-1], shape[:-1])),
-        )
+        z = random.normal(size=shape)
+        labels = np.array(random.integers(0, shape[-1], shape[:-1]))
         for smoothing in (0.0, 0.3):
             found = cross_entropy_forward(z, labels, smoothing)
-            assert np.shape(found) == shape[:-1], (
-                f"logits of shape {shape} have one loss per row, shape {shape[:-1]}, yours "
-                f"{np.shape(found)}"
-            )
             target = (1 - smoothing) * np.eye(shape[-1])[labels] + smoothing / shape[-1]
             log_p = np.log(np.exp(z) / np.exp(z).sum(-1, keepdims=True))
             wanted, cause = -(target * log_p).sum(-1), ""
             if smoothing and z.size:
                 shifted = z - z.max(axis=-1, keepdims=True)
                 if np.allclose(found, wanted + smoothing * (shifted.mean(-1) - shifted.mean())):
-                    cause = ": the mean of the smoothing is taken over the whole batch, it "
+                    cause = "the mean of the smoothing is taken over the whole batch, it "
                     cause += "should be over the classes of each row, axis=-1"
-            assert np.allclose(found, wanted, rtol=1e-9, atol=1e-12), (
-                f"logits of shape {shape}, smoothing {smoothing}: the losses are {wanted}, "
-                f"yours {found}{cause}"
-            )
+            case = f"the losses of logits of shape {shape}, one per row, smoothing {smoothing},"
+            expect(found, wanted, case, cause, near=(1e-9, 1e-12))
 
 
 def test_rows_of_very_different_size_keep_their_digits():
@@ -1064,15 +809,13 @@ def test_rows_of_very_different_size_keep_their_digits():
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         found = cross_entropy_forward(z, np.array([1, 0, 2, 1, 1]), 0.0)
-    wanted = [2.126928, 1.407606, 1.0139225, 2000.0, 10.000045]
     assert np.isfinite(found).all(), (
         f"logits up to +-10000 give {found}: something overflowed; "
         "shift each row by its largest logit"
     )
-    assert np.allclose(found, wanted, rtol=2e-6, atol=0), (
-        f"the losses are {wanted}, yours {found}: take the true logit from the shifted logits, "
-        "too, or digits get lost"
-    )
+    wanted = [2.126928, 1.407606, 1.0139225, 2000.0, 10.000045]
+    cause = "take the true logit from the shifted logits, too, or digits get lost"
+    expect(found, wanted, "the losses of large logits", cause, near=(2e-6, 0))
 
 
 def test_smoothing_spreads_a_share_over_all_classes():
@@ -1094,39 +837,29 @@ def test_an_excluded_class_does_not_give_nan():
     with np.errstate(invalid="ignore"):
         found = cross_entropy_forward(z, np.array([2, 1]), 0.0)
         excluded = cross_entropy_forward(z, np.array([1, 2]), 0.0)
-    assert np.allclose(found, [0.6931472, 0.3132617], rtol=1e-6, atol=0), (
-        f"-inf excludes a class, the losses are [0.6931, 0.3133], yours {found}: 0 * inf is "
-        "nan, so compute no mean without smoothing"
-    )
-    assert excluded[0] == np.inf and abs(excluded[1] - 1.3132617) < 1e-5, (
-        f"the loss is infinite if the true class was excluded: [inf, 1.3133], yours {excluded}"
-    )
+    cause = "0 * inf is nan, so compute no mean without smoothing"
+    case = "the losses, where -inf excludes a class,"
+    expect(found, [0.6931472, 0.3132617], case, cause, near=(1e-6, 0))
+    case = "the losses, infinite where the true class was excluded,"
+    expect(excluded, [np.inf, 1.3132617], case, near=(0, 1e-5))
 
 
 def test_row_losses_change_neither_dtype_nor_inputs():
     for dtype in ("float32", "float64", "float16"):
         for smoothing in (0.0, 0.25):
-            z, labels = (
-                np.array([[1.0, 4.0, -2.0], [0.0, 3.0, 8.0]], dtype),
-                np.array([0, 2], "uint8"),
-            )
+            z = np.array([[1.0, 4.0, -2.0], [0.0, 3.0, 8.0]], dtype)
+            labels = np.array([0, 2], "uint8")
             found = cross_entropy_forward(z, labels, smoothing)
-            assert found.dtype.name == dtype, (
-                f"{dtype} logits have {dtype} losses, yours {found.dtype}"
-            )
             exact = z.astype("float64")
             wanted = (
                 np.log(np.exp(exact).sum(1))
                 - (1 - smoothing) * exact[[0, 1], [0, 2]]
                 - smoothing * exact.mean(1)
             )
-            assert np.allclose(found, wanted, rtol=0.01, atol=0.01), (
-                f"the losses should be {wanted}, yours are {found}"
-            )
-            assert np.array_equal(z, [[1, 4, -2], [0, 3, 8]]), (
-                f"the logits were changed to {z}: do not use -= on an input"
-            )
-            assert np.array_equal(labels, [0, 2]), f"the labels were changed to {labels}"
+            expect(found, wanted, f"the losses of {dtype} logits", near=0.01, dtype=dtype)
+            cause = "do not use -= on an input"
+            expect(z, [[1, 4, -2], [0, 3, 8]], "afterwards the logits", cause)
+            expect(labels, [0, 2], "afterwards the labels")
 
 
 # %% forward hidden points=1
@@ -1148,24 +881,13 @@ def test_row_losses_of_other_inputs():
         nll = np.logaddexp.reduce(z.astype("float64"), -1)[..., None] - z
         for smoothing in (0.0, 0.05, 0.5, 1.0):
             target = (1 - smoothing) * np.eye(shape[-1])[labels] + smoothing / shape[-1]
-            right = (target * nll).sum(-1)
-            found = np.asarray(
-                cross_entropy_forward(smoothing=smoothing, labels=labels, logits=z)
-            )
-            assert found.shape == shape[:-1] and found.dtype.name == dtype, (
-                f"{dtype} logits of {shape}: {dtype} {shape[:-1]} expected, got {found.dtype} "
-                f"{found.shape}"
-            )
-            assert np.allclose(found, right, rtol=1e-5, atol=1e-5), (
-                f"logits {z}, labels {labels}, smoothing {smoothing}: {right} expected, got "
-                f"{found}"
-            )
-        assert np.array_equal(z, before), f"the logits of {shape} were changed"
+            found = cross_entropy_forward(smoothing=smoothing, labels=labels, logits=z)
+            case = f"logits {z}, labels {labels}, smoothing {smoothing}"
+            expect(found, (target * nll).sum(-1), case, near=1e-5, dtype=dtype)
+        expect(z, before, f"the logits of {shape} afterwards")
     z = np.array([[[-np.inf, 5.0, -np.inf, -np.inf]], [[-np.inf, -800.0, -np.inf, -800.0]]])
-    found = np.asarray(cross_entropy_forward(z, np.array([[1], [3]]), 0.0))
-    assert np.allclose(found, [[0], [np.log(2)]], rtol=1e-9, atol=1e-12), (
-        f"one class left, then two: {found}"
-    )
+    found = cross_entropy_forward(z, np.array([[1], [3]]), 0.0)
+    expect(found, [[0], [np.log(2)]], "one class left, then two", near=(1e-9, 1e-12))
 
 
 # %% learner-side
@@ -1181,59 +903,44 @@ def recorded_labels(logits, labels):
 def test_the_mean_is_over_rows():
     p = np.array([[0.2, 0.5, 0.3], [0.7, 0.2, 0.1], [0.05, 0.15, 0.8], [0.25, 0.25, 0.5]])
     wanted = -np.log([0.5, 0.7, 0.05, 0.5])
+    numbers = {"none": wanted, "sum": wanted.sum(), "mean": wanted.mean()}
     for labels in ([1, 0, 0, 2], np.array([1, 0, 0, 2], "uint8"), Tensor([1, 0, 0, 2])):
-        for reduction, number in [
-            ("none", wanted),
-            ("sum", wanted.sum()),
-            ("mean", wanted.mean()),
-        ]:
+        for reduction, number in numbers.items():
             out = cross_entropy(Tensor(np.log(p)), labels, reduction)
             tensor(out, f"cross_entropy(logits, labels, {reduction!r})")
             cause = ""
             if reduction == "mean" and out.shape == ():
                 cause = factor(out.data, number, 3, "the number of classes")
                 cause = cause or factor(out.data, number, 4, "the number of rows")
-            assert out.shape == np.shape(number), (
-                f"{reduction!r} has shape {np.shape(number)}, yours {out.shape}"
-            )
-            assert np.allclose(out.data, number, rtol=1e-9, atol=0), (
-                f"true classes with probabilities .5 .7 .05 .5: {reduction!r} should be "
-                f"{number}, yours is {out.data}{cause}"
-            )
+            case = f"true classes with probabilities .5 .7 .05 .5: {reduction!r}"
+            expect(out.data, number, case, cause, near=(1e-9, 0))
     out = float(cross_entropy(np.log(p), [1, 0, 0, 2]))
-    assert abs(out - wanted.mean()) < 1e-9, (
-        f"the default is the mean over the 4 rows, {wanted.mean():.6f}, yours is {out:.6f}"
-    )
+    expect(out, wanted.mean(), "the default, the mean over the 4 rows,", near=(0, 1e-9))
 
 
 def test_forty_thousand_classes():
     z = np.zeros((2, 40_000), "float32")
     z[0, 39_999] = z[1, 32_768] = 30
+    case = "the loss, with the true classes 39999 and 32768 of 40,000 30 above all others,"
     for labels in ([39_999, 32_768], np.array([39_999, 32_768], "uint16")):
         out = float(cross_entropy(z, labels))
-        assert abs(out) < 1e-6, (
-            f"the true classes 39999 and 32768 of 40,000 are 30 above all others: the loss is "
-            f"0, yours {out}: do the labels keep their integer width?"
-        )
-    out = float(cross_entropy(z, [0, 39_999]))
-    assert abs(out - 30) < 1e-3, (
-        f"the true classes 0 and 39999 are 30 below another one: the loss is 30, yours {out}"
-    )
+        expect(out, 0, case, "do the labels keep their integer width?", near=(0, 1e-6))
+    case = "the loss, with the true classes 0 and 39999 30 below another one,"
+    expect(float(cross_entropy(z, [0, 39_999])), 30, case, near=(0, 1e-3))
 
 
 def test_softmax_is_not_applied_twice():
     out = float(cross_entropy(Tensor([[0.0, 20.0, 0.0], [0.0, 0.0, 30.0]]), [1, 2]))
     assert 0 <= out < 1e-6, (
         f"the loss of a sure and right prediction is 0, yours is {out}: apply no softmax "
-        f"before "
-        "the loss, which contains it"
+        "before the loss, which contains it"
     )
     out = float(cross_entropy(Tensor([[0.0, 20.0, 0.0]]), [2]))
-    assert abs(out - 20) < 1e-4, (
-        f"a true logit 20 below the largest has the loss 20, yours {out}: these are logits, "
-        f"not "
-        "probabilities"
+    case, cause = (
+        "the loss of a logit 20 below the largest",
+        "are they logits, no probabilities?",
     )
+    expect(out, 20, case, cause, near=(0, 1e-4))
 
 
 def test_cross_entropy_of_three_axes():
@@ -1241,19 +948,13 @@ def test_cross_entropy_of_three_axes():
     labels = [[4, 0, 2], [1, 1, 3]]
     target = 0.75 * np.eye(5)[labels] + 0.05
     wanted = -(target * np.log(np.exp(z) / np.exp(z).sum(-1, keepdims=True))).sum(-1)
+    cause = "is the smoothing passed on, and does the reduction take all 6 rows?"
     for reduction, number in [("none", wanted), ("sum", wanted.sum()), ("mean", wanted.mean())]:
         out = cross_entropy(Tensor(z), labels, reduction, 0.25)
-        assert out.shape == np.shape(number), (
-            f"(2, 3, 5), {reduction!r}: shape {np.shape(number)}, yours {out.shape}"
-        )
-        assert np.allclose(out.data, number, rtol=1e-9, atol=0), (
-            f"logits of shape (2, 3, 5), label_smoothing 0.25, {reduction!r}: {number}, yours "
-            f"{out.data}: is the smoothing passed on, and does the reduction take all 6 rows?"
-        )
+        case = f"logits of shape (2, 3, 5), label_smoothing 0.25: {reduction!r}"
+        expect(out.data, number, case, cause, near=(1e-9, 0))
     single = cross_entropy(Tensor([0.0, 0.0, 0.0, 0.0, 0.0]), 3)
-    assert single.shape == () and abs(float(single) - 1.609438) < 1e-5, (
-        f"for one row of five equal logits the loss is log 5, yours {single}"
-    )
+    expect(single, 1.609438, "log 5, for one row of five equal logits,", near=(0, 1e-5))
 
 
 def test_wrong_labels_are_refused():
@@ -1268,60 +969,44 @@ def test_wrong_labels_are_refused():
         ([[0], [1]], ["(2, 1)", "(2, 3)"]),
         (1, ["()", "(2, 3)"]),
     ]:
-        try:
-            out = cross_entropy(logits, labels)
-        except (TypeError, ValueError) as error:
-            missing = [part for part in parts if part not in plain(error)]
-            assert not missing, (
-                f"labels {labels}: the error of as_labels or check_labels should contain "
-                f"{', '.join(missing)}, yours: {error}"
-            )
-        else:
-            assert False, (
-                f"labels {labels} for logits of shape (2, 3) must be refused, yours gives {out}"
-            )
+        refused(
+            lambda: cross_entropy(logits, labels),
+            f"labels {labels} for logits of shape (2, 3)",
+            (TypeError, ValueError),
+            parts,
+            "as_labels and check_labels refuse them",
+        )
 
 
 def test_smoothing_is_a_share():
     z = Tensor([[2.0, 0.0, -1.0]])
     for smoothing in (-0.1, 1.5, 10):
-        try:
-            out = cross_entropy(z, [0], label_smoothing=smoothing)
-        except ValueError as error:
-            assert str(smoothing) in plain(error), (
-                f"the error should name {smoothing}, yours: {error}"
-            )
-        else:
-            assert False, (
-                f"label_smoothing={smoothing} is no share from 0 to 1, yours gives {out}"
-            )
-    for smoothing, wanted in [(0, 0.1698460), (1, 1.8365127), (np.float64(0.3), 0.6698460)]:
-        out = cross_entropy(z, [0], label_smoothing=smoothing)
-        assert abs(float(out) - wanted) < 2e-6, (
-            f"smoothing {smoothing} of 2, 0, -1 gives {wanted}, yours {float(out)}"
+        refused(
+            lambda: cross_entropy(z, [0], label_smoothing=smoothing),
+            f"label_smoothing={smoothing} is no share from 0 to 1 and",
+            contains=[smoothing],
         )
+    for smoothing, wanted in [(0, 0.1698460), (1, 1.8365127), (np.float64(0.3), 0.6698460)]:
+        out = float(cross_entropy(z, [0], label_smoothing=smoothing))
+        expect(out, wanted, f"the loss of 2, 0, -1, smoothing {smoothing},", near=(0, 2e-6))
 
 
 def test_an_empty_batch_has_no_mean():
     empty = Tensor(np.ones((0, 3), "float32"))
-    try:
-        out = cross_entropy(empty, [])
-    except ValueError as error:
-        assert "empty" in plain(error), (
-            f"reduce_losses raises an error with the word empty, yours: {error}"
-        )
-    else:
-        assert False, f"the mean of no rows is 0 / 0, yours gives {out}: use reduce_losses"
+    refused(
+        lambda: cross_entropy(empty, []),
+        "the mean of no rows, 0 / 0,",
+        contains=["empty"],
+        cause="use reduce_losses",
+    )
     none = cross_entropy(empty, np.zeros(0, "int64"), "none")
-    assert none.shape == (0,), f"'none' of no rows has shape (0,), yours {none.shape}"
-    assert float(cross_entropy(empty, [], "sum")) == 0, "the sum of no rows is 0"
+    expect(none, np.zeros(0), "'none' of no rows")
+    expect(cross_entropy(empty, [], "sum"), 0, "the sum of no rows")
 
 
 def test_one_operation_is_recorded_with_a_copy_of_the_labels():
-    logits, labels = (
-        Tensor([[1.0, 4.0, -2.0], [0.5, 0.0, 3.0]], requires_grad=True),
-        np.array([2, 0]),
-    )
+    logits = Tensor([[1.0, 4.0, -2.0], [0.5, 0.0, 3.0]], requires_grad=True)
+    labels = np.array([2, 0])
     for reduction in ("mean", "sum", "none"):
         out = cross_entropy(logits, labels, reduction)
         assert out.requires_grad, (
@@ -1340,18 +1025,13 @@ def test_one_operation_is_recorded_with_a_copy_of_the_labels():
     assert type(smoothing) is float and smoothing == 0.5, (
         f"the option smoothing should be the plain float 0.5, yours is {smoothing!r}"
     )
-    kept = recorded_labels(logits, labels)
-    assert np.array_equal(np.asarray(kept), [2, 0]), (
-        f"the caller's labels were overwritten afterwards, and the recorded option changed to "
-        f"{kept}: record a copy"
-    )
-    assert np.array_equal(logits.data, [[1, 4, -2], [0.5, 0, 3]]), (
-        f"the logits were changed to {logits.data}"
-    )
-    whole = cross_entropy(np.array([[0, 5]], "uint8"), [0])
-    assert abs(float(whole) - 5.0067153) < 1e-5, (
-        f"for uint8 logits 0 and 5 the loss is 5.0067, yours {whole}: 0 - 5 is 251 in uint8"
-    )
+    recorded = recorded_labels(logits, labels)
+    case = "after the caller has overwritten the labels, the recorded option"
+    expect(recorded, [2, 0], case, "record a copy")
+    expect(logits.data, [[1, 4, -2], [0.5, 0, 3]], "afterwards the logits")
+    whole = float(cross_entropy(np.array([[0, 5]], "uint8"), [0]))
+    case = "the loss for uint8 logits 0 and 5"
+    expect(whole, 5.0067153, case, "0 - 5 is 251 in uint8", near=(0, 1e-5))
 
 
 # %% cross-entropy hidden points=2
@@ -1374,23 +1054,15 @@ def test_cross_entropy_of_other_inputs():
                     out = cross_entropy(
                         label_smoothing=share, reduction=word, labels=given, logits=logits
                     )
-                    assert out.shape == np.shape(right) and np.allclose(
-                        out.data, right, rtol=1e-6, atol=1e-9
-                    ), (
-                        f"{word!r}, logits {z}, labels {labels}, smoothing {share}: {right} "
-                        f"expected, got {out}"
-                    )
+                    case = f"{word!r}, logits {z}, labels {labels}, smoothing {share}"
+                    expect(out.data, right, case, near=(1e-6, 1e-9))
     whole = cross_entropy([[3, 0, 1], [-2, 0, 0]], [0, 2], "none")
-    assert whole.dtype.name == "float32" and np.allclose(
-        whole.data, [0.1698460, 0.7586244], rtol=1e-5
-    ), f"integers: float32 [0.16985, 0.75862] expected, got {whole}"
-    recorded = cross_entropy(
-        Tensor(np.zeros((2, 1, 3)), requires_grad=True), Tensor([[2], [1]]), "none"
-    ).creator.options
-    assert (
-        np.array_equal(np.asarray(recorded["labels"]), [[2], [1]])
-        and recorded["smoothing"] == 0
-    ), f"the options labels=[[2], [1]] and smoothing=0 should be recorded, yours are {recorded}"
+    wanted = [0.1698460, 0.7586244]
+    expect(whole.data, wanted, "integers", near=(1e-5, 1e-8), dtype="float32")
+    logits, labels = Tensor(np.zeros((2, 1, 3)), requires_grad=True), Tensor([[2], [1]])
+    recorded = cross_entropy(logits, labels, "none").creator.options
+    expect(recorded["labels"], [[2], [1]], "the recorded option labels")
+    assert recorded["smoothing"] == 0, f"smoothing=0 should be recorded: {recorded}"
 
 
 def test_other_wrong_labels_and_options_are_refused():
@@ -1406,44 +1078,33 @@ def test_other_wrong_labels_and_options_are_refused():
         ((2, 3), [0, 1], {"reduction": "batch"}, ["'batch'"]),
         ((2, 0, 3), np.zeros((2, 0), "int64"), {}, []),
     ]:
-        try:
-            out = cross_entropy(Tensor(np.ones(shape)), labels, **options)
-        except (TypeError, ValueError) as error:
-            missing = [part for part in parts if part not in plain(error)]
-            assert not missing, (
-                f"logits {shape}, labels {labels}, {options}: {missing} not in: {error}"
-            )
-        else:
-            assert False, (
-                f"logits {shape}, labels {labels}, {options}: an error expected, got {out}"
-            )
+        case = f"logits {shape}, labels {labels}, {options}"
+        logits = Tensor(np.ones(shape))
+        kinds = (TypeError, ValueError)
+        refused(lambda: cross_entropy(logits, labels, **options), case, kinds, parts)
 
 
 # %% cross-entropy-loss points=3
 def test_the_module_computes_what_the_function_does():
     z = np.array([[2.0, 0.0, -1.0], [0.5, 1.5, 0.0]])
     log_p = z - np.log(np.exp(z).sum(axis=-1, keepdims=True))
-    plain_losses = -log_p[[0, 1], [0, 2]]
-    smooth_losses = 0.7 * plain_losses - 0.3 * log_p.mean(axis=-1)
-    for call, make, wanted in [
-        ("CrossEntropyLoss()", lambda: CrossEntropyLoss(), plain_losses.mean()),
-        ("CrossEntropyLoss('sum')", lambda: CrossEntropyLoss("sum"), plain_losses.sum()),
-        (
-            "CrossEntropyLoss('none', 0.3)",
-            lambda: CrossEntropyLoss("none", 0.3),
-            smooth_losses,
-        ),
+    losses = -log_p[[0, 1], [0, 2]]
+    smooth_losses = 0.7 * losses - 0.3 * log_p.mean(axis=-1)
+    cause = "are both options passed to cross_entropy?"
+    for call, arguments, options, wanted in [
+        ("CrossEntropyLoss()", (), {}, losses.mean()),
+        ("CrossEntropyLoss('sum')", ("sum",), {}, losses.sum()),
+        ("CrossEntropyLoss('none', 0.3)", ("none", 0.3), {}, smooth_losses),
         (
             "CrossEntropyLoss(label_smoothing=0.3)",
-            lambda: CrossEntropyLoss(label_smoothing=0.3),
+            (),
+            {"label_smoothing": 0.3},
             smooth_losses.mean(),
         ),
     ]:
-        out = tensor(make()(Tensor(z), [0, 2]), f"{call}(logits, labels)")
-        assert np.shape(out.data) == np.shape(wanted) and np.allclose(out.data, wanted), (
-            f"{call}(logits, labels) should be {wanted}, yours is {out.data}: are both options "
-            "passed to cross_entropy?"
-        )
+        case = f"{call}(logits, labels)"
+        out = tensor(CrossEntropyLoss(*arguments, **options)(Tensor(z), [0, 2]), case)
+        expect(out.data, wanted, case, cause, near=(1e-5, 1e-8))
 
 
 def test_two_modules_keep_their_own_options():
@@ -1480,10 +1141,7 @@ def test_the_module_records_and_refuses_as_the_function_does():
     out = CrossEntropyLoss(reduction="none", label_smoothing=0.2)(logits=z, labels=labels)
     log_p = z.data - np.log(np.exp(z.data).sum(-1, keepdims=True))
     wanted = -((0.8 * np.eye(4)[labels] + 0.05) * log_p).sum(-1)
-    assert out.requires_grad and np.allclose(out.data, wanted), f"{wanted}, got {out.data}"
-    try:
-        out = CrossEntropyLoss(label_smoothing=1.5)(z, labels)
-    except ValueError as error:
-        assert "1.5" in str(error), f"the error should name 1.5: {error}"
-    else:
-        assert False, f"label_smoothing=1.5: ValueError expected, got {out}"
+    assert out.requires_grad, "the loss is not recorded"
+    expect(out.data, wanted, "the losses", near=(1e-5, 1e-8))
+    loss = CrossEntropyLoss(label_smoothing=1.5)
+    refused(lambda: loss(z, labels), "label_smoothing=1.5", contains=["1.5"])

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 from commands import tito
@@ -15,9 +16,10 @@ from tito.grading.jail.judge import Judge
 from tito.grading.jail.modules import checks_hash
 from tito.grading.setting import Setting
 from tito.learn import verdict, workspace
-from tito.lesson import cells, course
+from tito.lesson import cells, course, export
 from tito.lesson.shared_checks import read_checks
 
+COURSE = course.open_root(Path(__file__).resolve().parents[3])
 CHECKING = '''\
 """For the checks of several lessons."""
 
@@ -191,3 +193,10 @@ def test_a_course_without_the_shared_file_is_told(sharing):
     (sharing.path / "modules/source/checking.py").unlink()
     with pytest.raises(TitoError, match="imports from checking, and there is no"):
         read_checks(sharing.path / "modules/source/01_numbers/checks.py")
+
+
+@pytest.mark.parametrize("entry", COURSE.lessons, ids=[entry.name for entry in COURSE.lessons])
+def test_no_function_of_the_checks_hides_one_of_the_lesson(entry):
+    lesson = entry.declared
+    helpers = {name for node in cells.tree_of(lesson.helpers).body for name in export.defined(node)}
+    assert not helpers & set(export.exported_names(lesson))

@@ -1,0 +1,235 @@
+"""What the checks of several lessons use. It holds no answers.
+
+A section `# %% setup` or `# %% learner-side` of a lesson's checks.py says what it needs, for
+example `from checking import expect`. It gets these functions, and those that they use, as if
+it defined them: see book/contributing.md. They need NumPy only, so they serve every lesson.
+
+`case` begins the message: a noun with what was given ("the mean of [1, 2]"). `cause` ends it:
+the likely cause of a wrong answer, a sentence or a question.
+"""
+
+import re
+
+import numpy as np
+
+
+def expect(found, wanted, case, cause="", near=0, dtype=None):
+    """Assert that `found`, a Tensor, an array or a number, has the shape and the numbers of
+    `wanted`.
+
+    cause  the likely cause if it does not, or {cause: what one gets by it}
+    near   the relative and the absolute tolerance: one number for both, or a pair
+    dtype  the name of the dtype that `found` must have
+
+    >>> expect([2, 4], [2, 4], "the double of [1, 2]")
+    >>> expect([1, 4], [2, 4], "the double of [1, 2]", "did you square?")
+    Traceback (most recent call last):
+    AssertionError: the double of [1, 2] should be [2, 4], yours is [1, 4]: did you square?
+    >>> expect(6, 2, "the mean of [1, 2, 3]", {"Divide the sum by 3": 6, "Add first": 1})
+    Traceback (most recent call last):
+    AssertionError: the mean of [1, 2, 3] should be 2, yours is 6. Divide the sum by 3
+    >>> expect(0.1 + 0.2, 0.3, "the sum", near=1e-9)
+    """
+    assert found is not None, f"{case}: yours returns None. Is `return` missing?"
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    relative, absolute = near if isinstance(near, tuple) else (near, near)
+    if isinstance(cause, dict):
+        likely = [
+            text for text, wrong in cause.items() if alike(found, wrong, relative, absolute)
+        ]
+        cause = "".join(likely[:1])
+    assert found.shape == wanted.shape, (
+        f"{case} should have shape {wanted.shape}, yours has {found.shape}{because(cause)}"
+    )
+    assert dtype is None or found.dtype.name == dtype, (
+        f"{case} should be {dtype}, yours is {found.dtype}{because(cause)}"
+    )
+    if not alike(found, wanted, relative, absolute):
+        assert False, f"{case} {difference(found, wanted, relative, absolute)}{because(cause)}"
+
+
+def alike(found, wanted, relative=0, absolute=0):
+    """Whether two arrays have the same shape and the same numbers, within these tolerances.
+
+    >>> alike([1.0, 2.0], [1.0, 2.001]), alike([1.0, 2.0], [1.0, 2.001], 1e-2)
+    (False, True)
+    """
+    found, wanted = np.asarray(found), np.asarray(wanted)
+    if found.shape != wanted.shape:
+        return False
+    if not relative and not absolute:
+        return bool(np.all((found == wanted) | (found != found) & (wanted != wanted)))
+    return bool(np.allclose(found, wanted, relative, absolute, equal_nan=True))
+
+
+def difference(found, wanted, relative=0, absolute=0):
+    """Words about two different arrays of one shape: all their numbers, or of many the first
+    wrong one.
+
+    >>> difference(np.array([1, 4]), np.array([2, 4]))
+    'should be [2, 4], yours is [1, 4]'
+    >>> difference(np.arange(40), np.arange(40) % 30)
+    'is wrong in 25% of its numbers: the one at (30,) should be 0, yours is 30'
+    """
+    if wanted.size <= 20:
+        digits = 6 if shown(found) != shown(wanted) else 17
+        return f"should be {shown(wanted, digits)}, yours is {shown(found, digits)}"
+    wrong = ~np.isclose(found, wanted, relative, absolute, equal_nan=True)
+    at = tuple(np.argwhere(wrong)[0].tolist())
+    return (
+        f"is wrong in {wrong.mean():.0%} of its numbers: the one at {at} should be "
+        f"{wanted[at]:.5g}, yours is {found[at]:.5g}"
+    )
+
+
+def because(cause):
+    """A likely cause as the end of a message: behind a colon, or as a sentence.
+
+    >>> because("did you square?"), because("Use a loop"), because("")
+    (': did you square?', '. Use a loop', '')
+    """
+    if not cause:
+        return ""
+    return f"{'. ' if cause[0].isupper() else ': '}{cause}"
+
+
+def shown(numbers, digits=6):
+    """Numbers for a message: as nested lists, with at most so many digits each.
+
+    >>> shown([[1.0, 2 / 3], [4, np.nan]])
+    '[[1, 0.666667], [4, nan]]'
+    """
+    array = np.asarray(numbers)
+    if array.dtype.kind != "f":
+        return str(array.tolist())
+    text = np.vectorize(lambda x: f"{x:.{digits}g}", otypes=[object])(array)
+    return str(text.tolist()).replace("'", "")
+
+
+def equal(found, wanted, case, cause=""):
+    """Assert that a value of Python's (a number, a text, a list of them) equals `wanted`.
+
+    >>> equal((2, 3), [2, 3], "the shape", "a tuple is no list")
+    Traceback (most recent call last):
+    AssertionError: the shape should be [2, 3], yours is (2, 3): a tuple is no list
+    """
+    assert found == wanted, f"{case} should be {wanted!r}, yours is {found!r}{because(cause)}"
+
+
+def refused(call, case, kind=ValueError, contains=(), cause=""):
+    """Assert that a call raises an error of this kind, or of one of these, and that its message
+    contains these texts. Returns the message, in which np.int64(1) is written as 1.
+
+    >>> refused(lambda: [].pop(), "[]", IndexError, ["empty"])
+    'pop from empty list'
+    >>> refused(lambda: [].pop(), "[]", IndexError, ["empty", "at 0"])
+    Traceback (most recent call last):
+    AssertionError: [] must be refused, and the error should contain 'at 0'; yours: pop from \
+empty list
+    >>> refused(lambda: int("15"), "15", cause="is it a number?")
+    Traceback (most recent call last):
+    AssertionError: 15 must be refused with a ValueError, yours gives 15: is it a number?
+    """
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    try:
+        out = call()
+    except NotImplementedError:
+        raise  # an exercise that is not written yet; it is a RuntimeError, too
+    except kinds as error:
+        text = re.sub(r"np\.\w+\((-?[\w.]+)\)", r"\1", str(error))
+        lacking = [repr(str(part)) for part in contains if str(part) not in text]
+        assert not lacking, (
+            f"{case} must be refused, and the error should contain {', '.join(lacking)}; "
+            f"yours: {text}{because(cause)}"
+        )
+        return text
+    names = " or ".join(kind.__name__ for kind in kinds)
+    assert False, f"{case} must be refused with a {names}, yours gives {out}{because(cause)}"
+
+
+def result_of(call, case, cause="", kind=(ValueError, IndexError, TypeError)):
+    """What a call returns. An error of this kind, or of one of these, becomes a message with
+    its likely cause.
+
+    cause  or {words of the error: the likely cause of such an error}
+
+    >>> result_of(lambda: [1, 2].index(3), "the list", {"not in list": "is 3 in it?"})
+    Traceback (most recent call last):
+    AssertionError: the list: ValueError: 3 is not in list: is 3 in it?
+    """
+    try:
+        return call()
+    except NotImplementedError:
+        raise
+    except kind as error:
+        complaint = str(error).strip().removesuffix(".")
+        if isinstance(cause, dict):
+            cause = next((text for words, text in cause.items() if words in complaint), "")
+        assert False, f"{case}: {type(error).__name__}: {complaint}{because(cause)}"
+
+
+def tensor(out, call):
+    """`out`, which should be a Tensor, as `call` promises."""
+    assert out is not None, f"{call} returned None: is `return` missing?"
+    assert hasattr(out, "requires_grad"), (
+        f"{call} should return a Tensor, yours returned {type(out).__name__}: {out}"
+    )
+    return out
+
+
+def gradient_by_differences(f, x, g, step=1e-5):
+    """The gradient of sum(f(x) * g) with respect to the array x, by central differences.
+
+    >>> gradient_by_differences(lambda x: x**2, np.array([3, -1]), np.array([1, 10])).round(6)
+    array([  6., -20.])
+    """
+    gradient = np.zeros(np.shape(x))
+    for at in np.ndindex(*gradient.shape):
+        up, down = np.array(x, "float64"), np.array(x, "float64")
+        up[at] += step
+        down[at] -= step
+        gradient[at] = np.sum((f(up) - f(down)) * g) / (2 * step)
+    return gradient
+
+
+# For the learner's side.
+
+
+def recorded_derivative(out, x):
+    """The derivative of `out`, an elementwise function of the Tensor `x`, by the chain rule
+    over its recorded operations; at kinks with the conventions of this library and PyTorch.
+    """
+    if out is x:
+        return np.ones(x.shape)
+    if getattr(out, "creator", None) is None:
+        return np.zeros(np.shape(out))
+    node = out.creator
+    arrays = [np.asarray(part, "float64") for part in node.inputs]
+    parts = [recorded_derivative(part, x) for part in node.inputs]
+    name, a = getattr(node.op, "__name__", ""), arrays[0]
+    if name in ("maximum", "minimum"):
+        share = np.where(a == arrays[1], 0.5, (a > arrays[1]) == (name == "maximum"))
+        return share * parts[0] + (1 - share) * parts[1]
+    if name == "absolute":
+        return np.sign(a) * parts[0]
+    if name == "relu_forward":
+        return (a > 0) * parts[0]
+    if name == "clip_forward":
+        return (out.data == a) * parts[0]
+    if name == "where":
+        return np.where(a != 0, parts[1], parts[2])
+    h = 1e-5  # every other operation is smooth
+    up, down = [
+        node.op(*[a + h * sign * part for a, part in zip(arrays, parts)], **node.options)
+        for sign in (1, -1)
+    ]
+    return (up - down) / (2 * h)
+
+
+def refusal(action, *given, **named):
+    """The name of the error that a call raises, and its message, or two empty texts."""
+    try:
+        action(*given, **named)
+    except Exception as error:
+        return type(error).__name__, str(error)
+    return "", ""
