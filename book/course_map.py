@@ -4,7 +4,7 @@ An arrow leads from a lesson to what builds on it; what follows from other arrow
 
 from pathlib import Path
 
-from tinytorch.support.graphs import Graph
+from tinytorch.support.graph_drawing import Graph
 from tito.learn import milestone
 from tito.lesson import course
 

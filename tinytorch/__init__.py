@@ -11,7 +11,7 @@ from tinytorch import (  # noqa: F401  each opens without its lessons
 )
 from tinytorch.lazy import door
 from tinytorch.support.missing_names import TENSOR
-from tinytorch.support.users import name_lines_of_users
+from tinytorch.support.warning_location import name_lines_of_users
 
 name_lines_of_users()
 

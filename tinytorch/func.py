@@ -13,7 +13,7 @@ __getattr__, __dir__ = door(
     {
         "differentiation": "Dual derivative_of jvp_rule jvp vjp jacfwd jacrev hvp hessian "
         "power_iteration conjugate_gradient newton_step hutchinson checkpoint",
-        "support.functional_call": "functional_call",
+        "support.modules": "functional_call",
     },
     {
         "write vjp(f, x)[1](1.0)[0], for f with one number as its result": "grad grad_and_value",

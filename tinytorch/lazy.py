@@ -1,5 +1,5 @@
-"""What the front doors are made of: each name is fetched from its module when it is first asked
-for.
+"""Late imports: a name of a public module, and what an earlier lesson needs of a later one, are
+imported when they are first needed.
 
 So `import tinytorch` works at every stage of the course, and what is not built yet says which
 lesson builds it. `from tinytorch.nn import *` gives what is built.
@@ -73,3 +73,28 @@ def how_to_build(name, lesson):
         f"{name} is what the lesson {lesson} builds:"
         f" `tito start {lesson}`, then `tito export {lesson}`"
     )
+
+
+def autograd_lesson():
+    """The module of the autograd lesson, which has the function `backward`."""
+    return later_lesson("autograd", "backward")
+
+
+def generation_lesson():
+    """The module of the generation lesson, which has the function `step` of a GPT."""
+    return later_lesson("generation", "step")
+
+
+def later_lesson(lesson, function):
+    """The module of a lesson; ImportError, naming the function, when there is none yet.
+
+    (An import statement would take a microsecond also where the module was imported long ago; a
+    small backward pass takes ten.)
+    """
+    name = f"tinytorch.core.{lesson}"
+    try:
+        return sys.modules.get(name) or importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise  # the lesson is there, and something that it needs is not
+        raise ImportError(how_to_build(f"{function}()", lesson)) from None

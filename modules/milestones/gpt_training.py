@@ -24,7 +24,7 @@ from tinytorch.core.transformers import (
     text_batch,
 )
 from tinytorch.support.checkpoints import CheckpointError, load_state, save_state
-from tinytorch.support.run import restore
+from tinytorch.support.training_state import restore
 from tinytorch.data.texts import load_text
 
 LESSONS = (  # that this program needs

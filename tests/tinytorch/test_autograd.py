@@ -25,7 +25,7 @@ from tinytorch.core.autograd import (
     numerical_gradient_check,
 )
 from tinytorch.core.tensor import Tensor, Variable, apply
-from tinytorch.support.graphs import Graph
+from tinytorch.support.graph_drawing import Graph
 
 SHAPES = [(), (1,), (5,), (0,), (2, 3), (1, 4), (3, 0), (2, 3, 4), (2, 1, 3, 1)]
 PAIRS = [

@@ -22,7 +22,7 @@ from tinytorch.core.backprop import (
     topological_order,
 )
 from tinytorch.pictures.backprop import make_rings, train_in_numpy
-from tinytorch.support.graphs import Graph
+from tinytorch.support.graph_drawing import Graph
 
 BINARY = [operator.add, operator.sub, operator.mul, operator.truediv, operator.pow]
 

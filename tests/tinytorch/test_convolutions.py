@@ -33,7 +33,11 @@ from tinytorch.core.tensor import Tensor, Variable
 
 METHODS = [
     (lesson.im2col_forward, lesson.im2col_input_gradient, lesson.im2col_weight_gradient),
-    (lesson.strips_forward, lesson.strips_input_gradient, lesson.strips_weight_gradient),
+    (
+        lesson.conv_tiled_forward,
+        lesson.conv_tiled_input_gradient,
+        lesson.conv_tiled_weight_gradient,
+    ),
 ]
 
 
@@ -284,7 +288,7 @@ def test_gradients_agree_with_central_differences(channels):
 @pytest.mark.parametrize("channels", [1, 8])
 def test_the_gradient_of_an_input_that_needs_none_is_not_computed(channels, monkeypatch):
     monkeypatch.setattr(lesson, "im2col_input_gradient", None)
-    monkeypatch.setattr(lesson, "strips_input_gradient", None)
+    monkeypatch.setattr(lesson, "conv_tiled_input_gradient", None)
     w = Variable(numbers((3, channels, 2, 2)))
     conv2d(Tensor(numbers((1, channels, 4, 4))), w).sum().backward()
     assert w.grad.shape == w.shape

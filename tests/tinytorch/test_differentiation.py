@@ -29,7 +29,7 @@ from tinytorch.core.layers import Dense, Dropout, Sequential
 from tinytorch.core.losses import binary_cross_entropy_with_logits, cross_entropy, mse_loss
 from tinytorch.core.tensor import Tensor, Variable
 from tinytorch.pictures.autograd import kilobytes_at_peak
-from tinytorch.support.random_states import random_states, set_random_states
+from tinytorch.support.training_state import random_states, set_random_states
 
 
 def numbers(*shape, seed=0, low=None):

@@ -1,6 +1,7 @@
 """How the modules of the package may depend on each other."""
 
 import ast
+import graphlib
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "tinytorch"
@@ -40,3 +41,15 @@ def test_the_library_never_imports_pictures():
         for other in graph[name]
         if other.startswith("tinytorch.pictures")
     ] == []
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    order = graphlib.TopologicalSorter(imports())
+    order.prepare()  # raises CycleError, with the circle
+
+
+def test_support_stays_small_enough_to_know():
+    modules = [path for path in (PACKAGE / "support").glob("*.py") if path.stem != "__init__"]
+    assert len(modules) <= 20
+    for path in PACKAGE.rglob("*.py"):
+        assert path.read_text(encoding="utf-8").count("\n") <= 600, path.name

@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 477eb6dde36e6bdb
+# checksum: e26d13f9945fde88
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -11,9 +11,9 @@ from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Dense, Module, generator
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply, operand, stack, where, wrap
-from tinytorch.support.allocator import keep_freed_memory
-from tinytorch.support.attention_shapes import check_causal, check_heads, check_positions, check_query_key_value
-from tinytorch.support.dropout import dropout
+from tinytorch.nn.additions import dropout
+from tinytorch.support.arguments import check_causal, check_heads, check_positions, check_query_key_value
+from tinytorch.support.arrays import keep_freed_memory
 
 __all__ = [
     "attention_scores", "causal_mask", "masked_softmax", "scaled_dot_product_attention", "hard_lookup", "running_mean",

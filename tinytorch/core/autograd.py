@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 30173600934c4686
+# checksum: 22430e129c4aad6b
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -25,11 +25,10 @@ from tinytorch.core.tensor import (
     sum_forward,
     take_forward,
 )
-from tinytorch.support import validation, vjps
-from tinytorch.support.functions import FunctionMethods
-from tinytorch.support.graphs import draw_graph
-from tinytorch.support.memory import is_exclusive, raise_collector_threshold
-from tinytorch.support.rules import Rules, free
+from tinytorch.support import derivatives
+from tinytorch.support.arrays import is_exclusive
+from tinytorch.support.derivatives import FunctionMethods, Rules, free, raise_collector_threshold
+from tinytorch.support.graph_drawing import draw_graph
 
 __all__ = [
     "table", "deferred_rules", "derivative", "arithmetic_rules", "topological_order", "accumulate", "propagate",
@@ -108,11 +107,11 @@ def topological_order(tensor):
 def match_input(g, data, op=None):
     """The gradient `g` in the shape and dtype of `data`; errors name `op` as its origin."""
     if getattr(g, "shape", None) != data.shape:
-        validation.check_gradient(g, data.shape, op)  # an error that names what does not fit
+        derivatives.check_gradient(g, data.shape, op)  # an error that names what does not fit
         g = unbroadcast(g, data.shape)  # written in the section on broadcasting
     if g.dtype is data.dtype:
         return g
-    validation.check_float(data.dtype)
+    derivatives.check_float(data.dtype)
     return g.astype(data.dtype)
 
 
@@ -236,10 +235,10 @@ def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
     inputs = inputs if isinstance(inputs, (list, tuple)) else [inputs]
     arrays = [np.array(operand(x), np.float64) for x in inputs]
     leaves = [Variable(array) for array in arrays]
-    validation.check_arguments(f, leaves)
+    derivatives.check_arguments(f, leaves)
     out = f(*leaves)
-    validation.check_result(out)
-    weights = validation.random_weights(out.shape)
+    derivatives.check_result(out)
+    weights = derivatives.random_weights(out.shape)
     gradients = grad(out, weights) if out.requires_grad else {}
 
     def weighted_sum(*arrays):
@@ -250,7 +249,7 @@ def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
         for at in np.ndindex(leaf.shape):
             difference = central_difference(weighted_sum, arrays, n, at, step)
             if not abs(g[at] - difference) <= tolerance * max(1, abs(difference)):
-                raise validation.mismatch(n, at, g[at], difference, leaf in gradients)
+                raise derivatives.mismatch(n, at, g[at], difference, leaf in gradients)
     return True
 
 
@@ -270,7 +269,7 @@ def seed_gradient(tensor, gradient=None):
 
     Source: torch.Tensor.backward has the same rule.
     """
-    validation.check_recorded(tensor)
+    derivatives.check_recorded(tensor)
     if gradient is None:
         if tensor.size != 1:
             raise RuntimeError(f"backward() needs one number, this tensor has shape "
@@ -346,7 +345,7 @@ def elementwise_rules():
     derivative(sigmoid_forward, lambda g, out, a: g * out * (1 - out))
 
 
-derivative(power, vjps.base_rule, vjps.exponent_rule)
+derivative(power, derivatives.base_rule, derivatives.exponent_rule)
 
 
 @deferred_rules(np.maximum, np.minimum, np.absolute, relu_forward, clip_forward, np.where)
@@ -457,7 +456,7 @@ def index_rule(g, out, x, index):
 
     Source: numpy.bincount, "weights".
     """
-    if vjps.can_repeat(index):
+    if derivatives.can_repeat(index):
         positions = np.arange(x.size).reshape(x.shape)[index]
         return np.bincount(positions.ravel(), np.ravel(g), x.size).reshape(x.shape)
     full = np.zeros(x.shape, g.dtype)
@@ -467,7 +466,7 @@ def index_rule(g, out, x, index):
 
 # a lambda looks index_rule up in each call: a new version of it counts at once
 derivative(take_forward, lambda g, out, x, index: index_rule(g, out, x, index))
-vjps.register_others(derivative)
+derivatives.register_others(derivative)
 
 
 def matmul_vjp(n, g, a, b):
@@ -490,7 +489,7 @@ def matmul_vjp(n, g, a, b):
     return a.swapaxes(-1, -2) @ g
 
 
-derivative(np.matmul, *vjps.matmul_rules(lambda *arrays: matmul_vjp(*arrays)))
+derivative(np.matmul, *derivatives.matmul_rules(lambda *arrays: matmul_vjp(*arrays)))
 
 
 @contextlib.contextmanager

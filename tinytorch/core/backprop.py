@@ -1,14 +1,13 @@
 # From modules/source/05_backprop/backprop_dev.py by `tito export`; edit that file, not this one.
-# checksum: ad026e1b66d3f7c7
+# checksum: 497073581f06f005
 """Backpropagation: A network that learns, today, from single numbers and their gradients."""
 
 import itertools
 import math
 import random
 
-from tinytorch.support.computation_graph import graph_of_values
-from tinytorch.support.handmade import Handmade, unknown_derivatives
-from tinytorch.support.scalars import Scalar, as_float, real_power
+from tinytorch.support.graph_drawing import graph_of_values
+from tinytorch.support.scalars import ManualBackward, Scalar, as_float, real_power, unknown_derivatives
 
 __all__ = [
     "numerical_gradient", "Value", "record", "add", "multiply", "propagate", "topological_order", "backward",
@@ -54,7 +53,7 @@ def gradients_by_hand():
 next_creation = itertools.count().__next__  # returns 0, then 1, then 2, ...
 
 
-class Operators(Scalar, Handmade):
+class Operators(Scalar, ManualBackward):
     """Arithmetic with Values and plain numbers. < and > compare the numbers, == does not."""
 
     __slots__ = ()

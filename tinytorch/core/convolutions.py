@@ -1,5 +1,5 @@
 # From modules/source/10_convolutions/convolutions_dev.py by `tito export`; edit that file, not this one.
-# checksum: b4de2f6f4c73dd64
+# checksum: 7038502ec19ff287
 """Convolutions: A small kernel, applied at every position of an image."""
 
 import math
@@ -10,11 +10,20 @@ from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Module, xavier_uniform
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply
-from tinytorch.support.allocator import keep_freed_memory
-from tinytorch.support.casting import cast_to
-from tinytorch.support.halves import by_halves
-from tinytorch.support.strips import strips_forward, strips_input_gradient, strips_weight_gradient
-from tinytorch.support.windows import crop_padding, flatten_maps, kernel_positions, pad_images, pair, shape_error
+from tinytorch.support.arrays import keep_freed_memory
+from tinytorch.support.convolution import (
+    conv_tiled_forward,
+    conv_tiled_input_gradient,
+    conv_tiled_weight_gradient,
+    crop_padding,
+    flatten_maps,
+    kernel_positions,
+    pad_images,
+    pair,
+    prefer_2x2,
+    shape_error,
+)
+from tinytorch.support.modules import cast_to
 
 __all__ = [
     "output_size", "conv2d_loops", "patches", "im2col", "im2col_forward", "bias_gradient", "im2col_weight_gradient",
@@ -233,18 +242,18 @@ MANY_CHANNELS = 8
 def conv2d_forward(x, weights, bias, stride, padding, saved=None):
     if x.shape[1] < MANY_CHANNELS:
         return im2col_forward(x, weights, bias, stride, padding)
-    return strips_forward(x, weights, bias, stride, padding, saved)
+    return conv_tiled_forward(x, weights, bias, stride, padding, saved)
 
 
 def input_gradient(g, out, x, weights, bias, stride, padding, saved=None):
-    method = strips_input_gradient if x.shape[1] >= MANY_CHANNELS else im2col_input_gradient
+    method = conv_tiled_input_gradient if x.shape[1] >= MANY_CHANNELS else im2col_input_gradient
     return method(g, out, x, weights, bias, stride, padding)
 
 
 def weight_gradient(g, out, x, weights, bias, stride, padding, saved=None):
     if x.shape[1] < MANY_CHANNELS:
         return im2col_weight_gradient(g, out, x, weights, bias, stride, padding)
-    return strips_weight_gradient(g, out, x, weights, bias, stride, padding, saved)
+    return conv_tiled_weight_gradient(g, out, x, weights, bias, stride, padding, saved)
 
 
 derivative(conv2d_forward, input_gradient, weight_gradient,
@@ -386,7 +395,7 @@ def max_pool2d_gradient(g, out, x, kernel_size, stride, padding):
     return crop_padding(gradient, padding)
 
 
-derivative(max_pool2d_forward, by_halves(max_pool2d_gradient))  # 2 by 2: faster, same numbers
+derivative(max_pool2d_forward, prefer_2x2(max_pool2d_gradient))  # 2 by 2: faster, same numbers
 
 
 def avg_pool2d_forward(x, kernel_size, stride, padding):

@@ -1,5 +1,5 @@
 # From modules/source/09_data/data_dev.py by `tito export`; edit that file, not this one.
-# checksum: c93fdab65db8d3d4
+# checksum: 605ae91b203c96de
 """Data: Real images, split, shuffled, batched, standardized and augmented."""
 
 import math
@@ -11,8 +11,7 @@ from tinytorch.core.tensor import Tensor
 from tinytorch.data import image_sets, point_sets
 from tinytorch.data.download import checksum, data_folder, fetch
 from tinytorch.data.loading import BoundedQueue, split_lengths, stack_rows
-from tinytorch.support.arguments import check_dataset_arrays, check_loader
-from tinytorch.support.descriptions import Described
+from tinytorch.support.arguments import Described, check_dataset_arrays, check_loader
 
 __all__ = [
     "Dataset", "TensorDataset", "digits", "Subset", "random_split", "stratified_split", "epoch_indices", "batches",

@@ -1,5 +1,5 @@
 # From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
-# checksum: c7d5601162614014
+# checksum: 14a14c431f3b26e4
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -18,11 +18,10 @@ from tinytorch.core.tensor import (
     sum_forward,
     take_forward,
 )
-from tinytorch.support import tangent_rules as support
-from tinytorch.support.checkpointing import generators_of, repeated
-from tinytorch.support.duals import DualMethods
+from tinytorch.support import forward_mode as support
 from tinytorch.support.forward import clone_forward, concatenate_forward, cumsum_forward, stack_forward
-from tinytorch.support.random_states import random_states
+from tinytorch.support.forward_mode import DualMethods
+from tinytorch.support.training_state import generators_of, random_states, repeated
 
 __all__ = [
     "Dual", "level_of", "new_level", "parts", "add", "multiply", "chain_rule", "exp", "log", "sin", "cos", "tanh",
@@ -190,7 +189,7 @@ def derivative_of(f):
     return derivative
 
 
-tangent_rules = support.TangentRules()
+tangent_rules = support.TangentRules(lambda *arguments: jvp(*arguments))  # it is defined below
 deferred_rules = tangent_rules.deferred_rules
 
 

@@ -1,5 +1,5 @@
 # From modules/source/13_embeddings/embeddings_dev.py by `tito export`; edit that file, not this one.
-# checksum: 53bb619f718a4729
+# checksum: c2fa1050265a3278
 """Embeddings: Four models of the next token: two that count, a window and a loop."""
 
 import math
@@ -10,9 +10,7 @@ from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Dense, Module, generator, xavier_uniform
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply, stack
-from tinytorch.support.ids import as_ids
-from tinytorch.support.ngrams import NGramCounts
-from tinytorch.support.segments import segment_sums
+from tinytorch.support.token_ids import NGramCounts, as_ids, scatter_add
 
 __all__ = [
     "bigram_counts", "probabilities", "sample_bigram", "bits_per_character", "windows", "name_windows",
@@ -170,7 +168,7 @@ def embedding_rule(g, out, weight, ids):
     """`embedding_gradient` where that is fastest, else sums of sorted rows."""
     if ids.size * len(weight) <= ONE_HOT_LIMIT:
         return embedding_gradient(g, out, weight, ids)
-    return segment_sums(g.reshape(ids.size, -1), ids.ravel(), len(weight))
+    return scatter_add(g.reshape(ids.size, -1), ids.ravel(), len(weight))
 
 
 derivative(embedding_forward, embedding_rule)

@@ -1,5 +1,5 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`; edit that file, not this one.
-# checksum: f835dd7af4d562ee
+# checksum: 46a478fef49a47fd
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import numpy as np
@@ -8,9 +8,10 @@ from tinytorch.core.activations import log_softmax, softmax
 from tinytorch.core.attention import causal_mask, merge_heads, scaled_dot_product_attention, weights_forward
 from tinytorch.core.autograd import no_grad
 from tinytorch.core.layers import generator
+from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import wrap
 from tinytorch.core.training import evaluation_mode
-from tinytorch.support.token_ids import as_rows, as_tensor
+from tinytorch.support.token_ids import as_rows
 
 __all__ = [
     "sample", "with_temperature", "top_k", "top_p", "next_logits", "filtered", "generate", "KVCache", "attend_cached",
@@ -33,7 +34,7 @@ def sample(logits, rng=None):
     Source: Devroye, Non-uniform random variate generation (1986), section 3.2; PyTorch calls it
     torch.multinomial.
     """
-    p, rng = softmax(as_tensor(logits)).data.astype(np.float64), generator(rng)
+    p, rng = softmax(as_float_tensor(logits)).data.astype(np.float64), generator(rng)
     ends = p.cumsum(axis=1)
     u = rng.random((len(p), 1)) * ends[:, -1:]  # rounding: the last end is not exactly 1
     return wrap((ends <= u).sum(axis=1))
@@ -54,7 +55,7 @@ def with_temperature(logits, t):
 
     Source: Ackley, Hinton, Sejnowski, A learning algorithm for Boltzmann machines (1985).
     """
-    logits = as_tensor(logits)
+    logits = as_float_tensor(logits)
     if t < 0:
         raise ValueError(f"a temperature is 0 or more, not {t}")
     if t > 0:
@@ -77,7 +78,7 @@ def top_k(logits, k):
 
     Source: Fan, Lewis, Dauphin, Hierarchical neural story generation (2018), section 5.
     """
-    logits = as_tensor(logits)
+    logits = as_float_tensor(logits)
     if k < 1:
         raise ValueError(f"top_k keeps at least one token, not {k}")
     order = np.argsort(-logits.data)
@@ -99,7 +100,7 @@ def top_p(logits, p):
 
     Source: Holtzman et al., The curious case of neural text degeneration (2020), section 3.1.
     """
-    logits = as_tensor(logits)
+    logits = as_float_tensor(logits)
     if not 0 < p <= 1:
         raise ValueError(f"top_p is more than 0 and at most 1, not {p}")
     order = np.argsort(-logits.data)
@@ -231,7 +232,7 @@ class KVCache:
 
         ValueError, with the number of tokens and `context`, when they do not fit.
         """
-        k, v = as_tensor(k).data, as_tensor(v).data
+        k, v = as_float_tensor(k).data, as_float_tensor(v).data
         start, end = self.lengths[layer], self.lengths[layer] + k.shape[2]
         if end > self.context:
             raise ValueError(f"{end} tokens do not fit into {self.context}")

@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 43d280b0dcc57337
+# checksum: fca7b5cd78fa75ce
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -7,10 +7,9 @@ import math
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, Variable
-from tinytorch.support.casting import cast_to
 from tinytorch.support.checkpoints import check_state_dict
-from tinytorch.support.modules import ModuleMethods, check_layer
-from tinytorch.support.summary import name_of, summary
+from tinytorch.support.layer_watch import name_of, summary
+from tinytorch.support.modules import ModuleMethods, cast_to, check_layer
 
 __all__ = [
     "linear", "RandomState", "generator", "manual_seed", "xavier_uniform", "he_normal", "Module", "Layer", "Dense",

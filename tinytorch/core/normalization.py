@@ -1,5 +1,5 @@
 # From modules/source/11_normalization/normalization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 475be9580cddd3b1
+# checksum: eac17e39a42cc492
 """Normalization: Why a deep stack of layers trains at all."""
 
 import numpy as np
@@ -8,8 +8,8 @@ from tinytorch.core.autograd import derivative, no_grad
 from tinytorch.core.layers import Dense, Module
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply
-from tinytorch.support.casting import cast_to
-from tinytorch.support.normalized_axes import as_shape, channel_axes, checked_rank, joined_axes, running_arrays
+from tinytorch.support.arguments import as_shape, channel_axes, checked_rank, joined_axes, running_arrays
+from tinytorch.support.modules import cast_to
 
 __all__ = [
     "spread", "normalized", "layer_norm_forward", "layer_norm_rule", "layer_norm", "LayerNorm", "running",

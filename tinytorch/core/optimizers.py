@@ -1,5 +1,5 @@
 # From modules/source/07_optimizers/optimizers_dev.py by `tito export`; edit that file, not this one.
-# checksum: ba70e0a97d24fd6e
+# checksum: c8a90c266e48fab6
 """Optimizers: From the gradient to better weights, with SGD, momentum and AdamW."""
 
 import copy
@@ -9,8 +9,7 @@ import numpy as np
 
 from tinytorch.core.tensor import Tensor
 from tinytorch.support.arguments import check_number, check_parameters
-from tinytorch.support.flat import FlatStep
-from tinytorch.support.parameter_groups import check_groups, matching_state, parameter_state
+from tinytorch.support.parameter_groups import FlatStep, check_groups, matching_state, parameter_state
 from tinytorch.support.schedules import LRScheduler, LambdaLR, LinearLR, SequentialLR, StepLR
 
 __all__ = [

@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6e4ee5e37ae4908b
+# checksum: d74c3e6e5cfff09d
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import itertools
@@ -8,7 +8,18 @@ import threading
 
 import numpy as np
 
-from tinytorch.support.arrays import as_array, as_index_array, explain_error, write_in_place
+from tinytorch.lazy import autograd_lesson
+from tinytorch.support.arrays import (
+    as_array,
+    as_index_array,
+    as_tuple,
+    axes_of,
+    explain_error,
+    flattened_shape,
+    pad_pairs,
+    squeezed_shape,
+    write_in_place,
+)
 from tinytorch.support.forward import (
     clip_forward,
     concatenate_forward,
@@ -24,9 +35,7 @@ from tinytorch.support.forward import (
     sum_forward,
     take_forward,
 )
-from tinytorch.support.late_import import autograd_lesson
 from tinytorch.support.missing_names import numpy_names
-from tinytorch.support.shapes import as_tuple, axes_of, flattened_shape, pad_pairs, squeezed_shape
 from tinytorch.support.tensor_methods import TensorMethods
 
 __all__ = [

@@ -1,5 +1,5 @@
 # From modules/source/12_tokenization/tokenization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 69e33fb9fcb0c9d1
+# checksum: 52c117a5e63daa75
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from tinytorch.support.vocabularies import check_vocabulary, read_file, write_file
+from tinytorch.support.token_ids import check_vocabulary, read_file, write_file
 
 __all__ = [
     "CharTokenizer", "to_bytes", "from_bytes", "merged", "pair_counts", "best_pair", "WORDS", "split", "count_words",

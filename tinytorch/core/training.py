@@ -1,5 +1,5 @@
 # From modules/source/08_training/training_dev.py by `tito export`; edit that file, not this one.
-# checksum: 5789e4403da836cb
+# checksum: fa06a1eebbe29a64
 """Training: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan."""
 
 import contextlib
@@ -14,10 +14,17 @@ from tinytorch.core.optimizers import clip_grad_norm_
 from tinytorch.core.tensor import Tensor
 from tinytorch.support.arguments import checked_batches, input_batches
 from tinytorch.support.checkpoints import CheckpointError, load_state, save_state
-from tinytorch.support.random_states import random_states
-from tinytorch.support.run import TrainingState, remaining, restore
-from tinytorch.support.trials import preserved_state, repeat_batches
-from tinytorch.support.watch import NonFiniteError, check_gradients, check_losses
+from tinytorch.support.training_state import (
+    NonFiniteError,
+    TrainingState,
+    check_gradients,
+    check_losses,
+    preserved_state,
+    random_states,
+    remaining,
+    repeat_batches,
+    restore,
+)
 
 __all__ = [
     "train_step", "accuracy", "confusion_matrix", "average_metrics", "microbatches", "accumulate_gradients",

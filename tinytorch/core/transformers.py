@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7cf391e00c7ada55
+# checksum: 007e0b75a4f6bcbf
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -15,7 +15,7 @@ from tinytorch.core.losses import as_float_tensor, cross_entropy
 from tinytorch.core.normalization import LayerNorm
 from tinytorch.core.tensor import Tensor, apply
 from tinytorch.core.training import evaluation_mode
-from tinytorch.support.late_import import generation_lesson
+from tinytorch.lazy import generation_lesson
 
 __all__ = [
     "gelu_forward", "gelu_rule", "GELU", "feed_forward", "TransformerBlock", "init_gpt", "GPT", "text_batch",

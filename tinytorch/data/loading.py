@@ -9,7 +9,7 @@ import threading
 
 import numpy as np
 
-from tinytorch.support.descriptions import described
+from tinytorch.support.arguments import described
 
 
 def stack_rows(samples):

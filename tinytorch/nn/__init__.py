@@ -24,8 +24,8 @@ __getattr__, __dir__ = door(
         "attention": "scaled_dot_product_attention MultiHeadAttention LearnedPositions",
         "transformers": "GPT TransformerBlock",
         "transformers activations": "GELU",
-        "support.containers": "ModuleDict ModuleList Parameter",
-        "support.l1_loss": "L1Loss l1_loss",
+        "nn.additions": "ModuleDict ModuleList Parameter",
+        "nn.l1_loss": "L1Loss l1_loss",
     },
     {
         "write BCEWithLogitsLoss, on logits instead of probabilities": "BCELoss",

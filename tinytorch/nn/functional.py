@@ -19,8 +19,8 @@ __getattr__, __dir__ = door(
         "attention": "scaled_dot_product_attention",
         "data": "one_hot",
         "embeddings": "embedding",
-        "support.dropout": "dropout",
-        "support.l1_loss": "l1_loss",
+        "nn.additions": "dropout",
+        "nn.l1_loss": "l1_loss",
     },
     {
         "write binary_cross_entropy_with_logits, on logits": "binary_cross_entropy",

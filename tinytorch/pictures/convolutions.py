@@ -3,8 +3,8 @@
 import numpy as np
 
 from tinytorch.pictures.drawing import as_factor
+from tinytorch.support.convolution import kernel_positions
 from tinytorch.support.svg import TEXT, WIDTH, Drawing, short
-from tinytorch.support.windows import kernel_positions
 
 # Pictures and feature maps
 

@@ -1,15 +1,88 @@
-"""Refusals of what people hand to optimizers, schedules, data loaders and the Trainer by mistake.
+"""Refusals of arguments that cannot work, by lesson: optimizers and losses, data loaders, the
+Trainer, normalization, attention; and descriptions of values for the messages.
 
 Each error has two lines: what is wrong, with the values, and what to write instead. Nothing here
-imports a lesson: a Tensor, a Dataset or a schedule is recognized by what it has.
+imports a lesson: a Tensor, a Dataset or a schedule is recognized by its attributes.
 """
 
+import inspect
 import math
 import numbers
 
 import numpy as np
 
-from tinytorch.support.descriptions import described
+# descriptions
+
+
+def described(thing):
+    """What was given, for an error message.
+
+    >>> described(np.ones((2, 3))), described("mse"), described(int), described([1, 2])
+    ('an ndarray of shape (2, 3)', "the text 'mse'", 'the class int', 'the list [1, 2]')
+    """
+    kind = type(thing).__name__
+    spelled = kind == "ndarray" or kind[:2].isupper() and kind[0] in "FHLMNRSX"  # "an SGD"
+    name = f"an {kind}" if spelled or kind[0] in "aeioAEIO" else f"a {kind}"
+    if isinstance(thing, type):
+        return f"the class {thing.__name__}"
+    if isinstance(thing, str):
+        return f"the text {thing!r:.60}"
+    if thing is None or isinstance(thing, (bool, int, float, np.generic)):
+        return f"{thing}"
+    if hasattr(thing, "shape"):
+        return f"{name} of shape {thing.shape}"
+    if isinstance(thing, (list, tuple, dict)):
+        short = len(thing) < 4 and all(isinstance(part, (str, int, float)) for part in thing)
+        plain = short and not isinstance(thing, dict)
+        return f"the {kind} {thing!r}" if plain else f"{name} of length {len(thing)}"
+    if callable(thing) and hasattr(thing, "__name__"):
+        if inspect.ismethod(thing):
+            return f"the method {thing.__name__}, without brackets"
+        return f"the function {thing.__name__}"
+    return name
+
+
+class Described:
+    """Prints as the name of its class, its number of examples if it has a length, and its
+    attributes: arrays as dtype and shape, functions by their names.
+
+    .hidden  names of attributes that are left out
+    """
+
+    hidden = ()
+
+    def __repr__(self):
+        facts = []
+        if hasattr(self, "__len__"):
+            try:
+                facts.append(f"{len(self):,} example{'s' * (len(self) != 1)}")
+            except Exception:  # noqa: BLE001  a data set that is not finished prints all the same
+                facts.append("no length")
+        for name, value in vars(self).items():
+            if name not in self.hidden and not isinstance(value, np.random.Generator):
+                facts.append(f"{name}={brief(value)}")
+        return f"{type(self).__name__}({', '.join(facts)})"
+
+
+def brief(value):
+    """A value in one short line.
+
+    >>> brief(np.ones((2, 3))), brief([np.ones(2), abs]), brief(list(range(100)))
+    ('float64 (2, 3)', '[float64 (2,), abs]', 'a list of length 100')
+    """
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return f"{value.dtype} {value.shape}" if value.shape else f"{value.item()}"
+    if isinstance(value, (list, tuple)) and len(value) <= 6:
+        inside = ", ".join(map(brief, value))
+        return f"[{inside}]" if isinstance(value, list) else f"({inside})"
+    if isinstance(value, (list, tuple, dict)):
+        return described(value)
+    if callable(value) and hasattr(value, "__name__"):
+        return value.__name__
+    if type(value).__repr__ is object.__repr__:
+        return type(value).__name__
+    return repr(value).split("\n")[0]
+
 
 LOADER = "DataLoader(TensorDataset(x, y), batch_size=32)"
 
@@ -274,4 +347,194 @@ def check_fit(batches, epochs, validation, patience):
         raise ValueError(
             "batches is a generator, used up after one epoch\n"
             "give a list or a DataLoader, which can be read again in each epoch"
+        )
+
+
+# normalization
+
+
+def as_shape(normalized_shape):
+    """The lengths of the last axes as a tuple of ints; one int is one axis.
+
+    >>> as_shape(8), as_shape([4, 8])
+    ((8,), (4, 8))
+    """
+    sizes = np.atleast_1d(np.asarray(normalized_shape))
+    if sizes.ndim != 1 or not sizes.size or sizes.dtype.kind not in "iu" or sizes.min() < 1:
+        raise ValueError(
+            f"normalized_shape is {normalized_shape!r:.60}\n"
+            "it should be the lengths of the last axes, 1 or more each: 64, or (8, 64)"
+        )
+    return tuple(sizes.tolist())
+
+
+def joined_axes(x, normalized_shape, weight=None, bias=None):
+    """The inputs of a layer norm with the normalized axes joined into one.
+
+    x        Tensor of shape (..., *normalized_shape)
+    weight, bias   Tensors or arrays of shape `normalized_shape`; None: an array of ones, of zeros
+    returns  x of shape (..., D), weight and bias of shape (D,), where D is the product of
+             `normalized_shape`; each is the same object if it has that shape already
+
+    >>> x, weight, bias = joined_axes(np.zeros((5, 2, 3)), (2, 3))
+    >>> x.shape, weight.tolist(), bias.tolist()
+    ((5, 6), [1.0, 1.0, 1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    """
+    wanted = getattr(weight, "shape", None)
+    if wanted == normalized_shape == x.shape[-1:] and wanted == getattr(bias, "shape", None):
+        return x, weight, bias  # nearly always, and five times for each token that a GPT writes
+    shape = as_shape(normalized_shape)
+    if x.shape[x.ndim - len(shape) :] != shape or x.ndim < len(shape):
+        raise ValueError(
+            f"normalized_shape {shape} needs inputs of shape "
+            f"(..., {', '.join(map(str, shape))}), not {x.shape}"
+        )
+    for name, part in (("weight", weight), ("bias", bias)):
+        if part is not None and np.shape(part) != shape:
+            raise ValueError(f"the {name} should have the shape {shape}, not {np.shape(part)}")
+    size = math.prod(shape)
+    weight = np.ones(size, x.dtype) if weight is None else weight
+    bias = np.zeros(size, x.dtype) if bias is None else bias
+    if len(shape) > 1:
+        x = x.reshape(*x.shape[: x.ndim - len(shape)], size)
+        weight, bias = weight.reshape(size), bias.reshape(size)
+    return x, weight, bias
+
+
+def channel_axes(ndim):
+    """The axes of a batch over which batch norm takes the mean, all but axis 1, and the shape that
+    aligns one number per channel with it.
+
+    ndim     the rank of the batch: 2 for (B, C), 4 for (B, C, H, W)
+
+    >>> channel_axes(2), channel_axes(4)
+    (((0,), (1, -1)), ((0, 2, 3), (1, -1, 1, 1)))
+    """
+    if ndim < 2:
+        raise ValueError(f"batch norm needs inputs of shape (B, C) or (B, C, H, W), of rank {ndim}")
+    return (0, *range(2, ndim)), (1, -1, *[1] * (ndim - 2))
+
+
+def checked_rank(x, ranks, norm):
+    """`x`, if its rank is one of `ranks`, and axis 1 has norm.num_features channels; else
+    ValueError that names the layer `norm`."""
+    shape = np.shape(x)
+    if len(shape) not in ranks or shape[1] != norm.num_features:
+        names = {2: "(B, {})", 3: "(B, {}, L)", 4: "(B, {}, H, W)"}
+        names = " or ".join(names[rank].format(norm.num_features) for rank in ranks)
+        raise ValueError(f"{norm} takes inputs of shape {names}, not {shape}")
+    return x
+
+
+def running_arrays(running_mean, running_var, shape, training):
+    """The arrays inside the running statistics of a batch norm, which can be changed in place.
+
+    running_mean, running_var   arrays or Tensors of shape (C,), or None for none, which is allowed
+                                in training only: then new arrays
+    shape                       of the input, (B, C, ...)
+
+    >>> mean = np.zeros(3)
+    >>> running_arrays(mean, np.ones(3), (5, 3), training=False)[0] is mean
+    True
+    """
+    if running_mean is None or running_var is None:
+        if not training:
+            raise ValueError(
+                "without running_mean and running_var there is nothing to normalize with in "
+                "evaluation mode; use training=True"
+            )
+        return np.zeros(shape[1], np.float32), np.ones(shape[1], np.float32)
+    arrays = [x if isinstance(x, np.ndarray) else x.data for x in (running_mean, running_var)]
+    for name, array in zip(("running_mean", "running_var"), arrays):
+        if array.shape != (shape[1],):
+            raise ValueError(
+                f"an input of shape {shape} has {shape[1]} channels, and {name} has the shape "
+                f"{array.shape}: it should be ({shape[1]},)"
+            )
+    return arrays
+
+
+# attention
+
+
+def check_query_key_value(query, key, value):
+    """ValueError unless query (..., Tq, d), key (..., Tk, d) and value (..., Tk, e) fit.
+
+    >>> import numpy as np
+    >>> check_query_key_value(np.zeros((2, 3)), np.zeros((4, 3)), np.zeros((4, 7)))
+    """
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise ValueError(
+            "query, key and value need a row for each position: two axes or more, not shapes "
+            f"{query.shape}, {key.shape} and {value.shape}\nfor one query use query.unsqueeze(0)"
+        )
+    if query.shape[-1] != key.shape[-1]:
+        raise ValueError(
+            f"queries of shape {query.shape} and keys of shape {key.shape} have {query.shape[-1]} "
+            f"and {key.shape[-1]} numbers each\na dot product needs the same number"
+        )
+    if key.shape[-2] != value.shape[-2]:
+        raise ValueError(
+            f"keys of shape {key.shape} and values of shape {value.shape}: {key.shape[-2]} keys, "
+            f"{value.shape[-2]} values\nevery key needs one value"
+        )
+
+
+def check_causal(query, key, mask):
+    """ValueError for is_causal=True with a mask, or with different numbers of queries and keys.
+
+    PyTorch aligns the mask at the first key then, and the last query does not see the last key.
+
+    >>> import numpy as np
+    >>> check_causal(np.zeros((3, 2)), np.zeros((3, 2)), None)
+    """
+    queries, keys = query.shape[-2], key.shape[-2]
+    if mask is not None:
+        causal = f"causal_mask({queries}, {keys})"
+        is_bool = mask.dtype == bool
+        both = f"attn_mask & {causal}" if is_bool else f"where({causal}, attn_mask, -np.inf)"
+        raise ValueError(
+            "is_causal=True and an attn_mask are two masks: combine them into one and leave "
+            f"is_causal out\nfor example attn_mask={both}"
+        )
+    if queries != keys:
+        raise ValueError(
+            f"is_causal=True with {queries} queries and {keys} keys: which query is at which "
+            "position? If the queries are the last positions, write "
+            f"attn_mask=causal_mask({queries}, {keys})"
+        )
+
+
+def check_heads(width, heads, rotary=False):
+    """ValueError unless `heads` heads of one size, an even size if `rotary`, make up `width`.
+
+    >>> check_heads(12, 3, rotary=True)
+    """
+    if heads < 1 or width % heads:
+        raise ValueError(
+            f"{width} numbers cannot be divided among {heads} heads of one size\n"
+            "the number of heads must divide the width"
+        )
+    if rotary and width // heads % 2:
+        raise ValueError(
+            f"rotary positions need heads of an even width, not {width} / {heads} = "
+            f"{width // heads}"
+        )
+
+
+def check_positions(x, positions):
+    """ValueError unless x (..., T, d) has an even d, and positions the shape (T,).
+
+    >>> import numpy as np
+    >>> check_positions(np.zeros((2, 4)), [5, 6])
+    """
+    if x.shape[-1] % 2:
+        raise ValueError(
+            f"rope rotates pairs of numbers, and {x.shape[-1]}, the last length of shape "
+            f"{x.shape}, is odd"
+        )
+    if np.shape(positions) != x.shape[-2:-1]:
+        raise ValueError(
+            f"x of shape {x.shape} has {x.shape[-2]} rows, and positions have shape "
+            f"{np.shape(positions)}\ngive one position for each row, shape ({x.shape[-2]},)"
         )

@@ -1,15 +1,13 @@
-"""Arrays from what people hand in, and NumPy's errors in words that name the shapes."""
+"""Arrays and shapes: what a Tensor takes, arithmetic on axes and shapes, and what Python and the C
+library do about the memory of arrays.
+"""
+
+import math
+import sys
 
 import numpy as np
 
-__all__ = [
-    "as_array",
-    "as_index_array",
-    "copy_of",
-    "explain_error",
-    "row_lengths",
-    "write_in_place",
-]
+# arrays
 
 
 def as_array(data, requires_grad=False):
@@ -155,3 +153,137 @@ def explain_error(error, op, arrays, options, common_shape):
     return kind(
         f"{name} refused shape{'s' * (len(shapes) > 1)} {', '.join(map(str, shapes))}: {error}"
     )
+
+
+# axes and shapes
+
+
+def as_tuple(numbers):
+    """(2, 3) from the arguments of f(2, 3) and from those of f((2, 3)) or f([2, 3]).
+
+    >>> as_tuple((2, 3)), as_tuple(([2, 3],))
+    ((2, 3), (2, 3))
+    """
+    if len(numbers) == 1 and isinstance(numbers[0], (tuple, list)):
+        return tuple(numbers[0])
+    return numbers
+
+
+def axes_of(axis, ndim):
+    """The axes that `axis` names, as numbers from 0 to ndim - 1.
+
+    axis     None for all axes, an int, or a tuple of ints; negative ones count from the end
+    ndim     how many axes there are
+    returns  tuple of ints, in the order given
+
+    Raises np.exceptions.AxisError, an IndexError and a ValueError, for an axis that is not there.
+
+    >>> axes_of((-1, 0), 3)
+    (2, 0)
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    for a in axes:
+        if not -ndim <= a < ndim:
+            raise np.exceptions.AxisError(f"there is no axis {a} in {ndim} axes")
+    return tuple([a % ndim for a in axes])
+
+
+def flattened_shape(shape, start_axis=0, end_axis=-1):
+    """`shape` with the axes from start_axis to end_axis, both included, joined into one.
+
+    A shape without axes becomes (1,). Raises ValueError when the axes stand the wrong way round.
+
+    >>> flattened_shape((2, 3, 4), 1)
+    (2, 12)
+    """
+    if not shape:
+        return (1,)
+    start, end = axes_of((start_axis, end_axis), len(shape))
+    if start > end:
+        raise ValueError(
+            "flatten goes from an axis to a later one, "
+            f"not from {start_axis} to {end_axis} in shape {shape}"
+        )
+    return (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :])
+
+
+def squeezed_shape(shape, axis=None):
+    """`shape` without its axes of length 1: all of them, or those that `axis` names.
+
+    Raises ValueError when a named axis is longer.
+
+    >>> squeezed_shape((1, 2, 1)), squeezed_shape((1, 2, 1), 0)
+    ((2,), (2, 1))
+    """
+    gone = [a for a in axes_of(axis, len(shape)) if axis is not None or shape[a] == 1]
+    if any(shape[a] != 1 for a in gone):
+        raise ValueError(f"only axes of length 1 can be squeezed, not axis {axis} of shape {shape}")
+    return tuple([n for a, n in enumerate(shape) if a not in gone])
+
+
+def pad_pairs(width, shape):
+    """One (before, after) for each axis of `shape`, as numpy.pad reads `width`.
+
+    width    an int for all sides, (before, after) for all axes, or one (before, after) per axis;
+             in numbers
+    returns  tuple of pairs of ints
+
+    Raises ValueError when `width` fits neither way, or is negative.
+
+    >>> pad_pairs((1, 2), (5, 5))
+    ((1, 2), (1, 2))
+    """
+    try:
+        pairs = np.broadcast_to(width, (len(shape), 2)).tolist()
+    except ValueError:
+        raise ValueError(
+            f"width {width} does not give a (before, after) to each axis of shape {shape}"
+        ) from None
+    if any(n < 0 for pair in pairs for n in pair):
+        raise ValueError(f"padding cannot be negative: {pairs}")
+    return tuple([(before, after) for before, after in pairs])
+
+
+# memory
+
+
+def is_exclusive(array):
+    """Whether nobody but the caller, in one variable, refers to the array or to its memory.
+
+    array    anything; False unless it is an ndarray that owns its memory
+    returns  bool
+
+    >>> array = np.zeros(3)
+    >>> view = array[1:]
+    >>> is_exclusive(view)
+    False
+    """
+    return type(array) is np.ndarray and array.base is None and sys.getrefcount(array) <= REFERENCES
+
+
+def count_references():
+    """What `references` says of an array that one variable of the caller refers to."""
+    array = np.empty(0)
+    return references(array)
+
+
+def references(array):
+    """How many references to `array` Python counts; this call's own are among them."""
+    return sys.getrefcount(array)
+
+
+REFERENCES = count_references()  # measured, because it differs between versions of Python
+
+
+def keep_freed_memory():
+    """Let glibc reuse freed blocks of up to 31 MiB, for the rest of the process.
+
+    On Linux, glibc returns a large block to the system when it is freed; for the next block, the
+    system has to provide each page of 4 kB again. A small network spent a third of its time on
+    that. glibc adapts its threshold: it keeps blocks that are not larger than the largest block
+    freed so far. So this function allocates such a block and frees it; its pages are never touched,
+    so it takes no memory. From 32 MiB on, glibc does not adapt. Other C libraries are not affected.
+    """
+    np.empty(31 << 20, np.uint8)

@@ -6,6 +6,7 @@ they belong together. Python's JSON restores every float exactly, and integers o
 array in an .npz file has a checksum.
 """
 
+import contextlib
 import json
 import os
 import tempfile
@@ -35,14 +36,23 @@ def save_state(path, state):
     text = json.dumps({"format": FORMAT, "state": pack(state, arrays)})
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    with replaced_file(path) as file:
+        np.savez(
+            file,
+            text=np.frombuffer(text.encode(), np.uint8),
+            **{f"a{n}": array for n, array in enumerate(arrays)},
+        )
+
+
+@contextlib.contextmanager
+def replaced_file(path):
+    """A `with` block that writes a new file, given as an open binary file. At its end the file is
+    flushed to the disk and renamed to `path`; after an error, `path` is what it was before."""
+    path = Path(path)
     handle, beside = tempfile.mkstemp(suffix=".part", prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez(
-                file,
-                text=np.frombuffer(text.encode(), np.uint8),
-                **{f"a{n}": array for n, array in enumerate(arrays)},
-            )
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)

@@ -7,8 +7,8 @@ Every one takes `dtype`, a NumPy dtype that is float32 where PyTorch's default i
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, concatenate
+from tinytorch.support.arrays import as_tuple
 from tinytorch.support.missing_names import numpy_names
-from tinytorch.support.shapes import as_tuple
 
 __all__ = [
     "arange",

@@ -42,13 +42,11 @@ NAMES = {  # what NumPy calls otherwise than PyTorch does
 
 def name_of(op):
     """The name of an operation, as PyTorch has it; or that of the Function whose forward method it
-    is. A text is a name already.
+    is.
 
     >>> name_of(np.add), name_of(np.multiply), name_of(relu_forward)
     ('add', 'mul', 'relu')
     """
-    if isinstance(op, str):
-        return op
     if hasattr(op, "__self__"):
         return type(op.__self__).__name__
     name = getattr(op, "__name__", "an operation").removesuffix("_forward")

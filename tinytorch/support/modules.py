@@ -1,26 +1,17 @@
 """What a module can do besides being called: list its parts, freeze them, change their dtype, keep
-buffers, and print itself as a tree.
+buffers, print itself as a tree, and be called with other parameters.
 
 The methods have PyTorch's names. Nothing here imports the layers: a module is whatever has
 `parameters` and `forward`, so that activations and the classes of a chapter that runs as a script
 count, too.
 """
 
+import copy
+
 import numpy as np
 
 from tinytorch.support.missing_names import NumPyNames
-
-__all__ = [
-    "ModuleMethods",
-    "check_layer",
-    "count_parameters",
-    "held",
-    "is_buffer",
-    "is_module",
-    "is_tensor",
-    "submodules",
-    "tensor_line",
-]
+from tinytorch.support.warning_location import warn_user
 
 WIDTH = 80  # of a printed network that may stand on one line
 
@@ -387,3 +378,92 @@ def tensor_line(tensor, name, module):
     if name in getattr(module, "_buffers", ()):
         return f"buffer of shape {tensor.shape}"
     return f"Tensor of shape {tensor.shape}  # not learned"
+
+
+# modules as functions
+
+
+def functional_call(module, parameters, *inputs):
+    """module(*inputs), computed with other parameters; the module itself is not changed.
+
+    parameters  a Tensor of shape (n,), with all parameters of the module one after the other, in
+                the order of `module.parameters()`; or {name: Tensor}, the parameters to replace
+    returns     what the module returns, recorded as a function of `parameters`
+
+    ValueError when the numbers do not fit the module.
+
+    >>> from tinytorch.core.layers import Dense
+    >>> from tinytorch.core.tensor import Tensor
+    >>> functional_call(Dense(2, 1), Tensor([10.0, 1.0, 5.0]), Tensor([[3.0, 4.0]]))
+    Tensor([[39.]])
+
+    Source: torch.func.functional_call, which takes {name: Tensor} only.
+    """
+    named = dict(module.named_parameters())
+    if not isinstance(parameters, dict):
+        parameters = split_vector(parameters, named)
+    replaced = {}
+    for name, value in parameters.items():
+        if name not in named or named[name].shape != value.shape:
+            own = {key: part.shape for key, part in named.items()}
+            raise ValueError(
+                f"the parameter {name} of shape {value.shape} does not fit the module\n"
+                f"its parameters are {own}"
+            )
+        replaced[id(named[name])] = value
+    return copy.deepcopy(module, replaced)(*inputs)  # a copy that holds the other parameters
+
+
+def split_vector(vector, named):
+    """The pieces of `vector`, in the shapes of the tensors `named`: {name: Tensor}."""
+    size = sum(part.size for part in named.values())
+    if vector.shape != (size,):
+        raise ValueError(
+            f"the module has {size} parameters, and the vector shape {vector.shape}\n"
+            f"it needs shape ({size},)"
+        )
+    ends = np.cumsum([part.size for part in named.values()]).tolist()
+    return {
+        name: vector[end - part.size : end].reshape(*part.shape)
+        for (name, part), end in zip(named.items(), ends)
+    }
+
+
+# float64 data in a network of float32. NumPy's arrays of Python floats are float64. Without a cast
+# they would make every activation float64, at half the speed and twice the memory. PyTorch refuses
+# them.
+
+CAST_MESSAGE = (
+    "{name} got float64 data, and its weights are float32: the data are cast to float32 (said "
+    "once). Cast them yourself, x.astype(np.float32), or make the network float64: "
+    "net.to(np.float64)"
+)
+warned = []  # the name of the layer that was warned about, once there is one
+
+
+def cast_to(x, weights, name="a layer"):
+    """What a layer computes with for its input `x`: float64 becomes float32 like the weights.
+
+    x        a Tensor, an array or nested lists
+    weights  a Tensor
+    name     of the layer, for the warning, which is given once in a process and names the line of
+             the user's program
+    returns  `x` itself, but for float64 data and float32 weights a float32 Tensor or array. The
+             cast of a Tensor is recorded, so a gradient arrives at `x` as float64
+
+    >>> from tinytorch import Tensor
+    >>> x = np.zeros(3, "float32")
+    >>> cast_to(x, Tensor([1.0])) is x
+    True
+    """
+    try:
+        if x.data.dtype is weights.data.dtype:  # nearly always, so this comes first
+            return x
+    except AttributeError:
+        pass  # x is no Tensor
+    if getattr(x, "dtype", None) != np.float64 or weights.dtype != np.float32:
+        return x
+    if not warned:
+        warned.append(name)
+        warn_user(CAST_MESSAGE.format(name=name))
+    return x.float() if is_tensor(x) else x.astype(np.float32)

@@ -2,8 +2,7 @@
 line, a function, a sequence of other schedules. Names and arguments are PyTorch's.
 """
 
-from tinytorch.support.arguments import check_number, check_optimizer
-from tinytorch.support.descriptions import Described, described
+from tinytorch.support.arguments import Described, check_number, check_optimizer, described
 
 
 class LRScheduler(Described):

@@ -4,6 +4,7 @@ methods under PyTorch's names. For PyTorch's other names an error says what to w
 
 import numpy as np
 
+from tinytorch.support.arrays import as_tuple
 from tinytorch.support.forward import (
     argsort_forward,
     cast_forward,
@@ -12,7 +13,6 @@ from tinytorch.support.forward import (
     prod_forward,
 )
 from tinytorch.support.missing_names import TENSOR, NumPyNames, missing_name, texts_by_name
-from tinytorch.support.shapes import as_tuple
 
 __all__ = ["TensorMethods"]
 

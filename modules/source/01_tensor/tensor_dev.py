@@ -50,14 +50,14 @@ import threading
 
 import numpy as np
 
-from tinytorch.support.arrays import as_array, as_index_array, explain_error, write_in_place
+from tinytorch.lazy import autograd_lesson
+from tinytorch.support.arrays import (
+    as_array, as_index_array, as_tuple, axes_of, explain_error, flattened_shape, pad_pairs,
+    squeezed_shape, write_in_place)
 from tinytorch.support.forward import (
     clip_forward, concatenate_forward, max_forward, min_forward, name_of, pad_forward, power,
     relu_forward, reshape_forward, sigmoid_forward, stack_forward, sum_forward, take_forward)
-from tinytorch.support.late_import import autograd_lesson
 from tinytorch.support.missing_names import numpy_names
-from tinytorch.support.shapes import (
-    as_tuple, axes_of, flattened_shape, pad_pairs, squeezed_shape)
 from tinytorch.support.tensor_methods import TensorMethods
 
 # %% tags=["payoff"]

@@ -63,10 +63,9 @@ import math
 import numpy as np
 
 from tinytorch.core.tensor import Tensor, Variable
-from tinytorch.support.casting import cast_to
 from tinytorch.support.checkpoints import check_state_dict
-from tinytorch.support.modules import ModuleMethods, check_layer
-from tinytorch.support.summary import name_of, summary  # noqa: F401
+from tinytorch.support.layer_watch import name_of, summary  # noqa: F401
+from tinytorch.support.modules import ModuleMethods, cast_to, check_layer
 
 # %% tags=["payoff"]
 from tinytorch.pictures.drawing import plot_stds

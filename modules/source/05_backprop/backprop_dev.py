@@ -41,9 +41,9 @@ import itertools
 import math
 import random
 
-from tinytorch.support.computation_graph import graph_of_values
-from tinytorch.support.handmade import Handmade, unknown_derivatives
-from tinytorch.support.scalars import Scalar, as_float, real_power
+from tinytorch.support.graph_drawing import graph_of_values
+from tinytorch.support.scalars import (ManualBackward, Scalar, as_float, real_power,
+                                       unknown_derivatives)
 
 # %% tags=["payoff"]
 from tinytorch.pictures.backprop import draw_boundary, make_rings, train_in_numpy
@@ -236,7 +236,7 @@ draw(inputs, steps, places, gradients_by_hand())
 next_creation = itertools.count().__next__  # returns 0, then 1, then 2, ...
 
 
-class Operators(Scalar, Handmade):
+class Operators(Scalar, ManualBackward):
     """Arithmetic with Values and plain numbers. < and > compare the numbers, == does not."""
 
     __slots__ = ()

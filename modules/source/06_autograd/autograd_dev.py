@@ -74,11 +74,11 @@ from tinytorch.core.tensor import (Tensor, Variable, apply, axes_of, clip_forwar
                                    max_forward, min_forward, operand, power, recording,
                                    relu_forward, reshape_forward, sigmoid_forward,
                                    sum_forward, take_forward)
-from tinytorch.support import validation, vjps
-from tinytorch.support.functions import FunctionMethods
-from tinytorch.support.graphs import draw_graph
-from tinytorch.support.memory import is_exclusive, raise_collector_threshold
-from tinytorch.support.rules import Rules, free
+from tinytorch.support import derivatives
+from tinytorch.support.arrays import is_exclusive
+from tinytorch.support.derivatives import (FunctionMethods, Rules, free,
+                                           raise_collector_threshold)
+from tinytorch.support.graph_drawing import draw_graph
 
 # %% [markdown]
 # ## The computation graph
@@ -258,11 +258,11 @@ print("a:", for_a, " b:", for_b)
 def match_input(g, data, op=None):
     """The gradient `g` in the shape and dtype of `data`; errors name `op` as its origin."""
     if getattr(g, "shape", None) != data.shape:
-        validation.check_gradient(g, data.shape, op)  # an error that names what does not fit
+        derivatives.check_gradient(g, data.shape, op)  # an error that names what does not fit
         g = unbroadcast(g, data.shape)  # written in the section on broadcasting
     if g.dtype is data.dtype:
         return g
-    validation.check_float(data.dtype)
+    derivatives.check_float(data.dtype)
     return g.astype(data.dtype)
 
 # %% [markdown]
@@ -473,10 +473,10 @@ def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
     inputs = inputs if isinstance(inputs, (list, tuple)) else [inputs]
     arrays = [np.array(operand(x), np.float64) for x in inputs]
     leaves = [Variable(array) for array in arrays]
-    validation.check_arguments(f, leaves)
+    derivatives.check_arguments(f, leaves)
     out = f(*leaves)
-    validation.check_result(out)
-    weights = validation.random_weights(out.shape)
+    derivatives.check_result(out)
+    weights = derivatives.random_weights(out.shape)
     gradients = grad(out, weights) if out.requires_grad else {}
 
     def weighted_sum(*arrays):
@@ -487,7 +487,7 @@ def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
         for at in np.ndindex(leaf.shape):
             difference = central_difference(weighted_sum, arrays, n, at, step)
             if not abs(g[at] - difference) <= tolerance * max(1, abs(difference)):
-                raise validation.mismatch(n, at, g[at], difference, leaf in gradients)
+                raise derivatives.mismatch(n, at, g[at], difference, leaf in gradients)
     return True
 
 # %%
@@ -525,7 +525,7 @@ def seed_gradient(tensor, gradient=None):
 
     Source: torch.Tensor.backward has the same rule.
     """
-    validation.check_recorded(tensor)
+    derivatives.check_recorded(tensor)
     ### BEGIN SOLUTION
     if gradient is None:
         if tensor.size != 1:
@@ -677,13 +677,13 @@ check("elementwise")
 
 # %% [markdown]
 # `exp sqrt tanh sigmoid` need only `out`; `log sin cos` need `a`. The rules of powers come from
-# `support/vjps.py`, because of corner cases. $x^0$ has derivative 0, also at 0, where
+# `support/derivatives.py`, because of corner cases. $x^0$ has derivative 0, also at 0, where
 # $0 \cdot 0^{-1}$ would be `nan`. The derivative with respect to the exponent contains
 # $\log x$, which is infinite at 0, although the power stays 0 there.
 
 # %%
 #| exporti
-derivative(power, vjps.base_rule, vjps.exponent_rule)
+derivative(power, derivatives.base_rule, derivatives.exponent_rule)
 
 # %% [markdown]
 # ## Subgradients
@@ -855,7 +855,7 @@ print(full)
 # The 1 is lost: NumPy adds to each element once. `np.bincount(positions, weights, length)` adds
 # up the weights of equal positions, both flat arrays. For the positions, number the elements of
 # `x` and index the numbers. This is needed only where an index holds a list or an array of
-# integers, which may repeat a position; `vjps.can_repeat(index)` tells.
+# integers, which may repeat a position; `derivatives.can_repeat(index)` tells.
 #
 # **Task.** Write the rule of `take_forward(x, index=...)`, which computes `x[index]`.
 
@@ -877,7 +877,7 @@ def index_rule(g, out, x, index):
     Source: numpy.bincount, "weights".
     """
     ### BEGIN SOLUTION
-    if vjps.can_repeat(index):
+    if derivatives.can_repeat(index):
         positions = np.arange(x.size).reshape(x.shape)[index]
         return np.bincount(positions.ravel(), np.ravel(g), x.size).reshape(x.shape)
     full = np.zeros(x.shape, g.dtype)
@@ -887,13 +887,13 @@ def index_rule(g, out, x, index):
 
 # %% [markdown]
 # The rule of `concatenate` splits the gradient; that of `pad` cuts the padding off. These and a
-# few more come from `support/vjps.py`.
+# few more come from `support/derivatives.py`.
 
 # %%
 #| exporti
 # a lambda looks index_rule up in each call: a new version of it counts at once
 derivative(take_forward, lambda g, out, x, index: index_rule(g, out, x, index))
-vjps.register_others(derivative)
+derivatives.register_others(derivative)
 
 # %% checks="index"
 check("index")
@@ -938,7 +938,7 @@ def matmul_vjp(n, g, a, b):
 
 # %%
 #| exporti
-derivative(np.matmul, *vjps.matmul_rules(lambda *arrays: matmul_vjp(*arrays)))
+derivative(np.matmul, *derivatives.matmul_rules(lambda *arrays: matmul_vjp(*arrays)))
 
 # %% checks="matmul"
 check("matmul")

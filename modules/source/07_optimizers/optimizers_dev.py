@@ -59,8 +59,8 @@ import numpy as np
 
 from tinytorch.core.tensor import Tensor
 from tinytorch.support.arguments import check_number, check_parameters
-from tinytorch.support.flat import FlatStep
-from tinytorch.support.parameter_groups import check_groups, matching_state, parameter_state
+from tinytorch.support.parameter_groups import (FlatStep, check_groups, matching_state,
+                                                parameter_state)
 from tinytorch.support.schedules import LambdaLR, LinearLR, LRScheduler, SequentialLR, StepLR
 
 # %% tags=["payoff"]
@@ -1061,7 +1061,8 @@ for kind in (SimpleAdamW, AdamW):
     print(f"{kind.__name__}: {seconds * 1e6:.0f} us for {len(params)} parameters")
 
 # %% [markdown]
-# The code is in `tinytorch/support/flat.py`. PyTorch's `foreach=True` is the same idea.
+# The code is `FlatStep` in `tinytorch/support/parameter_groups.py`. PyTorch's `foreach=True` is
+# the same idea.
 #
 # ## Look back
 #

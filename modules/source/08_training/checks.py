@@ -1415,7 +1415,7 @@ def snapshot_and_state():
 def resumed_run(schedule, dropouts):
     """The weights of a run after a snapshot, and those of another run restored from it; for
     each, what is drawn at the end; and the second run's counts."""
-    from tinytorch.support.run import restore
+    from tinytorch.support.training_state import restore
 
     run = Run(schedule=schedule, dropouts=dropouts)
     state = taken(run)

@@ -70,10 +70,9 @@ from tinytorch.core.optimizers import clip_grad_norm_
 from tinytorch.core.tensor import Tensor
 from tinytorch.support.arguments import checked_batches, input_batches
 from tinytorch.support.checkpoints import CheckpointError, load_state, save_state
-from tinytorch.support.random_states import random_states
-from tinytorch.support.run import TrainingState, remaining, restore
-from tinytorch.support.trials import preserved_state, repeat_batches
-from tinytorch.support.watch import NonFiniteError, check_gradients, check_losses
+from tinytorch.support.training_state import (NonFiniteError, TrainingState, check_gradients,
+                                              check_losses, preserved_state, random_states,
+                                              remaining, repeat_batches, restore)
 
 # %% [markdown]
 # ## Training set, validation set, test set
@@ -642,7 +641,7 @@ draw_training_loop(batches=len(train_batches), epochs=60)
 # `nan`, gradient clipping and a learning-rate schedule (both lesson 07). If the loss is `nan`,
 # `check_losses` repeats the forward pass to find the layer; it needs the random-number
 # generators' states from before, so that dropout sets the same units to 0. `TrainingState`
-# (`tinytorch/support/run.py`) keeps the arguments and the history.
+# (`tinytorch/support/training_state.py`) keeps the arguments and the history.
 
 # %%
 #| export
@@ -977,8 +976,9 @@ for lr in (suggest_learning_rate(rates, losses), 0.005, 0.02):
 # finite (`nan` or infinite) is where the problem started. To say *why*, we look at the inputs
 # and the parameters of that layer.
 #
-# `Trainer` records the forward pass of every layer for you (`tinytorch/support/watch.py`; in
-# PyTorch this is done with *forward hooks*), and your function gets the list.
+# `Trainer` records the forward pass of every layer for you (`watch_layers` in
+# `tinytorch/support/layer_watch.py`; in PyTorch this is done with *forward hooks*), and your
+# function gets the list.
 #
 # **Task.** Write `find_nonfinite`.
 
@@ -1073,7 +1073,7 @@ print(f"gradients are lost:  {lost[0]:.3f} -> {lost[-1]:.3f}")
 # layers' shared generator and of all generators inside the model.
 
 # %% tags=["demonstration"]
-from tinytorch.support.random_states import set_random_states
+from tinytorch.support.training_state import set_random_states
 
 layer = Dropout(0.5)
 states = random_states(layer)

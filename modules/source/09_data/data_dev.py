@@ -55,8 +55,7 @@ from tinytorch.core.tensor import Tensor
 from tinytorch.data import image_sets, point_sets
 from tinytorch.data.download import data_folder, fetch, checksum  # noqa: F401
 from tinytorch.data.loading import BoundedQueue, split_lengths, stack_rows
-from tinytorch.support.arguments import check_dataset_arrays, check_loader
-from tinytorch.support.descriptions import Described
+from tinytorch.support.arguments import Described, check_dataset_arrays, check_loader
 
 # %% tags=["payoff"]
 from tinytorch.pictures.data import compare_data_handling, draw_accuracies

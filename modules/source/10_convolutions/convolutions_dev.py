@@ -69,13 +69,11 @@ from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Module, xavier_uniform
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply
-from tinytorch.support.allocator import keep_freed_memory
-from tinytorch.support.casting import cast_to
-from tinytorch.support.halves import by_halves
-from tinytorch.support.strips import (strips_forward, strips_input_gradient,
-                                      strips_weight_gradient)
-from tinytorch.support.windows import (crop_padding, flatten_maps, kernel_positions, pad_images,
-                                       pair, shape_error)
+from tinytorch.support.arrays import keep_freed_memory
+from tinytorch.support.convolution import (
+    conv_tiled_forward, conv_tiled_input_gradient, conv_tiled_weight_gradient, crop_padding,
+    flatten_maps, kernel_positions, pad_images, pair, prefer_2x2, shape_error)
+from tinytorch.support.modules import cast_to
 
 # %% tags=["payoff"]
 from tinytorch.pictures.convolutions import cross_correlate, draw_maps, house, strokes
@@ -597,18 +595,18 @@ MANY_CHANNELS = 8
 def conv2d_forward(x, weights, bias, stride, padding, saved=None):
     if x.shape[1] < MANY_CHANNELS:
         return im2col_forward(x, weights, bias, stride, padding)
-    return strips_forward(x, weights, bias, stride, padding, saved)
+    return conv_tiled_forward(x, weights, bias, stride, padding, saved)
 
 
 def input_gradient(g, out, x, weights, bias, stride, padding, saved=None):
-    method = strips_input_gradient if x.shape[1] >= MANY_CHANNELS else im2col_input_gradient
+    method = conv_tiled_input_gradient if x.shape[1] >= MANY_CHANNELS else im2col_input_gradient
     return method(g, out, x, weights, bias, stride, padding)
 
 
 def weight_gradient(g, out, x, weights, bias, stride, padding, saved=None):
     if x.shape[1] < MANY_CHANNELS:
         return im2col_weight_gradient(g, out, x, weights, bias, stride, padding)
-    return strips_weight_gradient(g, out, x, weights, bias, stride, padding, saved)
+    return conv_tiled_weight_gradient(g, out, x, weights, bias, stride, padding, saved)
 
 
 derivative(conv2d_forward, input_gradient, weight_gradient,
@@ -835,7 +833,7 @@ def max_pool2d_gradient(g, out, x, kernel_size, stride, padding):
 
 # %%
 #| exporti
-derivative(max_pool2d_forward, by_halves(max_pool2d_gradient))  # 2 by 2: faster, same numbers
+derivative(max_pool2d_forward, prefer_2x2(max_pool2d_gradient))  # 2 by 2: faster, same numbers
 
 # %% checks="max-pool-gradient"
 check("max-pool-gradient")
@@ -1157,26 +1155,26 @@ figure = draw_maps([*conv.weights.data[:, 0]], columns=4)
 # %% [markdown]
 # Several kernels look like a stroke: blue (positive) along a line, red (negative) beside it.
 #
-# ## Appendix: strips and freed memory
+# ## Appendix: tiled convolution and freed memory
 #
 # With one channel, `im2col` copies runs of 24 pixels that are adjacent in memory. Deeper in a
 # network there are many channels and small images: runs of 8, each with its own overhead. Then
 # another memory layout is better: channels *last*. Five neighbouring pixels of one row, with
 # all their channels, are then one contiguous run, a *strip*. A window consists of one strip
 # from each of 5 rows, the output is a sum of 5 matrix products, and each pixel is copied 5
-# times, not 25. `tinytorch/support/strips.py` does this. Predict which method has the faster
-# forward pass for 1, 8 and 16 channels.
+# times, not 25. `tinytorch/support/convolution.py` does this. Predict which method has the
+# faster forward pass for 1, 8 and 16 channels.
 
 # %% tags=["answer"]
 for channels, size in [(1, 28), (8, 12), (16, 8)]:
     x = rng.normal(size=(4, channels, size, size)).astype("float32")
     w, b = rng.normal(size=(8, channels, 5, 5)).astype("float32"), np.zeros(8, "float32")
     spent = [1000 * seconds(method, x, w, b, (1, 1), (0, 0), times=20)
-             for method in (im2col_forward, strips_forward)]
-    print(f"{channels:2} channels: im2col {spent[0]:.3f} ms, strips {spent[1]:.3f} ms")
+             for method in (im2col_forward, conv_tiled_forward)]
+    print(f"{channels:2} channels: im2col {spent[0]:.3f} ms, tiled {spent[1]:.3f} ms")
 
 # %% [markdown]
-# Strips are faster from about 8 channels on: `MANY_CHANNELS` is 8. Another gain: on Linux, the
+# Tiling is faster from about 8 channels on: `MANY_CHANNELS` is 8. Another gain: on Linux, the
 # C library returns the memory of large arrays to the system and asks for it again, page by
 # page. The call below makes it keep the memory: that saved a third of a small network's time.
 

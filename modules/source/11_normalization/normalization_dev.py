@@ -63,9 +63,9 @@ from tinytorch.core.autograd import derivative, no_grad
 from tinytorch.core.layers import Dense, Module
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply
-from tinytorch.support.casting import cast_to
-from tinytorch.support.normalized_axes import (as_shape, channel_axes, checked_rank,
-                                               joined_axes, running_arrays)
+from tinytorch.support.arguments import (as_shape, channel_axes, checked_rank, joined_axes,
+                                         running_arrays)
+from tinytorch.support.modules import cast_to
 
 # %% tags=["payoff"]
 from tinytorch.pictures.drawing import plot_lines

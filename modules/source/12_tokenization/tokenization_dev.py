@@ -56,7 +56,7 @@ from collections import Counter, defaultdict
 import numpy as np
 
 # Given: one refuses a faulty vocabulary, the others read and write files.
-from tinytorch.support.vocabularies import check_vocabulary, read_file, write_file
+from tinytorch.support.token_ids import check_vocabulary, read_file, write_file
 
 # %% tags=["payoff"]
 from tinytorch.pictures.tokenization import PIECES, draw_tokens

@@ -68,9 +68,7 @@ from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Dense, Module, generator, xavier_uniform
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply, stack
-from tinytorch.support.ids import as_ids
-from tinytorch.support.ngrams import NGramCounts
-from tinytorch.support.segments import segment_sums
+from tinytorch.support.token_ids import NGramCounts, as_ids, scatter_add
 
 # %% tags=["payoff"]
 from tinytorch.pictures.embeddings import MODELS, draw_models
@@ -482,7 +480,7 @@ draw_one_hot([2, 0, 2], [[1, 2], [10, 20], [100, 200]], gradient=True)
 # one stays.
 #
 # The given code makes an operation of the look-up and its gradient. One-hot rows become large
-# when there are many tokens; then `segment_sums` sorts the rows of `g` by id and adds up
+# when there are many tokens; then `scatter_add` sorts the rows of `g` by id and adds up
 # neighbours.
 
 # %%
@@ -494,7 +492,7 @@ def embedding_rule(g, out, weight, ids):
     """`embedding_gradient` where that is fastest, else sums of sorted rows."""
     if ids.size * len(weight) <= ONE_HOT_LIMIT:
         return embedding_gradient(g, out, weight, ids)
-    return segment_sums(g.reshape(ids.size, -1), ids.ravel(), len(weight))
+    return scatter_add(g.reshape(ids.size, -1), ids.ravel(), len(weight))
 
 
 derivative(embedding_forward, embedding_rule)
@@ -569,7 +567,7 @@ for tokens in (27, 1024):
     weight = np.zeros((tokens, 64), "float32")
     for name, method in [("yours", lambda: embedding_gradient(g, None, weight, ids)),
                          ("np.add.at", lambda: np.add.at(weight, ids, g)),
-                         ("sorted", lambda: segment_sums(g, ids, tokens))]:
+                         ("sorted", lambda: scatter_add(g, ids, tokens))]:
         spent = min(repeat(method, number=3, repeat=5)) / 3
         print(f"{tokens:5} tokens, {name:10} {spent * 1e6:5.0f} microseconds")
 

@@ -65,10 +65,10 @@ from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Dense, Module, generator
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, Variable, apply, operand, stack, where, wrap
-from tinytorch.support.allocator import keep_freed_memory
-from tinytorch.support.attention_shapes import (check_causal, check_heads, check_positions,
-                                                check_query_key_value)
-from tinytorch.support.dropout import dropout
+from tinytorch.nn.additions import dropout
+from tinytorch.support.arguments import (check_causal, check_heads, check_positions,
+                                         check_query_key_value)
+from tinytorch.support.arrays import keep_freed_memory
 
 # %% tags=["payoff"]
 from tinytorch.pictures.attention import (LEARNED, draw_lookup, draw_map, draw_masks,

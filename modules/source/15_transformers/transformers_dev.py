@@ -74,7 +74,7 @@ from tinytorch.core.losses import as_float_tensor, cross_entropy
 from tinytorch.core.normalization import LayerNorm
 from tinytorch.core.tensor import Tensor, apply
 from tinytorch.core.training import evaluation_mode
-from tinytorch.support.late_import import generation_lesson
+from tinytorch.lazy import generation_lesson
 
 # %% tags=["payoff"]
 from tinytorch.pictures.transformers import (BY_POSITION, LEVELS, RUN, SAMPLES, plot_losses,

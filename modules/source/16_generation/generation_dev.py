@@ -59,9 +59,10 @@ from tinytorch.core.attention import (causal_mask, merge_heads, scaled_dot_produ
                                       weights_forward)
 from tinytorch.core.autograd import no_grad
 from tinytorch.core.layers import generator
+from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import wrap
 from tinytorch.core.training import evaluation_mode
-from tinytorch.support.token_ids import as_rows, as_tensor
+from tinytorch.support.token_ids import as_rows
 
 # %% tags=["payoff"]
 from tinytorch.pictures.generation import SAMPLES, draw_samples
@@ -110,7 +111,7 @@ def sample(logits, rng=None):
     Source: Devroye, Non-uniform random variate generation (1986), section 3.2; PyTorch calls it
     torch.multinomial.
     """
-    p, rng = softmax(as_tensor(logits)).data.astype(np.float64), generator(rng)
+    p, rng = softmax(as_float_tensor(logits)).data.astype(np.float64), generator(rng)
     ### BEGIN SOLUTION
     ends = p.cumsum(axis=1)
     u = rng.random((len(p), 1)) * ends[:, -1:]  # rounding: the last end is not exactly 1
@@ -186,7 +187,7 @@ def with_temperature(logits, t):
 
     Source: Ackley, Hinton, Sejnowski, A learning algorithm for Boltzmann machines (1985).
     """
-    logits = as_tensor(logits)
+    logits = as_float_tensor(logits)
     ### BEGIN SOLUTION
     if t < 0:
         raise ValueError(f"a temperature is 0 or more, not {t}")
@@ -245,7 +246,7 @@ def top_k(logits, k):
 
     Source: Fan, Lewis, Dauphin, Hierarchical neural story generation (2018), section 5.
     """
-    logits = as_tensor(logits)
+    logits = as_float_tensor(logits)
     ### BEGIN SOLUTION
     if k < 1:
         raise ValueError(f"top_k keeps at least one token, not {k}")
@@ -295,7 +296,7 @@ def top_p(logits, p):
 
     Source: Holtzman et al., The curious case of neural text degeneration (2020), section 3.1.
     """
-    logits = as_tensor(logits)
+    logits = as_float_tensor(logits)
     ### BEGIN SOLUTION
     if not 0 < p <= 1:
         raise ValueError(f"top_p is more than 0 and at most 1, not {p}")
@@ -515,7 +516,7 @@ class KVCache:
 
         ValueError, with the number of tokens and `context`, when they do not fit.
         """
-        k, v = as_tensor(k).data, as_tensor(v).data
+        k, v = as_float_tensor(k).data, as_float_tensor(v).data
         ### BEGIN SOLUTION
         start, end = self.lengths[layer], self.lengths[layer] + k.shape[2]
         if end > self.context:

@@ -74,12 +74,11 @@ from tinytorch.core.autograd import (Function, backward, grad, no_grad, seed_gra
                                      topological_order)
 from tinytorch.core.tensor import (Tensor, Variable, apply, relu_forward, reshape_forward,
                                    sigmoid_forward, stack, sum_forward, take_forward)
-from tinytorch.support import tangent_rules as support
-from tinytorch.support.checkpointing import generators_of, repeated
-from tinytorch.support.duals import DualMethods
+from tinytorch.support import forward_mode as support
 from tinytorch.support.forward import (clone_forward, concatenate_forward, cumsum_forward,
                                        stack_forward)
-from tinytorch.support.random_states import random_states
+from tinytorch.support.forward_mode import DualMethods
+from tinytorch.support.training_state import generators_of, random_states, repeated
 
 # %% [markdown]
 # ## The limits of finite differences
@@ -441,7 +440,7 @@ draw_tangents([("x", "", 2, 1), ("y", "", 3, 0), ("a", "x * y", 6, 3),
 
 # %%
 #| export
-tangent_rules = support.TangentRules()
+tangent_rules = support.TangentRules(lambda *arguments: jvp(*arguments))  # it is defined below
 deferred_rules = tangent_rules.deferred_rules
 
 

@@ -14,6 +14,8 @@ from tinytorch.pictures.embeddings import (
     draw_recurrence,
     draw_sizes,
     draw_windows,
+    padded_batch,
+    sample_name,
 )
 from tinytorch.support.svg import WIDTH
 
@@ -59,3 +61,18 @@ def test_plots_name_what_they_show():
     assert axes.get_xscale() == "log"
     axes = draw_orders([1, 2], {"test": [4.0, 3.5]}, {"zlib": 2.8, "xz": 2.1}).axes[0]
     assert [text.get_text() for text in axes.texts] == ["zlib", "xz", "test"]
+
+
+def test_a_padded_batch_masks_what_lies_behind_the_end():
+    x, y, mask = padded_batch([[3, 1, 4], [], [5]], end=9)
+    assert x.tolist() == [[9, 3, 1, 4], [9, 9, 9, 9], [9, 5, 9, 9]]
+    assert y.tolist() == [[3, 1, 4, 9], [9, 9, 9, 9], [5, 9, 9, 9]]
+    assert mask.tolist() == [[1, 1, 1, 1], [1, 0, 0, 0], [1, 1, 0, 0]]
+
+
+def test_a_sampled_name_ends():
+    rng = np.random.default_rng(0)
+    assert sample_name(lambda ids: [9.0, -9.0, -9.0], rng) == []
+    assert sample_name(lambda ids: [-99.0, 9.0], rng, longest=5) == [1] * 5
+    drawn = [sample_name(lambda ids: [0.0, 0.0, -np.inf], rng) for _ in range(50)]
+    assert len({tuple(one) for one in drawn}) > 3 and all(2 not in one for one in drawn)

@@ -98,7 +98,6 @@ def test_names_end_alike_so_that_a_message_can_drop_the_ending():
         (forward.power, "pow"),
         (forward.take_forward, "getitem"),
         (np.exp, "exp"),
-        ("mul", "mul"),
         (np.random.default_rng(0).normal, "Generator"),
         (object(), "an operation"),
     ],

@@ -1,0 +1,457 @@
+"""The table of derivatives, rules that the autograd lesson does not teach, and checks of what users
+give to the engine: rules, Functions, functions whose gradients are checked.
+
+A rule takes the gradient `g` of a result `out`, then what the operation was called with, and
+returns the gradient for one input. Nothing here imports the engine: whatever has `requires_grad` is
+taken for a Tensor.
+"""
+
+import functools
+import gc
+import inspect
+import math
+
+import numpy as np
+
+from tinytorch.support.arguments import described
+from tinytorch.support.arrays import axes_of
+from tinytorch.support.forward import (
+    cast_forward,
+    clone_forward,
+    concatenate_forward,
+    cumsum_forward,
+    name_of,
+    pad_forward,
+    power,
+    prod_forward,
+    stack_forward,
+)
+
+# the table
+
+FREED_GRAPH = (
+    "backward() has already freed this graph; call it with retain_graph=True to go through it "
+    "twice or to draw it, or compute the result again"
+)
+
+
+class Rules(dict):
+    """operation -> its rules; missing ones are written, once, by the function deferred for them.
+
+    deferred  dict from operation to that function
+
+    >>> table = Rules()
+    >>> @table.deferred_rules(abs)
+    ... def write():
+    ...     table[abs] = "the rules of abs"
+    >>> len(table), table[abs], len(table)
+    (0, 'the rules of abs', 1)
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.deferred = {}
+
+    def deferred_rules(self, *ops):
+        """Mark the function below as the one that writes the rules of each of `ops` into the table.
+        It is called when one of them is first needed."""
+
+        def remember(write):
+            for op in ops:
+                self.pop(op, None)
+                self.deferred[op] = write
+            return write
+
+        return remember
+
+    def __missing__(self, op):
+        if op in self.deferred:
+            self.deferred[op]()  # writes the rules of a whole group into the table
+            if op in self:
+                self.deferred.pop(op, None)
+                return self[op]
+        return self.rule_of_others(op)
+
+    def rule_of_others(self, op):
+        """The rule of an operation that is not in the table."""
+        # The forward method of a Function has its rule beside it, which is not kept: each use of
+        # a Function is an operation of its own.
+        if hasattr(op, "__self__") and hasattr(op.__self__, "vjp"):
+            return op.__self__.vjp
+        name = getattr(op, "__name__", op)
+        raise NotImplementedError(
+            f"no derivative is known for {name}: give it with derivative({name}, ...), "
+            "one rule for each input"
+        )
+
+    def rules_of(self, node, g):
+        """The rules of the operation that computed `node`, one for each of its inputs.
+
+        node  has `creator` and `data`
+        g     its gradient: where one rule serves all inputs, it is called with `g` now
+        """
+        made = node.creator
+        rules = self[made.op]
+        if callable(rules):
+            gradients = rules(g, node.data, *made.arrays, **made.options)
+            check_rules(gradients, made)
+            # computed already: the rule for each input only returns its part
+            return [
+                part if part is None else lambda *_, part=part, **__: part for part in gradients
+            ]
+        check_rules(rules, made)
+        return rules
+
+
+class Freed:
+    """The creator of a result whose graph was freed. Reading how it was computed is an error."""
+
+    __slots__ = ()
+
+    @property
+    def op(self):
+        raise RuntimeError(FREED_GRAPH)
+
+    inputs = arrays = options = created = op
+
+
+FREED = Freed()
+
+
+def free(node):
+    """Release everything that the backward pass needed of `node`, a tensor with a creator."""
+    node.creator = FREED
+
+
+# vector-Jacobian products
+
+
+def register_others(derivative):
+    """Enter the rules that the autograd lesson does not teach into its table.
+
+    derivative  the function (op, *rules, together=None) that registers the rules of one operation
+    """
+    derivative(concatenate_forward, together=concatenate_rule)
+    derivative(stack_forward, together=stack_rule)
+    derivative(pad_forward, pad_rule)
+    derivative(cumsum_forward, cumsum_rule)
+    derivative(prod_forward, prod_rule)
+    derivative(clone_forward, lambda g, out, x: g)
+    derivative(cast_forward, lambda g, out, x, like: g, None)  # the engine casts `g` back
+
+
+def base_rule(g, out, base, exponent):
+    """The gradient for the base of power(base, exponent); 0 for an exponent of 0, also at 0.
+
+    >>> base_rule(1.0, 9.0, 3.0, 2)
+    6.0
+    """
+    if type(exponent) is int and exponent == 2:
+        return g * (2 * base)
+    # with exponent 0: times 0, to the power 0
+    return g * exponent * power(base, exponent - (exponent != 0))
+
+
+def exponent_rule(g, out, base, exponent):
+    """The gradient for the exponent of power(base, exponent); 0 where the base is 0 and the power
+    stays finite, though the logarithm does not."""
+    zero = np.equal(base, 0) & np.greater_equal(exponent, 0)
+    return np.where(zero, 0, g * out * np.log(np.where(zero, 1, base), dtype=out.dtype))
+
+
+def concatenate_rule(g, out, *arrays, axis):
+    """The gradients for all arrays that were concatenated: `g`, split where they met."""
+    return np.split(g, np.cumsum([array.shape[axis] for array in arrays[:-1]]), axis)
+
+
+def stack_rule(g, out, *arrays, axis):
+    """The gradients for all arrays that were stacked."""
+    return list(np.moveaxis(g, axis, 0))
+
+
+def pad_rule(g, out, x, width, value):
+    """The gradient for an array that was padded: `g` without the padding."""
+    return g[tuple([slice(before, before + n) for (before, _), n in zip(width, x.shape)])]
+
+
+def cumsum_rule(g, out, x, axis):
+    """The gradient for an array of which the cumulative sum was taken: each element is part of its
+    own sum and of all later ones, so its gradient is the sum of theirs."""
+    axis, g = (0, g.ravel()) if axis is None else (axis, g)
+    return np.flip(np.cumsum(np.flip(g, axis), axis), axis).reshape(x.shape)
+
+
+def prod_rule(g, out, x, axis, keepdims):
+    """The gradient for an array whose elements were multiplied along `axis`: for each element the
+    product of all others, times `g`. Nothing is divided, so that zeros are no special case.
+
+    >>> prod_rule(np.array(1.0), None, np.array([2.0, 0.0, 5.0]), None, False)
+    array([ 0., 10.,  0.])
+    """
+    axes = axes_of(axis, x.ndim)
+    last = tuple(range(-len(axes), 0))
+    moved = np.moveaxis(x, axes, last)
+    rows = moved.reshape(*moved.shape[: x.ndim - len(axes)], math.prod(x.shape[a] for a in axes))
+    first = np.ones_like(rows[..., :1])
+    before = np.cumprod(np.concatenate([first, rows[..., :-1]], -1), -1)
+    after = np.cumprod(np.concatenate([first, rows[..., :0:-1]], -1), -1)[..., ::-1]
+    others = np.moveaxis((before * after).reshape(moved.shape), last, axes)
+    return others * (g if keepdims else np.expand_dims(g, axes))
+
+
+def can_repeat(index):
+    """Whether an index, a tuple as `copy_index` makes it, can pick one element twice.
+
+    >>> can_repeat(([0, 2],)), can_repeat((slice(1, 3), 0)), can_repeat((np.array([True, False]),))
+    (True, False, False)
+    """
+    return any(np.ndim(part) > 0 and np.asarray(part).dtype != bool for part in index)
+
+
+def as_matrices(g, a, b):
+    """Gradient and operands of a @ b as stacks of matrices: (..., i, j), (..., i, k), (..., k, j).
+
+    Where `b` is one matrix (a layer's weights), all rows of `a` become rows of one tall matrix: one
+    product instead of many.
+
+    >>> g, a, b = as_matrices(np.zeros((5, 2, 4)), np.zeros((5, 2, 3)), np.zeros((3, 4)))
+    >>> g.shape, a.shape, b.shape
+    ((10, 4), (10, 3), (3, 4))
+    """
+    if b.ndim > 2:
+        return (g, a, b) if a.ndim > 1 else (g[..., None, :], a[None], b)
+    k, j = b.shape if b.ndim == 2 else (b.size, 1)
+    rows = math.prod(a.shape[:-1])
+    return g.reshape(rows, j), a.reshape(rows, k), b.reshape(k, j)
+
+
+def matmul_rules(matmul_vjp):
+    """The rules of np.matmul for operands of every rank, from one for stacks of matrices.
+
+    matmul_vjp  function (n, g, a, b) -> gradient for input `n`, as the lesson describes it
+    returns     two rules
+    """
+
+    def rule(n):
+        def of_input(g, out, a, b):
+            gradient, shape = matmul_vjp(n, *as_matrices(g, a, b)), (a, b)[n].shape
+            # no reshape that changes nothing: it makes a view, which a leaf would have to copy
+            return gradient if b.ndim > 2 or gradient.shape == shape else gradient.reshape(shape)
+
+        return of_input
+
+    return rule(0), rule(1)
+
+
+# custom functions
+
+
+class FunctionMethods:
+    """The base of `Function`, which adds how an object of it is called.
+
+    saved_tensors  tuple of what save_for_backward(...) was given
+    vjp            the rule for all inputs together, as `derivative` takes it
+    """
+
+    saved_tensors = ()
+
+    def __init_subclass__(cls, **options):
+        super().__init_subclass__(**options)
+        check_methods(cls)
+
+    def save_for_backward(self, *arrays):
+        self.saved_tensors = arrays
+
+    def forward(self, *arrays):
+        raise TypeError(f"{type(self).__name__} needs a method forward(self, *arrays)")
+
+    def backward(self, grad):
+        raise TypeError(f"{type(self).__name__} needs a method backward(self, grad)")
+
+    def vjp(self, g, out, *arrays, **options):
+        return checked_gradients(self.backward(g), arrays, type(self).__name__, numbers_of)
+
+
+def numbers_of(gradient):
+    """The array inside a Tensor; anything else as it is."""
+    return gradient.data if hasattr(gradient, "requires_grad") else gradient
+
+
+# checks
+
+
+def check_gradient(g, shape, op):
+    """Refuse what a rule of `op` returned, unless it is an array to whose shape `shape`, the shape
+    of the input, broadcasts."""
+    if not hasattr(g, "shape"):
+        raise TypeError(
+            f"the rule of {name_of(op)} returned {g!r:.60}, a {type(g).__name__}: "
+            "it should return one array, the gradient for its input"
+        )
+    lengths = zip(shape[::-1], g.shape[::-1])
+    if len(g.shape) < len(shape) or any(n != 1 and n != m for n, m in lengths):
+        raise ValueError(
+            f"the rule of {name_of(op)} returned a gradient of shape {g.shape} for an input "
+            f"of shape {shape}: the gradient should have the shape of the input"
+        )
+
+
+def check_float(dtype):
+    """Refuse a gradient for a tensor of any dtype but floating-point numbers."""
+    if dtype.kind != "f":
+        raise TypeError(
+            f"a tensor of {dtype} requires a gradient, but gradients are floating-point numbers: "
+            "make it with Tensor(data, requires_grad=True) or Variable(data), which turn "
+            "integers into float32"
+        )
+
+
+def check_recorded(tensor):
+    """Refuse a tensor that the backward pass cannot start from."""
+    if not tensor.requires_grad:
+        raise RuntimeError(
+            "backward() starts from a result of tensors that require a gradient, and this one was "
+            "not recorded. Was it made inside no_grad(), from .data, of integers, or from tensors "
+            "without requires_grad=True?"
+        )
+    check_float(tensor.dtype)
+
+
+def check_rules(rules, made):
+    """Refuse rules, or the gradients from one rule for all inputs, unless there is one for each
+    input of the operation `made.op`."""
+    if type(rules) not in (tuple, list) or len(rules) != len(made.inputs):
+        count = len(made.inputs)
+        raise ValueError(
+            f"{name_of(made.op)} has {count} inputs, and needs a tuple of {count} rules, or of "
+            f"{count} gradients from one rule for all inputs, not {described(rules)}: one for "
+            "each input, None where there is no derivative"
+        )
+
+
+def check_methods(cls):
+    """Refuse a Function whose methods take no self, and check in each call what forward returns.
+
+    cls  the class; its own `forward`, where it has one, is replaced by `checked_forward` of it
+    """
+    for name in ("forward", "backward"):
+        if isinstance(vars(cls).get(name), (staticmethod, classmethod)):
+            raise TypeError(
+                f"{cls.__name__}.{name}: methods of a Function take self, not ctx. Leave "
+                "@staticmethod out, and write self.save_for_backward(...) and self.saved_tensors"
+            )
+    if "forward" in vars(cls):
+        cls.forward = checked_forward(cls.forward)
+
+
+def checked_forward(forward):
+    """A forward method that raises TypeError when it returns anything but one array."""
+
+    @functools.wraps(forward)
+    def checked(self, *arrays, **options):
+        out = forward(self, *arrays, **options)
+        if out is None or isinstance(out, (tuple, list)):
+            cure = "is `return` missing?" if out is None else "one operation has one result"
+            raise TypeError(
+                f"{type(self).__name__}.forward should return one array, and returned a "
+                f"{type(out).__name__}: {cure}"
+            )
+        return out
+
+    return checked
+
+
+def checked_gradients(gradients, arrays, name, unwrap=np.asarray):
+    """What the backward method of the Function `name` returned, as a tuple that fits its inputs.
+
+    gradients  an array, or a tuple or list with one for each input; None for an input that has no
+               derivative
+    arrays     the inputs
+    unwrap     makes an array or a number of each gradient
+    returns    tuple of ndarrays or None, each of the shape of its input
+
+    >>> checked_gradients(2.0, [np.float64(3)], "Double")
+    (array(2.),)
+    """
+    if gradients is None:
+        raise ValueError(
+            f"{name}.backward returned None: is `return` missing? "
+            "(For one input without a derivative: (None,).)"
+        )
+    gradients = tuple(gradients) if isinstance(gradients, (tuple, list)) else (gradients,)
+    if len(gradients) != len(arrays):
+        raise ValueError(
+            f"{name}.backward should return {len(arrays)} gradients, one for each input, "
+            f"not {len(gradients)}"
+        )
+    gradients = tuple([part if part is None else np.asarray(unwrap(part)) for part in gradients])
+    for n, (part, array) in enumerate(zip(gradients, arrays)):
+        if part is not None and part.shape != np.shape(array):
+            raise ValueError(
+                f"{name}.backward returned a gradient of shape {part.shape} for "
+                f"input {n}, which has shape {np.shape(array)}"
+            )
+    return gradients
+
+
+def check_arguments(f, inputs):
+    """Refuse inputs that `f` cannot be called with."""
+    try:
+        inspect.signature(f).bind(*inputs)
+    except TypeError as error:
+        raise TypeError(
+            f"f does not take the {len(inputs)} inputs given, one argument for each entry "
+            f"of the list ({error}). A single input needs no list: Tensor([1.0, 2.0])"
+        ) from None
+    except ValueError:
+        pass  # some functions written in C do not say what they take
+
+
+def check_result(out):
+    """Refuse a result of the checked function that is no Tensor of float64."""
+    if not hasattr(out, "requires_grad"):
+        raise TypeError(
+            f"f returned a {type(out).__name__} and no Tensor: float() and .data leave the "
+            "computation graph"
+        )
+    if out.dtype != np.float64:
+        raise ValueError(
+            f"the result is {out.dtype} though the inputs are float64: too few digits to compare "
+            "gradients. Make a network float64 first, net.to(np.float64)"
+        )
+
+
+def random_weights(shape):
+    """Weights for the sum of a result of that shape: random, of both signs and far from 0, so that
+    no two elements can be confused; 1 for a single element, where nothing can."""
+    rng = np.random.default_rng(0)
+    weights = rng.uniform(0.5, 1.5, shape) * rng.choice([-1.0, 1.0], shape)
+    return np.ones(shape) if np.size(weights) == 1 else weights
+
+
+def mismatch(n, at, backward, difference, arrived=True):
+    """The error of a gradient check for the element `at` of input `n`, which may have received no
+    gradient at all (`arrived`).
+
+    >>> print(mismatch(0, (1, 2), 0.5, 1.0000000000007))
+    input 0 at (1, 2): backward gives 0.5, a central difference gives 1.0
+    """
+    backward, difference = (float(f"{number:.8g}") for number in (backward, difference))
+    cause = "" if arrived else " (no gradient arrived at all)"
+    return AssertionError(
+        f"input {n} at {at}: backward gives {backward}{cause}, "
+        f"a central difference gives {difference}"
+    )
+
+
+# the garbage collector
+
+
+def raise_collector_threshold():
+    """Let the garbage collector wait for 20,000 new objects that stay, where it waits for less, and
+    search older ones less often.
+
+    A computation graph has no groups that refer only to each other, but many objects: with Python's
+    own settings, the searches cost a third of building a graph of 400,000.
+    """
+    gc.set_threshold(max(gc.get_threshold()[0], 20_000), 20, 1000)
