@@ -1,8 +1,7 @@
-"""Which tests run, and in which order.
+"""Which tests run: the quick ones, or with `--all` all of them.
 
-The quick ones, unless `--all` is given: `bin/test` takes minutes, and still has tests of every
-module. `-k tensor` selects the lesson tensor and nothing else, though other tests have the word in
-their names.
+`-k tensor` selects the lesson tensor and nothing else, even though other tests have the word in
+their names. A workspace has this file, too.
 """
 
 import os
@@ -17,26 +16,6 @@ from tito.lesson import course
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 NAMES = {entry.name for entry in course.find_root(Path(__file__).parent).lessons}
-HOW = "bin/test --all runs them"
-LEFT_OUT = "slow tests left out"  # what a worker of xdist tells the process that prints
-COUNTED = pytest.StashKey[dict]()
-
-# Tests that share nothing with others of their file: several workers take them.
-APART = re.compile(r"::test_every_lesson_of_this_course_passes_the_gate")
-
-# These files take longest, the slowest first: the other workers would wait for one begun late.
-LONGEST = """
-    book/test_site jail/test_attacks jail/test_hostile book/test_lite tito/test_files
-    grading/test_class grading/test_run book/test_build benchmarks/test_grading grading/test_term
-    page/test_serve_browser learn/test_verdict book/test_teaching cli/test_processes
-    benchmarks/test_engine_benchmark
-    author/test_check tinytorch/test_autograd learn/test_watch learn/test_submit bin/test_bin
-    lesson/test_notebook author/test_nbgrader binder/test_binder cli/test_terminal
-    benchmarks/test_training_benchmark tinytorch/test_embeddings jail/test_judge
-    gradebook/test_exports tinytorch/test_tokenization author/test_release page/test_similarity
-    book/test_milestones jail/test_fuzz jail/test_jail learn/test_milestone
-    tests/test_lessons author/test_gradescope
-""".split()
 
 
 def pytest_addoption(parser):
@@ -49,28 +28,9 @@ def pytest_addoption(parser):
     )
 
 
-def pytest_report_header(config):
-    if not config.option.all:
-        return f"quick tests only, without those marked slow: {HOW}"
-
-
 def pytest_xdist_auto_num_workers(config):
-    """Two more than there are cores: many tests wait, for a time limit or for a file on the
-    disk."""
+    """Two more than there are cores, because many tests wait for a time limit or a file."""
     return (os.cpu_count() or 1) + 2
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    from xdist.scheduler import LoadFileScheduling
-
-    class Files(LoadFileScheduling):
-        """Whole files, but for the tests that are APART."""
-
-        def _split_scope(self, nodeid):
-            return nodeid if APART.search(nodeid) else super()._split_scope(nodeid)
-
-    return Files(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(wrapper=True)
@@ -84,7 +44,7 @@ def pytest_make_collect_report(collector):
 
 
 def unless_here(config, report):
-    """The report, as a failure if it tells of a skip for want of what is here."""
+    """The report, or a failure if it skips for want of something that `--here` names."""
     names = [name for name in config.option.here.split(",") if name]
     if report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
@@ -94,43 +54,23 @@ def unless_here(config, report):
     return report
 
 
-@pytest.hookimpl(trylast=True)  # when -k and -m have chosen
+@pytest.hookimpl(trylast=True)  # after -k and -m
 def pytest_collection_modifyitems(config, items):
-    items.sort(key=turn)
-    kept = items
-    wanted = config.option.keyword.strip()
-    if wanted in NAMES:
+    selected = items
+    lesson = config.option.keyword.strip()
+    if lesson in NAMES:
         of_lesson = (
-            rf"test_{wanted}\.py::|test_lessons\.py::\w+\[{wanted}[-\]]"
-            rf"|test_doctests\.py::\w+\[tinytorch\.core\.{wanted}\]"
+            rf"test_{lesson}\.py::|test_lessons\.py::\w+\[{lesson}[-\]]"
+            rf"|test_doctests\.py::\w+\[tinytorch\.core\.{lesson}\]"
         )
-        kept = [item for item in kept if re.search(of_lesson, item.nodeid)]
+        selected = [item for item in selected if re.search(of_lesson, item.nodeid)]
     if not config.option.all:
-        quick = [item for item in kept if not item.get_closest_marker("slow")]
-        count(config)[LEFT_OUT] = len(kept) - len(quick)
-        kept = quick
-    chosen = set(kept)
-    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-    items[:] = kept
-
-
-def turn(item):
-    """Where in the order an item stands; tests of one file keep theirs."""
-    if APART.search(item.nodeid):  # when the longest have begun
-        return LONGEST.index("author/test_check") - 0.5
-    file = "/".join(item.path.with_suffix("").parts[-2:])
-    return LONGEST.index(file) if file in LONGEST else len(LONGEST)
-
-
-def count(config):
-    """Where the number of tests that were left out is kept."""
-    return getattr(config, "workeroutput", config.stash.setdefault(COUNTED, {}))
-
-
-def pytest_testnodedown(node):
-    count(node.config).update(getattr(node, "workeroutput", {}))
+        selected = [item for item in selected if not item.get_closest_marker("slow")]
+    config.hook.pytest_deselected(items=list(set(items) - set(selected)))
+    items[:] = selected
 
 
 def pytest_terminal_summary(terminalreporter):
-    if left_out := count(terminalreporter.config).get(LEFT_OUT):
-        terminalreporter.line(f"{left_out} slow tests were left out: {HOW}")
+    everything = Path(__file__).parents[1] / "bin" / "test"  # a workspace has no slow tests
+    if everything.exists() and not terminalreporter.config.option.all:
+        terminalreporter.line("the tests marked slow were left out: bin/test --all runs them")
