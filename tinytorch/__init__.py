@@ -9,13 +9,13 @@ from tinytorch import (  # noqa: F401  each opens without its lessons
     text,
     training,
 )
-from tinytorch.lazy import door
+from tinytorch.lazy import public_module
 from tinytorch.support.missing_names import TENSOR
-from tinytorch.support.warning_location import name_lines_of_users
+from tinytorch.support.warning_location import locate_warnings
 
-name_lines_of_users()
+locate_warnings()
 
-__getattr__, __dir__ = door(
+__getattr__, __dir__ = public_module(
     __name__,
     {
         "tensor": "Tensor Variable stack where",

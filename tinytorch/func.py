@@ -6,9 +6,9 @@
 (Tensor(9.), Tensor(6.))
 """
 
-from tinytorch.lazy import door
+from tinytorch.lazy import public_module
 
-__getattr__, __dir__ = door(
+__getattr__, __dir__ = public_module(
     __name__,
     {
         "differentiation": "Dual derivative_of jvp_rule jvp vjp jacfwd jacrev hvp hessian "

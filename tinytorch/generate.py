@@ -5,9 +5,9 @@
 [[-inf, 3.0, 2.0]]
 """
 
-from tinytorch.lazy import door
+from tinytorch.lazy import public_module
 
-__getattr__, __dir__ = door(
+__getattr__, __dir__ = public_module(
     __name__,
     {
         "generation": "KVCache accept attend_cached beam cache_bytes cached_logits filtered "

@@ -11,8 +11,8 @@ import sys
 from tinytorch.support.missing_names import missing_name, texts_by_name
 
 
-def door(module, homes, instead=None):
-    """The `__getattr__` and `__dir__` of a front door.
+def public_module(module, homes, instead=None):
+    """The `__getattr__` and `__dir__` of a public module.
 
     module   its name
     homes    {a lesson, or another module, such as "support.creation": the names that come from it};
@@ -33,7 +33,7 @@ def door(module, homes, instead=None):
             (place,) = earlier
         full = f"tinytorch.{place}" if "." in place else f"tinytorch.core.{place}"
         try:
-            found = getattr(importlib.import_module(full), name)
+            value = getattr(importlib.import_module(full), name)
         except ModuleNotFoundError as error:
             lesson = str(error.name).removeprefix("tinytorch.core.")
             if lesson == error.name or full != error.name and "." not in place:
@@ -43,8 +43,8 @@ def door(module, homes, instead=None):
             raise ImportError(
                 f"{how_to_build(name, place)} ({full} is there, without it)"
             ) from None
-        setattr(sys.modules[module], name, found)
-        return found
+        setattr(sys.modules[module], name, value)
+        return value
 
     def is_built(name):
         try:
@@ -57,7 +57,7 @@ def door(module, homes, instead=None):
 
 
 def unknown(module, name, texts, home):
-    """The AttributeError for a name that a front door does not have."""
+    """The AttributeError for a name that a public module does not have."""
     text = texts.get(name, "")
     if not text and not name.startswith("__"):
         import difflib  # late: `import tinytorch` is to be quick

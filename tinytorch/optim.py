@@ -6,9 +6,9 @@
 0.01
 """
 
-from tinytorch.lazy import door
+from tinytorch.lazy import public_module
 
-__getattr__, __dir__ = door(
+__getattr__, __dir__ = public_module(
     __name__,
     {
         "optimizers": "Optimizer SGD Adam AdamW clip_grad_norm_ "

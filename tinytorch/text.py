@@ -5,9 +5,9 @@
 [2, 0, 1]
 """
 
-from tinytorch.lazy import door
+from tinytorch.lazy import public_module
 
-__getattr__, __dir__ = door(
+__getattr__, __dir__ = public_module(
     __name__,
     {
         "tokenization": "CharTokenizer Tokenizer WORDS bits_per_token compression encode_word "

@@ -5,9 +5,9 @@
 {'loss': 2.0}
 """
 
-from tinytorch.lazy import door
+from tinytorch.lazy import public_module
 
-__getattr__, __dir__ = door(
+__getattr__, __dir__ = public_module(
     __name__,
     {
         "training": "Trainer NonFiniteError CheckpointError accuracy confusion_matrix "

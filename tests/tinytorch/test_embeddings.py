@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tinytorch import nn
-from tinytorch import text as door
+from tinytorch import text as public
 from tinytorch.core import embeddings as lesson
 from tinytorch.core.autograd import no_grad, numerical_gradient_check
 from tinytorch.core.embeddings import (
@@ -334,7 +334,7 @@ def test_figures_of_the_novels():
         assert abs(bits - COMPRESSORS[name]) < 0.02, name
 
 
-def test_the_front_doors_have_the_names():
+def test_the_public_modules_have_the_names():
     assert nn.Embedding is Embedding and nn.functional.embedding is embedding
     for name in ("NGram", "RecurrentModel", "WindowModel", "bits_per_character", "nearest"):
-        assert getattr(door, name) is getattr(lesson, name)
+        assert getattr(public, name) is getattr(lesson, name)

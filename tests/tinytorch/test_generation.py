@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from tinytorch import generate as door
+from tinytorch import generate as public
 from tinytorch.core.activations import softmax
 from tinytorch.core.generation import (
     KVCache,
@@ -321,12 +321,12 @@ def test_a_wider_beam_is_not_worse():
     assert scores[0] <= scores[1] + 1e-6
 
 
-# The front door
+# The public module
 
 
 def test_the_door_has_the_lesson():
-    assert door.generate is generate and door.KVCache is KVCache
-    assert set(door.__all__) >= {"sample", "top_k", "top_p", "speculative", "beam"}
+    assert public.generate is generate and public.KVCache is KVCache
+    assert set(public.__all__) >= {"sample", "top_k", "top_p", "speculative", "beam"}
 
 
 # PyTorch

@@ -536,7 +536,7 @@ def test_the_lesson_needs_nothing_later():
     assert imports == [
         "from tinytorch.core.tensor import Tensor, Variable",
         "from tinytorch.support.checkpoints import check_state_dict",
-        "from tinytorch.support.layer_watch import name_of, summary",
+        "from tinytorch.support.layer_watch import summary",
         "from tinytorch.support.modules import ModuleMethods, cast_to, check_layer",
     ]
 

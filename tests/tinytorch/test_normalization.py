@@ -324,7 +324,7 @@ def test_spread_leaves_recording_as_it_was():
 # Given code
 
 
-def test_names_of_the_doors():
+def test_names_of_the_public_modules():
     for name in "LayerNorm RMSNorm BatchNorm1d BatchNorm2d layer_norm rms_norm batch_norm".split():
         assert getattr(nn, name) is getattr(lesson, name)
     assert nn.functional.rms_norm is rms_norm

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tinytorch import text as door
+from tinytorch import text as public
 from tinytorch.core import tokenization as lesson
 from tinytorch.core.tokenization import (
     WORDS,
@@ -323,9 +323,9 @@ def test_figures_of_the_novels(merges_of_novels):
     assert len(load_names()) == 5163
 
 
-def test_the_front_door_has_every_name():
-    for name in dir(door):
-        assert getattr(door, name) is not None
+def test_the_public_module_has_every_name():
+    for name in dir(public):
+        assert getattr(public, name) is not None
 
 
 def test_the_texts_go_with_every_workspace_and_release():

@@ -25,7 +25,7 @@ from tinytorch.core.transformers import (
     parameters_of,
     text_batch,
 )
-from tinytorch.lazy import door
+from tinytorch.lazy import public_module
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +70,9 @@ def test_nn_has_the_fused_gelu_once_this_lesson_is_there():
 
 
 def test_a_door_takes_the_earlier_lesson_while_the_later_one_is_missing():
-    fetch, _ = door(__name__, {"no_such_lesson activations": "Tanh", "losses activations": "GELU"})
+    fetch, _ = public_module(
+        __name__, {"no_such_lesson activations": "Tanh", "losses activations": "GELU"}
+    )
     assert fetch("Tanh") is activations.Tanh
     del globals()["Tanh"]
     with pytest.raises(ImportError, match="GELU is what the lesson losses builds"):

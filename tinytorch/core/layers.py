@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: fca7b5cd78fa75ce
+# checksum: 15300759736504c1
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -8,7 +8,7 @@ import numpy as np
 
 from tinytorch.core.tensor import Tensor, Variable
 from tinytorch.support.checkpoints import check_state_dict
-from tinytorch.support.layer_watch import name_of, summary
+from tinytorch.support.layer_watch import summary
 from tinytorch.support.modules import ModuleMethods, cast_to, check_layer
 
 __all__ = [

@@ -8,9 +8,9 @@
 23
 """
 
-from tinytorch.lazy import door
+from tinytorch.lazy import public_module
 
-__getattr__, __dir__ = door(
+__getattr__, __dir__ = public_module(
     __name__,
     {
         "data": "Dataset TensorDataset Subset TransformedDataset random_split stratified_split "

@@ -90,13 +90,13 @@ def fetch(url, sha256, size, folder=None, attempts=3):
                 if have < size:
                     problem = f"the connection broke off after {have:,} of {size:,} bytes"
                     continue
-                found = checksum(part)
-                if found == sha256:
+                received = checksum(part)
+                if received == sha256:
                     os.replace(part, path)
                     return path
                 part.unlink()
                 problem = (
-                    f"the downloaded file has the checksum {found[:16]}..., "
+                    f"the downloaded file has the checksum {received[:16]}..., "
                     f"not {sha256[:16]}...: it is another file"
                 )
                 if not resumed:

@@ -6,10 +6,10 @@
 33
 """
 
-from tinytorch.lazy import door
+from tinytorch.lazy import public_module
 from tinytorch.nn import functional, init  # noqa: F401  as in nn.functional.relu
 
-__getattr__, __dir__ = door(
+__getattr__, __dir__ = public_module(
     __name__,
     {
         "activations": "relu sigmoid tanh gelu softmax log_softmax "

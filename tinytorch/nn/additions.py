@@ -68,8 +68,8 @@ class ModuleList(Module):
         return len(self.members())
 
     def __getitem__(self, place):
-        found = self.members()[place]
-        return ModuleList(found) if isinstance(place, slice) else found
+        selected = self.members()[place]
+        return ModuleList(selected) if isinstance(place, slice) else selected
 
     def __setitem__(self, place, module):
         setattr(self, str(range(len(self))[place]), check_module(module))

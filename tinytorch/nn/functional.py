@@ -6,9 +6,9 @@
 Tensor([0., 2.])
 """
 
-from tinytorch.lazy import door
+from tinytorch.lazy import public_module
 
-__getattr__, __dir__ = door(
+__getattr__, __dir__ = public_module(
     __name__,
     {
         "activations": "relu sigmoid tanh gelu softmax log_softmax",

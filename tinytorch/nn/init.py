@@ -4,9 +4,9 @@ Here they return an array for a new parameter, with the numbers of inputs and ou
 PyTorch's, whose names end in `_`, write into a tensor that exists.
 """
 
-from tinytorch.lazy import door
+from tinytorch.lazy import public_module
 
-__getattr__, __dir__ = door(
+__getattr__, __dir__ = public_module(
     __name__,
     {"layers": "xavier_uniform he_normal"},
     {

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tinytorch.pictures.drawing import as_factor
-from tinytorch.support.modules import held
+from tinytorch.support.modules import contents
 from tinytorch.support.svg import Drawing, short
 
 # Signals in networks of many random layers
@@ -199,7 +199,7 @@ def tree_rows(thing, path, text, depth, seen):
         members, kind = thing, "list"
     else:
         return
-    if kind == "list" and not any(held(thing)):
+    if kind == "list" and not any(contents(thing)):
         return  # a list of numbers or names, say
     yield depth, path, text, kind
     for name, member in members.items():

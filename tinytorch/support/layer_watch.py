@@ -6,8 +6,8 @@ import numpy as np
 
 from tinytorch.support.modules import (
     ModuleMethods,
+    contents,
     count_parameters,
-    held,
     is_buffer,
     is_module,
     is_tensor,
@@ -58,7 +58,7 @@ def watch_layers(model):
             continue
         for attribute, part in list(vars(module).items()):
             if callable(part) and not is_network(part):
-                name = f"{path}.{attribute} {name_of(part)}".lstrip(".")
+                name = f"{path}.{attribute} {layer_name(part)}".lstrip(".")
                 undo.append((module, attribute, part))
                 vars(module)[attribute] = recording(name, part, part)
         name = f"{path or 'the model,'} {type(module).__name__}"
@@ -83,11 +83,11 @@ class Text(str):
     __repr__ = str.__str__
 
 
-def name_of(layer):
+def layer_name(layer):
     """How to name a member of a network: the `__name__` of a function, the `repr` of a layer, or
     the class of a module whose `repr` has several lines.
 
-    >>> name_of(np.tanh), name_of([1])
+    >>> layer_name(np.tanh), layer_name([1])
     ('tanh', '[1]')
     """
     text = getattr(layer, "__name__", None) or repr(layer)
@@ -98,7 +98,7 @@ def has_rows(module):
     """Whether the parts of a module have rows of their own: it holds modules or functions, or
     tensors that its own `__repr__` does not speak of."""
     plain = type(module).__repr__ is ModuleMethods.__repr__
-    return any(plain or not is_tensor(part) for _, part in held(module))
+    return any(plain or not is_tensor(part) for _, part in contents(module))
 
 
 def summary_rows(module, path, depth, shapes, seen):
@@ -108,11 +108,11 @@ def summary_rows(module, path, depth, shapes, seen):
     seen     {id: path} of the modules and tensors above; those in `module` are added
     """
     rows = []
-    for name, part in held(module):
+    for name, part in contents(module):
         here = f"{path}.{name}".lstrip(".")
         shared = None if not is_module(part) and not is_tensor(part) else seen.get(id(part))
         output, count, inside = next(shapes.get(shared or here, iter(())), ""), "0", []
-        label = name_of(part) if not is_tensor(part) else tensor_line(part, name, module)
+        label = layer_name(part) if not is_tensor(part) else tensor_line(part, name, module)
         if shared is not None:
             label = f"{label.split('  # ')[0]}, which is {shared or 'the model'}"
         elif is_tensor(part):
@@ -135,7 +135,6 @@ def summary_rows(module, path, depth, shapes, seen):
 
 def output_shapes(model, x):
     """{path of a layer or function: iterator over the shapes of its outputs, as text}."""
-
     shapes = {}
     with watch_layers(model) as calls:
         out = model(x)
@@ -148,7 +147,7 @@ def output_shapes(model, x):
 def not_learned(model):
     """A line for each tensor of floating-point numbers that is neither learned nor registered."""
     for path, module in submodules(model):
-        for name, part in held(module):
+        for name, part in contents(module):
             known = getattr(module, "_buffers", ()), getattr(module, "_frozen", ())
             if is_buffer(part) and part.dtype.kind == "f" and not any(name in n for n in known):
                 where = f"{path}.{name}".lstrip(".")
@@ -182,14 +181,14 @@ def summary(model, input_shape, dtype=np.float32):
             part.training = before[part]
     seen = {id(model): ""}
     # the layers of a Sequential are the network; any other model has a first row of its own
-    numbered = all(name.isdigit() for name, _ in held(model)) and has_rows(model)
+    numbered = all(name.isdigit() for name, _ in contents(model)) and has_rows(model)
     if numbered:
         rows = summary_rows(model, "", 0, shapes, seen)
     elif has_rows(model):
         rows = [(type(model).__name__, next(shapes[""]), "")]
         rows += summary_rows(model, "", 1, shapes, seen)
     else:
-        rows = [(name_of(model), next(shapes[""]), f"{count_parameters(model, '', seen):,}")]
+        rows = [(layer_name(model), next(shapes[""]), f"{count_parameters(model, '', seen):,}")]
     rows = [
         ("layer", "output", "parameters"),
         ("input", str(tuple(input_shape)), ""),

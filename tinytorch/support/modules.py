@@ -46,14 +46,14 @@ def check_layer(layer):
     return layer
 
 
-def held(thing, above=()):
+def contents(thing, above=()):
     """What a module holds directly: (name, module, Tensor or function), one after the other.
 
-    thing    a module, or a list, tuple or dict; what these hold is held directly, too
+    thing    a module, or a list, tuple or dict; its members count as well
     above    the ids of the lists and dicts around `thing`: one that holds itself is left out
 
     >>> from tinytorch.core.layers import Dense
-    >>> [(name, part.shape) for name, part in held(Dense(2, 3))]
+    >>> [(name, part.shape) for name, part in contents(Dense(2, 3))]
     [('weights', (2, 3)), ('bias', (3,))]
     """
     if isinstance(thing, (list, tuple)):
@@ -66,7 +66,7 @@ def held(thing, above=()):
             if is_module(part) or is_tensor(part) or is_function(part):
                 yield str(name), part
         elif id(part) not in above:
-            for rest, inner in held(part, above):
+            for rest, inner in contents(part, above):
                 yield f"{name}.{rest}", inner
 
 
@@ -76,7 +76,7 @@ def submodules(module, path="", seen=None, inner_first=False):
     seen = {id(module)} if seen is None else seen
     if not inner_first:
         yield path, module
-    for name, part in held(module):
+    for name, part in contents(module):
         if is_module(part) and id(part) not in seen:
             seen.add(id(part))
             yield from submodules(part, f"{path}.{name}".lstrip("."), seen, inner_first)
@@ -99,11 +99,11 @@ class ModuleMethods(NumPyNames):
 
         What stands in a list or dict has a name such as "blocks.0".
         """
-        found = {}
-        for name, part in held(self):
+        children = {}
+        for name, part in contents(self):
             if is_module(part):
-                found.setdefault(id(part), (name, part))
-        return list(found.values())
+                children.setdefault(id(part), (name, part))
+        return list(children.values())
 
     def children(self):
         """The modules that this one holds directly, a list."""
@@ -168,12 +168,12 @@ class ModuleMethods(NumPyNames):
 
         Frozen parameters are none.
         """
-        found = {}
+        buffers = {}
         for path, module in submodules(self):
-            for name, part in held(module):
+            for name, part in contents(module):
                 if is_buffer(part) and name not in getattr(module, "_frozen", ()):
-                    found.setdefault(id(part), (f"{path}.{name}".lstrip("."), part))
-        return list(found.values())
+                    buffers.setdefault(id(part), (f"{path}.{name}".lstrip("."), part))
+        return list(buffers.values())
 
     def buffers(self):
         """The tensors that are saved and not learned, a list."""
@@ -193,18 +193,18 @@ class ModuleMethods(NumPyNames):
         >>> len(layer.requires_grad_().parameters())
         2
         """
-        chosen = []  # of all modules, before the first change: two may hold the same tensor
+        parameters = []  # of all modules, before the first change: two may hold the same tensor
         for _, module in submodules(self):
             if isinstance(module, ModuleMethods):
                 names = {
                     name: part
-                    for name, part in held(module)
+                    for name, part in contents(module)
                     if is_tensor(part)
                     and part.creator is None
                     and (part.requires_grad or name in module._frozen)
                 }
-                chosen.append((module, names))
-        for module, names in chosen:
+                parameters.append((module, names))
+        for module, names in parameters:
             if names:
                 module._frozen = () if requires_grad else tuple(names)
             for part in names.values():
@@ -228,7 +228,7 @@ class ModuleMethods(NumPyNames):
         kinds = [as_float_dtype(x) for x in (*where, device, dtype) if x is not None]
         for kind in filter(None, kinds):
             for _, module in submodules(self):
-                for _, part in held(module):
+                for _, part in contents(module):
                     if is_tensor(part) and part.creator is None and part.dtype.kind == "f":
                         part.data = part.data.astype(kind, copy=False)
                         if part.grad is not None:
@@ -283,7 +283,7 @@ def as_float_dtype(where):
 
 def opens(module):
     """Whether a module prints as a tree: it has no `__repr__` of its own, and holds something."""
-    return type(module).__repr__ is ModuleMethods.__repr__ and any(True for _ in held(module))
+    return type(module).__repr__ is ModuleMethods.__repr__ and any(True for _ in contents(module))
 
 
 def leaf_parameters(module):
@@ -293,7 +293,7 @@ def leaf_parameters(module):
     """
     seen = set()
     for path, inner in submodules(module):
-        for name, part in held(inner):
+        for name, part in contents(inner):
             learned = is_tensor(part) and part.requires_grad and part.creator is None
             if learned and id(part) not in seen:
                 seen.add(id(part))
@@ -326,7 +326,7 @@ def tree_lines(module, path, seen, name):
     """
     parts = [
         (label, part)
-        for label, part in held(module)
+        for label, part in contents(module)
         if not is_tensor(part) or part.creator is None  # a result is no part of the network
     ]
     shown = []

@@ -260,37 +260,44 @@ def check_losses(model, results, batches, states, where, find_nonfinite):
     where           the place in the training run, for the message
     find_nonfinite  the function of lesson 08
     """
-    from tinytorch.core.autograd import no_grad  # late: a lesson of the course
-
     for number, ((metrics, _), (inputs, targets)) in enumerate(zip(results, batches), 1):
         if math.isfinite(metrics["loss"]):
             continue
+        beginning = f"{where}: the loss is {metrics['loss']}"
         place = f"batch {number} of this step" if len(batches) > 1 else "this batch"
         for data, name in ((inputs, "input"), (targets, "target")):
             if (row := first_nonfinite_row(data)) is not None:
                 raise NonFiniteError(
-                    f"{where}: the loss is {metrics['loss']} because row {row} of {place} has "
-                    f"{row_text(data, row)} as its {name}\nrepair or remove that example in the "
-                    "data: np.argwhere(~np.isfinite(x)) finds all such numbers of an array x"
+                    f"{beginning} because row {row} of {place} has {row_text(data, row)} as its "
+                    f"{name}\nrepair or remove that example in the data: "
+                    "np.argwhere(~np.isfinite(x)) finds all such numbers of an array x"
                 )
         set_random_states([shared_generator(), model], states)
-        with np.errstate(all="ignore"), no_grad(), watch_layers(model) as layers:
-            model(inputs)
-        cure = (
-            "try a smaller learning rate, max_norm, or standardized inputs; look for a log or a "
-            "division near 0"
+        raise NonFiniteError(f"{beginning}; {explain_loss(model, inputs, find_nonfinite)}")
+
+
+def explain_loss(model, inputs, find_nonfinite):
+    """Why a loss is inf or nan though its batch is not, in two lines: the layer, and what to do."""
+    from tinytorch.core.autograd import no_grad  # late: a lesson of the course
+
+    with np.errstate(all="ignore"), no_grad(), watch_layers(model) as layers:
+        model(inputs)
+    location = find_nonfinite(layers)
+    if not location:
+        return (
+            "the outputs of the model are finite: the loss function computed it from them\n"
+            "look for a log, a square root or a division near 0 in the loss function"
         )
-        if location := find_nonfinite(layers):
-            name, cause = location
-            why = {
-                "input": "it received inf or nan as its input",
-                "output": "it computed inf or nan from finite numbers",
-            }.get(cause, f"its {cause} holds inf or nan")
-            found = f"the first layer with inf or nan is {name}: {why}"
-        else:
-            found = "the outputs of the model are finite: the loss function computed it from them"
-            cure = "look for a log, a square root or a division near 0 in the loss function"
-        raise NonFiniteError(f"{where}: the loss is {metrics['loss']}; {found}\n{cure}")
+    name, cause = location
+    why = {
+        "input": "it received inf or nan as its input",
+        "output": "it computed inf or nan from finite numbers",
+    }.get(cause, f"its {cause} holds inf or nan")
+    return (
+        f"the first layer with inf or nan is {name}: {why}\n"
+        "try a smaller learning rate, max_norm, or standardized inputs; look for a log or a "
+        "division near 0"
+    )
 
 
 def first_nonfinite_row(data):
@@ -466,21 +473,21 @@ def generators_of(f):
     >>> len(random_states(generators_of(lambda: rng.normal())))
     2
     """
-    found, stack, home = [shared_generator()], [f], None
+    parts, stack, home = [shared_generator()], [f], None
     while stack:
         part = stack.pop()
         if isinstance(part, functools.partial):
             stack += [part.func, *part.args, *part.keywords.values()]
         elif isinstance(part, MethodType):
             stack += [part.__self__, part.__func__]
-        elif isinstance(part, ModuleType) or any(part is other for other in found):
+        elif isinstance(part, ModuleType) or any(part is other for other in parts):
             continue
         else:
-            found.append(part)
+            parts.append(part)
             if isinstance(part, FunctionType):
                 home = home or part.__module__
                 stack += used_by(part) if part.__module__ == home else []
-    return found
+    return parts
 
 
 def used_by(function):

@@ -11,7 +11,7 @@ import warnings
 HERE = (lambda: None).__code__.co_filename  # not __file__, which a grader's sandbox has not
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(HERE))) + os.sep
 
-__all__ = ["name_lines_of_users", "warn_user"]
+__all__ = ["locate_warnings", "warn_user"]
 
 
 def user_frame(frame):
@@ -41,7 +41,7 @@ def warn_user(message, category=UserWarning):
     )
 
 
-def name_lines_of_users():
+def locate_warnings():
     """Show warnings that arise inside this package with the line of the user's program.
 
     Wraps `warnings.showwarning`, the function that Python has for this purpose. Warnings from

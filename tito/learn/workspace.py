@@ -36,7 +36,7 @@ IGNORED = (
     "*.tito-tmp",
     "/*.zip",
 )
-# Of the package: the front doors, and the data that lessons read, with a page on their sources.
+# Of the package: public modules, given code, and the data that lessons read, with their sources.
 SHIPPED = (".py", ".npz", ".bz2", ".md")
 COPIED = ("bin/tito", "bin/activate-tinytorch.sh", "tests/conftest.py", "tests/test_lessons.py")
 

@@ -64,7 +64,7 @@ import numpy as np
 
 from tinytorch.core.tensor import Tensor, Variable
 from tinytorch.support.checkpoints import check_state_dict
-from tinytorch.support.layer_watch import name_of, summary  # noqa: F401
+from tinytorch.support.layer_watch import summary  # noqa: F401
 from tinytorch.support.modules import ModuleMethods, cast_to, check_layer
 
 # %% tags=["payoff"]

@@ -64,5 +64,5 @@ def test_uniform_numbers_stay_below_one_after_rounding():
     assert creation.rand(2, rng=largest).data.max() < 1
 
 
-def test_the_front_door_has_them_all():
+def test_the_public_module_has_them_all():
     assert [name for name in creation.__all__ if not hasattr(tinytorch, name)] == []

@@ -7,7 +7,7 @@ from tinytorch.core.activations import ReLU
 from tinytorch.core.layers import Dense, Module, Sequential
 from tinytorch.core.tensor import Tensor, Variable
 from tinytorch.nn.additions import ModuleList
-from tinytorch.support.layer_watch import name_of, summary, watch_layers
+from tinytorch.support.layer_watch import layer_name, summary, watch_layers
 
 
 class Twice(Module):
@@ -80,8 +80,8 @@ class Block(Module):
 
 
 def test_names_of_functions_and_layers():
-    assert name_of(np.tanh) == "tanh" and name_of(Dense(2, 3)) == "Dense(2, 3)"
-    assert name_of(Block()) == "Block"
+    assert layer_name(np.tanh) == "tanh" and layer_name(Dense(2, 3)) == "Dense(2, 3)"
+    assert layer_name(Block()) == "Block"
 
 
 def test_a_function_has_no_parameters():

@@ -52,9 +52,9 @@ def test_pythons_function_is_wrapped_once(monkeypatch):
         shown.append(arguments)
 
     monkeypatch.setattr(warnings, "showwarning", show)
-    warning_location.name_lines_of_users()
+    warning_location.locate_warnings()
     wrapped = warnings.showwarning
-    warning_location.name_lines_of_users()
+    warning_location.locate_warnings()
     assert warnings.showwarning is wrapped is not show
     wrapped("text", UserWarning, "elsewhere.py", 7)
     assert shown == [("text", UserWarning, "elsewhere.py", 7, None, None)]

@@ -1,4 +1,4 @@
-"""The front doors work at every stage of the course."""
+"""The public modules work at every stage of the course."""
 
 import ast
 import importlib.util
@@ -29,7 +29,7 @@ def empty(tmp_path_factory):
     return folder
 
 
-def test_the_doors_open_before_anything_is_built(empty):
+def test_they_can_be_imported_before_anything_is_built(empty):
     assert python(
         empty,
         "import tinytorch, tinytorch.nn; print('Tensor' in dir(tinytorch), 'Dense' in "
@@ -70,7 +70,7 @@ def test_an_unknown_name_is_an_attribute_error(empty):
     )
 
 
-def test_the_doors_load_nothing_by_themselves(empty):
+def test_they_load_nothing_by_themselves(empty):
     assert (
         python(empty, "import sys, tinytorch, tinytorch.nn; print('numpy' in sys.modules)")[0]
         == "False"
@@ -78,7 +78,7 @@ def test_the_doors_load_nothing_by_themselves(empty):
 
 
 @pytest.mark.parametrize(
-    "door",
+    "module",
     [
         "tinytorch",
         "tinytorch.func",
@@ -89,9 +89,9 @@ def test_the_doors_load_nothing_by_themselves(empty):
         "tinytorch.generate",
     ],
 )
-def test_every_name_of_a_door_is_there_in_the_finished_course(door):
+def test_every_name_of_a_public_module_is_there_in_the_finished_course(module):
     code = (
-        f"import {door} as d; print([n for n in dir(d) if getattr(d, n) is None and not "
+        f"import {module} as d; print([n for n in dir(d) if getattr(d, n) is None and not "
         f"n.startswith('_')])"
     )
     assert python(COURSE.path, code) == ("[]", "")
@@ -113,43 +113,43 @@ def test_a_support_name_whose_lesson_is_not_built_says_which_lesson(empty):
     )
 
 
-def test_functional_and_init_are_doors_too():
+def test_functional_and_init_are_public_modules_too():
     code = "import tinytorch.nn.functional as F, tinytorch.nn as nn; print(F.relu is nn.relu)"
     assert python(COURSE.path, code) == ("True", "")
     code = "from tinytorch import nn; print(nn.functional.relu is nn.relu, nn.init.he_normal)"
     assert python(COURSE.path, code)[0].startswith("True <function he_normal")
 
 
-def test_one_import_opens_every_door():
+def test_one_import_gives_every_public_module():
     code = "import tinytorch as torch; print(torch.nn.ReLU(), torch.optim.SGD, torch.zeros(1))"
     assert python(COURSE.path, code)[0].startswith("ReLU() <class")
 
 
-DOORS = """tinytorch tinytorch.nn tinytorch.nn.functional tinytorch.nn.init tinytorch.optim
+MODULES = """tinytorch tinytorch.nn tinytorch.nn.functional tinytorch.nn.init tinytorch.optim
 tinytorch.data tinytorch.training""".split()
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_import_star_gives_all_of_a_finished_door(door):
+@pytest.mark.parametrize("module", MODULES)
+def test_import_star_gives_all_of_a_finished_public_module(module):
     code = (
-        f"from {door} import *; import {door} as d; "
+        f"from {module} import *; import {module} as d; "
         "print(len(d.__all__) > 1, set(d.__all__) - set(dir()), set(d.__all__) - set(dir(d)))"
     )
     assert python(COURSE.path, code) == ("True set() set()", "")
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_no_name_is_both_there_and_elsewhere(door):
-    tree = ast.parse(Path(importlib.util.find_spec(door).origin).read_text(encoding="utf-8"))
+@pytest.mark.parametrize("module", MODULES)
+def test_no_name_is_both_there_and_elsewhere(module):
+    tree = ast.parse(Path(importlib.util.find_spec(module).origin).read_text(encoding="utf-8"))
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-    call = next(node for node in calls if getattr(node.func, "id", "") == "door")
+    call = next(node for node in calls if getattr(node.func, "id", "") == "public_module")
     there = " ".join(ast.literal_eval(call.args[1]).values()).split()
     told = []
     for table in ast.walk(call.args[2]) if call.args[2:] else []:
         if isinstance(table, ast.Dict):
             told += " ".join(ast.literal_eval(table).values()).split()
     assert len({*there, *told}) == len(there) + len(told)
-    assert door != "tinytorch" or not {*there} & texts_by_name(TENSOR).keys()
+    assert module != "tinytorch" or not {*there} & texts_by_name(TENSOR).keys()
 
 
 @pytest.mark.parametrize(
