@@ -35,7 +35,7 @@ def get(folder):
     packages = lite.by_name(json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8")))
     wanted = [
         f"{packages[name]['name']}=={packages[name]['version']}"
-        for name in lite.needed(packages, lite.KERNEL)
+        for name in lite.with_dependencies(packages, [*lite.KERNEL])
     ]
     subprocess.run(
         [

@@ -1,9 +1,8 @@
-"""The lessons in the browser: what the site holds, what it says where NumPy or Python is not at
-hand, what happens there.
+"""The lessons in the browser: what the site contains, and what happens there.
 
 Pyodide itself comes from no package index for Python. What has to run in it runs here in a plain
-Python without any library, and, when the
-variable TITO_PYODIDE names an unpacked distribution, in the real one in a real browser.
+Python without any library, and, when the variable TITO_PYODIDE names an unpacked distribution, in
+the real one in a real browser.
 """
 
 import contextlib
@@ -11,7 +10,6 @@ import functools
 import hashlib
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -74,6 +72,7 @@ PACKAGES = {
     "jedi": [],
     "packaging": [],
     "numpy": [],
+    "matplotlib": ["numpy"],
     "scipy": ["numpy"],
 }
 
@@ -120,126 +119,33 @@ def tito(folder, *words):
     )
 
 
-def made(root, name, *words):
-    """What the command makes, and what it says on standard error."""
-    done = tito(root.path, "book", "build", "--lite", "--fast", "--output", name, *words)
-    assert done.returncode == 0 and f"{name}/index.html: the learner's edition" in done.stdout, (
-        done.stderr
-    )
-    return SimpleNamespace(path=root.path / name, said=done.stderr)
-
-
-@pytest.fixture(scope="module")
-def without_python(root):
-    return made(root, "without")
-
-
 @pytest.fixture(scope="module")
 def with_python(root, tmp_path_factory):
-    return made(
-        root, "with", "--pyodide", str(distribution(tmp_path_factory.mktemp("all") / "pyodide"))
-    )
+    """The site that the command makes."""
+    pyodide = distribution(tmp_path_factory.mktemp("all") / "pyodide")
+    words = ["--lite", "--fast", "--output", "with", "--pyodide", str(pyodide)]
+    done = tito(root.path, "book", "build", *words)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert "with/index.html: the learner's edition" in done.stdout
+    return SimpleNamespace(path=root.path / "with")
+
+
+def options(folder, output=None):
+    pyodide = distribution(folder / "pyodide")
+    return book.Options(fast=True, lite=True, pyodide=pyodide, output=output or folder / "site")
 
 
 def notebook(built, name):
     return json.loads((built.path / "lite" / "files" / name).read_text(encoding="utf-8"))
 
 
-def first_words(built, name):
-    return "".join(notebook(built, name)["cells"][0]["source"])
-
-
-# What it says.
-
-
-@pytest.mark.slow
-def test_without_a_python_the_site_is_made_and_says_so(without_python):
-    assert (
-        "No Python is at hand for the lessons in the browser, and no NumPy" in without_python.said
-    )
-    assert "**No Python is at hand here**, and no NumPy" in first_words(without_python, SUMS)
-    assert not any(
-        "browser" in "".join(cell["source"]) for cell in notebook(without_python, SUMS)["cells"][1:]
-    )
-    assert not (without_python.path / "lite" / "files" / lite.WORK).exists()
-
-
-def test_without_numpy_the_build_and_every_notebook_say_so(root, tmp_path):
-    found = lite.runtime(root, distribution(tmp_path / "pyodide", "numpy"))
-    assert lite.warning(found).startswith("NumPy is not at hand for the lessons in the browser")
-    assert all(
-        "**NumPy is not at hand here**" in lite.words(entry, found) for entry in root.lessons
-    )
-    assert "numpy" not in found.packages and "micropip" in found.packages
-
-
-def test_with_an_address_numpy_is_loaded_from_there_as_the_list_describes_it(root, tmp_path):
-    folder = distribution(tmp_path / "pyodide", "numpy")
-    found = lite.runtime(root, folder, "https://example.org/full/")
-    assert found.missing == [] and found.loaded == ["numpy"] and lite.warning(found) == ""
-    assert found.packages["numpy"]["file_name"] == (
-        "https://example.org/full/numpy-1.0-py3-none-any.whl"
-    )
-    assert found.packages["numpy"]["sha256"] == hashlib.sha256(b"numpy").hexdigest()
-    assert not [path for path in found.files if "numpy" in path.name]
-    words = lite.words(root.lessons[0], found)
-    assert "NumPy is loaded from <https://example.org/full/>" in words
-    assert "not at hand" not in words
-
-
-def test_without_a_hash_nothing_is_loaded(root, tmp_path):
-    folder = distribution(tmp_path / "pyodide", "numpy")
-    lock = (folder / "pyodide-lock.json").read_text(encoding="utf-8")
-    digest = hashlib.sha256(b"numpy").hexdigest()
-    (folder / "pyodide-lock.json").write_text(lock.replace(digest, ""), encoding="utf-8")
-    found = lite.runtime(root, folder, "https://example.org/full/")
-    assert found.missing == ["numpy"] and found.loaded == []
-
-
-def test_by_default_nothing_is_loaded(root, tmp_path):
-    folder = distribution(tmp_path / "pyodide")
-    assert not lite.runtime(root, folder).loaded
-    assert "http" not in json.dumps(lite.runtime(root, folder).packages)
-
-
-def test_the_front_page_s_link_says_whether_lessons_run(root, tmp_path):
-    assert lite.button(None) == "Open it in the browser"
-    assert lite.button(lite.runtime(root, distribution(tmp_path / "one", "numpy"))) == (
-        "Open it in the browser"
-    )
-    assert lite.button(lite.runtime(root, distribution(tmp_path / "all"))) == (
-        "Try it in the browser"
-    )
-
-
-@pytest.mark.slow
-def test_with_numpy_nothing_is_missed(with_python):
-    assert with_python.said == ""
-    assert "hand" not in first_words(with_python, NUMBERS) and "your own notebooks" in first_words(
-        with_python, NUMBERS
-    )
-    assert (
-        "".join(notebook(with_python, NUMBERS)["cells"][1]["source"])
-        == "from tito.learn import browser\n\nbrowser.begin('numpy')"
-    )
-
-
-@pytest.mark.slow
-def test_every_notebook_says_that_the_browser_keeps_it_and_where_it_belongs(
-    with_python, without_python
-):
-    for built in (with_python, without_python):
-        assert "stays in this browser only" in first_words(built, SUMS)
-    assert "`modules/source/02_sums/`" in first_words(without_python, SUMS)
-    assert "`tito notebook sums --keep notebook`" in first_words(without_python, SUMS)
-    assert f"run [{lite.WORK}](../{lite.WORK})" in first_words(with_python, SUMS)
-    assert "tito restore my-tinytorch.zip" in first_words(with_python, lite.WORK)
+# What is refused.
 
 
 @pytest.mark.parametrize(
     "spoil, said",
     [
-        (lambda folder: (folder / "pyodide.mjs").unlink(), "there is no pyodide.mjs"),
+        (lambda folder: (folder / "pyodide.mjs").unlink(), "it lacks pyodide.mjs"),
         (
             lambda folder: (folder / "prompt-toolkit-1.0-py3-none-any.whl").unlink(),
             "lacks prompt-toolkit",
@@ -252,23 +158,29 @@ def test_every_notebook_says_that_the_browser_keeps_it_and_where_it_belongs(
             lambda folder: (folder / "pyodide-lock.json").write_text(
                 '{"info": {"python": "3.9.1"}}'
             ),
-            "holds Python 3.9.1",
+            "has Python 3.9.1",
         ),
-        (shutil.rmtree, "there is no pyodide.mjs"),
+        (shutil.rmtree, "it lacks pyodide.mjs"),
+        (
+            lambda folder: (folder / "numpy-1.0-py3-none-any.whl").unlink(),
+            "lacks numpy, which the notebooks need",
+        ),
     ],
-    ids=["another folder", "the core alone", "a damaged list", "an old one", "no folder"],
+    ids=["another folder", "the core", "a damaged list", "an old one", "no folder", "no NumPy"],
 )
 def test_what_no_notebook_could_run_with_is_refused(root, tmp_path, spoil, said):
     folder = distribution(tmp_path / "pyodide")
     spoil(folder)
     with pytest.raises(TitoError) as refused:
-        book.build(root, fast=True, browser=True, pyodide=folder)
+        book.build(root, book.Options(fast=True, lite=True, pyodide=folder))
     assert said in refused.value.what and lite.version() in refused.value.remedy
 
 
-def test_a_python_without_the_lessons_in_the_browser_is_refused(root, tmp_path):
+def test_neither_pyodide_nor_the_lessons_in_the_browser_come_alone(root, tmp_path):
     with pytest.raises(TitoError, match="is for the lessons in the browser"):
-        book.build(root, fast=True, pyodide=tmp_path)
+        book.build(root, book.Options(fast=True, pyodide=tmp_path))
+    with pytest.raises(TitoError, match="need Pyodide"):
+        book.build(root, book.Options(fast=True, lite=True))
 
 
 def test_the_python_can_be_named_in_tito_toml(tmp_path):
@@ -277,7 +189,9 @@ def test_the_python_can_be_named_in_tito_toml(tmp_path):
     with (folder / "tito.toml").open("a", encoding="utf-8") as file:
         file.write('\n[book]\npyodide = "../pyodide"\n')
     assert site_settings.read(folder).pyodide == folder / ".." / "pyodide"
-    assert "numpy" in lite.runtime(course.open_root(folder), folder / ".." / "pyodide").packages
+    assert (
+        "numpy" in lite.find_runtime(course.open_root(folder), folder / ".." / "pyodide").packages
+    )
 
 
 @pytest.mark.slow
@@ -290,7 +204,7 @@ def test_when_jupyterlite_fails_its_last_words_are_told_and_the_earlier_site_sta
     (tmp_path / "python").chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     with pytest.raises(TitoError) as failed:
-        book.build(root, fast=True, browser=True, output=with_python.path)
+        book.build(root, options(tmp_path, with_python.path))
     assert (
         failed.value.code == 3
         and "JupyterLite did not make its part of the book:\n" in failed.value.what
@@ -306,9 +220,8 @@ def test_when_jupyterlite_fails_its_last_words_are_told_and_the_earlier_site_sta
 def test_of_a_distribution_only_what_is_needed_is_there_and_listed_as_it_is(with_python):
     folder = with_python.path / "lite" / "static" / "pyodide"
     packages = json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8"))["packages"]
-    assert set(packages) == set(PACKAGES) - {"scipy"} | {"comm", "tinytorch"} and packages[
-        "tinytorch"
-    ]["depends"] == ["numpy"]
+    assert set(packages) == set(PACKAGES) - {"scipy", "matplotlib"} | {"comm", "tinytorch"}
+    assert packages["tinytorch"]["depends"] == ["numpy"]
     assert all(
         hashlib.sha256((folder / one["file_name"]).read_bytes()).hexdigest() == one["sha256"]
         for one in packages.values()
@@ -329,26 +242,19 @@ def test_its_python_asks_no_other_host(with_python):
 
 
 @pytest.mark.slow
-def test_without_a_python_there_is_no_kernel_that_would_ask_for_one(without_python):
-    folder = without_python.path / "lite"
-    assert (
-        json.loads((folder / "jupyter-lite.json").read_text(encoding="utf-8"))[
-            "jupyter-config-data"
-        ]["federated_extensions"]
-        == []
-    )
-    assert not (folder / "static" / "pyodide").exists() and not (folder / "extensions").exists()
+def test_the_notebooks_begin_with_what_is_particular_to_the_browser(with_python):
+    about, begin, *_ = ("".join(cell["source"]) for cell in notebook(with_python, SUMS)["cells"])
+    assert "stays in this browser only" in about and f"run [{lite.WORK}](../{lite.WORK})" in about
+    assert begin == "from tito.learn import browser\n\nbrowser.begin()"
+    work = "".join(notebook(with_python, lite.WORK)["cells"][0]["source"])
+    assert "tito restore my-tinytorch.zip" in work
 
 
 @pytest.mark.slow
-def test_the_front_page_links_to_a_lesson_in_the_browser(with_python, without_python):
-    for built, words in ((with_python, "Try it"), (without_python, "Open it")):
-        page = (built.path / "index.html").read_text(encoding="utf-8")
-        assert f'<a href="lite/notebooks/index.html?path={NUMBERS}">{words} in the browser' in page
-
-
-@pytest.mark.slow
-def test_each_lesson_links_to_its_notebook(with_python):
+def test_the_front_page_and_each_lesson_link_to_a_notebook(with_python):
+    front = (with_python.path / "index.html").read_text(encoding="utf-8")
+    link = f'<a href="lite/notebooks/index.html?path={NUMBERS}">Try it in the browser</a>'
+    assert link in front
     page = (with_python.path / "lessons" / "02_sums.html").read_text(encoding="utf-8")
     assert f'href="../lite/notebooks/index.html?path={SUMS}"' in page
     listed = json.loads(
@@ -359,15 +265,6 @@ def test_each_lesson_links_to_its_notebook(with_python):
     assert [one["path"] for one in listed["content"]] == [SUMS] and (
         with_python.path / "lite" / "notebooks" / "index.html"
     ).exists()
-
-
-@pytest.mark.slow
-def test_a_book_without_it_holds_nothing_of_it(root, without_python, tmp_path):
-    built = book.build(root, fast=True, output=tmp_path / "site")
-    assert not (built.path / "lite").exists() and "lite/" not in (
-        built.path / "lessons" / "02_sums.html"
-    ).read_text(encoding="utf-8")
-    assert "in the browser" not in (built.path / "index.html").read_text(encoding="utf-8")
 
 
 def read(path):
@@ -403,7 +300,7 @@ def test_no_solution_and_no_hidden_check_of_the_course_is_in_any_file(tmp_path):
     lite.make(
         source,
         tmp_path / "work",
-        lite.runtime(source, distribution(tmp_path / "pyodide")),
+        lite.find_runtime(source, distribution(tmp_path / "pyodide")),
         tmp_path / "lite",
     )
     texts = {
@@ -449,17 +346,16 @@ def laid_out(monkeypatch):
     """Without JupyterLite's own program, which takes seconds: what it is given is what comes
     out."""
     monkeypatch.setattr(
-        lite, "_jupyterlite", lambda given, made, with_kernel: shutil.copytree(given, made)
+        lite, "_run_jupyterlite", lambda source, output: shutil.copytree(source, output)
     )
 
 
 @pytest.mark.slow
 def test_a_notebook_that_gives_something_away_is_no_book(root, tmp_path, monkeypatch, laid_out):
-    monkeypatch.setattr(
-        lite, "words", lambda entry, found: "Write `return sum(double(n) for n in numbers)`."
-    )
+    page, solution = lite.page, "return sum(double(n) for n in numbers)"
+    monkeypatch.setattr(lite, "page", lambda entry: page(entry).replace("In the browser", solution))
     with pytest.raises(TitoError) as refused:
-        book.build(root, fast=True, browser=True, output=tmp_path / "site")
+        book.build(root, options(tmp_path))
     assert (
         refused.value.code == 3
         and refused.value.what.startswith("lite/files/")
@@ -469,18 +365,14 @@ def test_a_notebook_that_gives_something_away_is_no_book(root, tmp_path, monkeyp
 
 @pytest.mark.slow
 def test_a_wheel_that_gives_something_away_is_no_book(root, tmp_path, monkeypatch, laid_out):
-    name, data = lite.lessons(root)
+    name, data = lite.lessons_wheel(root)
     monkeypatch.setattr(
-        lite, "lessons", lambda root: (name, data + b"\nreturn sum(double(n) for n in numbers)\n")
+        lite,
+        "lessons_wheel",
+        lambda root: (name, data + b"\nreturn sum(double(n) for n in numbers)\n"),
     )
     with pytest.raises(TitoError, match="lite/static/pyodide/tinytorch"):
-        book.build(
-            root,
-            fast=True,
-            browser=True,
-            pyodide=distribution(tmp_path / "pyodide"),
-            output=tmp_path / "site",
-        )
+        book.build(root, options(tmp_path))
 
 
 # What happens there.
@@ -490,16 +382,14 @@ def test_a_wheel_that_gives_something_away_is_no_book(root, tmp_path, monkeypatc
 def drive(plain_root, tmp_path):
     """A folder as a notebook's Python sees it in the browser, and a function that runs code beside
     it, with what the site's wheel holds and no library."""
-    _, data = lite.lessons(plain_root)
+    _, data = lite.lessons_wheel(plain_root)
     (tmp_path / "tito.whl").write_bytes(data)
     with zipfile.ZipFile(tmp_path / "tito.whl") as held:
         held.extractall(tmp_path / "python")
     folder = tmp_path / "drive"
     for entry in plain_root.lessons:
         (folder / entry.folder).mkdir(parents=True)
-        (folder / entry.folder / entry.notebook.name).write_text(
-            lite.page(entry, lite.Runtime()), encoding="utf-8"
-        )
+        (folder / entry.folder / entry.notebook.name).write_text(lite.page(entry), encoding="utf-8")
 
     def run(*lines):
         program = [
@@ -507,8 +397,7 @@ def drive(plain_root, tmp_path):
             f"sys.path.insert(0, {str(tmp_path / 'python')!r})",
             "from pathlib import Path",
             "from tito.learn import browser",
-            f"begin = lambda *names: browser.begin(*names, drive=Path({str(folder)!r}), "
-            f"inside=True)",
+            f"begin = lambda: browser.begin(drive=Path({str(folder)!r}), inside=True)",
             "begin()",
             *lines,
         ]
@@ -581,19 +470,11 @@ def test_a_notebook_that_is_not_there_is_told(drive):
     )
 
 
-def test_a_library_that_is_not_at_hand_is_told(drive):
-    done = drive.run("begin('math', 'numpy')")
-    assert (
-        done.stdout.startswith("Not at hand in this browser's Python: numpy. ")
-        and done.returncode == 0
-    )
-
-
 def test_outside_a_browser_the_first_cell_changes_nothing():
     before = list(sys.meta_path)
     from tito.learn import browser
 
-    browser.begin("no_such_library")
+    browser.begin()
     assert sys.meta_path == before
 
 
@@ -678,26 +559,6 @@ def test_what_is_exported_from_the_browser_passes_at_home(drive, plain_root, tmp
     assert "pyodide" not in home.lesson("numbers").notebook.read_text(encoding="utf-8").lower()
 
 
-@pytest.mark.slow
-def test_a_notebook_downloaded_from_the_browser_passes_at_home(root, tmp_path):
-    """Solved there, downloaded, put into a workspace, and taken over with the command that the
-    notebook names."""
-    workspace.init(tmp_path / "home", root)
-    mine = course.open_root(tmp_path / "home").lesson("numbers")
-    solved = root.lesson("numbers").declared.source
-    page = json.loads(lite.page(root.lesson("numbers"), None))
-    for cell in page["cells"]:
-        if name := cell["metadata"].get("exercise"):
-            cell["source"] = solved.cell(name).source
-    mine.notebook.write_text(json.dumps(page), encoding="utf-8")
-    command = re.search(r"`tito ([^`]*)`", "".join(page["cells"][0]["source"])).group(1)
-    for words, said in ((command.split(), ""), (["test", "numbers"], "5 of 5 points")):
-        done = tito(tmp_path / "home", *words)
-        assert done.returncode == 0 and said in done.stdout, done.stdout + done.stderr
-    script = mine.script.read_text(encoding="utf-8")
-    assert "twice = x + x" in script and "In the browser" not in script
-
-
 # In a real browser.
 
 
@@ -771,27 +632,6 @@ def visit(browser):
         end()
 
 
-@pytest.mark.slow
-def test_the_link_opens_the_notebook_and_asks_nobody_else(visit, without_python):
-    page, address, wrong = visit(without_python.path)
-    page.goto(f"{address}lessons/02_sums.html")
-    page.get_by_role("link", name="in the browser").click()
-    page.locator(".jp-Notebook h2", has_text="Look back").wait_for()  # its last cell
-    shown = page.locator(".jp-Notebook").inner_text()
-    assert (
-        "No Python is at hand here" in shown
-        and "stays in this browser only" in shown
-        and "exercise sums-total is yours to write" in shown
-    )
-    asked = page.locator(".jp-Dialog")
-    assert asked.locator("option").all_inner_texts() == [
-        "No Kernel"
-    ]  # JupyterLite's own question; the notebook says why
-    asked.get_by_role("button", name="No Kernel").click()
-    asked.wait_for(state="detached")
-    assert wrong == []
-
-
 def run_all(page):
     """Run the notebook that is open, and give what its cells put out. Other notebooks can be read
     from the moment in which the browser has set that up."""
@@ -827,9 +667,9 @@ def test_what_is_written_is_imported_in_the_next_notebook_kept_and_brought_home(
             "no Pyodide here: name an unpacked distribution in TITO_PYODIDE, or what "
             "tests/book/get_pyodide.py puts together"
         )
-    built = book.build(
-        plain_root, fast=True, browser=True, pyodide=Path(folder), output=tmp_path / "site"
-    )
+    site = tmp_path / "site"
+    options = book.Options(fast=True, lite=True, pyodide=Path(folder), output=site)
+    built = book.build(plain_root, options)
     page, address, wrong = visit(built.path)
     from playwright.sync_api import TimeoutError  # `visit` skips where it is not
 
@@ -875,49 +715,3 @@ def test_what_is_written_is_imported_in_the_next_notebook_kept_and_brought_home(
     for words, said in ((["restore", "../mine.zip"], ""), (["test", "sums"], "2 of 2 points")):
         done = tito(tmp_path / "home", *words)
         assert done.returncode == 0 and said in done.stdout, done.stdout + done.stderr
-
-
-class Elsewhere(Silent):
-    """Another host: what it has may be asked for from any page."""
-
-    def end_headers(self):
-        self.send_header("Access-Control-Allow-Origin", "*")
-        super().end_headers()
-
-
-@pytest.mark.slow
-def test_a_package_from_an_address_is_loaded_by_its_hash_alone(browser, plain_root, tmp_path):
-    if not (folder := os.environ.get("TITO_PYODIDE")):
-        pytest.skip("no Pyodide here: tests/book/get_pyodide.py puts one together")
-    shutil.copytree(folder, tmp_path / "here")
-    (tmp_path / "there").mkdir()
-    [wheel] = (tmp_path / "here").glob("packaging-*.whl")
-    right = hashlib.sha256(wheel.read_bytes()).hexdigest()  # it is not Pyodide's own build
-    wheel.rename(tmp_path / "there" / wheel.name)
-    servers = [
-        ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(kind, directory=tmp_path / name))
-        for name, kind in (("here", Silent), ("there", Elsewhere))
-    ]
-    for server in servers:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-    here, there = (f"http://127.0.0.1:{server.server_address[1]}/" for server in servers)
-    found = lite.runtime(plain_root, tmp_path / "here", there)
-    assert found.loaded == ["packaging"]
-    for digest, loaded in ((right, True), ("0" * 64, False)):
-        found.packages["packaging"]["sha256"] = digest
-        lock = {"info": found.info, "packages": found.packages}
-        (tmp_path / "here" / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
-        page = browser.new_page()  # without what the one before has cached
-        page.goto(f"{here}no-page.html")
-        assert loaded == page.evaluate(
-            """async () => {
-                const { loadPyodide } = await import("/pyodide.mjs");
-                const python = await loadPyodide();
-                await python.loadPackage("packaging").catch(() => 0);
-                return "packaging" in python.loadedPackages;
-            }"""
-        )
-        page.close()
-    for server in servers:
-        server.shutdown()
-        server.server_close()

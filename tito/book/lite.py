@@ -1,11 +1,8 @@
 """The lessons in the browser: JupyterLite below the book, with the learner's notebooks.
 
-The Python that runs them there is Pyodide, an unpacked distribution that somebody downloaded. What
-the lessons and their notebooks need of it is copied, so that the site asks no other host, with a
-wheel of tito and of the lessons as released beside it (see `tito/learn/browser.py`). What it lists
-and lacks, NumPy perhaps, the reader's browser loads from an address, if tito.toml names one: then
-Pyodide refuses any file whose hash is not the one in the list. Without an address, or without any
-distribution, the notebooks say what is missing.
+Python runs there as Pyodide. The author gives an unpacked distribution of it; from there the site
+takes the packages that the lessons and their notebooks need, so that it asks no other host, and
+adds a wheel of tito and of the lessons as released (see `tito/learn/browser.py`).
 """
 
 import ast
@@ -17,62 +14,56 @@ import os
 import re
 import shutil
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tito import files, programs
 from tito.author import release, wheel
 from tito.errors import MachineError, UsageError
 from tito.learn import workspace
 from tito.lesson import cells, course, notebook
+from tito.lesson.course import Entry, Root
 
-KERNEL = (
-    "micropip",
-    "ipython",
-    "jedi",
-    "packaging",
-)  # what a notebook's Python loads when it starts, and Pyodide has
-TOO = "comm"  # and what it has not: taken from the environment that tito runs in
+# What a notebook's Python loads when it starts, and Pyodide contains.
+KERNEL = ("micropip", "ipython", "jedi", "packaging")
+COMM = "comm"  # what it loads, too, and Pyodide lacks: taken from the environment of tito
 CORE = ("pyodide.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 SETTINGS = "@jupyterlite/pyodide-kernel-extension:kernel"
 EXTENSION = Path("share", "jupyter", "labextensions", "@jupyterlite", "pyodide-kernel-extension")
 # Asks for pictures that only a Jupyter server has.
 TAB_ICON = "@jupyter-notebook/notebook-extension:tab-icon"
 APPS = ("lab", "notebooks", "tree")
-WORK = "my_work.ipynb"  # what has been done here, and how to take it away
-OURS = (
-    "lite/files/",
-    "lite/api/",
-    "lite/static/pyodide/tinytorch",
-)  # what may not give anything away; the rest comes from others
+WORK = "my_work.ipynb"  # shows progress in the browser, and exports the learner's work
+# What may contain a solution by mistake; the rest comes from others.
+OURS = ("lite/files/", "lite/api/", "lite/static/pyodide/tinytorch")
 
 
 @dataclass
 class Runtime:
-    """What is taken of a Pyodide distribution: files, and the packages as its lock file lists them.
+    """What the site takes from a Pyodide distribution.
 
-    missing   libraries that the lessons import and it lacks
-    imported  libraries that the lessons export an import of: the package cannot be without them
-    address   where the browser loads what is listed and lacking; "" for nowhere
-    loaded    the names of the packages that it loads from there
+    packages  {name: what the list of the distribution says of it}
+    imported  the libraries that the lessons export an import of
     """
 
-    files: list = field(default_factory=list)
-    packages: dict = field(default_factory=dict)
-    info: dict = field(default_factory=dict)
-    missing: list = field(default_factory=list)
-    imported: list = field(default_factory=list)
-    address: str = ""
-    loaded: list = field(default_factory=list)
+    folder: Path
+    info: dict[str, Any]
+    packages: dict[str, dict[str, Any]]
+    imported: list[str]
+
+    @property
+    def files(self) -> list[Path]:
+        names = [name for name in CORE if name != "pyodide-lock.json"]
+        names += [package["file_name"] for package in self.packages.values()]
+        return [self.folder / name for name in names] + sorted(self.folder.glob("pyodide.asm.*js"))
 
 
-def runtime(root, folder, address=""):
-    """The Runtime for a course's lessons in a Pyodide distribution; None for no folder.
+def find_runtime(root: Root, folder: Path | None) -> Runtime:
+    """The Runtime for a course's lessons, from an unpacked Pyodide distribution.
 
-    address  of a folder from which the browser may load the packages that are not in `folder`,
-             as its list describes them
-
-    Raises TitoError when no notebook could run with it.
+    Raises MachineError without JupyterLite, UsageError for a folder that some notebook could not
+    run with.
     """
     for name in ("jupyterlite_core", "jupyterlite_pyodide_kernel", "jupyter_server"):
         if not importlib.util.find_spec(name):
@@ -81,94 +72,68 @@ def runtime(root, folder, address=""):
                 "`bin/setup lite` installs it.",
             )
     if folder is None:
-        return None
+        raise UsageError("The lessons in the browser need Pyodide, Python for browsers.", remedy())
     folder = Path(os.path.abspath(folder))
-    remedy = (
-        "Give the folder of a whole distribution, unpacked: "
-        f"pyodide-{version()}.tar.bz2 of Pyodide's releases."
-    )
-    if lacking := [name for name in CORE if not (folder / name).is_file()]:
-        raise UsageError(f"{folder} is no Pyodide distribution: there is no {lacking[0]}.", remedy)
+    for name in CORE:
+        if not (folder / name).is_file():
+            raise UsageError(f"{folder} is no Pyodide distribution: it lacks {name}.", remedy())
     try:
-        lock = json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8"))
-        if not lock["info"]["python"].startswith(f"{python()}."):
-            raise UsageError(
-                f"{folder} holds Python {lock['info']['python']}; the "
-                f"notebooks' Python is {python()}.",
-                remedy,
-            )
-        packages = by_name(lock)
-
-        def can_be_had(name):
-            return _is_there(folder, packages, name) or (
-                address and re.fullmatch("[0-9a-f]{64}", packages.get(name, {}).get("sha256", ""))
-            )
-
-        kernel = needed(packages, KERNEL)
-        if lacking := [name for name in kernel if not can_be_had(name)]:
-            raise UsageError(
-                f"{folder} lacks {', '.join(lacking[:4])}{', ...' * (len(lacking) > 4)}: no "
-                "notebook's Python starts without them.",
-                remedy,
-            )
-        out = Runtime(
-            [folder / name for name in CORE[:3]] + sorted(folder.glob("pyodide.asm.*js")),
-            info=lock["info"],
-            imported=libraries(root, exported=True),
-            address=address,
-        )
-        selection = kernel
-        for library in libraries(root):
-            name = next(
-                (name for name, package in packages.items() if library in package["imports"]),
-                library,
-            )
-            also = needed(packages, [name])
-            if all(map(can_be_had, also)):
-                selection |= also
-            else:
-                out.missing.append(library)
-        for name in selection:
-            package = packages[name]
-            if _is_there(folder, packages, name):
-                digest = _sha256((folder / package["file_name"]).read_bytes())
-                out.packages[name] = package | {"sha256": digest}
-            else:
-                out.packages[name] = package | {"file_name": address + package["file_name"]}
-                out.loaded.append(name)
+        return _read_distribution(root, folder)
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(
             f"{folder / 'pyodide-lock.json'} is not what Pyodide writes: "
             f"{type(error).__name__}: {error}.",
-            remedy,
+            remedy(),
         ) from None
-    out.files += [
-        folder / package["file_name"]
-        for name, package in out.packages.items()
-        if name not in out.loaded
-    ]
-    return out
 
 
-def version():
-    """The version of Pyodide that the notebooks' Python was made for."""
+def remedy() -> str:
+    return f"Give an unpacked pyodide-{version()}.tar.bz2 of Pyodide's releases: --pyodide DIR"
+
+
+def _read_distribution(root: Root, folder: Path) -> Runtime:
+    lock = json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8"))
+    if not lock["info"]["python"].startswith(f"{python()}."):
+        raise UsageError(
+            f"{folder} has Python {lock['info']['python']}; the notebooks need {python()}.",
+            remedy(),
+        )
+    packages = by_name(lock)
+    module_of = {module: name for name in packages for module in packages[name]["imports"]}
+    needed = [*KERNEL, *(module_of.get(library, library) for library in libraries(root))]
+    names = with_dependencies(packages, needed)
+    for name in names:
+        if name not in packages or not (folder / packages[name]["file_name"]).is_file():
+            raise UsageError(f"{folder} lacks {name}, which the notebooks need.", remedy())
+    chosen = {name: packages[name] | {"sha256": _sha256(folder, packages[name])} for name in names}
+    return Runtime(folder, lock["info"], chosen, libraries(root, exported=True))
+
+
+def _sha256(folder: Path, package: dict[str, Any]) -> str:
+    """Of the file that is there: the author may have built a package anew."""
+    return hashlib.sha256((folder / package["file_name"]).read_bytes()).hexdigest()
+
+
+def version() -> str:
+    """The version of Pyodide that the notebooks need."""
     from jupyterlite_pyodide_kernel.constants import PYODIDE_VERSION
 
     return PYODIDE_VERSION
 
 
-def python():
-    """The version of Python that this is."""
+def python() -> str:
+    """The version of Python in it."""
     from jupyterlite_pyodide_kernel.constants import PYODIDE_PYTHON_VERSION
 
     return PYODIDE_PYTHON_VERSION
 
 
-def libraries(root, exported=False):
-    """The libraries that the lessons cannot do without, or what they export: imported in a line of
-    its own, neither Python's nor ours.
+def libraries(root: Root, exported: bool = False) -> list[str]:
+    """The libraries that the lessons import, neither Python's nor ours.
+
+    exported  only those that the lessons export an import of
     """
-    names = set()
+    names: set[str] = set()
     for entry in root.lessons:
         source = entry.declared.source
         for cell in source.exported if exported else source.cells:
@@ -176,104 +141,89 @@ def libraries(root, exported=False):
                 for node in cells.tree_of(cells.comment_magics(cell.source)).body:
                     if isinstance(node, ast.Import):
                         names |= {alias.name.split(".")[0] for alias in node.names}
-                    elif isinstance(node, ast.ImportFrom) and not node.level:
+                    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                         names.add(node.module.split(".")[0])
     return sorted(names - set(sys.stdlib_module_names) - {root.package})
 
 
-def by_name(lock):
-    """{name: what the list says of it} of a distribution's packages, names
-    written in the one plain way.
-    """
-    return {_plain(name): package for name, package in lock["packages"].items()}
+def by_name(lock: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """{name: what the list says of it} of a distribution's packages, by their normalized names."""
+    return {_normalize(name): package for name, package in lock["packages"].items()}
 
 
-def _plain(name):
+def _normalize(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def needed(packages, names):
-    """Those packages, and all that they need, {name: None} in order."""
-    selection, waiting = {}, [_plain(name) for name in names]
+def with_dependencies(packages: dict[str, dict[str, Any]], names: list[str]) -> list[str]:
+    """The names of these packages, and of all that they need."""
+    selection: list[str] = []
+    waiting = [_normalize(name) for name in names]
     while waiting:
         name = waiting.pop(0)
         if name not in selection:
-            selection[name] = None
-            waiting += [
-                _plain(dependency) for dependency in packages.get(name, {}).get("depends", ())
-            ]
+            selection.append(name)
+            waiting += map(_normalize, packages.get(name, {}).get("depends", ()))
     return selection
 
 
-def _is_there(folder, packages, name):
-    return name in packages and (folder / packages[name]["file_name"]).is_file()
+# The site.
 
 
-def _sha256(data):
-    return hashlib.sha256(data).hexdigest()
-
-
-# What the site holds.
-
-
-def make(root, work, runtime, place):
-    """Make the site of the lessons in the new folder `place`, with this Runtime
-    or, for None, without a Python.
+def make(root: Root, work: Path, runtime: Runtime, place: Path) -> None:
+    """Make the site of the lessons in the new folder `place`.
 
     Raises MachineError with JupyterLite's last words when it fails.
     """
-    source = work / "given"
+    source = work / "source"
     shutil.rmtree(work, ignore_errors=True)
     for entry in root.lessons:
-        _write(
-            source / "files" / entry.folder / entry.notebook.name,
-            page(entry, runtime).encode("utf-8"),
-        )
-    if runtime:
-        _write(source / "files" / WORK, my_work(root).encode("utf-8"))
+        path = source / "files" / entry.folder / entry.notebook.name
+        _write(path, page(entry).encode("utf-8"))
+    _write(source / "files" / WORK, my_work(root).encode("utf-8"))
+    pyodide = source / "static" / "pyodide"
+    for path in runtime.files:
+        _write(pyodide / path.name, path.read_bytes())
+    # What the package imports is loaded with it, the rest when a cell imports it.
+    depends = [
+        name
+        for name, package in runtime.packages.items()
+        if set(runtime.imported) & set(package["imports"])
+    ]
+    packages = runtime.packages | {
+        COMM: _add_wheel(pyodide, installed_wheel(COMM), COMM, []),
+        course.DISTRIBUTION: _add_wheel(pyodide, lessons_wheel(root), "tito", depends),
+    }
+    _write_json(pyodide / "pyodide-lock.json", {"info": runtime.info, "packages": packages})
     settings = {
         "jupyter-lite-schema-version": 0,
-        "jupyter-config-data": {"appName": root.name, "disabledExtensions": [TAB_ICON]},
+        "jupyter-config-data": {
+            "appName": root.name,
+            "disabledExtensions": [TAB_ICON],
+            "litePluginSettings": {SETTINGS: {"disablePyPIFallback": True}},
+        },
     }
-    if runtime:
-        settings["jupyter-config-data"]["litePluginSettings"] = {
-            SETTINGS: {"disablePyPIFallback": True}
-        }
-        for path in runtime.files:
-            _write(source / "static" / "pyodide" / path.name, path.read_bytes())
-        # What the package imports is loaded with it, the rest when a cell asks for it.
-        depends = [
-            name
-            for name, package in runtime.packages.items()
-            if set(runtime.imported) & set(package["imports"])
-        ]
-        packages = runtime.packages | {
-            TOO: _added(source, *installed(TOO), TOO, TOO, []),
-            course.DISTRIBUTION: _added(
-                source, *lessons(root), course.DISTRIBUTION, "tito", depends
-            ),
-        }
-        _write(
-            source / "static" / "pyodide" / "pyodide-lock.json",
-            json.dumps({"info": runtime.info, "packages": packages}, indent=1).encode(),
-        )
-    _write(source / "jupyter-lite.json", json.dumps(settings, indent=1).encode())
-    _jupyterlite(source, work / "made", with_kernel=bool(runtime))
-    os.replace(work / "made", place)
+    _write_json(source / "jupyter-lite.json", settings)
+    _run_jupyterlite(source, work / "site")
+    os.replace(work / "site", place)
     shutil.rmtree(work)
 
 
-def _added(source, file, data, name, module, depends):
+def _add_wheel(
+    folder: Path, named_wheel: tuple[str, bytes], module: str, depends: list[str]
+) -> dict[str, Any]:
     """Put a wheel beside Pyodide's.
 
-    Returns what its list says of it: importing `module` in a cell loads it, and what it depends on.
+    Returns its entry in their list: importing `module` in a cell loads it, and what it depends on.
     """
-    _write(source / "static" / "pyodide" / file, data)
+    file, data = named_wheel
+    _write(folder / file, data)
+    name, version = file.split("-")[:2]
     return {
         "name": name,
-        "version": file.split("-")[1],
+        "version": version,
         "file_name": file,
-        "sha256": _sha256(data),
+        "sha256": hashlib.sha256(data).hexdigest(),
         "install_dir": "site",
         "package_type": "package",
         "imports": [module],
@@ -282,142 +232,71 @@ def _added(source, file, data, name, module, depends):
     }
 
 
-def page(entry, runtime):
-    """A lesson's notebook, as text: as released, with what is
-    particular to the browser before it.
-    """
-    book = notebook.to_notebook(entry.declared.released, entry.declared)
-    rows = [("markdown", words(entry, runtime))]
-    if runtime:
-        libraries = ", ".join(map(repr, runtime.imported))
-        rows.append(("code", f"from tito.learn import browser\n\nbrowser.begin({libraries})"))
-    return _for_pyodide(notebook.with_start(book, rows), runtime)
+def page(entry: Entry) -> str:
+    """A lesson's notebook as released, with what is particular to the browser before it."""
+    released = notebook.to_notebook(entry.declared.released, entry.declared)
+    package = entry.root.package
+    about = (
+        "**In the browser.** What you write stays in this browser only, until its data are "
+        "cleared; it is still there when you load the page again. To take it with you, run "
+        f"[{WORK}](../{WORK}): it makes a zip of all that you wrote, which `tito restore` brings "
+        f"into a workspace.\n\n`{package}` is made here from your own notebooks of the earlier "
+        "lessons, as you saved them. Run the next cell first, and again when you have saved a "
+        "change of one, or loaded the page again."
+    )
+    begin = "from tito.learn import browser\n\nbrowser.begin()"
+    return _for_pyodide(notebook.with_start(released, [("markdown", about), ("code", begin)]))
 
 
-def my_work(root):
-    """The notebook that says what was done in the browser, and packs it."""
+def my_work(root: Root) -> str:
+    """The notebook that shows what was done in the browser, and exports it."""
+    about = (
+        "# Your work in this browser\n\n"
+        f"`export_work` makes `my-{root.package}.zip` of the notebooks that you wrote in. In a "
+        f"workspace, `tito restore my-{root.package}.zip` takes it."
+    )
     rows = [
-        (
-            "markdown",
-            "# Your work in this browser\n\n"
-            f"`export_work` makes `my-{root.package}.zip` of the notebooks that you wrote in. In a "
-            f"workspace, `tito restore my-{root.package}.zip` takes it.",
-        ),
+        ("markdown", about),
         ("code", "from tito.learn import browser\n\nbrowser.progress()"),
         ("code", "browser.export_work()"),
     ]
     empty = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
-    return _for_pyodide(notebook.with_start(empty, rows), True)
+    return _for_pyodide(notebook.with_start(empty, rows))
 
 
-def _for_pyodide(text, runtime):
-    """A notebook's text, to be run by Pyodide where there is one."""
-    if not runtime:
-        return text
-    book = json.loads(text)
-    book["metadata"]["kernelspec"] = {
+def _for_pyodide(text: str) -> str:
+    """A notebook's text, with Pyodide as its kernel."""
+    content = json.loads(text)
+    content["metadata"]["kernelspec"] = {
         "name": "python",
         "display_name": "Python (Pyodide)",
         "language": "python",
     }
-    return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def words(entry, runtime):
-    """What a reader should know of a notebook in the browser."""
-    without = "You can read and write, and run the lesson in a workspace."
-    folder = entry.relative(entry.notebook.parent)
-    keep = (
-        "**In the browser.** What you write stays in this browser only, until its data are "
-        "cleared; it is still there when you load the page again. "
-    )
-    if not runtime:
-        return (
-            f"{keep}*File > Download* takes the notebook away. Put into `{folder}/` of a "
-            f"workspace, it is yours there after `tito notebook {entry.name} --keep notebook`.\n"
-            "\n"
-            f"**No Python is at hand here**, and no NumPy: this site was made without Pyodide, "
-            f"so JupyterLite has no kernel to choose. {without}"
-        )
-    take = (
-        f"To take it with you, run [{WORK}](../{WORK}): it makes a zip of all that you wrote, "
-        "which `tito restore` brings into a workspace."
-    )
-    run = (
-        f"`{entry.root.package}` is made here from your own notebooks of the earlier "
-        "lessons, as you saved them. Run the next cell first, and again when you "
-        "have saved a change of one, or loaded the page again."
-    )
-    parts = [f"{keep}{take}", run]
-    if runtime.loaded:
-        parts.append(
-            f"{said(runtime.loaded, 'is loaded', 'are loaded')} from <{runtime.address}> when a "
-            "cell needs it, and refused if the hash is not the one that this site lists."
-        )
-    if runtime.missing:
-        parts.append(
-            f"**{said(runtime.missing)} not at hand here**, so not every cell runs. {without}"
-        )
-    return "\n\n".join(parts)
-
-
-def button(runtime):
-    """What a link to a lesson in the browser says: without a Python one reads and writes there."""
-    runs = runtime and not set(runtime.missing) & set(runtime.imported)
-    return "Try it in the browser" if runs else "Open it in the browser"
-
-
-def warning(runtime):
-    """What the author should know of the site: its lessons in the browser run, or what is not
-    at hand; nothing when all is.
-    """
-    if not runtime:
-        return (
-            "No Python is at hand for the lessons in the browser, and no NumPy: they can be read "
-            "and written there, not run. --pyodide gives it."
-        )
-    return (
-        f"{said(runtime.missing)} not at hand for the lessons in the browser: not every cell runs "
-        "there, and the notebooks say so."
-        if runtime.missing
-        else ""
-    )
-
-
-def said(libraries, one="is", more="are"):
-    """Libraries in words, with their verb: "NumPy is", "NumPy and matplotlib are"."""
-    names = [{"numpy": "NumPy"}.get(name, name) for name in libraries]
-    return (
-        f"{' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))} "
-        f"{more if len(names) > 1 else one}"
-    )
-
-
-def lessons(root):
-    """(file name, bytes) of a wheel of tito and of the lessons as released,
-    as scripts and as notebooks.
+def lessons_wheel(root: Root) -> tuple[str, bytes]:
+    """(file name, bytes) of a wheel of tito and of the lessons as released, as scripts and as
+    notebooks.
     """
     contents = {
         name: data
         for name, data in workspace.contents(root).items()
         if name.startswith(("modules/source/", f"{root.package}/"))
     }
-    contents |= {
-        entry.relative(entry.notebook): notebook.to_notebook(
-            entry.declared.released, entry.declared
-        ).encode("utf-8")
-        for entry in root.lessons
-    }
+    for entry in root.lessons:
+        text = notebook.to_notebook(entry.declared.released, entry.declared)
+        contents[entry.relative(entry.notebook)] = text.encode("utf-8")
     name, data = wheel.build("lite", release.course_of_stubs(root, contents))
     return name.replace("+lite", ""), data  # some hosts of sites take a + for a space
 
 
-def installed(name):
-    """(file name, bytes) of a wheel of a library of this environment that is nothing but Python."""
+def installed_wheel(name: str) -> tuple[str, bytes]:
+    """(file name, bytes) of a wheel of an installed library that consists of Python files only."""
     distribution = importlib.metadata.distribution(name)
     contents = {
-        path.as_posix(): Path(distribution.locate_file(path)).read_bytes()
-        for path in distribution.files
+        path.as_posix(): Path(str(distribution.locate_file(path))).read_bytes()
+        for path in distribution.files or ()
         if ".." not in path.parts
         and "__pycache__" not in path.parts
         and path.name not in ("INSTALLER", "RECORD", "REQUESTED", "direct_url.json")
@@ -425,33 +304,25 @@ def installed(name):
     return f"{name}-{distribution.version}-py3-none-any.whl", files.archive(contents)
 
 
-def _write(path, data):
+def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
 
 
-def _jupyterlite(source, output, with_kernel):
-    """Run JupyterLite's own build, without any extension that happens to be installed."""
+def _write_json(path: Path, value: object) -> None:
+    _write(path, json.dumps(value, indent=1).encode("utf-8"))
+
+
+def _run_jupyterlite(source: Path, output: Path) -> None:
+    """Run JupyterLite's own build, with the extension for Pyodide and no other one that happens to
+    be installed.
+    """
     import jupyterlite_pyodide_kernel
 
-    extension = (
-        next(
-            (
-                folder
-                for folder in (Path(sys.prefix), *Path(jupyterlite_pyodide_kernel.__file__).parents)
-                if (folder / EXTENSION).is_dir()
-            ),
-            Path(sys.prefix),
-        )
-        / EXTENSION
-    )
+    prefixes = [Path(sys.prefix), *Path(jupyterlite_pyodide_kernel.__file__).parents]
+    extension = next(path / EXTENSION for path in prefixes if (path / EXTENSION).is_dir())
     command = [
-        sys.executable,
-        "-W",
-        "ignore",
-        "-m",
-        "jupyterlite_core",
-        "build",
+        *(sys.executable, "-W", "ignore", "-m", "jupyterlite_core", "build"),
         "--ignore-sys-prefix",
         "--no-sourcemaps",
         "--no-unused-shared-packages",
@@ -460,17 +331,17 @@ def _jupyterlite(source, output, with_kernel):
         "--lite-dir=.",
         "--contents=files",
         f"--output-dir={output}",
+        f"--LiteBuildConfig.federated_extensions={[str(extension)]!r}",
     ]
-    if with_kernel:
-        command.append(f"--LiteBuildConfig.federated_extensions={[str(extension)]!r}")
     environment = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("JUPYTER", "PYTHON"))
-    } | {"JUPYTER_NO_CONFIG": "1"}
-    ran = programs.run(command, cwd=source, env=environment)
-    if ran.returncode:
-        last = "\n".join((ran.stdout + ran.stderr).strip().splitlines()[-5:])
+    }
+    environment["JUPYTER_NO_CONFIG"] = "1"
+    done = programs.run(command, cwd=source, env=environment)
+    if done.returncode:
+        last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-5:])
         raise MachineError(
             f"JupyterLite did not make its part of the book:\n{last}",
             "`bin/setup lite` installs the libraries that it needs.",

@@ -9,7 +9,6 @@ written, which `tito restore` takes.
 
 import base64
 import importlib
-import importlib.util
 import json
 import sys
 import threading
@@ -57,12 +56,11 @@ class Browser:
                 pass  # the browser shows no files; what the check says is told all the same
 
 
-def begin(*libraries, drive=DRIVE, inside=sys.platform == "emscripten"):
+def begin(drive=DRIVE, inside=sys.platform == "emscripten"):
     """Let the package be made from the notebooks below `drive`.
 
     Called again, what they hold by then counts.
 
-    libraries  what the package imports: says so where one is not at hand
     inside  whether this Python runs in a browser; anywhere else nothing happens: there,
             `tito export` makes the package
     """
@@ -80,11 +78,6 @@ def begin(*libraries, drive=DRIVE, inside=sys.platform == "emscripten"):
     ]
     for name in [name for name in sys.modules if name.split(".")[0] == root.package]:
         del sys.modules[name]
-    if missing := [name for name in libraries if not importlib.util.find_spec(name)]:
-        print(
-            f"Not at hand in this browser's Python: {', '.join(missing)}. You can read and write "
-            "the lesson here, and run it in a workspace of your own."
-        )
     name = Path.cwd().name
     if passed := _passed(drive).get(name):
         every = next(len(_exercises(one)) for one in root.lessons if one.folder == name)

@@ -1,12 +1,11 @@
 """Where a course is published: `[book]` in its tito.toml, and the addresses that follow from it.
 
-    release           the repository on GitHub that holds the release: learners clone it, Binder and
-                      Colab open the lessons from it
-    branch            of that repository, "main" by default
-    pyodide           the folder of the Python for the lessons in the browser
-    pyodide_packages  where a reader's browser loads the packages that this folder lists and lacks
+    release  the repository on GitHub that holds the release: learners clone it, Binder and
+             Colab open the lessons from it
+    branch   of that repository, "main" by default
+    pyodide  the folder of the Python for the lessons in the browser
 
-None has a value by default, and without one there is no link and nothing is loaded.
+None has a value by default, and without one there is no link.
 """
 
 import re
@@ -25,7 +24,6 @@ class Published:
     release: str = ""
     branch: str = "main"
     pyodide: Path | None = None
-    pyodide_packages: str = ""
 
     def binder(self, path: str) -> str:
         """The address that opens the release's file `path` on Binder."""
@@ -74,11 +72,5 @@ def read(folder: Path) -> Published:
         refuse(
             f"branch is {branch!r}, and there is no release", "Say of which repository: release."
         )
-    packages = table.get("pyodide_packages", "")
-    if packages and not re.fullmatch(r"https://[^\s?#]+/", packages):
-        refuse(
-            f"pyodide_packages is {packages!r}",
-            'It should be the address of a folder, which ends in /: "https://.../".',
-        )
     pyodide = table.get("pyodide")
-    return Published(release, branch, pyodide and folder / Path(pyodide).expanduser(), packages)
+    return Published(release, branch, pyodide and folder / Path(pyodide).expanduser())

@@ -47,8 +47,6 @@ def test_the_addresses_follow_from_the_release(small_course):
             "branch is 'the main one'",
         ),
         ('[book]\nbranch = "main"', "there is no release"),
-        ('[book]\npyodide_packages = "http://example.org/"', "pyodide_packages is"),
-        ('[book]\npyodide_packages = "https://example.org/numpy.whl"', "pyodide_packages is"),
     ],
 )
 def test_a_setting_that_cannot_work_is_told_with_its_value(small_course, text, said):
