@@ -1,21 +1,25 @@
 """The book as a PDF: the learner's site on paper (print_document.py), printed by Chromium.
 
-The numbers in the contents are read from a first print; a second has them in place, and they are
+The page numbers in the contents are read from a first print; a second shows them, and they are
 read again, until they agree.
 """
 
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tito import files, programs
-from tito.book import build, pages, print_document
+from tito.book import build, print_document
+from tito.book.print_document import Book
 from tito.errors import MachineError, UsageError
+from tito.lesson.course import Entry, Root
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PLACES = (
@@ -23,11 +27,7 @@ PLACES = (
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
     "C:/Program Files/Google/Chrome/Application/chrome.exe",
 )
-OLDEST = 131  # the first that prints page numbers of a style sheet's own
-INSTALL = (
-    "Install Chromium or Chrome (Debian: apt install chromium), "
-    "or playwright and its browser: playwright install chromium."
-)
+INSTALL = "Install Chromium or Chrome, 131 or newer (Debian: apt install chromium)."
 SECONDS = 900  # a print may take
 PRINTS = 4  # at most, until the numbers agree
 
@@ -46,99 +46,80 @@ class Printed:
 
 
 def make(
-    root,
-    lessons=(),
-    sheet="a4",
-    output=None,
-    fast=False,
-    report=lambda name, done, of: None,
-    commands=(),
-):
-    """Print the learner's edition of a course. Returns a Printed.
+    root: Root,
+    lessons: Sequence[Entry] = (),
+    paper: str = "a4",
+    output: Path | None = None,
+    options: build.Options = build.Options(),
+) -> Printed:
+    """Print the learner's edition of a course.
 
     lessons  those to print; none for the whole book
-    sheet    "a4" or "letter"
+    paper    "a4" or "letter"
     output   the file; None for one in `book/_build/`, named after the course or the lessons
-    others   as in `build.build`, which makes the site first, in a folder that is deleted then
+    options  of `build.build`, which makes the site first, in a folder that is deleted afterwards
 
-    Raises UsageError for a paper or file that cannot be meant, MachineError without a Chromium.
+    Raises UsageError for an impossible paper or file, MachineError without a Chromium.
     An earlier PDF stays as it was then.
     """
     began = time.monotonic()
-    if sheet not in print_document.PAPERS:
-        raise UsageError(f"--paper {sheet!r} is neither a4 nor letter.", "a4 is 210 by 297 mm.")
+    if paper not in print_document.PAPERS:
+        raise UsageError(f"--paper {paper!r} is neither a4 nor letter.", "a4 is 210 by 297 mm.")
     name = "-".join(entry.name for entry in lessons) or re.sub(r"\W+", "-", root.name.lower())
-    build.refuse(root, pages.LEARNER, None)
     work = root.path / "book" / "_build"
     path = output or work / f"{name}.pdf"
+    build.refuse(root, options)
     _refuse(path)
-    program = chromium()
+    program = find_chromium()
     work.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(files.SUFFIX, ".pdf-", work))
-    try:  # a site of its own: the one that is there may have been made in another way
-        site = build.build(
-            root, pages.LEARNER, fast, folder / "site", report=report, commands=commands
-        ).path
-        wanted = [f"lessons/{entry.folder}.html" for entry in lessons]
-        chapters, numbers = print_document.read(site, wanted or None), {}
-        for turn in range(1, PRINTS + 1):
-            report(f"print {turn}", turn - 1, 2)
-            page, printed = folder / "book.html", folder / "book.pdf"
-            text = print_document.document(site, root.name, root.edition, chapters, sheet, numbers)
-            page.write_text(text, encoding="utf-8")
-            _print(program, page, printed, folder)
-            before, (numbers, count) = numbers, read_numbers(printed)
-            if numbers == before:
-                break
-        else:
-            raise MachineError(
-                f"After {PRINTS} prints the page numbers in the contents still move.",
-                "This is a fault of tito; another --paper may do.",
-            )
-        data = printed.read_bytes()
+    try:  # a separate site: the one that is there may have been made with other options
+        site = build.build(root, replace(options, output=folder / "site")).path
+        selected = [f"lessons/{entry.folder}.html" for entry in lessons]
+        chapters = print_document.read_chapters(site, selected)
+        book = Book(site, root.name, root.edition, paper, chapters)
+        pages = _print_until_numbers_agree(program, book, folder, options.report)
+        data = (folder / "book.pdf").read_bytes()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     files.write(path, data)
-    return Printed(path, count, sheet, len(data), time.monotonic() - began)
+    return Printed(path, pages, paper, len(data), time.monotonic() - began)
 
 
-def _refuse(path):
-    import importlib.util
-
+def _refuse(path: Path) -> None:
+    """Raise TitoError where no PDF can be written, or none can be read."""
     if path.is_dir() or path.is_file() and not path.read_bytes()[:5] == b"%PDF-":
         raise UsageError(f"{path} is there, and is no PDF.", "Give a new file, or an earlier PDF.")
     if not importlib.util.find_spec("pypdf"):
         raise MachineError("The PDF is made with pypdf, which is not installed here.", build.EXTRA)
 
 
-def chromium():
-    """The Chromium or Chrome of this machine; else the one of playwright.
-
-    Raises MachineError where there is none, or one that is too old.
-    """
-    found = (shutil.which(name) for name in NAMES)
-    path = next(filter(None, found), None) or next(filter(os.path.exists, PLACES), None)
-    if not (path := path or _playwrights()):
-        raise MachineError("The PDF is printed by Chromium, which is not installed here.", INSTALL)
-    version = re.search(r"(\d+)\.\d+\.\d+", programs.run([path, "--version"], timeout=60).stdout)
-    if version and int(version[1]) < OLDEST:
-        raise MachineError(
-            f"{path} is version {version[1]}; page numbers need {OLDEST} or newer.", INSTALL
-        )
-    return path
+def find_chromium() -> str:
+    """The Chromium or Chrome of this machine; MachineError where there is none."""
+    for path in [*map(shutil.which, NAMES), *filter(os.path.exists, PLACES)]:
+        if path:
+            return path
+    raise MachineError("The PDF is printed by Chromium, which is not installed here.", INSTALL)
 
 
-def _playwrights():
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        return None
-    with sync_playwright() as driver:
-        path = driver.chromium.executable_path
-    return path if os.path.exists(path) else None
+def _print_until_numbers_agree(program: str, book: Book, folder: Path, report: build.Report) -> int:
+    """Print `book.pdf` into the folder. Returns the number of its pages."""
+    page, printed = folder / "book.html", folder / "book.pdf"
+    numbers: dict[str, int] = {}
+    for turn in range(1, PRINTS + 1):
+        report(f"print {turn}", turn - 1, 2)
+        page.write_text(print_document.document(book, numbers), encoding="utf-8")
+        _print(program, page, printed)
+        before, (numbers, count) = numbers, read_numbers(printed)
+        if numbers == before:
+            return count
+    raise MachineError(
+        f"After {PRINTS} prints the page numbers in the contents still move.",
+        "This is a fault of tito; another --paper may do.",
+    )
 
 
-def _print(program, page, pdf, folder):
+def _print(program: str, page: Path, pdf: Path) -> None:
     """Let Chromium print a page of HTML when its scripts are done. It asks no other host."""
     command = [
         program,
@@ -149,7 +130,7 @@ def _print(program, page, pdf, folder):
         "--host-resolver-rules=MAP * ~NOTFOUND",
         "--no-first-run",
         "--allow-file-access-from-files",  # for the fonts of formulas
-        f"--user-data-dir={folder / 'profile'}",
+        f"--user-data-dir={pdf.with_name('profile')}",
         "--virtual-time-budget=20000",  # until fonts are loaded, too
         "--no-pdf-header-footer",
         "--generate-pdf-document-outline",
@@ -172,13 +153,13 @@ def _print(program, page, pdf, folder):
         )
 
 
-def read_numbers(path):
+def read_numbers(path: Path) -> tuple[dict[str, int], int]:
     """({id: number of its page} of every place in a PDF that a link leads to, number of pages)."""
     from pypdf import PdfReader
 
     reader = PdfReader(path)
-    found = {
-        name.removeprefix("/"): reader.get_destination_page_number(place) + 1
+    numbers = {
+        name.removeprefix("/"): (reader.get_destination_page_number(place) or 0) + 1
         for name, place in reader.named_destinations.items()
     }
-    return found, len(reader.pages)
+    return numbers, len(reader.pages)

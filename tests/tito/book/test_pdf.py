@@ -47,16 +47,8 @@ def refused(root, **options):
     return found.value.what, found.value.code
 
 
-def program(folder, version):
-    """A Chromium that says its version and prints nothing."""
-    path = folder / "chromium"
-    path.write_text(f"#!/bin/sh\necho Chromium {version}.0.1.2\n", encoding="utf-8")
-    path.chmod(0o755)
-    return path
-
-
 def test_a_paper_nobody_has_is_refused(small_course):
-    assert refused(small_course, sheet="a5") == ("--paper 'a5' is neither a4 nor letter.", 2)
+    assert refused(small_course, paper="a5") == ("--paper 'a5' is neither a4 nor letter.", 2)
 
 
 def test_a_file_that_is_no_pdf_is_left_alone(small_course, tmp_path):
@@ -72,30 +64,21 @@ def test_a_workspace_is_no_book(small_workspace):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the program is a script of a shell")
-def test_without_a_chromium_or_with_an_old_one_it_says_what_to_install(
-    small_course, tmp_path, monkeypatch
-):
+def test_without_a_chromium_it_says_what_to_install(small_course, tmp_path, monkeypatch):
     monkeypatch.setattr(pdf, "PLACES", ())
-    monkeypatch.setattr(pdf, "_playwrights", lambda: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     what, code = refused(small_course)
     assert "Chromium, which is not installed here" in what and code == 3
-    old = program(tmp_path, 120)
-    assert refused(small_course) == (
-        f"{old} is version 120; page numbers need 131 or newer.",
-        3,
-    )
-    monkeypatch.setattr(pdf.build, "build", lambda *words, **more: pytest.fail("built before"))
-    assert refused(small_course)[1] == 3
-    program(tmp_path, 131)
-    assert pdf.chromium() == str(old)
+    (tmp_path / "chromium").write_text("#!/bin/sh\n", encoding="utf-8")
+    (tmp_path / "chromium").chmod(0o755)
+    assert pdf.find_chromium() == str(tmp_path / "chromium")
 
 
 def test_a_chromium_that_prints_nothing_is_told(tmp_path):
     page = tmp_path / "book.html"
     page.touch()
     with pytest.raises(TitoError, match="did not print the book: it says nothing about why"):
-        pdf._print(shutil.which("true"), page, tmp_path / "book.pdf", tmp_path)
+        pdf._print(shutil.which("true"), page, tmp_path / "book.pdf")
 
 
 @pytest.fixture
@@ -109,11 +92,11 @@ def printer(small_course, tmp_path, monkeypatch):
     (site / "index.html").write_text(text, encoding="utf-8")
     fake = SimpleNamespace(texts=[], found=[])
 
-    def written(program, page, path, folder):
+    def written(program, page, path):
         fake.texts.append(page.read_text(encoding="utf-8"))
         path.write_bytes(b"%PDF-" + str(len(fake.texts)).encode())
 
-    monkeypatch.setattr(pdf, "chromium", lambda: "chromium")
+    monkeypatch.setattr(pdf, "find_chromium", lambda: "chromium")
     monkeypatch.setattr(pdf.build, "build", lambda *words, **more: SimpleNamespace(path=site))
     monkeypatch.setattr(pdf, "_print", written)
     monkeypatch.setattr(pdf, "read_numbers", lambda path: (fake.found[len(fake.texts) - 1], 9))
@@ -123,8 +106,8 @@ def printer(small_course, tmp_path, monkeypatch):
 def test_it_is_printed_until_the_page_numbers_agree(small_course, printer, tmp_path):
     printer.found = [{"p1": 3}, {"p1": 4}, {"p1": 4}]
     printed = pdf.make(small_course, output=tmp_path / "new" / "book.pdf")
-    shown = [re.search(r'class="page" href="#p1">(\d+)', text)[1] for text in printer.texts]
-    assert shown == ["000", "3", "4"]
+    shown = [re.search(r"const numbers = (.*);", text)[1] for text in printer.texts]
+    assert shown == ["{}", '{"p1": 3}', '{"p1": 4}']
     assert printed.path.read_bytes() == b"%PDF-3" and (printed.pages, printed.size) == (9, 6)
     assert list(tmp_path.rglob(".pdf-*")) == []
 
