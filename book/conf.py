@@ -2,9 +2,7 @@
 the rest: project, release, html_title, and where `_static` is.
 """
 
-import hashlib
 import re
-from pathlib import Path
 
 from docutils import nodes
 from pygments.lexers import TextLexer
@@ -155,47 +153,6 @@ def number_paragraphs(app, doctree):
             node["ids"].append(f"p{number}")
 
 
-# What is kept from the build before. Sphinx reads and sets a page again when its source is newer;
-# here is what a page shows of other pages.
-
-
-def shown_of_others(env):
-    """{page: what stands on it that other pages say}: the contents at the left, from the titles of
-    all lessons and of the page's own lesson, and the titles of the pages before and after it.
-    """
-    titles = {page: title.pformat() for page, title in env.titles.items()}
-    contents = {
-        page: [toc.pformat(), *map(titles.get, env.toctree_includes.get(page, ()))]
-        for page, toc in env.tocs.items()
-        if page in env.toctree_includes
-    }
-    shown = {}
-    relations = env.collect_relations()
-    for page, (parent, *beside) in relations.items():
-        above = [page]
-        while parent:
-            above.append(parent)
-            parent = relations[parent][0]
-        parts = [[(one, titles.get(one)) for one in beside], *map(contents.get, above)]
-        shown[page] = hashlib.sha256(repr(parts).encode()).hexdigest()
-    return shown
-
-
-def changed_by_others(app, env):
-    """The pages to set again because of what they show of others."""
-    before, env.shown_of_others = getattr(env, "shown_of_others", {}), shown_of_others(env)
-    return [page for page, shown in env.shown_of_others.items() if before.get(page, shown) != shown]
-
-
-def remove_unused(app, error):
-    """Delete the pictures and notebooks of an earlier build that no page shows any more."""
-    for folder, known in (("_images", app.env.images), ("_downloads", app.env.dlfiles)):
-        kept = {Path(name) for _, name in known.values()}
-        for path in Path(app.outdir, folder).rglob("*"):
-            if path.is_file() and path.relative_to(Path(app.outdir, folder)) not in kept:
-                path.unlink()
-
-
 def setup(app):
     app.add_html_math_renderer("katex", (inline, None), (block, None))
     app.add_lexer("csv", TextLexer)  # what other tools call it, and Pygments does not know
@@ -206,6 +163,4 @@ def setup(app):
     app.connect("doctree-read", number_paragraphs)
     app.connect("html-page-context", scripts)
     app.connect("html-page-context", name_folds, priority=900)  # after the theme's
-    app.connect("env-updated", changed_by_others)
-    app.connect("build-finished", remove_unused)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -89,7 +89,7 @@ def words(text):
 
 def refused(root, code=1, **options):
     with pytest.raises(TitoError) as found:
-        book.build(root, **options)
+        book.build(root, book.Options(**options))
     assert found.value.code == code and found.value.remedy
     return found.value.what
 
@@ -141,11 +141,13 @@ def test_it_stands_after_the_last_lesson_it_needs(made, again):
     lessons = ["lessons/01_numbers", "lessons/02_sums"]
     assert order(made) == [[lessons[0], f"milestones/{NAME}", lessons[1]]] * 2
     change(again, 'needs = ["numbers"]', 'needs = ["sums", "numbers"]')
-    assert order(book.build(again, fast=True)) == [[*lessons, f"milestones/{NAME}"]] * 2
+    assert (
+        order(book.build(again, book.Options(fast=True))) == [[*lessons, f"milestones/{NAME}"]] * 2
+    )
 
 
 def test_without_running_it_no_result_is_shown(again):
-    text = page(book.build(again, fast=True))
+    text = page(book.build(again, book.Options(fast=True)))
     assert (
         "What it reaches" not in text
         and "adding 3" not in text
@@ -217,7 +219,7 @@ def test_a_milestone_without_a_picture_needs_no_alt_text(again):
 def test_a_milestone_that_gives_a_solution_away_is_refused_in_the_learners_edition(again, new):
     change(again, 'print("adding", COUNT)', new)
     assert f"milestones/{NAME}.html would give away a line of a solution" in refused(again, code=3)
-    assert page(book.build(again, "author"))
+    assert page(book.build(again, book.Options("author")))
 
 
 @pytest.mark.slow

@@ -147,7 +147,9 @@ def test_the_glossary_links_each_term_to_the_section_that_explains_it(tmp_path):
     text = text.replace("#     terms: []", "#     terms: [sum]\n#     pytorch: {sum: torch.sum}")
     text = text.replace("# ## Tripling\n", "# ## The `sum` of three\n#\n# A **sum** is added.\n")
     chapter.write_text(text, encoding="utf-8")
-    page = generated_parts.fill("x.md", "<!-- made: glossary -->", course.open_root(root), None, ())
+    page = generated_parts.Parts(course.open_root(root), tmp_path).fill(
+        "x.md", "<!-- made: glossary -->"
+    )
     assert page == (
         "## S\n\n**sum**\n: A **sum** is added.\n\n"
         "  [01. Numbers](lessons/01_numbers/the-sum-of-three.ipynb); in PyTorch `torch.sum`"

@@ -146,7 +146,7 @@ def site(tmp_path_factory):
         path.write_text(text.replace(old, new), encoding="utf-8")
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(socket, "getaddrinfo", nobody)
-        built = book.build(course.open_root(root), commands=app.commands())
+        built = book.build(course.open_root(root), book.Options(commands=app.commands()))
     folder = built.path
     with ThreadingHTTPServer(
         ("127.0.0.1", 0), functools.partial(Silent, directory=folder)

@@ -3,23 +3,39 @@ course's package at hand: a list of
 
     {"name", "lesson", "section", "after", "replaces", "html"}
 
-One with a lesson is put into that section of its pages, behind the paragraph that contains the
-words `after`, or at the section's end; one without is a made part of a page, `<!-- made: NAME -->`.
-One with `replaces` is shown instead of the picture of the cell that contains these words, which
-stays in the notebook: it stands there, or, with `after`, behind that paragraph.
+A drawing with a lesson is put into that section of its pages: after the paragraph that contains
+the words `after`, or at the section's end. One without is a generated part of a page,
+`<!-- made: NAME -->`. One with `replaces` is shown instead of the picture of the cell that contains
+these words, which stays in the notebook: in its place or, with `after`, after that paragraph.
 """
 
 import itertools
 import json
 import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypedDict
 
 from tito.book import execute
+from tito.book.notebook_cells import Part, Section, prose
 from tito.errors import WorkError
+from tito.lesson.course import Entry, Root
 
 NUMBER = '<b class="figure-number"></b>'  # becomes "Figure 5.1. "
 
 
-def drawings(root, package):
+class Figure(TypedDict):
+    """A drawing, as `book/drawings` describes it."""
+
+    name: str
+    lesson: str
+    section: str
+    after: str
+    replaces: str
+    html: str
+
+
+def read_drawings(root: Root, package: Path) -> list[Figure]:
     """The drawings of a course; none where it has no `book/drawings`.
 
     package  the folder with the course's package
@@ -27,63 +43,57 @@ def drawings(root, package):
     program = root.path / "book" / "drawings"
     if not (program / "__main__.py").exists():
         return []
-    found = json.loads(execute.output_of(program, package, "It makes the drawings of the book"))
+    text = execute.output_of(program, package, "It makes the drawings of the book")
+    figures: list[Figure] = json.loads(text)
     names = [entry.name for entry in root.lessons]
-    for drawing in found:
-        if drawing["lesson"] and drawing["lesson"] not in names:
+    for figure in figures:
+        if figure["lesson"] and figure["lesson"] not in names:
             raise WorkError(
-                f"book/drawings: {drawing['name']} is for the lesson {drawing['lesson']!r}, which "
+                f"book/drawings: {figure['name']} is for the lesson {figure['lesson']!r}, which "
                 "this course does not have.",
                 f"There are: {', '.join(names)}.",
             )
-    return found
+    return figures
 
 
-def place(entry, sections, drawings):
-    """Put drawings into the sections of a lesson's pages.
-
-    sections  the lesson's pages, each with `title` and `parts`
-    drawings  those of this lesson
-    """
-    places = sorted(
-        (_find(sections, drawing) + (drawing,) for drawing in drawings), key=lambda one: one[:3]
-    )
-    for section, part, end, drawing in reversed(places):
-        parts, shown = sections[section].parts, _prose(drawing["html"])
-        line, above = parts[part]
+def place(entry: Entry, sections: list[Section], figures: Sequence[Figure]) -> None:
+    """Put a lesson's drawings into the sections of its pages."""
+    places = [(*_find(sections, figure), figure["html"]) for figure in figures]
+    places.sort(key=lambda place: place[:3])
+    for number, at, end, html in reversed(places):
+        parts = sections[number].parts
+        line, above = parts[at]
+        shown = (line, prose(html))
         if above["cell_type"] == "code":
-            parts.insert(part + 1, (line, shown))
+            parts.insert(at + 1, shown)
             continue
         text = above["source"]
-        below = (line + text.count("\n", 0, end) + 1, _prose(text[end:].strip("\n")))
-        kept = [(line, above | {"source": text[:end]}), (line, shown), below]
-        parts[part : part + 1] = [one for one in kept if one[1]["source"]]
+        rest = (line + text.count("\n", 0, end) + 1, prose(text[end:].strip("\n")))
+        pieces = [(line, above | {"source": text[:end]}), shown, rest]
+        parts[at : at + 1] = [piece for piece in pieces if piece[1]["source"]]
 
 
-def number_figures(number, parts):
+def number_figures(number: int, parts: Sequence[Part]) -> None:
     """Number what has a caption, drawings and pictures alike, in their order: "Figure 5.1". The
-    caption of a picture is what it shows, in words.
+    caption of a picture is its alt text.
 
-    number  of the lesson, or the year of a milestone; None on another page: "Figure 1"
-    parts   [(line, cell)] of all pages of the lesson
+    number  of the lesson, or the year of a milestone
+    parts   of all pages of the lesson
     """
     counts = itertools.count(1)
-
-    def name():
-        return f"Figure {next(counts)}." if number is None else f"Figure {number}.{next(counts)}."
-
     for _, part in parts:
         if part["cell_type"] != "code":
-            part["source"] = re.sub(NUMBER, lambda _: f"<b>{name()}</b> ", part["source"])
+            part["source"] = re.sub(
+                NUMBER, lambda _: f"<b>Figure {number}.{next(counts)}.</b> ", part["source"]
+            )
         elif alt := part["metadata"].get("mystnb", {}).get("image", {}).get("alt"):
-            caption = f"**{name()}** {escaped(' '.join(alt.split()))}"
+            name = f"Figure {number}.{next(counts)}."
+            caption = f"**{name}** {escaped(' '.join(alt.split()))}"
             part["metadata"]["mystnb"]["figure"] = {"caption": caption}
 
 
-def escaped(text):
-    """Plain text as Markdown: what stands between backticks stays, the rest means nothing
-    special.
-    """
+def escaped(text: str) -> str:
+    """Plain text as Markdown: text between backticks stays, in the rest no character is special."""
     parts = text.split("`")
     return "`".join(
         part if number % 2 else re.sub(r"([\\*_<>$|\[\]#])", r"\\\1", part)
@@ -91,52 +101,45 @@ def escaped(text):
     )
 
 
-def _find(sections, drawing):
-    """(section, part, end of the paragraph in it) after which a drawing stands."""
-    name, title, after = drawing["name"], drawing["section"], drawing["after"]
+def _find(sections: list[Section], figure: Figure) -> tuple[int, int, int]:
+    """(section, part, end of the paragraph in it) after which a drawing is put."""
+    name, title, after = figure["name"], figure["section"], figure["after"]
     titles = [section.title for section in sections]
     if not title or title not in titles:
         raise WorkError(
             f"book/drawings: {name} is for the section {title!r} of the lesson "
-            f"{drawing['lesson']}, which has no such section.",
+            f"{figure['lesson']}, which has no such section.",
             f"It has: {', '.join(titles[1:])}.",
         )
-    parts = sections[titles.index(title)].parts
-    if replaced := drawing.get("replaces"):
-        place = _without_picture(parts, replaced, drawing)
+    number = titles.index(title)
+    parts = sections[number].parts
+    if replaced := figure.get("replaces"):
+        place = _remove_picture(parts, replaced, figure)
         if not after:
-            return titles.index(title), place, 0
+            return number, place, 0
     if not after:
-        return titles.index(title), len(parts) - 1, len(parts[-1][1]["source"])
+        return number, len(parts) - 1, len(parts[-1][1]["source"])
     words = re.compile(r"\s+".join(map(re.escape, after.split())))
-    for number, (_, part) in enumerate(parts):
+    for at, (_, part) in enumerate(parts):
         if part["cell_type"] == "markdown" and (match := words.search(part["source"])):
             end = part["source"].find("\n\n", match.end())
-            return titles.index(title), number, end if end >= 0 else len(part["source"])
+            return number, at, end if end >= 0 else len(part["source"])
     raise WorkError(
-        f"book/drawings: {name} stands after the words {after!r}, which the section {title!r} of "
-        f"the lesson {drawing['lesson']} does not have.",
+        f"book/drawings: {name} is to follow the words {after!r}, which the section {title!r} of "
+        f"the lesson {figure['lesson']} does not have.",
         "Give words of a paragraph of that section, or none, for the section's end.",
     )
 
 
-def _without_picture(parts, words, drawing):
-    """Take the picture out of the cell that contains these words; returns its place in `parts`."""
+def _remove_picture(parts: list[Part], words: str, figure: Figure) -> int:
+    """Take the picture out of the cell that contains these words. Returns its place."""
     for number, (_, part) in enumerate(parts):
         if part["cell_type"] == "code" and words in part["source"]:
             part["metadata"].get("mystnb", {}).pop("image", None)
-            part["outputs"] = [
-                one
-                for one in part["outputs"]
-                if not set(execute.PICTURES) & set(one.get("data", {}))
-            ]
+            part["outputs"] = [one for one in part["outputs"] if not execute.has_picture(one)]
             return number
     raise WorkError(
-        f"book/drawings: {drawing['name']} replaces the picture of a cell with {words!r}, which "
-        f"the section {drawing['section']!r} of the lesson {drawing['lesson']} does not have.",
+        f"book/drawings: {figure['name']} replaces the picture of a cell with {words!r}, which "
+        f"the section {figure['section']!r} of the lesson {figure['lesson']} does not have.",
         "Give words of the code that draws the picture.",
     )
-
-
-def _prose(text):
-    return {"cell_type": "markdown", "metadata": {}, "source": text}

@@ -1,9 +1,9 @@
-"""What a lesson's cells print and draw, and what a milestone measures: run once with the
-course's own solutions, and kept.
+"""Runs the lessons' cells and the milestones with the course's own solutions, and keeps what they
+print, draw and measure.
 
-What is kept is found again by a hash of the cells, of the lower lessons and of the libraries whose
-results are shown, so a changed lesson is run anew, and so are the later ones, which import it; a
-milestone by its program and the lessons it needs.
+The outputs of a lesson are kept by a hash of its cells, of the lower lessons and of the libraries
+whose results are shown, so that a changed lesson is run again, and so are the later ones, which
+import it; those of a milestone by a hash of its program and of the lessons it needs.
 """
 
 import base64
@@ -15,135 +15,170 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
 from tito import files, programs
 from tito.errors import WorkError
 from tito.learn import milestone
+from tito.learn.milestone import Milestone
 from tito.learn.process import ONE_THREAD
 from tito.lesson import cells, course, export
+from tito.lesson.cells import Cell
+from tito.lesson.course import Entry, Root
 
 SECONDS = 300  # a cell may take
-PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
+PICTURES = {"image/png", "image/svg+xml", "image/jpeg"}
 LIBRARIES = ("numpy", "matplotlib", "ipykernel")
-# Pictures twice as fine as the page shows them, for screens that are. What a kernel calls its cells
-# is no place a reader could open.
+# The first cell: pictures twice as fine as the page shows them, for screens that are.
 FIRST = "%config InlineBackend.figure_formats = ['retina']"
-PLACE = re.compile(
-    r"<[\w.]+(?: object)? at 0x[0-9a-f]+>"
-)  # what Python calls a thing that has no better name: nothing to read
-CELL_FILE = re.compile(r"\S*ipykernel_\d+\S*\.py")
+# How Python shows an object without a better name: nothing to read.
+ADDRESS = re.compile(r"<[\w.]+(?: object)? at 0x[0-9a-f]+>")
+CELL_FILE = re.compile(r"\S*ipykernel_\d+\S*\.py")  # how a kernel names its cells in a traceback
+
+Output = dict[str, Any]  # of a cell, as in a notebook
 
 
-def outputs(root, scratch, package, cache, report=lambda name, done, of: None):
-    """{page: what is shown there} of every lesson and every milestone of a course, pages
-    such as "lessons/01_tensor".
+@dataclass
+class Package:
+    """The course's package, with every solution: its folder, and {path in it: bytes}."""
 
-    Of a lesson, that is {number of a cell, as a string: its outputs, as in a notebook}; of a
+    folder: Path
+    contents: dict[str, bytes]
+
+
+@dataclass
+class Job:
+    """A program to run: its name, where its outputs are kept, and how it is run."""
+
+    name: str
+    place: Path
+    run: Callable[[], dict[str, Any]]
+
+
+def run_all(
+    root: Root, package: Package, cache: Path, report: Callable[[str, int, int], None]
+) -> dict[str, dict[str, Any]]:
+    """{page: its outputs} of every lesson and every milestone, pages such as "lessons/01_tensor".
+
+    Those of a lesson are {number of a cell, as a string: outputs, as in a notebook}, those of a
     milestone {"measured": [[name, number], ...], "printed": outputs, "drawn": outputs}.
 
-    scratch  the folder that holds the course's package, which the lessons import
-    package  what `package` returned for it
-    cache    a folder where outputs are kept between runs; what this run
-             did not use is deleted there
-    report   is called with the name of each that was run, how many are done, and of how many
+    cache   a folder where outputs are kept between runs; unused ones are deleted there
+    report  is called with the name of each that was run, how many are done, and of how many
 
-    Raises WorkError for a cell that fails, a milestone that misses its bar and a picture
-    without alt text, with its place.
+    Raises WorkError for a cell that fails, a milestone that misses its goal and a picture without
+    alt text, with its place.
     """
     cache.mkdir(parents=True, exist_ok=True)
-    programs = milestone.milestones(root)
-    jobs = {
-        f"milestones/{program.path.stem}": (
-            program.name,
-            _key_of_milestone(root, program, package),
-            partial(_run_milestone, root, program, scratch),
-        )
-        for program in reversed(programs)
-    }  # first, and the last of them before the others: it takes longest
-    later = [f"milestones/{program.path.stem}" for program in programs if program.after]
-    jobs |= {
-        f"lessons/{entry.folder}": (entry.name, _key(entry, package), partial(_run, entry, scratch))
-        for entry in root.lessons
-    }
-    jobs |= {page: jobs.pop(page) for page in later}  # when what they use is there
-    places = {page: cache / f"{name}-{key[:16]}.json" for page, (name, key, run) in jobs.items()}
+    jobs = _jobs(root, package, cache)
 
-    def run(page):
-        files.write(
-            places[page],
-            json.dumps(jobs[page][2](), indent=1, sort_keys=True, ensure_ascii=False) + "\n",
-        )
-        return jobs[page][0]
+    def run(job: Job) -> str:
+        text = json.dumps(job.run(), indent=1, sort_keys=True, ensure_ascii=False)
+        files.write(job.place, text + "\n")
+        return job.name
 
-    waiting = [page for page, path in places.items() if not path.exists()]
-    with _no_interference(), ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+    waiting = [job for job in jobs.values() if not job.place.exists()]
+    with _without_settings(), ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
         for done, name in enumerate(pool.map(run, waiting), 1):
             report(name, done, len(waiting))
+    places = {job.place for job in jobs.values()}
     for path in cache.glob("*.json"):
-        if path not in places.values():
+        if path not in places:
             path.unlink()
-    results = {page: json.loads(path.read_text(encoding="utf-8")) for page, path in places.items()}
-    if wrong := [
-        problem
+    outputs = {
+        page: json.loads(job.place.read_text(encoding="utf-8")) for page, job in jobs.items()
+    }
+    _refuse_pictures_without_alt(root, outputs)
+    return outputs
+
+
+def _jobs(root: Root, package: Package, cache: Path) -> dict[str, Job]:
+    """{page: job}, in the order in which they are begun: milestones first, because they take
+    longest, but those that use the run of another one last.
+    """
+
+    def job(name: str, key: str, run: Callable[..., dict[str, Any]], of: object) -> Job:
+        return Job(name, cache / f"{name}-{key[:16]}.json", partial(run, of, package.folder))
+
+    milestones = {
+        f"milestones/{program.path.stem}": job(
+            program.name, _key_of_milestone(root, program, package), _run_milestone, program
+        )
+        for program in reversed(milestone.milestones(root))
+    }
+    later = [f"milestones/{one.path.stem}" for one in milestone.milestones(root) if one.after]
+    lessons = {
+        f"lessons/{entry.folder}": job(entry.name, _key(entry, package), _run_lesson, entry)
         for entry in root.lessons
-        for problem in _about_pictures(entry, results[f"lessons/{entry.folder}"])
-    ]:
+    }
+    jobs = milestones | lessons
+    return jobs | {page: jobs.pop(page) for page in later}
+
+
+def _refuse_pictures_without_alt(root: Root, outputs: dict[str, dict[str, Any]]) -> None:
+    problems = []
+    for entry in root.lessons:
+        for cell in entry.declared.source.cells:
+            shown = outputs[f"lessons/{entry.folder}"].get(str(cell.number), [])
+            count = sum(map(has_picture, shown))
+            place = f"{entry.relative(entry.script)}:{cell.line}"
+            if count and not cell.alt:
+                problems.append(f"{place}: this cell draws a picture and has no alt text.")
+            elif count > 1:
+                problems.append(
+                    f"{place}: this cell draws {count} pictures, and one alt text serves one: "
+                    "give each a cell of its own."
+                )
+    if problems:
         raise WorkError(
-            "\n".join(wrong),
+            "\n".join(problems),
             "Say what the picture shows, in a comment: plt.show()  # alt: the "
             "loss falls from 0.7 to 0.1",
         )
-    if wrong := [
-        program
-        for program in programs
-        if results[f"milestones/{program.path.stem}"]["drawn"] and not program.alt
-    ]:
+    problems = [
+        f"{place_of_milestone(program)}: this milestone draws a picture and has no alt text."
+        for program in milestone.milestones(root)
+        if outputs[f"milestones/{program.path.stem}"]["drawn"] and not program.alt
+    ]
+    if problems:
         raise WorkError(
-            "\n".join(
-                f"{place_of_milestone(program)}: this milestone draws a picture "
-                "and has no alt text."
-                for program in wrong
-            ),
+            "\n".join(problems),
             'Say what the picture shows, in the block at its top: # alt = "Loss against epoch: '
             'it falls from 0.7 to 0.1"',
         )
-    return results
 
 
-def package(root, scratch):
-    """Write the package, with every solution, into `scratch`.
-
-    Returns {path in it: bytes}, lessons' own modules as they are now.
+def write_package(root: Root, folder: Path) -> Package:
+    """Write the package, with every solution, into `folder`: the lessons' modules as they would
+    be exported now.
     """
     source = root.path / root.package
-    contents = (
-        {
-            path.relative_to(root.path).as_posix(): path.read_bytes()
-            for path in sorted(source.rglob("*"))
-            if path.is_file()
-            and path.suffix not in (".pyc", files.SUFFIX)
-            and "__pycache__" not in path.parts
-        }
-        if source.is_dir()
-        else {}
-    )
+    contents = {
+        path.relative_to(root.path).as_posix(): path.read_bytes()
+        for path in sorted(source.rglob("*"))
+        if path.is_file()
+        and path.suffix not in (".pyc", files.SUFFIX)
+        and "__pycache__" not in path.parts
+    }
     for entry in root.lessons:
-        contents[entry.relative(entry.module_path)] = export.current(
-            entry, entry.declared.source
-        ).text.encode("utf-8")
+        module = export.current(entry, entry.declared.source)
+        contents[entry.relative(entry.module_path)] = module.text.encode("utf-8")
     contents["tito.toml"] = (root.path / "tito.toml").read_bytes()
     for name, data in contents.items():
-        path = scratch / name
+        path = folder / name
         if not path.exists() or path.read_bytes() != data:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-    return contents
+    return Package(folder, contents)
 
 
-def output_of(program, package, purpose):
+def output_of(program: Path, package: Path, purpose: str) -> str:
     """What a program of the course prints: a file, or a folder with a `__main__.py`, in book/.
 
     package  the folder with the course's package, which the program can import
@@ -159,45 +194,44 @@ def output_of(program, package, purpose):
         last = (process.stderr.strip().splitlines() or ["it printed nothing about why"])[-1]
         raise WorkError(
             f"book/{program.name} fails: {last}",
-            f"{purpose}: mend it, or what it reads.",
+            f"{purpose}: correct it, or what it reads.",
         )
     return process.stdout.strip()
 
 
-def _key(entry, package):
+# Keys.
+
+
+def _key(entry: Entry, package: Package) -> str:
     """A hash of all that decides what the lesson's cells print."""
-    lower = {
-        lower_entry.name for lower_entry in entry.root.lessons if lower_entry.number < entry.number
-    }
-    return _hash(
-        [FIRST, *([cell.number, cell.source] for cell in _cells(entry))],
-        _package_of(entry.root, package, lower),
-    )
+    lower = {other.name for other in entry.root.lessons if other.number < entry.number}
+    sources = [[cell.number, cell.source] for cell in _cells(entry)]
+    return _hash([FIRST, *sources], _package_of(entry.root, package, lower))
 
 
-def _key_of_milestone(root, entry, package):
-    """A hash of all that decides what a milestone measures: what lies
-    beside it, too, may be imported.
+def _key_of_milestone(root: Root, entry: Milestone, package: Package) -> str:
+    """A hash of all that decides what a milestone measures; programs beside it that are no
+    milestones may be imported.
     """
-    programs = {entry.path} | set(entry.path.parent.glob("*.py")) - {
-        other.path for other in milestone.milestones(root)
+    others = {other.path for other in milestone.milestones(root)} - {entry.path}
+    sources = {
+        path.name: path.read_bytes()
+        for path in entry.path.parent.glob("*.py")
+        if path not in others
     }
-    return _hash(
-        [],
-        _package_of(root, package, entry.needs)
-        | {path.name: path.read_bytes() for path in programs},
-    )
+    return _hash([], _package_of(root, package, entry.needs) | sources)
 
 
-def _package_of(root, package, used):
+def _package_of(root: Root, package: Package, used: Iterable[str]) -> dict[str, bytes]:
     """The package's files that belong to no lesson, or to one of those named."""
+    names = set(used)
     excluded = {
-        entry.relative(entry.module_path) for entry in root.lessons if entry.name not in used
+        entry.relative(entry.module_path) for entry in root.lessons if entry.name not in names
     }
-    return {name: data for name, data in package.items() if name not in excluded}
+    return {name: data for name, data in package.contents.items() if name not in excluded}
 
 
-def _hash(values, contents):
+def _hash(values: list[Any], contents: dict[str, bytes]) -> str:
     digest = hashlib.sha256(
         json.dumps([values, sys.version, *(version(name) for name in LIBRARIES)]).encode()
     )
@@ -206,14 +240,17 @@ def _hash(values, contents):
     return digest.hexdigest()
 
 
-def _cells(entry):
-    """What is run of a lesson: its code without the checks, which `tito check` runs."""
+# A lesson.
+
+
+def _cells(entry: Entry) -> list[Cell]:
+    """The lesson's code that is run: without the checks, which `tito check` runs."""
     return [cell for cell in entry.declared.source.cells if cell.kind == "code" and not cell.checks]
 
 
 @contextlib.contextmanager
-def _no_interference():
-    """Without what a caller's environment would tell the kernels."""
+def _without_settings() -> Iterator[None]:
+    """Without the settings of the caller's environment that kernels would follow."""
     environment = {
         name: os.environ.pop(name)
         for name in ("MPLBACKEND", "PYTHONSTARTUP", "PYTHONWARNINGS")
@@ -225,81 +262,83 @@ def _no_interference():
         os.environ |= environment
 
 
-def _run(entry, scratch):
-    """Run the lesson's cells, top to bottom, in a kernel of its own. Returns what they showed."""
-    import nbclient
+def _run_lesson(entry: Entry, folder: Path) -> dict[str, list[Output]]:
+    """Run the lesson's cells, top to bottom, in a new kernel. Returns their outputs."""
     import nbformat
-    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
-    from jupyter_client.manager import AsyncKernelManager
-
-    class ThisPython(KernelSpecManager):
-        """The kernel of the environment that tito runs in, whatever other kernels
-        somebody has registered as python3.
-        """
-
-        def get_kernel_spec(self, kernel_name):
-            return KernelSpec(
-                argv=[sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
-                display_name="Python",
-                language="python",
-            )
 
     code = _cells(entry)
-    book = nbformat.v4.new_notebook(
-        cells=[
-            nbformat.v4.new_code_cell(source)
-            for source in (FIRST, *(cells.uncomment_magics(c.source) for c in code))
-        ]
-    )
-    manager = AsyncKernelManager(kernel_spec_manager=ThisPython(), kernel_name="python3")
-    client = nbclient.NotebookClient(
-        book,
-        km=manager,
+    sources = [FIRST, *(cells.uncomment_magics(cell.source) for cell in code)]
+    notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, sources)])
+    _execute(entry, notebook, folder)
+    outputs = {}
+    for cell, ran in zip(code, notebook.cells[1:], strict=True):
+        shown = [output for output in map(_reproducible, ran.outputs) if output.get("data") != {}]
+        if shown:
+            outputs[str(cell.number)] = shown
+    return outputs
+
+
+def _execute(entry: Entry, notebook: Any, folder: Path) -> None:
+    """Run a notebook of the lesson's cells; it then contains their outputs."""
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+    client = NotebookClient(
+        notebook,
+        km=_kernel_manager(),
         timeout=SECONDS,
         store_widget_state=False,
         shutdown_kernel="immediate",
     )
+    settings = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         client.execute(
-            cwd=str(scratch),
+            cwd=str(folder),
             cleanup_kc=True,  # or a kernel of a manager of ours goes on
             stderr=subprocess.DEVNULL,
-            env=ONE_THREAD
-            | os.environ
-            | {"PYTHONPATH": str(scratch), "PYTHONDONTWRITEBYTECODE": "1"},
+            env=ONE_THREAD | os.environ | settings,
         )
-    except nbclient.exceptions.CellExecutionError as error:
-        failed = next(
-            n
-            for n, cell in enumerate(book.cells)
-            if any(o.output_type == "error" for o in cell.get("outputs", []))
-        )
+    except CellExecutionError as error:
+        errors = [
+            any(output.output_type == "error" for output in cell.get("outputs", []))
+            for cell in notebook.cells
+        ]
+        cell = _cells(entry)[errors.index(True) - 1]
         raise WorkError(
-            f"{place_of(entry, code[failed - 1])}: this cell fails: {error.ename}: {error.evalue}",
-            f"`tito check {entry.name}` says more. Mend the cell, then build the book again.",
+            f"{entry.relative(entry.script)}:{cell.line}: this cell fails: "
+            f"{error.ename}: {error.evalue}",
+            f"`tito check {entry.name}` says more. Correct the cell, then build the book again.",
         ) from None
-    except (nbclient.exceptions.DeadKernelError, nbclient.exceptions.CellTimeoutError) as error:
+    except (DeadKernelError, CellTimeoutError) as error:
         raise WorkError(
             f"{entry.relative(entry.script)}: its kernel did not get to the "
             f"end: {type(error).__name__}.",
             f"Run the file with Python; a cell may take {SECONDS} s.",
         ) from None
-    outputs_by_cell = {
-        str(cell.number): [
-            output for output in map(_plain, ran.outputs) if output.get("data") != {}
-        ]
-        for cell, ran in zip(code, book.cells[1:])
-    }
-    return {number: outputs for number, outputs in outputs_by_cell.items() if outputs}
 
 
-def _plain(output):
+def _kernel_manager() -> Any:
+    """Starts kernels of the environment that tito runs in, whatever other kernel is registered as
+    python3.
+    """
+    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+    from jupyter_client.manager import AsyncKernelManager
+
+    class ThisPython(KernelSpecManager):
+        def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+            argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+            return KernelSpec(argv=argv, display_name="Python", language="python")
+
+    return AsyncKernelManager(kernel_spec_manager=ThisPython(), kernel_name="python3")
+
+
+def _reproducible(output: Output) -> Output:
     """An output without what differs from run to run, such as a place in memory, and without a
     picture's name in words, `<Figure size ...>`.
     """
     output = json.loads(json.dumps(output))
     data = output.get("data", {})
-    if any(kind in data for kind in PICTURES) or PLACE.fullmatch(data.get("text/plain", "")):
+    if has_picture(output) or ADDRESS.fullmatch(data.get("text/plain", "")):
         data.pop("text/plain", None)
     if "execution_count" in output:
         output["execution_count"] = None
@@ -308,61 +347,38 @@ def _plain(output):
     return output
 
 
-def _run_milestone(root, program, scratch):
+def has_picture(output: Output) -> bool:
+    return not PICTURES.isdisjoint(output.get("data", {}))
+
+
+# A milestone.
+
+
+def _run_milestone(program: Milestone, folder: Path) -> dict[str, Any]:
     """Run a milestone as `tito milestone run` does. Returns what it measured, printed and drew."""
-    (scratch / milestone.SOURCE).mkdir(parents=True, exist_ok=True)  # where it may keep its run
+    (folder / milestone.SOURCE).mkdir(parents=True, exist_ok=True)  # where it may keep its run
     with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
-        report, picture = milestone.execute(course.open_root(scratch), program, {}, 0, output)
+        report, picture = milestone.execute(course.open_root(folder), program, {}, 0, output)
         output.seek(0)
         printed = output.read()
-    if wrong := report.get("error") or "; ".join(program.missed(report["measured"])):
+    if problem := report.get("error") or "; ".join(program.missed(report["measured"])):
         raise WorkError(
-            f"{place_of_milestone(program)}: this milestone does not pass: {wrong}",
-            f"`tito milestone run {program.name}` runs it alone. Mend it or a lesson it needs, "
+            f"{place_of_milestone(program)}: this milestone does not pass: {problem}",
+            f"`tito milestone run {program.name}` runs it alone. Correct it or a lesson it needs, "
             "then build the book again.",
         )
-    drawn = (
-        [
-            {
-                "output_type": "display_data",
-                "metadata": {},
-                "data": {"image/png": base64.b64encode(picture).decode()},
-            }
-        ]
-        if picture
-        else []
-    )
-    return {
+    outputs: dict[str, Any] = {
         "measured": list(report["measured"].items()),
-        "drawn": drawn,
-        "printed": [{"output_type": "stream", "name": "stdout", "text": printed}]
-        if printed
-        else [],
+        "drawn": [],
+        "printed": [],
     }
+    if picture:
+        data = {"image/png": base64.b64encode(picture).decode()}
+        outputs["drawn"] = [{"output_type": "display_data", "metadata": {}, "data": data}]
+    if printed:
+        outputs["printed"] = [{"output_type": "stream", "name": "stdout", "text": printed}]
+    return outputs
 
 
-def pictures(outputs):
-    """How many pictures a cell's outputs hold."""
-    return sum(any(kind in output.get("data", {}) for kind in PICTURES) for output in outputs)
-
-
-def _about_pictures(entry, outputs):
-    """What is wrong with the pictures a lesson draws, as sentences."""
-    for cell in entry.declared.source.cells:
-        drawn, alt = pictures(outputs.get(str(cell.number), [])), cell.alt
-        if drawn and not alt:
-            yield f"{place_of(entry, cell)}: this cell draws a picture and has no alt text."
-        elif drawn > 1:
-            yield (
-                f"{place_of(entry, cell)}: this cell draws {drawn} pictures, and one alt text "
-                "serves one: give each a cell of its own."
-            )
-
-
-def place_of(entry, cell):
-    """The cell's place as an author finds it: modules/source/01_tensor/tensor_dev.py:12."""
-    return f"{entry.relative(entry.script)}:{cell.line}"
-
-
-def place_of_milestone(entry):
+def place_of_milestone(entry: Milestone) -> str:
     return (milestone.SOURCE / entry.path.name).as_posix()

@@ -10,25 +10,36 @@ both.
 import ast
 import html
 import itertools
-import json
 import posixpath
 import re
 import textwrap
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from tito.book import drawings
+from tito.book.notebook_cells import (
+    PYTHON,
+    Outputs,
+    Part,
+    Section,
+    code,
+    folded_output,
+    notebook_text,
+    prose,
+)
 from tito.errors import WorkError
 from tito.learn import milestone
+from tito.learn.milestone import Milestone
 from tito.lesson import cells, glossary
-from tito.lesson.cells import ALT
-from tito.lesson.lesson_format import stub
+from tito.lesson.cells import ALT, Cell
+from tito.lesson.course import Entry, Root
+from tito.lesson.lesson_format import Exercise, Lesson, Question, stub
 from tito.lesson.notebook import visible_points
 
 # Lines that Sphinx counts too many: myst-nb adds 1 to its `source_map`, and so does its renderer.
 BEHIND = 2
 ANSWER = "The answer"
 AUTHOR, LEARNER = "author", "learner"
-PYTHON = {"name": "python3", "display_name": "Python 3", "language": "python"}
 TITLE = re.compile(r"(#\s[^\n]*\n?)(.*)", re.S)
 HEADING = re.compile(r"^## (.*)", re.M)
 TASK = "**Task.**"
@@ -36,144 +47,173 @@ PARAGRAPH = re.compile(rf"(?!#|{re.escape(TASK)})(.+?)(?:\n\n(.*)|\Z)", re.S)
 OPEN_LINES = 25  # longer code that is given is folded
 
 
-@dataclass
-class Section:
-    """A page of a lesson: what stands from one `##` to the next.
-
-    title   its heading, "" of the lesson's first page
-    path    of its page in the book, without its ending
-    parts   [(line of the script, cell of the page)]
-    """
-
-    title: str
-    path: str
-    parts: list = field(default_factory=list)
-    exercises: list = field(default_factory=list)
-
-
-def notebooks(entry, edition, outputs, links, drawn=()):
-    """{path: text} of the notebooks that become the lesson's pages: the first, with what stands
+def notebooks(
+    entry: Entry,
+    edition: str,
+    outputs: dict[str, Outputs],
+    links: Sequence[tuple[str, str]],
+    figures: Sequence[drawings.Figure] = (),
+) -> dict[str, str]:
+    """{path: text} of the notebooks that become the lesson's pages: the first, with what comes
     before its first section, the list of sections and the list of exercises, and one per section.
 
     outputs  {number of a cell, as a string: its outputs}; empty for a page without them
     links    [(words, address)] for the card at the top: where to get or open the lesson
-    drawn    the lesson's drawings, as drawings.py describes them
+    figures  the lesson's drawings
     """
     lesson = entry.declared
-    released = cells.parse(lesson.path, lesson.released)
-    sections = [Section("", f"lessons/{entry.folder}")]
-    paths = section_paths(entry)
-
-    def add(line, part):
-        if part["source"].strip():
-            sections[-1].parts.append((cell.line + line - BEHIND, part))
-
-    explained = None  # the cell whose answer the next paragraph explains
+    builder = _Builder(entry, edition, outputs, card(entry, edition, links))
     for cell in lesson.source.cells:
-        is_prose = cell.kind == "markdown" and not cell.question
-        if explained and not (is_prose and PARAGRAPH.match(cell.source)):
-            raise WorkError(
-                f"{entry.relative(entry.script)}:{explained.line}: no paragraph below explains "
-                "this answer.",
-                'Leave out "explained", or write the paragraph.',
-            )
-        if cell.question:
-            for line, part in _question(lesson.question(cell.question), edition):
-                add(line, part)
-        elif cell.kind == "markdown":
-            source, above = cell.source, 0
-            if explained:
-                first, source = PARAGRAPH.match(source).groups("")
-                above = first.count("\n") + 2  # with the empty line
-                add(0, _prose("% explained"))
-                add(0, _prose(first))
-            for line, title, text in _blocks(source):
-                line += above
-                if title:
-                    sections.append(Section(title, next(paths)))
-                    number = f"{entry.number}.{len(sections) - 1}"
-                    add(line, _prose(f"# {number} {title}"))
-                if len(sections) > 1:
-                    text = re.sub(r"^##(#+ )", r"#\1", text, flags=re.M)
-                elif match := TITLE.match(text):
-                    add(line, _prose(match[1]))
-                    add(line, _prose(card(entry, edition, links)))
-                    line, text = line + 1, match[2]
-                add(line + len(text) - len(text.lstrip("\n")), _prose(text.strip("\n")))
-        elif cell.kind == "code" and cell.exercise:
-            task = _take_task(sections[-1].parts)
-            sections[-1].exercises.append(cell.exercise)
-            number = f"{entry.number}.{sum(len(section.exercises) for section in sections)}"
-            box = _exercise(lesson, cell, released.cell(cell.exercise), edition, number, task)
-            for line, part in box:
-                add(line, part)
-        elif cell.kind == "code" and not cell.checks:  # the checks stand with their exercise
-            for line, part in _code(cell, outputs.get(str(cell.number), [])):
-                add(line, part)
-        explained = cell if {"answer", "explained"} <= set(cell.tags) else None
-    drawings.place(entry, sections, drawn)
-    drawings.number_figures(entry.number, [part for section in sections for part in section.parts])
-    _mark_terms(lesson.meta["terms"], sections)
-    if contents := _contents(lesson, sections):
-        sections[0].parts.append((0, _prose(contents)))
+        builder.add_cell(cell)
+    pages = builder.sections
+    drawings.place(entry, pages, figures)
+    drawings.number_figures(entry.number, [part for page in pages for part in page.parts])
+    _mark_terms(lesson.meta["terms"], pages)
+    if contents := _contents(lesson, pages):
+        pages[0].parts.append((0, prose(contents)))
     kernel = lesson.source.header.get("kernelspec", PYTHON)
     return {
-        f"{section.path}.ipynb": _written(section.parts, kernel, first)
-        for section, first in zip(sections, first_lines(entry).values(), strict=True)
+        f"{page.path}.ipynb": notebook_text(page.parts, kernel, first)
+        for page, first in zip(pages, first_lines(entry).values(), strict=True)
     }
 
 
-def first_lines(entry):
+class _Builder:
+    """Collects the parts of a lesson's pages, cell by cell."""
+
+    def __init__(self, entry: Entry, edition: str, outputs: dict[str, Outputs], card: str) -> None:
+        self.entry, self.edition, self.outputs, self.card = entry, edition, outputs, card
+        self.released = cells.parse(entry.declared.path, entry.declared.released)
+        self.sections = [Section("", f"lessons/{entry.folder}")]
+        self.paths = section_paths(entry)
+        self.explained: Cell | None = None  # the cell whose answer the next paragraph explains
+
+    def add(self, cell: Cell, parts: list[Part]) -> None:
+        """Add parts of a cell to the last section; their lines are counted from the cell's."""
+        for line, part in parts:
+            if part["source"].strip():
+                self.sections[-1].parts.append((cell.line + line - BEHIND, part))
+
+    def add_cell(self, cell: Cell) -> None:
+        lesson = self.entry.declared
+        text = cell.source if cell.kind == "markdown" and not cell.question else ""
+        above = self.add_explanation(cell, text) if self.explained else 0
+        if cell.question:
+            self.add(cell, _question(lesson.question(cell.question), self.edition))
+        elif cell.kind == "markdown":
+            self.addprose(cell, text[above:], text.count("\n", 0, above))
+        elif cell.kind == "code" and cell.exercise:
+            self.add_exercise(cell, self.entry.declared.exercise(cell.exercise))
+        elif cell.kind == "code" and not cell.checks:  # the checks are part of their exercise
+            self.add(cell, _code_of(cell, self.outputs.get(str(cell.number), [])))
+        self.explained = cell if {"answer", "explained"} <= set(cell.tags) else None
+
+    def add_explanation(self, cell: Cell, text: str) -> int:
+        """Add the paragraph that explains an answer. Returns where the text after it begins."""
+        match = PARAGRAPH.match(text)
+        if not match:
+            assert self.explained is not None
+            raise WorkError(
+                f"{self.entry.relative(self.entry.script)}:{self.explained.line}: no paragraph "
+                "below explains this answer.",
+                'Leave out "explained", or write the paragraph.',
+            )
+        self.add(cell, [(0, prose("% explained")), (0, prose(match[1]))])
+        return match.start(2) if match[2] is not None else len(text)
+
+    def addprose(self, cell: Cell, text: str, above: int) -> None:
+        """Add prose, which may begin new sections; `above` lines of its cell come before it."""
+        for line, title, block in _blocks(text):
+            line += above
+            if title:
+                self.sections.append(Section(title, next(self.paths)))
+                number = f"{self.entry.number}.{len(self.sections) - 1}"
+                self.add(cell, [(line, prose(f"# {number} {title}"))])
+            if len(self.sections) > 1:
+                block = re.sub(r"^##(#+ )", r"#\1", block, flags=re.M)
+            elif match := TITLE.match(block):
+                self.add(cell, [(line, prose(match[1])), (line, prose(self.card))])
+                line, block = line + 1, match[2]
+            first = line + len(block) - len(block.lstrip("\n"))
+            self.add(cell, [(first, prose(block.strip("\n")))])
+
+    def add_exercise(self, cell: Cell, exercise: Exercise) -> None:
+        task = _take_task(self.sections[-1].parts)
+        self.sections[-1].exercises.append(exercise.name)
+        count = sum(len(section.exercises) for section in self.sections)
+        points = visible_points(exercise)
+        head = (
+            f"**Exercise {self.entry.number}.{count}. {name_of(exercise)}** "
+            f"({points} point{'s' * (points != 1)}, `{exercise.id}`)"
+        )
+        released = self.released.cell(exercise.name)
+        assert released is not None
+        contract, skipped = _readable(released.source)
+        contract = contract.replace(stub(self.entry.declared.name, exercise.name), "...")
+        # conf.py puts the parts from "exercise" to "exercise-end" into one box.
+        parts = [
+            (0, prose(f":::{{container}} exercise\n:name: {exercise.id}\n\n{head}\n:::")),
+            (0, prose(task)),
+            code(skipped, contract),
+            (0, prose(_hints(exercise.hints))),
+            *_checks(exercise, self.edition),
+        ]
+        if self.edition == AUTHOR:
+            title = f"The solution of {exercise.id}"
+            parts.append(code(skipped, _solution(cell.source), title))
+        self.add(cell, [*parts, (0, prose("% exercise-end"))])
+
+
+def _prose_blocks(entry: Entry) -> Iterator[tuple[int, str, str]]:
+    """(line of the script, title, text) of each block of the lesson's prose."""
+    for cell in entry.declared.source.cells:
+        if cell.kind == "markdown" and not cell.question:
+            for line, title, text in _blocks(cell.source):
+                yield cell.line + line, title, text
+
+
+def first_lines(entry: Entry) -> dict[str, int]:
     """{path of a page, without its ending: the line of the script before it}.
 
     A page's lines are counted from there: when its lesson changes above it, the page is the same.
     """
-    paths = section_paths(entry)
-    return {f"lessons/{entry.folder}": 0} | {
-        next(paths): cell.line + line - BEHIND
-        for cell in entry.declared.source.cells
-        if cell.kind == "markdown" and not cell.question
-        for line, title, _ in _blocks(cell.source)
-        if title
-    }
+    lines = [line - BEHIND for line, title, _ in _prose_blocks(entry) if title]
+    return {f"lessons/{entry.folder}": 0} | dict(zip(section_paths(entry), lines, strict=True))
 
 
-def section_paths(entry):
+def section_paths(entry: Entry) -> Iterator[str]:
     """The path of the page of each section in order, without its ending."""
     seen = set()
-    for cell in entry.declared.source.cells:
-        if cell.kind == "markdown" and not cell.question:
-            for _, title, _ in _blocks(cell.source):
-                if title:
-                    slug = slug_of(title)
-                    while slug in seen:
-                        slug += "-again"
-                    seen.add(slug)
-                    yield f"lessons/{entry.folder}/{slug}"
+    for _, title, _ in _prose_blocks(entry):
+        if title:
+            slug = slug_of(title)
+            while slug in seen:
+                slug += "-again"
+            seen.add(slug)
+            yield f"lessons/{entry.folder}/{slug}"
 
 
-def addresses(entry):
+def addresses(entry: Entry) -> dict[str, str]:
     """{heading: the address of its place in the book} of a lesson's headings."""
-    found, path, paths = {}, f"lessons/{entry.folder}", section_paths(entry)
-    for cell in entry.declared.source.cells:
-        if cell.kind == "markdown" and not cell.question:
-            for _, title, text in _blocks(cell.source):
-                if title:
-                    path = next(paths)
-                    found[title] = f"{path}.ipynb"
-                for lower in re.findall(r"^#+ (.+)$", text, re.M):
-                    found.setdefault(lower.strip(), f"{path}.ipynb#{slug_of(lower)}")
-    return found
+    places: dict[str, str] = {}
+    path, paths = f"lessons/{entry.folder}", section_paths(entry)
+    for _, title, text in _prose_blocks(entry):
+        if title:
+            path = next(paths)
+            places[title] = f"{path}.ipynb"
+        for lower in re.findall(r"^#+ (.+)$", text, re.M):
+            places.setdefault(lower.strip(), f"{path}.ipynb#{slug_of(lower)}")
+    return places
 
 
-def slug_of(heading):
+def slug_of(heading: str) -> str:
     """The anchor that MyST gives a heading."""
     text = re.sub(r"[*`$]", "", heading).strip().lower().replace(" ", "-")
     return re.sub(r"[^\w\-]", "", text)
 
 
-def _blocks(text):
-    """(line, title, text) of what stands before, and below, each `##` of a cell's text."""
+def _blocks(text: str) -> Iterator[tuple[int, str, str]]:
+    """(line, title, text) of what is before, and below, each `##` of a cell's text."""
     starts = [0, *(match.start() for match in HEADING.finditer(text)), len(text)]
     for start, end in itertools.pairwise(starts):
         block = text[start:end]
@@ -183,130 +223,109 @@ def _blocks(text):
             yield text.count("\n", 0, start), "", block
 
 
-def _take_task(parts):
+def _take_task(parts: list[Part]) -> str:
     """The task at the end of the prose above an exercise, taken out of it; "" without one."""
     if not parts or parts[-1][1]["cell_type"] != "markdown":
         return ""
-    prose = parts[-1][1]
-    above, mark, task = prose["source"].rpartition(TASK)
+    part = parts[-1][1]
+    above, mark, task = part["source"].rpartition(TASK)
     if not mark:
         return ""
-    prose["source"] = above.rstrip()
-    if not prose["source"]:
+    part["source"] = above.rstrip()
+    if not part["source"]:
         parts.pop()
     return task.strip()
 
 
-def _mark_terms(terms, sections):
+def _mark_terms(terms: Sequence[str], sections: list[Section]) -> None:
     """Give each term an address, `#term-learning-rate`, where the lesson explains it."""
-    prose = [
+    paragraphs = [
         part for section in sections for _, part in section.parts if part["cell_type"] == "markdown"
     ]
     for term in terms:
-        found = (
+        places = (
             (part, match)
             for emphasised in glossary.emphasis(term)
-            for part in prose
+            for part in paragraphs
             for match in emphasised.finditer(part["source"])
             if not part["source"][: match.start()].rpartition("\n\n")[2].startswith(glossary.NEEDS)
             and not match[0].startswith(glossary.NEEDS)
         )
-        if first := next(found, None):
+        if first := next(places, None):
             part, match = first
-            source = part["source"]
-            mark = f'<span id="{term_id(term)}"></span>'
-            part["source"] = source[: match.start()] + mark + source[match.start() :]
+            source, at = part["source"], match.start()
+            part["source"] = f'{source[:at]}<span id="{term_id(term)}"></span>{source[at:]}'
 
 
-def term_id(term):
+def term_id(term: str) -> str:
     """The anchor of the place that explains a term."""
     return f"term-{slug_of(term)}"
 
 
-def _contents(lesson, sections):
+def _contents(lesson: Lesson, sections: list[Section]) -> str:
     """The end of a lesson's first page: its sections with their exercises, which have here the same
     address as on their own page.
     """
     if len(sections) == 1:
         return ""
-    pages, rows = [], []
+    paths, rows = [], []
     for section in sections[1:]:
-        page = posixpath.relpath(section.path, "lessons")
-        pages.append(page)
+        path = posixpath.relpath(section.path, "lessons")
+        paths.append(path)
         exercises = "".join(
-            f'<li id="{exercise.id}"><a href="{page}.html#{exercise.id}">'
+            f'<li id="{exercise.id}"><a href="{path}.html#{exercise.id}">'
             f"{name_of(exercise)}</a></li>"
             for exercise in map(lesson.exercise, section.exercises)
         )
         title = html.escape(re.sub(r"[*`$]", "", section.title))
-        rows.append(
-            f'<li><a class="section-link" href="{page}.html">{title}</a>'
-            + (f"<ul>{exercises}</ul>" if exercises else "")
-            + "</li>"
-        )
-    listed, toctree = "\n".join(rows), "\n".join(pages)
+        below = f"<ul>{exercises}</ul>" if exercises else ""
+        rows.append(f'<li><a class="section-link" href="{path}.html">{title}</a>{below}</li>')
+    listed = "\n".join(rows)
     return (
         f'## Sections and exercises\n\n<ol class="lesson-contents">\n{listed}\n</ol>\n\n'
-        f"```{{toctree}}\n:hidden:\n\n{toctree}\n```"
+        + hidden_toctree(paths)
     )
 
 
-def name_of(exercise):
+def hidden_toctree(paths: Sequence[str], options: str = "") -> str:
+    """Markdown that puts pages into the site's contents, and shows nothing."""
+    return f"```{{toctree}}\n:hidden:\n{options}\n" + "\n".join(paths) + "\n```"
+
+
+def name_of(exercise: Exercise) -> str:
     """An exercise's name in words: "Topological order"."""
     words = exercise.name.replace("-", " ")
     return words[:1].upper() + words[1:]
 
 
-def _written(parts, kernel, first=0):
-    """A notebook's text.
-
-    parts  [(where the cell begins in the file it came from, for what Sphinx complains about, cell)]
-    first  the line to count from
-    """
-    for number, (_, part) in enumerate(parts, 1):
-        part["id"] = f"cell-{number}"
-    meta = {
-        "kernelspec": kernel,
-        "language_info": {"name": "python"},
-        "source_map": [line - first for line, _ in parts],
-    }
-    book = {
-        "cells": [part for _, part in parts],
-        "metadata": meta,
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
-    return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
-
-
-def card(entry, edition, links=()):
+def card(entry: Entry, edition: str, links: Sequence[tuple[str, str]] = ()) -> str:
     """What a reader wants to know before beginning: how hard, how long, what it needs, what
     comes next, where to get it.
     """
     lesson, meta = entry.declared, entry.declared.meta
-    open_ = [check for check in lesson.checks if edition == AUTHOR or not check.hidden]
+    shown = [check for check in lesson.checks if edition == AUTHOR or not check.hidden]
     exercises = (
         f"{len(lesson.exercises)} exercise{'s' * (len(lesson.exercises) != 1)}, "
-        f"{sum(check.points for check in open_)} points"
+        f"{sum(check.points for check in shown)} points"
     )
     rows = [
         ("Difficulty", f"{meta['difficulty']} of 5"),
         ("Time", f"about {meta['hours']:g} hour{'s' * (meta['hours'] != 1)}"),
         ("To write", exercises),
-        ("Needs", _lessons(entry.root, meta["prerequisites"]) or "no other lesson"),
-        ("Next", _lessons(entry.root, meta["enables"])),
+        ("Needs", _links_to_lessons(entry.root, meta["prerequisites"]) or "no other lesson"),
+        ("Next", _links_to_lessons(entry.root, meta["enables"])),
         ("Begin", f"`tito start {entry.name}`"),
         ("Open", ", ".join(f"[{words}]({address})" for words, address in links)),
     ]
     return _card(f"{meta['summary'].rstrip('.')}.", rows)
 
 
-def _card(summary, rows):
+def _card(summary: str, rows: list[tuple[str, str]]) -> str:
     listed = "\n".join(f"- **{name}** {value}" for name, value in rows if value)
     return f":::{{container}} lesson-card\n{summary}\n\n{listed}\n:::"
 
 
-def _lessons(root, names):
+def _links_to_lessons(root: Root, names: Sequence[str]) -> str:
     entries = {other.name: other for other in root.lessons}
     return ", ".join(
         f"[{entries[name].declared.title}](../lessons/{entries[name].folder}.ipynb)"
@@ -318,7 +337,7 @@ def _lessons(root, names):
 # A milestone.
 
 
-def of_milestone(root, entry, outputs):
+def of_milestone(root: Root, entry: Milestone, outputs: dict[str, Any]) -> str:
     """The text of the notebook that becomes the page of a milestone: what it is about,
     what it reaches, its program.
 
@@ -326,144 +345,84 @@ def of_milestone(root, entry, outputs):
              empty for a page without them
     """
     text = entry.path.read_text(encoding="utf-8")
-    about, body = summary_of(entry), milestone.BLOCK.split(text, maxsplit=1)[-1].strip("\n")
-    summary, _, prose = about.partition("\n\n")
+    summary, _, more = summary_of(entry).partition("\n\n")
     rows = [
-        ("Needs", _lessons(root, entry.needs)),
+        ("Needs", _links_to_lessons(root, entry.needs)),
         ("To reach", ", ".join(f"{name} {text}" for name, text in entry.bars().items())),
         ("Run it", f"`tito milestone run {entry.name}`"),
         ("Options", ", ".join(f"`{option}`" for option in entry.options)),
     ]
     parts = [
-        (0, _prose(f"# {entry.year}. {entry.title}")),
-        (0, _prose(_card(" ".join(summary.split()), rows))),
-        (summary.count("\n") + 2, _prose(prose)),
+        (0, prose(f"# {entry.year}. {entry.title}")),
+        (0, prose(_card(" ".join(summary.split()), rows))),
+        (summary.count("\n") + 2, prose(more)),
     ]
     if outputs:
-        parts.append((0, _prose(_reached(entry, outputs["measured"]))))
-        if outputs["drawn"]:
-            parts.append(
-                _cell(
-                    0,
-                    "run(seed=0)",
-                    None,
-                    outputs["drawn"],
-                    {"mystnb": {"image": {"alt": entry.alt}}, "tags": ["remove-input"]},
-                )
-            )
-    program = {
-        "mystnb": {"code_prompt_show": "What it prints", "code_prompt_hide": "What it prints"},
-        "tags": ["hide-output"],
-    }
-    parts += [
-        (0, _prose("## The program")),
-        _cell(
-            text.count("\n", 0, text.index(body)), body, None, outputs.get("printed", []), program
-        ),
-    ]
+        parts.append((0, prose(_reached(entry, outputs["measured"]))))
+        if drawn := outputs["drawn"]:
+            meta = {"mystnb": {"image": {"alt": entry.alt}}, "tags": ["remove-input"]}
+            parts.append(code(0, "run(seed=0)", outputs=drawn, meta=meta))
+    body = milestone.BLOCK.split(text, maxsplit=1)[-1].strip("\n")
+    line = text.count("\n", 0, text.index(body))
+    printed = outputs.get("printed", [])
+    parts.append((0, prose("## The program")))
+    parts.append(code(line, body, outputs=printed, meta=folded_output("What it prints")))
     for path in sorted(entry.path.parent.glob("*.py")):
-        if not milestone.FILE.fullmatch(path.name) and re.search(
-            rf"^(?:from|import) {path.stem}\b", body, re.M
-        ):
-            parts.append(
-                _cell(
-                    0,
-                    path.read_text(encoding="utf-8").strip("\n"),
-                    f"{path.name}, which it imports",
-                    [],
-                )
-            )
+        imported = re.search(rf"^(?:from|import) {path.stem}\b", body, re.M)
+        if imported and not milestone.FILE.fullmatch(path.name):
+            source = path.read_text(encoding="utf-8").strip("\n")
+            parts.append(code(0, source, f"{path.name}, which it imports"))
     drawings.number_figures(entry.year, parts)
-    parts = [(line + 1 - BEHIND, part) for line, part in parts if part["source"]]
-    return _written(parts, PYTHON)
+    return notebook_text(
+        [(line + 1 - BEHIND, part) for line, part in parts if part["source"]], PYTHON
+    )
 
 
-def summary_of(program):
-    """What a milestone says about itself, without the year."""
+def summary_of(program: Milestone) -> str:
+    """The docstring of a milestone, without the year."""
     about = ast.get_docstring(ast.parse(program.path.read_text(encoding="utf-8"))) or ""
     about = about.removeprefix(f"{program.year}:").lstrip()
     return about[:1].upper() + about[1:]
 
 
-def _reached(program, measured):
-    bars = program.bars()
+def _reached(program: Milestone, measured: list[tuple[str, float]]) -> str:
+    goals = program.bars()
     rows = [
-        f"| {name} | {text} | {bars.get(name, '')} |"
+        f"| {name} | {text} | {goals.get(name, '')} |"
         for name, text in program.figures(dict(measured)).items()
     ]
-    return "\n".join(
-        [
-            "## What it reaches",
-            "",
-            "With the course's own lessons and seed 0:",
-            "",
-            "| | measured | to reach |",
-            "| --- | ---: | ---: |",
-            *rows,
-        ]
+    return (
+        "## What it reaches\n\nWith the course's own lessons and seed 0:\n\n"
+        "| | measured | to reach |\n| --- | ---: | ---: |\n" + "\n".join(rows)
     )
 
 
-# Prose.
+# The code of a lesson.
 
 
-def _prose(text):
-    return {"cell_type": "markdown", "metadata": {}, "source": text}
-
-
-# Code.
-
-
-def _code(cell, outputs):
+def _code_of(cell: Cell, outputs: Outputs) -> list[Part]:
     source, skipped = _readable(cell.source)
     if not source:
         return []
-    meta, folded = {}, None
+    meta = folded_output(ANSWER) if "answer" in cell.tags else {}
     if alt := cell.alt:
-        meta = {"mystnb": {"image": {"alt": alt}}}
+        meta["mystnb"] = meta.get("mystnb", {}) | {"image": {"alt": alt}}
         source = ALT.sub("", source).rstrip()
-    if "answer" in cell.tags:
-        meta["tags"] = ["hide-output"]
-        meta["mystnb"] = meta.get("mystnb", {}) | {
-            "code_prompt_show": ANSWER,
-            "code_prompt_hide": ANSWER,
-        }
-    elif (length := source.count("\n") + 1) > OPEN_LINES:
-        folded = f"Given code, {length} lines"
-    return [_cell(skipped, source, folded, outputs, meta)]
+    length = source.count("\n") + 1
+    long = length > OPEN_LINES and "answer" not in cell.tags
+    folded = f"Given code, {length} lines" if long else ""
+    return [code(skipped, source, folded, outputs, meta)]
 
 
-def _exercise(lesson, cell, released, edition, number, task):
-    """The box of an exercise: what it is, the task, the contract, hints and checks.
-
-    conf.py puts what stands from "exercise" to "exercise-end" into one box.
-    """
-    exercise = lesson.exercise(cell.exercise)
-    contract, skipped = _readable(released.source)
-    contract = contract.replace(stub(lesson.name, exercise.name), "...")
-    points = visible_points(exercise)
-    head = (
-        f"**Exercise {number}. {name_of(exercise)}** "
-        f"({points} point{'s' * (points != 1)}, `{exercise.id}`)"
+def _solution(source: str) -> str:
+    bodies = re.findall(
+        r"^[ \t]*### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION", source, re.S | re.M
     )
-    parts = [
-        (0, _prose(f":::{{container}} exercise\n:name: {exercise.id}\n\n{head}\n:::")),
-        (0, _prose(task)),
-        _cell(skipped, contract, None, []),
-        (0, _prose(_hints(exercise.hints))),
-        *_checks(exercise, edition),
-    ]
-    if edition == AUTHOR:
-        bodies = re.findall(
-            r"^[ \t]*### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION", cell.source, re.S | re.M
-        )
-        solution = "\n...\n".join(textwrap.dedent(body).strip("\n") for body in bodies)
-        parts.append(_cell(skipped, solution, f"The solution of {exercise.id}", []))
-    return [*parts, (0, _prose("% exercise-end"))]
+    return "\n...\n".join(textwrap.dedent(body).strip("\n") for body in bodies)
 
 
-def _hints(hints):
-    """The hints, each in the one before it: one opens after the other."""
+def _hints(hints: Sequence[str]) -> str:
+    """The hints, each inside the one before it: one opens after the other."""
     text = ""
     for number, hint in reversed(list(enumerate(hints, 1))):
         text = (
@@ -473,51 +432,33 @@ def _hints(hints):
     return text
 
 
-def _checks(exercise, edition):
-    """What an exercise's checks say, folded; to an author the hidden ones, too."""
+def _checks(exercise: Exercise, edition: str) -> list[Part]:
+    """An exercise's checks, folded; for an author the hidden ones, too."""
     parts = []
     for cell in dict.fromkeys(check.cell for check in exercise.checks):
         checks = [check for check in exercise.checks if check.cell is cell]
-        if checks[0].hidden and edition != AUTHOR:
+        hidden = checks[0].hidden
+        if hidden and edition != AUTHOR:
             continue
         points = sum(check.points for check in checks)
-        kind = "hidden check" if checks[0].hidden else "check"
-        title = (
-            f"{len(checks)} {kind}{'s' * (len(checks) != 1)}, {points} point{'s' * (points != 1)}"
-        )
-        parts.append(_cell(0, cell.source, title, []))
+        kind = f"{'hidden ' * hidden}check{'s' * (len(checks) != 1)}"
+        title = f"{len(checks)} {kind}, {points} point{'s' * (points != 1)}"
+        parts.append(code(0, cell.source, title))
     return parts
 
 
-def _question(question, edition):
-    """What a question asks; to an author its sample answer, too, folded."""
+def _question(question: Question, edition: str) -> list[Part]:
+    """The text of a question; for an author its sample answer, too, folded."""
     worth = f", {question.points} point{'s' * (question.points != 1)}" if question.points else ""
-    parts = [(0, _prose(f"{question.text}\n\n*For a person to judge{worth}.*"))]
+    parts = [(0, prose(f"{question.text}\n\n*For a person to judge{worth}.*"))]
     if edition == AUTHOR and question.sample:
         title = f"A sample answer to {question.name}"
         folded = f"<details><summary>{title}</summary>\n\n{question.sample}\n\n</details>"
-        parts.append((0, _prose(folded)))
+        parts.append((0, prose(folded)))
     return parts
 
 
-def _cell(line, source, folded, outputs, meta=None):
-    """A code cell; `folded` is the words to unfold it with, None for a cell that stands open."""
-    meta = dict(meta or {})
-    if folded:
-        meta["tags"] = ["hide-input"]
-        meta["mystnb"] = {"code_prompt_show": folded, "code_prompt_hide": folded} | meta.get(
-            "mystnb", {}
-        )
-    return line, {
-        "cell_type": "code",
-        "execution_count": None,
-        "metadata": meta,
-        "outputs": outputs,
-        "source": source,
-    }
-
-
-def _readable(source):
+def _readable(source: str) -> tuple[str, int]:
     """The source without its leading directives and empty lines, and how many lines that were."""
     lines = source.split("\n")
     taken = 0

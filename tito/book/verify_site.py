@@ -1,7 +1,7 @@
-"""What is read back of the finished site, file by file, before anybody gets it.
+"""Checks of the finished site, file by file, before it is put where the author gets it.
 
-Every link within the site leads somewhere, every picture has an alt text, no page or style asks
-another host for anything, and in the learner's edition stands no line of a solution or of a hidden
+Every link within the site leads somewhere, every picture has an alt text, no page or style loads
+anything from another host, and the learner's edition contains no line of a solution or of a hidden
 check: not in a page, the search index, a notebook or an output.
 """
 
@@ -9,152 +9,129 @@ import json
 import posixpath
 import re
 import zlib
+from collections.abc import Collection, Iterator
 from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from tito.author import leaks
 from tito.book import lite, search
 from tito.book.pages import LEARNER
 from tito.errors import MachineError, WorkError
+from tito.lesson.course import Root
 
-LOADS = {
-    "script": "src",
-    "img": "src",
-    "iframe": "src",
-    "audio": "src",
-    "video": "src",
-    "source": "src",
-    "embed": "src",
-    "object": "data",
-}
-ASKS = {
-    "stylesheet",
-    "preload",
-    "modulepreload",
-    "prefetch",
-    "preconnect",
-    "dns-prefetch",
-    "icon",
-    "shortcut",
-}  # what of <link> makes a browser ask
+LOADED = {"object": "data"} | dict.fromkeys(
+    ("script", "img", "iframe", "audio", "video", "source", "embed"), "src"
+)  # {tag: the attribute whose address a browser loads}
+# Links `<link rel="...">` that a browser loads.
+LOADED_LINKS = set(
+    "stylesheet preload modulepreload prefetch preconnect dns-prefetch icon shortcut".split()
+)
 STYLE = re.compile(r"""(?:url\(\s*["']?|@import\s+["'])((?:https?:)?//[^"')\s]+)""")
-COLOURS = re.compile(
-    r'<span class="[\w ]*">|</span>'
-)  # of highlighted code: most tags of a page, and of no interest here
+COLOURS = re.compile(r'<span class="[\w ]*">|</span>')  # most tags of a page, of no interest here
 PICTURES = (".png", ".jpeg", ".jpg", ".woff2")
-SHOWN = 10  # findings told at once
+SHOWN = 10  # problems in one message
 
 
 class Page(HTMLParser):
-    """What matters of one page: where its links lead, what it loads, its ids, its
-    pictures, and every word in it.
-    """
+    """A page's links, what it loads, its ids, its pictures without alt text, and its text."""
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         super().__init__()
-        self.links, self.loads, self.ids, self.nameless, self.words, self.told = (
-            [],
-            [],
-            set(),
-            [],
-            [],
-            [],
-        )
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.ids: set[str] = set()
+        self.without_alt: list[str] = []
+        self.words: list[str] = []
+        self.attributes: list[str] = []
         self.feed(COLOURS.sub("", text))
         self.close()
 
-    def handle_starttag(self, tag, attributes):
-        values = dict(attributes)
-        self.told += [value for _, value in attributes if value]
-        self.ids.update(values[key] for key in ("id", "name") if values.get(key))
-        if (
-            tag == "img"
-            and not (values.get("alt") or "").strip()
-            and values.get("role") != "presentation"
-        ):
-            self.nameless.append(values.get("src", ""))
-        if address := values.get(LOADS.get(tag)):
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value for name, value in attrs if value}
+        self.attributes += values.values()
+        self.ids.update(values[key] for key in ("id", "name") if key in values)
+        if tag == "img" and not values.get("alt", "").strip():
+            if values.get("role") != "presentation":
+                self.without_alt.append(values.get("src", ""))
+        if address := values.get(LOADED.get(tag, "")):
             self.loads.append(address)
-        if tag == "link" and values.get("href") and ASKS & set((values.get("rel") or "").split()):
-            self.loads.append(values["href"])
-        if tag == "a" and values.get("href"):
+        if tag == "link" and LOADED_LINKS & set(values.get("rel", "").split()):
+            self.loads.append(values.get("href", ""))
+        if tag == "a" and "href" in values:
             self.links.append(values["href"])
-        self.loads += STYLE.findall(values.get("style") or "")
+        self.loads += STYLE.findall(values.get("style", ""))
 
-    def handle_data(self, data):
+    def handle_data(self, data: str) -> None:
         self.words.append(data)
 
     @property
-    def text(self):
-        """Every word, highlighted code as one reads it; then the attributes, each in a line."""
-        return "\n".join(["".join(self.words), *self.told])
+    def text(self) -> str:
+        """Its words, code in its own lines; then the attributes, each in a line."""
+        return "\n".join(["".join(self.words), *self.attributes])
 
 
-def read_back(root, folder, edition):
+def verify(root: Root, folder: Path, edition: str) -> None:
     """Raise WorkError with the places of what is wrong in the site; MachineError when a
-    learner's edition gives something away.
+    learner's edition contains a solution or a hidden check.
     """
     paths = {
         path.relative_to(folder).as_posix(): path
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-    read = {
+    pages = {
         name: Page(path.read_text(encoding="utf-8"))
         for name, path in paths.items()
         if name.endswith(".html") and not name.startswith(("_static/", "lite/"))
     }
     if edition == LEARNER:
-        _refuse_secrets(root, paths, read)
-    wrong = [
-        problem for name, page in read.items() for problem in _of_page(name, page, paths, read)
+        _refuse_secrets(root, paths, pages)
+    problems = [
+        problem for name in pages for problem in _problems_of_page(name, pages, paths.keys())
     ]
     for name, path in paths.items():
         if name.endswith(".css"):
-            wrong += [
-                f"{name}: asks another host: {address}"
-                for address in STYLE.findall(path.read_text(encoding="utf-8"))
-            ]
-    if wrong:
-        more = f"\n... {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
+            addresses = STYLE.findall(path.read_text(encoding="utf-8"))
+            problems += [f"{name}: asks another host: {address}" for address in addresses]
+    if problems:
+        more = f"\n... {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
         raise WorkError(
-            "The book was not made:\n" + "\n".join(wrong[:SHOWN]) + more,
-            "Mend these pages' sources, then build it again.",
+            "The book was not made:\n" + "\n".join(problems[:SHOWN]) + more,
+            "Correct these pages' sources, then build it again.",
         )
 
 
-def _of_page(name, page, paths, read):
+def _problems_of_page(name: str, pages: dict[str, Page], files: Collection[str]) -> Iterator[str]:
     """What is wrong in one page, as sentences."""
+    page = pages[name]
     for address in page.loads:
         if urlsplit(address).netloc:
             yield f"{name}: asks another host: {address}"
-    for source in page.nameless:
+    for source in page.without_alt:
         yield f"{name}: a picture without alt text: {source}"
     for address in dict.fromkeys(page.links + page.loads):
         url = urlsplit(address)
         if url.scheme or url.netloc or address == "#":
             continue
-        target = (
-            posixpath.normpath(posixpath.join(posixpath.dirname(name), unquote(url.path)))
-            if url.path
-            else name
-        )
-        if target not in paths:
+        path = posixpath.join(posixpath.dirname(name), unquote(url.path))
+        target = posixpath.normpath(path) if url.path else name
+        if target not in files:
             yield f"{name}: a link that leads nowhere: {address}"
-        elif url.fragment and target in read and unquote(url.fragment) not in read[target].ids:
+        elif url.fragment and target in pages and unquote(url.fragment) not in pages[target].ids:
             yield f"{name}: a link to a heading that {target} does not have: {address}"
 
 
-def _refuse_secrets(root, paths, read):
-    # What Sphinx, its theme and JupyterLite bring along holds no lesson.
+def _refuse_secrets(root: Root, paths: dict[str, Path], pages: dict[str, Page]) -> None:
+    # The files of Sphinx, its theme and JupyterLite contain no lesson.
     secrets = leaks.secrets(root)
     texts = {
-        name: read[name].text if name in read else _text(path)
+        name: pages[name].text if name in pages else _text(path)
         for name, path in paths.items()
         if not name.endswith(PICTURES) and _is_ours(root, name)
     }
-    every = "\n".join(dict.fromkeys(line for text in texts.values() for line in text.split("\n")))
-    if found := leaks.TextSearch(secrets).find_in(every):
+    lines = dict.fromkeys(line for text in texts.values() for line in text.split("\n"))
+    if found := leaks.TextSearch(secrets).find_in("\n".join(lines)):
         secret = next(secret for secret in secrets if secret in found)
         name = next(name for name, text in texts.items() if secret in text)
         raise MachineError(
@@ -163,27 +140,23 @@ def _refuse_secrets(root, paths, read):
         )
 
 
-def _text(path):
-    """A file's text; of a notebook, also its cells as one reads them; what is packed, unpacked."""
+def _text(path: Path) -> str:
+    """A file's text, unpacked; of a notebook also its cells, of the search index its texts."""
     data = path.read_bytes()
     if path.suffix == ".inv":
         head, _, packed = data.partition(b"compressed using zlib.\n")
         data = head + zlib.decompress(packed)
     text = data.decode("utf-8", "replace")
     if path.name == search.FILE:
-        text = search.read(text)
-    return (
-        text + "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
-        if path.suffix == ".ipynb"
-        else text
-    )
+        return search.read_index(text)
+    if path.suffix == ".ipynb":
+        text += "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
+    return text
 
 
-def _is_ours(root, name):
+def _is_ours(root: Root, name: str) -> bool:
     if name.startswith("lite/"):
         return name.startswith(lite.OURS)
-    return (
-        not name.startswith("_static/")
-        or (root.path / "book" / name).exists()
-        and not name.startswith("_static/katex/")
-    )
+    if name.startswith("_static/"):
+        return (root.path / "book" / name).exists() and not name.startswith("_static/katex/")
+    return True

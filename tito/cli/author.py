@@ -23,7 +23,6 @@ from tito.cli.app import (
     echo_json,
     progress_bar,
     select_lessons,
-    warn,
 )
 from tito.errors import UsageError
 
@@ -38,7 +37,7 @@ def check(
         int, typer.Option(min=1, help="Scratch roots to work in at the same time.")
     ] = 2,
     root: RootOption = None,
-):
+) -> None:
     """For authors: do a lesson's checks tell right from wrong, and is what is made from it true?
 
     Without a lesson: every one. Example: tito check tensor
@@ -129,28 +128,26 @@ def build_book(
         ),
     ] = None,
     root: RootOption = None,
-):
+) -> None:
     """For authors: make the site. What the lessons print and draw is kept until they change.
 
     Example: tito book build --lite
     """
     from tito import views
-    from tito.book import build as book
+    from tito.book.build import Options, build
 
     with progress_bar(True) as report:
-        site = book.build(
-            current_root(root),
-            edition,
-            fast,
-            output and current_folder() / output.expanduser(),
-            lambda name, done, of: report(f"ran {name}", done, of),
-            lite,
-            pyodide and current_folder() / pyodide.expanduser(),
-            commands(),
+        options = Options(
+            edition=edition,
+            fast=fast,
+            output=output and current_folder() / output.expanduser(),
+            lite=lite,
+            pyodide=pyodide and current_folder() / pyodide.expanduser(),
+            commands=commands(),
+            report=lambda name, done, of: report(f"ran {name}", done, of),
         )
+        site = build(current_root(root), options)
     echo(views.book(site))
-    if site.lite:
-        warn(site.lite)
 
 
 @book_app.command("serve")
@@ -161,25 +158,23 @@ def serve_book(
         int, typer.Option(min=0, max=65535, metavar="N", help="0 for any that is free.")
     ] = 8000,
     root: RootOption = None,
-):
+) -> None:
     """For authors: make the site, show it on this machine, and make it again
     at each save. Ctrl-C ends it.
 
     Example: tito book serve --fast
     """
     from tito import views
-    from tito.book import build as book
+    from tito.book.build import Options
+    from tito.book.serve import serve
 
-    root = current_root(root)
-    book.serve(
-        root,
-        edition,
-        fast,
+    serve(
+        current_root(root),
+        Options(edition=edition, fast=fast, commands=commands()),
         port,
-        lambda address: echo(f"{address}  (Ctrl-C ends it)"),
-        lambda site: echo(views.book(site)),
-        complain,
-        commands(),
+        on_ready=lambda address: echo(f"{address}  (Ctrl-C ends it)"),
+        on_site=lambda site: echo(views.book(site)),
+        on_error=complain,
     )
 
 
@@ -201,7 +196,7 @@ def print_book(
     ] = None,
     fast: Fast = False,
     root: RootOption = None,
-):
+) -> None:
     """For authors: print the learner's edition as a PDF, by Chromium: with contents and page
     numbers, code unfolded, hints and answers at the end. Without a lesson: the whole book.
 
@@ -209,6 +204,7 @@ def print_book(
     """
     from tito import views
     from tito.book import pdf
+    from tito.book.build import Options
 
     root = current_root(root)
     with progress_bar(True) as report:
@@ -217,8 +213,6 @@ def print_book(
             select_lessons(root, lessons, None, False) if lessons else (),
             paper,
             output and current_folder() / output.expanduser(),
-            fast,
-            report,
-            commands(),
+            Options(fast=fast, commands=commands(), report=report),
         )
     echo(views.printed_book(printed))

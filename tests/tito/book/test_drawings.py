@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tito.book.drawings import NUMBER, drawings, number_figures, place
+from tito.book.drawings import NUMBER, number_figures, place, read_drawings
 from tito.errors import TitoError
 
 
@@ -96,20 +96,20 @@ def program(root, text):
 
 
 def test_a_course_without_drawings_has_none(small_course, tmp_path):
-    assert drawings(small_course, tmp_path) == []
+    assert read_drawings(small_course, tmp_path) == []
 
 
 def test_a_drawing_of_a_lesson_that_the_course_does_not_have_is_refused(small_course, tmp_path):
     program(small_course, f"import json\nprint(json.dumps([{drawing('graph', 'Graphs')}]))\n")
     with pytest.raises(TitoError) as refused:
-        drawings(small_course, tmp_path)
+        read_drawings(small_course, tmp_path)
     assert "the lesson 'backprop'" in refused.value.what and "numbers" in refused.value.remedy
 
 
 def test_a_drawing_that_fails_is_told(small_course, tmp_path):
     program(small_course, "raise ValueError('no such function')\n")
     with pytest.raises(TitoError) as refused:
-        drawings(small_course, tmp_path)
+        read_drawings(small_course, tmp_path)
     assert refused.value.what == "book/drawings fails: ValueError: no such function"
 
 

@@ -70,11 +70,10 @@ def test_an_explanation_that_is_none_is_refused(tmp_path, below):
         pages.notebooks(entry, "learner", {}, [])
 
 
-@pytest.mark.parametrize("words, link", [("", ""), ("Try it", ">Try it</a>")])
+@pytest.mark.parametrize("browser", [False, True])
 def test_the_link_to_a_lesson_in_the_browser_is_there_when_the_site_has_one(
-    small_course, words, link
+    small_course, tmp_path, browser
 ):
-    text = generated_parts.fill(
-        "index.md", "<!-- made: browser sums -->", small_course, None, (), button=words
-    )
-    assert text.endswith(link) and ("path=02_sums/sums_dev.ipynb" in text) == bool(words)
+    parts = generated_parts.Parts(small_course, tmp_path, browser=browser)
+    text = parts.fill("index.md", "<!-- made: browser sums -->")
+    assert ("path=02_sums/sums_dev.ipynb" in text) == ("Try it in the browser" in text) == browser

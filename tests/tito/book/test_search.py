@@ -55,10 +55,10 @@ def synonyms(root, text):
 def test_a_synonym_leads_to_a_term_or_to_a_heading(root):
     rows = synonyms(root, '"doubling" = ["twice", "2x"]\n"numbers: Zero" = ["nothing"]\n')
     assert rows == [
-        ["doubling", 0, "term-doubling"],
-        ["twice", 0, "term-doubling"],
-        ["2x", 0, "term-doubling"],
-        ["nothing", 2, ""],
+        ("doubling", 0, "term-doubling"),
+        ("twice", 0, "term-doubling"),
+        ("2x", 0, "term-doubling"),
+        ("nothing", 2, ""),
     ]
 
 
@@ -67,7 +67,7 @@ def test_a_synonym_leads_to_a_term_or_to_a_heading(root):
     [
         ('"numbers: Zeros" = ["none"]', "'none' leads to 'numbers: Zeros', which is no", "'Zero'"),
         ('"dubling" = ["twice"]', "'twice' leads to 'dubling', which is no term", "'doubling'"),
-        ('"sums: Zero" = ["none"]', "which is no heading", "name of a lesson"),
+        ('"sums: Zero" = ["none"]', "which is no heading", "that of a lesson"),
         ('"doubling" = [', "book/synonyms.toml: ", "Write lines such as"),
     ],
 )
@@ -101,7 +101,7 @@ x[0](#second)
 
 
 def test_a_long_page_has_a_page_for_each_section_and_its_addresses_are_still_found():
-    out = sections.pages(
+    out = sections.split_pages(
         {"long.md": LONG, "short.md": "[a](long.md#lower) [b](long.md)", "c.py": ""}
     )
     assert list(out) == ["long.md", "long/the-first.md", "long/second.md", "short.md", "c.py"]
@@ -115,8 +115,8 @@ def test_a_long_page_has_a_page_for_each_section_and_its_addresses_are_still_fou
 
 
 def test_the_lines_of_a_part_are_those_of_the_whole_page():
-    out = sections.pages({"long.md": LONG})
+    out = sections.split_pages({"long.md": LONG})
     lines = out["long/second.md"].split("\n")
     assert lines.index("# Second") == LONG.split("\n").index("## Second")
     message = "book/long/second.md:22: WARNING: x"
-    assert sections.at_home(message) == "book/long.md:22: WARNING: x"
+    assert sections.with_places_of_pages(message) == "book/long.md:22: WARNING: x"
