@@ -1,8 +1,8 @@
-"""Late imports: a name of a public module, and what an earlier lesson needs of a later one, are
-imported when they are first needed.
+"""Late imports: a name of a public module, and a function that an earlier lesson needs of a later
+one, are imported when they are first needed.
 
-So `import tinytorch` works at every stage of the course, and what is not built yet says which
-lesson builds it. `from tinytorch.nn import *` gives what is built.
+So `import tinytorch` works at every stage of the course, and the error for a name that is not built
+yet says which lesson builds it. `from tinytorch.nn import *` imports the names that are built.
 """
 
 import importlib.util

@@ -32,8 +32,8 @@ def draw_softmax(logits, shift=False):
     and the probabilities.
 
     logits   one number per class, at most five
-    shift    subtract the largest logit before the exponential, in a row of its own
-    returns  a `Drawing`; what is not finite is hatched
+    shift    subtract the largest logit before the exponential, in a separate row
+    returns  a `Drawing`; bars of numbers that are not finite are hatched
 
     >>> draw_softmax([1.0, 2.0, 4.0]).height
     336

@@ -127,7 +127,7 @@ def draw_lookup(names, scores, weights, values):
 def draw_masks(masks):
     """Masks, one below the other: a row for each query, a column for each key.
 
-    masks    {what is written above: 2-D array of bool}; one whose text ends with "wrong" is red.
+    masks    {heading: 2-D array of bool}; one whose text ends with "wrong" is red.
              Allowed cells are filled, the others dashed
     returns  a Drawing
 
@@ -249,7 +249,7 @@ def draw_map(weights, queries, keys, title="", titles=("key", "query")):
     larger the weight.
 
     weights        array of shape (queries, keys), from 0 to 1
-    queries, keys  what is written beside the rows and above the columns: lists of str
+    queries, keys  lists of str: the labels of the rows and of the columns
     titles         of the columns and of the rows
     returns        a matplotlib Figure
 

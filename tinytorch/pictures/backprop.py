@@ -183,7 +183,7 @@ def draw(inputs, steps, places, gradients=None):
         left, _, right = steps[end]
         if left == right:
             side = 2 * which - 1
-        else:  # the input that stands further left enters on the left
+        else:  # the input that is further left enters on the left
             other = left if which else right
             side = 1 if corner[start] > corner[other] else -1
         bend = 16 * side if left == right else 0
@@ -207,5 +207,5 @@ def draw(inputs, steps, places, gradients=None):
 
 
 def words(name, steps):
-    """What stands in a box: the name, and the operation that computes it."""
+    """The text of a box: the name, and the operation that computes it."""
     return f"{name} = {' '.join(steps[name])}" if name in steps else name

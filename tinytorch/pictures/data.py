@@ -156,8 +156,8 @@ def draw_batches(orders, batch_size, batches=3):
 def draw_number_lines(rows, low, high):
     """Number lines below each other, with the values of two groups on each.
 
-    rows     list of (title, {name of a group: its values}); the first group stands above its
-             line, in the colour of values, the second below, in that of gradients
+    rows     list of (title, {name of a group: its values}); the first group is above its
+             line, in the colour of values, the second below, in the colour of gradients
     low      the left end of every line
     high     its right end
     returns  a Drawing

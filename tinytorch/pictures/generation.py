@@ -36,7 +36,7 @@ def draw_samples(rows):
     """Generated texts, each token in a box: grey when the model gave it a probability of a half or
     more, hatched when less than 1 %, else blue.
 
-    rows     {what is written above: list of (token, its probability)}
+    rows     {heading: list of (token, its probability)}
     returns  a Drawing
 
     >>> draw_samples({"sure": [("a", 0.9), ("b", 0.001)]}).description
@@ -80,7 +80,7 @@ def draw_entropies(tokens, bits):
 def draw_choices(rows):
     """The most probable next tokens as bars; what a filter removes is hatched.
 
-    rows     {what is written above: list of (token, probability, whether it is kept)}
+    rows     {heading: list of (token, probability, whether it is kept)}
     returns  a Drawing
 
     >>> draw_choices({"after a": [(" b", 0.75, True), (" c", 0.25, False)]}).description

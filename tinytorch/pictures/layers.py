@@ -46,7 +46,7 @@ def draw_histograms(stds, layers=20, width=100):
     """For each standard deviation of the weights a row of histograms, one for each layer.
 
     stds     the standard deviations, one row each
-    returns  a Drawing; a histogram stands upright, from -1 below to 1 above
+    returns  a Drawing; a histogram is upright, from -1 below to 1 above
     """
     high, gap, left, bins = 84, 52, 30, 21
     drawing = Drawing(
@@ -91,10 +91,10 @@ def last_std(std, layers, width):
 
 
 def draw_fully_connected(x, weights, bias, example=0, output=0):
-    """x @ weights + bias as cells, with all that one output depends on in colour.
+    """x @ weights + bias as cells; everything that one output depends on is coloured.
 
-    x        array or Tensor of shape (examples, in): its rows are drawn beside those of the result
-    weights  of shape (in, out): its columns are drawn above those of the result
+    x        array or Tensor of shape (examples, in): its rows are drawn beside the result's rows
+    weights  of shape (in, out): its columns are drawn above the result's columns
     bias     of shape (out,): one number below each column
     example, output   the row and the column of the output in colour
     returns  a Drawing
@@ -145,7 +145,7 @@ def draw_module_tree(model):
 
     model    a Module, whose attributes hold modules and tensors, also in lists, tuples and dicts
     returns  a Drawing: parameters blue, tensors that are not learned grey, modules without a box;
-             what is there twice is drawn the second time with a dashed box and its first name
+             a part that occurs twice is drawn the second time with a dashed box and its first name
     """
     rows = list(tree_rows(model, "", type(model).__name__, 0, {}))
     high, indent, box = 34, 24, 126

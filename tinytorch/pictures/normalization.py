@@ -65,7 +65,7 @@ def draw_projection(x, g):
 
     x        three numbers; the normalized x̂ lies on a circle
     g        the upstream gradient, three numbers
-    returns  a Drawing: x̂, g as far as it lies in the plane of the circle, and what is left of g
+    returns  a Drawing: x̂, g as far as it lies in the plane of the circle, and the rest of g
              without its part along x̂: the tangent
     """
     x, g = np.asarray(x, float), np.asarray(g, float)

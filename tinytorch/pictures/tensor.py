@@ -129,7 +129,7 @@ def draw_broadcasting(a, b, operator="+", wrong=()):
 
     a, b      ndarrays or nested lists of rank 0, 1 or 2
     operator  "+", "-" or "*"
-    wrong     pairs (i, j): elements of the result that nobody wanted
+    wrong     pairs (i, j): unwanted elements of the result
     returns   a Drawing; when the shapes do not broadcast, of the shapes alone
 
     >>> draw_broadcasting(np.ones((2, 3)), np.ones(2)).description

@@ -29,7 +29,7 @@ TEN_LINES = {
 def draw_tokens(rows):
     """A line of text under several tokenizers, each token in a box; a space is drawn as a dot.
 
-    rows     {what is written above: list of str, the tokens}
+    rows     {heading: list of str, the tokens}
     returns  a Drawing
 
     >>> draw_tokens({"letters": ["a", "b"], "one token": ["ab"]}).description
@@ -46,8 +46,8 @@ def draw_tokens(rows):
 def draw_boxes(title, rows, description, notes=None):
     """A Drawing of tokens as boxes, in lines that fit.
 
-    rows   {what is written above: list of (token, kind)}
-    notes  {what is written above: what is written at the right of it}, or None
+    rows   {heading: list of (token, kind)}
+    notes  {heading: text at its right}, or None
     """
     lines = {label: wrapped([token for token, _ in row]) for label, row in rows.items()}
     height = 26 * len(lines) + 30 * sum(map(len, lines.values())) + 8
@@ -122,7 +122,7 @@ def draw_utf8(text):
 def draw_merging(steps):
     """Tokens before and after merges, one row below the other, the letters in columns.
 
-    steps    list of (what is written above the row, list of str, which tokens are new: a tuple of
+    steps    list of (heading of the row, list of str, which tokens are new: a tuple of
              them, or "wrong" when the whole row is); new ones are blue, the others grey
     returns  a Drawing
 

@@ -138,7 +138,7 @@ def plot_shares(rows, parts):
 
     rows     {name: list of one number per part}
     parts    names of the parts
-    returns  a matplotlib figure; the names stand above the bars, the parts below the first bar
+    returns  a matplotlib figure; the names are above the bars, the parts below the first bar
 
     >>> figure = plot_shares({"all": [1, 3]}, ["a", "b"])
     >>> [text.get_text() for text in figure.axes[0].texts]
@@ -377,7 +377,7 @@ def draw_gpt(vocab_size, context, embed_dim, layers):
 def plot_stream(curves):
     """The standard deviation of the stream after each block.
 
-    curves   {name: list of the standard deviations, that of the input first}
+    curves   {name: list of standard deviations, the input's first}
     returns  a matplotlib figure
     """
     figure, axes = panel(xlabel="blocks", ylabel="standard deviation")

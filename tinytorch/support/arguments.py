@@ -15,7 +15,7 @@ import numpy as np
 
 
 def described(thing):
-    """What was given, for an error message.
+    """A value in a few words, for an error message.
 
     >>> described(np.ones((2, 3))), described("mse"), described(int), described([1, 2])
     ('an ndarray of shape (2, 3)', "the text 'mse'", 'the class int', 'the list [1, 2]')

@@ -193,7 +193,7 @@ def axes_of(axis, ndim):
 def flattened_shape(shape, start_axis=0, end_axis=-1):
     """`shape` with the axes from start_axis to end_axis, both included, joined into one.
 
-    A shape without axes becomes (1,). Raises ValueError when the axes stand the wrong way round.
+    A shape without axes becomes (1,). Raises ValueError when start_axis comes after end_axis.
 
     >>> flattened_shape((2, 3, 4), 1)
     (2, 12)
@@ -250,7 +250,7 @@ def pad_pairs(width, shape):
 
 
 def is_exclusive(array):
-    """Whether nobody but the caller, in one variable, refers to the array or to its memory.
+    """Whether the caller, in one variable, has the only reference to the array and to its memory.
 
     array    anything; False unless it is an ndarray that owns its memory
     returns  bool

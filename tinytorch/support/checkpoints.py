@@ -152,7 +152,7 @@ def unpack(value, arrays):
 
 
 def save(state, path):
-    """Write weights, or a checkpoint of your own, to one file; `load` reads it.
+    """Write weights, or your own checkpoint, to one file; `load` reads it.
 
     state  plain data: None, numbers, text, arrays, and lists, tuples and dicts of these, such as
            net.state_dict() or {"model": net.state_dict(), "optimizer": optimizer.state_dict(),
@@ -160,7 +160,7 @@ def save(state, path):
     path   of the file, with any ending
 
     The file is written beside and renamed; see `save_state`, which writes the same format. Raises
-    TypeError for whole models and all else that is not plain data.
+    TypeError for whole models and everything else that is not plain data.
 
     >>> import tempfile
     >>> path = tempfile.mkdtemp() + "/run.npz"
@@ -190,7 +190,7 @@ def load(path):
 
 
 def check_state_dict(state):
-    """Refuse what is not the state dict of a module, and say what to load instead.
+    """Refuse anything but the state dict of a module, and say what to load instead.
 
     state    what load_state_dict was given; each array in it is looked at later
     """

@@ -75,7 +75,7 @@ class Rules(dict):
     def rule_of_others(self, op):
         """The rule of an operation that is not in the table."""
         # The forward method of a Function has its rule beside it, which is not kept: each use of
-        # a Function is an operation of its own.
+        # a Function is a separate operation.
         if hasattr(op, "__self__") and hasattr(op.__self__, "vjp"):
             return op.__self__.vjp
         name = getattr(op, "__name__", op)
@@ -367,7 +367,7 @@ def checked_gradients(gradients, arrays, name, unwrap=np.asarray):
     gradients  an array, or a tuple or list with one for each input; None for an input that has no
                derivative
     arrays     the inputs
-    unwrap     makes an array or a number of each gradient
+    unwrap     function that returns the array or number inside a gradient
     returns    tuple of ndarrays or None, each of the shape of its input
 
     >>> checked_gradients(2.0, [np.float64(3)], "Double")

@@ -41,7 +41,7 @@ NAMES = {  # what NumPy calls otherwise than PyTorch does
 
 
 def name_of(op):
-    """The name of an operation, as PyTorch has it; or that of the Function whose forward method it
+    """The name of an operation, as in PyTorch; or the name of the Function whose forward method it
     is.
 
     >>> name_of(np.add), name_of(np.multiply), name_of(relu_forward)

@@ -95,14 +95,14 @@ def layer_name(layer):
 
 
 def has_rows(module):
-    """Whether the parts of a module have rows of their own: it holds modules or functions, or
+    """Whether the parts of a module have their own rows: it holds modules or functions, or
     tensors that its own `__repr__` does not speak of."""
     plain = type(module).__repr__ is ModuleMethods.__repr__
     return any(plain or not is_tensor(part) for _, part in contents(module))
 
 
 def summary_rows(module, path, depth, shapes, seen):
-    """The rows (path and layer, output shape, number of parameters) of what is in `module`.
+    """The rows (path and layer, output shape, number of parameters) of the parts of `module`.
 
     shapes   {path: iterator over the shapes, as text, of the outputs of that layer}
     seen     {id: path} of the modules and tensors above; those in `module` are added
@@ -166,8 +166,8 @@ def summary(model, input_shape, dtype=np.float32):
     returns      text, shown as a table by print and by notebooks
 
     A module that holds others has a row, and below it, indented, a row for each of these. A shared
-    parameter is counted where it comes first. Below the table stands which tensors are not learned
-    though nobody said that they should not be. The model is in evaluation mode meanwhile;
+    parameter is counted where it comes first. Below the table is a list of tensors that are not
+    learned and not registered as buffers. The model is in evaluation mode meanwhile;
     afterwards every `training` is as it was.
     """
     from tinytorch.core.tensor import Tensor  # late: a lesson of the course
@@ -180,7 +180,7 @@ def summary(model, input_shape, dtype=np.float32):
         for part in before:
             part.training = before[part]
     seen = {id(model): ""}
-    # the layers of a Sequential are the network; any other model has a first row of its own
+    # the layers of a Sequential are the network; any other model has its own first row
     numbered = all(name.isdigit() for name, _ in contents(model)) and has_rows(model)
     if numbered:
         rows = summary_rows(model, "", 0, shapes, seen)

@@ -13,7 +13,7 @@ import numpy as np
 from tinytorch.support.missing_names import NumPyNames
 from tinytorch.support.warning_location import warn_user
 
-WIDTH = 80  # of a printed network that may stand on one line
+WIDTH = 80  # characters: a network is printed on one line if it fits
 
 
 def is_module(x):
@@ -97,7 +97,7 @@ class ModuleMethods(NumPyNames):
     def named_children(self):
         """The modules that this one holds directly: a list of (name, module), each once.
 
-        What stands in a list or dict has a name such as "blocks.0".
+        A module in a list or dict has a name such as "blocks.0".
         """
         children = {}
         for name, part in contents(self):
@@ -147,8 +147,8 @@ class ModuleMethods(NumPyNames):
             )
         if not persistent:
             raise ValueError(
-                f"buffers are always saved here. What is not to be saved, keep as an array: "
-                f"self.{name} = array"
+                "buffers are always saved here. An array that should not be saved is an ordinary "
+                f"attribute: self.{name} = array"
             )
         if is_tensor(tensor) and tensor.requires_grad:
             raise ValueError(
@@ -282,7 +282,7 @@ def as_float_dtype(where):
 
 
 def opens(module):
-    """Whether a module prints as a tree: it has no `__repr__` of its own, and holds something."""
+    """Whether a module prints as a tree: its class defines no `__repr__`, and it has members."""
     return type(module).__repr__ is ModuleMethods.__repr__ and any(True for _ in contents(module))
 
 
@@ -316,7 +316,7 @@ def numbered(count):
 
 
 def tree_lines(module, path, seen, name):
-    """The lines that show a module with all that is in it.
+    """The lines that show a module and everything in it.
 
     path     of the module
     seen     dict {id: path} of the modules and tensors in the lines above; those inside are added

@@ -73,7 +73,7 @@ def real_power(x, n):
 
 
 class UnknownDerivatives:
-    """Stands in for the local gradients of a node with inputs, until somebody states them.
+    """The local gradients of a node with inputs, as long as they are unknown.
 
     Reading them is a RuntimeError.
     """
@@ -94,7 +94,7 @@ def derivatives_from(function, out):
     function  adds (derivative * out.grad) to the `grad` of each input; called once, with 1 in
               `out.grad`
     out       the node; every `grad` is afterwards what it was before
-    returns   tuple of floats, one per input; an input that stands twice has the sum of both at its
+    returns   tuple of floats, one per input; an input that occurs twice has the sum of both at its
               first place, and 0 at the second
     """
     nodes = {out, *out._prev}

@@ -13,7 +13,7 @@ def as_ids(ids, vocab_size=None):
 
     ids         ints: a number, nested lists, an array or a Tensor, of any shape
     vocab_size  where it is given, each id must be from 0 to below it
-    returns     a new ndarray, so that nobody changes it later
+    returns     a new ndarray, which shares no memory with `ids`
 
     TypeError for anything but integers. IndexError for an id that is not in the vocabulary, with
     the first such id and the size.
