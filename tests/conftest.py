@@ -28,11 +28,6 @@ def pytest_addoption(parser):
     )
 
 
-def pytest_xdist_auto_num_workers(config):
-    """Two more than there are cores, because many tests wait for a time limit or a file."""
-    return (os.cpu_count() or 1) + 2
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item):
     return unless_here(item.config, (yield))

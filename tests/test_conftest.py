@@ -1,5 +1,8 @@
 """What tests/conftest.py adds to pytest."""
 
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -23,3 +26,13 @@ def test_a_skip_for_want_of_what_is_here_fails(request, here, reason, outcome):
     report = SimpleNamespace(skipped=True, longrepr=("test_x.py", 7, reason), outcome="skipped")
     assert conftest.unless_here(config, report).outcome == outcome
     assert (reason in report.longrepr) and (outcome == "skipped") == (report.longrepr[2] == reason)
+
+
+def test_a_learner_without_the_plugins_of_this_repository_can_run_pytest():
+    options = ["-q", "-p", "no:xdist", "--collect-only", "-k", "tensor"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, Path(__file__).with_name("test_lessons.py")],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
