@@ -8,6 +8,7 @@ imports only what is below it; an arc to the right is as thick as it has imports
 import ast
 import html
 import sys
+from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,7 +28,7 @@ def imports(folder: Path = TITO) -> dict[str, set[str]]:
     modules = {name_of(path, folder): path for path in sorted(folder.rglob("*.py"))}
     edges = {name: set() for name in modules}
     for name, path in modules.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in run_nodes(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 named = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -43,6 +44,14 @@ def imports(folder: Path = TITO) -> dict[str, set[str]]:
                 if full.removeprefix("tito.") in modules
             }
     return edges
+
+
+def run_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes below one, without what is for type checkers only: it is not imported."""
+    if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
+        yield node
+        for child in ast.iter_child_nodes(node):
+            yield from run_nodes(child)
 
 
 def name_of(path: Path, folder: Path) -> str:

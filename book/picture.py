@@ -14,9 +14,9 @@ import re
 import tempfile
 from pathlib import Path
 
-from tito import views
-from tito.learn import verdict, workspace
+from tito.learn import runner, workspace
 from tito.lesson import cells, course, misconceptions
+from tito.views import report as views
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 PICTURE = REPOSITORY / "book" / "_static" / "picture.svg"
@@ -74,7 +74,7 @@ def terminals(*columns):
         workspace.init(Path(folder) / "my-tinytorch", source)
         entry, exercise = fill_in(source, course.open_root(Path(folder) / "my-tinytorch"))
         keyword = exercise.removeprefix(f"{LESSON}-")
-        result = verdict.test(entry, keyword)
+        result = runner.test_lesson(entry, runner.Selection(keyword))
         consoles = [
             Console(record=True, width=width, file=io.StringIO(), highlight=False,
                     force_terminal=True)
@@ -83,7 +83,10 @@ def terminals(*columns):
         for console in consoles:
             console.print(Text(f"$ tito test {LESSON} -k {keyword}", "bold"), Text(), sep="\n")
             console.print(
-                views.verdict(result, {one.id: len(one.hints) for one in entry.declared.exercises})
+                views.tested(
+                    result,
+                    views.Around({e.id: len(e.hints) for e in entry.declared.exercises}),
+                )
             )
     dark, light, red, green, yellow = (
         (23, 25, 30),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tito.learn import verdict
+from tito.learn import runner
 from tito.lesson import course
 
 ROOT = course.find_root(Path(__file__).parent)
@@ -17,7 +17,7 @@ ROOT = course.find_root(Path(__file__).parent)
 
 @cache
 def verdict_of(name):
-    return verdict.test(ROOT.lesson(name), checks_only=True)
+    return runner.test_checks(ROOT.lesson(name))
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,14 @@ import importlib
 import importlib.util
 import sys
 import threading
-import traceback
 from pathlib import Path
 
 sys.path.insert(0, ".")
 
-from tito.learn import browser, inline  # noqa: E402
-from tito.lesson import cells  # noqa: E402
-from tito.lesson.lesson_format import TEST  # noqa: E402
+from tito.learn import browser  # noqa: E402
+from tito.learn.run_checks import run_checks  # noqa: E402
+from tito.lesson.checks import suite_of  # noqa: E402
+from tito.lesson.shared_checks import read_checks  # noqa: E402
 
 HERE = browser.Browser(root=None, drive=None)
 # What makes arrays of Python's integers, and where its dtype stands among the arguments.
@@ -62,19 +62,14 @@ class AsOn32Bits(doctest.OutputChecker):
 def run(name):
     """Print what fails in a lesson, and how many checks and examples were run."""
     [path] = Path("modules/source").glob(f"*_{name}/checks.py")
-    sections = cells.read(path).cells
+    suite = suite_of(read_checks(path).cells, "checks.py")
     module = importlib.import_module(f"tinytorch.core.{name}")
-    number = 0
-    for section in sections:
-        for function in TEST.findall(section.source) if "points" in section.metadata else ():
-            number += 1
-            try:
-                inline._run(section, function, sections, dict(vars(module)))
-            except Exception as error:
-                line = traceback.extract_tb(error.__traceback__)[-1].lineno
-                said = f"{function}, line {line}: {type(error).__name__}: {error}"
-                needs = HERE.missed_threads()
-                print(f"{name}: {function} needs threads" if needs else f"{name}: {said}")
+    ids = [check.id for check in suite.checks]
+    number = len(ids)
+    for event in run_checks(suite, vars(module), ids, lambda frame: False):
+        if event.get("status", "passed") != "passed":
+            said = "needs threads" if HERE.missed_threads() else event["message"]
+            print(f"{name}: {event['id'].partition('.')[2]} {said}")
     for example in doctest.DocTestFinder().find(module, globs=vars(module)):
         runner, said = doctest.DocTestRunner(AsOn32Bits()), []
         number += runner.run(example, out=said.append).attempted

@@ -13,7 +13,7 @@ import pytest
 from commands import tito
 from small_course import edit, make_course
 
-from tito.learn import verdict
+from tito.learn.demonstrations import find_demonstrations
 from tito.lesson import course
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -117,14 +117,14 @@ def test_what_the_page_shows_of_watch_is_what_the_lesson_asks_draws_and_is_calle
     words = " ".join(block.split())
     entry = course.open_root(REPOSITORY).lesson("tensor")
     asked, drawn = [
-        row for row in verdict.demonstrations(entry, entry.declared.source) if row["before"] == 1
+        row for row in find_demonstrations(entry, entry.declared.source) if row.before == 1
     ][:2]
     for part in (
-        f"{asked['heading']} {asked['question']} your prediction? (enter to see)",
+        f"{asked.heading} {asked.question} your prediction? (enter to see)",
         "picture .tito/results/01_tensor/row-major-order-and-strides-...-1-0.svg "
-        f"{asked['alt']} {drawn['heading']}",
+        f"{asked.alt} {drawn.heading}",
         "picture .tito/results/01_tensor/views-and-copies-",
-        drawn["alt"].split(". ")[0] + ".",
+        drawn.alt.split(". ")[0] + ".",
     ):
         assert part in words
     assert f"tensor_dev.py:{entry.declared.source.cells[0].line}\n" in PAGE

@@ -4,7 +4,8 @@ import postgres as postgresql
 import pytest
 from small_course import make_course
 
-from tito.learn import process, submit, verdict, workspace
+from tito.learn import process, runner, submit, workspace
+from tito.learn.process import Process
 from tito.lesson import course
 
 
@@ -34,14 +35,14 @@ def postgres():
 
 @pytest.fixture(scope="session")
 def warm_process():
-    """A process that runs lessons' checks, each time in a fork: starting one takes longer."""
-    with process.Process(warm=True) as warm:
+    """A process that runs lessons' checks for many tests: starting one takes longer."""
+    with Process() as warm:
         yield warm
 
 
 @pytest.fixture(autouse=True)
 def verdicts_from_a_warm_process(request, monkeypatch):
-    """Let what would start a process for one run of checks borrow the warm one instead.
+    """Let what would start a process for its runs of checks borrow the warm one instead.
 
     Not in a test marked `fresh`, which depends on the folder, the variables or the very process
     that such a run begins with.
@@ -49,12 +50,10 @@ def verdicts_from_a_warm_process(request, monkeypatch):
     if request.node.get_closest_marker("fresh"):
         return
 
-    start = process.Process
+    def borrow():
+        return Borrowed(request.getfixturevalue("warm_process"))
 
-    def borrow(warm=False, purpose="check"):
-        return start(warm) if warm else Borrowed(request.getfixturevalue("warm_process"))
-
-    monkeypatch.setattr(verdict, "Process", borrow)
+    monkeypatch.setattr(runner, "Process", borrow)
     monkeypatch.setattr(submit, "Process", borrow)
     monkeypatch.setattr(process, "Process", borrow)
 

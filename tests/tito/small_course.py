@@ -4,6 +4,7 @@ of its tests.
 
 from pathlib import Path
 
+from tito.learn import runner
 from tito.lesson import cells, lesson_format
 
 HEADER = """\
@@ -305,3 +306,9 @@ def edit(entry, old, new):
     text = entry.script.read_text(encoding="utf-8")
     assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the lesson"
     entry.script.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def verdict_on(entry, keyword=None, first_only=False, **options):
+    """The verdict of `runner.test_lesson`."""
+    selection = runner.Selection(keyword, first_only)
+    return runner.test_lesson(entry, selection, **options).verdict

@@ -17,11 +17,11 @@ import time
 from datetime import datetime, timedelta
 
 import pytest
-from small_course import edit, make_course, solve
+from small_course import edit, make_course, solve, verdict_on
 
 from tito import files
 from tito.errors import TitoError
-from tito.learn import notebook_sync, progress, update, verdict, workspace
+from tito.learn import notebook_sync, progress, update, workspace
 from tito.lesson import course, export, notebook
 from tito.lesson.course import PRISTINE
 
@@ -203,7 +203,7 @@ def test_init_killed_anywhere_is_completed_by_the_next(tmp_path):
 
 def test_export_killed_anywhere_leaves_the_old_module_or_the_new(tmp_path):
     def put(entry):
-        export.put(entry, export.current(entry, notebook_sync.read(entry, {})))
+        export.write_module(entry, export.current(entry, notebook_sync.read(entry, {})))
 
     def prepare(moment):
         entry = a_workspace(tmp_path, moment).lesson("numbers")
@@ -488,8 +488,10 @@ def test_on_a_full_disk_the_old_file_stays(tmp_path):
     [
         lambda entry: workspace.reset(entry),
         lambda entry: notebook_sync.settle(entry, make=True),
-        lambda entry: export.put(entry, export.current(entry, notebook_sync.read(entry, {}))),
-        lambda entry: verdict.test(entry),
+        lambda entry: export.write_module(
+            entry, export.current(entry, notebook_sync.read(entry, {}))
+        ),
+        lambda entry: verdict_on(entry),
     ],
     ids=["reset", "notebook", "export", "test"],
 )

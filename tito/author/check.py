@@ -2,7 +2,7 @@
 generated from it is true.
 
 Every question is answered in scratch roots that hold only this lesson and lower ones, by the same
-`verdict.test` that learners use. The answers are `Finding`s; a finding with problems fails the
+`run_checks` that learners use. The answers are `Finding`s; a finding with problems fails the
 gate.
 """
 
@@ -291,7 +291,7 @@ def check_mutants(
 
 
 def is_noticed(result: Verdict) -> bool:
-    return any(not c.passed for c in result.asked) or result.reason.startswith("The ")
+    return any(not c.passed for c in result.checks_run) or result.reason.startswith("The ")
 
 
 def check_grades(
@@ -387,7 +387,7 @@ def check_doctests(entry: Entry, scratch: ScratchRoots) -> Finding:
     """Whether the examples in the docstrings of the exported module are true."""
     source = entry.declared.source
     with scratch.borrow(source.text) as (copy, _):
-        export.put(copy, export.current(copy, cells.read(copy.script)))
+        export.write_module(copy, export.current(copy, cells.read(copy.script)))
         code = (
             "import doctest, importlib; "
             f"m = importlib.import_module('{entry.root.package}.{entry.declared.module}');"

@@ -25,8 +25,9 @@ from tito import files
 from tito.errors import MachineError, UsageError
 from tito.lesson import export, notebook
 from tito.lesson.cells import Cell
+from tito.lesson.checks import HIDDEN, LEARNER_SIDE, SETUP, TEST
 from tito.lesson.course import Entry, Root
-from tito.lesson.lesson_format import HIDDEN, LEARNER_SIDE, SETUP, TEST, Lesson
+from tito.lesson.lesson_format import Lesson
 
 NotebookCell = dict[str, Any]  # a cell in the JSON of a notebook
 

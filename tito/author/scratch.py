@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from tito import programs
-from tito.learn import verdict, workspace
+from tito.learn import runner, workspace
 from tito.learn.process import ONE_THREAD, Process
 from tito.learn.verdict import Verdict
 from tito.lesson import course
@@ -45,7 +45,7 @@ class ScratchRoots:
         try:
             for number in range(self.count):
                 root = make_root(self.entry, self.folder / str(number))
-                self.processes.append(Process(warm=True))
+                self.processes.append(Process())
                 self.free.put((root.lesson(self.entry.name), self.processes[-1]))
         except BaseException:
             self.__exit__()
@@ -70,7 +70,7 @@ class ScratchRoots:
     def test(self, text: str, exercise: str | None = None, first_only: bool = False) -> Verdict:
         """The verdict on a chapter's text, by all checks or by those of one exercise."""
         with self.borrow(text) as (entry, process):
-            return verdict.test(entry, exercise, first_only, SECONDS, process, checks_only=True)
+            return runner.test_checks(entry, exercise, first_only, SECONDS, process, preload=True)
 
     def map(
         self, function: Callable[[Case], Answer], cases: Iterable[Case]

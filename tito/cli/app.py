@@ -7,16 +7,25 @@ Exit codes: 0 worked or passed, 1 the work fails its checks, 2 wrong usage, 3 th
 What a command needs is imported inside it, so that `tito --help` does not wait for NumPy.
 """
 
+from __future__ import annotations
+
 import os
 import re
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from tito.errors import UsageError
+from tito import import_hook
+from tito.errors import TitoError, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from tito.lesson.course import Entry, Root
 
 app = typer.Typer(
     name="tito",
@@ -64,39 +73,39 @@ AUDIENCES = {  # {where in tito.cli the commands stand: who they are for}
     "instructor": "For instructors",
     "author": "For authors",
 }
-given_root = None
+given_root: Path | None = None
 
 
-def current_root(root):
+def current_root(named: Path | None = None) -> Root:
     """The root to work in: --root of the command, --root before it, or the
     one around the current folder.
     """
     from tito import files
     from tito.lesson import course
 
-    found = course.find_root(current_folder(), named_root(root))
-    if (found.state / files.UNFINISHED).exists():
+    root = course.find_root(current_folder(), named_root(named))
+    if (root.state / files.UNFINISHED).exists():
         from tito.learn import progress
 
-        with progress.locked(found):  # whoever is at it holds the lock
-            if command := files.recover(found):
+        with progress.locked(root):  # the command that is at work holds the lock
+            if command := files.recover(root):
                 warn(f"`tito {command}` was interrupted; its changes were taken back.")
-        found = course.find_root(current_folder(), named_root(root))
-    return found
+        root = course.find_root(current_folder(), named_root(named))
+    return root
 
 
-def named_root(root):
+def named_root(named: Path | None = None) -> Path | None:
     """The root that was named, by the command's own --root or by one before it; or None."""
-    return root or given_root
+    return named or given_root
 
 
-def remember_root(root):
-    """Keep the --root that stands before the command."""
+def remember_root(root: Path | None) -> None:
+    """Keep the --root that is before the command."""
     global given_root
     given_root = root
 
 
-def current_folder():
+def current_folder() -> Path:
     """The current folder. Raises TitoError when it was deleted under our feet."""
     try:
         return Path.cwd()
@@ -104,7 +113,7 @@ def current_folder():
         raise UsageError("The current folder is gone.", "Go to your workspace with cd.") from None
 
 
-def echo(*renderables):
+def echo(*renderables: RenderableType) -> None:
     """Print for a person: as wide as the terminal, or without wrapping where there is none."""
     from rich.console import Console
 
@@ -115,13 +124,13 @@ def echo(*renderables):
         color_system=None if os.environ.get("NO_COLOR") else "auto",
     )
     for renderable in renderables:
-        text = isinstance(renderable, str)
-        console.print(
-            fold(renderable, sys.stdout) if text else renderable, soft_wrap=text, crop=False
-        )
+        if isinstance(renderable, str):
+            console.print(fold(renderable, sys.stdout), soft_wrap=True, crop=False)
+        else:
+            console.print(renderable, crop=False)
 
 
-def fold(text, stream, indent=0):
+def fold(text: str, stream: TextIO, indent: int = 0) -> str:
     """`text` as wide as the terminal, if `stream` is one, folded at spaces."""
     if not stream.isatty():
         return text
@@ -132,13 +141,13 @@ def fold(text, stream, indent=0):
     return views.folded(text, shutil.get_terminal_size().columns, indent)
 
 
-def echo_json(values):
+def echo_json(values: Any) -> None:
     import json
 
     print(json.dumps(values, indent=1, ensure_ascii=sys.stdout.encoding.lower() != "utf-8"))
 
 
-def echo_json_list(values):
+def echo_json_list(values: Iterable[Any]) -> None:
     """Print a JSON list, one value at a time: a class with its messages may be long."""
     import json
 
@@ -149,20 +158,20 @@ def echo_json_list(values):
     print("[]" if separator == "[" else "]")
 
 
-def warn(text):
+def warn(text: str) -> None:
     print(fold(f"tito: {text}", sys.stderr, 6), file=sys.stderr)
 
 
-def current_lesson(root, announce=True):
+def current_lesson(root: Root, announce: bool = True) -> str | None:
     """In a workspace, the name of the lesson to work on, printed with the reason if `announce`.
 
     None in a course and when all is done.
     """
     if root.is_course:
         return None
-    from tito.learn import status as standing
+    from tito.learn import status
 
-    position = standing.current(root, warn)
+    position = status.current(root, warn)
     if position is None:
         return None
     name, reason = position
@@ -171,16 +180,18 @@ def current_lesson(root, announce=True):
     return name
 
 
-def select_lesson(root, lesson, module):
-    """The lesson that was named, as an argument or with --module."""
-    if not (lesson or module):
+def select_lesson(root: Root, name: str | None) -> Entry:
+    """The lesson that was named."""
+    if not name:
         raise UsageError(
             "Which lesson?", f"Name one of: {', '.join(entry.name for entry in root.lessons)}."
         )
-    return root.lesson(lesson or module)
+    return root.lesson(name)
 
 
-def select_lessons(root, lessons, module, all_):
+def select_lessons(
+    root: Root, lessons: list[str] | None, module: str | None, all_: bool
+) -> list[Entry]:
     """The lessons that were named, each once, in the order of the course."""
     names = [*(lessons or []), *([module] if module else [])]
     if all_ and names:
@@ -195,7 +206,7 @@ def select_lessons(root, lessons, module, all_):
 
 
 @contextmanager
-def progress_bar(visible):
+def progress_bar(visible: bool) -> Iterator[Callable[[str, int, int], None]]:
     """A function that shows (what, done, of) on standard error, where that is a
     terminal; elsewhere it says nothing.
     """
@@ -207,37 +218,52 @@ def progress_bar(visible):
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("")
-        yield lambda what, done, of: bar.update(task, description=what, completed=done, total=of)
+
+        def report(what: str, done: int, of: int) -> None:
+            bar.update(task, description=what, completed=done, total=of)
+
+        yield report
 
 
-def complain(error):
+def complain(error: TitoError) -> None:
     """The two lines of an error: what is wrong, what to do."""
     print(fold(f"tito: {error.what}", sys.stderr, 6), file=sys.stderr)
     if error.remedy:
         print(fold(f"      {error.remedy}", sys.stderr, 6), file=sys.stderr)
 
 
-def arrange():
-    """Let `tito --help` list the commands by who needs them, each with the
-    first words of its own help.
+def arrange() -> None:
+    """Let `tito --help` list the commands by who needs them, each with the first words of its own
+    help; in a workspace, only those for learners.
     """
+    only_learners = "--help" in sys.argv and _in_workspace()
     for command in app.registered_commands:
         command.rich_help_panel = audience(command.callback)
         command.short_help = _first_words(command.callback.__doc__)
+        command.hidden = only_learners and command.rich_help_panel != AUDIENCES["learner"]
     for group in app.registered_groups:
         group.rich_help_panel = audience(group.typer_instance.registered_commands[0].callback)
         group.short_help = _first_words(group.typer_instance.info.help)
+        group.hidden = only_learners and group.rich_help_panel != AUDIENCES["learner"]
     app.registered_commands.sort(
         key=lambda command: list(AUDIENCES.values()).index(command.rich_help_panel)
     )
 
 
-def audience(function):
+def _in_workspace() -> bool:
+    try:
+        root = import_hook.root_above(os.getcwd())
+        return bool(root) and "[workspace]" in Path(root, "tito.toml").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def audience(function: Callable[..., Any]) -> str:
     """Who a command is for, by the file or folder of `tito.cli` where its function stands."""
     return AUDIENCES[function.__module__.split(".")[2]]
 
 
-def _first_words(text):
+def _first_words(text: str | None) -> str:
     """The first clause of a command's help."""
     paragraph = " ".join((text or "").split("\n\n")[0].split())
     paragraph = paragraph.removeprefix("For instructors: ").removeprefix("For authors: ")
@@ -245,10 +271,10 @@ def _first_words(text):
     return words[:1].upper() + words[1:]
 
 
-def commands():
+def commands() -> list[tuple[str, str, Any]]:
     """Every command: [(who it is for, "tito book build", click's command)]."""
 
-    def leaves(words, command):
+    def leaves(words: str, command: Any) -> Iterator[tuple[str, Any]]:
         if hasattr(command, "commands"):
             for name, part in command.commands.items():
                 yield from leaves(f"{words} {name}", part)

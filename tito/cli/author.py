@@ -65,7 +65,7 @@ def check(
     if json:
         echo_json([asdict(finding) | {"ok": finding.ok} for finding in findings])
     else:
-        from tito import views
+        from tito.views import author as views
 
         broken = {
             finding.lesson for finding in findings if finding.question == "form" and not finding.ok
@@ -133,8 +133,8 @@ def build_book(
 
     Example: tito book build --lite
     """
-    from tito import views
     from tito.book.build import Options, build
+    from tito.views import author as views
 
     with progress_bar(True) as report:
         options = Options(
@@ -164,9 +164,9 @@ def serve_book(
 
     Example: tito book serve --fast
     """
-    from tito import views
     from tito.book.build import Options
     from tito.book.serve import serve
+    from tito.views import author as views
 
     serve(
         current_root(root),
@@ -202,9 +202,9 @@ def print_book(
 
     Example: tito book pdf --paper letter
     """
-    from tito import views
     from tito.book import pdf
     from tito.book.build import Options
+    from tito.views import author as views
 
     root = current_root(root)
     with progress_bar(True) as report:

@@ -208,7 +208,7 @@ class Notebooks:
     def find_spec(self, name, path=None, target=None):
         if entry := self.entries.get(name):
             try:
-                export.put(entry, self.exported(entry))
+                export.write_module(entry, self.exported(entry))
             except TitoError as error:
                 raise ImportError(f"{error.what} {error.remedy}", name=name) from None
             importlib.invalidate_caches()

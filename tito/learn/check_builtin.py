@@ -1,7 +1,7 @@
 """`check`, with which a chapter runs an exercise's checks, as a builtin of every Python with tito.
 
 Python loads this at each start (tinytorch-root.pth, see hatch_build.py), so it imports nothing;
-`inline.py` does the work when it is asked for.
+`chapter_checks.py` runs them when `check` is called.
 """
 
 import builtins
@@ -22,7 +22,7 @@ def check(exercise):
 
     Raises CheckFailed, which shows as the failing check's message and the learner's line.
     """
-    from tito.learn import inline
+    from tito.learn import chapter_checks
 
     caller = sys._getframe(1)
-    inline.check(exercise, caller.f_globals, caller.f_lineno, browser)
+    chapter_checks.check(exercise, caller.f_globals, caller.f_lineno, browser)

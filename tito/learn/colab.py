@@ -36,7 +36,7 @@ def begin(name, folder=FOLDER):
     for lower in root.lessons:
         if lower.number < entry.number:
             module = export.current(lower, notebook_sync.read(lower, records.get(lower.name, {})))
-            export.put(lower, module)
+            export.write_module(lower, module)
             if lower.name in entry.declared.prerequisites and export.unwritten(module):
                 missing.append(lower.name)
     print(_words(root, entry, folder, missing))

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from tito.errors import UsageError, WorkError
-from tito.learn import notebook_sync, progress, verdict
+from tito.learn import notebook_sync, progress
+from tito.learn.runner import test_checks
+from tito.learn.verdict import short
 from tito.lesson import cells
 from tito.lesson.course import PRISTINE, Entry
 from tito.lesson.lesson_format import MARK, SOLUTIONS, Exercise
@@ -24,14 +26,14 @@ class Comparison:
     """Two solutions of an exercise, without docstrings and marks.
 
     place  where the learner's is
-    saved  sentences about what was overwritten, and where its copy is
+    notes  sentences about what was overwritten, and where its copy is
     """
 
     exercise: str
     place: str
     yours: str
     solution: str
-    saved: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def compare(
@@ -50,13 +52,13 @@ def compare(
     cell = source.cell(exercise.name)
     if not cell or entry.declared.is_unwritten(exercise, source):
         raise _not_right(entry, exercise, "is not written yet")
-    result = verdict.test(entry, exercise.id, warn=warn, checks_only=True)
-    if not result.asked:
+    result = test_checks(entry, exercise.id)
+    if not result.checks_run:
         raise WorkError(result.reason, result.remedy)
     if not all(check.passed for check in result.checks if check.exercise == exercise.id):
         raise _not_right(entry, exercise, "does not pass its checks")
-    place = verdict.short(source.place(cell), entry)
-    return Comparison(exercise.id, place, plain(cell.source), plain(code), result.saved)
+    place = short(source.place(cell), entry)
+    return Comparison(exercise.id, place, plain(cell.source), plain(code), result.notes)
 
 
 def solution_of(entry: Entry, exercise: Exercise) -> str:

@@ -18,7 +18,7 @@ Each says about itself, in comments at its top, what it needs and what it must r
 and defines `run(seed)`, which trains and returns ({name: what was measured}, a matplotlib figure).
 One that also says `options = ["--without norm|mask"]` defines `run(seed, words)`: the words after
 its name are an experiment of the learner's, which is shown and neither judged nor recorded.
-It runs in a process of its own (`milestone_runner.py`) on the root's package and no other. In a
+It runs in a process of its own (`milestone_process.py`) on the root's package and no other. In a
 workspace the course's own copy is what runs, so that a bar is the same for everybody; a learner's
 edited copy runs with plain `python`.
 """
@@ -46,7 +46,7 @@ PRISTINE = course.PRISTINE / "milestones"
 FILE = re.compile(r"(\d+)_(\d{4})_([a-z][a-z0-9_]*)\.py")
 BLOCK = re.compile(r"^# /// milestone\n((?:#.*\n)+?)# ///$", re.M)
 HEADER = {"title": str, "needs": list, "seconds": (int, float), "bar": dict}
-RUNNER = Path(__file__).with_name("milestone_runner.py")
+RUNNER = Path(__file__).with_name("milestone_process.py")
 
 
 class Wanted:
@@ -314,7 +314,7 @@ def run(root, milestone, seed=0, out=None, warn=lambda text: None, words=()):
                 source = notebook_sync.read(entry, records.get(entry.name, {}))
                 module = export.current(entry, source)
                 modules_by_path[str(entry.module_path)] = entry, source, module
-                for sentence in export.bring(entry, module)[1]:
+                for sentence in export.export_to_package(entry, module)[1]:
                     warn(sentence)
             except WorkError as error:
                 result.reason, result.remedy, result.lesson = (
@@ -412,17 +412,20 @@ def _judge(result, report, entries, helped, modules_by_path, warn):
         )
         result.remedy = f"tito start {result.lesson}" if result.lesson else ""
         return
-    from tito.learn import verdict
+    from tito.learn import runner, verdict
 
     if report.get("frame") and (
         place := verdict.place_of(report["frame"], modules_by_path, entries[0])[1]
     ):
-        result.reason = f"{verdict.at_place(place)}: {report['message']}"
+        result.reason = f"{place}: {report['message']}"
     for entry in entries:
-        if entry.name not in helped and not (tested := verdict.test(entry, warn=warn)).passed:
+        if (
+            entry.name not in helped
+            and not (tested := runner.test_lesson(entry, warn=warn).verdict).passed
+        ):
             first = next((check for check in tested.checks if check.wrong), None)
             result.lesson, result.remedy = entry.name, f"tito test {entry.name}"
-            if tested.asked:
+            if tested.checks_run:
                 result.reason = (
                     f"{result.reason.rstrip('.')}. Lesson {entry.name} fails its checks"
                     + (f", first: {first.name}." if first else f": {tested.reason}")

@@ -249,7 +249,7 @@ def merge(entry: Entry, record: dict) -> Merge:
     return out
 
 
-def asked(entry: Entry, warn: Callable[[str], None] = lambda text: None) -> Merge | None:
+def planned_merge(entry: Entry, warn: Callable[[str], None] = lambda text: None) -> Merge | None:
     """What `settle` would merge, with nothing written; None when not both were edited."""
     record = progress.load(entry.root, warn)["lessons"].get(entry.name, {})
     return None if _newer(entry, record) else merge(entry, record)

@@ -4,8 +4,8 @@
 .tito/results/05_backprop/the-chain-rule-c4f1-0-0.svg    its pictures, named for their section
 .tito/results/05_backprop/index.html      all of it on one page, for a browser
 
-The keys are those of `verdict.demonstrations`: they change with the code. So what is kept here is
-also the list of the demonstrations that need not run again.
+The keys are those of `demonstrations.py`: they change with the code. So the saved results are also
+the list of the demonstrations that need not run again.
 """
 
 import base64
@@ -14,16 +14,16 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tito import files
 from tito.learn import progress
+from tito.learn.demonstrations import Demonstration
+from tito.learn.process import Event
 from tito.lesson.course import Entry
 
-PREDICT = re.compile(r"\bPredict\b")
-SENTENCE = re.compile(r"(?<=[.:?!)])\s+(?=[A-Z`$(*])")  # where the next one begins
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 LAST = "Look back"  # the section behind the lesson's own end
 NAME = re.compile(r"[a-z0-9-]+\.(svg|png)")
@@ -33,20 +33,22 @@ body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; font: 17px/1.5 syst
 h2 { margin-top: 2.5rem; border-top: 1px solid #8886; padding-top: 1rem; }
 pre { overflow-x: auto; background: #8881; padding: .8rem; border-radius: 4px; }
 img { max-width: 100%; background: #fff; }
-figcaption, .asked { color: #777; }
+figcaption, .question { color: #777; }
 """
+
+Known = dict[str, dict[str, Any]]  # {key of a demonstration: {"text", "pictures": file names}}
 
 
 @dataclass
 class Result:
     """What one demonstration shows.
 
-    place     where it stands: "modules/source/01_tensor/tensor_dev.py:120"
+    place     where it is: "modules/source/01_tensor/tensor_dev.py:120"
     heading   of its section
     question  what the chapter asks to predict, or ""
-    before    how many exercises stand above it
+    before    how many exercises are above it
     text      what it prints
-    pictures  paths from the root, as they are typed
+    pictures  paths from the root,
     alt       what the picture shows, in words
     payoff    whether the chapter says that it ends on this
     """
@@ -56,7 +58,7 @@ class Result:
     question: str
     before: int
     text: str
-    pictures: list = field(default_factory=list)
+    pictures: list[str] = field(default_factory=list)
     alt: str = ""
     payoff: bool = False
 
@@ -69,116 +71,106 @@ def page_of(entry: Entry) -> Path:
     return folder_of(entry) / "index.html"
 
 
-def will_draw(entry: Entry, warn: Callable[[str], None] = lambda text: None) -> bool:
-    """Whether the next test of a lesson probably draws figures again: it passed, and drew some."""
-    last = progress.load(entry.root, warn)["lessons"].get(entry.name, {}).get("last", {})
-    return last.get("verdict") == "passed" and any(folder_of(entry).glob("*.png"))
-
-
-def load(entry: Entry) -> dict:
-    """What is kept of the demonstrations of a lesson, {key: {"text", "pictures"}}; nothing where
-    it is damaged or a picture is gone, so that they run again.
+def load_results(entry: Entry) -> Known:
+    """The saved results of a lesson's demonstrations, {key: {"text", "pictures"}}; none where they
+    are damaged or a picture is gone, so that the demonstrations run again.
     """
     folder = folder_of(entry)
     try:
-        kept = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+        saved = json.loads((folder / "results.json").read_text(encoding="utf-8"))
         names = {path.name for path in folder.iterdir()}
     except (OSError, ValueError, RecursionError):
         return {}
-    return kept if _is_sound(kept, names) else {}
+    return saved if _is_sound(saved, names) else {}
 
 
-def _is_sound(kept, names):
-    return isinstance(kept, dict) and all(
-        isinstance(one, dict)
-        and isinstance(one.get("text"), str)
-        and isinstance(one.get("pictures"), list)
-        and all(isinstance(n, str) and NAME.fullmatch(n) and n in names for n in one["pictures"])
-        for one in kept.values()
+def _is_sound(saved: Any, names: set[str]) -> bool:
+    return isinstance(saved, dict) and all(
+        isinstance(shown, dict)
+        and isinstance(shown.get("text"), str)
+        and isinstance(shown.get("pictures"), list)
+        and all(isinstance(n, str) and NAME.fullmatch(n) and n in names for n in shown["pictures"])
+        for shown in saved.values()
     )
 
 
-def keep(entry: Entry, rows: list[dict], kept: dict, fresh: dict) -> list[Result]:
-    """Add to what is kept what demonstrations of this run showed, and forget what the lesson's
-    code does not show any more; write the page anew when something changed.
+def save_results(
+    entry: Entry, demonstrations: list[Demonstration], known: Known, fresh: dict[int, Event]
+) -> list[Result]:
+    """Save what demonstrations of this run showed, and forget what the lesson's code does not show
+    any more; write the page anew when something changed.
 
-    rows   the lesson's demonstrations, as `verdict.demonstrations` has them
-    kept   what `load` gave
-    fresh  {key: {"text", "pictures": [{"kind", "data": base64}]}}
+    known    what `load_results` gave
+    fresh    {number of a cell: its event "shown"}
     returns  the Results of the demonstrations that ran well and showed something, in the lesson's
              order
     """
-    folder, now = folder_of(entry), {}
-    for row in rows:
-        key = row["key"]
-        if key in fresh:
-            names, words = [], "-".join(re.findall("[a-z0-9]+", row["heading"].lower()))
-            section, place = key.split("-")
-            for n, picture in enumerate(fresh[key]["pictures"]):
-                names.append(f"{words or 'start'}-{section[:4]}-{place}-{n}.{picture['kind']}")
-                files.write(folder / names[-1], base64.b64decode(picture["data"]))
-            now[key] = {"text": fresh[key]["text"], "pictures": names}
-        elif key in kept:
-            now[key] = kept[key]
-    every = [_result(entry, row, now[row["key"]]) for row in rows if row["key"] in now]
-    every = [one for one in every if one.text or one.pictures]
-    if now != kept or fresh:
+    saved: Known = {}
+    for demonstration in demonstrations:
+        if event := fresh.get(demonstration.number):
+            pictures = _write_pictures(entry, demonstration, event)
+            saved[demonstration.key] = {"text": event["text"], "pictures": pictures}
+        elif demonstration.key in known:
+            saved[demonstration.key] = known[demonstration.key]
+    rows = (_result(entry, d, saved[d.key]) for d in demonstrations if d.key in saved)
+    results = [result for result in rows if result.text or result.pictures]
+    if saved != known or fresh:
+        folder = folder_of(entry)
         with progress.locked(entry.root):
-            if every:
-                write_page(entry, every)
-            files.write(folder / "results.json", json.dumps(now, indent=1))
-            names = {name for one in now.values() for name in one["pictures"]}
+            if results:
+                write_page(entry, results)
+            files.write(folder / "results.json", json.dumps(saved, indent=1))
+            names = {name for shown in saved.values() for name in shown["pictures"]}
             for path in folder.iterdir():
                 if NAME.fullmatch(path.name) and path.name not in names:
                     path.unlink(missing_ok=True)
-    return every
+    return results
 
 
-def _result(entry, row, shown):
+def _write_pictures(entry: Entry, demonstration: Demonstration, event: Event) -> list[str]:
+    """Write what a demonstration drew. Returns the files' names."""
+    names = []
+    words = "-".join(re.findall("[a-z0-9]+", demonstration.heading.lower()))
+    section, place = demonstration.key.split("-")
+    for n, picture in enumerate(event["pictures"]):
+        names.append(f"{words or 'start'}-{section[:4]}-{place}-{n}.{picture['kind']}")
+        files.write(folder_of(entry) / names[-1], base64.b64decode(picture["data"]))
+    return names
+
+
+def _result(entry: Entry, demonstration: Demonstration, shown: dict[str, Any]) -> Result:
     folder = folder_of(entry)
     return Result(
-        f"{entry.relative(Path(row['file']))}:{row['line']}",
-        row["heading"],
-        row["question"],
-        row["before"],
+        f"{entry.relative(Path(demonstration.file))}:{demonstration.line}",
+        demonstration.heading,
+        demonstration.question,
+        demonstration.before,
         shown["text"],
         [entry.relative(folder / name) for name in shown["pictures"]],
-        row["alt"],
-        row["payoff"],
+        demonstration.alt,
+        demonstration.payoff,
     )
 
 
-def payoffs_of(every: list[Result]) -> list[Result]:
+def payoffs_of(results: list[Result]) -> list[Result]:
     """What a lesson ends on: the demonstrations below an exercise that are tagged "payoff"; else
     its last picture, or else the last that it prints, before the questions of "Look back".
     """
-    own = [one for one in every if one.before and one.heading != LAST]
-    drawn = [one for one in own if one.pictures]
-    return [one for one in own if one.payoff] or (drawn or own)[-1:]
+    own = [result for result in results if result.before and result.heading != LAST]
+    drawn = [result for result in own if result.pictures]
+    return [result for result in own if result.payoff] or (drawn or own)[-1:]
 
 
-def question_in(text: str) -> str:
-    """What a text asks to predict: from the sentence before "Predict", which says what it is
-    about, to the end of the paragraph; or "".
-    """
-    for paragraph in re.split(r"\n\s*\n", text):
-        words = " ".join(paragraph.split())
-        if found := PREDICT.search(words):
-            starts = [0, *(m.end() for m in SENTENCE.finditer(words) if m.end() <= found.start())]
-            return words[starts[-2] if len(starts) > 1 else 0 :]
-    return ""
-
-
-def predict(entry: Entry, question: str, answer: str, every: list[Result]) -> None:
-    """Keep what the learner predicted, with the progress and on the page."""
+def predict(entry: Entry, question: str, answer: str, results: list[Result]) -> None:
+    """Save what the learner predicted, with the progress and on the page."""
     with progress.change(entry.root, entry.name) as record:
         record.setdefault("predictions", {})[question] = answer
-    write_page(entry, every)
+    write_page(entry, results)
 
 
-def write_page(entry: Entry, every: list[Result]) -> None:
+def write_page(entry: Entry, results: list[Result]) -> None:
     record = progress.load(entry.root)["lessons"].get(entry.name, {})
-    files.write(page_of(entry), page(entry, every, record.get("predictions", {})))
+    files.write(page_of(entry), page(entry, results, record.get("predictions", {})))
 
 
 def open_page(path: Path) -> bool:
@@ -193,25 +185,26 @@ def open_page(path: Path) -> bool:
         return False
 
 
-def page(entry: Entry, every: list[Result], predicted: dict) -> str:
+def page(entry: Entry, results: list[Result], predictions: dict[str, str]) -> str:
     """The page of a lesson: everything that its demonstrations show, and what was predicted."""
     title = html.escape(f"{entry.number:02} {entry.declared.title}, with your code")
-    parts, heading = [], None
-    for one in every:
-        if one.heading != heading:
-            heading = one.heading
+    parts: list[str] = []
+    heading = None
+    for result in results:
+        if result.heading != heading:
+            heading = result.heading
             parts.append(f"<h2>{html.escape(heading or entry.declared.title)}</h2>")
-        if one.question:
-            said = predicted.get(one.question)
+        if result.question:
+            answer = predictions.get(result.question)
             parts.append(
-                f'<p class="asked">{html.escape(one.question)}'
-                + (f" Your prediction: <b>{html.escape(said)}</b>" if said else "")
+                f'<p class="question">{html.escape(result.question)}'
+                + (f" Your prediction: <b>{html.escape(answer)}</b>" if answer else "")
                 + "</p>"
             )
-        if one.text:
-            parts.append(f"<pre>{html.escape(one.text)}</pre>")
-        for picture in one.pictures:
-            alt = html.escape(one.alt, quote=True)
+        if result.text:
+            parts.append(f"<pre>{html.escape(result.text)}</pre>")
+        for picture in result.pictures:
+            alt = html.escape(result.alt, quote=True)
             name = html.escape(Path(picture).name, quote=True)
             parts.append(f'<figure><img src="{name}" alt="{alt}"></figure>')
     return (

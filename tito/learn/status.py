@@ -1,20 +1,21 @@
-"""Where a learner stands: one row per lesson, what to do next, and the next hint."""
+"""How far a learner is: the state of each lesson, what to do next, and the next hint."""
 
 import functools
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from tito.errors import TitoError, UsageError
 from tito.learn import notebook_sync, progress
-from tito.lesson import export
+from tito.lesson import cells, export
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import Exercise
 
 
 @dataclass
-class Row:
-    """A lesson's state: new, started, passed, stale (edited since it passed) or
+class LessonStatus:
+    """The state of a lesson: new, started, passed, stale (edited since it passed) or
     skipped; points of its last run.
 
     edited  whether the lesson was edited since that run
@@ -31,8 +32,8 @@ class Row:
     hints_used: int
     last_run: str | None
     edited: bool = False
-    below: list = field(default_factory=list)
-    answers: dict = field(default_factory=dict)
+    below: list[str] = field(default_factory=list)
+    answers: dict[str, bool] = field(default_factory=dict)
 
 
 @dataclass
@@ -50,32 +51,30 @@ class Hint:
     address: str
 
 
-def rows(root: Root, warn: Callable[[str], None] = lambda text: None) -> list[Row]:
-    """A Row for every lesson of the root."""
+def rows(root: Root, warn: Callable[[str], None] = lambda text: None) -> list[LessonStatus]:
+    """The state of every lesson of the root."""
     records = progress.load(root, warn)["lessons"]
-    out = [row(entry, records.get(entry.name, {})) for entry in root.lessons]
-    seen = {}  # {lesson: what it exports now}
-    for entry, one in zip(root.lessons, out):
+    states = [row(entry, records.get(entry.name, {})) for entry in root.lessons]
+    exports: dict[str, str] = {}  # {lesson: a hash of what it exports now}
+    for entry, state in zip(root.lessons, states):
         before = records.get(entry.name, {}).get("last", {}).get("below", {})
         for lower in root.lessons:
-            if lower.name in before and lower.name not in seen:
-                seen[lower.name] = exported(lower, records)
-        one.below = [name for name in seen if before.get(name, seen[name]) != seen[name]]
-    return out
+            if lower.name in before and lower.name not in exports:
+                exports[lower.name] = exported(lower, records)
+        state.below = [name for name in exports if before.get(name, exports[name]) != exports[name]]
+    return states
 
 
 def below(entry: Entry) -> list[Entry]:
     """The lessons that this one needs, and those that these need."""
-    out, waiting = set(), [entry]
-    while waiting:
-        for name in waiting.pop().declared.prerequisites:
-            found = [lower for lower in entry.root.lessons if lower.name == name]
-            waiting += [lower for lower in found if lower not in out]
-            out.update(found)
-    return [lower for lower in entry.root.lessons if lower in out]
+    needed: set[str] = set()
+    for lower in reversed(entry.root.lessons):
+        if lower == entry or lower.name in needed:
+            needed |= set(lower.declared.prerequisites)
+    return [lower for lower in entry.root.lessons if lower.name in needed]
 
 
-def exported(entry: Entry, records: dict) -> str:
+def exported(entry: Entry, records: dict[str, Any]) -> str:
     """A short hash of the code that the package holds of a lesson; "" while it cannot be read."""
     if export.is_skipped(entry):
         return "skipped"
@@ -86,12 +85,12 @@ def exported(entry: Entry, records: dict) -> str:
 
 
 @functools.lru_cache(maxsize=64)  # of lower lessons, hardly any has changed since the last test
-def _exported(source):
+def _exported(source: cells.Source) -> str:
     text = "\0".join(cell.source.strip() for cell in source.exported)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def row(entry: Entry, record: dict) -> Row:
+def row(entry: Entry, record: dict[str, Any]) -> LessonStatus:
     try:
         source = notebook_sync.read(entry, record)
     except TitoError:
@@ -100,7 +99,7 @@ def row(entry: Entry, record: dict) -> Row:
     edited = bool(last) and (
         source is None or progress.code_of(source, entry.declared) != last["code"]
     )
-    return Row(
+    return LessonStatus(
         entry.number,
         entry.name,
         entry.declared.title,
@@ -114,7 +113,7 @@ def row(entry: Entry, record: dict) -> Row:
     )
 
 
-def next_step(rows):
+def next_step(rows: Iterable[LessonStatus]) -> tuple[str, str] | None:
     """The command to type next, and why, as two strings; None when every lesson is passed.
 
     rows  may be an iterator: the first lesson that is open ends the reading
@@ -148,15 +147,15 @@ def current(root: Root, warn: Callable[[str], None] = lambda text: None) -> tupl
 
     The one that was tested last, unless it passed; then the first that has not.
     """
-    every = rows(root, warn)
-    waiting = [row for row in every if row.state in ("new", "started", "stale")]
-    last = max(every, key=lambda row: row.last_run or "", default=None)
+    states = rows(root, warn)
+    waiting = [state for state in states if state.state in ("new", "started", "stale")]
+    last = max(states, key=lambda state: state.last_run or "")
     if last in waiting and last.last_run:
         return last.name, "tested last"
     return (waiting[0].name, "the first that has not passed") if waiting else None
 
 
-def needs(entry: Entry, records: dict) -> list[str]:
+def needs(entry: Entry, records: dict[str, Any]) -> list[str]:
     """The names of the lessons that this one needs and that have
     neither passed nor been skipped.
     """
@@ -172,7 +171,7 @@ def needs(entry: Entry, records: dict) -> list[str]:
     return missing
 
 
-def first_open(entry: Entry, record: dict) -> Exercise | None:
+def first_open(entry: Entry, record: dict[str, Any]) -> Exercise | None:
     """The first exercise with a check that did not pass in the last run, or None.
 
     Without a run: the first exercise.

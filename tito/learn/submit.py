@@ -20,7 +20,7 @@ from pathlib import Path
 
 from tito import files
 from tito.errors import MachineError, UsageError
-from tito.learn import manifest, notebook_sync, progress, status, verdict
+from tito.learn import manifest, notebook_sync, progress, runner, status
 from tito.learn.process import Process
 from tito.lesson import cells, export
 
@@ -50,7 +50,7 @@ class Restored:
 
     lessons: list = field(default_factory=list)
     changed: list = field(default_factory=list)
-    kept: Path | None = None
+    backup: Path | None = None
     notes: list = field(default_factory=list)
 
 
@@ -95,9 +95,9 @@ def submit(
             f"Begin one: tito start {root.lessons[0].name}",
         )
     verdicts = []
-    with Process(warm=len(lessons) > 1) as process:
+    with Process() as process:
         for entry in lessons:
-            verdicts.append(verdict.test(entry, process=process, warn=warn))
+            verdicts.append(runner.test_lesson(entry, process=process, warn=warn).verdict)
             report(verdicts[-1])
             notes += _notes(entry, verdicts[-1], before[entry.name])
     contents = {}
@@ -232,7 +232,7 @@ def restore(root, path, warn=lambda text: None):
             for place, data in changes.items()
             if not place.is_file() or place.read_bytes() != data
         ]
-        out.kept = files.replace(root, "restore", changes)
+        out.backup = files.replace(root, "restore", changes)
         for entry in root.lessons:
             if {entry.script, entry.notebook} & changes.keys():
                 out.lessons.append(entry.name)

@@ -1,4 +1,4 @@
-"""Test a lesson at each save, in a warm process that forks: NumPy and pytest are loaded once.
+"""Test a lesson at each save, in one process for all tests: NumPy is loaded once.
 
 In a terminal single keys work (h hint, l list, n next lesson, o the page of results, q quit), and
 it asks for predictions; elsewhere it only watches, until Ctrl-C.
@@ -9,62 +9,158 @@ import hashlib
 import json
 import os
 import queue
+import re
 import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
-from tito import views
 from tito.errors import MachineError, TitoError
-from tito.learn import notebook_sync, progress, results, status, verdict
-from tito.learn.keys import single_keys
+from tito.learn import notebook_sync, progress, results, runner, status
 from tito.learn.process import Process, Superseded
+from tito.learn.verdict import CheckOutcome
+from tito.lesson.course import Entry
+from tito.views import learner as views
+from tito.views.report import checked
 
-KEYS = "h hint  l list  n next lesson  o open the results  q quit"
+if TYPE_CHECKING:
+    from rich.text import Text
+
+KEYS = "hlnoq"
+WORDS = "h hint  l list  n next lesson  o open the results  q quit"
+CTRL_C, CTRL_Z = "\x03", "\x1a"
+ESCAPE = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]?|O.?|.)?")  # what arrow and function keys send
+LONGEST = 500  # letters of a prediction
 PATIENCE = 0.5  # seconds without a word
 EMPTY = hashlib.sha256().hexdigest()
-HALF_SECONDS = 0.25  # what looks like half a save gets so long to become whole
+HALF_SECONDS = 0.25  # a file that seems half saved has as long to become whole
+
+Tell = Callable[[str], None]
+
+
+class Keyboard:
+    """The keys that are pressed: each is an event of its own, and while the learner is asked
+    something, they are the line of the answer.
+    """
+
+    def __init__(self, getchar: Callable[[], str], tell: Tell) -> None:
+        self.getchar, self.tell = getchar, tell
+        self.line: str | None = None  # what was typed so far of an answer
+        self.answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def listen(self) -> None:
+        """Read keys until the terminal is gone."""
+        while typed := self._read():
+            self.take(typed)
+        self.tell("q")
+
+    def _read(self) -> str:
+        try:
+            return self.getchar()
+        except KeyboardInterrupt:
+            return CTRL_C
+        except EOFError:  # Ctrl-D
+            return "\x04"
+        except OSError:
+            return ""
+
+    def take(self, typed: str) -> None:
+        for letter in ESCAPE.sub("", typed):
+            if letter == CTRL_C:
+                self.tell("q")
+            elif letter == CTRL_Z:
+                os.kill(os.getpid(), signal.SIGTSTP)
+            elif self.line is not None:
+                self._edit(letter)
+            elif letter.lower() in KEYS:
+                self.tell(letter.lower())
+
+    def _edit(self, letter: str) -> None:
+        """Add a letter to the answer, delete the last one or, with Enter, end it."""
+        line = self.line or ""
+        if letter in "\r\n":
+            self.line = None
+            self._echo("\n")
+            self.answers.put(line.strip())
+            self.tell("answer")
+        elif letter in "\x7f\b" and line:
+            self.line = line[:-1]
+            self._echo("\b \b")
+        elif letter.isprintable() and len(line) < LONGEST:
+            self.line = line + letter
+            self._echo(letter)
+
+    def _echo(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+@contextmanager
+def _keyboard(getchar: Callable[[], str], tell: Tell) -> Iterator[Keyboard | None]:
+    """Listen to the keyboard, where standard input is a terminal; restore the terminal at the
+    end.
+    """
+    if not sys.stdin.isatty():
+        yield None
+        return
+    keyboard = Keyboard(getchar, tell)
+    # While a key is awaited, the terminal does not return to the first column by itself.
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(newline="\r\n")  # type: ignore[union-attr]
+    try:
+        import termios
+    except ImportError:  # Windows
+        threading.Thread(target=keyboard.listen, daemon=True).start()
+        yield keyboard
+        return
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    threading.Thread(target=keyboard.listen, daemon=True).start()
+    try:
+        yield keyboard
+    finally:
+        try:
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+        except termios.error:
+            pass  # the terminal is gone
 
 
 @dataclass
 class Watcher:
     """What goes on while a lesson is watched.
 
-    `out` prints renderables, `show` a verdict, `warn` a sentence.
+    `out` prints renderables, `show` a report, `warn` a sentence.
     """
 
-    entry: object
-    out: object
-    show: object
-    warn: object
+    entry: Entry
+    out: Callable[..., None]
+    show: Callable[..., None]
+    warn: Callable[[str], None]
     process: Process
-    events: queue.SimpleQueue
-    keys: object = None
+    events: "queue.SimpleQueue[str]"
+    keyboard: Keyboard | None = None
 
-    @property
-    def has_keys(self):
-        return self.keys is not None
-
-    def serve(self):
+    def serve(self) -> Entry | None:
         """Answer events about one lesson. Returns the lesson to go on with, or None to end."""
-        events = self.events
-        tested = self.test()
-        while (event := events.get()) != "q":
-            if event == "save" and _now(self.entry) != tested:  # equal: what we wrote ourselves
-                tested = self.test()
+        hashes = self.test()
+        while (event := self.events.get()) != "q":
+            if event == "save" and _now(self.entry) != hashes:  # equal: what tito wrote itself
+                hashes = self.test()
             elif event == "h":
-                self.tell(lambda: views.hint(status.hint(self.entry, None, self.warn), "h"))
+                self.show_hint()
             elif event == "l":
                 rows = status.rows(self.entry.root, self.warn)
                 self.out(views.status(self.entry.root, rows, status.next_step(rows)))
             elif event == "o":
                 self.open_page()
             elif event == "n":
-                later = [
-                    entry for entry in self.entry.root.lessons if entry.number > self.entry.number
-                ]
+                lessons = self.entry.root.lessons
+                later = [entry for entry in lessons if entry.number > self.entry.number]
                 if later:
                     return later[0]
                 self.out("This is the last lesson.")
@@ -75,74 +171,79 @@ class Watcher:
                 )
         return None
 
-    def test(self):
-        """Test and show the verdict.
-
-        Returns the hashes of what it is about, or None when a newer event ended the test.
+    def test(self) -> dict[str, Any]:
+        """Test and show the report. Returns the hashes of what it is about; none when a newer
+        event ended the test.
         """
-        before, result, problem, ruled = _now(self.entry), None, None, False
+        before = _now(self.entry)
+        with self.sign_of_life() as timer:
+            ruled = False
 
-        def checked(checks):
-            nonlocal ruled
-            timer.cancel()
-            ruled = True
-            self.rule()
-            self.out(views.checked(checks))
+            def show_checks(checks: list[CheckOutcome]) -> None:
+                nonlocal ruled
+                timer.cancel()
+                ruled = True
+                self.rule()
+                self.out(checked(checks))
 
-        try:
-            with self.sign_of_life() as timer:
-                result = verdict.test(
-                    self.entry, process=self.process, warn=self.warn, checked=checked
+            report, problem = None, None
+            try:
+                report = runner.test_lesson(
+                    self.entry, process=self.process, warn=self.warn, on_checks=show_checks
                 )
-        except Superseded:
-            return None
-        except TitoError as error:  # one bad save must not end the watching
-            problem = error
+            except Superseded:
+                return {}
+            except TitoError as error:  # one bad save must not end the watching
+                problem = error
         if not ruled:
             self.rule()
         if problem:
             self.out(f"tito: {problem.what}", f"      {problem.remedy}")
-        else:
-            self.show(self.entry, result, True, self.has_keys, self.ask if self.keys else None)
+        if report:
+            has_keys = self.keyboard is not None
+            self.show(self.entry, report, True, has_keys, self.ask if has_keys else None)
         self.out(
             f"Watching {self.entry.relative(self.entry.script)}."
-            + ("" if self.has_keys else " Ctrl-C ends it.")
+            + ("" if self.keyboard else " Ctrl-C ends it.")
         )
-        if self.has_keys:
-            self.out(KEYS)
+        if self.keyboard:
+            self.out(WORDS)
+        return self._hashes_shown(before, report)
+
+    def _hashes_shown(self, before: dict[str, Any], report: runner.Report | None) -> dict[str, Any]:
+        """The hashes of what was tested: after the test, where it changed only the other file."""
         after = _now(self.entry)
-        side = "notebook" if result and result.source.endswith(".ipynb") else "script"
-        agreed = (
-            progress.load(self.entry.root, self.warn)["lessons"]
-            .get(self.entry.name, {})
-            .get("pair")
-        )
+        is_notebook = report is not None and report.verdict.source.endswith(".ipynb")
+        side = "notebook" if is_notebook else "script"
+        records = progress.load(self.entry.root, self.warn)["lessons"]
+        agreed = records.get(self.entry.name, {}).get("pair")
         return after if after.get(side) == before.get(side) and after == agreed else before
 
-    def rule(self):
-        """Draw a line between what was and what comes."""
+    def rule(self) -> None:
+        """Draw a line between two tests."""
         if sys.stdout.isatty():
             self.out("\n" + "─" * min(60, os.get_terminal_size().columns))
 
-    def ask(self, question):
-        """The learner's prediction, "" without one. Whatever else happens comes first: a save ends
-        the question.
+    def ask(self, question: "Text") -> str:
+        """The learner's prediction, "" without one. Other events come first: a save ends the
+        question.
         """
+        assert self.keyboard
         self.out(question)
-        self.keys.ask_line()  # first, or what is typed as soon as the prompt stands would be lost
+        self.keyboard.line = ""  # first, or what is typed as soon as the prompt is there is lost
         sys.stdout.write("your prediction? (enter to see) ")
         sys.stdout.flush()
         while True:
             event = self.events.get()
-            if isinstance(event, tuple):
-                return event[1]
+            if event == "answer":
+                return self.keyboard.answers.get()
             if event in ("save", "q", "broken"):
-                self.keys.drop_line()
+                self.keyboard.line = None
                 self.events.put(event)
                 self.out("")
                 return ""
 
-    def open_page(self):
+    def open_page(self) -> None:
         """Open the page of the lesson's results in a browser, where there is one."""
         page = results.page_of(self.entry)
         if not page.exists():
@@ -153,7 +254,7 @@ class Watcher:
             self.out("No browser opens here. Open this page:", self.entry.relative(page))
 
     @contextmanager
-    def sign_of_life(self):
+    def sign_of_life(self) -> Iterator[threading.Timer]:
         """Say that something is going on, if it takes long and somebody may look. Yields a timer
         to cancel once there is something to see.
         """
@@ -165,56 +266,67 @@ class Watcher:
         finally:
             timer.cancel()
 
-    def tell(self, make):
+    def show_hint(self) -> None:
         try:
-            self.out(make())
+            self.out(views.hint(status.hint(self.entry, None, self.warn), "h"))
         except TitoError as error:
             self.out(f"{error.what} {error.remedy}")
 
 
-def watch(entry, out, show, warn):
+def watch(
+    entry: Entry,
+    out: Callable[..., None],
+    show: Callable[..., None],
+    warn: Callable[[str], None],
+    getchar: Callable[[], str],
+) -> None:
     """Watch a lesson until q, Ctrl-C, SIGTERM or the end of the terminal.
 
-    Shows a verdict at the start and after each save.
-    """
-    events = queue.SimpleQueue()
-    with _ending(), Process(warm=True) as process:
+    Shows a report at the start and after each save.
 
-        def tell(event):
+    getchar  waits for a key
+    """
+    events: queue.SimpleQueue[str] = queue.SimpleQueue()
+    following: Entry | None = entry
+    with _ending(), Process() as process:
+
+        def tell(event: str) -> None:
             events.put(event)
             if event in ("save", "n", "q"):
                 process.supersede()
 
-        with single_keys(tell) as keys:
-            while entry:
-                with _saves(entry, tell):
-                    entry = Watcher(entry, out, show, warn, process, events, keys).serve()
+        with _keyboard(getchar, tell) as keyboard:
+            while following:
+                with _saves(following, tell):
+                    watcher = Watcher(following, out, show, warn, process, events, keyboard)
+                    following = watcher.serve()
     try:
         out("Stopped watching.")
         sys.stdout.flush()
-    except OSError:  # nobody listens any more
+    except OSError:  # the terminal is gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _now(entry):
-    """What the lesson's files hold now, as hashes."""
+def _now(entry: Entry) -> dict[str, Any]:
+    """The contents of the lesson's files now, as hashes."""
     try:
-        return notebook_sync.hashes(entry)
+        return {**notebook_sync.hashes(entry)}
     except TitoError as error:  # not readable at the moment
         return {"problem": error.what}
 
 
 @contextmanager
-def _saves(entry, tell):
+def _saves(entry: Entry, tell: Tell) -> Iterator[None]:
     """Tell "save" whenever the lesson's content changes."""
     import watchfiles
 
     stop = threading.Event()
-    looked, last = _stats(entry), _now(entry)
+    seen, last = _stats(entry), _now(entry)
 
-    def look():
-        nonlocal looked, last
-        half, since = None, 0
+    def look() -> None:
+        nonlocal seen, last
+        half: dict[str, Any] | None = None
+        since = 0.0
         try:
             for _ in watchfiles.watch(
                 entry.script.parent,
@@ -229,9 +341,9 @@ def _saves(entry, tell):
                 # Editors touch and rename; only new content counts. What looks like half a
                 # save gets a moment to be done.
                 stats = _stats(entry)
-                if stats == looked and not half:
+                if stats == seen and not half:
                     continue
-                looked, now = stats, _now(entry)
+                seen, now = stats, _now(entry)
                 if now == last:
                     half = None
                 elif _is_half(entry, now) and (
@@ -253,8 +365,8 @@ def _saves(entry, tell):
         watcher.join(timeout=2)
 
 
-def _stats(entry):
-    stats = []
+def _stats(entry: Entry) -> list[tuple[int, ...] | None]:
+    stats: list[tuple[int, ...] | None] = []
     for path in (entry.script, entry.notebook):
         try:
             stat = path.stat()
@@ -264,7 +376,7 @@ def _stats(entry):
     return stats
 
 
-def _is_half(entry, hashes):
+def _is_half(entry: Entry, hashes: dict[str, Any]) -> bool:
     """Whether a file may be in the middle of being saved: gone, empty,
     or a notebook that breaks off.
     """
@@ -280,7 +392,7 @@ def _is_half(entry, hashes):
 
 
 @contextmanager
-def _ending():
+def _ending() -> Iterator[None]:
     """End in good order on Ctrl-C, SIGTERM and the end of the terminal: once, and without a
     word to a terminal that is gone.
     """
@@ -288,7 +400,7 @@ def _ending():
         getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
     ]
 
-    def end(number, frame):
+    def end(number: int, frame: FrameType | None) -> None:
         for other in numbers:
             signal.signal(other, signal.SIG_IGN)
         raise KeyboardInterrupt

@@ -294,4 +294,4 @@ def skip(entry: Entry) -> Path | None:
         export.SKIPPED.format(source=reference.folder) + "; `tito export` of your own work ends it."
     )
     module = export.build(reference.source, reference, line, entry.root.package)
-    return export.put(entry, module, "skip")[1]
+    return export.write_module(entry, module, "skip")[1]

@@ -426,12 +426,10 @@ def is_made(metadata: dict, source: str, kinds=(HINTS, START)) -> bool:
 def comment_magics(source: str) -> str:
     """Turn notebook commands (`%time`, `!ls`, `x?`) into comments, so that the cell is Python."""
     lines = source.split("\n")
-    if not any(MAGIC.match(line) for line in lines) or _is_python(
-        source
-    ):  # in a string, such lines are just text
-        return source
+    if not any(MAGIC.match(line) for line in lines) or tree_or_none(source):
+        return source  # in a string, such lines are just text
     python = "\n".join("# " + line if MAGIC.match(line) else line for line in lines)
-    if lines[0].startswith("%%") and not _is_python(python):
+    if lines[0].startswith("%%") and not tree_or_none(python):
         return "\n".join(
             "# " + line for line in lines
         )  # %%bash, %%html: the whole cell is another language
@@ -463,9 +461,9 @@ def tree_of(source: str) -> ast.Module:
         return ast.parse(source)
 
 
-def _is_python(source):
+def tree_or_none(source: str) -> ast.Module | None:
+    """The same; None for text that is no Python."""
     try:
-        tree_of(source)
-        return True
+        return tree_of(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+        return None

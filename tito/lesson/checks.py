@@ -1,41 +1,132 @@
-"""The code of checks, and the names that it sees: what `tito test`, `check()`
-and the judge have in common.
+"""The sections of a checks.py, and the names that a check sees: for `tito test`, `check()` and the
+judge alike.
 
-A check sees the imports and helpers of the setup section, the names that the lesson exports, those
-of the learner-side sections, and its own section. Nothing is imported that it does not name:
-drawing, say, takes long to load.
+A check sees the imports and helpers of the setup sections, the names that the lesson exports, those
+of the learner-side sections, and its own section. Only those imports run whose names it uses:
+importing a module for drawing, for example, takes long.
 """
 
 import ast
 import functools
 import linecache
 import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+from tito.lesson import cells
+
+SETUP, LEARNER_SIDE, HIDDEN = "setup", "learner-side", "hidden"
+TEST = re.compile(r"^def (test_\w+)\(", re.M)
+IMPORTS = (ast.Import, ast.ImportFrom)
+
+
+@dataclass(frozen=True)
+class Section:
+    """The code of a section, as it was read.
+
+    file  what tracebacks call the file that it is in
+    line  of its first line there
+    """
+
+    source: str
+    file: str
+    line: int
+
+    def remember(self) -> None:
+        remember_lines(self.source, self.file, self.line)
+
+    @property
+    def functions(self) -> CodeType:
+        return functions_of(self.source, self.file, self.line)
+
+    @property
+    def helpers(self) -> CodeType:
+        return helpers_of(self.source, self.file, self.line)
+
+
+@dataclass(frozen=True)
+class CheckFunction:
+    """One check: its id, and the function of its section that it is."""
+
+    id: str
+    function: str
+    section: Section
+
+
+@dataclass(frozen=True)
+class CheckSuite:
+    """Checks, and the sections that they share.
+
+    names  what the lesson under test should define
+    """
+
+    checks: tuple[CheckFunction, ...]
+    setup: tuple[Section, ...] = ()
+    learner_side: tuple[Section, ...] = ()
+    names: tuple[str, ...] = ()
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "CheckSuite":
+        """The suite that `dataclasses.asdict` made `value` of."""
+        checks = (
+            CheckFunction(check["id"], check["function"], Section(**check["section"]))
+            for check in value["checks"]
+        )
+        setup, learner_side = (
+            tuple(Section(**section) for section in value[key]) for key in ("setup", "learner_side")
+        )
+        return cls(tuple(checks), setup, learner_side, tuple(value["names"]))
+
+
+def suite_of(sections: Iterable[cells.Cell], file: str, names: Iterable[str] = ()) -> CheckSuite:
+    """The checks of a checks.py, given its cells."""
+    checks: list[CheckFunction] = []
+    setup: list[Section] = []
+    learner_side: list[Section] = []
+    for cell in sections:
+        section = Section(cell.source, file, cell.line)
+        if cell.title == SETUP:
+            setup.append(section)
+        elif cell.title == LEARNER_SIDE:
+            learner_side.append(section)
+        elif cell.title:
+            checks += (
+                CheckFunction(check_id(cell.title, function), function, section)
+                for function in TEST.findall(cell.source)
+            )
+    return CheckSuite(tuple(checks), tuple(setup), tuple(learner_side), tuple(names))
+
+
+def check_id(title: str, function: str) -> str:
+    """The id of a check, from its section's title ("strides", "strides hidden") and its function:
+    "check-strides.test_...", "check-strides-hidden.test_...". It never changes once released.
+    """
+    return f"check-{'-'.join(title.split())}.{function}"
 
 
 @functools.cache  # a section holds several checks
-def functions_of(source: str, file: str, line: int = 1):
-    """Code that defines what a section defines, without running the tests
-    that its last lines may call.
+def functions_of(source: str, file: str, line: int = 1) -> CodeType:
+    """Code that defines what a section defines, without the calls of tests that its last lines
+    may make.
     """
     return _compiled(source, file, line, lambda node: not _calls_test(node))
 
 
 @functools.cache
-def helpers_of(source: str, file: str, line: int = 1):
-    """Code of the setup section without its imports."""
+def helpers_of(source: str, file: str, line: int = 1) -> CodeType:
+    """Code of a setup section without its imports."""
     return _compiled(source, file, line, lambda node: not isinstance(node, IMPORTS))
 
 
-IMPORTS = (ast.Import, ast.ImportFrom)
-
-
-def _compiled(source, file, line, keep):
+def _compiled(source: str, file: str, line: int, keep: Callable[[ast.stmt], bool]) -> CodeType:
     tree = ast.parse("\n" * (line - 1) + source, file)
     tree.body = [node for node in tree.body if keep(node)]
     return compile(tree, file, "exec")
 
 
-def _calls_test(node):
+def _calls_test(node: ast.stmt) -> bool:
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Call)
@@ -44,10 +135,21 @@ def _calls_test(node):
     )
 
 
-def imported(imports: dict[str, list[str]], *sources: str) -> dict:
+@functools.cache
+def imports_in(*sources: str) -> dict[str, list[str]]:
+    """The import statements of some sections, {statement: the names it binds}."""
+    return {
+        ast.unparse(node): [(alias.asname or alias.name).split(".")[0] for alias in node.names]
+        for source in sources
+        for node in cells.tree_of(source).body
+        if isinstance(node, IMPORTS)
+    }
+
+
+def imported(imports: dict[str, list[str]], *sources: str) -> dict[str, Any]:
     """What those import statements bind, {statement: names}, that these sources use."""
     words = words_in("\n".join(sources))
-    space = {"__name__": "check"}
+    space: dict[str, Any] = {"__name__": "check"}
     for statement, names in imports.items():
         if words & set(names):
             exec(statement, space)
@@ -60,7 +162,40 @@ def words_in(source: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", source))
 
 
-def remember_lines(source: str, file: str, line: int):
+def needed_sections(section: Section, learner_side: Iterable[Section]) -> list[Section]:
+    """The learner-side sections that define a name which `section` uses, or which one of them uses.
+
+    Others may need what is not written yet at this point of the chapter.
+    """
+    names, chosen, waiting = _used_names(section.source), [], list(learner_side)
+    while other := next((s for s in waiting if _defined_names(s.source) & names), None):
+        waiting.remove(other)
+        names |= _used_names(other.source)
+        chosen.append(other)
+    return [other for other in learner_side if other in chosen]
+
+
+@functools.cache
+def _used_names(source: str) -> frozenset[str]:
+    tree = cells.tree_of(source)
+    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+
+
+@functools.cache
+def _defined_names(source: str) -> frozenset[str]:
+    nodes = cells.tree_of(source).body
+    names = [node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+    names += [
+        leaf.id
+        for node in nodes
+        if isinstance(node, (ast.Assign, ast.AnnAssign))
+        for leaf in ast.walk(node)
+        if isinstance(leaf, ast.Name) and isinstance(leaf.ctx, ast.Store)
+    ]
+    return frozenset(names)
+
+
+def remember_lines(source: str, file: str, line: int) -> None:
     """Let tracebacks show the section's own lines."""
     lines = ("\n" * (line - 1) + source).splitlines(True)
     linecache.cache[file] = (0, None, lines, file)

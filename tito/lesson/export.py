@@ -240,7 +240,7 @@ def is_skipped(entry: Entry) -> bool:
         return False
 
 
-def bring(entry: Entry, module: Module) -> tuple[bool, list[str]]:
+def export_to_package(entry: Entry, module: Module) -> tuple[bool, list[str]]:
     """Write a learner's built module into the package, and say what that ended or replaced.
 
     Returns (changed, sentences without a full stop).
@@ -256,7 +256,7 @@ def bring(entry: Entry, module: Module) -> tuple[bool, list[str]]:
                 f"{len(missing)} of its {len(module.lesson.exercises)} exercises are still to be "
                 "written, and whatever needs one of them fails"
             )
-    changed, backup = put(entry, module)
+    changed, backup = write_module(entry, module)
     if backup:
         told.append(
             f"{entry.relative(entry.module_path)} held code that is not in your lesson now "
@@ -265,7 +265,7 @@ def bring(entry: Entry, module: Module) -> tuple[bool, list[str]]:
     return changed, told
 
 
-def put(entry: Entry, module: Module, command: str = "export") -> tuple[bool, Path | None]:
+def write_module(entry: Entry, module: Module, command: str = "export") -> tuple[bool, Path | None]:
     """Write a built module into the package. Returns (changed, backup folder or None).
 
     One that somebody edited by hand is saved first: its checksum line no longer fits. And so is one

@@ -22,15 +22,14 @@ from typing import NoReturn
 
 from tito.errors import MachineError, UsageError
 from tito.lesson import cells
+from tito.lesson.checks import HIDDEN, LEARNER_SIDE, SETUP, TEST, check_id, imports_in
 from tito.lesson.shared_checks import read_checks
 
 FOLDER = re.compile(r"(\d+)_([a-z][a-z0-9_]*)")
 CHECKS, HINTS, MISCONCEPTIONS = "checks.py", "hints.md", "misconceptions.toml"
 SOLUTIONS = "solutions.py"  # beside the pristine lesson of a release that was made with them
-TEST = re.compile(r"^def (test_\w+)\(", re.M)
 MARK = re.compile(r"^\s*### (BEGIN|END) SOLUTION\s*$")
 NAME = re.compile(r"[A-Za-z0-9_-]+")
-SETUP, LEARNER_SIDE, HIDDEN = "setup", "learner-side", "hidden"
 HEADER = {
     "title": str,
     "summary": str,
@@ -152,6 +151,10 @@ class Lesson:
         return self.meta["title"]
 
     @property
+    def summary(self) -> str:
+        return self.meta["summary"]
+
+    @property
     def prerequisites(self) -> list[str]:
         return self.meta["prerequisites"]
 
@@ -203,11 +206,7 @@ class Lesson:
         """The imports that checks rely on, of the setup sections:
         {statement: the names it binds}.
         """
-        return {
-            ast.unparse(node): [(alias.asname or alias.name).split(".")[0] for alias in node.names]
-            for node in self._setup_nodes
-            if isinstance(node, (ast.Import, ast.ImportFrom))
-        }
+        return imports_in(*(cell.source for cell in self.setup))
 
     @cached_property
     def helpers(self) -> str:
@@ -547,9 +546,15 @@ class Lesson:
                     cell,
                 )
             functions[function] = cell.title
-            id = f"check-{exercise.name}{'-hidden' * hidden}.{function}"
             exercise.checks.append(
-                Check(id, function, exercise.id, each + (place < more), cell, hidden)
+                Check(
+                    check_id(cell.title, function),
+                    function,
+                    exercise.id,
+                    each + (place < more),
+                    cell,
+                    hidden,
+                )
             )
 
     def _add_hints(self):

@@ -55,14 +55,14 @@ def change(root, old, new, name="numbers", fresh=True):
     path.write_text(text.replace(old, new), encoding="utf-8")
     if fresh:
         entry = course.open_root(root.path).lesson(name)
-        export.put(entry, export.current(entry, notebook_sync.read(entry, {})))
+        export.write_module(entry, export.current(entry, notebook_sync.read(entry, {})))
 
 
 @pytest.fixture
 def good(small_course):
     """The small course, exported, with a recorded mistake and another right solution."""
     for entry in small_course.lessons:
-        export.put(entry, export.current(entry, notebook_sync.read(entry, {})))
+        export.write_module(entry, export.current(entry, notebook_sync.read(entry, {})))
     record(
         small_course,
         MISTAKE.format("should be [2, 6], yours is [1 9]") + MULTIPLIES + NUMBERS_RIGHTS,

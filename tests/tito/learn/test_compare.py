@@ -7,9 +7,9 @@ from commands import tito
 from rich.console import Console
 from small_course import edit, solve
 
-from tito import views
 from tito.learn import compare
 from tito.lesson import course
+from tito.views import learner
 
 LOOP = """\
     total = 0
@@ -77,7 +77,7 @@ def test_the_texts_stand_side_by_side_where_there_is_room():
     for width, rows in ((60, 1), (30, 2)):
         console = Console(width=width, force_terminal=True, color_system=None)
         with console.capture() as captured:
-            console.print(views.comparison(done))
+            console.print(learner.comparison(done))
         lines = captured.get().split("\n")
         assert sum("def double" in line for line in lines) == rows
 

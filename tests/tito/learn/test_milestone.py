@@ -9,7 +9,7 @@ from pathlib import Path
 
 import commands
 import pytest
-from small_course import edit, solve
+from small_course import edit, solve, verdict_on
 
 from tito.errors import TitoError
 from tito.learn import milestone, progress, workspace
@@ -236,7 +236,7 @@ def test_a_pass_is_stale_when_the_code_has_changed(work):
     from tito.lesson import export
 
     entry = work.lesson("numbers")
-    export.put(entry, export.current(entry, notebook_sync.read(entry, {})))
+    export.write_module(entry, export.current(entry, notebook_sync.read(entry, {})))
     assert milestone.rows(work)[0].state == "stale"
 
 
@@ -274,11 +274,9 @@ def test_an_option_that_a_milestone_does_not_know_is_wrong_usage(work):
 
 
 def test_rows_tell_what_a_milestone_waits_for(work):
-    from tito.learn import verdict
-
     assert milestone.rows(work)[0].open == ["numbers", "sums"]
     solve(work.lesson("numbers"))
-    verdict.test(work.lesson("numbers"))
+    verdict_on(work.lesson("numbers"))
     assert milestone.rows(work)[0].open == ["sums"]
 
 

@@ -4,9 +4,9 @@ import zipfile
 
 import pytest
 from commands import tito
-from small_course import make_course, with_question
+from small_course import make_course, verdict_on, with_question
 
-from tito.learn import notebook_sync, progress, submit, update, verdict, workspace
+from tito.learn import notebook_sync, progress, submit, update, workspace
 from tito.lesson import cells, course, lesson_format, notebook
 
 CHAPTER = "modules/source/01_numbers/numbers_dev.py"
@@ -45,7 +45,7 @@ def answer_of(path):
 
 
 def test_test_and_status_say_what_a_person_judges_and_no_verdict_depends_on_it(entry):
-    result = verdict.test(entry)
+    result = verdict_on(entry)
     assert (result.answers, result.verdict) == ({"why": False}, "stub")
     assert progress.state_of(entry, cells.read(entry.script), {}) == "new"
     answer(entry.script)

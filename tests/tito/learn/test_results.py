@@ -1,4 +1,6 @@
-"""tito/learn/results.py and demonstration.py: what a lesson shows with the learner's own code."""
+"""tito/learn/demonstrations.py, screen.py and results.py: what a lesson shows with the learner's
+own code.
+"""
 
 import json
 import sys
@@ -7,8 +9,9 @@ import pytest
 from commands import tito
 from small_course import edit, solve
 
-from tito import views
-from tito.learn import demonstration, results, verdict
+from tito.learn import demonstrations, results, runner
+from tito.learn.screen import LETTERS, Screen
+from tito.views import report
 
 PICTURE = "import matplotlib.pyplot as plt\nplt.plot([1, double(2)]);\n# alt: A line.\n"
 ASKED = """\
@@ -38,14 +41,14 @@ def texts(shown):
 
 def test_what_an_exercise_makes_possible_is_shown_once_it_is_right(entry):
     behind(entry, "double", '# %%\nprint("twice", double(4))\n')
-    assert verdict.test(entry).shown == []
+    assert runner.test_lesson(entry).shown == []
     solve(entry, "numbers-double")
-    result = verdict.test(entry)
-    assert texts(result.shown) == ["twice 8"] and not result.passed
-    assert verdict.test(entry).shown == []  # shown before
+    result = runner.test_lesson(entry)
+    assert texts(result.shown) == ["twice 8"] and not result.verdict.passed
+    assert runner.test_lesson(entry).shown == []  # shown before
     solve(entry, "numbers-triple")
-    result = verdict.test(entry)
-    assert texts(result.shown) == ["15 10"] and result.passed
+    result = runner.test_lesson(entry)
+    assert texts(result.shown) == ["15 10"] and result.verdict.passed
     assert texts(result.results) == ["twice 8", "15 10"]
 
 
@@ -55,36 +58,36 @@ def test_what_stands_above_the_first_exercise_is_shown_by_the_first_run(entry):
         "# %% [markdown]\n# ## Doubling",
         "# %%\nprint(LIMIT)\n\n# %% [markdown]\n# ## Doubling",
     )
-    assert texts(verdict.test(entry).shown) == ["10"]
-    assert verdict.test(entry).shown == []
+    assert texts(runner.test_lesson(entry).shown) == ["10"]
+    assert runner.test_lesson(entry).shown == []
 
 
 def test_behind_an_exercise_that_is_wrong_nothing_runs(entry, tmp_path):
     solve(entry)
     edit(entry, "twice = x + x", "twice = x * x + 1")
     behind(entry, "double", f"# %%\nopen({str(tmp_path / 'ran')!r}, 'w').close()\n")
-    assert verdict.test(entry).results == [] and not (tmp_path / "ran").exists()
+    assert runner.test_lesson(entry).results == [] and not (tmp_path / "ran").exists()
 
 
 def test_a_demonstration_that_fails_before_all_is_right_is_told_and_changes_no_verdict(entry):
     solve(entry, "numbers-double")
     behind(entry, "double", "# %%\nprint(double(1) / 0)\n")
-    result = verdict.test(entry)
-    assert (result.verdict, result.points) == ("failed", 4)
-    (told,) = result.saved
+    result = runner.test_lesson(entry)
+    assert (result.verdict.verdict, result.verdict.points) == ("failed", 4)
+    (told,) = result.verdict.notes
     assert "a demonstration of what is right so far stops: ZeroDivisionError" in told
 
 
 def test_only_part_of_the_checks_shows_nothing(entry):
     solve(entry)
-    assert verdict.test(entry, keyword="double").shown == []
-    assert texts(verdict.test(entry).shown) == ["15 10"]
+    assert runner.test_lesson(entry, runner.Selection("double")).shown == []
+    assert texts(runner.test_lesson(entry).shown) == ["15 10"]
 
 
 def test_pictures_are_kept_beside_a_page_and_go_with_the_code_that_drew_them(entry):
     solve(entry, "numbers-double")
     behind(entry, "double", f"# %%\n{PICTURE}")
-    (one,) = verdict.test(entry).shown
+    (one,) = runner.test_lesson(entry).shown
     (picture,) = one.pictures
     path = entry.root.path / picture
     assert path.read_bytes().startswith(b"\x89PNG") and one.alt == "A line."
@@ -92,7 +95,7 @@ def test_pictures_are_kept_beside_a_page_and_go_with_the_code_that_drew_them(ent
     page = results.page_of(entry).read_text(encoding="utf-8")
     assert f'<img src="{path.name}" alt="A line.">' in page and "<script" not in page
     edit(entry, "double(2)]", "double(3)]")
-    verdict.test(entry)
+    runner.test_lesson(entry)
     assert not path.exists() and len(list(path.parent.glob("*.png"))) == 1
 
 
@@ -101,14 +104,14 @@ def test_what_is_not_kept_any_more_runs_again(entry, spoil):
     solve(entry)
     behind(entry, "triple", f"# %%\n{PICTURE}")
     kept = results.folder_of(entry) / "results.json"
-    first = verdict.test(entry).results
+    first = runner.test_lesson(entry).results
     if spoil == "gone":
         kept.unlink()
     elif spoil == "damaged":
         kept.write_text('{"x": 1}', encoding="utf-8")
     else:
         (entry.root.path / first[0].pictures[0]).unlink()
-    again = verdict.test(entry).results
+    again = runner.test_lesson(entry).results
     assert texts(again) == texts(first)
     assert all((entry.root.path / name).exists() for one in again for name in one.pictures)
     json.loads(kept.read_text(encoding="utf-8"))
@@ -116,7 +119,7 @@ def test_what_is_not_kept_any_more_runs_again(entry, spoil):
 
 def test_what_is_not_shown_anew_is_not_drawn_again():
     """A cell that runs for its names only leaves no figure open for the next."""
-    screen = demonstration.Screen({"double": lambda x: x + x})
+    screen = Screen({"double": lambda x: x + x})
     screen.run(PICTURE + "x = 3", "cell", 1, show=False)
     assert (screen.pictures, screen.space["x"]) == ([], 3)
     screen.run("print(x)", "cell", 1)
@@ -129,24 +132,13 @@ def test_a_picture_stays_as_it_was_when_its_cell_runs_for_its_names(entry):
     last = "\n# %% [markdown]\n# ## B\n\n# %%\nprint({} + x)\n"
     text = entry.script.read_text(encoding="utf-8")
     entry.script.write_text(text + last.format(1), encoding="utf-8")
-    (drawn,) = [one for one in verdict.test(entry).results if one.pictures]
+    (drawn,) = [one for one in runner.test_lesson(entry).results if one.pictures]
     picture = entry.root.path / drawn.pictures[0]
     picture.write_bytes(b"\x89PNG as it was")
     entry.script.write_text(text + last.format(2), encoding="utf-8")
-    result = verdict.test(entry)
+    result = runner.test_lesson(entry)
     assert texts(result.results)[-1] == "4"
     assert picture.read_bytes() == b"\x89PNG as it was"
-
-
-def test_figures_are_expected_where_a_lesson_passed_and_drew(entry):
-    behind(entry, "double", f"# %%\n{PICTURE}")
-    assert not results.will_draw(entry)
-    solve(entry, "numbers-double")
-    verdict.test(entry)
-    assert not results.will_draw(entry)  # it drew, and did not pass
-    solve(entry, "numbers-triple")
-    verdict.test(entry)
-    assert results.will_draw(entry)
 
 
 # As a notebook shows it.
@@ -179,15 +171,15 @@ class Drawn:
 def test_a_cell_shows_what_a_notebook_shows(source, text, kinds):
     if pyplot := sys.modules.get("matplotlib.pyplot"):
         pyplot.close("all")  # what other tests have left open
-    screen = demonstration.Screen({"Drawn": Drawn})
+    screen = Screen({"Drawn": Drawn})
     screen.run(source, "cell", 1)
     assert (screen.text, [one["kind"] for one in screen.pictures]) == (text, kinds)
 
 
 def test_what_is_printed_without_end_is_cut():
-    screen = demonstration.Screen({})
+    screen = Screen({})
     screen.run("for n in range(100_000):\n    print(n)", "cell", 1)
-    assert len(screen.text) < demonstration.LETTERS + 20 and screen.text.endswith("cut here")
+    assert len(screen.text) < LETTERS + 20 and screen.text.endswith("cut here")
 
 
 def test_what_a_page_shows_is_text():
@@ -240,7 +232,7 @@ def test_the_terminal_shows_it_below_its_question_and_says_where_everything_is(
     ],
 )  # fmt: skip
 def test_a_question_is_told_with_the_sentence_before_it(text, question):
-    assert results.question_in(text) == question
+    assert demonstrations.question_in(text) == question
 
 
 def test_a_lesson_ends_on_what_its_chapter_tags_or_on_its_last_picture():
@@ -261,7 +253,7 @@ def test_formulas_and_emphasis_of_a_question_are_told_as_text():
         r"With $s\,(1 - s)$ *not* reset, why is `z = 4 * (3 * x)` at $2 \cdot 10$/$\mathrm{lr}$?"
     )
     told = "With s (1 - s) not reset, why is `z = 4 * (3 * x)` at 2 · 10/lr?"
-    assert views.question(asked).plain == told
+    assert report.question(asked).plain == told
 
 
 def test_the_terminal_names_the_section_and_says_what_a_picture_shows(small_workspace, entry):

@@ -6,12 +6,11 @@ import json
 
 import commands
 import pytest
-from small_course import edit, solve
+from small_course import edit, solve, verdict_on
 
 from tito import views
 from tito.errors import TitoError
 from tito.learn import progress, status, workspace
-from tito.learn.verdict import test as run_test
 
 
 @pytest.fixture
@@ -36,20 +35,20 @@ def test_a_lesson_goes_from_new_to_passed_to_stale_and_back(entry):
     assert tito(entry.root, "start", "numbers").returncode == 0
     assert states(entry.root) == ["started", "new"]
     solve(entry)
-    assert run_test(entry).passed
+    assert verdict_on(entry).passed
     assert (row(entry).state, row(entry).points) == ("passed", 5)
     edit(entry, "twice = x + x", "twice = 2 * x")
     assert (row(entry).state, row(entry).points) == ("stale", 5)
-    assert run_test(entry).passed
+    assert verdict_on(entry).passed
     assert row(entry).state == "passed"
     edit(entry, "twice = 2 * x", "twice = x")
-    assert not run_test(entry).passed
+    assert not verdict_on(entry).passed
     assert (row(entry).state, row(entry).points) == ("started", 0)
 
 
 def test_prose_is_no_edit_and_neither_is_taking_one_back(entry):
     solve(entry)
-    run_test(entry)
+    verdict_on(entry)
     edit(entry, "größer als zuvor", "kleiner")
     assert row(entry).state == "passed"
     edit(entry, "twice = x + x", "twice = 2 * x")
@@ -73,11 +72,11 @@ def test_writing_in_a_lesson_begins_it(entry):
 )
 def test_what_cannot_be_tested_keeps_the_points_of_the_last_run(entry, spoil):
     solve(entry, "numbers-double")
-    run_test(entry)
+    verdict_on(entry)
     before = row(entry)
     assert (before.points, before.edited) == (4, False)
     spoil(entry)
-    assert not run_test(entry).passed
+    assert not verdict_on(entry).passed
     assert (row(entry).state, row(entry).points, row(entry).edited, row(entry).last_run) == (
         "started",
         4,
@@ -95,15 +94,15 @@ def test_a_pass_is_not_kept_when_an_earlier_lesson_stops_the_same_code(entry):
     sums = entry.root.lesson("sums")
     solve(entry)
     solve(sums)
-    assert run_test(sums).passed
+    assert verdict_on(sums).passed
     edit(entry, "LIMIT = 10", "1 / 0")
-    assert not run_test(sums).passed
+    assert not verdict_on(sums).passed
     assert status.row(sums, progress.load(entry.root)["lessons"]["sums"]).state == "stale"
 
 
 def test_points_of_before_a_reset_are_told_as_such(entry):
     solve(entry, "numbers-double")
-    run_test(entry)
+    verdict_on(entry)
     assert "4 of 5 points so far" in tito(entry.root, "status").stdout
     tito(entry.root, "reset", "numbers")
     said = tito(entry.root, "status").stdout
@@ -112,7 +111,7 @@ def test_points_of_before_a_reset_are_told_as_such(entry):
 
 def test_a_part_of_the_checks_earns_nothing(entry):
     solve(entry)
-    assert run_test(entry, keyword="two_is_four").points == 2
+    assert verdict_on(entry, keyword="two_is_four").points == 2
     assert (row(entry).state, row(entry).points) == ("started", 0)
 
 
@@ -136,14 +135,14 @@ def test_hints_come_one_at_a_time_are_counted_and_remembered(entry):
     assert first.text == "What is a number\nplus itself?"
     assert row(entry).hints_used == 2
     solve(entry, "numbers-double")
-    run_test(entry)
+    verdict_on(entry)
     assert status.hint(entry).exercise == "numbers-triple"
     assert row(entry).hints_used == 3
 
 
 def test_without_a_failing_exercise_a_hint_has_to_be_named(entry):
     solve(entry)
-    run_test(entry)
+    verdict_on(entry)
     with pytest.raises(TitoError, match="Every exercise of numbers passed"):
         status.hint(entry)
     assert status.hint(entry, "double").level == 1
@@ -158,7 +157,7 @@ def test_start_names_what_is_needed_until_it_has_passed(entry):
     workspace.skip(entry)
     assert "needs" not in tito(root, "start", "sums").stdout
     solve(entry)
-    run_test(entry)
+    verdict_on(entry)
     assert "needs" not in tito(root, "start", "sums").stdout
 
 
@@ -173,20 +172,20 @@ def test_the_next_step_follows_the_states(entry):
     tito(root, "start", "numbers")
     assert step() == "tito test numbers"
     solve(entry)
-    run_test(entry)
+    verdict_on(entry)
     assert step() == "tito start sums"
     edit(entry, "twice = x + x", "twice = 2 * x")
     assert step() == "tito test numbers"
-    run_test(entry)
+    verdict_on(entry)
     solve(sums)
-    assert run_test(sums).passed
+    assert verdict_on(sums).passed
     assert step() is None
     assert "Every lesson is done." in tito(root, "status").stdout
 
 
 def test_a_progress_file_cut_off_anywhere_is_set_aside_and_the_command_goes_on(entry):
     solve(entry)
-    run_test(entry)
+    verdict_on(entry)
     status.hint(entry, "double")
     path = entry.root.state / "progress.json"
     whole = path.read_bytes()
@@ -263,7 +262,7 @@ def test_every_command_goes_on_after_a_damaged_progress_file(entry, words):
 
 @pytest.mark.parametrize("when", ["2026-01-01T00:00:00+00:00", "yesterday", "9999-01-01T00:00:00"])
 def test_an_odd_time_of_the_last_run_is_no_crash(entry, when):
-    run_test(entry)
+    verdict_on(entry)
     with progress.change(entry.root, "numbers") as record:
         record["last"]["when"] = when
     done = tito(entry.root, "status")
@@ -272,7 +271,7 @@ def test_an_odd_time_of_the_last_run_is_no_crash(entry, when):
 
 
 def test_status_as_json_has_the_promised_keys(entry):
-    run_test(entry)
+    verdict_on(entry)
     one = json.loads(tito(entry.root, "status", "--json").stdout)[0]
     assert list(one) == [
         "number",
@@ -292,12 +291,12 @@ def test_status_as_json_has_the_promised_keys(entry):
 def test_a_lesson_below_that_changed_since_is_named(small_workspace):
     for entry in small_workspace.lessons:
         solve(entry)
-        run_test(entry)
+        verdict_on(entry)
     assert "since" not in tito(small_workspace, "status").stdout
     edit(small_workspace.lesson("numbers"), "    twice = x + x\n", "    twice = 2 * x\n")
     said = tito(small_workspace, "status").stdout
     assert "just now, edited since" in said and "just now, numbers changed since" in said
-    run_test(small_workspace.lesson("sums"))
+    verdict_on(small_workspace.lesson("sums"))
     assert "numbers changed" not in tito(small_workspace, "status").stdout
 
 

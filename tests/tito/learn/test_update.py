@@ -5,12 +5,12 @@ import zipfile
 
 import pytest
 from commands import tito
-from small_course import edit, make_course, solve
+from small_course import edit, make_course, solve, verdict_on
 
 from tito import files
 from tito.author import release
 from tito.errors import TitoError
-from tito.learn import notebook_sync, progress, update, verdict, workspace
+from tito.learn import notebook_sync, progress, update, workspace
 from tito.lesson import cells, course, notebook
 
 NUMBERS, SUMS = "01_numbers/numbers_dev.py", "02_sums/sums_dev.py"
@@ -154,7 +154,7 @@ STATES = {
         {NUMBERS: [MINE.replace("\n", "\r\n"), "Twice, and three times.\r\n"]},
     ),
     "exported": (
-        lambda e: (solve(e), verdict.test(e)),
+        lambda e: (solve(e), verdict_on(e)),
         [],
         {NUMBERS: ["twice = x + x"]},
     ),
@@ -277,10 +277,10 @@ def test_a_lesson_that_is_gone_leaves_its_files(root, tmp_path):
 
 def test_after_it_the_new_checks_count_and_what_passed_is_stale_until_tested(root, tmp_path):
     solve(root.lesson("numbers"))
-    assert verdict.test(root.lesson("numbers")).passed
+    assert verdict_on(root.lesson("numbers")).passed
     changed = ("01_numbers/checks.py", "assert triple(2) == 6", "assert triple(2) == 7")
     update.update(root, newer(tmp_path / "new", changed))
-    result = verdict.test(again(root).lesson("numbers"))
+    result = verdict_on(again(root).lesson("numbers"))
     assert [check.status for check in result.checks] == ["passed", "passed", "failed"]
 
 

@@ -18,8 +18,7 @@ import pytest
 from small_course import edit, solve
 
 from tito.learn import progress, results
-from tito.learn.keys import Keys
-from tito.learn.watch import Watcher
+from tito.learn.watch import Keyboard, Watcher
 
 TITO = [sys.executable, "-m", "tito"]
 VERDICT = r"(passed|failed|so far)\S*  (\d) of (\d) points?, "
@@ -532,15 +531,15 @@ def test_enter_alone_shows_the_answer_and_keeps_nothing(watching, entry):
 
 def test_an_enter_that_comes_with_the_question_answers_it(entry, monkeypatch):
     events = queue.SimpleQueue()
-    keys = Keys(events.put)
+    keyboard = Keyboard(None, events.put)
 
     class Terminal(io.StringIO):
         def flush(self):
             if "your prediction?" in self.getvalue() and events.empty():
-                keys.take("\n")  # the prompt has just come to the screen
+                keyboard.take("\n")  # the prompt has just come to the screen
 
     monkeypatch.setattr(sys, "stdout", Terminal())
-    watcher = Watcher(entry, print, None, print, None, events, keys)
+    watcher = Watcher(entry, print, None, print, None, events, keyboard)
     patience = threading.Timer(5, events.put, ["q"])  # or a lost enter would be waited for
     patience.start()
     watcher.ask("Predict the sum.")

@@ -116,7 +116,7 @@ def test_plain_python_runs_a_lesson_in_its_own_root(small_workspace, small_cours
 
     for root in (small_workspace, small_course):
         for entry in root.lessons:
-            export.put(entry, export.current(entry, notebook_sync.read(entry, {})))
+            export.write_module(entry, export.current(entry, notebook_sync.read(entry, {})))
     run = {
         root: subprocess.run(
             [sys.executable, str(root.lesson("sums").script)],

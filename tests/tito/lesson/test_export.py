@@ -107,7 +107,7 @@ def test_every_line_of_the_module_knows_its_line_in_the_lesson(small_course):
 
 def test_an_unfinished_lesson_can_be_exported_and_imported(small_workspace):
     entry = small_workspace.lesson("numbers")
-    export.put(entry, built(entry))
+    export.write_module(entry, built(entry))
     code = "import tinytorch.core.numbers as n; print(n.LIMIT); n.double(1)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=small_workspace.path, capture_output=True, text=True
@@ -121,7 +121,7 @@ def test_an_unfinished_lesson_can_be_exported_and_imported(small_workspace):
 
 def test_a_syntax_error_is_told_with_the_lessons_line_and_keeps_the_module(small_workspace):
     entry = small_workspace.lesson("numbers")
-    export.put(entry, built(entry))
+    export.write_module(entry, built(entry))
     before = entry.module_path.read_bytes()
     edit(entry, "LIMIT = 10", "LIMIT = (10")
     with pytest.raises(TitoError, match=r"numbers_dev\.py:37: syntax error") as error:
@@ -131,8 +131,8 @@ def test_a_syntax_error_is_told_with_the_lessons_line_and_keeps_the_module(small
 
 def test_exporting_twice_changes_nothing(small_course):
     entry = small_course.lesson("numbers")
-    assert export.put(entry, built(entry)) == (True, None)
-    assert export.put(entry, built(entry)) == (False, None)
+    assert export.write_module(entry, built(entry)) == (True, None)
+    assert export.write_module(entry, built(entry)) == (False, None)
 
 
 def test_long_lists_of_names_are_folded(small_workspace):
@@ -159,7 +159,7 @@ def test_a_skip_shows_in_the_module_and_ends_with_the_next_export(small_workspac
         encoding="utf-8"
     )
     assert entry.script.read_bytes() == mine
-    export.put(entry, built(entry))
+    export.write_module(entry, built(entry))
     assert not export.is_skipped(entry) and "is yours to write" in entry.module_path.read_text(
         encoding="utf-8"
     )
@@ -200,7 +200,7 @@ def test_written_exercises_that_the_lesson_has_lost_are_saved_from_the_package(
 ):
     entry = small_workspace.lesson("numbers")
     solve(entry)
-    export.put(entry, export.current(entry, cells.read(entry.script)))
+    export.write_module(entry, export.current(entry, cells.read(entry.script)))
     held = entry.module_path.read_bytes()
     if loss == "cut in two":
         text = entry.script.read_text(encoding="utf-8")
@@ -222,7 +222,7 @@ def test_written_exercises_that_the_lesson_has_lost_are_saved_from_the_package(
             ),
             encoding="utf-8",
         )
-    kept = export.put(entry, export.current(entry, cells.read(entry.script)))[1]
+    kept = export.write_module(entry, export.current(entry, cells.read(entry.script)))[1]
     assert (
         kept / "files" / entry.module_path.relative_to(small_workspace.path)
     ).read_bytes() == held
@@ -233,12 +233,18 @@ def test_written_exercises_that_the_lesson_has_lost_are_saved_from_the_package(
 def test_an_exercise_that_is_only_edited_saves_nothing(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry)
-    export.put(entry, export.current(entry, cells.read(entry.script)))
+    export.write_module(entry, export.current(entry, cells.read(entry.script)))
     edit(entry, "twice = x + x", "twice = 2 * x")
-    assert export.put(entry, export.current(entry, cells.read(entry.script))) == (True, None)
+    assert export.write_module(entry, export.current(entry, cells.read(entry.script))) == (
+        True,
+        None,
+    )
 
 
 def test_the_end_of_a_skip_saves_nothing(small_workspace):
     entry = small_workspace.lesson("numbers")
     workspace.skip(entry)
-    assert export.put(entry, export.current(entry, cells.read(entry.script))) == (True, None)
+    assert export.write_module(entry, export.current(entry, cells.read(entry.script))) == (
+        True,
+        None,
+    )

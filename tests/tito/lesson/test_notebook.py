@@ -8,12 +8,11 @@ from pathlib import Path
 
 import commands
 import pytest
-from small_course import NUMBERS, edit, lesson, solve
+from small_course import NUMBERS, edit, lesson, solve, verdict_on
 
 from tito import files
 from tito.errors import TitoError
 from tito.learn import notebook_sync, progress
-from tito.learn.verdict import test as run_test
 from tito.lesson import cells, course, notebook
 
 COURSE = course.open_root(Path(__file__).resolve().parents[3])
@@ -213,7 +212,7 @@ def test_an_edit_of_the_script_reaches_the_notebook_and_outputs_of_other_cells_s
         paired, lambda book: book["cells"][-1].update(outputs=[output], execution_count=7)
     )
     solve(paired, "double")
-    assert run_test(paired).points == 4
+    assert verdict_on(paired).points == 4
     last = book_of(paired)["cells"][-1]
     assert "".join(last["outputs"][0]["text"]) == "15 10\n"
     assert "twice = x + x" in "".join(cell_of(book_of(paired), "double")["source"])
@@ -317,7 +316,7 @@ def test_edits_of_different_cells_are_merged_and_undo_brings_both_back(paired):
     for text in ("twice = x + x", "return double(x) + x", "print('mine', 1)"):
         assert text in script and text in book
     assert script.index("twice") < script.index("print('mine'") < script.index('"triple"')
-    assert notebook_sync.agree(paired) and run_test(paired).passed
+    assert notebook_sync.agree(paired) and verdict_on(paired).passed
     assert ".tito/backups" in done.stdout and tito(paired, "undo").returncode == 0
     assert both(paired) == before
 
@@ -414,7 +413,7 @@ def test_no_is_an_answer(paired, monkeypatch):
     solve(paired, "double")
     change_notebook(paired, write_triple)
     before = both(paired)
-    monkeypatch.setattr("tito.cli.learner.asks", lambda: True)
+    monkeypatch.setattr("tito.cli.learner.lesson.can_ask", lambda: True)
     monkeypatch.setattr(typer, "confirm", lambda question, default: False)
     done = tito(paired, "notebook", "numbers", "--keep", "both", "--no-open")
     assert "Nothing was changed." in done.stdout and both(paired) == before
@@ -431,20 +430,20 @@ def test_both_edited_to_the_same_text_is_no_conflict(paired):
         "    return x + x",
     )
     change_notebook(paired, write_double)
-    assert run_test(paired).points == 4
+    assert verdict_on(paired).points == 4
 
 
 def test_a_lost_progress_file_makes_no_conflict_of_files_that_agree(paired):
     (paired.root.state / "progress.json").unlink()
     before = paired.script.read_bytes()
-    assert run_test(paired).reason.startswith("Nothing is written yet")
+    assert verdict_on(paired).reason.startswith("Nothing is written yet")
     assert paired.script.read_bytes() == before
 
 
 def test_a_notebook_alone_is_enough(paired):
     change_notebook(paired, write_double)
     paired.script.unlink()
-    result = run_test(paired)
+    result = verdict_on(paired)
     assert (result.points, result.source.endswith(".ipynb")) == (4, True)
     assert "return x + x" in paired.script.read_text(encoding="utf-8")
 
@@ -516,7 +515,7 @@ def test_odd_nbgrader_metadata_is_no_crash(paired, value):
         paired,
         lambda book: (write_double(book), book["cells"][-1]["metadata"].update(nbgrader=value)),
     )
-    assert run_test(paired).points == 4
+    assert verdict_on(paired).points == 4
 
 
 def test_cells_copied_with_their_id_make_a_valid_notebook(paired):
@@ -542,10 +541,10 @@ def test_a_learners_magics_are_no_syntax_error_and_come_back(paired, magic):
         cell["source"] = "".join(cell["source"]) + "\n\n" + magic
 
     change_notebook(paired, add)
-    assert run_test(paired).points == 4
+    assert verdict_on(paired).points == 4
     assert f"\n# {magic}\n" in paired.script.read_text(encoding="utf-8")
     edit(paired, "return x + x", "return 2 * x")
-    assert run_test(paired).points == 4
+    assert verdict_on(paired).points == 4
     assert f"\n{magic}" in "".join(cell_of(book_of(paired), "double")["source"])
 
 
@@ -580,10 +579,10 @@ def test_the_times_of_files_decide_nothing(paired, older):
     change_notebook(paired, write_double)
     os.utime(paired.script, (1, 1) if older == "script" else (2_000_000_000, 2_000_000_000))
     os.utime(paired.notebook, (2_000_000_000, 2_000_000_000) if older == "script" else (1, 1))
-    assert run_test(paired).points == 4
+    assert verdict_on(paired).points == 4
     before = both(paired)
     os.utime(paired.script, (1, 1) if older == "notebook" else (2_000_000_000, 2_000_000_000))
-    assert run_test(paired).points == 4
+    assert verdict_on(paired).points == 4
     assert both(paired) == before
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from commands import tito
-from small_course import NUMBERS, NUMBERS_CHECKS, make_course, solve
+from small_course import NUMBERS, NUMBERS_CHECKS, make_course, solve, verdict_on
 
 from tito.author import gradescope, nbgrader
 from tito.errors import TitoError
@@ -15,7 +15,7 @@ from tito.grading.intake import collect
 from tito.grading.jail.judge import Judge
 from tito.grading.jail.modules import checks_hash
 from tito.grading.setting import Setting
-from tito.learn import verdict, workspace
+from tito.learn import workspace
 from tito.lesson import cells, course, export
 from tito.lesson.shared_checks import read_checks
 
@@ -125,7 +125,7 @@ def test_tito_test_and_check_and_the_judge_use_it_alike(entry, sharing, body, wr
     solve(entry)
     text = NUMBERS.replace("double(x) + x\n", f"{body}\n")
     entry.script.write_text(text, encoding="utf-8")
-    tested = [c.message for c in verdict.test(entry).checks if c.status != "passed"]
+    tested = [c.message for c in verdict_on(entry).checks if c.status != "passed"]
     ran = subprocess.run([sys.executable, entry.script], capture_output=True, text=True)
     with Judge(Setting(sharing.path, ("numbers",), "process")) as judge:
         judge.begin()

@@ -32,10 +32,9 @@ from types import SimpleNamespace
 from tito import files
 from tito.errors import UsageError
 from tito.grading.csv_tables import Id, line
-from tito.grading.gradebook import enrollment, html_pages, late
+from tito.grading.gradebook import enrollment, html_pages, junit, late
 from tito.grading.gradebook.rubric import WAITING
 from tito.grading.result import VERDICTS
-from tito.learn import junit
 
 CLASSROOM = re.compile(r"[a-z0-9][a-z0-9-]{1,99}")  # what Classroom 50 takes for a short name
 

@@ -2,19 +2,20 @@
 
 import xml.etree.ElementTree as ET
 
-from small_course import edit, solve
+from small_course import edit, solve, verdict_on
 
-from tito.learn import junit, verdict
+from tito.grading.gradebook import junit
+
+
+def suites(*verdicts):
+    return ET.fromstring("".join(junit.lines(verdicts)).encode())
 
 
 def test_every_check_is_a_case_with_its_points(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry)
     edit(entry, "return double(x) + x", "return 'a & <b> \\x00 \\ud800'")
-    suites = ET.fromstring(
-        junit.xml([verdict.test(entry), verdict.test(small_workspace.lesson("sums"))]).encode()
-    )
-    first, second = suites
+    first, second = suites(verdict_on(entry), verdict_on(small_workspace.lesson("sums")))
     assert (first.get("name"), first.get("tests"), first.get("failures"), first.get("errors")) == (
         "numbers",
         "3",
@@ -40,6 +41,6 @@ def test_a_lesson_that_fails_as_a_whole_has_a_failing_case(small_workspace):
     solve(entry)
     with entry.script.open("a", encoding="utf-8") as file:
         file.write("\n# %%\nraise SystemExit(0)\n")
-    suite = ET.fromstring(junit.xml([verdict.test(entry)]).encode())[0]
+    (suite,) = suites(verdict_on(entry))
     assert (suite.get("tests"), suite.get("failures")) == ("4", "1")
     assert "does not run to its end" in suite[3].find("failure").get("message")

@@ -8,15 +8,10 @@ from tito.lesson.outcome import STATUSES
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def xml(verdicts):
-    """The XML text of these verdicts: a suite per lesson, points as properties, a
-    failing suite for a failed lesson.
-    """
-    return "".join(lines(verdicts))
-
-
 def lines(verdicts):
-    """The same in parts, of which one at a time is in memory."""
+    """The XML text of these verdicts in parts, of which one at a time is in memory: a suite per
+    lesson, points as properties, a failing suite for a failed lesson.
+    """
     yield '<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n'
     for verdict in verdicts:
         top = ET.Element("testsuites")

@@ -12,11 +12,12 @@ import time
 from pathlib import Path
 
 import pytest
-from small_course import edit, solve
+from small_course import edit, solve, verdict_on
 
 from tito.errors import TitoError
-from tito.learn import verdict, workspace
+from tito.learn import runner, workspace
 from tito.learn.process import Process
+from tito.learn.verdict import Place
 from tito.lesson import notebook, outcome
 from tito.lesson.lesson_format import stub
 
@@ -213,7 +214,6 @@ VERDICTS = {  # of those whose verdict is another than "failed"
     "an endless loop": "timed out",
     "a loop that catches all": "timed out",
     "os._exit in a function": "crashed",
-    "pytest.exit": "crashed",
 }
 NO_SUCH_NOTEBOOK = {
     "empty",
@@ -224,9 +224,6 @@ NO_SUCH_NOTEBOOK = {
 
 
 @pytest.mark.parametrize(
-    "process", ["warm", pytest.param("fresh", marks=[pytest.mark.fresh, pytest.mark.slow])]
-)
-@pytest.mark.parametrize(
     ("wrong", "kind"),
     [
         (wrong, kind)
@@ -235,12 +232,12 @@ NO_SUCH_NOTEBOOK = {
         if kind == "script" or wrong not in NO_SUCH_NOTEBOOK
     ],
 )
-def test_it_fails_with_its_own_words(entry, wrong, kind, process):
+def test_it_fails_with_its_own_words(entry, wrong, kind):
     spoil, said = WRONG[wrong]
     spoil(entry)
     if kind == "notebook":
         as_notebook(entry)
-    result = verdict.test(entry, seconds=1)
+    result = verdict_on(entry, seconds=1)
     assert result.verdict == VERDICTS.get(wrong, "failed")
     assert said in result.reason, result.reason
     assert not result.passed and result.verdict in outcome.VERDICTS
@@ -255,7 +252,7 @@ def test_honest_work_passes(entry, kind):
     solve(entry)
     if kind == "notebook":
         as_notebook(entry)
-    result = verdict.test(entry)
+    result = verdict_on(entry)
     assert (result.verdict, result.reason, result.points, result.max_points) == ("passed", "", 5, 5)
     assert [(c.id, c.status, c.points) for c in result.checks] == list(
         zip(CHECKS, ["passed"] * 3, [2, 2, 1])
@@ -264,16 +261,12 @@ def test_honest_work_passes(entry, kind):
 
 def test_the_words_of_each_check_say_what_happened(entry):
     change(entry, "return twice", "return twice / 0")
-    first, second, third = verdict.test(entry).checks
+    first, second, third = verdict_on(entry).checks
     said = "double(2) raised ZeroDivisionError: division by zero"
     assert (first.status, first.message) == ("error", said)
     line = entry.script.read_text(encoding="utf-8").split("\n").index("    return twice / 0") + 1
-    assert first.where == {
-        "path": "modules/source/01_numbers/numbers_dev.py",
-        "line": line,
-        "cell": None,
-        "code": "return twice / 0",
-    }
+    place = "modules/source/01_numbers/numbers_dev.py"
+    assert first.where == Place(place, line, None, "return twice / 0")
     assert second.status == "failed" and "yours is [inf inf]" in second.message
 
 
@@ -281,13 +274,13 @@ def test_the_place_is_in_the_exercise_though_the_error_is_deeper(entry):
     change(entry, "return twice", "return _given.missing")
     change(entry, "return double(x) + x", "return _broken(x)")
     edit(entry, "def _given(x):", "def _broken(x):\n    return 1 / 0\n\n\ndef _given(x):")
-    where = verdict.test(entry).checks[2].where
-    assert where["code"] == "return _broken(x)"
+    where = verdict_on(entry).checks[2].where
+    assert where.code == "return _broken(x)"
 
 
 def test_a_forgotten_return_is_suspected_where_its_none_is_used(entry):
     change(entry, "return twice", "twice")
-    first, _, third = verdict.test(entry).checks
+    first, _, third = verdict_on(entry).checks
     assert first.message == "double(2) should be 4, yours is None: did you square?"
     assert (
         third.message
@@ -298,7 +291,7 @@ def test_a_forgotten_return_is_suspected_where_its_none_is_used(entry):
 
 def test_a_parameter_that_is_none_is_named_and_no_return_suspected(entry):
     change(entry, "return double(x) + x", "return double(None) + x")
-    message = verdict.test(entry).checks[2].message
+    message = verdict_on(entry).checks[2].message
     assert message.startswith("triple(2) raised TypeError: unsupported operand type(s) for +: ")
     assert message.endswith(". There `x` is None.") and "return" not in message
 
@@ -306,19 +299,19 @@ def test_a_parameter_that_is_none_is_named_and_no_return_suspected(entry):
 def test_an_error_that_only_mentions_none_suspects_nothing(entry):
     change(entry, "return twice", "raise ValueError('x may be no NoneType')")
     said = "double(2) raised ValueError: x may be no NoneType"
-    assert verdict.test(entry).checks[0].message == said
+    assert verdict_on(entry).checks[0].message == said
 
 
 def test_breakpoint_says_where_it_works(entry):
     change(entry, "return twice", "breakpoint(); return twice")
-    assert "breakpoint() needs a terminal" in verdict.test(entry).checks[0].message
+    assert "breakpoint() needs a terminal" in verdict_on(entry).checks[0].message
 
 
 def test_in_a_notebook_the_place_is_a_cell_and_its_line(entry):
     change(entry, "return twice", "return twice / 0")
     as_notebook(entry)
-    where = verdict.test(entry).checks[0].where
-    assert (where["path"], where["cell"], where["line"]) == (
+    where = verdict_on(entry).checks[0].where
+    assert (where.path, where.cell, where.line) == (
         "modules/source/01_numbers/numbers_dev.ipynb",
         6,  # the cell above holds the hints
         10,
@@ -327,7 +320,7 @@ def test_in_a_notebook_the_place_is_a_cell_and_its_line(entry):
 
 def test_a_check_that_waits_for_another_exercise_says_which(entry):
     solve(entry, "triple")
-    result = verdict.test(entry)
+    result = verdict_on(entry)
     said = "needs exercise numbers-double, which is not written yet"
     assert [c.status for c in result.checks] == ["unwritten"] * 3
     assert (result.checks[2].message, result.checks[2].unwritten) == (said, "numbers-double")
@@ -340,7 +333,7 @@ def test_a_check_that_waits_for_another_exercise_says_which(entry):
 
 def test_a_check_that_fails_in_another_exercises_code_waits_for_it_if_that_one_is_wrong(entry):
     change(entry, "twice = x + x", "twice = x.nothing")
-    first, second, third = (result := verdict.test(entry)).checks
+    first, second, third = (result := verdict_on(entry)).checks
     assert [(c.status, c.waits, c.unwritten) for c in (first, second, third)] == [
         ("error", None, None),
         ("error", None, None),
@@ -348,7 +341,7 @@ def test_a_check_that_fails_in_another_exercises_code_waits_for_it_if_that_one_i
     ]
     assert (
         third.message == "triple(2) raised AttributeError: 'int' object has no attribute 'nothing'"
-        and third.where["code"] == "return double(x) + x"
+        and third.where.code == "return double(x) + x"
     )
     assert result.reason == "2 of 3 checks fail, 1 waits for numbers-double."
     assert (
@@ -359,7 +352,7 @@ def test_a_check_that_fails_in_another_exercises_code_waits_for_it_if_that_one_i
 
 def test_a_call_that_another_exercise_rightly_refuses_is_the_callers_mistake(entry):
     change(entry, "return double(x) + x", "return double(None) + x")
-    assert [(c.status, c.waits) for c in verdict.test(entry).checks] == [
+    assert [(c.status, c.waits) for c in verdict_on(entry).checks] == [
         ("passed", None),
         ("passed", None),
         ("error", None),
@@ -369,7 +362,7 @@ def test_a_call_that_another_exercise_rightly_refuses_is_the_callers_mistake(ent
 def test_two_exercises_that_fail_in_each_other_are_both_told(entry):
     change(entry, "twice = x + x", "twice = x.nothing if type(x) is list else triple((x,))")
     edit(entry, "return double(x) + x", "return x.nothing if type(x) is tuple else double([x])")
-    result = verdict.test(entry)
+    result = verdict_on(entry)
     assert [c.message for c in result.checks] == [
         f"{call} raised AttributeError: '{kind}' object has no attribute 'nothing'"
         for call, kind in (
@@ -390,7 +383,7 @@ def test_an_untouched_exercise_is_to_write_whatever_stops_its_check(entry):
         "def _given(x):",
         "written = triple\n\n\ndef triple(x):\n    double(x)\n    written(x)\n\n\ndef _given(x):",
     )  # on its way to the stub
-    checks = verdict.test(entry).checks
+    checks = verdict_on(entry).checks
     assert [(c.wrong, c.unwritten) for c in checks] == [
         (True, None),
         (True, None),
@@ -404,7 +397,7 @@ def test_errors_of_the_import_are_told_at_the_lessons_own_line(entry, small_work
     change(entry, "import numpy as np", "import numpyy as np")
     line = entry.script.read_text(encoding="utf-8").split("\n").index("import numpyy as np") + 1
     for tested in (entry, later):
-        result = verdict.test(tested)
+        result = verdict_on(tested)
         assert (
             result.reason
             == f"modules/source/01_numbers/numbers_dev.py:{line}: the lesson stops while it is"
@@ -415,19 +408,19 @@ def test_errors_of_the_import_are_told_at_the_lessons_own_line(entry, small_work
 
 def test_a_function_that_is_gone_is_named(entry):
     change(entry, "def triple(x):", "def trible(x):")
-    assert "your lesson does not define triple" in verdict.test(entry).checks[2].message
+    assert "your lesson does not define triple" in verdict_on(entry).checks[2].message
 
 
 def test_what_the_code_printed_is_kept_with_its_check(entry):
     change(entry, "return twice", "print('x is', x); return x")
-    assert verdict.test(entry).checks[0].output == "x is 2\nx is 2\n"
+    assert verdict_on(entry).checks[0].output == "x is 2\nx is 2\n"
 
 
 def test_a_warning_names_the_line_of_the_chapter_in_which_it_arose(entry):
     change(entry, "return twice", "import numpy as np; np.log(np.zeros(1)); return x")
     lines = entry.script.read_text(encoding="utf-8").split("\n")
     (number,) = [n for n, line in enumerate(lines, 1) if "np.log" in line]
-    output = verdict.test(entry).checks[0].output.split("\n")
+    output = verdict_on(entry).checks[0].output.split("\n")
     assert output == [
         f"modules/source/01_numbers/numbers_dev.py:{number}: RuntimeWarning: divide by zero "
         "encountered in log",
@@ -438,7 +431,7 @@ def test_a_warning_names_the_line_of_the_chapter_in_which_it_arose(entry):
 
 def test_a_learners_own_checks_run_and_count_for_nothing(entry):
     append("def test_mine():\n    assert double(1) == 3\n\n\ntest_mine()")(entry)
-    result = verdict.test(entry)
+    result = verdict_on(entry)
     assert (result.verdict, len(result.checks)) == ("passed", 3)
     assert [(c.id, c.status, c.max_points) for c in result.own_checks] == [
         ("own.test_mine", "failed", 0)
@@ -446,35 +439,50 @@ def test_a_learners_own_checks_run_and_count_for_nothing(entry):
     assert result.own_checks[0].message == "this should hold: assert double(1) == 3"
 
 
-def test_an_expression_that_pytest_refuses_leaves_nothing_to_the_next_test(entry):
-    with Process(warm=True) as process:
-        with pytest.raises(TitoError, match="pytest did not run the checks"):
-            verdict.test(entry, keyword="and and", process=process)
-        assert verdict.test(entry, process=process).asked != []
+@pytest.mark.parametrize("keyword", ["and and", "two three", "(two", "two()", "two = 3", "not"])
+def test_what_is_no_expression_is_refused_before_anything_runs(entry, keyword):
+    with pytest.raises(TitoError, match="is no expression for -k"):
+        verdict_on(entry, keyword)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "selected"),
+    [
+        ("two", [True, False, True]),
+        ("TWO and not triple", [True, False, False]),
+        ("arrays or (is_six)", [False, True, True]),
+        ("numbers-triple", [False, False, True]),
+        ("check-double", [False, False, False]),
+    ],
+)
+def test_a_keyword_selects_as_in_pytest(entry, keyword, selected):
+    solve(entry)
+    checks = verdict_on(entry, keyword).checks
+    assert [check.status == "passed" for check in checks] == selected
 
 
 def test_only_part_of_the_checks_never_passes_a_lesson(entry):
     solve(entry)
-    part = verdict.test(entry, keyword="two")
+    part = verdict_on(entry, keyword="two")
     assert part.verdict == "failed" and [c.status for c in part.checks] == [
         "passed",
         "not run",
         "passed",
     ]
-    assert part.asked_passed
-    assert [c.status for c in verdict.test(entry, keyword="numbers-triple").checks] == [
+    assert part.selection_passed
+    assert [c.status for c in verdict_on(entry, keyword="numbers-triple").checks] == [
         "not run",
         "not run",
         "passed",
     ]
-    none = verdict.test(entry, keyword="nothing_like_it")
-    assert not none.asked_passed
+    none = verdict_on(entry, keyword="nothing_like_it")
+    assert not none.selection_passed
     assert none.reason == "No check was run: none has that name."
 
 
 def test_after_the_first_failure_nothing_runs_with_x(entry):
     change(entry, "twice = x + x", "twice = x")
-    assert [c.status for c in verdict.test(entry, first_only=True).checks] == [
+    assert [c.status for c in verdict_on(entry, first_only=True).checks] == [
         "failed",
         "not run",
         "not run",
@@ -497,8 +505,7 @@ def test_a_right_package_elsewhere_does_not_help_a_wrong_file(
     monkeypatch.setenv("PYTHONPATH", str(elsewhere.parent))
     monkeypatch.chdir(elsewhere.parent)
     assert (
-        verdict.test(entry).checks[0].message
-        == "double(2) should be 4, yours is 2: did you square?"
+        verdict_on(entry).checks[0].message == "double(2) should be 4, yours is 2: did you square?"
     )
 
 
@@ -514,7 +521,7 @@ def test_bytecode_of_an_older_version_is_never_run(entry):
         ("x + x", "x - x", False),
     ):
         edit(entry, f"twice = {old}", f"twice = {new}")
-        assert verdict.test(entry).passed == passed
+        assert verdict_on(entry).passed == passed
         code = "from tinytorch.core.numbers import double; print(double(3))"
         printed = subprocess.run(
             [sys.executable, "-c", code],
@@ -536,10 +543,10 @@ def test_a_lesson_runs_on_the_lower_lessons_as_they_are_now(entry, small_workspa
     later = small_workspace.lesson("sums")
     solve(entry)
     solve(later)
-    with verdict.Process(warm=True) as process:
+    with Process() as process:
 
         def tested():
-            return verdict.test(later, process=process if warm else None)
+            return verdict_on(later, process=process if warm else None)
 
         for _ in range(2):
             assert tested().passed
@@ -567,23 +574,22 @@ def test_checks_only_say_what_a_whole_test_says_of_each_text_of_a_lesson(entry, 
     }
     assert len(set(texts.values())) == len(texts)
 
-    def said(**options):
-        result = verdict.test(later, **options)
+    def said(result):
         return result.reason, [(c.status, c.points, c.message) for c in result.checks]
 
-    with Process(warm=True) as process:
+    with Process() as process:
         for name, text in [*texts.items(), ("right", right)]:
             later.script.write_text(text, encoding="utf-8")
-            reason, checks = said(process=process, checks_only=True)
-            assert checks == said()[1], name
+            reason, checks = said(runner.test_checks(later, process=process, preload=True))
+            assert checks == said(verdict_on(later))[1], name
             assert ("stops while it is imported" in reason) == (name == "is no import")
 
 
 def test_checks_only_run_those_of_an_exercise_and_end_at_the_first_that_fails(entry):
     edit(entry, f"    {stub('numbers', 'double')}", "    return x * x * x")
-    run = verdict.test(entry, "numbers-double", first_only=True, checks_only=True)
+    run = runner.test_checks(entry, "numbers-double", first_only=True)
     assert [c.status for c in run.checks] == ["failed", "not run", "not run"]
-    run = verdict.test(entry, "numbers-double", checks_only=True)
+    run = runner.test_checks(entry, "numbers-double")
     assert [c.status for c in run.checks] == ["failed", "failed", "not run"]
 
 
@@ -591,7 +597,7 @@ def test_a_lesson_whose_lower_lesson_is_unfinished_says_so(small_workspace):
     later = small_workspace.lesson("sums")
     solve(later)
     assert (
-        verdict.test(later).checks[0].message
+        verdict_on(later).checks[0].message
         == "needs exercise numbers-double, which is not written yet"
     )
 
@@ -600,18 +606,18 @@ def test_a_skipped_lesson_lets_the_next_be_tried(entry, small_workspace):
     workspace.skip(entry)
     later = small_workspace.lesson("sums")
     solve(later)
-    assert verdict.test(later).passed
+    assert verdict_on(later).passed
 
 
 def test_a_package_edited_by_hand_is_saved_before_it_is_replaced(entry):
     solve(entry)
-    verdict.test(entry)
+    verdict_on(entry)
     entry.module_path.write_text("# precious\n", encoding="utf-8")
-    result = verdict.test(entry)
+    result = verdict_on(entry)
     assert result.passed
-    assert "tinytorch/core/numbers.py held code that is not in your lesson now " in result.saved[0]
+    assert "tinytorch/core/numbers.py held code that is not in your lesson now " in result.notes[0]
     saved = (
-        Path(result.saved[0].split(" is in ")[1]) / "files" / "tinytorch" / "core" / "numbers.py"
+        Path(result.notes[0].split(" is in ")[1]) / "files" / "tinytorch" / "core" / "numbers.py"
     )
     assert saved.read_text(encoding="utf-8") == "# precious\n"
 
@@ -622,7 +628,7 @@ def test_a_folder_that_shadows_the_module_is_not_what_is_tested(entry):
     (folder / "__init__.py").write_text(
         "LIMIT = 10\ndef double(x): return 2 * x\ndef triple(x): return 3 * x\n", encoding="utf-8"
     )
-    assert verdict.test(entry).points == 0
+    assert verdict_on(entry).points == 0
 
 
 def test_a_lower_lesson_that_cannot_be_exported_is_not_replaced_by_its_old_self(
@@ -631,11 +637,11 @@ def test_a_lower_lesson_that_cannot_be_exported_is_not_replaced_by_its_old_self(
     later = small_workspace.lesson("sums")
     solve(entry)
     solve(later)
-    assert verdict.test(later).passed
+    assert verdict_on(later).passed
     edit(entry, "return twice", "return twice )")
     rows = entry.script.read_text(encoding="utf-8").split("\n")
     line = rows.index("    return twice )") + 1
-    result = verdict.test(later)
+    result = verdict_on(later)
     assert (
         not result.passed
         and "lesson numbers cannot be exported: "
@@ -649,7 +655,7 @@ def test_a_check_of_ones_own_that_ends_the_process_hides_nothing(entry):
         "def test_a():\n    import os; os._exit(0)\n\n\ndef test_b():\n    pass\n\n# %%\nraise"
         " RuntimeError"
     )(entry)
-    assert verdict.test(entry).verdict == "crashed"
+    assert verdict_on(entry).verdict == "crashed"
 
 
 def test_finished_work_with_the_old_raise_in_a_comment_is_not_unwritten(entry):
@@ -663,7 +669,7 @@ def test_finished_work_with_the_old_raise_in_a_comment_is_not_unwritten(entry):
         "return double(x) + x",
         f"return double(x) + x\n    {stub('numbers', 'triple')}",
     )
-    assert verdict.test(entry).passed
+    assert verdict_on(entry).passed
 
 
 @pytest.mark.fresh
@@ -671,24 +677,16 @@ def test_a_conftest_in_the_current_folder_plays_no_part(entry, tmp_path, monkeyp
     (tmp_path / "conftest.py").write_text("raise SystemExit(1)\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     solve(entry)
-    assert verdict.test(entry).passed
-
-
-@pytest.mark.fresh
-def test_the_process_for_demonstrations_ends_with_the_one_that_runs_the_checks():
-    with verdict.Process() as process:
-        second = process.beside("show")
-        assert second is not process and process.beside("draw") is second
-    assert second.process.poll() is not None
+    assert verdict_on(entry).passed
 
 
 @pytest.mark.slow
 @pytest.mark.fresh
 def test_a_warm_process_gives_the_same_verdicts(entry):
-    with verdict.Process(warm=True) as process:
+    with Process() as process:
         for spoil in ("twice = x * x", "import os; os._exit(0)", "twice = x + x"):
             change(entry, "twice = x + x", spoil)
-            cold, warm = verdict.test(entry), verdict.test(entry, process=process)
+            cold, warm = verdict_on(entry), verdict_on(entry, process=process)
             assert (cold.verdict, cold.reason, [(c.status, c.message) for c in cold.checks]) == (
                 warm.verdict,
                 warm.reason,
@@ -703,7 +701,7 @@ def test_children_of_the_learners_code_do_not_outlive_the_test(entry, tmp_path):
         f"import subprocess; p = subprocess.Popen(['sleep', '60']); open({str(note)!r},"
         " 'w').write(str(p.pid))"
     )(entry)
-    verdict.test(entry)
+    verdict_on(entry)
     pid = int(note.read_text())
     for _ in range(50):
         try:
@@ -718,7 +716,7 @@ def test_children_of_the_learners_code_do_not_outlive_the_test(entry, tmp_path):
 
 
 def test_the_json_has_the_keys_that_scripts_rely_on(entry):
-    result = verdict.test(entry).as_json()
+    result = verdict_on(entry).as_json()
     assert list(result) == [
         "lesson",
         "number",
@@ -751,7 +749,7 @@ def test_the_json_has_the_keys_that_scripts_rely_on(entry):
 
 def test_a_check_that_computes_too_long_is_stopped_and_told(entry):
     change(entry, "return twice", "while True: pass")
-    first, second, third = verdict.test(entry, seconds=0.2).checks
+    first, second, third = verdict_on(entry, seconds=0.2).checks
     assert [c.status for c in (first, second, third)] == ["timeout", "timeout", "not run"]
     assert first.message == "still running after 0.2 s: an endless loop?"
     assert third.message == "not run: 2 before it ran out of time"
@@ -759,24 +757,24 @@ def test_a_check_that_computes_too_long_is_stopped_and_told(entry):
 
 def test_a_check_that_only_waits_is_stopped_and_told(entry):
     change(entry, "return twice", "import threading; threading.Event().wait()")
-    first = verdict.test(entry, keyword="is_four", seconds=0.2).checks[0]
+    first = verdict_on(entry, keyword="is_four", seconds=0.2).checks[0]
     said = "waiting for 0.2 s: does it sleep, or ask for input?"
     assert (first.status, first.message) == ("timeout", said)
 
 
 def test_a_lesson_all_of_whose_checks_run_out_of_time_timed_out(entry):
     change(entry, "return twice", "while True: pass")
-    assert verdict.test(entry, seconds=0.2).verdict == "timed out"
+    assert verdict_on(entry, seconds=0.2).verdict == "timed out"
 
 
 def test_a_slow_demonstration_is_stopped_told_and_changes_nothing(entry, monkeypatch):
-    monkeypatch.setattr(verdict, "REST_SECONDS", 0.2)
+    monkeypatch.setattr(runner, "DEMONSTRATION_SECONDS", 0.2)
     append("while True: pass")(entry)
     rows = entry.script.read_text(encoding="utf-8").split("\n")
     line = rows.index("while True: pass") + 1
-    result = verdict.test(entry)
+    result = verdict_on(entry)
     assert (result.verdict, result.points, result.reason) == ("passed", 5, "")
-    assert result.saved == [
+    assert result.notes == [
         f"modules/source/01_numbers/numbers_dev.py:{line}: a demonstration takes more than 0.2 s; "
         "it was stopped, which changes nothing"
     ]
@@ -785,13 +783,13 @@ def test_a_slow_demonstration_is_stopped_told_and_changes_nothing(entry, monkeyp
 def test_the_checks_are_told_before_demonstrations_run(entry, tmp_path):
     ran, seen = tmp_path / "ran", []
 
-    def checked(checks):
+    def on_checks(checks):
         seen.append((sum(one.passed for one in checks), ran.exists()))
 
     append(f"open({str(ran)!r}, 'w').close()")(entry)
-    verdict.test(entry, checked=checked)
+    verdict_on(entry, on_checks=on_checks)
     assert seen == [(3, False)] and ran.exists()
-    verdict.test(entry, checked=checked)
+    verdict_on(entry, on_checks=on_checks)
     assert len(seen) == 1  # nothing is left to run
 
 
@@ -801,16 +799,16 @@ def test_a_demonstration_that_ends_the_process_is_told(entry, right):
     if not right:
         edit(entry, "return double(x) + x", "return double(x) + x + 1")
         edit(entry, 'check("double")\n', 'check("double")\n\n# %%\nimport os; os._exit(7)\n')
-    result = verdict.test(entry)
+    result = verdict_on(entry)
     assert (result.verdict, result.points) == ("failed", 5 if right else 4)
     assert "process ended with exit code 7" in result.reason
     assert ("in a demonstration" in result.reason) != right
 
 
 def test_behind_a_slow_demonstration_no_other_is_run(entry, monkeypatch):
-    monkeypatch.setattr(verdict, "REST_SECONDS", 0.2)
+    monkeypatch.setattr(runner, "DEMONSTRATION_SECONDS", 0.2)
     append("while True: pass\n\n# %%\nraise RuntimeError('no')")(entry)
-    assert verdict.test(entry).passed
+    assert verdict_on(entry).passed
 
 
 # Demonstrations that ran well are not run again
@@ -853,7 +851,7 @@ def noted(entry, tmp_path):
             whole + SECTIONS.format(first=first, second=second), encoding="utf-8"
         )
         file.write_text("")
-        result = verdict.test(entry, **options)
+        result = verdict_on(entry, **options)
         return result.verdict, file.read_text().split()
 
     return run
@@ -893,7 +891,7 @@ def test_a_demonstration_breaks_with_the_code_above_it(noted, entry):
     edit(entry, "return math.floor(triple(x))", "return math.floor(triple(x)) / 0")
     with entry.script.open("a", encoding="utf-8") as file:
         file.write("\n# %%\n_given(3)\n")
-    assert "ZeroDivisionError" in verdict.test(entry).reason
+    assert "ZeroDivisionError" in verdict_on(entry).reason
 
 
 def test_a_demonstration_is_run_again_when_a_lower_lesson_changed(entry, small_workspace):
@@ -904,9 +902,9 @@ def test_a_demonstration_is_run_again_when_a_lower_lesson_changed(entry, small_w
         file.write("\n# %%\nassert total([3]) == 6, total([3])\n")
     with entry.script.open("a", encoding="utf-8") as file:
         file.write("\n# %%\nprint(LIMIT)\n")
-    assert verdict.test(later).passed
+    assert verdict_on(later).passed
     edit(entry, "twice = x + x", "twice = x + x if x < 3 else 0")
-    assert "AssertionError: 0" in verdict.test(later).reason
+    assert "AssertionError: 0" in verdict_on(later).reason
 
 
 def test_only_part_of_the_checks_remembers_no_demonstration(noted):

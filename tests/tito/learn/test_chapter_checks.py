@@ -7,7 +7,7 @@ import sys
 import pytest
 from small_course import edit, solve
 
-from tito.learn import inline
+from tito.learn import chapter_checks
 from tito.lesson import lesson_format
 
 
@@ -117,7 +117,7 @@ def test_an_exercise_that_there_is_not_is_told_with_those_that_there_are(entry):
 def test_outside_a_lesson_check_says_where_it_works(entry, tmp_path):
     code, err = run(entry, "-c", "check('double')", cwd=tmp_path)
     assert code == 1 and "Traceback" not in err
-    assert err.startswith('check("double") does not know which lesson it stands in.')
+    assert err.startswith('check("double") does not know which lesson it is in.')
 
 
 def test_a_hidden_check_is_not_run_and_not_named(small_course):
@@ -127,7 +127,7 @@ def test_a_hidden_check_is_not_run_and_not_named(small_course):
         from tito.learn import notebook_sync
         from tito.lesson import export
 
-        export.put(one, export.current(one, notebook_sync.read(one, {})))
+        export.write_module(one, export.current(one, notebook_sync.read(one, {})))
     assert run(entry) == (0, "")
 
 
@@ -135,11 +135,11 @@ def test_a_check_leaves_no_name_behind_and_sees_the_current_definitions(entry, m
     monkeypatch.chdir(entry.script.parent)
     space = {"double": lambda x: x + x}
     names = set(space)
-    inline.check("double", space, 1)
+    chapter_checks.check("double", space, 1)
     assert set(space) - {"__builtins__"} == names
     space["double"] = lambda x: x
-    with pytest.raises(inline.CheckFailed, match="double\\(2\\) should be 4, yours is 2"):
-        inline.check("double", space, 1)
+    with pytest.raises(chapter_checks.CheckFailed, match="double\\(2\\) should be 4, yours is 2"):
+        chapter_checks.check("double", space, 1)
 
 
 def test_setup_and_learner_side_sections_serve_a_check(entry, monkeypatch):
@@ -154,7 +154,7 @@ def test_setup_and_learner_side_sections_serve_a_check(entry, monkeypatch):
         "\n\n# %% learner-side\ndef twice_of(x):\n    return double(x)\n"
     )
     own.write_text(text, encoding="utf-8")
-    inline.check("double", {"double": lambda x: x + x}, 1)
+    chapter_checks.check("double", {"double": lambda x: x + x}, 1)
 
 
 # In IPython
@@ -221,8 +221,8 @@ def test_where_the_notebook_lies_is_told_by_the_editor(entry, tmp_path, monkeypa
         monkeypatch.setenv(name, str(entry.notebook))
     else:
         space[name] = str(entry.notebook)
-    with pytest.raises(inline.CheckFailed, match="yours is 2"):
-        inline.check("double", space, 1)
+    with pytest.raises(chapter_checks.CheckFailed, match="yours is 2"):
+        chapter_checks.check("double", space, 1)
 
 
 def test_check_is_a_builtin_of_every_python_with_tito():

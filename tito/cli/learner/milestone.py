@@ -1,0 +1,86 @@
+"""The words of `tito milestone`."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from tito.cli.app import Json, app, current_root, echo, echo_json, warn
+
+milestone_app = typer.Typer(
+    help="Programs that run on your finished package: from the perceptron to a GPT."
+)
+app.add_typer(milestone_app, name="milestone")
+
+
+@milestone_app.callback(invoke_without_command=True)
+def milestone_(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        list_milestones()
+
+
+@milestone_app.command("list")
+def list_milestones(json: Json = False) -> None:
+    """Show the milestones: what each must reach, which lessons it waits
+    for, and what yours measured.
+
+    Example: tito milestone list
+    """
+    from dataclasses import asdict
+
+    from tito.learn import milestone
+
+    rows = milestone.rows(current_root(), warn)
+    if json:
+        echo_json([asdict(row) for row in rows])
+        return
+    from tito.views import learner as views
+
+    echo(views.milestones(rows))
+
+
+@milestone_app.command("run", context_settings={"ignore_unknown_options": True})
+def run_milestone(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="MILESTONE", help="A name, number or year: xor, 2 or 1986.", show_default=False
+        ),
+    ],
+    options: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[OPTION]...",
+            help="What some milestones let you change: the page of the milestone lists it.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the random numbers.")] = 0,
+    json: Json = False,
+) -> None:
+    """Run a milestone on your package: it trains, draws, and says if the bar was reached.
+
+    Example: tito milestone run xor
+    """
+    from dataclasses import asdict
+
+    from tito.learn import milestone
+
+    root = current_root()
+    program = milestone.find(root, name)
+    if not json:
+        from tito.views import learner as views
+        from tito.views import link
+
+        echo(views.milestone_card(program))
+        sys.stdout.flush()
+    result = milestone.run(
+        root, program, seed, sys.stderr if json else None, warn, tuple(options or ())
+    )
+    picture = result.picture and result.picture.relative_to(root.path).as_posix()
+    if json:
+        echo_json(asdict(result) | {"picture": picture})
+    else:
+        echo(views.milestone_result(result, link(root, picture) if picture else None))
+    if not result.passed:
+        raise typer.Exit(1)

@@ -1,0 +1,185 @@
+"""`check("order")` in a chapter: run an exercise's visible checks on the definitions of the running
+script or notebook.
+
+Every Python of an environment with tito has `check` as a builtin (see `check_builtin.py`), so a
+chapter needs no import for it: in plain `python autograd_dev.py`, in JupyterLab, in the cells of VS
+Code, and in a browser. It is silent when the checks pass, and otherwise raises `CheckFailed`, which
+shows as its message alone. It earns nothing: `tito test` does.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, NoReturn, Protocol
+
+from tito import import_hook
+from tito.errors import TitoError, UsageError
+from tito.learn.run_checks import Event, run_checks
+from tito.lesson import cells
+from tito.lesson.checks import HIDDEN, CheckSuite, suite_of
+from tito.lesson.course import PRISTINE, SOURCE
+from tito.lesson.lesson_format import CHECKS, FOLDER
+from tito.lesson.shared_checks import read_checks
+
+CODE = "checks.py"  # what tracebacks call the file
+
+
+class CheckFailed(Exception):
+    """A check does not hold. Shown as its message, without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:  # IPython calls this
+        return str(self).split("\n")
+
+
+class Browser(Protocol):
+    """What `check` needs of the browser that it runs in."""
+
+    root: Path
+
+    def missed_threads(self) -> bool: ...
+
+    def remember(self, folder: str, exercise: str, passed: bool) -> None: ...
+
+
+def check(name: str, space: dict[str, Any], line: int, browser: Browser | None = None) -> None:
+    """Run the visible checks of exercise `name` on the names of `space`, the caller's
+    globals; `line` is where it calls.
+
+    Raises CheckFailed with the message of the first check that fails.
+    """
+    try:
+        path = _find_checks(name, space, browser.root if browser else None)
+        suite = _visible_checks(path, name)
+    except TitoError as error:
+        _stop(f"{error.what} {error.remedy}")
+    titles = {check.id: check.function.removeprefix("test_") for check in suite.checks}
+    without_threads = []
+
+    def is_learners(frame: FrameType) -> bool:
+        return frame.f_globals is space
+
+    for event in run_checks(suite, space, titles, is_learners):
+        if event["event"] == "begin":
+            if browser:
+                browser.missed_threads()  # of what ran before this check
+            continue
+        title = titles[event["id"]].replace("_", " ")
+        if event["status"] == "passed":
+            continue
+        if browser and browser.missed_threads():
+            without_threads.append(title)
+            continue
+        if browser:
+            browser.remember(path.parent.name, name, False)
+        _stop(_failure(event, name, title, path.parent.name.partition("_")[2], space, line))
+    if browser:
+        browser.remember(path.parent.name, name, not without_threads)
+    if without_threads:
+        print(
+            f'check("{name}"): not run here, because a browser\'s Python has no threads: '
+            f"{', '.join(without_threads)}. In a workspace `tito test` runs it."
+        )
+
+
+def _visible_checks(path: Path, name: str) -> CheckSuite:
+    """The visible checks of exercise `name`, with the sections that they share."""
+    sections = read_checks(path).cells
+    shared = [cell for cell in sections if "points" not in cell.metadata]
+    chosen = [cell for cell in sections if cell.title == name]
+    if not chosen:
+        names = [
+            cell.title
+            for cell in sections
+            if cell not in shared and HIDDEN not in cell.title.split()
+        ]
+        raise UsageError(f"There is no exercise {name!r} here.", f"There are: {', '.join(names)}.")
+    return suite_of([*shared, *chosen], CODE)
+
+
+def _failure(
+    event: Event, name: str, title: str, lesson: str, space: dict[str, Any], line: int
+) -> str:
+    """What to say of a check that did not pass."""
+    if exercise := event.get("unwritten"):
+        if exercise == f"{lesson}-{name}":
+            return str(event["message"])
+        return f'check("{name}") needs exercise {exercise}, which is not written yet.'
+    file = space.get("__file__")
+    place = f", {os.path.basename(file)} line {line}" if isinstance(file, str) else ""
+    sentences = [event["message"]]
+    if event["frames"]:
+        last = event["frames"][-1]
+        where = os.path.basename(last["file"]) if last["file"] == file else "your cell"
+        sentences.append(f"at {where}, line {last['line']}: {last['code']}")
+    lines = "\n".join(f"   {row}" for row in "\n".join(sentences).split("\n"))
+    return f'check("{name}"){place}: {title}\n{lines}\nStuck? tito hint {lesson} {name}'
+
+
+def _stop(message: str) -> NoReturn:
+    if not isinstance(sys.excepthook, _Hook):
+        sys.excepthook = _Hook(sys.excepthook)
+    raise CheckFailed(message) from None
+
+
+class _Hook:
+    """What plain Python calls with an uncaught exception: of a CheckFailed it shows the message
+    alone.
+    """
+
+    def __init__(self, before: Callable[..., Any]) -> None:
+        self.before = before
+
+    def __call__(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        if kind is CheckFailed:
+            print(error, file=sys.stderr)
+        else:
+            self.before(kind, error, trace)
+
+
+def _find_checks(name: str, space: dict[str, Any], browser_root: Path | None) -> Path:
+    """The checks.py that declares the checks: the course's own copy, where the
+    chapter's folder is in a workspace.
+    """
+    for folder in _folders(space):
+        if not FOLDER.fullmatch(folder.name):
+            continue
+        if browser_root and (browser_root / SOURCE / folder.name / CHECKS).is_file():
+            return browser_root / SOURCE / folder.name / CHECKS
+        root = import_hook.root_above(str(folder))
+        for path in (
+            *([Path(root, PRISTINE, folder.name, CHECKS)] if root else []),
+            folder / CHECKS,
+        ):
+            if path.is_file():
+                return path
+    root = browser_root or import_hook.root_above(os.getcwd())
+    paths = []
+    for path in sorted(Path(root, SOURCE).glob(f"*/{CHECKS}")) if root else ():
+        own = Path(root, PRISTINE, path.parent.name, CHECKS)
+        path = own if own.is_file() else path
+        if any(section.title == name for section in cells.read(path).cells):
+            paths.append(path)
+    if len(paths) == 1:
+        return paths[0]
+    raise UsageError(
+        f'check("{name}") does not know which lesson it is in.',
+        "Run the chapter as a file or a notebook in its own folder, modules/source/NN_name.",
+    )
+
+
+def _folders(space: dict[str, Any]) -> Iterator[Path]:
+    """Where the chapter may be, the likeliest first: a script says it, VS Code says it,
+    Jupyter says it or works there.
+    """
+    for path in (
+        space.get("__file__"),
+        space.get("__vsc_ipynb_file__"),
+        os.environ.get("JPY_SESSION_NAME"),
+    ):
+        if isinstance(path, str):
+            yield Path(path).resolve().parent
+    yield Path.cwd()

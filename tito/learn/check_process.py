@@ -1,0 +1,329 @@
+"""The process that runs a lesson's checks and demonstrations: `python -I check_process.py`.
+
+Each line of its input is a request, answered in a fork of this process, which has NumPy loaded; the
+answer is a line of JSON for each event. The fork imports the package of one root and no other, and
+runs each check within its time limit, or the demonstrations from top to bottom. It decides nothing:
+`verdict.py`, in the process that started this one, does.
+
+Events: "started" with the fork's pid; "import failed"; those of `run_checks.py`; "demonstration" as
+one begins, and "shown", "stopped" or "slow" when it ends; "done" when the fork came to its own end;
+and "ended" with its exit code.
+"""
+
+import ast
+import atexit
+import contextlib
+import gc
+import glob
+import importlib
+import importlib.util
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any, TextIO
+
+from tito.learn.package_import import FreshFinder, compiled
+from tito.learn.run_checks import MOST_FRAMES, Event, OutOfTime, describe_error, run_checks
+from tito.learn.screen import LimitedText, Screen
+from tito.lesson.checks import CheckSuite, remember_lines
+from tito.lesson.outcome import cut
+
+MOST_LATE = 2  # checks may run out of time; then the others are not tried
+MOST_WARNINGS = 10  # of a check are passed on
+IDLE = 0.05  # of a time span on the processor, at most, counts as waiting
+
+Request = dict[str, Any]
+Emit = Callable[[Event], None]
+
+
+def main() -> None:
+    """Answer the requests on standard input until it ends."""
+    die_with_parent()
+    requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
+    out = _quiet_streams()
+
+    def emit(event: Event) -> None:
+        out.write(json.dumps(event) + "\n")
+        out.flush()
+
+    gc.disable()  # imported modules are no garbage: to look for some takes a tenth of the time
+    import numpy.random  # noqa: F401  loaded while the caller prepares the request; for every fork
+
+    gc.freeze()
+    gc.enable()
+    preloaded = False
+    for line in requests:
+        request = json.loads(line)
+        if not request["preload"]:
+            _compile_lower(request)
+        elif not preloaded:
+            _import_lower(request)
+            preloaded = True
+        if not hasattr(os, "fork"):  # the caller starts another process for the next request
+            emit({"event": "started", "pid": os.getpid()})
+            answer(request, emit)
+            return
+        if _fork(request, emit):
+            requests.close()
+            return
+
+
+def _fork(request: Request, emit: Emit) -> bool:
+    """Answer a request in a fork, and get ready for the next meanwhile. Returns True in the fork,
+    which is to end then.
+    """
+    child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        die_with_parent()
+        os.setsid()  # so that it can be killed with all processes that it starts
+        emit({"event": "started", "pid": os.getpid()})
+        answer(request, emit)
+        return True
+
+    def kill_group() -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, signal.SIGKILL)
+
+    def end(number: int, frame: FrameType | None) -> None:
+        kill_group()
+        os._exit(0)
+
+    def report_end() -> None:
+        _, status = os.waitpid(child, 0)
+        kill_group()  # what the lesson started, and did not end
+        emit({"event": "ended", "code": os.waitstatus_to_exitcode(status)})
+
+    signal.signal(signal.SIGTERM, end)
+    waiting = threading.Thread(target=report_end)
+    waiting.start()
+    if request["draws"]:
+        _load_pyplot()
+    waiting.join()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if not request["preload"]:
+        _compile_given(request)
+    return False
+
+
+def answer(request: Request, emit: Emit) -> None:
+    """Answer one request. All that is left then is to end the process."""
+    # Runs after the lesson's threads and its own handlers, and spares the clearing away of NumPy.
+    atexit.register(os._exit, 0)
+    sys.breakpointhook = _no_debugger
+    finder = FreshFinder(request["root"], request["package"], request["texts"])
+    sys.meta_path.insert(0, finder)
+    try:
+        with limited(request["seconds"]):
+            module = importlib.import_module(f"{request['package']}.{request['module']}")
+    except BaseException as error:  # noqa: BLE001  sys.exit() in a lesson, too, is reported
+        failure = describe_error(error, finder.is_learners)
+        if isinstance(error, SyntaxError) and finder.holds(error.filename):
+            code = (error.text or "").strip()
+            failure["message"] = f"SyntaxError: {error.msg}"
+            failure["frames"] = [{"file": error.filename, "line": error.lineno, "code": code}]
+        emit({"event": "import failed", **failure})
+    else:
+        names = vars(module)
+        if request["demonstrations"]:
+            _run_demonstrations(request, names, emit)
+        else:
+            _run_suites(request, names, finder, emit)
+    emit({"event": "done"})
+
+
+def _run_suites(request: Request, names: dict[str, Any], finder: FreshFinder, emit: Emit) -> None:
+    """Run the requested checks of the course, and the learner's own."""
+    course, own = (CheckSuite.from_json(request[key]) for key in ("suite", "own_suite"))
+    exported = {name: names[name] for name in course.names if name in names}
+    late = 0
+    for suite, space in ((course, exported), (own, names)):
+        recorder = Recorder(request["seconds"], finder)
+        for event in run_checks(suite, space, request["ids"], finder.is_learners, recorder.record):
+            if event["event"] == "check":
+                event |= {"output": cut(recorder.output.text()), "warnings": recorder.warnings}
+            emit(event)
+            late += event.get("status") == "timeout"
+            wrong = event.get("status", "passed") != "passed"
+            if late >= MOST_LATE or wrong and request["first_only"]:
+                return
+
+
+class Recorder:
+    """Limits the time of each check, and keeps what the check prints and the warnings that arise in
+    the package under test, with their frames.
+    """
+
+    def __init__(self, seconds: float, finder: FreshFinder) -> None:
+        self.seconds, self.finder = seconds, finder
+        self.output, self.warnings = LimitedText(), []
+
+    @contextlib.contextmanager
+    def record(self) -> Iterator[None]:
+        self.output, self.warnings = LimitedText(), []
+        self.show_warning, warnings.showwarning = warnings.showwarning, self._keep_warning
+        streams = contextlib.redirect_stdout(self.output), contextlib.redirect_stderr(self.output)
+        try:
+            with streams[0], streams[1], limited(self.seconds):
+                yield
+        except KeyboardInterrupt:  # nobody pressed a key: the learner's code raised it
+            raise RuntimeError("your code raises KeyboardInterrupt") from None
+        finally:
+            warnings.showwarning = self.show_warning
+
+    def _keep_warning(
+        self, message: Any, category: type[Warning], *place: Any, **options: Any
+    ) -> None:
+        frames = [
+            {"file": f.filename, "line": f.lineno, "code": f.line}
+            for f in traceback.extract_stack()
+            if self.finder.holds(f.filename)
+        ]
+        if not frames:
+            self.show_warning(message, category, *place, **options)
+        elif len(self.warnings) < MOST_WARNINGS:
+            text = cut(f"{category.__name__}: {message}")
+            self.warnings.append({"text": text, "frames": frames[-MOST_FRAMES:]})
+
+
+def _run_demonstrations(request: Request, names: dict[str, Any], emit: Emit) -> None:
+    """Run the demonstrations from top to bottom, as `python tensor_dev.py` would.
+
+    A lesson passes only if none fails. A slow one is stopped, which is reported and changes
+    nothing. One that is `known` runs for the names that it binds, and what it shows is not taken.
+    """
+    screen = Screen(dict(names, __name__="__main__"))
+    for cell in request["demonstrations"]:
+        emit({"event": "demonstration"})
+        remember_lines(cell["source"], cell["file"], cell["line"])
+        try:
+            with limited(request["demonstration_seconds"]):
+                screen.run(cell["source"], cell["file"], cell["line"], show=not cell["known"])
+        except OutOfTime:
+            seconds = request["demonstration_seconds"]
+            emit({"event": "slow", "cell": cell["number"], "seconds": seconds})
+            return
+        except BaseException as error:  # noqa: BLE001  whatever stops the lesson is reported
+            trace = traceback.extract_tb(error.__traceback__)
+            lines = [frame.lineno for frame in trace if frame.filename == cell["file"]]
+            line = lines[-1] if lines else getattr(error, "lineno", None) or cell["line"]
+            text = cut(f"{type(error).__name__}: {error}")
+            emit({"event": "stopped", "cell": cell["number"], "line": line, "message": text})
+            return
+        if not cell["known"]:
+            shown = {"text": screen.text, "pictures": screen.pictures}
+            emit({"event": "shown", "cell": cell["number"], **shown})
+
+
+@contextlib.contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """A `with` block that raises OutOfTime when this process has computed for `seconds` in it, or
+    waited as long.
+
+    Time on the processor counts, so that a busy machine changes no verdict. Where there are no
+    alarms, the caller ends the process.
+    """
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+    used = time.process_time()
+
+    def stop_computing(number: int, frame: FrameType | None) -> None:
+        raise OutOfTime(f"still running after {seconds:g} s: an endless loop?")
+
+    def stop_waiting(number: int, frame: FrameType | None) -> None:
+        nonlocal used
+        before, used = used, time.process_time()
+        if used - before < seconds * IDLE:
+            raise OutOfTime(f"waiting for {seconds:g} s: does it sleep, or ask for input?")
+
+    signal.signal(signal.SIGPROF, stop_computing)
+    signal.signal(signal.SIGALRM, stop_waiting)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _no_debugger(*arguments: Any, **options: Any) -> None:
+    raise RuntimeError("breakpoint() needs a terminal: run the lesson itself, `python ..._dev.py`")
+
+
+# What forks need not do again.
+
+
+def _compile_lower(request: Request) -> None:
+    """Compile the modules of lower lessons, which hardly ever change between two requests."""
+    own = os.path.join(request["root"], request["package"], *request["module"].split(".")) + ".py"
+    for path, text in request["texts"].items():
+        if path != own:
+            with contextlib.suppress(Exception):  # importing it says what is wrong
+                compiled(text, path)
+
+
+def _compile_given(request: Request) -> None:
+    """Compile the package's modules that no learner writes."""
+    files = os.path.join(glob.escape(request["root"]), request["package"], "**", "*.py")
+    for path in glob.iglob(files, recursive=True):
+        if path not in request["texts"]:
+            with contextlib.suppress(Exception), open(path, "rb") as source:
+                compiled(importlib.util.decode_source(source.read()), path)
+
+
+def _import_lower(request: Request) -> None:
+    """Import what the lesson's module imports: for the author's gate, which asks about hundreds of
+    texts of one lesson and changes nothing else.
+    """
+    sys.meta_path.insert(0, FreshFinder(request["root"], request["package"], request["texts"]))
+    own = f"{request['package']}.{request['module']}"
+    path = os.path.join(request["root"], *own.split(".")) + ".py"
+    with contextlib.suppress(Exception):  # the fork says what is wrong
+        for node in ast.parse(request["texts"][path]).body:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                exec(compile(ast.Module([node], []), path, "exec", dont_inherit=True), {})
+    if own in sys.modules:  # imported by a lower lesson: each fork imports its own
+        for name in [name for name in sys.modules if name.split(".")[0] == request["package"]]:
+            del sys.modules[name]
+    del sys.meta_path[0]
+
+
+def _load_pyplot() -> None:
+    """Import matplotlib's pyplot, where it is installed: half the time of a first figure."""
+    if "matplotlib.pyplot" not in sys.modules:
+        with contextlib.suppress(Exception):  # the demonstration that draws says what is wrong
+            importlib.import_module("matplotlib.pyplot")
+        gc.freeze()
+
+
+def _quiet_streams() -> TextIO:
+    """The real output, for events; what a lesson prints outside its checks goes nowhere."""
+    # Open until the process is over: the caller knows by its end that the process has ended.
+    out = os.fdopen(os.dup(1), "w", 1, "utf-8", "backslashreplace", closefd=False)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        os.dup2(nowhere, number)
+    return out
+
+
+def die_with_parent() -> None:
+    """On Linux, end when the process that started this one does, however it ends."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    except (ImportError, OSError, AttributeError):
+        pass  # elsewhere the time limits end it
+
+
+if __name__ == "__main__":
+    main()

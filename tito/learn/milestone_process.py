@@ -1,0 +1,91 @@
+"""The process that runs a milestone: `python -I milestone_process.py`, a request on standard
+input, the answer in a file.
+
+It imports the package of one root and no other. The program's output goes to the terminal. It
+decides nothing: `milestone.py`, in the process that started this one, compares with the goal.
+"""
+
+import importlib.util
+import json
+import os
+import sys
+import time
+from types import ModuleType
+from typing import Any
+
+from tito.learn.check_process import die_with_parent
+from tito.learn.package_import import FreshFinder
+from tito.learn.run_checks import describe_error
+
+
+def main() -> None:
+    request = json.loads(sys.stdin.read())
+    os.environ["MPLBACKEND"] = "Agg"
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        # The matrices are small: more threads would mostly wait for each other.
+        os.environ.setdefault(name, "1")
+    finder = FreshFinder(request["root"], request["package"], request["texts"])
+    sys.meta_path.insert(0, finder)
+    sys.path.insert(0, os.path.dirname(request["program"]))  # for what milestones share
+    die_with_parent()
+    try:
+        answer = _run(request)
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except BaseException as error:  # also sys.exit() in a lesson
+        if request["words"] and isinstance(error, SystemExit) and error.code == 2:
+            raise  # argparse's, for words that the program does not know
+        answer = _explained(error, request, finder)
+    answer["modules"] = sorted(
+        name for name in sys.modules if name.startswith(f"{request['package']}.core.")
+    )
+    with open(request["answer"], "w", encoding="utf-8") as file:
+        json.dump(answer, file)
+
+
+def _run(request: dict[str, Any]) -> dict[str, Any]:
+    began = time.perf_counter()
+    program = _load(request["program"])
+    words = [request["words"]] if request["words"] else []
+    measured, figure = program.run(request["seed"], *words)
+    seconds = round(time.perf_counter() - began, 2)
+    if figure is not None:
+        figure.savefig(request["picture"], dpi=120, bbox_inches="tight")
+    return {
+        "measured": {str(name): float(value) for name, value in measured.items()},
+        "seconds": seconds,
+    }
+
+
+def _load(path: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("milestone", path)
+    assert spec and spec.loader
+    program = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(program)
+    return program
+
+
+def _explained(
+    error: BaseException, request: dict[str, Any], finder: FreshFinder
+) -> dict[str, Any]:
+    explanation = describe_error(error, finder.is_learners)
+    core = os.path.join(request["root"], request["package"], "core") + os.sep
+    frames = [frame for frame in explanation["frames"] if frame["file"].startswith(core)]
+    answer = {
+        "error": explanation["message"],
+        "message": explanation["message"],
+        "frame": None,
+        "unwritten": explanation.get("unwritten"),
+        "lesson": "",
+    }
+    if frames:
+        last = frames[-1]
+        place = f"{os.path.relpath(last['file'], request['root'])}:{last['line']}"
+        answer["error"] += f" ({place})"
+        answer["frame"] = last
+        answer["lesson"] = os.path.basename(last["file"]).removesuffix(".py")
+    return answer
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""Run checks of a lesson, one after the other: for `tito test`, `watch` and `submit`, for `pytest
+tests/` and the author's gate in a process of its own (`check_process.py`), and for `check()` where
+the chapter runs (`chapter_checks.py`).
+
+What becomes of a check is an event, a dict. `verdict.py` and `check()` say it in sentences.
+"""
+
+import time
+import traceback
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from types import FrameType
+from typing import Any
+
+from tito.lesson.checks import (
+    CheckFunction,
+    CheckSuite,
+    imported,
+    imports_in,
+    needed_sections,
+)
+from tito.lesson.outcome import call_in, cut, explain, none_parameters, unwritten_exercise
+
+MOST_FRAMES = 20  # of an error are passed on
+
+Event = dict[str, Any]
+
+
+class OutOfTime(BaseException):
+    """A check ran longer than it may.
+
+    Not an Exception, so that a learner's `except Exception` does not catch it.
+    """
+
+
+class Incomplete(Exception):
+    """The lesson lacks a name that the course's lesson defines."""
+
+
+def run_checks(
+    suite: CheckSuite,
+    namespace: Mapping[str, Any],
+    ids: Collection[str],
+    is_learners: Callable[[FrameType], bool],
+    around: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Iterator[Event]:
+    """Run the checks with these ids, in the order of the suite, on the names of `namespace`.
+
+    is_learners  whether a frame of an error runs the learner's code
+    around       makes a `with` block for each check
+
+    Yields {"event": "begin", "id"} before each check and {"event": "check", "id", "seconds",
+    "status", "message", "frames"} after it, with "unwritten" for a check that reached an exercise
+    as it was released. The frames, outermost first, are those of the learner's code in which an
+    error arose. KeyboardInterrupt passes through.
+    """
+    for check in suite.checks:
+        if check.id not in ids:
+            continue
+        yield {"event": "begin", "id": check.id}
+        began = time.perf_counter()
+        result: Event = {"status": "passed", "message": "", "frames": []}
+        try:
+            with around():
+                _run(check, suite, namespace)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001  whatever it is, it is the check's result
+            result = describe_error(error, is_learners, check.section.file)
+        seconds = time.perf_counter() - began
+        yield {"event": "check", "id": check.id, "seconds": seconds, **result}
+
+
+def _run(check: CheckFunction, suite: CheckSuite, namespace: Mapping[str, Any]) -> None:
+    """Run one check. Whatever it raises passes through."""
+    section = check.section
+    needed = needed_sections(section, suite.learner_side)
+    imports = imports_in(*(setup.source for setup in suite.setup))
+    sources = (other.source for other in (section, *suite.setup, *needed))
+    space = dict(namespace) | imported(imports, *sources)
+    for setup in suite.setup:
+        setup.remember()
+        exec(setup.helpers, space)
+    for other in (*needed, section):
+        other.remember()
+        exec(other.functions, space)
+    try:
+        space[check.function]()
+    except NameError as error:
+        if error.name in suite.names and error.name not in namespace:
+            raise Incomplete(
+                f"your lesson does not define {error.name}: is its cell gone, "
+                "or its line `#| export`?"
+            ) from None
+        raise
+
+
+def describe_error(
+    error: BaseException, is_learners: Callable[[FrameType], bool], check_file: str = ""
+) -> Event:
+    """{"status", "message", "frames"} of an error, in the learner's terms; and "unwritten", the
+    exercise whose stub raised it, if one did.
+
+    check_file  the file of the check that it came out of, "" for none
+    """
+    summaries = traceback.extract_tb(error.__traceback__)
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    learners = [
+        (frame, {"file": summary.filename, "line": summary.lineno, "code": summary.line})
+        for frame, summary in zip(frames, summaries)
+        if is_learners(frame)
+    ]
+    places = [place for _, place in learners][-MOST_FRAMES:]
+    name, text = type(error).__name__, str(error)
+    if isinstance(error, AssertionError):
+        text = text or f"this should hold: {summaries[-1].line if summaries else ''}"
+        own = bool(learners) and learners[-1][0] is frames[-1]
+        return {"status": "failed", "message": cut(text), "frames": places if own else []}
+    if exercise := unwritten_exercise(name, text):
+        return {"status": "unwritten", "message": text, "frames": [], "unwritten": exercise}
+    status, message = _known_error(error)
+    if not message:
+        nones = none_parameters(learners[-1][0]) if learners else None
+        message = explain(name, text, call_in(error, check_file) if check_file else "", nones)
+    if isinstance(error, Incomplete):
+        places = []
+    return {"status": status, "message": cut(message), "frames": places}
+
+
+def _known_error(error: BaseException) -> tuple[str, str]:
+    """(status, message) of an error; the message is "" where only its own text can explain it."""
+    if isinstance(error, OutOfTime):
+        return "timeout", str(error)
+    if isinstance(error, MemoryError):
+        return "memory", "more memory than there is"
+    if isinstance(error, Incomplete):
+        return "error", str(error)
+    if isinstance(error, SystemExit):
+        code = error.code
+        return (
+            "error",
+            f"your code ends the program with sys.exit({code!r}): return a value instead",
+        )
+    if isinstance(error, RecursionError):
+        return "error", "RecursionError: a function calls itself without end"
+    return "error", ""

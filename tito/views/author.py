@@ -1,0 +1,121 @@
+"""What an author's commands show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tito.views import count, indented
+
+if TYPE_CHECKING:
+    from tito.author.check import Finding, Size
+    from tito.book.build import Built
+    from tito.book.pdf import Printed
+
+
+def check_table(findings: list[Finding], questions: tuple[str, ...]) -> Table:
+    """What `tito check` found: a row per lesson, a column per question."""
+    table = Table("lesson", *questions, box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for name in dict.fromkeys(finding.lesson for finding in findings):
+        answers = {finding.question: finding for finding in findings if finding.lesson == name}
+        table.add_row(name, *(_answer(answers.get(question)) for question in questions))
+    return table
+
+
+def _answer(finding: Finding | None) -> Text:
+    if not finding:
+        return Text("not reached", "dim")
+    words = (
+        f"{finding.right} of {finding.cases}"
+        if finding.cases != 1
+        else "yes"
+        if finding.ok
+        else "no"
+    )
+    return Text(words, "green" if finding.ok else "bold red")
+
+
+def sizes(rows: list[Size]) -> Group:
+    """How long the lessons are, in lines, and how much of the library's code the learner writes."""
+    table = Table(
+        "lesson",
+        "chapter",
+        "code",
+        "learner's",
+        "share",
+        "terms",
+        box=None,
+        padding=(0, 2, 0, 0),
+        header_style="dim",
+    )
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for row in rows:
+        table.add_row(
+            row.lesson,
+            f"{row.chapter:,}",
+            str(row.code),
+            str(row.learner),
+            f"{row.share:.1%}",
+            str(row.terms),
+        )
+    if len(rows) > 1:
+        code, learner = sum(row.code for row in rows), sum(row.learner for row in rows)
+        table.add_row(
+            "all",
+            f"{sum(row.chapter for row in rows):,}",
+            str(code),
+            str(learner),
+            f"{learner / code:.1%}",
+            str(sum(row.terms for row in rows)),
+        )
+    return Group(
+        Text(
+            "\nlines of the chapter, of the module's code, and of those the learner's; "
+            "terms introduced",
+            "dim",
+        ),
+        table,
+    )
+
+
+def check_problems(findings: list[Finding]) -> Group:
+    lines: list[RenderableType] = []
+    for finding in findings:
+        if finding.problems:
+            lines += [
+                Text(f"\n{finding.lesson}, {finding.question}:", "bold red"),
+                *(indented(Text(problem)) for problem in finding.problems),
+            ]
+        if finding.survivors:
+            share = finding.right / finding.cases
+            lines += [
+                Text(
+                    "\n"
+                    f"{finding.lesson}: {share:.1%} of the mutations are "
+                    "caught; no check notices",
+                    "bold",
+                ),
+                *(indented(Text(survivor)) for survivor in finding.survivors),
+            ]
+    return Group(*lines)
+
+
+def book(site: Built) -> str:
+    """A finished book in one line."""
+    ran = f", {len(site.ran)} of its programs run anew" if site.ran else ""
+    return (
+        f"{site.path / 'index.html'}: the {site.edition}'s edition, "
+        f"{count(site.pages, 'page')}, {site.seconds:.1f} s{ran}."
+    )
+
+
+def printed_book(printed: Printed) -> str:
+    """A book as a PDF in one line."""
+    return (
+        f"{printed.path}: {count(printed.pages, 'page')} of {printed.paper}, "
+        f"{printed.size / 1e6:.1f} MB, {printed.seconds:.1f} s."
+    )

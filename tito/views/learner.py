@@ -1,0 +1,347 @@
+"""What a learner's commands show, but for tested lessons (`report.py`)."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tito.views import (
+    STYLES,
+    Pieces,
+    count,
+    for_a_person,
+    in_book,
+    indented,
+    plain,
+    unbroken,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tito.learn import milestone
+    from tito.learn.compare import Comparison
+    from tito.learn.doctor import Finding
+    from tito.learn.status import Hint, LessonStatus
+    from tito.learn.update import Update
+    from tito.lesson.course import Entry, Root
+    from tito.lesson.glossary import Term
+
+
+def ready(folder: Path, source: Root) -> Group:
+    """A new workspace of the course `source`: how to enter it, and each lesson that one can begin
+    with.
+    """
+    first = [entry for entry in source.lessons if not entry.declared.prerequisites]
+    width = max(len(entry.name) for entry in first)
+    lines = [
+        unbroken(
+            (f"  tito start {entry.name:{width}}", "bold"),
+            f"  {entry.declared.summary.rstrip('.')}",
+        )
+        for entry in first
+    ]
+    return Group(
+        Text(f"{folder} is ready: {count(len(source.lessons), 'lesson')} of {source.name}."),
+        unbroken(
+            "next: ", (f"cd {shlex.quote(str(folder))} && . bin/activate-tinytorch.sh", "bold")
+        ),
+        Text("then, to begin:" if len(first) == 1 else "then one of these; none needs another:"),
+        *lines,
+    )
+
+
+def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -> Group:
+    """The state of each lesson, as a table, and what to do next."""
+    title = unbroken((root.name, "bold"), f" {root.kind} in {root.path}")
+    table = Table(
+        *("", "lesson", "state", "points", "hints", "last run"),
+        box=None,
+        padding=(0, 1, 0, 0),
+        header_style="dim",
+    )
+    for column in table.columns:  # a narrow terminal folds what is long, and loses nothing
+        column.overflow, column.no_wrap = "fold", column.header in ("", "state", "points")
+    for row in rows:
+        table.add_row(
+            f"{row.number:02}",
+            row.name,
+            Text(row.state, STYLES[row.state]),
+            f"{row.points} of {row.max_points}",
+            str(row.hints_used or ""),
+            ago(row.last_run) + _since(row),
+        )
+    notes = [
+        Text(f"{row.name}: {for_a_person(row.answers)}", "dim")
+        for row in rows
+        if row.answers and row.state not in ("new", "skipped")
+    ]
+    last = Text("\nEvery lesson is done.", "green")
+    if step:
+        last = Text.assemble("\n", f"{step[1]}\nnext: ", (step[0], "bold"))
+    return Group(title, "", table, *notes, last)
+
+
+def _since(row: LessonStatus) -> str:
+    """What happened since the last run of a lesson, behind its time."""
+    if row.state == "skipped" or not row.last_run:
+        return ""
+    edited = [*(["edited"] if row.edited else []), *(f"{name} changed" for name in row.below[:2])]
+    more = " and more" * (len(row.below) > 2)
+    return f", {', '.join(edited)}{more} since" if edited else ""
+
+
+def ago(when: str | None) -> str:
+    """How long ago a time such as 2026-11-20T17:30:00 is."""
+    if not when:
+        return ""
+    try:
+        seconds = (datetime.now() - datetime.fromisoformat(when)).total_seconds()
+    except (ValueError, TypeError):
+        return when
+    for size, word in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return f"{count(int(seconds // size), word)} ago"
+    return "just now"
+
+
+def lesson_card(
+    entry: Entry, place: Text, needs: list[str], first: str | None, line: int | None
+) -> Group:
+    """What `tito start` shows: the file to open, what it needs, where to begin (exercise
+    `first`, on that line of a script).
+    """
+    lesson = entry.declared
+    parts: list[RenderableType] = [*_lesson_title(entry)]
+    for name in needs:
+        parts.append(
+            Text.assemble(
+                ("needs ", "yellow"),
+                f"{name}, which has not passed: ",
+                (f"tito start {name}", "bold"),
+                ", or for now ",
+                (f"tito skip {name}", "bold"),
+            )
+        )
+    parts += [Text(), unbroken("open  ", place)]
+    if any(cell.alt for cell in lesson.source.cells) and not entry.notebook.exists():
+        command = (f"tito notebook {entry.name}", "bold")
+        pictures = Text.assemble("to see its pictures: ", command, ",")
+        parts.append(Pieces([pictures, "or Run Cell in VS Code"]))
+    if first:
+        begin = f"begin with exercise {first}" + ("," if line else "")
+        parts.append(Pieces([begin, *([f"line {line}"] if line else [])]))
+    watch, test = (f"tito watch {entry.name}", "bold"), (f"tito test {entry.name}", "bold")
+    parts.append(
+        Pieces(
+            [
+                Text.assemble("then  ", watch, "  tests at each save; "),
+                Text.assemble(test, "  once"),
+            ]
+        )
+    )
+    return Group(*parts)
+
+
+def _lesson_title(entry: Entry) -> Iterator[Text]:
+    lesson = entry.declared
+    yield Text.assemble((f"{entry.number:02} {lesson.title}", "bold"), f"  {lesson.summary}")
+    questions = f", {count(len(lesson.questions), 'question')}" * bool(lesson.questions)
+    yield Text(
+        f"about {lesson.meta['hours']:g} hours, difficulty {lesson.meta['difficulty']} of 5, "
+        f"{count(len(lesson.exercises), 'exercise')}, {lesson.points} points{questions}",
+        "dim",
+    )
+
+
+def hint(passage: Hint, key: str | None = None) -> Group:
+    """A hint, and how to get the next: by `key`, where keys work."""
+    name = passage.exercise.removeprefix(passage.lesson + "-")
+    how = f"key {key}" if key else f"tito hint {passage.lesson} {name}"
+    footer = (
+        "that was the last one"
+        if passage.level == passage.of
+        else f"{passage.of - passage.level} more: {how}"
+    )
+    again = " (shown before)" if passage.again else ""
+    return Group(
+        Text.assemble((f"{passage.exercise}, hint {passage.level} of {passage.of}{again}", "bold")),
+        indented(Text(plain(passage.text))),
+        Text(footer, "dim"),
+        *in_book(passage.address),
+    )
+
+
+@dataclass
+class Columns:
+    """Two texts with their titles: side by side where both fit, else one above the other."""
+
+    left: tuple[str, str]  # (title, text)
+    right: tuple[str, str]
+    gap: int = 4
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        sides = self.left, self.right
+        widths = [max(map(cell_len, [title, *text.split("\n")])) for title, text in sides]
+        if not console.is_terminal or sum(widths) + self.gap > options.max_width:
+            for title, text in sides:
+                yield Text(title, "bold cyan")
+                yield Text(f"{text}\n")
+            return
+        table = Table.grid(padding=(0, self.gap, 0, 0))
+        for width in widths:
+            table.add_column(no_wrap=True, width=width)
+        table.add_row(*(Text(title, "bold cyan") for title, _ in sides))
+        table.add_row(*(Text(text) for _, text in sides))
+        yield table
+        yield Text()
+
+
+def comparison(compared: Comparison) -> Group:
+    """Two solutions of an exercise."""
+    return Group(
+        *(Text(f"{sentence}.", "dim") for sentence in compared.notes),
+        unbroken((compared.exercise, "bold"), "  ", (compared.place, "dim")),
+        Text(),
+        Columns(("yours", compared.yours), ("the solution", compared.solution)),
+    )
+
+
+def term(entry: Term) -> Group:
+    """A term of the course: what it means, where it is explained and used, PyTorch's name."""
+    lines = [f"{entry.number:02} {entry.lesson}: {entry.section}"]
+    if entry.used:
+        lines.append(f"also in: {', '.join(entry.used)}")
+    if entry.pytorch:
+        lines.append(f"in PyTorch: {entry.pytorch}")
+    return Group(
+        Text(entry.term, "bold"),
+        indented(Text(re.sub(r"\*+|`", "", plain(entry.sentence)))),
+        *(indented(Text(line, "dim")) for line in lines),
+    )
+
+
+def terms(entries: Iterable[Term]) -> Group:
+    """Every term, with the lesson that explains it."""
+    table = Table("term", "lesson", box=None, padding=(0, 2, 0, 0))
+    for entry in entries:
+        table.add_row(entry.term, f"{entry.number:02} {entry.lesson}")
+    return Group(table, Text('one of them: tito word "TERM"', "dim"))
+
+
+def doctor(findings: Iterable[Finding]) -> Table:
+    table = Table("", "", "", box=None, show_header=False, padding=(0, 2, 0, 0))
+    for finding in findings:
+        words = Text(finding.found)
+        if finding.remedy:
+            words.append(f"\n{finding.remedy}", "yellow")
+        table.add_row(Text(finding.state, STYLES[finding.state]), finding.what, words)
+    return table
+
+
+def update(done: Update) -> RenderableType:
+    """What an update of the course changed, and what to do now."""
+    if not done.changed:
+        return Text(f"Edition {done.after} is what you have; nothing was changed.")
+    title = f"edition {done.before} -> {done.after}" if done.before != done.after else done.after
+    lines: list[RenderableType] = [
+        Text.assemble((title, "bold"), f"  {count(done.changed, 'file')} changed")
+    ]
+    groups = {
+        "new lessons": done.added,
+        "no longer in the course, your files stay": done.gone,
+        "renumbered": [f"{name} -> {folder}" for name, folder in done.renumbered.items()],
+        "set aside, the exercise is gone": [
+            f"{name} in {path}" for name, path in done.aside.items()
+        ],
+        "the task changed, look at your code": done.tasks,
+        "your edits of the course's own text, replaced": done.replaced,
+        "to test again": [f"tito test {name}" for name in done.test],
+    }
+    for title, rows in groups.items():
+        if rows:
+            lines += [Text(f"{title}:"), *(unbroken(row, indent=2) for row in rows)]
+    lines.append(
+        Pieces([f"Everything overwritten is in {done.backup};", "`tito undo` takes this back."])
+    )
+    return Group(*lines)
+
+
+# Milestones
+
+
+def milestones(rows: list[milestone.Row]) -> Group:
+    """The milestones, as a table, and what to do next."""
+    table = Table(
+        *("", "", "milestone", "state", "bar", "yours", "waits for"),
+        box=None,
+        padding=(0, 2, 0, 0),
+        header_style="dim",
+    )
+    for column in table.columns:
+        column.overflow = "fold"
+    for row in rows:
+        goals = row.bars()
+        measured = {n: text for n, text in row.figures(row.measured).items() if n in goals}
+        table.add_row(
+            f"{row.number:02}",
+            str(row.year),
+            row.name,
+            Text(row.state, STYLES[row.state]),
+            _figures(goals),
+            _figures(measured),
+            Text(_some(row.open), "yellow"),
+        )
+    following = next((row for row in rows if not row.open and row.state != "passed"), None)
+    last = Text()
+    if following:
+        last = Text.assemble("\nnext: ", (f"tito milestone run {following.name}", "bold"))
+    return Group(table, last)
+
+
+def _some(names: list[str]) -> str:
+    if len(names) < 4:
+        return ", ".join(names)
+    return f"{', '.join(names[:2])} and {len(names) - 2} more"
+
+
+def milestone_card(program: milestone.Milestone) -> Text:
+    """What is about to be run."""
+    return Text.assemble(
+        (f"{program.year} {program.title}", "bold"), f"\nbar: {_figures(program.bars())}", "\n"
+    )
+
+
+def milestone_result(run: milestone.Result, picture: Text | None) -> Group:
+    """What came of a milestone. `picture` is a link to it, or None."""
+    explanation = [run.reason]
+    if run.measured:
+        explanation.insert(0, f"{_figures(run.figures(run.measured))}  {run.seconds:.1f} s")
+    verdict = (run.verdict, f"bold {STYLES[run.verdict]}")
+    lines: list[RenderableType] = [
+        Text(),
+        Pieces([Text.assemble(verdict, f"  {explanation[0]}")]),
+        *(Pieces([line]) for line in explanation[1:] if line),
+    ]
+    if run.remedy.startswith("tito "):
+        lines.append(unbroken("next: ", (run.remedy, "bold")))
+    elif run.remedy:
+        lines.append(Pieces([run.remedy]))
+    if picture:
+        lines.append(unbroken("picture: ", picture))
+    return Group(*lines)
+
+
+def _figures(texts: dict[str, str]) -> str:
+    return ", ".join(f"{name} {text}" for name, text in texts.items())

@@ -1,0 +1,373 @@
+"""A tested lesson: what its demonstrations show, what is right, what is wrong and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tito.views import (
+    STYLES,
+    Pieces,
+    clipped,
+    count,
+    for_a_person,
+    in_book,
+    indented,
+    plain,
+    unbroken,
+)
+
+if TYPE_CHECKING:
+    from tito.learn.results import Result
+    from tito.learn.runner import Report
+    from tito.learn.verdict import CheckOutcome, Verdict
+
+    Groups = dict[str, list[CheckOutcome]]  # {exercise: its checks}
+    Link = Callable[[str], Text]  # makes a path one to click
+
+WORDS = {"passed": "pass", "not run": "not run", "unwritten": "todo"}  # of a status; else FAIL
+FIRST = 3  # failures shown in full
+MOST_LINES = 12  # of what a demonstration prints are shown
+FIRST_SENTENCE = re.compile(r".*?(?:\.(?=\s)|\Z)", re.S)
+EMPHASIS = re.compile(r"(?<![\w*])(\*\*?)([^\s*][^*]*)\1(?![\w*])")
+# A message that is too long is folded here rather than inside a value.
+VALUES = re.compile(r" (?=yours\b|should\b)")
+
+
+@dataclass
+class Around:
+    """What is shown with a tested lesson.
+
+    hints      {exercise: hints not yet shown}
+    addresses  {exercise: where it is in the published book}
+    whole      with everything about the lesson, not only the sum
+    following  the command to type next
+    key        the key that gives the next hint of the first open exercise, where keys work
+    course     (lessons that passed, lessons), to be drawn as a bar, or None
+    end        renderables that a lesson which passed ends on
+    """
+
+    hints: dict[str, int] = field(default_factory=dict)
+    addresses: dict[str, str] = field(default_factory=dict)
+    whole: bool = True
+    following: str | None = None
+    key: str | None = None
+    course: tuple[int, int] | None = None
+    end: list[RenderableType] = field(default_factory=list)
+
+
+def heading(verdict: Verdict) -> Group:
+    """Which lesson this is about."""
+    return Group(
+        unbroken((f"{verdict.number:02} {verdict.lesson}", "bold"), "  ", (verdict.source, "dim")),
+        Text(),
+    )
+
+
+def checked(checks: list[CheckOutcome]) -> Group:
+    """How many of a lesson's checks passed, for while its demonstrations still run."""
+    done = sum(check.passed for check in checks)
+    points, most = (
+        sum(check.points for check in checks),
+        sum(check.max_points for check in checks),
+    )
+    return Group(
+        Text(
+            f"{done} of {count(len(checks), 'check')} right, {points} of {count(most, 'point')}",
+            "green" if done == len(checks) else "yellow",
+        ).append("; running the demonstrations ...", "dim"),
+        Text(),
+    )
+
+
+def tested(report: Report, around: Around) -> Group:
+    """A tested lesson, below its `heading`."""
+    verdict = report.verdict
+    parts: list[RenderableType] = []
+    shown = verdict.checks_run if verdict.partial else verdict.checks
+    if around.whole or not verdict.passed:
+        groups = _in_order(shown if verdict.checks_run else [], report.changed)
+        parts += _exercises(verdict, groups)
+        if verdict.own_checks and verdict.checks_run:
+            parts.append(Text("\nyour own checks (they count for nothing)"))
+            parts += map(_check_line, verdict.own_checks)
+        failures = _failures(report, around)
+        parts += failures if parts else failures[1:]
+    return Group(*parts, *_sum(verdict, around))
+
+
+def _in_order(checks: Iterable[CheckOutcome], changed: list[str]) -> Groups:
+    """The checks by exercise, those first whose code changed since the run before."""
+    groups: Groups = {}
+    for check in checks:
+        groups.setdefault(check.exercise, []).append(check)
+    return {name: groups[name] for name in sorted(groups, key=lambda name: name not in changed)}
+
+
+def _exercises(verdict: Verdict, groups: Groups) -> list[RenderableType]:
+    """What became of each exercise: those that are right, wait or are to be written in a line for
+    all, the others with their checks.
+    """
+    if verdict.partial:
+        return [_exercise(name, checks) for name, checks in groups.items()]
+    right = [name for name, checks in groups.items() if all(c.passed for c in checks)]
+    to_write = [name for name in groups if name in verdict.stubs]
+    parts: list[RenderableType] = []
+    if right:
+        parts.append(Text(f"{count(len(right), 'exercise')} right", "green"))
+    if right and len(right) + len(to_write) == len(groups):  # nothing between the two
+        head = Text(f"{count(len(right), 'exercise')} right", "green")
+        return [head.append(f", {len(to_write)} to write", "dim") if to_write else head]
+    waiting: dict[str | None, list[str]] = {}
+    for name, checks in groups.items():
+        if name in right or name in to_write:
+            continue
+        if all(c.unwritten or c.waits for c in checks):
+            waiting.setdefault(checks[0].waits or checks[0].unwritten, []).append(name)
+        else:
+            parts.append(_exercise(name, checks))
+    for cause, names in waiting.items():
+        parts.append(Pieces([Text(", ".join(names), "bold"), Text(f"waits for {cause}", "dim")]))
+    if to_write and len(to_write) < len(groups):
+        parts.append(Text(f"{count(len(to_write), 'exercise')} to write", "dim"))
+    return parts
+
+
+def _exercise(name: str, checks: list[CheckOutcome]) -> RenderableType:
+    points, most = sum(c.points for c in checks), sum(c.max_points for c in checks)
+    head = Text.assemble(
+        (name, "bold"),
+        (f"  {points} of {count(most, 'point')}", "green" if points == most else "dim"),
+    )
+    if all(c.unwritten for c in checks):  # one line is enough for what is not written yet
+        after = "" if checks[0].unwritten == name else f", after {checks[0].unwritten}"
+        return head.append(f"  to write{after}", "dim")
+    if len({c.waits for c in checks}) == 1 and checks[0].waits:
+        return head.append(f"  waits for {checks[0].waits}", "dim")
+    return Group(head, *(_check_line(c) for c in checks))
+
+
+def _check_line(check: CheckOutcome) -> Text:
+    word, style = WORDS.get(check.status, "FAIL"), STYLES.get(check.status, "dim")
+    if check.unwritten or check.waits:
+        word, style = ("todo" if check.unwritten == check.exercise else "wait"), "dim"
+    remarks = f"  ({check.points} of {check.max_points})" if check.max_points > 1 else ""
+    if check.waits:
+        remarks += f"  (waits for {check.waits})"
+    elif word == "wait":
+        remarks += f"  (needs {check.unwritten})"
+    return Text.assemble("  ", (word, style), "  ", check.name, (remarks, "dim"))
+
+
+def _failures(report: Report, around: Around) -> list[RenderableType]:
+    """The first failures in full, those of one exercise together and those of changed code first,
+    and a line for each other exercise; or, when nothing is wrong, the next exercise to write.
+    """
+    verdict = report.verdict
+    # What is wrong needs an explanation; of what is not written yet, the first exercise is enough.
+    wrong = [check for check in verdict.checks_run + verdict.own_checks if check.wrong]
+    groups = _in_order(wrong, report.changed)
+    unwritten = [check.unwritten for check in verdict.checks_run if check.unwritten]
+    if unwritten and not wrong:
+        name = Text.assemble(("Next to write: ", "bold"), f"exercise {unwritten[0]},")
+        place = report.places.get(unwritten[0], verdict.source)
+        return [Text(), Pieces([name, place]), *_hint_lines(verdict, around, unwritten[0])]
+    parts: list[RenderableType] = []
+    first = [check for checks in groups.values() for check in checks][:FIRST]
+    in_full = _in_order(first, report.changed)
+    for exercise, checks in in_full.items():
+        place = report.places.get(exercise, verdict.source)
+        title = [f"exercise {exercise},", place] if exercise else ["your own check"]
+        parts += [
+            Text(),
+            Pieces([Text(piece, "dim") for piece in title]),
+            *(line for check in checks for line in _failure(check)),
+            *_hint_lines(verdict, around, exercise),
+        ]
+    if others := [checks[0] for exercise, checks in groups.items() if exercise not in in_full]:
+        parts += [Text(), *map(_failure_line, others)]
+    return parts
+
+
+def _failure_line(check: CheckOutcome) -> Pieces:
+    """A failure in a line: its exercise, and how its message begins."""
+    name, message = check.exercise or check.name, check.message.split("\n")[0]
+    return Pieces([Text(f"{name}:", "red"), Text(message, "dim")])
+
+
+def _failure(check: CheckOutcome) -> list[RenderableType]:
+    lines: list[RenderableType] = [
+        Text(check.name, "bold red"),
+        *(Pieces([*VALUES.split(line)], 3) for line in check.message.split("\n")),
+    ]
+    if check.where:
+        place = str(check.where).removesuffix(":None")
+        code = Text(f" {check.where.code or ''}", "cyan")
+        lines.append(Pieces([Text.assemble(("at ", "dim"), place), code], 3))
+    if check.output.strip():
+        printed = Text.assemble(("printed ", "dim"), clipped(check.output.strip(), 10))
+        lines.append(indented(printed, 3))
+    return lines
+
+
+def _hint_lines(verdict: Verdict, around: Around, exercise: str) -> list[Text]:
+    """The lines about an exercise's hints: none where there are none left."""
+    if (left := around.hints.get(exercise, 0)) <= 0:
+        return []
+    first = next((check.exercise for check in verdict.checks if not check.passed), None)
+    name = exercise.removeprefix(f"{verdict.lesson}-")
+    how = f"tito hint {verdict.lesson} {name}"
+    if around.key and exercise == first:
+        how = f"key {around.key}"
+    return [
+        unbroken((f"{count(left, 'hint')} left: ", "dim"), (how, "bold")),
+        *in_book(around.addresses.get(exercise)),
+    ]
+
+
+def _sum(verdict: Verdict, around: Around) -> list[RenderableType]:
+    """The last lines: what was earned, why it is not all, what was overwritten, what comes next."""
+    notes = [Pieces([Text(line, "dim")]) for line in verdict.notes]
+    if not verdict.checks_run:
+        return [*_untested(verdict), *notes]
+    passed = sum(check.passed for check in verdict.checks)
+    figures = (
+        f"{verdict.points} of {count(verdict.max_points, 'point')}, {passed} of "
+        f"{count(len(verdict.checks), 'check')}, {verdict.seconds:.2f} s"
+    )
+    word, style, reason = _conclusion(verdict, passed)
+    lines: list[RenderableType] = [Text.assemble("\n", (word, f"bold {style}"), f"  {figures}")]
+    lines += [Pieces([line]) for line in (reason, verdict.remedy) if line]
+    if verdict.answers:
+        lines.append(Pieces([Text(for_a_person(verdict.answers), "dim")]))
+    if around.whole and not verdict.partial:
+        groups = _in_order(verdict.checks, [])
+        right = sum(all(check.passed for check in checks) for checks in groups.values())
+        lines.append(_bars(right, len(groups), around.course))
+    if verdict.passed and around.end:
+        lines += [Text(), *around.end]
+    if verdict.passed and around.following:
+        lines.append(Text.assemble("next: ", (around.following, "bold")))
+    return [*lines, *notes]
+
+
+def _conclusion(verdict: Verdict, passed: int) -> tuple[str, str, str]:
+    """(word, its style, reason): what the whole run says, given how many checks passed."""
+    if verdict.partial and verdict.selection_passed and not verdict.passed:
+        number = count(len(verdict.checks_run), "selected check")
+        lesson = verdict.lesson
+        return "selected", "yellow", f"{number} passed. The whole lesson: tito test {lesson}"
+    if any(check.unwritten for check in verdict.checks) and all(
+        check.passed or check.unwritten for check in verdict.checks
+    ):
+        return "so far", "cyan", "" if passed else verdict.reason  # the bar says the rest
+    return verdict.verdict, STYLES.get(verdict.verdict, "red"), verdict.reason
+
+
+def _untested(verdict: Verdict) -> list[RenderableType]:
+    """Why a lesson could not be tested: the cause first.
+
+    There is no score; what the last run earned stays.
+    """
+    code, _, mark = verdict.excerpt.partition("\n")
+    reason = verdict.reason.removesuffix(f": {code[:80]}") if code else verdict.reason
+    lines: list[RenderableType] = [Pieces([reason])]
+    lines += [unbroken((code, "cyan"), indent=4)] * bool(code)
+    lines += [unbroken((mark, "red"), indent=4)] * bool(mark)
+    lines += [Pieces([verdict.remedy])] * bool(verdict.remedy)
+    return [*lines, Text("\nnot tested", "bold red")]
+
+
+def _bar(done: int, of: int, width: int = 20) -> Text:
+    full = done * width // of if of else 0
+    return Text.assemble(("█" * full, "green"), ("░" * (width - full), "dim"))
+
+
+def _bars(right: int, of: int, course: tuple[int, int] | None) -> Pieces:
+    """How far the learner is in the lesson and in the course."""
+    parts = [Text.assemble("lesson ", _bar(right, of), f" {right} of {count(of, 'exercise')} ")]
+    if course:
+        lessons = f" {course[0]} of {count(course[1], 'lesson')}"
+        parts.append(Text.assemble("course ", _bar(*course), lessons))
+    return Pieces([*parts])
+
+
+def totals(verdicts: list[Verdict]) -> Text:
+    """The last line of a test of several lessons."""
+    passed = sum(verdict.passed for verdict in verdicts)
+    points = sum(verdict.points for verdict in verdicts)
+    most = sum(verdict.max_points for verdict in verdicts)
+    style = "bold green" if passed == len(verdicts) else "bold red"
+    words = f"{passed} of {count(len(verdicts), 'lesson')} passed"
+    return Text.assemble("\n", (words, style), f", {points} of {most} points")
+
+
+def tested_line(verdict: Verdict) -> Text:
+    """A tested lesson in one line."""
+    name = f"{verdict.number:02} {verdict.lesson:<14}"
+    style = STYLES.get(verdict.verdict, "red")
+    if not verdict.checks_run:
+        return Text.assemble(name, ("not tested: ", style), verdict.reason)
+    points = f"{verdict.points} of {count(verdict.max_points, 'point')}"
+    return Text.assemble(name, (f"{verdict.verdict:<8}", style), points)
+
+
+# What demonstrations show
+
+
+def with_your_code(written: bool = True) -> Text:
+    """The title of what demonstrations show; `written`: with something that the learner wrote."""
+    return Text("with your code" if written else "above the first exercise", "bold cyan")
+
+
+def section(heading: str) -> Text:
+    """The section of the chapter whose demonstrations are shown next."""
+    return Text(plain(heading), "bold")
+
+
+def question(text: str) -> Text:
+    """What the chapter asks to predict."""
+    return Text(EMPHASIS.sub(r"\2", plain(text)), "italic")
+
+
+def result(shown: Result, link: Link, with_question: bool = True) -> Group:
+    """What one demonstration shows with the learner's code."""
+    lines: list[RenderableType] = []
+    if shown.question and with_question:
+        lines.append(indented(question(shown.question)))
+    if shown.text:
+        lines.append(indented(Text(clipped(shown.text, MOST_LINES))))
+    lines += [Pieces([Text("picture", "dim"), link(picture)], 2) for picture in shown.pictures]
+    if shown.pictures and shown.alt and (sentence := FIRST_SENTENCE.match(shown.alt)):
+        lines.append(indented(Text(sentence[0], "dim"), 4))
+    return Group(*lines, Text())
+
+
+def payoffs(results: list[Result], link: Link) -> Group:
+    """What a lesson ends on."""
+    shown = (result(payoff, link, with_question=False) for payoff in results)
+    return Group(Text("with your code", "bold cyan"), *shown)
+
+
+def results_page(page: str, left_out: int, link: Link, key: str | None = None) -> Group:
+    """Where the page is with everything that the demonstrations of a lesson show.
+
+    left_out  how many of this run are only there
+    key       the key that opens it, where keys work
+    """
+    more = f"{count(left_out, 'more result')}, and all before:" if left_out else "all results:"
+    opens = [Text(f"(key {key} opens it)", "dim")] if key else []
+    return Group(Pieces([Text(more, "dim"), link(page), *opens]), Text())
+
+
+def predictions(answers: dict[str, str]) -> Group:
+    """What a learner predicted, {question: answer}, to look back at."""
+    rows: list[RenderableType] = []
+    for asked, answer in answers.items():
+        rows += [indented(question(asked)), Pieces([Text("you said:", "dim"), answer], 4)]
+    return Group(Text("your predictions", "bold cyan"), *rows, Text())
