@@ -1,9 +1,9 @@
-"""Write files so that nothing is lost: beside and renamed, and what is overwritten is saved first.
+"""Write files so that nothing is lost.
 
 `write` leaves the old file or the new one, whenever it is interrupted. `replace` saves what it
 overwrites in `.tito/backups/`, one folder per command; `undo` goes back through those step by step,
-and `redo` forward again. `replace_all` leaves all files old or all new: what was interrupted,
-`recover` takes back.
+and `redo` forward again. `replace_all` leaves all files old or all new; `recover` takes back one
+that was interrupted.
 """
 
 import json
@@ -11,31 +11,43 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from types import EllipsisType
+from typing import Protocol
 
 from tito.errors import MachineError, TitoError, UsageError
 
 SUFFIX = ".tito-tmp"
-UNFINISHED = "unfinished"  # in .tito: the backup of a `replace_all` that goes on
-DONE, ASIDE = (
-    ".undone",
-    ".aside",
-)  # endings of backup folders that undo passes over: brought back already; no step of the learner's
+UNFINISHED = "unfinished"  # in .tito: names the backup of a `replace_all` while it runs
+# Endings of the backup folders that `undo` passes over.
+DONE = ".undone"  # taken back already
+ASIDE = ".aside"  # saved by tito itself, not by a command of the learner
+
+Changes = Mapping[Path, bytes | str | None]  # new content of files, None to delete them
+
+
+class Root(Protocol):
+    """A course or workspace, as `tito.lesson.course.Root`."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def state(self) -> Path: ...
 
 
 class Changed(Exception):
-    """The file is not what it was a moment ago: somebody saved it."""
+    """The file is not what it was a moment ago: an editor has saved it."""
 
 
-def write(path, data, instead_of=...):
-    """Make `path` hold `data` (bytes or text).
+def write(path: Path, data: bytes | str, instead_of: bytes | None | EllipsisType = ...) -> None:
+    """Make `path` hold `data`. Raises MachineError, with the old file unchanged, when it cannot.
 
-    Raises TitoError, with the old file unchanged, when it cannot.
-
-    instead_of  the bytes that it replaces, None for no file; raises Changed when others
-                stand there at the last moment
+    instead_of  the bytes that it replaces, None for no file; raises Changed when the file holds
+                other bytes at the last moment
     """
     data = data.encode("utf-8") if isinstance(data, str) else data
     path = Path(os.path.realpath(path))  # through a link: replace the file, not the link
@@ -54,22 +66,26 @@ def write(path, data, instead_of=...):
             file.flush()
             os.fsync(file.fileno())
         os.chmod(new, mode)
-        if instead_of is not ... and held(path) != instead_of:
-            raise Changed
+        if instead_of is not ... and read(path) != instead_of:
+            raise Changed(path)
         os.replace(new, path)
     except Changed:
-        os.unlink(new)
+        _remove(new)
         raise
     except OSError as error:
-        if new and os.path.exists(new):
-            os.unlink(new)
+        _remove(new)
         raise MachineError(
             f"{path} was not written: {error.strerror or error}. The old file is as it was.",
             "Free some space, or make the file and its folder writable, then run it again.",
         ) from None
 
 
-def _sweep(folder):
+def _remove(stray: str | None) -> None:
+    if stray and os.path.exists(stray):
+        os.unlink(stray)
+
+
+def _sweep(folder: Path) -> None:
     """Delete what a killed `write` left in `folder` more than a minute ago."""
     for stray in folder.glob(f".*{SUFFIX}"):
         try:
@@ -79,57 +95,47 @@ def _sweep(folder):
             pass  # another process was faster
 
 
-def replace(root, command, changes, step=True):
-    """Write each path of `changes` ({path: new bytes or text, or None to delete
-    it}), saving what stood there.
+def replace(root: Root, command: str, changes: Changes, step: bool = True) -> Path | None:
+    """Write each file of `changes`, saving its old content.
 
-    step     whether this is something that `undo` takes back, or only what follows from other work
+    step     whether `undo` takes this back; False for what follows from other work
 
     Returns the backup folder, or None when nothing had to be saved.
     """
-    changes = {
+    left = {
         path: data.encode("utf-8") if isinstance(data, str) else data
         for path, data in changes.items()
     }
     backup = None
-    while changes:
-        old = {path: held(path) for path in changes}
-        changes = {path: data for path, data in changes.items() if old[path] != data}
-        if any(old[path] is not None for path in changes):
-            backup = _save(root, command, {path: old[path] for path in changes}, step)
+    while left:
+        old = {path: read(path) for path in left}
+        left = {path: data for path, data in left.items() if old[path] != data}
+        if any(old[path] is not None for path in left):
+            backup = _save(root, command, {path: old[path] for path in left}, step)
         try:
-            for path, data in changes.items():
-                if data is not None:
-                    write(path, data, instead_of=old[path])
-                elif old[path] is not None:
-                    _delete(path)
+            _write_all(left, old)
             return backup
         except Changed:
-            pass  # an editor saved it in this moment: that, too, is saved before it is replaced
+            pass  # the editor's bytes are saved, too, before they are replaced
     return backup
 
 
-def replace_all(root, command, changes):
-    """As `replace`, all of `changes` or, when that fails or is killed, nothing: `recover` takes
-    back what was begun.
+def replace_all(root: Root, command: str, changes: Changes) -> Path | None:
+    """As `replace`, but all or nothing: `recover` takes back a run that failed or was killed.
 
     Returns the backup folder, or None when nothing changes.
     """
-    old = {path: held(path) for path in changes}
+    old = {path: read(path) for path in changes}
     if not changes:
         return None
     backup = _save(root, command, old)
     write(root.state / UNFINISHED, backup.name)
     try:
-        for path, data in changes.items():
-            if data is not None:
-                write(path, data, instead_of=old[path])
-            elif old[path] is not None:
-                _delete(path)
-    except Changed:
+        _write_all(changes, old)
+    except Changed as changed:
         recover(root)
         raise UsageError(
-            f"{path} was saved in this moment; nothing was changed.", "Run this again."
+            f"{changed} was saved in this moment; nothing was changed.", "Run this again."
         ) from None
     except TitoError:
         recover(root)
@@ -139,17 +145,26 @@ def replace_all(root, command, changes):
     return backup
 
 
-def recover(root):
-    """Take back a `replace_all` that was not finished; what was written since is saved.
+def _write_all(changes: Changes, old: Mapping[Path, bytes | None]) -> None:
+    """Write or delete files. Raises Changed when one is not as in `old` any more."""
+    for path, data in changes.items():
+        if data is not None:
+            write(path, data, instead_of=old[path])
+        elif old[path] is not None:
+            _delete(path)
+
+
+def recover(root: Root) -> str | None:
+    """Take back a `replace_all` that was not finished; files written since are saved.
 
     Returns its command, or None when there is none.
     """
     marker = root.state / UNFINISHED
-    if (name := held(marker)) is None:
+    if (name := read(marker)) is None:
         return None
     folder, command = root.state / "backups" / name.decode("utf-8", "replace"), None
     if (folder / "manifest.json").exists():
-        step = _read(root, folder)
+        step = _read_step(root, folder)
         replace(root, "recover", step.changes, step=False)
         _prune(root, step.changes)
         os.replace(folder, folder.with_name(folder.name + DONE))
@@ -158,8 +173,8 @@ def recover(root):
     return command
 
 
-def _prune(root, paths):
-    """Delete the folders that held `paths` and are empty now."""
+def _prune(root: Root, paths: Iterable[Path]) -> None:
+    """Delete those parent folders of `paths` that are empty."""
     folders = {parent for path in paths for parent in path.parents if root.path in parent.parents}
     for folder in sorted(folders, reverse=True):  # the innermost first
         try:
@@ -168,7 +183,7 @@ def _prune(root, paths):
             pass  # something is in it
 
 
-def _delete(path):
+def _delete(path: Path) -> None:
     try:
         path.unlink()
     except OSError as error:
@@ -177,8 +192,8 @@ def _delete(path):
         ) from None
 
 
-def held(path):
-    """The bytes of a file, None where there is none."""
+def read(path: Path) -> bytes | None:
+    """The bytes of a file, or None without one."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -189,10 +204,8 @@ def held(path):
         ) from None
 
 
-def _save(root, command, old, step=True):
-    """Keep `old` ({path: bytes, or None for no file}) in a new backup folder: made beside and
-    renamed, so never half there.
-    """
+def _save(root: Root, command: str, old: Mapping[Path, bytes | None], step: bool = True) -> Path:
+    """Save `old` (None for no file) in a new backup folder, which is complete when it appears."""
     backups = root.state / "backups"
     new = None
     try:
@@ -231,25 +244,26 @@ def _save(root, command, old, step=True):
 
 @dataclass(frozen=True)
 class Step:
-    """A backup: what one command overwrote. when: as it was saved, a datetime without
-    time zone; paths: of the files.
+    """A backup of the files that one command changed.
+
+    when     local time
+    changes  {path: its bytes before the command, or None for no file}
     """
 
     folder: Path
     command: str
     when: datetime
-    changes: dict
+    changes: dict[Path, bytes | None]
 
     @property
-    def paths(self):
+    def paths(self) -> list[Path]:
         return list(self.changes)
 
 
-def undo(root):
-    """Bring back what the newest command overwrote that was not undone yet, saving in turn what
-    that overwrites, for `redo`.
+def undo(root: Root) -> Step:
+    """Take back the newest command that was not undone yet; `redo` can bring its files back.
 
-    Returns the Step. Raises TitoError when there is nothing to undo.
+    Raises UsageError when there is nothing to undo.
     """
     for step in _steps(root):
         if step.command != "undo":
@@ -260,11 +274,8 @@ def undo(root):
     )
 
 
-def redo(root):
-    """Take back the newest `undo`, as long as nothing but `redo` came after it.
-
-    Returns the Step.
-    """
+def redo(root: Root) -> Step:
+    """Take back the newest `undo`. Raises UsageError when another command came after it."""
     for step in _steps(root):
         if step.command == "undo":
             return _take_back(root, step, "redo")
@@ -275,15 +286,15 @@ def redo(root):
     )
 
 
-def _steps(root):
-    """The backups that were not brought back yet, newest first."""
+def _steps(root: Root) -> Iterator[Step]:
+    """The backups that were not taken back yet, the newest first."""
     for manifest in sorted((root.state / "backups").glob("[0-9]*/manifest.json"), reverse=True):
         if manifest.parent.suffix not in (DONE, ASIDE):
-            yield _read(root, manifest.parent)
+            yield _read_step(root, manifest.parent)
 
 
-def _read(root, folder):
-    """The Step that a backup folder holds."""
+def _read_step(root: Root, folder: Path) -> Step:
+    """The Step in a backup folder."""
     try:
         record = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         changes = {
@@ -300,19 +311,20 @@ def _read(root, folder):
         ) from None
 
 
-def _take_back(root, step, command):
+def _take_back(root: Root, step: Step, command: str) -> Step:
     replace(root, command, step.changes)
     _prune(root, step.changes)
     os.replace(step.folder, step.folder.with_name(step.folder.name + DONE))
     return step
 
 
-def archive(contents, compression=0, programs=()):
-    """The bytes of a zip that holds {path: bytes}: sorted, without times.
+def archive(
+    contents: Mapping[str, bytes], compression: int = 0, programs: Sequence[str] = ()
+) -> bytes:
+    """The bytes of a zip of {path: bytes}, which depend on nothing else: sorted, without times.
 
-    `programs` are those paths that can be run.
-
-    compression  as `zipfile` numbers them; 0: stored as it is
+    compression  a constant of `zipfile`; 0: none
+    programs     the paths of executable files
     """
     import io
     import zipfile
@@ -321,10 +333,8 @@ def archive(contents, compression=0, programs=()):
     with zipfile.ZipFile(out, "w") as file:
         for name, content in sorted(contents.items()):
             entry = zipfile.ZipInfo(name)  # dated 1980, the first day a zip knows
-            entry.compress_type, entry.create_system = (
-                compression,
-                3,
-            )  # 3: with permissions as Unix has them
+            entry.compress_type = compression
+            entry.create_system = 3  # Unix: with permissions
             entry.external_attr = (0o100755 if name in programs else 0o100644) << 16
             file.writestr(entry, content)
     return out.getvalue()

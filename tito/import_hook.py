@@ -13,6 +13,12 @@ Outside any root Python goes on as usual.
 import os
 import sys
 
+TYPE_CHECKING = False  # importing `typing` would cost each start of Python its time
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
 PACKAGE = "tinytorch"
 # What tinytorch-root.pth runs. A fault in tito must not greet people at every start of Python,
 # hence `except`.
@@ -23,7 +29,7 @@ START = """try:
 except Exception: pass"""
 
 
-def install(root=None):
+def install(root: str | None = None) -> None:
     """Let `import tinytorch` find the root's package. A given `root` holds from then on."""
     for finder in sys.meta_path:
         if isinstance(finder, RootFinder):
@@ -36,9 +42,14 @@ def install(root=None):
 
 
 class RootFinder:
-    root = None  # None: look for it when it is needed
+    root: str | None = None  # None: look for it when it is needed
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(
+        self,
+        name: str,
+        path: "Sequence[str] | None" = None,
+        target: "ModuleType | None" = None,
+    ) -> "ModuleSpec | None":
         if name != PACKAGE:
             return None
         root = self.root or current_root()
@@ -58,7 +69,7 @@ class RootFinder:
         return spec_from_file_location(name, front, submodule_search_locations=[folder])
 
 
-def current_root():
+def current_root() -> str | None:
     """The root one works in, or None."""
     for script in (getattr(sys.modules.get("__main__"), "__file__", None), (sys.argv or [""])[0]):
         if script and os.path.isfile(script):
@@ -73,7 +84,7 @@ def current_root():
         return None
 
 
-def root_above(folder, skip_tools=False):
+def root_above(folder: str, skip_tools: bool = False) -> str | None:
     """The nearest folder with a tito.toml, from `folder` upward.
 
     skip_tools  a script inside an environment (pytest, a Jupyter kernel) or inside tito itself is a

@@ -1,11 +1,13 @@
 """Run another program to its end, and have what it prints."""
 
 import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 
-def run(command: list, **options) -> subprocess.CompletedProcess:
-    """What a program printed, as text, and its exit code. It gets no input, and what it prints
-    that is not UTF-8 is replaced.
+def run(command: Sequence[str | Path], **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program without input. Its output is text; bytes that are not UTF-8 are replaced.
 
     options  of `subprocess.run`: cwd, env, timeout
     """

@@ -81,7 +81,7 @@ def update(root: Root, source: Path, warn: Callable[[str], None] = lambda text: 
             contents.pop(".tito/course", None)
         done = Update(root.edition, edition)
         changes, pairs = _changes(root, contents, done, warn)
-        changes = {path: data for path, data in changes.items() if files.held(path) != data}
+        changes = {path: data for path, data in changes.items() if files.read(path) != data}
         done.changed = len(changes)
         done.backup = files.replace_all(root, "update", changes)
         for name, (hashes, source) in pairs.items():
@@ -212,8 +212,8 @@ def _changes(root, contents, done, warn):
     for name, data in contents.items():
         path = root.path / name
         if name.startswith(SOURCE.as_posix()) and path.name == CHECKS:
-            before = files.held(root.path / PRISTINE / path.parent.name / CHECKS)
-            if (mine := files.held(path)) is not None and mine not in (before, data):
+            before = files.read(root.path / PRISTINE / path.parent.name / CHECKS)
+            if (mine := files.read(path)) is not None and mine not in (before, data):
                 done.replaced.append(name)
     for package in [path for path in changes if path.name == "__init__.py"]:
         module = package.parent.with_suffix(".py")  # a module that has become a package
@@ -258,7 +258,7 @@ def _lesson(entry, folder, new, records, done, pairs, changes):
         pairs[entry.name] = hashes, cells.parse(target.script, merged)
     if aside:
         path = target.script.with_name("set_aside.py")
-        held = files.held(entry.script.with_name("set_aside.py")) or b""
+        held = files.read(entry.script.with_name("set_aside.py")) or b""
         parts = [f"# {name}, of edition {done.before}\n\n{code}\n" for name, code in aside.items()]
         out[path] = held + ("\n\n" * bool(held) + "\n\n".join(parts)).encode("utf-8")
         done.aside |= {name: path.relative_to(root.path).as_posix() for name in aside}
