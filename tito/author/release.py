@@ -65,29 +65,26 @@ def release(
     """Make `folder` the release of a course, or bring the release that is there up to date.
 
     lessons         those to release; None for all
-    with_solutions  put in the solutions of their exercises, which `tito compare` shows to who has
-                    solved one: not for a class that is graded
+    with_solutions  include the solutions, which `tito compare` shows to learners who have solved
+                    the exercise: not for a class that is graded
 
     Raises UsageError when the folder holds anything else, or when a lesson needs one that is not
-    released. Raises MachineError, with nothing written, when a byte of the release would give away
-    a solution, a hidden check or a recorded mistake.
+    released; MachineError, with nothing written, when the release would give away a secret.
     """
     folder = Path(os.path.abspath(folder.expanduser()))
     chosen = lessons or source.lessons
-    refuse_course(source, with_solutions)
-    refuse_gaps(source, chosen)
+    refuse(source, chosen, with_solutions)
     earlier = read_earlier(source, folder)
     new = contents(source, chosen, with_solutions)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    stage = Path(tempfile.mkdtemp(files.SUFFIX, f".{folder.name}.", folder.parent))
+    stage = make_stage(folder)
     try:
         for name, data in new.items():
             write_file(stage / name, name, data)
         on_disk = {name: (stage / name).read_bytes() for name in new}
+        published = on_disk | other_files(folder, {*new, *(earlier or {})})
         shown = solution_files(chosen) if with_solutions else {}
-        searched = {name: data for name, data in on_disk.items() if name not in shown}
-        replaced = {*new, *(earlier or {})}  # a file of the earlier release is replaced or deleted
-        leaks.verify(source, chosen, searched | other_files(folder, replaced))
+        searched = {name: data for name, data in published.items() if name not in shown}
+        leaks.verify(source, chosen, searched)
         out = Released(folder, [entry.name for entry in chosen])
         if earlier is None and not holds_anything(folder):
             move(stage, folder)
@@ -104,8 +101,8 @@ def release(
         shutil.rmtree(stage, ignore_errors=True)
 
 
-def refuse_course(source: Root, with_solutions: bool) -> None:
-    """Raise UsageError when this root cannot be released so."""
+def refuse(source: Root, chosen: list[Entry], with_solutions: bool) -> None:
+    """Raise UsageError when these lessons cannot be released."""
     if not source.is_course:
         raise UsageError(
             f"{source.path} is a workspace; its lessons hold no solutions, so "
@@ -117,10 +114,6 @@ def refuse_course(source: Root, with_solutions: bool) -> None:
             f"{source.name} does not show its solutions: its tito.toml says compare = false.",
             "Release without --with-solutions, or take that line out.",
         )
-
-
-def refuse_gaps(source: Root, chosen: list[Entry]) -> None:
-    """Raise UsageError when a lesson needs one that is not released."""
     names = [entry.name for entry in chosen]
     for entry in chosen:
         for prerequisite in entry.declared.prerequisites:
@@ -182,6 +175,12 @@ def holds_anything(folder: Path) -> bool:
 def write_file(path: Path, name: str, data: bytes) -> None:
     files.write(path, data)
     os.chmod(path, 0o755 if name in PROGRAMS else 0o644)
+
+
+def make_stage(folder: Path) -> Path:
+    """A new temporary folder next to `folder`, from where a release is moved to its place."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(files.SUFFIX, f".{folder.name}.", folder.parent))
 
 
 def move(stage: Path, folder: Path) -> None:

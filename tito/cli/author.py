@@ -27,55 +27,47 @@ from tito.cli.app import (
 from tito.errors import UsageError
 
 
+Jobs = Annotated[int, typer.Option(min=1, help="Scratch roots to work in at the same time.")]
+
+
 @app.command()
 def check(
     lessons: Lessons = None,
     module: Module = None,
     all_: All = False,
     json: Json = False,
-    jobs: Annotated[
-        int, typer.Option(min=1, help="Scratch roots to work in at the same time.")
-    ] = 2,
+    jobs: Jobs = 2,
     root: RootOption = None,
 ) -> None:
-    """For authors: do a lesson's checks tell right from wrong, and is what is made from it true?
+    """For authors: do a lesson's checks tell right work from wrong, and is the rest of it true?
 
     Without a lesson: every one. Example: tito check tensor
     """
     from dataclasses import asdict
+    from functools import partial
 
     from tito.author import chapter_size
     from tito.author import check as checking
 
-    root = current_root(root)
-    if not root.is_course:
+    course = current_root(root)
+    if not course.is_course:
         raise UsageError(
-            f"{root.path} is a workspace; its lessons hold no solutions to check.",
-            "Run it in the course.",
+            f"{course.path} is a workspace; its lessons have no solutions.", "Run it in the course."
         )
-    entries = select_lessons(root, lessons, module, all_ or not (lessons or module))
+    entries = select_lessons(course, lessons, module, all_ or not (lessons or module))
+    findings = []
     with progress_bar(not json) as report:
-        findings = [
-            finding
-            for entry in entries
-            for finding in checking.check(
-                entry, jobs, lambda done, of, name=entry.name: report(name, done, of)
-            )
-        ]
+        for entry in entries:
+            findings += checking.check(entry, jobs, partial(report, entry.name))
     if json:
         echo_json([asdict(finding) | {"ok": finding.ok} for finding in findings])
     else:
         from tito.views import author as views
 
-        broken = {
-            finding.lesson for finding in findings if finding.question == "form" and not finding.ok
-        }
-        sizes = [chapter_size.measure(entry) for entry in entries if entry.name not in broken]
-        echo(
-            views.check_table(findings, checking.QUESTIONS),
-            views.sizes(sizes),
-            views.check_problems(findings),
-        )
+        unreadable = {row.lesson for row in findings if row.question == "form" and not row.ok}
+        sizes = [chapter_size.measure(entry) for entry in entries if entry.name not in unreadable]
+        table = views.check_table(findings, checking.QUESTIONS)
+        echo(table, views.sizes(sizes), views.check_problems(findings))
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
 
