@@ -26,7 +26,6 @@ from tito.cli.app import (
 )
 from tito.errors import UsageError
 
-
 Jobs = Annotated[int, typer.Option(min=1, help="Scratch roots to work in at the same time.")]
 
 
