@@ -235,8 +235,8 @@ def test_bin_test_installs_the_dev_extra_and_hands_over_to_pytest(project, tmp_p
     )
     run = project.run(project.root / "bin" / "test", "-k", "tensor", cwd=tmp_path)
     assert (run.stdout, run.returncode) == (
-        f"{project.root} ['-n', 'auto', '--dist', 'loadfile', '--no-loadscope-reorder', '-k', "
-        f"'tensor']\n",
+        f"{project.root} ['-n', '{os.cpu_count() + 2}', '--dist', 'loadfile', "
+        "'--no-loadscope-reorder', '-k', 'tensor']\n",
         5,
     ), run.stderr
     assert project.calls.read_text(encoding="utf-8").splitlines()[-1].endswith("[dev]")
