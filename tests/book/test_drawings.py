@@ -231,7 +231,7 @@ def test_every_drawing_finds_its_place_in_its_lesson():
     found = []
     for entry in course.open_root(REPOSITORY).lessons:
         own = [one for one in drawn if one["lesson"] == entry.name]
-        text = "".join(pages.notebooks(entry, "learner", {}, [], own).values()) if own else ""
+        text = "".join(pages.notebooks(entry, {}, [], own).values()) if own else ""
         found += re.findall(r'id=\\"figure-(\w+)\\"', text)
     assert sorted(found) == sorted(one["name"] for one in drawn)
 

@@ -66,7 +66,9 @@ def made(tmp_path_factory):
 def again(made, tmp_path):
     """The course once more, its lessons run already."""
     shutil.copytree(
-        made.path.parents[3], tmp_path / "again", ignore=shutil.ignore_patterns("learner")
+        made.path.parents[2],
+        tmp_path / "again",
+        ignore=shutil.ignore_patterns("html", "site", "doctrees"),
     )
     return course.open_root(tmp_path / "again")
 
@@ -216,10 +218,9 @@ def test_a_milestone_without_a_picture_needs_no_alt_text(again):
     ['print("adding"); twice = COUNT; x = 0; twice = x + x', 'print("twice =", "x + x")'],
     ids=["program", "output"],
 )
-def test_a_milestone_that_gives_a_solution_away_is_refused_in_the_learners_edition(again, new):
+def test_a_milestone_that_gives_a_solution_away_is_refused(again, new):
     change(again, 'print("adding", COUNT)', new)
     assert f"milestones/{NAME}.html would give away a line of a solution" in refused(again, code=3)
-    assert page(book.build(again, book.Options("author")))
 
 
 @pytest.mark.slow
@@ -233,14 +234,12 @@ def test_serve_makes_its_page_again_when_it_is_saved(again):
         encoding="utf-8",
     ) as served:
         try:
-            assert "the author's edition" in served.stdout.readline()
+            assert "index.html: " in served.stdout.readline()
             served.stdout.readline()  # its address: from now on no save is missed
             change(again, "long before", "long after")
-            assert "the author's edition" in served.stdout.readline()
+            assert "index.html: " in served.stdout.readline()
         finally:
             served.terminate()
     assert "added long after" in words(
-        (again.path / "book/_build/author/html/milestones" / f"{NAME}.html").read_text(
-            encoding="utf-8"
-        )
+        (again.path / "book/_build/html/milestones" / f"{NAME}.html").read_text(encoding="utf-8")
     )

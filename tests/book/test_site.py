@@ -206,7 +206,6 @@ def open_page(browser, site):
 
 
 def test_the_whole_course_was_run_and_shows_no_solution(site):
-    """That the author's edition needs no second run, and holds solutions: test_build.py."""
     root = course.open_root(site.root)
     everything = [entry.name for entry in root.lessons] + [
         one.name for one in milestone.milestones(root)

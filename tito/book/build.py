@@ -7,14 +7,13 @@
     generated_parts.py  generated parts of other pages: the table of lessons, the commands, what
                         the programs in `book/` print
     search.py           the index of the search, made from the finished pages
-    verify_site.py      checks the finished site: links, alt texts, other hosts, and solutions in
-                        the learner's edition
+    verify_site.py      checks the finished site: links, alt texts, other hosts, solutions
     serve.py            shows the site on this machine, and makes it again at each save
     lite.py             the lessons in the browser, below the site (optional)
     print_document.py   the site as one document for paper
     pdf.py              prints that document (optional)
 
-Everything goes into `book/_build/` of the course: `EDITION/html` is the site, which is complete
+Everything goes into `book/_build/` of the course: `html` is the site, which is complete
 and verified when it is put there. What Sphinx sets and how is in `book/conf.py`; a course without
 a `book/` folder has the design of the course that tito came with.
 """
@@ -31,6 +30,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from bs4 import BeautifulSoup
 
 from tito import files
 from tito.author import downloaded_notebook
@@ -50,9 +51,8 @@ Report = Callable[[str, int, int], None]  # a program's name, how many have been
 class Options:
     """How a site is made.
 
-    edition   "learner", to publish: no file contains a solution or a hidden check; or "author"
     fast      without running the lessons: pages without outputs
-    output    a new folder, or an earlier book's; None for `book/_build/EDITION/html`
+    output    a new folder, or an earlier book's; None for `book/_build/html`
     lite      with the lessons in the browser, in the site's folder `lite`
     pyodide   the folder of the Python for them; None for that of tito.toml
     fresh     set all pages; False: only those whose source has changed since the last build, while
@@ -61,7 +61,6 @@ class Options:
     report    is called with each lesson or milestone that was run
     """
 
-    edition: str = pages.LEARNER
     fast: bool = False
     output: Path | None = None
     lite: bool = False
@@ -78,7 +77,6 @@ class Site:
     """
 
     path: Path
-    edition: str
     pages: int
     seconds: float
     ran: list[str] = field(default_factory=list)
@@ -89,15 +87,14 @@ def build(root: Root, options: Options = Options()) -> Site:
 
     Raises WorkError for whatever the author must fix: a cell that fails, a milestone that misses
     its goal, a picture without alt text, a link that leads nowhere, a page that loads from another
-    host, any warning of Sphinx; and MachineError when the learner's edition would contain a
-    solution or a hidden check. An earlier site stays as it was then.
+    host, any warning of Sphinx; and MachineError when a file would contain a solution or
+    a hidden check. An earlier site stays as it was then.
     """
     began = time.monotonic()
     refuse(root, options)
     distribution = options.pyodide or site_settings.read(root.path).pyodide
     runtime = lite.find_runtime(root, distribution) if options.lite else None
     work = root.path / "book" / "_build"
-    folder = work / options.edition
     ran: list[str] = []
 
     def report(name: str, done: int, of: int) -> None:
@@ -108,21 +105,21 @@ def build(root: Root, options: Options = Options()) -> Site:
         package = execute.write_package(root, work / "package")
         outputs = {} if options.fast else execute.run_all(root, package, work / "executed", report)
         sources = collect_sources(root, options, package.folder, outputs)
-        _write_sources(folder / "source", sources)
-        _run_sphinx(root, folder, options.fresh)
-        _finish(root, folder / "site", options.edition)
+        _write_sources(work / "source", sources)
+        _run_sphinx(root, work, options.fresh)
+        finished = _finish(root, work / "site")
         if runtime:
-            lite.make(root, work / "lite", runtime, folder / "site" / "lite")
-        verify_site.verify(root, folder / "site", options.edition)
-        place = options.output or folder / "html"
-        _copy(folder / "site", place)
+            lite.make(root, work / "lite", runtime, work / "site" / "lite")
+        verify_site.verify(root, work / "site", finished)
+        place = options.output or work / "html"
+        _copy(work / "site", place)
     except OSError as error:
         raise MachineError(
             f"{error.filename or work} was not written: {error.strerror or error}.",
             "Free some space, or make its folder writable.",
         ) from None
     count = sum(not name.startswith(("notebooks/", "conf.py")) for name in sources)
-    return Site(place, options.edition, count, time.monotonic() - began, ran)
+    return Site(place, count, time.monotonic() - began, ran)
 
 
 def find_design(root: Root) -> Path:
@@ -145,11 +142,6 @@ def refuse(root: Root, options: Options) -> None:
         raise UsageError(
             f"{root.path} is a workspace; the book is made from the course.",
             "Run it in the course, or name it with --root.",
-        )
-    if options.edition not in (pages.AUTHOR, pages.LEARNER):
-        raise UsageError(
-            f"--edition {options.edition!r} is neither author nor learner.",
-            "The learner's has no solutions; that is the one to publish.",
         )
     if options.pyodide and not options.lite:
         raise UsageError(
@@ -194,7 +186,6 @@ def collect_sources(
         )
         sources |= pages.notebooks(
             entry,
-            options.edition,
             outputs.get(f"lessons/{entry.folder}", {}),
             _links(entry, settings, options.lite),
             [figure for figure in figures if figure["lesson"] == entry.name],
@@ -308,13 +299,24 @@ def _with_places_of_course(root: Root, source: Path, messages: str) -> str:
     return sections.with_places_of_pages(messages.replace(f"{source}{os.sep}", "book/"))
 
 
-def _finish(root: Root, site: Path, edition: str) -> None:
-    """Add to Sphinx's pages what else the site needs."""
-    search.write_index(root, site)
-    note = f"Made by `tito book build --edition {edition}`.\n"
-    (site / NOTE).write_text(note, encoding="utf-8")
+def _finish(root: Root, site: Path) -> dict[str, verify_site.Page]:
+    """Add to Sphinx's pages what else the site needs. Returns the pages, to be verified."""
+    finished: dict[str, verify_site.Page] = {}
+    places: list[search.Section] = []
+    for path in sorted(site.rglob("*.html")):
+        name = path.relative_to(site).as_posix()
+        if name.startswith(("_static/", "lite/")):
+            continue
+        soup = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        finished[name] = verify_site.read_page(soup)
+        # The glossary repeats what sections say; its terms lead there.
+        if not name.startswith(("glossary", "search.html")):
+            places += search.sections_of(name, soup)
+    search.write_index(root, site, places)
+    (site / NOTE).write_text("Made by `tito book build`.\n", encoding="utf-8")
     (site / ".nojekyll").touch()  # GitHub would leave out folders such as _static
     shutil.rmtree(site / "lite", ignore_errors=True)
+    return finished
 
 
 def _copy(site: Path, output: Path) -> None:

@@ -7,7 +7,6 @@ import it; those of a milestone by a hash of its program and of the lessons it n
 """
 
 import base64
-import contextlib
 import hashlib
 import json
 import os
@@ -15,7 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -84,7 +83,7 @@ def run_all(
         return job.name
 
     waiting = [job for job in jobs.values() if not job.place.exists()]
-    with _without_settings(), ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
         for done, name in enumerate(pool.map(run, waiting), 1):
             report(name, done, len(waiting))
     places = {job.place for job in jobs.values()}
@@ -135,22 +134,16 @@ def _refuse_pictures_without_alt(root: Root, outputs: dict[str, dict[str, Any]])
                     f"{place}: this cell draws {count} pictures, and one alt text serves one: "
                     "give each a cell of its own."
                 )
+    for program in milestone.milestones(root):
+        if outputs[f"milestones/{program.path.stem}"]["drawn"] and not program.alt:
+            place = place_of_milestone(program)
+            problems.append(f"{place}: this milestone draws a picture and has no alt text.")
     if problems:
         raise WorkError(
             "\n".join(problems),
-            "Say what the picture shows, in a comment: plt.show()  # alt: the "
-            "loss falls from 0.7 to 0.1",
-        )
-    problems = [
-        f"{place_of_milestone(program)}: this milestone draws a picture and has no alt text."
-        for program in milestone.milestones(root)
-        if outputs[f"milestones/{program.path.stem}"]["drawn"] and not program.alt
-    ]
-    if problems:
-        raise WorkError(
-            "\n".join(problems),
-            'Say what the picture shows, in the block at its top: # alt = "Loss against epoch: '
-            'it falls from 0.7 to 0.1"',
+            "Say what the picture shows, in a comment of a lesson, "
+            "plt.show()  # alt: the loss falls from 0.7 to 0.1, "
+            'or in the block at the top of a milestone, # alt = "The loss falls from 0.7 to 0.1"',
         )
 
 
@@ -248,20 +241,6 @@ def _cells(entry: Entry) -> list[Cell]:
     return [cell for cell in entry.declared.source.cells if cell.kind == "code" and not cell.checks]
 
 
-@contextlib.contextmanager
-def _without_settings() -> Iterator[None]:
-    """Without the settings of the caller's environment that kernels would follow."""
-    environment = {
-        name: os.environ.pop(name)
-        for name in ("MPLBACKEND", "PYTHONSTARTUP", "PYTHONWARNINGS")
-        if name in os.environ
-    }
-    try:
-        yield
-    finally:
-        os.environ |= environment
-
-
 def _run_lesson(entry: Entry, folder: Path) -> dict[str, list[Output]]:
     """Run the lesson's cells, top to bottom, in a new kernel. Returns their outputs."""
     import nbformat
@@ -290,13 +269,15 @@ def _execute(entry: Entry, notebook: Any, folder: Path) -> None:
         store_widget_state=False,
         shutdown_kernel="immediate",
     )
-    settings = {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    unwanted = ("MPLBACKEND", "PYTHONSTARTUP", "PYTHONWARNINGS")  # settings of the caller
+    environment = {name: value for name, value in os.environ.items() if name not in unwanted}
+    environment |= {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         client.execute(
             cwd=str(folder),
             cleanup_kc=True,  # or a kernel of a manager of ours goes on
             stderr=subprocess.DEVNULL,
-            env=ONE_THREAD | os.environ | settings,
+            env=ONE_THREAD | environment,
         )
     except CellExecutionError as error:
         errors = [

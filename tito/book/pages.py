@@ -1,10 +1,8 @@
 """A lesson as pages, one per section: the notebooks that Sphinx is given, made from the lesson's
 own cells and from what they printed; and a milestone, which is one page.
 
-Readers see what they need: exercises without what stands between the solution markers, checks and
-hints folded, no line that only tools read (`#| export`, metadata). The author's edition adds the
-solutions and the hidden checks, folded. A milestone holds no solution; its page is the same in
-both.
+Readers see what they need: exercises without their solutions and hidden checks, checks and hints
+folded, no line that only tools read (`#| export`, metadata).
 """
 
 import ast
@@ -12,7 +10,6 @@ import html
 import itertools
 import posixpath
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -39,7 +36,6 @@ from tito.lesson.notebook import visible_points
 # Lines that Sphinx counts too many: myst-nb adds 1 to its `source_map`, and so does its renderer.
 BEHIND = 2
 ANSWER = "The answer"
-AUTHOR, LEARNER = "author", "learner"
 TITLE = re.compile(r"(#\s[^\n]*\n?)(.*)", re.S)
 HEADING = re.compile(r"^## (.*)", re.M)
 TASK = "**Task.**"
@@ -49,7 +45,6 @@ OPEN_LINES = 25  # longer code that is given is folded
 
 def notebooks(
     entry: Entry,
-    edition: str,
     outputs: dict[str, Outputs],
     links: Sequence[tuple[str, str]],
     figures: Sequence[drawings.Figure] = (),
@@ -62,7 +57,7 @@ def notebooks(
     figures  the lesson's drawings
     """
     lesson = entry.declared
-    builder = _Builder(entry, edition, outputs, card(entry, edition, links))
+    builder = _Builder(entry, outputs, card(entry, links))
     for cell in lesson.source.cells:
         builder.add_cell(cell)
     pages = builder.sections
@@ -81,8 +76,8 @@ def notebooks(
 class _Builder:
     """Collects the parts of a lesson's pages, cell by cell."""
 
-    def __init__(self, entry: Entry, edition: str, outputs: dict[str, Outputs], card: str) -> None:
-        self.entry, self.edition, self.outputs, self.card = entry, edition, outputs, card
+    def __init__(self, entry: Entry, outputs: dict[str, Outputs], card: str) -> None:
+        self.entry, self.outputs, self.card = entry, outputs, card
         self.released = cells.parse(entry.declared.path, entry.declared.released)
         self.sections = [Section("", f"lessons/{entry.folder}")]
         self.paths = section_paths(entry)
@@ -99,7 +94,7 @@ class _Builder:
         text = cell.source if cell.kind == "markdown" and not cell.question else ""
         above = self.add_explanation(cell, text) if self.explained else 0
         if cell.question:
-            self.add(cell, _question(lesson.question(cell.question), self.edition))
+            self.add(cell, [_question(lesson.question(cell.question))])
         elif cell.kind == "markdown":
             self.addprose(cell, text[above:], text.count("\n", 0, above))
         elif cell.kind == "code" and cell.exercise:
@@ -156,12 +151,10 @@ class _Builder:
             (0, prose(task)),
             code(skipped, contract),
             (0, prose(_hints(exercise.hints))),
-            *_checks(exercise, self.edition),
+            *_checks(exercise),
+            (0, prose("% exercise-end")),
         ]
-        if self.edition == AUTHOR:
-            title = f"The solution of {exercise.id}"
-            parts.append(code(skipped, _solution(cell.source), title))
-        self.add(cell, [*parts, (0, prose("% exercise-end"))])
+        self.add(cell, parts)
 
 
 def _prose_blocks(entry: Entry) -> Iterator[tuple[int, str, str]]:
@@ -298,15 +291,14 @@ def name_of(exercise: Exercise) -> str:
     return words[:1].upper() + words[1:]
 
 
-def card(entry: Entry, edition: str, links: Sequence[tuple[str, str]] = ()) -> str:
+def card(entry: Entry, links: Sequence[tuple[str, str]] = ()) -> str:
     """What a reader wants to know before beginning: how hard, how long, what it needs, what
     comes next, where to get it.
     """
     lesson, meta = entry.declared, entry.declared.meta
-    shown = [check for check in lesson.checks if edition == AUTHOR or not check.hidden]
     exercises = (
         f"{len(lesson.exercises)} exercise{'s' * (len(lesson.exercises) != 1)}, "
-        f"{sum(check.points for check in shown)} points"
+        f"{sum(check.points for check in lesson.checks if not check.hidden)} points"
     )
     rows = [
         ("Difficulty", f"{meta['difficulty']} of 5"),
@@ -414,13 +406,6 @@ def _code_of(cell: Cell, outputs: Outputs) -> list[Part]:
     return [code(skipped, source, folded, outputs, meta)]
 
 
-def _solution(source: str) -> str:
-    bodies = re.findall(
-        r"^[ \t]*### BEGIN SOLUTION\n(.*?)^[ \t]*### END SOLUTION", source, re.S | re.M
-    )
-    return "\n...\n".join(textwrap.dedent(body).strip("\n") for body in bodies)
-
-
 def _hints(hints: Sequence[str]) -> str:
     """The hints, each inside the one before it: one opens after the other."""
     text = ""
@@ -432,30 +417,20 @@ def _hints(hints: Sequence[str]) -> str:
     return text
 
 
-def _checks(exercise: Exercise, edition: str) -> list[Part]:
-    """An exercise's checks, folded; for an author the hidden ones, too."""
+def _checks(exercise: Exercise) -> list[Part]:
+    """An exercise's visible checks, folded."""
     parts = []
-    for cell in dict.fromkeys(check.cell for check in exercise.checks):
+    for cell in dict.fromkeys(check.cell for check in exercise.checks if not check.hidden):
         checks = [check for check in exercise.checks if check.cell is cell]
-        hidden = checks[0].hidden
-        if hidden and edition != AUTHOR:
-            continue
         points = sum(check.points for check in checks)
-        kind = f"{'hidden ' * hidden}check{'s' * (len(checks) != 1)}"
-        title = f"{len(checks)} {kind}, {points} point{'s' * (points != 1)}"
-        parts.append(code(0, cell.source, title))
+        count = f"{len(checks)} check{'s' * (len(checks) != 1)}"
+        parts.append(code(0, cell.source, f"{count}, {points} point{'s' * (points != 1)}"))
     return parts
 
 
-def _question(question: Question, edition: str) -> list[Part]:
-    """The text of a question; for an author its sample answer, too, folded."""
+def _question(question: Question) -> Part:
     worth = f", {question.points} point{'s' * (question.points != 1)}" if question.points else ""
-    parts = [(0, prose(f"{question.text}\n\n*For a person to judge{worth}.*"))]
-    if edition == AUTHOR and question.sample:
-        title = f"A sample answer to {question.name}"
-        folded = f"<details><summary>{title}</summary>\n\n{question.sample}\n\n</details>"
-        parts.append((0, prose(folded)))
-    return parts
+    return 0, prose(f"{question.text}\n\n*For a person to judge{worth}.*")
 
 
 def _readable(source: str) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""The book as a PDF: the learner's site on paper (print_document.py), printed by Chromium.
+"""The book as a PDF: the site on paper (print_document.py), printed by Chromium.
 
 The page numbers in the contents are read from a first print; a second shows them, and they are
 read again, until they agree.
@@ -52,7 +52,7 @@ def make(
     output: Path | None = None,
     options: build.Options = build.Options(),
 ) -> Printed:
-    """Print the learner's edition of a course.
+    """Print the book of a course.
 
     lessons  those to print; none for the whole book
     paper    "a4" or "letter"

@@ -7,7 +7,6 @@ explains them. `book/_static/search.js` ranks sections in the reader's browser, 
 is a folder on a disk.
 """
 
-import difflib
 import itertools
 import json
 import re
@@ -17,7 +16,6 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup
 from bs4.element import NavigableString, Tag
-from bs4.filter import SoupStrainer
 
 from tito.book.pages import slug_of, term_id
 from tito.errors import WorkError
@@ -26,7 +24,6 @@ from tito.lesson.course import Root
 
 FILE = "sections.js"
 SYNONYMS = "synonyms.toml"
-ARTICLE = SoupStrainer("article", class_="bd-article")
 WORD = re.compile(r"[^\W\d]\w+")
 NUMBER = re.compile(r"^(?:\d+\.\d+|Exercise \d+\.\d+\.) ")  # what the book adds to a heading
 POINTS = re.compile(r" \(\d+ points?, .*\)$")
@@ -111,9 +108,11 @@ class _Reader:
             self.section.prose[-1] = (anchor, before + text)
 
 
-def sections_of(page: str, html: str) -> list[Section]:
-    """The sections of a finished page."""
-    article = BeautifulSoup(html, "html.parser", parse_only=ARTICLE)
+def sections_of(page: str, soup: BeautifulSoup) -> list[Section]:
+    """The sections of a finished page, which is changed."""
+    article = soup.find("article", class_="bd-article")
+    if not isinstance(article, Tag):
+        return []
     for element in article.select(SKIPPED):
         element.replace_with(" ")
     for formula in article.select(".math"):
@@ -126,17 +125,11 @@ def sections_of(page: str, html: str) -> list[Section]:
     return [section for section in reader.sections if section.title]
 
 
-def write_index(root: Root, folder: Path) -> None:
-    """Write `sections.js` of the finished pages in `folder`.
+def write_index(root: Root, folder: Path, sections: list[Section]) -> None:
+    """Write `sections.js` into the folder of the finished pages.
 
     Raises WorkError for a line of `book/synonyms.toml` that leads nowhere.
     """
-    sections: list[Section] = []
-    for path in sorted(folder.rglob("*.html")):
-        page = path.relative_to(folder).as_posix()
-        # the glossary repeats what the sections say; its terms lead there
-        if not page.startswith(("_static/", "lite/", "glossary", "search.html")):
-            sections += sections_of(page, path.read_text(encoding="utf-8"))
     titles = {section.page: section.title for section in sections if not section.anchor}
     for section in sections:
         above = titles.get(f"{section.page.rpartition('/')[0]}.html")
@@ -193,11 +186,10 @@ def synonyms(root: Root, sections: list[Section]) -> list[tuple[str, int, str]]:
         at = headings.get((area, slug_of(heading)))
         places = [(at, "")] if at is not None else terms.get(target.lower(), [])
         if not places:
-            known = _headings_of(sections, area) if mark else sorted(terms)
             raise WorkError(
                 f"book/{SYNONYMS}: {words[0] if words else ''!r} leads to {target!r}, which is "
                 f"{'no heading' if mark else 'no term of the glossary'}.",
-                _suggestion(heading or target.lower(), known),
+                "Name a term of the glossary, or a heading: LESSON or PAGE, a colon, the heading.",
             )
         rows += [(word, *place) for word in words for place in places]
     return rows
@@ -217,18 +209,6 @@ def _places_of_terms(root: Root, sections: list[Section]) -> dict[str, list[Plac
         if (number := explained.get((folders[term.lesson], anchor))) is not None:
             places.setdefault(term.term.lower(), []).append((number, anchor))
     return places
-
-
-def _headings_of(sections: list[Section], area: str) -> list[str]:
-    return [NUMBER.sub("", one.title) for one in sections if _area(one.page) == area]
-
-
-def _suggestion(name: str, known: list[str]) -> str:
-    if not known:
-        return "The name before the colon is that of a lesson, or of a page of the book."
-    if close := difflib.get_close_matches(name, known, n=1, cutoff=0.3):
-        return f"Did you mean {close[0]!r}?"
-    return "Name a term of the glossary, or LESSON: HEADING."
 
 
 def _area(page: str) -> str:

@@ -1,8 +1,8 @@
 """Checks of the finished site, file by file, before it is put where the author gets it.
 
 Every link within the site leads somewhere, every picture has an alt text, no page or style loads
-anything from another host, and the learner's edition contains no line of a solution or of a hidden
-check: not in a page, the search index, a notebook or an output.
+anything from another host, and no file contains a line of a solution or of a hidden check: neither
+a page nor the search index, a notebook or an output.
 """
 
 import json
@@ -10,13 +10,14 @@ import posixpath
 import re
 import zlib
 from collections.abc import Collection, Iterator
-from html.parser import HTMLParser
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from bs4 import BeautifulSoup
+
 from tito.author import leaks
 from tito.book import lite, search
-from tito.book.pages import LEARNER
 from tito.errors import MachineError, WorkError
 from tito.lesson.course import Root
 
@@ -28,65 +29,54 @@ LOADED_LINKS = set(
     "stylesheet preload modulepreload prefetch preconnect dns-prefetch icon shortcut".split()
 )
 STYLE = re.compile(r"""(?:url\(\s*["']?|@import\s+["'])((?:https?:)?//[^"')\s]+)""")
-COLOURS = re.compile(r'<span class="[\w ]*">|</span>')  # most tags of a page, of no interest here
 PICTURES = (".png", ".jpeg", ".jpg", ".woff2")
 SHOWN = 10  # problems in one message
 
 
-class Page(HTMLParser):
+@dataclass
+class Page:
     """A page's links, what it loads, its ids, its pictures without alt text, and its text."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.loads: list[str] = []
-        self.ids: set[str] = set()
-        self.without_alt: list[str] = []
-        self.words: list[str] = []
-        self.attributes: list[str] = []
-        self.feed(COLOURS.sub("", text))
-        self.close()
+    links: list[str] = field(default_factory=list)
+    loads: list[str] = field(default_factory=list)
+    ids: set[str] = field(default_factory=set)
+    without_alt: list[str] = field(default_factory=list)
+    text: str = ""
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = {name: value for name, value in attrs if value}
-        self.attributes += values.values()
-        self.ids.update(values[key] for key in ("id", "name") if key in values)
-        if tag == "img" and not values.get("alt", "").strip():
+
+def read_page(soup: BeautifulSoup) -> Page:
+    page = Page()
+    texts = ["".join(soup.find_all(string=True))]  # code in its own lines
+    for element in soup.find_all(True):
+        values = {name: str(value) for name, value in element.attrs.items()}
+        texts += values.values()
+        page.ids.update(values[key] for key in ("id", "name") if key in values)
+        if element.name == "img" and not values.get("alt", "").strip():
             if values.get("role") != "presentation":
-                self.without_alt.append(values.get("src", ""))
-        if address := values.get(LOADED.get(tag, "")):
-            self.loads.append(address)
-        if tag == "link" and LOADED_LINKS & set(values.get("rel", "").split()):
-            self.loads.append(values.get("href", ""))
-        if tag == "a" and "href" in values:
-            self.links.append(values["href"])
-        self.loads += STYLE.findall(values.get("style", ""))
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        """Its words, code in its own lines; then the attributes, each in a line."""
-        return "\n".join(["".join(self.words), *self.attributes])
+                page.without_alt.append(values.get("src", ""))
+        if address := values.get(LOADED.get(element.name, "")):
+            page.loads.append(address)
+        if element.name == "link" and not LOADED_LINKS.isdisjoint(element.get("rel") or ()):
+            page.loads.append(values.get("href", ""))
+        if element.name == "a" and "href" in values:
+            page.links.append(values["href"])
+        page.loads += STYLE.findall(values.get("style", ""))
+    page.text = "\n".join(texts)
+    return page
 
 
-def verify(root: Root, folder: Path, edition: str) -> None:
-    """Raise WorkError with the places of what is wrong in the site; MachineError when a
-    learner's edition contains a solution or a hidden check.
+def verify(root: Root, folder: Path, pages: dict[str, Page]) -> None:
+    """Raise WorkError with the places of what is wrong in the site; MachineError when it
+    contains a solution or a hidden check.
+
+    pages  {path in the site: page}
     """
     paths = {
         path.relative_to(folder).as_posix(): path
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-    pages = {
-        name: Page(path.read_text(encoding="utf-8"))
-        for name, path in paths.items()
-        if name.endswith(".html") and not name.startswith(("_static/", "lite/"))
-    }
-    if edition == LEARNER:
-        _refuse_secrets(root, paths, pages)
+    _refuse_secrets(root, paths, pages)
     problems = [
         problem for name in pages for problem in _problems_of_page(name, pages, paths.keys())
     ]

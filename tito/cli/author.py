@@ -75,13 +75,6 @@ book_app = typer.Typer(
     no_args_is_help=True, help="For authors: make the course's site from its lessons."
 )
 app.add_typer(book_app, name="book")
-Edition = Annotated[
-    str,
-    typer.Option(
-        metavar="author|learner",
-        help="The learner's, to publish, has no solutions and no hidden checks.",
-    ),
-]
 Fast = Annotated[
     bool, typer.Option("--fast", help="Without running the lessons: pages without outputs.")
 ]
@@ -90,7 +83,6 @@ Fast = Annotated[
 @book_app.command("build")
 def build_book(
     fast: Fast = False,
-    edition: Edition = "learner",
     output: Annotated[
         Path | None,
         typer.Option(
@@ -98,7 +90,7 @@ def build_book(
             "-o",
             metavar="DIR",
             help="Where the site goes: a new folder, or an earlier book's; default: "
-            "book/_build/EDITION/html.",
+            "book/_build/html.",
             show_default=False,
         ),
     ] = None,
@@ -129,7 +121,6 @@ def build_book(
 
     with progress_bar(True) as report:
         options = Options(
-            edition=edition,
             fast=fast,
             output=output and current_folder() / output.expanduser(),
             lite=lite,
@@ -144,7 +135,6 @@ def build_book(
 @book_app.command("serve")
 def serve_book(
     fast: Fast = False,
-    edition: Edition = "author",
     port: Annotated[
         int, typer.Option(min=0, max=65535, metavar="N", help="0 for any that is free.")
     ] = 8000,
@@ -161,7 +151,7 @@ def serve_book(
 
     serve(
         current_root(root),
-        Options(edition=edition, fast=fast, commands=commands()),
+        Options(fast=fast, commands=commands()),
         port,
         on_ready=lambda address: echo(f"{address}  (Ctrl-C ends it)"),
         on_site=lambda site: echo(views.book(site)),
@@ -188,7 +178,7 @@ def print_book(
     fast: Fast = False,
     root: RootOption = None,
 ) -> None:
-    """For authors: print the learner's edition as a PDF, by Chromium: with contents and page
+    """For authors: print the book as a PDF, by Chromium: with contents and page
     numbers, code unfolded, hints and answers at the end. Without a lesson: the whole book.
 
     Example: tito book pdf --paper letter

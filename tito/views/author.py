@@ -107,10 +107,7 @@ def check_problems(findings: list[Finding]) -> Group:
 def book(site: Built) -> str:
     """A finished book in one line."""
     ran = f", {len(site.ran)} of its programs run anew" if site.ran else ""
-    return (
-        f"{site.path / 'index.html'}: the {site.edition}'s edition, "
-        f"{count(site.pages, 'page')}, {site.seconds:.1f} s{ran}."
-    )
+    return f"{site.path / 'index.html'}: {count(site.pages, 'page')}, {site.seconds:.1f} s{ran}."
 
 
 def printed_book(printed: Printed) -> str:

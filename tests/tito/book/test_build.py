@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import urllib.request
-from dataclasses import dataclass
 from html import unescape
 
 import pytest
@@ -89,45 +88,34 @@ def words_of(text):
     return unescape(re.sub(r"<[^>]*>", "", text))
 
 
-@dataclass
-class Both:
-    learner: book.Site
-    author: book.Site
-
-    def lesson(self, edition, name="01_numbers"):
-        """A lesson's pages, one after the other."""
-        return lesson_pages(getattr(self, edition).path, name)
+def lesson(site, name="01_numbers"):
+    """A lesson's pages, one after the other."""
+    return lesson_pages(site.path, name)
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory):
-    """Both editions of one course, its lessons run once; the first has a formula in a hint and a
-    picture."""
+def site(tmp_path_factory):
+    """The site of a course, which has a formula in a hint and a picture."""
     root = course.open_root(make_course(tmp_path_factory.mktemp("course") / "small"))
     root = change(root, "numbers", "1. Use `double`.", "1. $3x = 2x + x$, with `a < b`", "hints.md")
     root = add(root, "numbers", DRAWING.format(alt="# alt: A line\n"))
-    learner = book.build(root)
-    return Both(learner, book.build(root, book.Options("author")))
+    return book.build(root)
 
 
 # What is shown.
 
 
-def test_the_learners_edition_holds_no_solution_and_no_hidden_check_in_any_file(both):
-    assert [holding(both.author, words) for words in (SOLUTION, HIDDEN)] == [
-        ["doubling.html"],
-        ["02_sums.html", "sections.js"],
-    ]
-    assert [holding(both.learner, words) for words in (SOLUTION, HIDDEN)] == [[], []]
+def test_no_solution_and_no_hidden_check_is_in_any_file(site):
+    assert holding(site, "def double") == ["numbers_dev.ipynb", "doubling.html"]
+    assert holding(site, SOLUTION) == holding(site, HIDDEN) == []
 
 
-def test_code_that_needs_a_solution_shows_what_it_prints_in_both_editions(both):
-    for edition in ("learner", "author"):
-        assert re.search(r'class="output[^>]*>.*?15 10', both.lesson(edition), re.S), edition
+def test_code_that_needs_a_solution_shows_what_it_prints(site):
+    assert re.search(r'class="output[^>]*>.*?15 10', lesson(site), re.S)
 
 
-def test_an_exercise_shows_its_contract_and_an_open_place(both):
-    shown = words_of(both.lesson("learner"))
+def test_an_exercise_shows_its_contract_and_an_open_place(site):
+    shown = words_of(lesson(site))
     assert re.search(
         r'def double\(x\):\n    """Twice `x`.\n\n    >>> double\(2\)\n    4\n    """\n    \.\.\.\n',
         shown,
@@ -137,8 +125,8 @@ def test_an_exercise_shows_its_contract_and_an_open_place(both):
     assert "BEGIN SOLUTION" not in shown and "return twice" not in shown
 
 
-def test_what_only_tools_read_is_not_shown(both):
-    shown = words_of(both.lesson("author"))
+def test_what_only_tools_read_is_not_shown(site):
+    shown = words_of(lesson(site))
     for words in (
         "#| export",
         "nbgrader",
@@ -150,67 +138,57 @@ def test_what_only_tools_read_is_not_shown(both):
         assert words not in shown, words
 
 
-def test_hints_checks_and_solutions_are_folded(both):
-    folded = re.findall(
-        r"<details[^>]*>\s*<summary[^>]*>(.*?)</summary>", both.lesson("author"), re.S
-    )
+def test_hints_checks_and_solutions_are_folded(site):
+    folded = re.findall(r"<details[^>]*>\s*<summary[^>]*>(.*?)</summary>", lesson(site), re.S)
     folded = [" ".join(unescape(re.sub("<[^>]*>", " ", one)).split()) for one in folded]
     for words in (
         "Hint 1 of 2",
         "Hint 2 of 2",
         "2 checks, 4 points",
-        "The solution of numbers-double",
     ):
         assert any(one.startswith(words) for one in folded), (words, folded)
-    articles = re.findall(r"<article.*?</article>", both.lesson("author"), re.S)
+    articles = re.findall(r"<article.*?</article>", lesson(site), re.S)
     assert len(articles) == 3
     assert not re.search(r"<details[^>]*\bopen\b", "".join(articles))
 
 
-def test_a_hint_is_set_as_all_other_prose_is(both):
+def test_a_hint_is_set_as_all_other_prose_is(site):
     assert re.search(
         r'<summary>Hint 1 of 1</summary>\s*<p[^>]*><span class="math[^>]*>3x = 2x \+ x</span>, '
         r"with <code[^>]*>.*?a.*?&lt;.*?b",
-        both.lesson("learner"),
+        lesson(site),
         re.S,
     )
 
 
-def test_the_card_says_what_a_lesson_needs_and_costs(both):
-    shown = " ".join(read(both.learner.path / "lessons" / "02_sums.html").split())
+def test_the_card_says_what_a_lesson_needs_and_costs(site):
+    shown = " ".join(read(site.path / "lessons" / "02_sums.html").split())
     assert (
         "Difficulty 1 of 5" in shown
         and "Time about 0.5 hours" in shown
         and "To write 1 exercise, 2 points" in shown
     )
-    assert "To write 1 exercise, 3 points" in " ".join(
-        read(both.author.path / "lessons" / "02_sums.html").split()
-    )
-    assert re.search(
-        r'Needs</strong>\s*<a[^>]*href="01_numbers.html"', both.lesson("learner", "02_sums")
-    )
+    assert re.search(r'Needs</strong>\s*<a[^>]*href="01_numbers.html"', lesson(site, "02_sums"))
 
 
-def test_the_notebook_to_take_away_is_the_released_one_and_says_where_it_belongs(both):
+def test_the_notebook_to_take_away_is_the_released_one_and_says_where_it_belongs(site):
     from tito.lesson import notebook
 
-    [copy] = both.learner.path.rglob("sums_dev.ipynb")
-    root = course.open_root(both.learner.path.parents[3])
+    [copy] = site.path.rglob("sums_dev.ipynb")
+    root = course.open_root(site.path.parents[2])
     one = root.lesson("sums").declared
     first, *rest = json.loads(copy.read_text(encoding="utf-8"))["cells"]
     assert rest == json.loads(notebook.to_notebook(one.released, one))["cells"]
     assert "This notebook belongs in a workspace" in "".join(first["source"])
-    assert f'href="../{copy.relative_to(both.learner.path).as_posix()}"' in both.lesson(
-        "learner", "02_sums"
-    )
+    assert f'href="../{copy.relative_to(site.path).as_posix()}"' in lesson(site, "02_sums")
 
 
-def test_a_picture_has_the_alt_text_of_its_cell(both):
-    assert re.search(r'<img alt="A line"', both.lesson("learner"))
+def test_a_picture_has_the_alt_text_of_its_cell(site):
+    assert re.search(r'<img alt="A line"', lesson(site))
 
 
-def test_each_section_has_a_page_and_each_exercise_an_address_there_and_on_the_first(both):
-    lessons = both.learner.path / "lessons"
+def test_each_section_has_a_page_and_each_exercise_an_address_there_and_on_the_first(site):
+    lessons = site.path / "lessons"
     assert sorted(path.stem for path in (lessons / "01_numbers").iterdir()) == [
         "doubling",
         "tripling",
@@ -225,8 +203,8 @@ def test_each_section_has_a_page_and_each_exercise_an_address_there_and_on_the_f
     )
 
 
-def test_an_exercise_is_a_box_with_its_task_contract_hints_and_checks(both):
-    page = (both.learner.path / "lessons" / "01_numbers" / "doubling.html").read_text("utf-8")
+def test_an_exercise_is_a_box_with_its_task_contract_hints_and_checks(site):
+    page = (site.path / "lessons" / "01_numbers" / "doubling.html").read_text("utf-8")
     box = page[page.index('id="numbers-double"') :]
     places = [
         words_of(box).index(words)
@@ -247,7 +225,7 @@ def test_an_exercise_is_a_box_with_its_task_contract_hints_and_checks(both):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
-def test_no_kernel_goes_on_when_its_lesson_was_run(both):
+def test_no_kernel_goes_on_when_its_lesson_was_run(site):
     assert [line for _, line in children(os.getpid()) if b"ipykernel" in line] == []
 
 
@@ -327,7 +305,7 @@ def test_a_warning_comes_again_until_its_cause_is_gone(small_course):
 def test_a_page_that_is_wrong_is_told(small_course, text, words):
     root = page(small_course, text)
     assert words in refused(root, fast=True)
-    assert not (root.path / "book" / "_build" / "learner" / "html").exists()
+    assert not (root.path / "book" / "_build" / "html").exists()
 
 
 def test_a_link_to_another_host_is_no_request_of_the_page(small_course):
@@ -337,20 +315,15 @@ def test_a_link_to_another_host_is_no_request_of_the_page(small_course):
     ).read_text(encoding="utf-8")
 
 
-def test_an_output_that_gives_a_solution_away_is_refused_in_the_learners_edition(small_course):
+def test_an_output_that_gives_a_solution_away_is_refused(small_course):
     root = add(small_course, "numbers", '\n# %%\nprint("twice =", "x + x")\n')
     said = refused(root, code=3)
     assert "lessons/01_numbers/tripling.html would give away a line of a solution" in said
-    assert not (root.path / "book" / "_build" / "learner" / "html").exists()
-    assert book.build(root, book.Options("author")).edition == "author"
+    assert not (root.path / "book" / "_build" / "html").exists()
 
 
 def test_a_workspace_has_no_book(small_workspace):
     assert "is a workspace" in refused(small_workspace, code=2)
-
-
-def test_there_are_two_editions(small_course):
-    assert "neither author nor learner" in refused(small_course, code=2, edition="both")
 
 
 # Again.
@@ -360,10 +333,9 @@ def test_there_are_two_editions(small_course):
 def test_only_what_changed_and_what_builds_on_it_is_run_anew(small_course):
     root = small_course
     assert book.build(root).ran == ["numbers", "sums"]
-    assert book.build(root, book.Options("author")).ran == []
     root = change(root, "numbers", "größer als zuvor", "kleiner als zuvor")
     assert book.build(root).ran == []
-    site = root.path / "book" / "_build" / "learner" / "html"
+    site = root.path / "book" / "_build" / "html"
     assert "kleiner als zuvor" in words_of(lesson_pages(site, "01_numbers"))
     root = add(root, "sums", "\n# %%\nprint(total([4]))\n")
     assert book.build(root).ran == ["sums"]
@@ -461,7 +433,7 @@ def test_the_command_says_where_the_site_is(small_course):
     done = tito(small_course, "book", "build", "--fast", "--output", "site")
     assert done.returncode == 0, done.stderr
     assert (
-        re.search(r"site/index.html: the learner's edition, \d+ pages, [\d.]+ s\.\n", done.stdout)
+        re.search(r"site/index.html: \d+ pages, [\d.]+ s\.\n", done.stdout)
         and (small_course.path / "site" / "index.html").exists()
     )
 
@@ -477,12 +449,12 @@ def test_serve_shows_the_site_and_what_is_saved_while_it_does(small_course):
         encoding="utf-8",
     ) as served:
         try:
-            assert "the author's edition" in served.stdout.readline()
+            assert "index.html: " in served.stdout.readline()
             lessons = served.stdout.readline().split()[0] + "lessons/"
-            assert SOLUTION in text_of(lessons + "01_numbers/doubling.html")
+            assert "1.1 Doubling" in text_of(lessons + "01_numbers/doubling.html")
             address = lessons + "01_numbers.html"
             change(small_course, "numbers", "größer als zuvor", "kleiner als zuvor")
-            assert "the author's edition" in served.stdout.readline()
+            assert "index.html: " in served.stdout.readline()
             assert "kleiner als zuvor" in text_of(address)
             change(small_course, "numbers", "kleiner als zuvor", "[kleiner](nowhere.md)")
             assert "The book was not made" in served.stderr.readline()

@@ -18,13 +18,11 @@ def entry(tmp_path):
     return course.open_root(root).lesson("numbers")
 
 
-@pytest.mark.parametrize("edition", ["learner", "author"])
-def test_only_the_authors_edition_holds_a_sample_answer(entry, edition):
-    books = map(json.loads, pages.notebooks(entry, edition, {}, []).values())
+def test_a_question_is_shown_without_its_sample_answer(entry):
+    books = map(json.loads, pages.notebooks(entry, {}, []).values())
     text = "\n".join(cell["source"] for book in books for cell in book["cells"])
     assert "multiply by four?" in text and "For a person to judge, 2 points" in text
-    assert ("Because" in text) == (edition == "author")
-    assert "SOLUTION" not in text or edition == "author" and "Your answer" not in text
+    assert "Because" not in text and "SOLUTION" not in text
 
 
 def test_no_sample_answer_is_prose_of_the_glossary(entry):
@@ -52,7 +50,7 @@ def predicted(root, below):
 
 def test_the_paragraph_that_explains_an_answer_is_apart_from_what_follows(tmp_path):
     entry = predicted(make_course(tmp_path), "# It is twice four.\n#\n# Now the rest.\n# ## More")
-    *_, before, last = map(json.loads, pages.notebooks(entry, "learner", {}, []).values())
+    *_, before, last = map(json.loads, pages.notebooks(entry, {}, []).values())
     texts = [cell["source"] for cell in before["cells"]]
     assert texts[texts.index("% explained") :] == [
         "% explained",
@@ -67,7 +65,7 @@ def test_the_paragraph_that_explains_an_answer_is_apart_from_what_follows(tmp_pa
 def test_an_explanation_that_is_none_is_refused(tmp_path, below):
     entry = predicted(make_course(tmp_path), below)
     with pytest.raises(TitoError, match="no paragraph below explains"):
-        pages.notebooks(entry, "learner", {}, [])
+        pages.notebooks(entry, {}, [])
 
 
 @pytest.mark.parametrize("browser", [False, True])

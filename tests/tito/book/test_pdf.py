@@ -147,7 +147,7 @@ def test_what_is_printed(tmp_path):
     reader = PdfReader(tmp_path / "book.pdf")
     assert f"{len(reader.pages)} pages of letter" in said.stdout
     assert tuple(reader.pages[0].mediabox[2:]) == (612, 792)
-    assert not (root / "book" / "_build" / "learner" / "html").exists()
+    assert not (root / "book" / "_build" / "html").exists()
     texts = [" ".join(page.extract_text().split()) for page in reader.pages]
     whole = " ".join(texts)
 
