@@ -12,7 +12,7 @@ from tito.views import count, indented
 
 if TYPE_CHECKING:
     from tito.author.check import Finding, Size
-    from tito.book.build import Built
+    from tito.book.build import Site
     from tito.book.pdf import Printed
 
 
@@ -104,7 +104,7 @@ def check_problems(findings: list[Finding]) -> Group:
     return Group(*lines)
 
 
-def book(site: Built) -> str:
+def book(site: Site) -> str:
     """A finished book in one line."""
     ran = f", {len(site.ran)} of its programs run anew" if site.ran else ""
     return f"{site.path / 'index.html'}: {count(site.pages, 'page')}, {site.seconds:.1f} s{ran}."
