@@ -1,5 +1,8 @@
 """A dry run says whose grade would change, by how much and why, and writes nothing."""
 
+import json
+
+import commands
 import pytest
 from some_results import DAY, MONDAY, points, result
 
@@ -165,3 +168,16 @@ def test_a_dry_run_without_a_gradebook_makes_none(small_course, tmp_path):
     with grade.to_grade_into(small_course, str(tmp_path / "a.db"), False) as (kept, book):
         assert kept is book
     assert (tmp_path / "a.db").exists()
+
+
+@pytest.mark.slow
+def test_a_dry_run_prints_json_and_names_whom_the_roster_lacks(small_course, tmp_path):
+    script = small_course.lesson("numbers").script
+    (tmp_path / "work" / "ada").mkdir(parents=True)
+    (tmp_path / "work" / "ada" / script.name).write_bytes(script.read_bytes())
+    (tmp_path / "class.csv").write_text("student\nbob\n", encoding="utf-8")
+    options = ("--roster", tmp_path / "class.csv", "--dry-run", "--json")
+    out, err = commands.tito(small_course, "grade", tmp_path / "work", "numbers", *options)
+    rows = [(row["student"], row["old"], row["new"]) for row in json.loads(out)]
+    assert rows == [("ada", None, 5), ("bob", None, 0)]
+    assert "class.csv: ada (1); graded under these names" in " ".join(err.split())

@@ -6,6 +6,7 @@ import pytest
 from some_results import DAY, MONDAY, points, result
 
 from tito.errors import TitoError
+from tito.grading import views
 from tito.grading.gradebook import overrides
 
 
@@ -156,6 +157,10 @@ def test_an_override_that_a_mended_check_has_overtaken_is_doubted_and_one_that_w
     assert set(doubts(book).values()) == {""}
     book.save([result(points=(3, 3), key="new")], MONDAY, "me")
     assert doubts(book) == {("ada", None): "below the 6 that are earned now", ("eve", None): ""}
+    assert list(views.doubtful(overrides.overrides(book))) == [
+        "1 override to look at again: tito gradebook overrides --doubtful",
+        "  ada  numbers: set to 4 by bob; below the 6 that are earned now",
+    ]
     book.save([result("eve", points=(3, 3), key="new")], MONDAY, "me")
     assert doubts(book)["eve", None] == "below the 6 that are earned now"
 
