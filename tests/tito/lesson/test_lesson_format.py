@@ -1,7 +1,6 @@
 """What a lesson means, the form it must have, and the form in which learners get it."""
 
 import ast
-import json
 import re
 
 import pytest
@@ -147,19 +146,13 @@ def test_what_is_not_a_solution_keeps_its_bytes():
     assert len(before) - len(kept) == 7  # two regions: markers and bodies of 2 + 2 and 2 + 1 lines
 
 
-def test_script_to_notebook_and_back_keeps_every_byte():
-    for one in (lesson(), lesson("sums")):
-        text = one.source.text
-        assert notebook.to_script(notebook.to_notebook(text, one)) == text
-        assert notebook.to_notebook(text, one) == notebook.to_notebook(text, one)
-
-
 # What is refused
 
 SOLUTION = "    ### BEGIN SOLUTION\n    twice = x + x\n    return twice\n    ### END SOLUTION\n"
 CHECK_TRIPLE = '# %% checks="triple"\ncheck("triple")\n\n'
 SECTION = NUMBERS_CHECKS[NUMBERS_CHECKS.index("# %% triple") :]
-# of the chapter. The words: what is changed in the sound lesson, into what, and a part of the line
+# {message: (text of a good chapter, what replaces it, a part of the line that the message names)};
+# without a third part, the message names the line with the new text
 CHAPTER = {
     "BEGIN SOLUTION is never ended": (
         "    return twice\n    ### END SOLUTION\n",
@@ -206,59 +199,30 @@ CHAPTER = {
         "    return 2 * x\n",
         "#| export",
     ),
-    "exercise 'double' is there a second time": (
-        'exercise="triple"',
-        'exercise="double"',
-        'exercise="double"',
-    ),
-    "exercise='two times' is no name": (
-        'exercise="double"',
-        'exercise="two times"',
-        'exercise="two times"',
-    ),
-    "exercise='setup' is no name": ('exercise="double"', 'exercise="setup"', 'exercise="setup"'),
-    "exercise='learner-side' is no name": (
-        'exercise="double"',
-        'exercise="learner-side"',
-        'exercise="learner-side"',
-    ),
-    "the cell's metadata exercise=... is not valid JSON": (
-        'exercise="double"',
-        "exercise=double",
-        "exercise=double",
-    ),
+    "exercise 'double' is there a second time": ('exercise="triple"', 'exercise="double"'),
+    "exercise='two times' is no name": ('exercise="double"', 'exercise="two times"'),
+    "exercise='setup' is no name": ('exercise="double"', 'exercise="setup"'),
+    "exercise='learner-side' is no name": ('exercise="double"', 'exercise="learner-side"'),
+    "the cell's metadata exercise=... is not valid JSON": ('exercise="double"', "exercise=double"),
     "a cell of checks holds 'check(\"double\"); print(1)'": (
         'check("double")',
         'check("double"); print(1)',
         "print(1)",
     ),
-    "a cell of checks holds 'check(\"triple\")'": (
-        'check("double")',
-        'check("triple")',
-        'check("triple")',
-    ),
+    "a cell of checks holds 'check(\"triple\")'": ('check("double")', 'check("triple")'),
     "a cell of checks holds 'def test_double():": (
         'check("double")',
         "def test_double():\n    assert double(2) == 4",
         "def test_double",
     ),
     "a cell of checks holds ''": ('check("double")\n', "\n", ""),
-    "checks='halve': no exercise of that name": (
-        'checks="double"',
-        'checks="halve"',
-        'checks="halve"',
-    ),
+    "checks='halve': no exercise of that name": ('checks="double"', 'checks="halve"'),
     "checks='triple': no exercise of that name with visible checks stands above": (
         'checks="double"',
         'checks="triple"',
-        'checks="triple"',
     ),
     "checks='double': no exercise of that name with visible checks stands above, "
-    "or its checks were run already": (
-        'checks="triple"',
-        'checks="double"',
-        'checks="double"',
-    ),
+    "or its checks were run already": ('checks="triple"', 'checks="double"'),
     "nothing runs the checks of exercise triple": (CHECK_TRIPLE, "", "#| export"),
     "no cell says where the lesson is exported to": (
         "#| default_exp core.numbers\n",
@@ -270,7 +234,7 @@ CHAPTER = {
         "#| default_exp numbers\n",
         "#| default_exp numbers",
     ),
-    "2 in the lesson": ("#| exporti", "#| default_exp core.numbers", "#| default_exp core.numbers"),
+    "2 in the lesson": ("#| exporti", "#| default_exp core.numbers"),
     "`title` in the header's tinytorch block is None": ("#     title: Numbers\n", "", "# ---"),
     "`terms` in the header's tinytorch block is None": ("#     terms: []\n", "", "# ---"),
     "`difficulty` is 6": ("#     difficulty: 1\n", "#     difficulty: 6\n", "# ---"),
@@ -309,7 +273,7 @@ CHECKS = {
         "test_double_of_two_is_four",
         "# %% triple",
     ),
-    "'halve' is no section": ("# %% triple", "# %% halve", "# %% halve"),
+    "'halve' is no section": ("# %% triple", "# %% halve"),
     "'numbers-triple' is no section": ("# %% triple", "# %% numbers-triple", "numbers-triple"),
     "'triple visible' is no section": ("# %% triple", "# %% triple visible", "triple visible"),
     "'hidden triple' is no section": ("# %% triple", "# %% hidden triple", "hidden triple"),
@@ -318,7 +282,7 @@ CHECKS = {
         "# %% triple hidden hidden",
         "hidden hidden",
     ),
-    "'setup hidden' is no section": ("# %% setup", "# %% setup hidden", "# %% setup hidden"),
+    "'setup hidden' is no section": ("# %% setup", "# %% setup hidden"),
     "'code before the first section' is no section": (
         "# %% setup\n",
         "# %%\nimport math\n\n# %% setup\n",
@@ -345,13 +309,13 @@ CHECKS = {
 }
 # of hints.md
 HINTS = {
-    "the lesson has no exercise 'halve'": ("## triple", "## halve", "## halve"),
-    "double is there a second time": ("## triple", "## double", "## double"),
+    "the lesson has no exercise 'halve'": ("## triple", "## halve"),
+    "double is there a second time": ("## triple", "## double"),
     "hint 3 does not come next here": ("2. `x + x`", "3. `x + x`", "3. "),
-    "hint 1 does not come next here": ("2. `x + x`", "1. `x + x`", "1. `x + x`"),
-    "hint 2 does not come next here": ("1. Use", "2. Use", "2. Use"),
-    "hint 0 does not come next here": ("1. Use", "0. Use", "0. Use"),
-    "this belongs to no hint: plus itself?": ("   plus itself?", "plus itself?", "plus itself?"),
+    "hint 1 does not come next here": ("2. `x + x`", "1. `x + x`"),
+    "hint 2 does not come next here": ("1. Use", "2. Use"),
+    "hint 0 does not come next here": ("1. Use", "0. Use"),
+    "this belongs to no hint: plus itself?": ("   plus itself?", "plus itself?"),
     "this belongs to no hint: # Hints": ("## double", "# Hints\n\n## double", "# Hints"),
     "this belongs to no hint: Think.": ("## triple\n", "## triple\n\nThink.\n", "Think."),
 }
@@ -375,14 +339,14 @@ def test_points_need_not_be_a_multiple_of_the_tests(points, each):
 )
 def test_a_damaged_lesson_is_told_with_file_and_line(tmp_path, file, said):
     damage, text, argument = FORMS[file]
-    old, new, named = damage[said]
+    old, new, *named = damage[said]
     assert text.count(old) == 1 or old == "#     terms: []"
     text = text.replace(old, new)
     with pytest.raises(TitoError) as error:
         lesson(**{argument: text}, within=tmp_path)
     assert said in error.value.what and error.value.remedy
     line = int(re.search(rf"01_numbers/{re.escape(file)}:(\d+): ", error.value.what).group(1))
-    assert named in text.split("\n")[line - 1]
+    assert (named or [new])[0] in text.split("\n")[line - 1]
 
 
 def test_the_second_of_two_exercises_of_one_name_is_told_with_the_place_of_the_first():
@@ -493,19 +457,6 @@ def test_nbgrader_accepts_the_notebook(name, released):
     nbformat.validate(book)
     MetadataValidator().validate_nb(book)
     CheckCellMetadata().preprocess(book, {})
-
-
-@pytest.mark.slow
-def test_nbgrader_would_refuse_a_damaged_one():
-    import nbformat
-    from nbgrader.nbgraderformat import MetadataValidator
-    from nbgrader.nbgraderformat.common import ValidationError
-
-    made = json.loads(notebook.to_notebook(NUMBERS, lesson()))
-    held = [c["metadata"]["nbgrader"] for c in made["cells"] if "nbgrader" in c["metadata"]]
-    assert held[1].pop("points") == 4
-    with pytest.raises(ValidationError):
-        MetadataValidator().validate_nb(nbformat.reads(json.dumps(made), as_version=4))
 
 
 def test_what_the_picture_of_an_answer_shows_is_not_told_to_learners():
