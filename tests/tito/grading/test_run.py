@@ -26,7 +26,7 @@ from tito.grading.setting import Setting
 from tito.learn import workspace
 from tito.lesson import course
 
-KILLS = int(os.environ.get("TITO_KILLS", 2))  # of each kind; 17 make the 50
+KILLS = int(os.environ.get("TITO_KILLS", 2))  # how often each kind of run is killed
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 
 
