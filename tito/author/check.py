@@ -117,7 +117,7 @@ def check_form(entry: Entry) -> Finding:
     if notebook.to_script(notebook.to_notebook(text, lesson), text) != text:
         problems.append("script -> notebook -> script does not give the same bytes")
     problems += [
-        f"question {question.name} has no sample answer for those who judge it"
+        f"question {question.name} has no sample answer for graders"
         for question in lesson.questions
         if not question.sample
     ]
@@ -271,7 +271,7 @@ def check_mutants(
     """
 
     def survives(mutant: mutate.Mutation) -> bool:
-        # The checks of its own exercise notice nearly all, so the others are only asked then.
+        # The checks of its own exercise notice nearly every mutation; the others run only then.
         return not any(
             is_noticed(scratch.test(mutant.text, exercise, first_only=True))
             for exercise in (mutant.exercise, None)
@@ -418,7 +418,7 @@ def check_package(entry: Entry) -> Finding:
 
 
 def check_secrets(lesson: Lesson) -> Finding:
-    """Whether every line of a solution or of a hidden check in the release is public, too."""
+    """Whether the release holds no secret line of a solution or of a hidden check."""
     secret = leaks.secret_lines(lesson)
     text = f"{lesson.released}\n{lesson.released_checks}"
     released = {line.strip().removeprefix("# ") for line in text.split("\n")}

@@ -158,7 +158,7 @@ def _wrong(x):
 
 
 def _plain(x):
-    # The numbers of a learner's object, and all else as it is.
+    # The numbers of a learner's object; any other value unchanged.
     if isinstance(x, _Echo): return x.x
     data = None if isinstance(x, (np.ndarray, np.generic)) else getattr(x, "data", None)
     return data if isinstance(data, (int, float, np.ndarray, np.generic)) else x

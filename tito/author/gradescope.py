@@ -8,7 +8,7 @@ that Gradescope starts.
     course/            the course, solutions and hidden checks with it
     *.whl              this tito
 
-Only the autograder may have it: Gradescope shows it to nobody but the instructors.
+Gradescope shows it only to the instructors. Publish it nowhere else: it has the solutions.
 """
 
 import zipfile

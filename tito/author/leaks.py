@@ -1,6 +1,6 @@
 """What a release must not hold: solutions, hidden checks and recorded mistakes.
 
-`verify` looks for every line of them in the bytes of a release, inside notebooks and zips, too.
+`verify` looks for every line of them in the bytes of a release, also inside notebooks and zips.
 """
 
 import io
@@ -35,7 +35,7 @@ class TextSearch:
                 self.by_start.setdefault(text[:LEAST], []).append(text)
 
     def find_in(self, text: str) -> set[str]:
-        """Those of the texts that `text` contains."""
+        """The texts that `text` contains."""
         if len(self.by_start) < FEW:
             return {part for parts in self.by_start.values() for part in parts if part in text}
         return {

@@ -96,7 +96,7 @@ class CellText:
         return start, self.starts[node.end_lineno - 1] + node.end_col_offset
 
     def between(self, left: Node, right: Node) -> tuple[int, int]:
-        """The place between two nodes, such as that of an operator."""
+        """The place between two nodes, where an operator is."""
         return self.span(left)[1], self.span(right)[0]
 
     def of(self, node: Node) -> str:
@@ -214,7 +214,7 @@ def change_comparison(node: ast.Compare, text: CellText) -> Iterator[str | Chang
     start, end = text.between(left, right)
     if set(b"()").isdisjoint(text.raw[start:end]):
         yield start, end, f" {operator} "
-    else:  # a bracket stands there, which must stay
+    else:  # there is a bracket, which must stay
         yield f"({text.of(left)}) {operator} ({text.of(right)})"
 
 

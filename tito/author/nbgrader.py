@@ -1,17 +1,16 @@
 """The lessons as an nbgrader course, for instructors who stay with nbgrader: source notebooks with
 every check in them.
 
-    source/tensor/tensor.ipynb    the chapter with solutions; where it runs an exercise's checks
-                                  stand the checks themselves, and behind them, between nbgrader's
-                                  markers, the hidden ones
-    package/                      the course's own package, for what a lesson imports of earlier
-                                  ones while it is graded; it holds the solutions
-    nbgrader_config.py            where that package is
+    source/tensor/tensor.ipynb    the chapter with solutions; after each exercise its checks, then
+                                  its hidden checks between nbgrader's markers
+    package/                      the course's package, with solutions, which lessons import while
+                                  they are graded
+    nbgrader_config.py            says where that package is
 
-nbgrader makes the learners' version (`nbgrader generate_assignment tensor`) and grades what comes
-back (`nbgrader autograde tensor`), with one score for all checks of an exercise. It runs learners'
-code and checks in one process: what a submission claims there is believed. `tito grade` believes
-nothing; see the page on teaching.
+nbgrader makes the learners' version (`nbgrader generate_assignment tensor`) and grades submissions
+(`nbgrader autograde tensor`), with one score for all checks of an exercise. It runs learners' code
+and checks in one process, so a submission can forge its grade. `tito grade` prevents that; see the
+page on teaching.
 """
 
 import json
@@ -44,7 +43,7 @@ os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parent / "package")
 
 
 def write(source: Root, folder: Path, lessons: list[Entry] | None = None) -> list[Path]:
-    """Make `folder` an nbgrader course of those lessons (None: all). Returns what was written.
+    """Make `folder` an nbgrader course of those lessons (None: all). Returns the paths of its files.
 
     Raises TitoError when the folder holds anything.
     """

@@ -127,7 +127,7 @@ def refuse(source: Root, chosen: list[Entry], with_solutions: bool) -> None:
 
 
 def needed_lessons(source: Root, names: list[str]) -> list[str]:
-    """The names of these lessons and of all that they need, in the course's order."""
+    """The names of these lessons and of their prerequisites, in the course's order."""
     needed = set(names)
     for lesson in reversed(source.lessons):  # a lesson needs lower ones only
         if lesson.name in needed:
@@ -151,9 +151,7 @@ def read_earlier(source: Root, folder: Path) -> dict[str, str] | None:
             f"{folder} is a course; a release there would overwrite its solutions.", new_folder
         )
     if not (folder / NOTE).exists():
-        raise UsageError(
-            f"{folder} is somebody's workspace, no release: it has no {NOTE}.", new_folder
-        )
+        raise UsageError(f"{folder} is a workspace, not a release: it has no {NOTE}.", new_folder)
     if root.name != source.name:
         raise UsageError(
             f"{folder} is a release of {root.name}; this is {source.name}.", "Give another folder."
@@ -333,7 +331,7 @@ every lesson, too, and shows the results in the summary of the run.
 
 
 def readme(source: Root, chosen: list[Entry], with_solutions: bool) -> str:
-    """The README of a release: that of a workspace, and what is different in a release."""
+    """The README of a release: the workspace's, and sections on installing and handing in."""
     first = chosen[0]
     place, path = site_settings.read(source.path), first.relative(first.notebook)
     colab = ""

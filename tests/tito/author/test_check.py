@@ -325,5 +325,5 @@ def test_a_question_needs_a_sample_answer(small_course, sample):
     path = small_course.lesson("numbers").script
     path.write_text(chapter, encoding="utf-8")
     form = next(check.check(course.open_root(small_course.path).lesson("numbers")))
-    needed = ["question why has no sample answer for those who judge it"]
+    needed = ["question why has no sample answer for graders"]
     assert form.problems == ([] if sample else needed)

@@ -341,7 +341,10 @@ def test_any_other_folder_is_refused_and_untouched(small_course, tmp_path, there
 
 def test_a_learners_workspace_is_no_release(small_course, small_workspace):
     before = files_of(small_workspace.path)
-    assert "somebody's workspace" in tito(small_course, "release", small_workspace.path, code=2)[1]
+    assert (
+        "is a workspace, not a release"
+        in tito(small_course, "release", small_workspace.path, code=2)[1]
+    )
     assert files_of(small_workspace.path) == before
     assert (
         "nothing to release"
