@@ -43,7 +43,7 @@ os.environ["PYTHONPATH"] = str(Path(__file__).resolve().parent / "package")
 
 
 def write(source: Root, folder: Path, lessons: list[Entry] | None = None) -> list[Path]:
-    """Make `folder` an nbgrader course of those lessons (None: all). Returns the paths of its files.
+    """Make `folder` an nbgrader course of those lessons (None: all). Returns its files.
 
     Raises TitoError when the folder holds anything.
     """
