@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tito.learn import runner
 from tito.lesson import cells, lesson_format
+from tito.lesson.parse import parse_lesson
 
 HEADER = """\
 # ---
@@ -264,13 +265,13 @@ CHAPTERS = {  # name: folder, chapter, checks, hints
 
 
 def lesson(name="numbers", chapter=None, checks=None, hints=None, within=Path()):
-    """A `lesson_format.Lesson` of the small course, with other text where that is given."""
+    """A `Lesson` of the small course, with other text where that is given."""
     folder, *texts = CHAPTERS[name]
     given = (chapter, checks, hints)
     chapter, checks, hints = (o if g is None else g for o, g in zip(texts, given, strict=True))
     path = within / folder / f"{name}_dev.py"
     checks = cells.parse(path.with_name(lesson_format.CHECKS), checks)
-    return lesson_format.Lesson(cells.parse(path, chapter), checks, hints)
+    return parse_lesson(cells.parse(path, chapter), checks, hints)
 
 
 def make_course(folder):

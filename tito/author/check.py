@@ -9,7 +9,7 @@ gate.
 import doctest
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -48,7 +48,7 @@ QUESTIONS = (
 
 Report = Callable[[int, int], None]  # called with (slow cases that are done, slow cases)
 # The judge: called with a chapter's text and the checks to run on it.
-Grade = Callable[[str, list[Check]], list[Outcome]]
+Grade = Callable[[str, Sequence[Check]], list[Outcome]]
 
 
 @dataclass
@@ -311,7 +311,7 @@ def check_grades(
     setting = Setting(entry.root.path, (entry.name,), "process", seconds=SECONDS)
     with judge.Judge(setting) as grader:
 
-        def grade(text: str, checks: list[Check]) -> list[Outcome]:
+        def grade(text: str, checks: Sequence[Check]) -> list[Outcome]:
             file = LessonFile(lesson.path.name, source=cells.parse(lesson.path, text))
             code = modules.compiled(entry, file)
             with warnings.catch_warnings(action="ignore"):  # NumPy's, about forged values

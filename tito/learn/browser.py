@@ -19,7 +19,7 @@ from tito import files, import_hook
 from tito.errors import TitoError, WorkError
 from tito.learn import check_builtin, manifest
 from tito.lesson import cells, course, export
-from tito.lesson import lesson_format as lesson
+from tito.lesson.parse import load_lesson
 
 DRIVE = Path(
     "/drive"
@@ -229,7 +229,6 @@ class Notebooks:
             )
         source = cells.read(path)
         source.path = path.relative_to(self.drive)
-        declared = lesson.load(
-            entry.notebook
-        )  # as released; its script would need a reader of YAML
+        # As released; its script would need a reader of YAML.
+        declared = load_lesson(entry.notebook)
         return export.build(source, declared, source.path.as_posix(), self.root.package)

@@ -87,7 +87,7 @@ def solution_of(entry: Entry, exercise: Exercise) -> str:
             f"{reference.name} does not show its solutions (compare = false in its tito.toml).",
             f"`tito hint {entry.name} {exercise.id}` helps further.",
         )
-    if lesson.stub_of(theirs) != exercise.cell.source.strip():
+    if theirs.stub != exercise.cell.source.strip():
         raise UsageError(
             f"The course at {reference.path} has another exercise {exercise.id} than this "
             "workspace.",

@@ -26,6 +26,7 @@ from tito.learn import notebook_sync, progress, workspace
 from tito.lesson import cells, course, export, lesson_format, notebook
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
 from tito.lesson.lesson_format import CHECKS, FOLDER, HINTS, Lesson
+from tito.lesson.parse import parse_lesson
 
 STUB = re.compile(r'^[ \t]*raise NotImplementedError\("exercise .*\n?', re.M)
 ALIKE = 0.5  # from here on a cell counts as an edited one of the course's, not as a new one
@@ -181,7 +182,7 @@ def _lessons(root, contents):
             }
             found[match[2]] = (
                 folder,
-                Lesson(
+                parse_lesson(
                     cells.parse(base / parts.name, text[parts.name]),
                     cells.parse(base / CHECKS, text[CHECKS]),
                     text[HINTS],

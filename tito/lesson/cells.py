@@ -2,8 +2,8 @@
 
 A lesson is read on every command, so this reader takes about a millisecond where importing jupytext
 takes a quarter of a second. It only reads: whatever is written goes through jupytext
-(`notebook.py`) or is the lesson's own text with some lines replaced (`lesson.py`). A test holds it
-to jupytext, cell by cell.
+(`notebook.py`) or is the lesson's own text with some lines replaced. A test compares it with
+jupytext, cell by cell.
 """
 
 import ast
@@ -14,26 +14,27 @@ import json
 import re
 import threading
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from tito.errors import MachineError, WorkError
 
 MARKER = re.compile(r"# ?%%+(?:\s+(.*))?$")
 KIND = re.compile(r"\[(markdown|md|raw)\]")
-LARGEST = {
-    ".py": 2_000_000,
-    ".ipynb": 10_000_000,
-}  # bytes that grading reads; a notebook holds pictures
+LARGEST = {".py": 2_000_000, ".ipynb": 10_000_000}  # bytes that grading reads
+# {nbgrader's (grade, solution): what the cell is}
+ROLES = {(False, True): "exercise", (True, False): "checks", (True, True): "question"}
 ALT = re.compile(r"# alt: (.*(?:\n#.*)*)")
 DECODER = json.JSONDecoder()
+# %time, !ls, ?x, x?, x = !ls
 MAGIC = re.compile(
     r"\s*(%{1,2}[A-Za-z]|![^=\s]|\?+[\w.]+\s*$|[\w.]+\?+\s*$|[\w.]+ *= *(%[A-Za-z]|![^=\s]))"
-)  # %time, !ls, ?x, x?, x = !ls
+)
 # In a learner's answer: a line that a script would take for the head of a cell.
 HEAD_OF_CELL = re.compile(r"^(\\*)(?=[ \t]*(?:#[ \t]*)?(?:%%|<codecell>|In\[[0-9 ]*\]))", re.M)
-COMMENTED = re.compile(
-    r"# (?!\s*[\w.]+\?)" + MAGIC.pattern
-)  # as `comment_magics` writes them; `# right?` is more likely a question
+# As `comment_magics` writes them; `# right?` is more likely a question.
+COMMENTED = re.compile(r"# (?!\s*[\w.]+\?)" + MAGIC.pattern)
 
 
 @dataclass(eq=False)
@@ -45,60 +46,47 @@ class Cell:
     line      of its first source line: in the script, or, in a notebook, within the cell (1)
     number    1 for the first cell of the file
     gap       lines from its `# %%` line to its first source line
+    title     the words behind `# %%` before any `key=value`: "order hidden"
+    exercise  the name of the exercise that it is, or None
+    checks    the name of the exercise whose checks it runs, or None
+    question  the name of the free-answer question whose answer this text cell holds, or None
+    directives  the leading `#| ...` lines, as nbdev reads them: {"export": "",
+              "default_exp": "core.tensor"}
     """
 
     kind: str
     source: str
     line: int
     number: int
-    metadata: dict = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
     gap: int = 1
+    title: str = field(init=False)
+    tags: list[Any] = field(init=False)
+    exercise: str | None = field(init=False)
+    checks: str | None = field(init=False)
+    question: str | None = field(init=False)
+    directives: dict[str, str] = field(init=False)
 
-    @property
-    def title(self) -> str:
-        """The words that stand behind `# %%` before any `key=value`: "order hidden"."""
-        return self.metadata.get("title", "")
-
-    @property
-    def tags(self) -> list:
+    def __post_init__(self) -> None:
+        names = {key: self.metadata.get(key) for key in ("exercise", "checks", "question")}
+        grading = self.metadata.get("nbgrader")
+        if isinstance(grading, dict) and isinstance(grading.get("grade_id"), str):
+            # tensor-strides, check-strides, question-strides
+            role = ROLES.get((bool(grading.get("grade")), bool(grading.get("solution"))))
+            if role and names[role] is None:
+                names[role] = grading["grade_id"].partition("-")[2]
+        strings = {key: name for key, name in names.items() if isinstance(name, str) and name}
+        self.exercise, self.checks = strings.get("exercise"), strings.get("checks")
+        self.question = strings.get("question") if self.kind == "markdown" else None
+        self.title = self.metadata.get("title", "")
         tags = self.metadata.get("tags")
-        return tags if isinstance(tags, list) else []
-
-    @property
-    def exercise(self) -> str | None:
-        """The name of the exercise that this cell is, or None.
-
-        Of a notebook's cell, nbgrader's metadata tell, too.
-        """
-        return self._named("exercise", "solution")
-
-    @property
-    def checks(self) -> str | None:
-        """The name of the exercise whose checks this cell runs, or None."""
-        return self._named("checks", "grade")
-
-    @property
-    def question(self) -> str | None:
-        """The name of the free-answer question whose answer this text cell holds, or None."""
-        return self._named("question", "grade", "solution") if self.kind == "markdown" else None
+        self.tags = tags if isinstance(tags, list) else []
+        self.directives = _directives(self.source) if "#|" in self.source else {}
 
     @property
     def task(self) -> str | None:
         """The name of the exercise or question that a learner fills in here, or None."""
         return self.exercise or self.question
-
-    def _named(self, key, *flags):
-        name = self.metadata.get(key)
-        if name is None:
-            meta = self.metadata.get("nbgrader")
-            marks = ("grade", "solution")
-            if (
-                isinstance(meta, dict)
-                and all(bool(meta.get(mark)) == (mark in flags) for mark in marks)
-                and isinstance(meta.get("grade_id"), str)
-            ):  # tensor-strides, check-strides, question-strides
-                name = meta["grade_id"].partition("-")[2]
-        return name if isinstance(name, str) and name else None
 
     @property
     def alt(self) -> str:
@@ -125,20 +113,16 @@ class Cell:
         )
         return {number for number, line in enumerate(leading) if line.strip()}
 
-    @property
-    def directives(self) -> dict[str, str]:
-        """The leading `#| ...` lines, as nbdev reads them: {"export": "",
-        "default_exp": "core.tensor"}.
-        """
-        directives = {}
-        for line in self.source.splitlines() if "#|" in self.source else ():
-            if not line.startswith("#|"):
-                if line.strip():
-                    break
-                continue
+
+def _directives(source: str) -> dict[str, str]:
+    directives = {}
+    for line in source.splitlines():
+        if line.startswith("#|"):
             name, _, value = line[2:].strip().partition(" ")
             directives[name] = value.strip()
-        return directives
+        elif line.strip():
+            break
+    return directives
 
 
 @dataclass(eq=False)
@@ -149,7 +133,7 @@ class Source:
 
     path: Path
     text: str
-    header: dict
+    header: dict[str, Any]
     cells: list[Cell]
     sha256: str = ""
 
@@ -157,13 +141,13 @@ class Source:
     def is_notebook(self) -> bool:
         return self.path.suffix == ".ipynb"
 
-    @property
+    @cached_property
     def exported(self) -> list[Cell]:
         """The code cells that go into the package."""
         return [
-            c
-            for c in self.cells
-            if c.kind == "code" and c.directives.keys() & {"export", "exporti"}
+            cell
+            for cell in self.cells
+            if cell.kind == "code" and cell.directives.keys() & {"export", "exporti"}
         ]
 
     def cell(self, exercise: str) -> Cell | None:
@@ -213,14 +197,14 @@ def read(path: Path, released: Source | None = None) -> Source:
 
 
 @functools.lru_cache(maxsize=64)  # so that what is made of it can be kept, too
-def _copied(source, path):
+def _copied(source: Source, path: Path) -> Source:
     return replace(source, path=path)
 
 
 @functools.lru_cache(
     maxsize=64
 )  # a test reads every lower lesson, and hardly any has changed since the last one
-def _source(path, raw):
+def _source(path: Path, raw: bytes) -> Source:
     try:
         text = raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
@@ -245,16 +229,16 @@ def parse(path: Path, text: str) -> Source:
     return (_notebook if path.suffix == ".ipynb" else _script)(path, text)
 
 
-def _script(path, text):
+def _script(path: Path, text: str) -> Source:
     lines = text.split("\n")
     header, start = _header(path, lines)
     marks = [i for i in range(start, len(lines)) if "%%" in lines[i] and MARKER.match(lines[i])]
-    cells = []
+    cells: list[Cell] = []
     if any(line.strip() for line in lines[start : marks[0] if marks else len(lines)]):
         marks.insert(0, start - 1)  # text before the first marker is a code cell of its own
     for n, (mark, end) in enumerate(zip(marks, marks[1:] + [len(lines)]), 1):
-        options = MARKER.match(lines[mark]).group(1) if mark >= start else ""
-        kind, metadata = _options(path, mark + 1, options or "")
+        match = MARKER.match(lines[mark]) if mark >= start else None
+        kind, metadata = _options(path, mark + 1, (match and match[1]) or "")
         first, last = mark + 1, end
         while last > first and not lines[last - 1].strip():
             last -= 1
@@ -270,7 +254,7 @@ def _script(path, text):
     return Source(path, text, header, cells)
 
 
-def _header(path, lines):
+def _header(path: Path, lines: list[str]) -> tuple[dict[str, Any], int]:
     """The jupyter metadata in the leading `# ---` block, and the number of the line behind it."""
     if not lines or lines[0].rstrip() != "# ---":
         return {}, 0
@@ -302,7 +286,7 @@ def _header(path, lines):
     return (jupyter if isinstance(jupyter, dict) else {}), end + 1
 
 
-def _options(path, line, text):
+def _options(path: Path, line: int, text: str) -> tuple[str, dict[str, Any]]:
     """Kind and metadata from what stands behind `# %%`: `words [markdown] tags=["x"] points=2`."""
     if text in ("", "[markdown]"):  # nine of ten cells
         return "markdown" if text else "code", {}
@@ -310,7 +294,7 @@ def _options(path, line, text):
     if match := KIND.search(text.split("=")[0]):
         kind = {"md": "markdown"}.get(match.group(1), match.group(1))
         text = text.replace(match.group(0), "", 1)
-    metadata = {}
+    metadata: dict[str, Any] = {}
     title = _before_keys(text)
     while match := re.search(r"(?:^|\s)([\w.-]+)=", text):
         try:
@@ -327,13 +311,13 @@ def _options(path, line, text):
     return kind, metadata
 
 
-def _before_keys(text):
+def _before_keys(text: str) -> str:
     """What stands before the first `key=`: in time by the length of the line, as no pattern that
     looks for all of that at once.
     """
-    found = re.search(r"[\w.-]=", text)
-    at = found.end() - 1 if found else len(text)
-    while found and at and (text[at - 1].isalnum() or text[at - 1] in "_.-"):
+    match = re.search(r"[\w.-]=", text)
+    at = match.end() - 1 if match else len(text)
+    while match and at and (text[at - 1].isalnum() or text[at - 1] in "_.-"):
         at -= 1
     return text[:at].rstrip()
 
@@ -353,10 +337,10 @@ def with_escapes(answer: str) -> str:
 
 def without_escapes(answer: str) -> str:
     """What `with_escapes` was given."""
-    return HEAD_OF_CELL.sub(lambda found: found[1][1:], answer)
+    return HEAD_OF_CELL.sub(lambda match: match[1][1:], answer)
 
 
-def _uncomment(path, line, body, question=None):
+def _uncomment(path: Path, line: int, body: list[str], question: str | None = None) -> list[str]:
     """The text of a markdown cell: comment lines without their `# `, or one string literal."""
     if body and re.match(r'[rRuU]?("""|\'\'\')', body[0]):
         return re.sub(
@@ -373,7 +357,7 @@ def _uncomment(path, line, body, question=None):
     return [text[2:] if text.startswith("# ") else text.removeprefix("#") for text in body]
 
 
-def _notebook(path, text):
+def _notebook(path: Path, text: str) -> Source:
     try:
         book = json.loads(text)
         cells = []
@@ -407,14 +391,14 @@ def _notebook(path, text):
 HINTS, START = "hints", "start"  # cells of a notebook that are made and no part of the lesson
 
 
-def made_metadata(source: str, kind: str) -> dict:
+def made_metadata(source: str, kind: str) -> dict[str, Any]:
     """The metadata of a notebook's made cell: of hints, or of what a notebook starts with where it
     is opened outside a workspace.
     """
     return {"tags": [kind], kind: hashlib.sha256(source.encode("utf-8")).hexdigest()[:16]}
 
 
-def is_made(metadata: dict, source: str, kinds=(HINTS, START)) -> bool:
+def is_made(metadata: dict[str, Any], source: str, kinds: tuple[str, ...] = (HINTS, START)) -> bool:
     """Whether a cell stands as it was made. One that somebody edited is theirs."""
     return any(
         kind in metadata

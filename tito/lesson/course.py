@@ -11,10 +11,11 @@ import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, NoReturn
 
 from tito.errors import MachineError, UsageError
-from tito.lesson import lesson_format
-from tito.lesson.lesson_format import FOLDER, Lesson
+from tito.lesson.lesson_format import FOLDER, Exercise, Lesson
+from tito.lesson.parse import load_lesson
 
 SOURCE = Path("modules", "source")
 DISTRIBUTION = "tinytorch"
@@ -97,7 +98,7 @@ class Root:
             f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}.",
         )
 
-    def exercise(self, key: str) -> "tuple[Entry, lesson_format.Exercise]":
+    def exercise(self, key: str) -> "tuple[Entry, Exercise]":
         """(lesson, exercise) of an exercise's id, tensor-strides, or its name, strides, where only
         one lesson has it.
 
@@ -106,14 +107,14 @@ class Root:
         for entry in self.lessons:
             if key.startswith(f"{entry.name}-"):
                 return entry, entry.declared.exercise(key)
-        every = [(entry, one) for entry in self.lessons for one in entry.declared.exercises]
-        found = [(entry, one) for entry, one in every if one.name == key]
-        if len(found) == 1:
-            return found[0]
-        ids = [one.id for _, one in found or every]
-        close = ids if found else difflib.get_close_matches(key, ids, n=3, cutoff=0.4)
+        pairs = [(entry, e) for entry in self.lessons for e in entry.declared.exercises]
+        matches = [(entry, exercise) for entry, exercise in pairs if exercise.name == key]
+        if len(matches) == 1:
+            return matches[0]
+        ids = [exercise.id for _, exercise in matches or pairs]
+        close = ids if matches else difflib.get_close_matches(key, ids, n=3, cutoff=0.4)
         raise UsageError(
-            f"{'Several lessons have an' if found else 'No lesson has an'} exercise {key!r}.",
+            f"{'Several lessons have an' if matches else 'No lesson has an'} exercise {key!r}.",
             f"Did you mean {' or '.join(close)}?" if close else "Name it like tensor-strides.",
         )
 
@@ -129,50 +130,32 @@ class Root:
         return installed_course()
 
 
-@dataclass(frozen=True)
 class Entry:
-    """One lesson of a root, by its folder name."""
+    """One lesson of a root, by its folder name.
 
-    root: Root
-    folder: str
+    script, notebook  the learner's files
+    declared_path  the course's own copy, which says what the exercises and checks are
+    module_path  its file in the package
+    """
 
-    @property
-    def number(self) -> int:
-        return int(FOLDER.fullmatch(self.folder).group(1))
-
-    @property
-    def name(self) -> str:
-        return FOLDER.fullmatch(self.folder).group(2)
+    def __init__(self, root: Root, folder: str) -> None:
+        match = FOLDER.fullmatch(folder)
+        assert match, folder
+        self.root, self.folder = root, folder
+        self.number, self.name = int(match[1]), match[2]
+        file = Path(folder, f"{self.name}_dev.py")
+        self.script = root.path / SOURCE / file
+        self.notebook = self.script.with_suffix(".ipynb")
+        self.declared_path = self.script if root.is_course else root.path / PRISTINE / file
+        self.module_path = root.path / root.package / "core" / f"{self.name}.py"
 
     def address(self, exercise: str) -> str:
         """Where an exercise stands in the published book, by its id; "" without one."""
         return self.root.book and f"{self.root.book}lessons/{self.folder}.html#{exercise}"
 
-    @property
-    def script(self) -> Path:
-        return self.root.path / SOURCE / self.folder / f"{self.name}_dev.py"
-
-    @property
-    def notebook(self) -> Path:
-        return self.script.with_suffix(".ipynb")
-
-    @property
-    def declared_path(self) -> Path:
-        """The course's own copy, which says what the exercises and checks are."""
-        return (
-            self.script
-            if self.root.is_course
-            else self.root.path / PRISTINE / self.folder / f"{self.name}_dev.py"
-        )
-
     @cached_property
     def declared(self) -> Lesson:
-        return lesson_format.load(self.declared_path)
-
-    @property
-    def module_path(self) -> Path:
-        """Its file in the package."""
-        return self.root.path / self.root.package / "core" / f"{self.name}.py"
+        return load_lesson(self.declared_path)
 
     def relative(self, path: Path) -> str:
         """`path` as one types it from the root."""
@@ -194,34 +177,33 @@ def open_root(folder: Path) -> Root:
         ) from None
     for kind, keys in NEEDED.items():
         if isinstance(block := config.get(kind), dict):
-            for key in keys:
-                if not isinstance(block.get(key), str):
-                    raise MachineError(
-                        f"{path}: [{kind}] {key} is {block.get(key)!r}.",
-                        f"[{kind}] needs {', '.join(keys)}.",
-                    )
-            if not block["package"].isidentifier():
-                raise MachineError(
-                    f"{path}: package is {block['package']!r}.",
-                    'It should be a name such as "tinytorch".',
-                )
-            if not isinstance(compare := block.get("compare", True), bool):
-                raise MachineError(
-                    f"{path}: [{kind}] compare is {compare!r}.",
-                    "It should be true or false.",
-                )
-            if not re.fullmatch(r"(https?://\S+/)?", book := str(block.get("book", ""))):
-                raise MachineError(
-                    f"{path}: [{kind}] book is {book!r}.",
-                    'It should be the address of the published book, which ends in /: "https://...'
-                    '/".',
-                )
-            return Root(
-                folder, kind, block[keys[0]], block["edition"], block["package"], compare, book
-            )
+            _check_config(path, kind, block)
+            name, edition, package = (block[key] for key in keys)
+            compare, book = block.get("compare", True), str(block.get("book", ""))
+            return Root(folder, kind, name, edition, package, compare, book)
     raise MachineError(
         f"{path} has no [course] and no [workspace].", "Copy it from another workspace."
     )
+
+
+def _check_config(path: Path, kind: str, block: dict[str, Any]) -> None:
+    """Refuse a [course] or [workspace] of a tito.toml that cannot work."""
+
+    def refuse(key: str, remedy: str) -> NoReturn:
+        raise MachineError(f"{path}: [{kind}] {key} is {block.get(key)!r}.", remedy)
+
+    for key in NEEDED[kind]:
+        if not isinstance(block.get(key), str):
+            refuse(key, f"[{kind}] needs {', '.join(NEEDED[kind])}.")
+    if not block["package"].isidentifier():
+        refuse("package", 'It should be a name such as "tinytorch".')
+    if not isinstance(block.get("compare", True), bool):
+        refuse("compare", "It should be true or false.")
+    if not re.fullmatch(r"(https?://\S+/)?", str(block.get("book", ""))):
+        refuse(
+            "book",
+            'It should be the address of the published book, which ends in /: "https://.../".',
+        )
 
 
 def find_root(start: Path, given: str | Path | None = None) -> Root:

@@ -18,6 +18,7 @@ from pathlib import Path
 from tito import files
 from tito.errors import WorkError
 from tito.lesson import cells
+from tito.lesson.checks import IMPORTS
 from tito.lesson.course import Entry
 from tito.lesson.lesson_format import MARK, Lesson, stub
 
@@ -27,6 +28,11 @@ DEFINED = re.compile(r"^(?:async )?(?:def|class) (\w+)", re.M)
 SKIPPED = "# From the course's own {source} by `tito skip`"
 
 
+Place = tuple[cells.Cell, int]  # a cell, and the line in it, from 0
+Row = tuple[str, Place | None]  # a line of a module, and where it came from
+Import = tuple[ast.Import | ast.ImportFrom, Place]
+
+
 @dataclass
 class Module:
     """The text of a package module; `origin[n]` is (cell, line in it) for its line n + 1, or None;
@@ -34,7 +40,7 @@ class Module:
     """
 
     text: str
-    origin: list[tuple[cells.Cell, int] | None]
+    origin: list[Place | None]
     lesson: Lesson
 
 
@@ -53,31 +59,22 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
             f"{source.path} has no cell that begins with `#| export`.",
             f"`tito reset {declared.name}` brings the starting version back.",
         )
-    imports, names, body = [], {}, []  # of names the keys, in order
+    imports: list[Import] = []
+    names: dict[str, None] = {}  # the keys, in their order
+    body: list[Row] = []
     for cell in source.exported:
-        tree = _parse(source, cell)
-        left_out, crowded = set(cell.directive_lines), _crowded(tree)
-        for node in tree.body:
-            if isinstance(node, (ast.Import, ast.ImportFrom)) and node not in crowded:
-                imports.append((node, (cell, node.lineno - 1)))
-                left_out |= set(range(node.lineno - 1, node.end_lineno))
-            elif "export" in cell.directives:
-                names |= {name: None for name in defined(node) if not name.startswith("_")}
-        lines = [
-            (n, text)
-            for n, text in enumerate(cell.source.split("\n"))
-            if n not in left_out and not MARK.match(text)
-        ]
-        while lines and not lines[0][1].strip():
-            lines.pop(0)
-        while lines and not lines[-1][1].strip():
-            lines.pop()
+        own_imports, others, lines = _split(source, cell)
+        imports += own_imports
+        if "export" in cell.directives:
+            names |= dict.fromkeys(
+                name for node in others for name in defined(node) if not name.startswith("_")
+            )
         if lines:
-            body += [("", None), ("", None)] * bool(body) + [(text, (cell, n)) for n, text in lines]
-    head = [(f'"""{declared.title}: {declared.meta["summary"].rstrip(".")}."""', None), ("", None)]
-    head += _tidy(imports, package)
-    head += [(text, None) for text in ([_all(names), "", ""] if names else [""])]
-    rows = [(line, place) for text, place in head for line in text.split("\n")] + body
+            body += [("", None), ("", None)] * bool(body) + lines
+    head: list[Row] = [(f'"""{declared.title}: {declared.summary.rstrip(".")}."""', None)]
+    head += [("", None), *_import_rows(imports, package)]
+    head += [(row, None) for row in _all_rows(list(names))]
+    rows = head + body
     text = "\n".join(line for line, _ in rows) + "\n"
     first = (
         relative
@@ -91,14 +88,45 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
     )
 
 
-def _parse(source, cell):
+def _split(
+    source: cells.Source, cell: cells.Cell
+) -> tuple[list[Import], list[ast.stmt], list[Row]]:
+    """The imports of a cell, its other statements, and its lines without imports, directives and
+    solution markers.
+    """
+    body = _parse(source, cell).body
+    # An import that shares a line with another statement, as in `import a; a.b()`, stays there.
+    crowded: set[ast.stmt] = set()
+    for one, other in itertools.pairwise(body):  # in the order of their lines
+        if (one.end_lineno or 0) >= other.lineno:
+            crowded |= {one, other}
+    imports: list[Import] = []
+    others: list[ast.stmt] = []
+    left_out = set(cell.directive_lines)
+    for node in body:
+        if isinstance(node, IMPORTS) and node not in crowded:
+            imports.append((node, (cell, node.lineno - 1)))
+            left_out |= set(range(node.lineno - 1, node.end_lineno or 0))
+        else:
+            others.append(node)
+    lines: list[Row] = [
+        (text, (cell, n))
+        for n, text in enumerate(cell.source.split("\n"))
+        if n not in left_out and not MARK.match(text)
+    ]
+    while lines and not lines[0][0].strip():
+        lines.pop(0)
+    while lines and not lines[-1][0].strip():
+        lines.pop()
+    return imports, others, lines
+
+
+def _parse(source: cells.Source, cell: cells.Cell) -> ast.Module:
     try:
         return cells.tree_of(cell.source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line, what = (
-            getattr(error, "lineno", 1) or 1,
-            getattr(error, "msg", str(error) or "too deeply nested"),
-        )
+        line = getattr(error, "lineno", 1) or 1
+        what = getattr(error, "msg", str(error) or "too deeply nested")
         text = (getattr(error, "text", "") or "").rstrip().expandtabs(1)
         problem = WorkError(
             f"{source.place(cell, line - 1)}: syntax error: {what}"
@@ -106,32 +134,20 @@ def _parse(source, cell):
             "Python cannot read the lesson until that is mended.",
         )
         if text:  # as Python shows it: a terminal has room for the line and a mark under it
-            problem.excerpt = (
-                f"{text.strip()}\n"
-                f"{' ' * ((error.offset or 1) - 1 - len(text) + len(text.lstrip()))}^"
-            )
+            offset = (getattr(error, "offset", 1) or 1) - 1 - len(text) + len(text.lstrip())
+            problem.excerpt = f"{text.strip()}\n{' ' * offset}^"
         raise problem from None
-
-
-def _crowded(tree):
-    """The top-level statements that share a line with another, as in `import a; a.b()`: such an
-    import stays where it is.
-    """
-    pairs = itertools.pairwise(tree.body)  # in the order of their lines
-    return {node for pair in pairs if pair[0].end_lineno >= pair[1].lineno for node in pair}
 
 
 def defined(node: ast.stmt) -> list[str]:
     """The names that a top-level statement defines: functions, classes, assigned names."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return [node.name]
-    targets = (
-        node.targets
-        if isinstance(node, ast.Assign)
-        else [node.target]
-        if isinstance(node, ast.AnnAssign)
-        else []
-    )
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AnnAssign):
+        targets = [node.target]
     return [
         leaf.id for target in targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)
     ]
@@ -148,74 +164,71 @@ def exported_names(lesson: Lesson) -> list[str]:
     ]
 
 
-def _tidy(nodes, ours):
-    """Import lines, once each and in three groups: Python's own, installed, ours.
+def _import_rows(imports: list[Import], package: str) -> list[Row]:
+    """Import lines, once each and in three groups: Python's own, installed, the package's.
 
     Each with the place of the first that asks for it.
-
-    nodes  [(import statement, (cell, line in it))]
     """
-    plain, named, places = {}, {}, {}
-    for node, place in nodes:
+    plain: dict[str, tuple[str, str, Place]] = {}
+    named: dict[tuple[str, bool], set[str]] = {}
+    places: dict[tuple[str, bool], Place] = {}
+    for node, place in imports:
         if isinstance(node, ast.Import):
             for alias in node.names:
-                plain.setdefault((alias.name, alias.asname), place)
+                plain.setdefault(ast.unparse(alias), (alias.name, ast.unparse(alias), place))
         else:
             module = "." * node.level + (node.module or "")
             for alias in node.names:  # `*` is imported alone, and never folded
                 key = module, alias.name == "*"
-                named.setdefault(key, set()).add((alias.name, alias.asname))
+                named.setdefault(key, set()).add(ast.unparse(alias))
                 places.setdefault(key, place)
-
-    def group(module):
-        top = module.split(".")[0]
-        return (
-            0
-            if module == "__future__"
-            else 1
-            if top in sys.stdlib_module_names
-            else 3
-            if top in ("", ours)
-            else 2
-        )
-
     lines = [
-        (group(m), 0, m, f"import {_as(m, alias)}", place) for (m, alias), place in plain.items()
+        (_group(module, package), 0, module, f"import {text}", place)
+        for module, text, place in plain.values()
     ]
-    for (module, everything), members in named.items():
-        texts = [_as(name, alias) for name, alias in sorted(members, key=str)]
-        line = f"from {module} import {', '.join(texts)}"
+    for (module, everything), texts in named.items():
+        line = f"from {module} import {', '.join(sorted(texts))}"
         if len(line) > LONGEST and not everything:
-            line = f"from {module} import (\n" + "".join(f"    {text},\n" for text in texts) + ")"
-        lines.append((group(module), 1, module, line, places[module, everything]))
-    out, last = [], None
+            folded = "".join(f"    {text},\n" for text in sorted(texts))
+            line = f"from {module} import (\n{folded})"
+        lines.append((_group(module, package), 1, module, line, places[module, everything]))
+    out: list[Row] = []
+    last = None
     for kind, _, _, line, place in sorted(lines, key=lambda row: row[:4]):
         if last not in (None, kind):
             out.append(("", None))
-        out.append((line, place))
+        rows = line.split("\n")
+        out += [(row, place) for row in rows]
         last = kind
     return out + [("", None)] * bool(out)
 
 
-def _as(name, alias):
-    return f"{name} as {alias}" if alias else name
+def _group(module: str, package: str) -> int:
+    top = module.split(".")[0]
+    if module == "__future__":
+        return 0
+    if top in sys.stdlib_module_names:
+        return 1
+    return 3 if top in ("", package) else 2
 
 
-def _all(names):
+def _all_rows(names: list[str]) -> list[str]:
+    """The lines of `__all__`, and two empty ones; none without names."""
+    if not names:
+        return [""]
     quoted = [f'"{name}"' for name in names]
     line = f"__all__ = [{', '.join(quoted)}]"
     if len(line) <= LONGEST:
-        return line
-    rows, row = [], ""
+        return [line, "", ""]
+    rows = [""]
     for name in quoted:
-        if len(row) + len(name) + 6 > LONGEST:
-            rows.append(row.rstrip())
-            row = ""
-        row += f"{name}, "
-    return "__all__ = [\n" + "".join(f"    {row}\n" for row in [*rows, row.rstrip()]) + "]"
+        if len(rows[-1]) + len(name) + 6 > LONGEST:
+            rows.append("")
+        rows[-1] += f"{name}, "
+    return ["__all__ = [", *(f"    {row.rstrip()}" for row in rows), "]", "", ""]
 
 
-def _checksum(text):
+def _checksum(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
 
 
@@ -224,9 +237,7 @@ def current(entry: Entry, source: cells.Source) -> Module:
     return _current(source, entry.declared, entry.relative(source.path), entry.root.package)
 
 
-_current = functools.lru_cache(maxsize=64)(
-    build
-)  # like the sources of lower lessons, see `cells.read`
+_current = functools.lru_cache(maxsize=64)(build)  # as the sources of lower lessons in `cells`
 
 
 def is_skipped(entry: Entry) -> bool:
@@ -245,30 +256,30 @@ def export_to_package(entry: Entry, module: Module) -> tuple[bool, list[str]]:
 
     Returns (changed, sentences without a full stop).
     """
-    told = []
+    sentences = []
     if is_skipped(entry):
-        told.append(
+        sentences.append(
             f"The skip of {entry.name} is over: the package holds your own code again; "
             f"`tito skip {entry.name}` brings the course's back"
         )
         if missing := unwritten(module):
-            told.append(
+            sentences.append(
                 f"{len(missing)} of its {len(module.lesson.exercises)} exercises are still to be "
                 "written, and whatever needs one of them fails"
             )
     changed, backup = write_module(entry, module)
     if backup:
-        told.append(
+        sentences.append(
             f"{entry.relative(entry.module_path)} held code that is not in your lesson now "
             f"(from before a reset, or written there by hand); a copy is in {backup}"
         )
-    return changed, told
+    return changed, sentences
 
 
 def write_module(entry: Entry, module: Module, command: str = "export") -> tuple[bool, Path | None]:
     """Write a built module into the package. Returns (changed, backup folder or None).
 
-    One that somebody edited by hand is saved first: its checksum line no longer fits. And so is one
+    One that was edited by hand is saved first: its checksum line no longer fits. And so is one
     with an exercise written that the lesson has lost: emptied by an editor, say, it would take the
     last copy with it.
     """
@@ -284,27 +295,27 @@ def write_module(entry: Entry, module: Module, command: str = "export") -> tuple
     before = path.stat().st_mtime if path.exists() else 0
     backup = None
     by_hand = old is not None and not _is_ours(old)
-    if (
-        by_hand
-        or old
-        and not old.startswith(SKIPPED.split("{")[0])
-        and _written(old, module.lesson) - _written(module.text, module.lesson)
-    ):
+    skipped = bool(old) and (old or "").startswith(SKIPPED.split("{")[0])
+    lost = set() if skipped or not old else _written(old, module.lesson)
+    if by_hand or lost - _written(module.text, module.lesson):
         backup = files.replace(entry.root, command, {path: module.text}, step=by_hand)
     else:
         files.write(path, module.text)
-    _look_newer(path, before)
+    # Python takes compiled code for fresh when second and size agree; two exports within one
+    # second, `+` changed to `-`, would run the old code.
+    if int(path.stat().st_mtime) <= int(before):
+        os.utime(path, (before + 1, before + 1))
     return True, backup
 
 
-def _is_ours(text):
+def _is_ours(text: str) -> bool:
     """Whether `text` is exactly as an export wrote it."""
     head = text.split("\n", 2)
     match = CHECKSUM.match("\n".join(head[1:2]) + "\n")
     return bool(match) and len(head) == 3 and match.group(1) == _checksum(head[2])
 
 
-def _written(text, declared):
+def _written(text: str, declared: Lesson) -> set[str]:
     """Ids of the exercises that a module's text holds, written."""
     names = set(DEFINED.findall(text))
     return {
@@ -319,13 +330,3 @@ def unwritten(module: Module) -> list[str]:
     """Ids of the exercises that a module does not hold, written, in their order."""
     written = _written(module.text, module.lesson)
     return [exercise.id for exercise in module.lesson.exercises if exercise.id not in written]
-
-
-def _look_newer(path, before):
-    """Give `path` a time in a later second than `before`.
-
-    Python takes compiled code for fresh when second and size agree; two exports within one second,
-    `+` changed to `-`, would run the old code.
-    """
-    if int(path.stat().st_mtime) <= int(before):
-        os.utime(path, (before + 1, before + 1))

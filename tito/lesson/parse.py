@@ -1,0 +1,449 @@
+"""Read a lesson of the course from its files, and refuse what is not in the format.
+
+The course's own copy of a lesson must be right in every part, and what is wrong is reported with
+file and line.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tito.errors import MachineError, UsageError
+from tito.lesson import cells
+from tito.lesson.cells import Cell, Source
+from tito.lesson.checks import HIDDEN, LEARNER_SIDE, SETUP, TEST, check_id
+from tito.lesson.lesson_format import (
+    ANSWER,
+    CHECKS,
+    FOLDER,
+    HINTS,
+    MARK,
+    Check,
+    Exercise,
+    Lesson,
+    Question,
+    indent_of,
+    stub,
+    without_solution,
+)
+from tito.lesson.shared_checks import read_checks
+
+NAME = re.compile(r"[A-Za-z0-9_-]+")
+HEADER: dict[str, Any] = {
+    "title": str,
+    "summary": str,
+    "difficulty": int,
+    "hours": (int, float),
+    "prerequisites": list,
+    "enables": list,
+    "terms": list,
+}
+OPTIONAL: dict[str, Any] = {"pytorch": dict}  # {a term, or a name of the package: PyTorch's name}
+KINDS: dict[Any, str] = {
+    dict: "a mapping",
+    str: "text",
+    int: "a whole number",
+    list: "a list",
+    (int, float): "a number",
+}
+
+Checks = dict[str, list[Check]]  # {name of an exercise: its checks}
+
+
+def load_lesson(path: Path) -> Lesson:
+    """The course's lesson whose chapter is at `path`.
+
+    Raises TitoError with file and line when it is not in the format.
+    """
+    hints = path.with_name(HINTS)
+    try:
+        text = hints.read_text(encoding="utf-8") if hints.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise MachineError(f"{hints} cannot be read: {error}.", "Save the file as UTF-8.") from None
+    checks = read_checks(path.with_name(CHECKS))
+    return parse_lesson(cells.read(path), checks, text.replace("\r\n", "\n"))
+
+
+def parse_lesson(source: Source, checks_source: Source, hints_text: str = "") -> Lesson:
+    """The lesson of a chapter, the cells of its checks.py, and the text of its hints.md."""
+    match = FOLDER.fullmatch(source.path.parent.name)
+    if not match:
+        raise UsageError(
+            f"{source.path}: the folder should be named like 01_tensor.", "Rename the folder."
+        )
+    number, name = int(match[1]), match[2]
+    meta = _header(source)
+    module = _module(source, name)
+    exercise_cells = _exercise_cells(source, name)
+    questions = tuple(_questions(source, list(exercise_cells)))
+    setup, learner_side, checks = _sections(checks_source, name, list(exercise_cells))
+    hints = _hints(source.path.with_name(HINTS), hints_text, list(exercise_cells))
+    exercises = tuple(
+        Exercise(
+            f"{name}-{exercise}",
+            exercise,
+            cell,
+            "\n".join(without_solution(name, cell, cell.source.split("\n"))).strip(),
+            tuple(hints.get(exercise, ())),
+            tuple(checks[exercise]),
+        )
+        for exercise, cell in exercise_cells.items()
+    )
+    _check_calls(source, exercises)
+    every = tuple(check for exercise in exercises for check in exercise.checks)
+    return Lesson(
+        number,
+        name,
+        source,
+        checks_source,
+        hints_text,
+        meta,
+        meta["title"],
+        meta["summary"],
+        meta["prerequisites"],
+        module,
+        exercises,
+        questions,
+        every,
+        sum(check.points for check in every),
+        tuple(setup),
+        tuple(learner_side),
+    )
+
+
+def _refuse(
+    source: Source, what: str, remedy: str, cell: Cell | None = None, line: int = 0
+) -> NoReturn:
+    """Refuse a file because of a line of a cell (0 is its first source line)."""
+    where = source.place(cell, line) if cell else f"{source.path}:1"
+    raise UsageError(f"{where}: {what}", remedy)
+
+
+def _refuse_mark(source: Source, what: str, remedy: str, cell: Cell) -> NoReturn:
+    """Refuse a file because of the `# %%` line of a cell."""
+    _refuse(source, what, remedy, cell, 0 if source.is_notebook else -cell.gap)
+
+
+# The chapter.
+
+
+def _header(source: Source) -> dict[str, Any]:
+    """The header's `tinytorch:` block."""
+    block = source.header.get("tinytorch")
+    if not isinstance(block, dict):
+        _refuse(source, "the header has no `tinytorch:` block.", f"It needs {', '.join(HEADER)}.")
+    for key, kind in (HEADER | {key: OPTIONAL[key] for key in OPTIONAL & block.keys()}).items():
+        value = block.get(key)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            what = f"`{key}` in the header's tinytorch block is {value!r}."
+            _refuse(source, what, f"It should be {KINDS[kind]}.")
+    if not 1 <= block["difficulty"] <= 5:
+        _refuse(source, f"`difficulty` is {block['difficulty']}.", "It goes from 1 to 5.")
+    if unknown := block.keys() - HEADER - OPTIONAL.keys():
+        what = f"the header's tinytorch block has an unknown key {min(unknown)!r}."
+        _refuse(source, what, f"It takes {', '.join(HEADER | OPTIONAL)}.")
+    for key in ("prerequisites", "enables", "terms"):
+        if not all(isinstance(name, str) for name in block[key]):
+            _refuse(source, f"`{key}` is {block[key]!r}.", "It should be a list of names.")
+    names = block.get("pytorch", {})
+    if not all(isinstance(text, str) for pair in names.items() for text in pair):
+        _refuse(source, f"`pytorch` is {names!r}.", "It should give one name for each name.")
+    return block
+
+
+def _module(source: Source, name: str) -> str:
+    exports = [
+        (cell, cell.directives["default_exp"])
+        for cell in source.cells
+        if cell.kind == "code" and "default_exp" in cell.directives
+    ]
+    module = f"core.{name}"
+    if not exports:
+        _refuse(
+            source,
+            "no cell says where the lesson is exported to.",
+            f"Begin a code cell with `#| default_exp {module}`.",
+        )
+    if len(exports) > 1 or exports[0][1] != module:
+        cell, value = exports[-1]
+        _refuse(
+            source,
+            f"`#| default_exp {value}`, {len(exports)} in the lesson.",
+            f"One is needed: `#| default_exp {module}`.",
+            cell,
+        )
+    return module
+
+
+def _exercise_cells(source: Source, lesson: str) -> dict[str, Cell]:
+    """{name of an exercise: its cell}."""
+    exercises: dict[str, Cell] = {}
+    for cell in source.cells:
+        _check_markers(source, cell)
+        if not (name := cell.exercise):
+            continue
+        _check_name(source, cell, "exercise", name)
+        if name in exercises:
+            first = source.place(exercises[name])
+            what = f"exercise {name!r} is there a second time (first in {first})."
+            _refuse_mark(source, what, "Give each its own name.", cell)
+        if "### BEGIN SOLUTION" not in cell.source and stub(lesson, name) not in cell.source:
+            _refuse(
+                source,
+                f"exercise {name} has no solution between markers.",
+                "Add `### BEGIN SOLUTION` and `### END SOLUTION`.",
+                cell,
+            )
+        exercises[name] = cell
+    if not exercises:
+        _refuse(
+            source,
+            "the lesson has no exercise.",
+            'Mark a cell with `# %% exercise="name"` and solution markers.',
+        )
+    return exercises
+
+
+def _check_name(source: Source, cell: Cell, kind: str, name: str) -> None:
+    if not NAME.fullmatch(name) or name in (SETUP, LEARNER_SIDE):
+        remedy = "It needs letters, digits, - and _ only."
+        _refuse_mark(source, f"{kind}={name!r} is no name.", remedy, cell)
+
+
+def _questions(source: Source, names: list[str]) -> Iterator[Question]:
+    """The questions of a chapter; `names` are those of the exercises."""
+    for cell in source.cells:
+        if not (name := cell.question):
+            continue
+        _check_name(source, cell, "question", name)
+        if name in names:
+            what = f"{name!r} is the name of an exercise or question already."
+            _refuse_mark(source, what, "Give each its own name.", cell)
+        names.append(name)
+        points = cell.metadata.get("points")
+        if type(points) is not int or not 0 <= points <= 1000:
+            remedy = "It takes a whole number, 0 for an answer that is only read: points=2."
+            _refuse_mark(source, f"question {name} has points={points!r}.", remedy, cell)
+        text, below, answer = cell.source.partition(f"\n{ANSWER}\n")
+        has_line = bool(below)
+        if not below:
+            text, has_line = cell.source.removesuffix(f"\n{ANSWER}"), cell.source.endswith(ANSWER)
+        if not has_line or not text.strip():
+            what = f"question {name} lacks its text, or a line that says where to write."
+            _refuse_mark(source, what, f"Ask, then a line of its own: `# {ANSWER}`", cell)
+        sample, outside = _split_sample(answer)
+        if outside.strip():
+            what = f"learners would get an answer to question {name}: {outside.strip()[:60]}"
+            remedy = (
+                "Put the sample answer between `# ### BEGIN SOLUTION` and `# ### END SOLUTION`."
+            )
+            _refuse_mark(source, what, remedy, cell)
+        yield Question(name, points, text.strip(), cell, sample.strip())
+
+
+def _split_sample(answer: str) -> tuple[str, str]:
+    """(the text between the markers of a solution, the text outside of them)."""
+    sample, outside = [], []
+    inside = False
+    for line in answer.split("\n"):
+        if mark := MARK.match(line):
+            inside = mark[1] == "BEGIN"
+        else:
+            (sample if inside else outside).append(line)
+    return "\n".join(sample), "\n".join(outside)
+
+
+def _check_markers(source: Source, cell: Cell) -> None:
+    """Solution markers come in pairs, alone on their lines, in exercises and questions."""
+    if "question" in cell.metadata and cell.kind != "markdown":
+        remedy = 'Its answer is text: `# %% [markdown] question="why" points=2`.'
+        _refuse(source, "a question in a cell of code.", remedy, cell)
+    begun = None
+    for number, line in enumerate(cell.source.split("\n") if "### " in cell.source else ()):
+        mark = MARK.match(line)
+        if not mark:
+            if "### BEGIN" in line or "### END" in line:
+                remedy = "Write `### BEGIN SOLUTION` alone on its line."
+                _refuse(source, f"not a marker: {line.strip()}", remedy, cell, number)
+        elif mark[1] == "BEGIN":
+            if what := _wrong_begin(cell, line, begun is not None):
+                _refuse(source, *what, cell, number)
+            begun = number
+        elif begun is None:
+            what = "END SOLUTION without its BEGIN.", "Markers come in pairs."
+            _refuse(source, *what, cell, number)
+        else:
+            begun = None
+    if begun is not None:
+        what = "BEGIN SOLUTION is never ended.", "Add `### END SOLUTION`."
+        _refuse(source, *what, cell, begun)
+
+
+def _wrong_begin(cell: Cell, line: str, inside: bool) -> tuple[str, str] | None:
+    """(what is wrong, remedy) of a marker that begins a solution, or None."""
+    if inside:
+        return "BEGIN SOLUTION inside a solution.", "End it first; they never nest."
+    if not cell.task:
+        return (
+            "BEGIN SOLUTION in a cell that is no exercise and no question.",
+            'Mark the cell: `# %% exercise="name"`.',
+        )
+    if cell.directives.keys() & {"export", "exporti"} and not indent_of(line):
+        return (
+            "a solution at the left margin of an exported cell.",
+            "Put it inside a function: its stub would stop every import of the package.",
+        )
+    return None
+
+
+def _check_calls(source: Source, exercises: tuple[Exercise, ...]) -> None:
+    """Each exercise with checks that learners see has one cell that
+    runs them, somewhere behind it.
+    """
+    waiting = {e.name for e in exercises if any(not check.hidden for check in e.checks)}
+    above: set[str | None] = set()
+    for cell in source.cells:
+        above.add(cell.exercise)
+        if not (name := cell.checks):
+            continue
+        if name not in waiting or name not in above:
+            _refuse_mark(
+                source,
+                f"checks={name!r}: no exercise of that name with visible checks stands "
+                "above, or its checks were run already.",
+                "One cell behind each exercise runs its checks.",
+                cell,
+            )
+        waiting.discard(name)
+        if cell.source.strip() != f'check("{name}")':
+            _refuse(
+                source,
+                f"a cell of checks holds {cell.source.strip()[:60]!r}.",
+                f'One line: check("{name}"). The checks themselves stand in {CHECKS}.',
+                cell,
+            )
+    if waiting:
+        exercise = next(exercise for exercise in exercises if exercise.name in waiting)
+        name = exercise.name
+        _refuse(
+            source,
+            f"nothing runs the checks of exercise {name}.",
+            f'Add a cell `# %% checks="{name}"` with the line check("{name}").',
+            exercise.cell,
+        )
+
+
+# checks.py
+
+
+def _sections(
+    source: Source, lesson: str, exercises: list[str]
+) -> tuple[list[Cell], list[Cell], Checks]:
+    """The setup sections, the learner-side sections and the checks of a checks.py."""
+    setup: list[Cell] = []
+    learner_side: list[Cell] = []
+    checks: Checks = defaultdict(list)
+    last = (-1, False)
+    for cell in source.cells:
+        if cell.kind != "code":
+            continue
+        name, *words = cell.title.split() or [""]
+        if cell.title == SETUP:
+            setup.append(cell)
+        elif cell.title == LEARNER_SIDE:
+            learner_side.append(cell)
+        elif name in exercises and words in ([], [HIDDEN]):
+            place = exercises.index(name), bool(words)
+            if place <= last:
+                what = f"the section {cell.title} stands behind a later one, or is there twice."
+                remedy = "Sections stand in the order of the exercises, visible before hidden."
+                _refuse_mark(source, what, remedy, cell)
+            last = place
+            checks[name] += _checks(source, cell, f"{lesson}-{name}", checks)
+        elif name or any(
+            line.strip() and not line.startswith("#") for line in cell.source.split("\n")
+        ):
+            what = f"{cell.title or 'code before the first section'!r} is no section."
+            remedy = (
+                f"A section is named after an exercise ({', '.join(exercises)}), hidden or not; "
+                "or it is setup or learner-side."
+            )
+            _refuse_mark(source, what, remedy, cell)
+    for name in exercises:
+        if all(check.hidden for check in checks[name]):
+            raise UsageError(
+                f"{source.path}: exercise {name} has no check that learners see.",
+                f"Add a section `# %% {name} points=2`.",
+            )
+    return setup, learner_side, checks
+
+
+def _checks(source: Source, cell: Cell, exercise: str, others: Checks) -> list[Check]:
+    """The checks of a section; `others` are those of the sections before."""
+    names, points = TEST.findall(cell.source), cell.metadata.get("points")
+    if not names:
+        remedy = "Write the check, or take the section out."
+        _refuse_mark(source, f"{cell.title} holds no `def test_...`.", remedy, cell)
+    if type(points) is not int or points < len(names):
+        what = f"{points} points are too few for {len(names)} test{'s' * (len(names) > 1)}."
+        remedy = f"Each is worth at least 1: `# %% {cell.title} points={2 * len(names)}`."
+        _refuse_mark(source, what, remedy, cell)
+    each, more = divmod(points, len(names))  # the first tests take the points left over
+    places = {check.function: check.cell.title for row in others.values() for check in row}
+    checks: list[Check] = []
+    for number, function in enumerate(names):
+        if function in places:
+            what = f"{function} is defined twice (also in {places[function]})."
+            _refuse_mark(source, what, "Give each check its own name.", cell)
+        places[function] = cell.title
+        id, hidden = check_id(cell.title, function), HIDDEN in cell.title.split()
+        checks.append(Check(id, function, exercise, each + (number < more), cell, hidden))
+    return checks
+
+
+# hints.md
+
+
+def _hints(path: Path, text: str, exercises: list[str]) -> dict[str, list[str]]:
+    """{name of an exercise: its hints}."""
+    hints: dict[str, list[str]] = {}
+    for line, name, listed in parse_hints(path, text):
+        if name not in exercises:
+            raise UsageError(
+                f"{path}:{line}: the lesson has no exercise {name!r}.",
+                f"There are: {', '.join(exercises)}.",
+            )
+        if hints.get(name):
+            raise UsageError(
+                f"{path}:{line}: {name} is there a second time.", "Put its hints into one list."
+            )
+        hints[name] = listed
+    return hints
+
+
+def parse_hints(path: Path, text: str) -> list[tuple[int, str, list[str]]]:
+    """The sections of a hints.md: [(line, exercise, its hints)], each hint as Markdown."""
+    sections: list[tuple[int, str, list[str]]] = []
+    number = 0
+    for line, row in enumerate(text.split("\n"), 1):
+        if head := re.fullmatch(r"## (\S+)\s*", row):
+            sections.append((line, head[1], []))
+            number = 0
+        elif item := re.fullmatch(r"(\d+)\. (.*)", row):
+            if not sections or int(item[1]) != number + 1:
+                raise UsageError(
+                    f"{path}:{line}: hint {item[1]} does not come next here.",
+                    "Below `## exercise`, number the hints from 1.",
+                )
+            number += 1
+            sections[-1][2].append(item[2])
+        elif number and (row.startswith("   ") or not row.strip()):
+            sections[-1][2][-1] += "\n" + row[3:].rstrip()
+        elif row.strip():
+            raise UsageError(
+                f"{path}:{line}: this belongs to no hint: {row[:60]}",
+                "A hint goes on over lines that are indented by three spaces.",
+            )
+    return [(line, name, [hint.strip() for hint in hints]) for line, name, hints in sections]
