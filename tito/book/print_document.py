@@ -28,7 +28,7 @@ UNKNOWN = "000"  # is shown until a page number is known, and is about as wide
 COLUMNS = 96  # of code that fit in a line of the paper
 SHORT = 14  # lines of code that stay on one page
 # Words of code without a colour, two of three: in a PDF the mark of each costs 140 bytes.
-UNCOLOURED = "pre span.n, pre span.nn, pre span.p, pre span.w"
+UNCOLOURED = "pre span.n, pre span.nn, pre span.p, pre span.w, code span.pre"
 # Sets formulas; drawings show their first state without their scripts.
 SCRIPTS = ("katex/katex.min.js", "book.js")
 STYLES = ("pygments.css", "katex/katex.min.css", "book.css", "paper.css")
