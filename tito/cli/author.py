@@ -54,7 +54,7 @@ def check(
             f"{course.path} is a workspace; its lessons have no solutions.", "Run it in the course."
         )
     entries = select_lessons(course, lessons, module, all_ or not (lessons or module))
-    findings = []
+    findings: list[checking.Finding] = []
     with progress_bar(not json) as report:
         for entry in entries:
             findings += checking.check(entry, jobs, partial(report, entry.name))
@@ -187,11 +187,11 @@ def print_book(
     from tito.book.build import Options
     from tito.views import author as views
 
-    root = current_root(root)
+    course = current_root(root)
     with progress_bar(True) as report:
         printed = pdf.make(
-            root,
-            select_lessons(root, lessons, None, False) if lessons else (),
+            course,
+            select_lessons(course, lessons, None, False) if lessons else (),
             paper,
             output and current_folder() / output.expanduser(),
             Options(fast=fast, commands=commands(), report=report),

@@ -11,7 +11,8 @@ from rich.text import Text
 from tito.views import count, indented
 
 if TYPE_CHECKING:
-    from tito.author.check import Finding, Size
+    from tito.author.chapter_size import Size
+    from tito.author.check import Finding
     from tito.book.build import Site
     from tito.book.pdf import Printed
 
