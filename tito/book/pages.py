@@ -264,20 +264,28 @@ def _contents(lesson: Lesson, sections: list[Section]) -> str:
     paths, rows = [], []
     for section in sections[1:]:
         path = posixpath.relpath(section.path, "lessons")
-        paths.append(path)
-        exercises = "".join(
-            f'<li id="{exercise.id}"><a href="{path}.html#{exercise.id}">'
-            f"{name_of(exercise)}</a></li>"
-            for exercise in map(lesson.exercise, section.exercises)
-        )
+        exercises = map(lesson.exercise, section.exercises)
+        below = [(exercise.id, name_of(exercise)) for exercise in exercises]
         title = html.escape(re.sub(r"[*`$]", "", section.title))
-        below = f"<ul>{exercises}</ul>" if exercises else ""
-        rows.append(f'<li><a class="section-link" href="{path}.html">{title}</a>{below}</li>')
+        paths.append(path)
+        rows.append(contents_row(path, title, below))
     listed = "\n".join(rows)
     return (
         f'## Sections and exercises\n\n<ol class="lesson-contents">\n{listed}\n</ol>\n\n'
         + hidden_toctree(paths)
     )
+
+
+def contents_row(path: str, title: str, below: list[tuple[str, str]], anchor: str = "") -> str:
+    """A section in a list of contents, with [(id, title)] of what is below it. The list has the
+    same ids, so that addresses of the whole page still work.
+    """
+    listed = "".join(
+        f'<li id="{id_}"><a href="{path}.html#{id_}">{words}</a></li>' for id_, words in below
+    )
+    row = f'<a class="section-link" href="{path}.html">{title}</a>'
+    id_ = f' id="{anchor}"' if anchor else ""
+    return f"<li{id_}>{row}{f'<ul>{listed}</ul>' if listed else ''}</li>"
 
 
 def hidden_toctree(paths: Sequence[str], options: str = "") -> str:

@@ -11,7 +11,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from tito.book.pages import hidden_toctree, slug_of
+from tito.book.pages import contents_row, hidden_toctree, slug_of
 
 MARK = re.compile(r"^<!-- made: sections -->$", re.M)
 FENCE = re.compile(r"^ *(`{3,}|~{3,})")
@@ -59,23 +59,12 @@ def _split(name: str, text: str) -> tuple[dict[str, str], dict[str, str]]:
             body[number - start] = f"{'#' * (level - 1)} {lower}"
         # empty lines above keep the numbers of the lines, for Sphinx's warnings
         parts[f"{path}.md"] = "\n" * start + "\n".join(body)
-        rows.append(_row(path, title, [lower for _, _, lower in below]))
+        titles = [(_slug(lower), _as_html(lower)) for _, _, lower in below]
+        rows.append(contents_row(path, _as_html(title), titles, _slug(title)))
     contents = '<ol class="lesson-contents page-contents">\n' + "\n".join(rows) + "\n</ol>\n\n"
     contents += hidden_toctree([path.removesuffix(".md") for path in parts])
     first = "\n".join(lines[: starts[0]] if starts else lines)
     return {f"{name}.md": MARK.sub(lambda _: contents, first)} | parts, anchors
-
-
-def _row(path: str, title: str, below: list[str]) -> str:
-    """A section in the contents, with its subsections."""
-    listed = "".join(
-        f'<li id="{_slug(lower)}"><a href="{path}.html#{_slug(lower)}">{_as_html(lower)}</a></li>'
-        for lower in below
-    )
-    return (
-        f'<li id="{_slug(title)}"><a class="section-link" href="{path}.html">'
-        f"{_as_html(title)}</a>{f'<ul>{listed}</ul>' if listed else ''}</li>"
-    )
 
 
 def _slug(title: str) -> str:
