@@ -55,8 +55,8 @@ class Options:
     output    a new folder, or an earlier book's; None for `book/_build/html`
     lite      with the lessons in the browser, in the site's folder `lite`
     pyodide   the folder of the Python for them; None for that of tito.toml
-    fresh     set all pages; False: only those whose source has changed since the last build, while
-              the contents at their left stay as they were
+    fresh     set all pages; False: only those whose source has changed since the last build, as
+              long as the pages are the same; the contents at their left stay as they were
     commands  [(who it is for, "tito book build", click's command)], for the page that lists them
     report    is called with each lesson or milestone that was run
     """
@@ -105,8 +105,8 @@ def build(root: Root, options: Options = Options()) -> Site:
         package = execute.write_package(root, work / "package")
         outputs = {} if options.fast else execute.run_all(root, package, work / "executed", report)
         sources = collect_sources(root, options, package.folder, outputs)
-        _write_sources(work / "source", sources)
-        _run_sphinx(root, work, options.fresh)
+        other_pages = _write_sources(work / "source", sources)
+        _run_sphinx(root, work, options.fresh or other_pages)
         finished = _finish(root, work / "site")
         if runtime:
             lite.make(root, work / "lite", runtime, work / "site" / "lite")
@@ -209,18 +209,20 @@ def _links(entry: Entry, settings: site_settings.Published, browser: bool) -> li
     return links
 
 
-def _write_sources(folder: Path, texts: dict[str, str]) -> None:
+def _write_sources(folder: Path, texts: dict[str, str]) -> bool:
     """Make `folder` contain the files `texts` ({path: text}) and no others; a file that is right
-    already keeps its time, so that Sphinx need not read it again.
+    already keeps its time, so that Sphinx need not read it again. Returns whether there are other
+    files now than before.
     """
-    for path in folder.rglob("*"):
-        if path.is_file() and path.relative_to(folder).as_posix() not in texts:
-            path.unlink()
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    for name in names - texts.keys():
+        (folder / name).unlink()
     for name, text in texts.items():
         path = folder / name
         if not path.exists() or path.read_bytes() != text.encode("utf-8"):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text.encode("utf-8"))
+    return names != texts.keys()
 
 
 def _run_sphinx(root: Root, folder: Path, fresh: bool) -> None:

@@ -136,7 +136,9 @@ def _remove_picture(parts: list[Part], words: str, figure: Figure) -> int:
     for number, (_, part) in enumerate(parts):
         if part["cell_type"] == "code" and words in part["source"]:
             part["metadata"].get("mystnb", {}).pop("image", None)
-            part["outputs"] = [one for one in part["outputs"] if not execute.has_picture(one)]
+            part["outputs"] = [
+                output for output in part["outputs"] if not execute.has_picture(output)
+            ]
             return number
     raise WorkError(
         f"book/drawings: {figure['name']} replaces the picture of a cell with {words!r}, which "

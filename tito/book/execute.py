@@ -111,7 +111,9 @@ def _jobs(root: Root, package: Package, cache: Path) -> dict[str, Job]:
         )
         for program in reversed(milestone.milestones(root))
     }
-    later = [f"milestones/{one.path.stem}" for one in milestone.milestones(root) if one.after]
+    later = [
+        f"milestones/{program.path.stem}" for program in milestone.milestones(root) if program.after
+    ]
     lessons = {
         f"lessons/{entry.folder}": job(entry.name, _key(entry, package), _run_lesson, entry)
         for entry in root.lessons
@@ -132,7 +134,7 @@ def _refuse_pictures_without_alt(root: Root, outputs: dict[str, dict[str, Any]])
             elif count > 1:
                 problems.append(
                     f"{place}: this cell draws {count} pictures, and one alt text serves one: "
-                    "give each a cell of its own."
+                    "put each into a separate cell."
                 )
     for program in milestone.milestones(root):
         if outputs[f"milestones/{program.path.stem}"]["drawn"] and not program.alt:

@@ -121,8 +121,8 @@ def _refuse_secrets(root: Root, paths: dict[str, Path], pages: dict[str, Page]) 
         if not name.endswith(PICTURES) and _is_ours(root, name)
     }
     lines = dict.fromkeys(line for text in texts.values() for line in text.split("\n"))
-    if found := leaks.TextSearch(secrets).find_in("\n".join(lines)):
-        secret = next(secret for secret in secrets if secret in found)
+    if leaked := leaks.TextSearch(secrets).find_in("\n".join(lines)):
+        secret = next(secret for secret in secrets if secret in leaked)
         name = next(name for name, text in texts.items() if secret in text)
         raise MachineError(
             f"{name} would give away {secrets[secret]}: {secret[:100]}",
