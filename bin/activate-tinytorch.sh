@@ -1,7 +1,7 @@
 # For bash, zsh or sh, in a course or a workspace:    . bin/activate-tinytorch.sh
 #
 # Puts tito's environment first on PATH and this root on PYTHONPATH; `deactivate_tinytorch` undoes it.
-# The root is that of the current folder, else that of this file (plain sh cannot tell where it is).
+# The root is the one around the current folder, or else around this file (plain sh does not know where that is).
 
 _tinytorch_root() {  # the nearest folder with a tito.toml, from $1 upward
     _tt_folder=$1

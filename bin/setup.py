@@ -81,7 +81,7 @@ def known_extras():
 
 
 def make_ready(extras):
-    """Install what is missing; the exit code."""
+    """Install the missing packages; returns the exit code."""
     if is_ready(extras):
         return 0
     try:
@@ -158,7 +158,7 @@ def set_up(extras, lock):
 
     what = f"{WHEELS[-1] if WHEELS else ROOT}{'[' + ','.join(extras) + ']' if extras else ''}"
     what = [what] if WHEELS else ["-e", what]
-    if uv:  # pip too: without one, a learner's `pip install` would reach another environment
+    if uv:  # also pip: without it, a learner's `pip install` would reach another environment
         command = [
             uv,
             "pip",
@@ -299,7 +299,7 @@ def step(title, command, lock, must_work=True):
     with LOG.open("ab") as log:
         begin = log.tell()
         # The child keeps the lock: if this process is killed,
-        # the next one waits until pip is gone too.
+        # the next one waits until pip has ended.
         keep = {} if os.name == "nt" else {"pass_fds": [lock.fileno()]}
         child = subprocess.Popen(
             [os.fspath(word) for word in command],

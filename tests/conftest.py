@@ -1,7 +1,7 @@
 """Which tests run: the quick ones, or with `--all` all of them.
 
 `-k tensor` selects the lesson tensor and nothing else, even though other tests have the word in
-their names. A workspace has this file, too.
+their names. This file is also in every workspace.
 """
 
 import os

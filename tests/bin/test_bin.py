@@ -14,7 +14,14 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-TOOLS = ["sh", "dirname", "cat", "cmp", "readlink", "env"]  # all that bin/tito needs beside Python
+TOOLS = [
+    "sh",
+    "dirname",
+    "cat",
+    "cmp",
+    "readlink",
+    "env",
+]  # the programs that bin/tito needs besides Python
 
 # Installs a `tito` that tells where it is. Called as: uv pip install --python PYTHON ... -e PROJECT
 FAKE_UV = """#!{python}
@@ -109,7 +116,7 @@ def test_the_first_run_installs_and_goes_on_and_the_second_goes_on_at_once(proje
 @pytest.mark.slow
 def test_pip_is_used_where_there_is_no_uv(project):
     (project.path / "uv").unlink()
-    # A project that needs nothing, with a build backend of its own, so that pip asks no network.
+    # A project without dependencies and with its own build backend, so pip needs no network.
     (project.root / "pyproject.toml").write_text(
         '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n',
         encoding="utf-8",

@@ -1,5 +1,5 @@
-"""The `tito` command, as tests run it: in this process, in a tenth of the time, or in one of its
-own."""
+"""The `tito` command for tests: run in this process, which takes a tenth of the time, or in a new
+one."""
 
 import contextlib
 import gc
@@ -17,9 +17,9 @@ def tito(root, *words, code=0):
 
 
 def process(root, *words, code=0, **variables):
-    """The same in a process of its own, as a shell starts it, with more environment variables.
+    """The same in a new process, as a shell starts it, with more environment variables.
 
-    For what a process alone shows: what is read at import, encodings, signals, how it ends.
+    For tests of imports, encodings, signals, and how a process ends.
     """
     return _checked(run_process(root, *words, **variables), code)
 
@@ -37,7 +37,7 @@ def run(root, *words):
 
 
 def run_process(root, *words, **variables):
-    """Run tito in `root` in a process of its own; returns its CompletedProcess."""
+    """Run tito in `root` in a new process; returns its CompletedProcess."""
     return subprocess.run(
         [sys.executable, "-m", "tito", *map(str, words)],
         cwd=_folder(root),

@@ -59,7 +59,7 @@ def verdicts_from_a_warm_process(request, monkeypatch):
 
 
 class Borrowed:
-    """A warm process for somebody who will close it; it goes on for the next."""
+    """A warm process that stays open when a test closes it."""
 
     def __init__(self, process):
         self.process = process

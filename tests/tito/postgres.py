@@ -1,6 +1,6 @@
-"""A PostgreSQL server to test gradebooks on: started here, reached through a Unix socket in a
-folder of its own, and gone afterwards. It needs the programs of the server (Debian: `apt install
-postgresql`) and the Python package psycopg; `missing()` says what is not there.
+"""A PostgreSQL server to test gradebooks on, behind a Unix socket in a temporary folder. It needs
+the programs of the server (Debian: `apt install postgresql`) and the Python package psycopg;
+`missing()` names those that are not installed.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-# It keeps nothing that matters after the tests, so it need not wait for the disk.
+# Its data does not matter after the tests, so it need not wait for the disk.
 HURRY = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_buffers=32MB")
 
 
@@ -26,7 +26,7 @@ def programs():
 
 
 def missing():
-    """What is needed and not here, in words; "" when nothing is."""
+    """The programs or packages that are missing, in words, or ""."""
     if not hasattr(os, "geteuid"):
         return "PostgreSQL is started by Unix's means here"
     if not programs():
@@ -37,7 +37,7 @@ def missing():
 
 
 def user():
-    """Who starts the server: it refuses root. None: whoever runs this."""
+    """The user who starts the server, which refuses root; None for the user of this process."""
     if os.geteuid():
         return None
     names = {entry.pw_name for entry in pwd.getpwall()}

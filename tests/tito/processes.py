@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def children(pid):
-    """(pid, command line) of all that descend from this process, parents before their children."""
+    """(pid, command line) of all descendants of this process, parents before their children."""
     parents = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:

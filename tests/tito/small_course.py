@@ -303,7 +303,7 @@ def solve(entry, exercise=None):
 
 
 def edit(entry, old, new):
-    """Replace text in a workspace's script, where it stands once."""
+    """Replace text in a workspace's script, which must have it once."""
     text = entry.script.read_text(encoding="utf-8")
     assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the lesson"
     entry.script.write_text(text.replace(old, new), encoding="utf-8")

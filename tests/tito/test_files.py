@@ -68,8 +68,8 @@ def killed_at(moment, action):
 
 
 def every_moment(prepare, action, check):
-    """Kill `action` before each of its file operations, each time on what `prepare` made; `check`
-    what is left."""
+    """Kill `action` before each of its file operations, each time on a new result of `prepare`;
+    `check` the rest."""
     moment = 0
     while True:
         moment += 1

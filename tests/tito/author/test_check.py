@@ -44,7 +44,7 @@ def record(root, text, name="numbers"):
 
 
 def change(root, old, new, name="numbers", fresh=True):
-    """Change text that stands once in one of a lesson's files."""
+    """Change text that is in one of a lesson's files once."""
     texts = {
         path: text
         for path in root.lesson(name).script.parent.iterdir()

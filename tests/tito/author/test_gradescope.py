@@ -1,6 +1,4 @@
-"""The autograder zip: what is in it, and that its programs grade a submission where Gradescope
-would put it.
-"""
+"""The autograder zip: its files, and its programs, which grade a submission as on Gradescope."""
 
 import json
 import os

@@ -38,7 +38,7 @@ code = "return 2.0 * x * len('abc') / 3"
 
 @pytest.fixture
 def released(small_course, tmp_path):
-    """A release of the small course, which records a mistake, too."""
+    """A release of the small course with a recorded mistake."""
     (small_course.path / "modules/source/01_numbers/misconceptions.toml").write_text(
         MISTAKES, encoding="utf-8"
     )

@@ -1,4 +1,4 @@
-"""Each command in a process of its own, as a shell starts it: most tests run them in theirs."""
+"""Each command in a new process, as a shell starts it: most tests run them in theirs."""
 
 import shutil
 

@@ -42,7 +42,7 @@ def entry(root):
 
 
 def tito(folder, *words, code=0, **variables):
-    """What the command prints: in this process, or in one of its own when that has variables."""
+    """The output of a command, run in this process, or with variables in a new one."""
     run = functools.partial(process, **variables) if variables else commands.tito
     return run(folder, *words, code=code)[0]
 
