@@ -757,7 +757,7 @@ def test_conv2d_propagates_gradients():
         result_of(
             lambda: out.backward(g),
             case,
-            {"rules for": "Pass options to apply by name: stride=stride, padding=padding"},
+            {"5 inputs": "Pass options to apply by name: stride=stride, padding=padding"},
         )
         for n, (name, leaf) in enumerate(zip(("x", "weights", "bias"), leaves)):
             # The output is linear in each input, so a central difference is exact.
