@@ -50,8 +50,8 @@ from pathlib import Path
 
 from tito.author import nbgrader as sources
 from tito.grading import sample
-from tito.grading.intake import collect
-from tito.grading.jail import judge
+from tito.grading.intake.collect import find_submissions
+from tito.grading.judge_process import SubmissionJudge
 from tito.grading.setting import Setting
 from tito.lesson import cells, course
 
@@ -862,14 +862,14 @@ def measure_lessons(root, copies, folder):
             path = submissions / f"copy{number}" / entry.script.name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"{entry.declared.source.text}\n\n# %%\n# {number}\n", encoding="utf-8")
-    arrivals, found = collect.find(submissions, root.lessons), []
+    handed_in, found = find_submissions(submissions, root.lessons), []
     for entry in root.lessons:
         measured = []
-        with judge.Judge(Setting(root.path, (entry.name,), "")) as one:
-            one.begin()
-            for arrival in arrivals:  # the first of them also starts what they all use
+        with SubmissionJudge(Setting(root.path, (entry.name,), "")) as one:
+            one.judge.begin()
+            for submission in handed_in:  # the first of them also starts what they all use
                 before = time.process_time(), jailed()
-                (result,) = one.grade(arrival, {})
+                (result,) = one.grade(submission, {})
                 after = time.process_time(), jailed()
                 measured.append((result.seconds, *(b - a for a, b in zip(before, after))))
                 passed = result.verdict == "passed"
@@ -887,7 +887,7 @@ def jailed():
     for pid in below(os.getpid()):
         with contextlib.suppress(OSError, ValueError, IndexError):
             place = Path("/proc", str(pid))
-            if b"inside.py" in place.joinpath("cmdline").read_bytes():
+            if b"jailed_server.py" in place.joinpath("cmdline").read_bytes():
                 words = (
                     place.joinpath("stat").read_text(errors="replace").rpartition(")")[2].split()
                 )

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from tito.grading import setting
-from tito.grading.intake import archives
 from tito.grading.jail import judge, proxy, reader, wire
-from tito.grading.setting import Setting
+from tito.grading.setting import LIMITS, Setting
 
 REPOSITORY = Path(__file__).parents[2]
 TESTS = REPOSITORY / "tests" / "tito" / "grading"
@@ -56,7 +55,7 @@ def test_each_level_of_isolation_is_told(level):
 
 
 def test_the_limits_on_the_page_are_those_of_the_code():
-    limits, seconds = archives.LIMITS, Setting.seconds
+    limits, seconds = LIMITS, Setting.seconds
     for told in (
         f"reading one lesson (parse, export, compile) | {reader.EACH} s of processor time",
         f"{reader.SECONDS} s of processor time, {reader.MEMORY >> 10} GB of memory",
@@ -67,7 +66,8 @@ def test_the_limits_on_the_page_are_those_of_the_code():
         f"| memory of one check | {Setting.memory:,} MB |",
         f"| {wire.LONGEST_JSON >> 20} MB of text and {wire.LONGEST_BLOBS >> 20} MB of arrays; "
         f"{proxy.LARGEST >> 20} MB, text counted {proxy.TEXT} times |",
-        f"| {setting.WHOLE} times one check's time, at least {setting.LEAST_WHOLE} s; "
+        f"| {setting.SUBMISSION_LIMIT} times one check's time, at least "
+        f"{setting.LEAST_SUBMISSION_SECONDS} s; "
         f"{judge.MOST_HEARD >> 20} MB |",
         f"| {setting.EXCUSED} times its limit |",
         f"| {wire.DEEPEST}; {wire.MOST_KEYS:,} |",

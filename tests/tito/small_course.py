@@ -2,6 +2,7 @@
 of its tests.
 """
 
+import json
 from pathlib import Path
 
 from tito.learn import runner
@@ -287,6 +288,13 @@ def make_course(folder):
     for name in ("__init__.py", "core/__init__.py"):
         (folder / "tinytorch" / name).write_text('"""The package."""\n', encoding="utf-8")
     return folder
+
+
+def set_policies(folder, **policies):
+    """Write these policies of grading into a course's tito.toml."""
+    lines = [f"{name} = {json.dumps(value)}" for name, value in policies.items()]
+    with (folder / "tito.toml").open("a", encoding="utf-8") as file:
+        file.write("\n".join(["\n[grading]", *lines, ""]))
 
 
 def solve(entry, exercise=None):

@@ -16,9 +16,9 @@ from itertools import count
 from tito.author import forged_answers, leaks, mutate
 from tito.author.scratch import SECONDS, ScratchRoots, run_python
 from tito.errors import TitoError
-from tito.grading.intake.lesson_file import LessonFile
 from tito.grading.jail import judge, modules
 from tito.grading.setting import OWN, Setting
+from tito.grading.submission import LessonFile
 from tito.learn.verdict import Verdict
 from tito.lesson import cells, export, glossary, misconceptions, notebook
 from tito.lesson.course import Entry

@@ -9,6 +9,8 @@ run.py         the class: tasks on workers, each result into the gradebook, agai
 dry_run.py     what a run would change: into a copy of the gradebook
 setting.py     how a class is graded: what decides it, and the longest times
 workers.py     the judges of a run, from outside
+judge_process.py  one of them, from inside: opens a submission, then judges it
+submission.py  what one learner handed in, before and after it is opened
 result.py      what became of one lesson of one learner
 arrival.py     when a file arrived, and who says so
 roster.py      who is in the class, and whose a submission is by its name

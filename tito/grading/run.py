@@ -36,9 +36,10 @@ from tito.errors import MachineError, TitoError, UsageError
 from tito.grading.gradebook import enrollment, leases
 from tito.grading.gradebook.tables import learner_id
 from tito.grading.intake import collect
+from tito.grading.intake.submission_times import Submitted
 from tito.grading.jail.modules import answers_in, version
 from tito.grading.result import LessonResult, Seen, blank
-from tito.grading.setting import longest
+from tito.grading.setting import judge_seconds
 from tito.grading.workers import WORKERS, JudgeDied
 from tito.lesson.course import open_root
 from tito.lesson.outcome import reason_of, verdict_of
@@ -74,7 +75,7 @@ def grade_one(setting, course, home, arrival, known, seconds):
 def check_here(setting, course, arrival):
     """Raise TitoError where this machine has not what the run's own machine has."""
     _check_course(setting.root, setting.lessons, course)
-    for part in arrival.parts:
+    for part in arrival.uploads:
         if not os.path.lexists(part.path):
             raise MachineError(
                 f"The worker on {socket.gethostname()} does not see {part.path}.",
@@ -177,7 +178,7 @@ def grade_class(
     why="graded",
     students=None,
     only=lambda arrival: True,
-    collected=collect.Collected(),
+    submitted=Submitted(),
     anew=False,
     who=None,
 ):
@@ -196,12 +197,12 @@ def grade_class(
     told         is called with the Progress as it goes on
     why          what the history says about grades that this run gives
     students     ids: only these; None: all
-    only         of an intake.Arrival: whether it is graded in this run
-    collected    intake.Collected: when all that arrived
+    only         of a Submission: whether it is graded in this run
+    submitted    Submitted: what the instructor says of when it arrived
     anew         what earlier runs knew of the arrival of these files is forgotten
     who          grades, for the history; None: the login name
     """
-    arrivals = named(students, collect.find(submissions, entries, roster, collected))
+    arrivals = named(students, collect.find_submissions(submissions, entries, roster, submitted))
     arrivals = [one for one in arrivals if only(one)]
     enrollment.keep_strangers(book, [one.student for one in arrivals if not one.known])
     every = arrivals
@@ -250,7 +251,7 @@ class Run:
         by_name = {entry.name: entry for entry in self.entries}
         self.asked = [by_name[name] for name in self.setting.lessons]
         self.began, self.began_at = time.monotonic(), datetime.now(timezone.utc)
-        self.name, self.seconds = leases.run_name(), longest(self.setting)
+        self.name, self.seconds = leases.run_name(), judge_seconds(self.setting)
         self.decides = decisive(self.setting, self.asked, self.entries)
         self.course = course_hash(self.asked, self.entries)
 
@@ -414,7 +415,7 @@ class Run:
             student = learner_id(arrival.student)
             self.progress.given |= {(student, one.lesson): one.sha256 for one in files}
         return {
-            one.lesson: arrival.moment(one.lesson, one.entry)
+            one.lesson: arrival.arrival(one.entry)
             for one in files
             if isinstance(one, Seen) or one.verdict != "missing"
         }
@@ -531,7 +532,7 @@ def decisive(setting, asked, entries):
     """
     limits = [setting.seconds, setting.memory, astuple(setting.limits)]
     names = [entry.name for entry in asked]
-    what = [setting.level, setting.base, limits, names, list(setting.checks)]
+    what = [setting.level, setting.earlier_lessons, limits, names, list(setting.checks)]
     return hashlib.sha256(json.dumps([*what, course_hash(asked, entries)]).encode()).hexdigest()
 
 
@@ -559,7 +560,7 @@ def described(setting, course, chosen):
     return {
         "lessons": [] if chosen else list(setting.lessons),
         "checks": list(setting.checks),
-        "base": setting.base,
+        "base": setting.earlier_lessons,
         "seconds": setting.seconds,
         "memory": setting.memory,
         "level": setting.level,

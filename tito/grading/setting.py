@@ -1,58 +1,119 @@
 """How a class is graded: what decides it, and the times that it may take at most. Without NumPy, so
 that `tito grade` need not load it.
+
+What is the same for everybody is a policy of the course, in its `tito.toml`:
+
+    [grading]
+    earlier_lessons = "both"   # the earlier lessons on which a lesson is graded: see BASES
+    check_seconds = 10         # that a check may take, without waiting for a processor
+    memory_mb = 1024           # that a check may use
 """
 
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from tito.grading.intake.archives import Limits
+from tito.errors import UsageError
+from tito.lesson.cells import LARGEST
 
 LEVELS = ("bubblewrap", "landlock+seccomp", "process")  # of isolation, the strongest first
+# The earlier lessons on which a lesson is graded: the learner's; the course's; theirs, and then the
+# course's for what fails on theirs.
 OWN, REFERENCE, BOTH = BASES = ("own", "reference", "both")
+LEAST_SECONDS, LEAST_MEMORY = 0.1, 512  # of a check; MB
+
 GRACE = 1  # seconds after the deadline in which a check that computes in the judge is interrupted
-# Times the limit of a check may all visible checks of a submission take, and all hidden ones as
-# much again, but at least so many seconds; then no more are tried.
-WHOLE, LEAST_WHOLE = 30, 300
-# Times its limit may a check last on a machine so busy that the check waits for a processor.
+# All visible checks of a submission may take so many times the limit of one check, and all hidden
+# ones as much again, but at least so many seconds; then no more are tried.
+SUBMISSION_LIMIT, LEAST_SUBMISSION_SECONDS = 30, 300
+# A check may last so many times its limit on a machine so busy that it waits for a processor.
 EXCUSED = 10
 PATIENCE = 120  # seconds for a submission, besides those of its checks
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of a submission is looked at. Sizes in bytes."""
+
+    file: int = LARGEST[".py"]
+    notebook: int = LARGEST[".ipynb"]
+    zip: int = 200_000_000  # a learner's zip
+    inner_zip: int = 50_000_000  # a zip in a zip: it is held in memory
+    unpacked: int = 1_000_000_000  # what a zip says it unpacks to; only lesson files are unpacked
+    ratio: int = 100  # unpacked to packed, from 10 MB on: text has less than 20
+    members: int = 20_000  # in a zip, or files in a folder
+    depth: int = 40  # folders in folders
+    copies: int = 20  # files of one lesson
+    read: int = 50_000_000  # all lesson files of a learner
+    others: int = 50  # scripts and notebooks whose names do not say which lesson they are
+    class_members: int = 200_000  # in one zip of the whole class
+
+
+LIMITS = Limits()
 
 
 @dataclass(frozen=True)
 class Setting:
     """How a class is graded.
 
-    root     of the course
-    lessons  their names
-    level    of isolation; "": the strongest that works
-    base     of BASES: the earlier lessons on which a lesson is graded
-    seconds  that a check may take, besides those in which it waits for a processor
-    memory   MB that a check may use
-    secret   paths that no jail may read
-    limits   of what is read of a submission
-    checks   ids: only these; without any: all
+    root             of the course
+    lessons          their names
+    level            of isolation; "": the strongest that works
+    earlier_lessons  of BASES
+    seconds          that a check may take, besides those in which it waits for a processor
+    memory           MB that a check may use
+    secret           paths that no jail may read
+    limits           of what is read of a submission
+    checks           ids: only these; without any: all
     """
 
     root: Path
-    lessons: tuple
+    lessons: tuple[str, ...]
     level: str
-    base: str = BOTH
+    earlier_lessons: str = BOTH
     seconds: float = 10.0
     memory: int = 1024
-    secret: tuple = ()
-    limits: object = Limits()
-    checks: tuple = ()
+    secret: tuple[str, ...] = ()
+    limits: Limits = LIMITS
+    checks: tuple[str, ...] = ()
 
 
-def whole(setting):
+def read_policies(root: Path) -> tuple[str, float, int]:
+    """(earlier_lessons, check_seconds, memory_mb) of a course's `tito.toml`.
+
+    Raises UsageError, with key and value, for what is not as shown above.
+    """
+    path = root / "tito.toml"
+    table = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("grading", {})
+    base = table.get("earlier_lessons", BOTH)
+    if base not in BASES:
+        raise UsageError(
+            f"{path}: [grading] earlier_lessons is {base!r}.", f"There are: {', '.join(BASES)}."
+        )
+    numbers = []
+    for key, default, least in (
+        ("check_seconds", Setting.seconds, LEAST_SECONDS),
+        ("memory_mb", Setting.memory, LEAST_MEMORY),
+    ):
+        value = table.get(key, default)
+        if type(value) not in (int, float) or not least <= value < float("inf"):
+            raise UsageError(
+                f"{path}: [grading] {key} is {value!r}.",
+                f"It should be a number of at least {least}.",
+            )
+        numbers.append(value)
+    return base, float(numbers[0]), int(numbers[1])
+
+
+def submission_seconds(setting: Setting) -> float:
     """Seconds that the visible checks of one submission may take in all; the hidden ones as many
     again.
     """
-    return max(LEAST_WHOLE, WHOLE * setting.seconds)
+    return max(LEAST_SUBMISSION_SECONDS, SUBMISSION_LIMIT * setting.seconds)
 
 
-def longest(setting):
+def judge_seconds(setting: Setting) -> float:
     """The seconds after which a judge that is still busy with one submission is ended: those in
     which it must be ready, however busy the machine is, and PATIENCE.
     """
-    return PATIENCE + EXCUSED * 2 * (whole(setting) + setting.seconds + GRACE)
+    return PATIENCE + EXCUSED * 2 * (submission_seconds(setting) + setting.seconds + GRACE)

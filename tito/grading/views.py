@@ -5,7 +5,6 @@ Nothing here prints, reads or decides.
 
 import re
 from dataclasses import replace
-from datetime import timedelta
 from decimal import Decimal
 
 from rich.console import Group
@@ -22,7 +21,6 @@ HIDING = re.compile(
 )  # control, direction, halves of characters
 DOUBTS = 20  # overrides that are named after a run; `gradebook overrides` has them all
 NAMED = 10  # late ones that a summary names
-TOGETHER = timedelta(minutes=1)  # between the first and last arrival of what may be a download
 CHECKS = 5  # of a change that are named; `--json` has them all
 
 
@@ -155,8 +153,8 @@ def arrivals(standing):
         yield Text(f"  and {len(late) - NAMED} more: tito gradebook show")
     if unknown:
         yield Text(
-            "  Only the time of a download or clone is known of those. Tell with --arrived TIME, "
-            "--times CSV, or the roster's column arrived."
+            "  Only the time of a download or clone is known of those. Say with --submitted when "
+            "they came."
         )
 
 
@@ -187,19 +185,6 @@ def to_judge(standing):
             f"{count(waiting, 'answer')} to be judged, which count 0 until then: "
             "tito gradebook judge"
         )
-
-
-def may_be_a_download(standing):
-    """Whether all of these arrived so close together, and some late, that somebody may have taken
-    the time of the download.
-    """
-    told = [grade for grade in standing if grade.arrived and grade.arrived_how != "--arrived"]
-    times = [grade.arrived for grade in told]
-    return (
-        len({grade.student for grade in told}) > 1
-        and max(times) - min(times) <= TOGETHER
-        and any(grade.late_days for grade in told)
-    )
 
 
 def fell(falls):

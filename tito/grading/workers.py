@@ -82,7 +82,7 @@ class Worker:
             if self.stopped:
                 raise JudgeDied("the run was stopped")
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-X", "utf8", "-m", "tito.grading.jail.judge"],
+                [sys.executable, "-P", "-X", "utf8", "-m", "tito.grading.judge_process"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=environment,

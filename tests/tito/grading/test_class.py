@@ -3,11 +3,14 @@ the others hand in.
 """
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from commands import tito
+from small_course import make_course, set_policies
 
 from tito.grading import sample
 from tito.lesson import course, notebook
@@ -49,26 +52,15 @@ def graded_class(tmp_path_factory):
     """The sample class of a small course, graded: (root, folder, words of the command, expected,
     rows).
     """
-    from small_course import make_course
-
     folder = tmp_path_factory.mktemp("class")
     root = course.open_root(make_course(folder / "course"))
+    set_policies(root.path, check_seconds=3)
     expected = sample.make(root, folder / "class")
-    words = [
-        folder / "class" / "submissions",
-        "--all",
-        "--roster",
-        folder / "class" / "roster.csv",
-        "--check-seconds",
-        "3",
-    ]
-    return (
-        root,
-        folder,
-        words,
-        expected,
-        json.loads(grade(root, *words, "--json", book=folder / "grades.db")),
-    )
+    book = folder / "grades.db"
+    tito(root, "gradebook", "roster", folder / "class" / "roster.csv", "--gradebook", book)
+    words = [folder / "class" / "submissions", "--all"]
+    rows = json.loads(grade(root, *words, "--json", book=book))
+    return root, folder, words, expected, rows
 
 
 def test_everybody_gets_what_they_should(graded_class):
@@ -135,16 +127,17 @@ def hand_in(folder, student, texts, as_notebooks=False):
         )
 
 
-def graded(folder, *more):
-    """{(student, lesson): row} of what this repository's course says of the submissions in a
-    folder.
+def graded(folder, *lessons, earlier_lessons):
+    """{(student, lesson): row} of what this repository's course, with this policy, says of the
+    submissions in a folder.
     """
-    return {
-        (row["student"], row["lesson"]): row
-        for row in json.loads(
-            grade(REPOSITORY, folder, *more, "--json", book=folder.with_suffix(".db"))
-        )
-    }
+    root = folder.with_name(f"{folder.name}-course")
+    shutil.copytree(REPOSITORY.path / "modules" / "source", root / "modules" / "source")
+    shutil.copytree(REPOSITORY.path / REPOSITORY.package, root / REPOSITORY.package)
+    shutil.copy(REPOSITORY.path / "tito.toml", root)
+    set_policies(root, earlier_lessons=earlier_lessons)
+    said = grade(course.open_root(root), folder, *lessons, "--json", book=folder.with_suffix(".db"))
+    return {(row["student"], row["lesson"]): row for row in json.loads(said)}
 
 
 @pytest.mark.parametrize(
@@ -168,7 +161,7 @@ def test_the_reference_course_gets_all_points_and_its_release_none(
             {entry.name: text_of(entry.declared) for entry in REPOSITORY.lessons},
             student == in_notebooks,
         )
-    rows = graded(tmp_path / base, *names, "--base", base)
+    rows = graded(tmp_path / base, *names, earlier_lessons=base)
     assert rows.keys() == {
         (student, lesson) for student in ("reference", "release") for lesson in names
     }
@@ -195,7 +188,7 @@ def test_a_wrong_matmul_costs_points_in_its_own_lesson_only_and_the_report_names
     for base in ("own", "reference", "both"):
         hand_in(tmp_path / base, "ada", texts)
     rows = {
-        base: graded(tmp_path / base, *lessons, "--base", base)
+        base: graded(tmp_path / base, *lessons, earlier_lessons=base)
         for base in ("own", "reference", "both")
     }
     lost = {

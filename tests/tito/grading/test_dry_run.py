@@ -129,9 +129,9 @@ def test_a_lesson_that_could_not_be_run_keeps_its_verdict_when_one_check_is_grad
 
 def test_only_some_learners_are_graded_and_a_slip_is_told():
     from tito.errors import TitoError
-    from tito.grading.intake.collect import Arrival
+    from tito.grading.submission import Submission
 
-    arrivals = [Arrival("ada", "Ada"), Arrival("bob", "Bob")]
+    arrivals = [Submission("ada", "Ada"), Submission("bob", "Bob")]
     assert run.named(None, arrivals) is arrivals
     assert run.named(["bob", "bob"], arrivals) == arrivals[1:]
     with pytest.raises(TitoError, match="'boob'") as refused:

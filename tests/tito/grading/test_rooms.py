@@ -6,10 +6,6 @@ from pathlib import Path
 GRADING = Path(__file__).parents[3] / "tito" / "grading"
 ROOMS = ("gradebook", "page", "intake", "jail")
 ALLOWED = {("page", "gradebook")}  # run.py and what else is in no room may import them all
-# What has still to go.
-EXCEPTIONS: set[tuple[str, str]] = {
-    ("jail", "intake"),
-}
 
 
 def rooms_imported(path):
@@ -33,8 +29,7 @@ def test_no_room_imports_another_but_the_page_the_gradebook():
         for other in rooms_imported(path)
         if other != room
     }
-    assert imports - ALLOWED - EXCEPTIONS == set()
-    assert EXCEPTIONS <= imports, "what nobody imports any more is no exception"
+    assert imports - ALLOWED == set()
 
 
 def test_each_room_says_what_it_takes_and_returns():

@@ -22,6 +22,7 @@ from tito.errors import TitoError
 from tito.grading import run, workers
 from tito.grading.gradebook import gradebook, leases
 from tito.grading.intake import collect
+from tito.grading.intake.submission_times import Submitted
 from tito.grading.setting import Setting
 from tito.learn import workspace
 from tito.lesson import course
@@ -142,10 +143,8 @@ def test_learners_of_the_roster_who_handed_in_nothing_have_rows(
     (tmp_path / "class.csv").write_text(
         "student,name\nlearner1,Ada Lovelace\nnobody,Nemo\n", encoding="utf-8"
     )
-    rows = {
-        (row["student"], row["lesson"]): row
-        for row in grade(small_course, submissions, "--roster", tmp_path / "class.csv")
-    }
+    commands.tito(small_course, "gradebook", "roster", tmp_path / "class.csv")
+    rows = {(row["student"], row["lesson"]): row for row in grade(small_course, submissions)}
     assert (
         rows["nobody", "sums"]["verdict"],
         rows["nobody", "sums"]["points"],
@@ -367,7 +366,7 @@ def test_what_another_run_is_grading_is_left_to_it_and_is_no_death(small_course,
     with open_book(small_course) as book:
         asked = [small_course.lesson("numbers")]
         decides = run.decisive(setting, asked, small_course.lessons)
-        arrivals = run.collect.find(submissions, small_course.lessons)
+        arrivals = run.collect.find_submissions(submissions, small_course.lessons)
         works = [(arrival.student, run.work_of(arrival, decides)) for arrival in arrivals]
         parent = leases.run_name(os.getppid())
         book.keep_attempts([(*work, 2) for work in works[:4]], parent)
@@ -390,7 +389,7 @@ def test_what_another_run_is_grading_is_left_to_it_and_is_no_death(small_course,
 def test_two_runs_share_a_class(small_course, submissions):
     setting = Setting(small_course.path, ("numbers",), "process")
     decides = run.decisive(setting, [small_course.lesson("numbers")], small_course.lessons)
-    arrivals = run.collect.find(submissions, small_course.lessons)
+    arrivals = run.collect.find_submissions(submissions, small_course.lessons)
     works = [(arrival.student, run.work_of(arrival, decides)) for arrival in arrivals]
     with open_book(small_course) as book, open_book(small_course) as other:
         claimed = book.claim_attempts(works[:5], "a", lambda keys, before: True)
@@ -406,7 +405,7 @@ def test_what_a_run_that_is_gone_held_is_taken_over_by_one_that_lives(small_cour
     setting = Setting(small_course.path, ("numbers",), "process")
     asked = [small_course.lesson("numbers")]
     decides = run.decisive(setting, asked, small_course.lessons)
-    arrivals = run.collect.find(submissions, small_course.lessons)
+    arrivals = run.collect.find_submissions(submissions, small_course.lessons)
     works = [(arrival.student, run.work_of(arrival, decides)) for arrival in arrivals]
     with open_book(small_course) as book, subprocess.Popen(["sleep", "60"]) as other:
         book.keep_attempts([(*work, 1) for work in works[:3]], leases.run_name(other.pid))
@@ -481,11 +480,11 @@ def test_when_nothing_is_to_be_done_no_judge_is_asked(small_course, submissions,
         _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
         assert (progress.graded, progress.unchanged, progress.failed) == (0, 8, 0)
         given = progress.given["learner1", "sums"]
-        collected = run.collect.Collected(None, MONDAY)  # what is new is when it arrived
-        run.grade_class(*(setting, small_course.lessons, submissions, book, 2), collected=collected)
+        args = (setting, small_course.lessons, submissions, book, 2)
+        run.grade_class(*args, submitted=Submitted(time=MONDAY))  # what is new is when it arrived
         ada = {grade.lesson: grade for grade in book.rows("learner1")}
         assert {grade.arrived for grade in ada.values()} == {MONDAY}
-        assert ada["sums"].arrived_how == "--arrived" and ada["sums"].result.sha256 == given
+        assert ada["sums"].arrived_how == "--submitted" and ada["sums"].result.sha256 == given
 
 
 @pytest.mark.slow
@@ -510,7 +509,7 @@ def open_book(root):
 def test_a_worker_elsewhere_needs_the_same_course_and_the_submissions(small_course, submissions):
     setting = Setting(small_course.path, ("numbers",), "process")
     course_now = run.course_hash([small_course.lesson("numbers")], small_course.lessons)
-    (arrival, *_) = run.collect.find(submissions, small_course.lessons)
+    (arrival, *_) = run.collect.find_submissions(submissions, small_course.lessons)
     run.check_here(setting, course_now, arrival)
     shutil.rmtree(submissions / "learner0")
     with pytest.raises(TitoError, match="does not see .*learner0"):
@@ -550,7 +549,7 @@ def test_a_thread_that_comes_late_starts_no_judge_when_a_run_has_stopped(small_c
     some, setting = workers.Workers(), Setting(small_course.path, ("numbers",), "process")
     worker = some.of_this_thread(setting, "a")
     some.close(stopping=True)
-    arrival = collect.find(submissions, small_course.lessons)[1]
+    arrival = collect.find_submissions(submissions, small_course.lessons)[1]
     try:
         with pytest.raises(workers.JudgeDied, match="stopped"):
             worker.grade(arrival, {}, 60)
@@ -569,7 +568,7 @@ def test_the_judge_that_finds_the_level_is_the_first_to_grade(small_course, subm
         begun = some.first.process
         first = some.of_this_thread(setting, "a")
         assert (first.process, first.course, some.first, some.all) == (begun, "a", None, [first])
-        arrival = collect.find(submissions, small_course.lessons)[1]
+        arrival = collect.find_submissions(submissions, small_course.lessons)[1]
         (result,) = first.grade(arrival, {}, 60)
         assert (result.verdict, result.points, result.isolation) == ("passed", 5, "process")
         with ThreadPoolExecutor(1) as pool:
@@ -715,7 +714,7 @@ def wait_for(what, seconds=30):
 
 
 def judges(pid):
-    return [child for child, line in children(pid) if b"tito.grading.jail.judge" in line]
+    return [child for child, line in children(pid) if b"tito.grading.judge_process" in line]
 
 
 def jails(pid):
@@ -760,7 +759,8 @@ def test_a_folder_in_which_nothing_was_handed_in_is_told(small_course, tmp_path)
     listed = tmp_path / "class.csv"
     listed.write_text("student\nada\n", encoding="utf-8")
     (tmp_path / "wrong").mkdir()
-    words = ("grade", tmp_path / "wrong", "numbers", "--roster", listed)
+    commands.tito(small_course, "gradebook", "roster", listed)
+    words = ("grade", tmp_path / "wrong", "numbers")
     for _ in range(2):
         _, err = commands.tito(small_course, *words)
         assert "wrong holds nothing that was handed in" in " ".join(err.split())
@@ -784,11 +784,6 @@ def test_a_class_is_graded_by_the_roster_of_the_book_piece_by_piece(
     out, err = commands.tito(small_course, "gradebook", "export")
     assert "learner3" in out and "learner4" not in out
     assert "in no roster (4): learner4, learner5, learner6, learner7" in " ".join(err.split())
-    shutil.rmtree(submissions / "learner0")
-    piece = tmp_path / "piece.csv"
-    piece.write_text(header + "\n".join(lines[1:2]), encoding="utf-8")
-    rows = grade(small_course, submissions, "--roster", str(piece))
-    assert "learner0" not in {row["student"] for row in rows}
     listed.write_text(header + "\n".join([*lines, '"Five, L",505,s-5,learner5,A']), "utf-8")
     commands.tito(small_course, "gradebook", "roster", str(listed))
     assert "learner5" in commands.tito(small_course, "gradebook", "export")[0]

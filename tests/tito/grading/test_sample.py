@@ -16,6 +16,7 @@ from tito.errors import TitoError
 from tito.grading import sample
 from tito.grading.gradebook import class_lists
 from tito.grading.intake import collect
+from tito.grading.intake.open_submission import open_submission
 from tito.lesson import course, notebook
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -34,7 +35,8 @@ def handed_in(folder, root):
     """{student: submission.Submission} of a sample."""
     learners = class_lists.read_roster(folder / "roster.csv")
     return {
-        one.student: one for one in collect.read(folder / "submissions", root.lessons, learners)
+        one.student: open_submission(one, root.lessons)
+        for one in collect.find_submissions(folder / "submissions", root.lessons, learners)
     }
 
 
@@ -53,14 +55,10 @@ def rows_of(expected, most=True):
     ]
 
 
-def test_the_same_arguments_give_the_same_bytes_and_another_seed_another_class(
-    small_course, tmp_path
-):
-    for folder, seed in (("one", 3), ("two", 3), ("other", 4)):
-        sample.make(small_course, tmp_path / folder, 12, seed)
-    one, two, other = (files_of(tmp_path / folder) for folder in ("one", "two", "other"))
-    assert one == two
-    assert one["expected.json"] != other["expected.json"]
+def test_the_same_arguments_give_the_same_bytes(small_course, tmp_path):
+    for folder in ("one", "two"):
+        sample.make(small_course, tmp_path / folder, 12)
+    assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
 
 
 def test_a_class_of_thirty_holds_every_kind_in_every_form_as_script_and_as_notebook(
@@ -91,7 +89,7 @@ def test_every_learner_of_the_roster_has_one_entry_whose_name_leads_to_them(smal
     assert {"=cmd()", "o'brien, pat", "🐙", "josé-ñuñez"} <= found.keys()
     without = [student for student, one in found.items() if not (one.files or one.problem)]
     assert without == [
-        learner["student"] for learner in expected["learners"] if learner["form"] is None
+        learner["student"] for learner in expected["learners"] if not learner["form"]
     ]
 
 
@@ -215,7 +213,7 @@ def test_points_and_verdicts_that_are_not_as_expected_are_told(small_course, tmp
     )
 
 
-def test_the_program_writes_a_class_and_compares_grades(small_course, tmp_path):
+def test_the_program_writes_a_class(small_course, tmp_path):
     done = subprocess.run(
         [*SAMPLE, "class", "--root", small_course.path, "--size", "5", "--lessons", "numbers"],
         cwd=tmp_path,
@@ -226,18 +224,6 @@ def test_the_program_writes_a_class_and_compares_grades(small_course, tmp_path):
     assert (done.returncode, done.stderr) == (0, "") and "5 learners" in done.stdout
     expected = json.loads((tmp_path / "class" / "expected.json").read_text(encoding="utf-8"))
     assert all(learner["lessons"].keys() == {"numbers"} for learner in expected["learners"])
-    rows = rows_of(expected)
-    for code, words in ((0, "All grades are as expected."), (1, "5 points, expected 0 to 0")):
-        (tmp_path / "grades.json").write_text(json.dumps(rows), encoding="utf-8")
-        done = subprocess.run(
-            [*SAMPLE, "class", "--compare", "grades.json"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-        )
-        assert done.returncode == code and words in done.stdout, done.stderr
-        next(row for row in rows if row["verdict"] == "stub")["graded_points"] = 5
 
 
 def test_exports_find_the_ids_they_need(small_course, tmp_path):

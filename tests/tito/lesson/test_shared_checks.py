@@ -12,8 +12,8 @@ from small_course import NUMBERS, NUMBERS_CHECKS, make_course, solve, verdict_on
 from tito.author import gradescope, nbgrader
 from tito.errors import TitoError
 from tito.grading.intake import collect
-from tito.grading.jail.judge import Judge
 from tito.grading.jail.modules import checks_hash
+from tito.grading.judge_process import SubmissionJudge
 from tito.grading.setting import Setting
 from tito.learn import workspace
 from tito.lesson import cells, course, export
@@ -127,8 +127,8 @@ def test_tito_test_and_check_and_the_judge_use_it_alike(entry, sharing, body, wr
     entry.script.write_text(text, encoding="utf-8")
     tested = [c.message for c in verdict_on(entry).checks if c.status != "passed"]
     ran = subprocess.run([sys.executable, entry.script], capture_output=True, text=True)
-    with Judge(Setting(sharing.path, ("numbers",), "process")) as judge:
-        judge.begin()
+    with SubmissionJudge(Setting(sharing.path, ("numbers",), "process")) as judge:
+        judge.judge.begin()
         (graded,) = judge.grade(handed_in(entry), {})
     judged = [c.message for c in graded.checks if c.status != "passed"]
     assert tested[: len(wrong)] == judged[: len(wrong)] == wrong
@@ -140,7 +140,7 @@ def handed_in(entry):
     inbox = entry.root.path.with_name("inbox")
     (inbox / "ada").mkdir(parents=True)
     (inbox / "ada" / "numbers_dev.py").write_bytes(entry.script.read_bytes())
-    (arrival,) = collect.find(inbox, entry.root.reference.lessons)
+    (arrival,) = collect.find_submissions(inbox, entry.root.reference.lessons)
     return arrival
 
 

@@ -99,10 +99,10 @@ def feedback(
         everybody, absent = enrollment.learners(book), enrollment.absent_from(book)
     parts = {}
     if submissions and targets:
-        from tito.grading.intake import collect
+        from tito.grading.intake.collect import find_submissions
 
-        arrivals = collect.find(current_folder() / submissions, root.lessons, everybody, None)
-        parts = {arrival.student: arrival.parts for arrival in arrivals}
+        found = find_submissions(current_folder() / submissions, root.lessons, everybody, None)
+        parts = {submission.student: submission.uploads for submission in found}
     delivered = {}
     if targets:
         written = [deliver.Page(one, pages[one.student], *points) for one, *points in learners]

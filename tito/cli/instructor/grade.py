@@ -1,5 +1,6 @@
 """`tito grade`: a class, and how far it is."""
 
+import os
 import sys
 import time
 from contextlib import contextmanager
@@ -24,10 +25,8 @@ from tito.cli.app import (
 )
 from tito.cli.instructor.options import (
     GradebookOption,
-    RosterOption,
     SectionOption,
     Submissions,
-    Who,
     author_name,
     current_course,
     ended_as_by_ctrl_c,
@@ -36,7 +35,7 @@ from tito.cli.instructor.options import (
     section_of,
     tell_falls,
 )
-from tito.errors import MachineError, UsageError
+from tito.errors import MachineError
 
 
 @app.command()
@@ -45,68 +44,16 @@ def grade(
     lessons: Lessons = None,
     all_: All = False,
     gradebook: GradebookOption = None,
-    jobs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N",
-            help="Workers: as many as there are cores; or a Dask scheduler's address.",
-            show_default=False,
-        ),
-    ] = None,
-    roster: RosterOption = None,
     section: SectionOption = None,
-    base: Annotated[
-        str,
-        typer.Option(
-            metavar="own|reference|both",
-            help="The earlier lessons to grade on: the learner's, the course's, or "
-            "theirs and then the course's.",
-        ),
-    ] = "both",
-    seconds: Annotated[
-        float, typer.Option("--check-seconds", min=0.1, help="Time limit of each check.")
-    ] = 10.0,
-    memory: Annotated[
-        int, typer.Option(min=512, metavar="MB", help="Memory limit of each check.")
-    ] = 1024,
-    isolation: Annotated[
+    submitted: Annotated[
         str | None,
         typer.Option(
-            metavar="LEVEL",
-            help="bubblewrap, landlock+seccomp or process; else the strongest that works.",
+            metavar="TIME_OR_CSV",
+            help="When this batch was submitted: 2026-12-01T23:59+01:00; or a table of ids and "
+            "times, also Moodle's grading worksheet or Gradescope's grades.",
             show_default=False,
         ),
     ] = None,
-    regrade: Annotated[
-        bool, typer.Option("--regrade", help="Also what is in the gradebook already.")
-    ] = False,
-    why: Annotated[
-        str, typer.Option(help="Why it is graded again, kept in the history.", show_default=False)
-    ] = "graded",
-    arrived: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="When this batch arrived, where nobody says more: 2026-12-01T23:59+01:00.",
-            show_default=False,
-        ),
-    ] = None,
-    times: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="CSV",
-            help="When each arrived: Moodle's grading worksheet, or ids and a column `arrived` or "
-            "`pushed_at`.",
-            show_default=False,
-        ),
-    ] = None,
-    correct_arrival: Annotated[
-        bool,
-        typer.Option(
-            "--correct-arrival",
-            help="These files arrived when this run says, whatever earlier runs said.",
-        ),
-    ] = False,
     students: Annotated[
         list[str] | None,
         typer.Option(
@@ -126,74 +73,67 @@ def grade(
             show_default=False,
         ),
     ] = None,
-    who: Who = None,
+    regrade: Annotated[
+        bool,
+        typer.Option(
+            "--regrade",
+            help="Also what is in the gradebook already. With --submitted, also replace the times "
+            "in it.",
+        ),
+    ] = False,
     dry_run: Annotated[
         bool,
         typer.Option(
             "--dry-run", help="Show whose grade would change, by how much and why; write nothing."
         ),
     ] = False,
+    jobs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N",
+            help="Workers: as many as there are cores; or a Dask scheduler's address.",
+            show_default=False,
+        ),
+    ] = None,
+    isolation: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LEVEL",
+            help="bubblewrap, landlock+seccomp or process; else the strongest that works.",
+            show_default=False,
+        ),
+    ] = None,
     json: Json = False,
     root: RootOption = None,
-):
+) -> None:
     """Grade a class, and keep every result in the gradebook.
-    Interrupted, it goes on when run again; two at once share the work.
+    Interrupted, it goes on when run again.
 
-    Of several submissions of a lesson one counts, as the table resubmission in tito.toml says: the
-    latest, if it says nothing. What was not handed in takes no grade away. The time of a download
-    makes nothing late. Example: tito grade submissions tensor --roster class.csv
+    Who is in the class: tito gradebook roster CSV. Which of several submissions counts, and the
+    limits of a check, are policies of the course, in tito.toml. What was not handed in takes no
+    grade away. Example: tito grade submissions tensor
     """
-    import os
-
-    from tito.grading.setting import BASES, LEVELS, Setting
     from tito.grading.workers import WORKERS
 
-    root, who = current_course(root), author_name(who)
+    root = current_course(root)
     entries = select_lessons(root, lessons, None, all_)
-    if base not in BASES:
-        raise UsageError(f"--base {base!r} is no base.", f"There are: {', '.join(BASES)}.")
-    private = [
-        root.path / "modules",
-        root.path / root.package / "core",
-        root.path / "tests",
-        root.state,
-        submissions.resolve(),
-        Path(gradebook or root.state).absolute(),
-    ]
-    secret = tuple(str(path) for path in private if path.exists())
-    entries, checks = select_checks(entries, only_checks)
-    names = tuple(entry.name for entry in entries)
-    setting = Setting(
-        root.path, names, isolation or "", base, seconds, memory, secret, checks=checks
-    )
+    setting = setting_of(root, entries, isolation, only_checks, (submissions, gradebook))
     WORKERS.begin(setting)
 
     # Only now: a judge starts meanwhile.
     from tito.grading import run, views
     from tito.grading.gradebook import enrollment, overrides
-    from tito.grading.intake import submission_times as arriving
-    from tito.grading.intake.collect import Collected
+    from tito.grading.intake.submission_times import read_submitted
 
-    level = WORKERS.level()
-    setting = replace(setting, level=level)
-    if level == LEVELS[-1]:
-        warn(
-            "isolation level process: the learners' code can read every file that you can read. "
-            "Grade only what you trust."
-        )
+    setting = replace(setting, level=WORKERS.level())
+    warn_of_level(setting.level)
     with to_grade_into(root, gradebook, dry_run) as (kept, book):
-        zone = book.rules.zone
-        collected = Collected(
-            arriving.read_times(current_folder() / times, zone) if times else None,
-            arriving.read_time(arrived, zone, "--arrived") if arrived else None,
-            zone,
-        )
-        expected = enroll(book, roster, who) if roster else None
-        learners, absent = enrollment.learners(book, expected), enrollment.absent_from(book)
-        is_asked_for = graded_in_this_run(section_of(book, section), absent, expected)
+        times = read_submitted(submitted, current_folder(), book.rules.zone)
+        learners, absent = enrollment.learners(book), enrollment.absent_from(book)
+        is_asked_for = graded_in_this_run(section_of(book, section), absent)
         try:
             with show_class_progress(not json) as report, report_when_stopped(dry_run):
-                arrivals, progress = run.grade_class(
+                found, progress = run.grade_class(
                     setting,
                     root.lessons,
                     submissions,
@@ -202,38 +142,32 @@ def grade(
                     learners,
                     regrade,
                     report,
-                    why,
                     students=students,
                     only=is_asked_for,
-                    collected=collected,
-                    anew=correct_arrival,
-                    who=who,
+                    submitted=times,
+                    anew=regrade and submitted is not None,
+                    who=author_name(None),
                 )
         finally:
             if not dry_run:
                 tell_falls(book)
-        place = [one.student for one in arrivals], setting.lessons
+        place = [one.student for one in found], setting.lessons
         standing = [views.without_checks(grade) for grade in book.standing(*place)]
-        if views.may_be_a_download(standing):
-            warn(
-                "all of these arrived within a minute, and some late: is that the download? See "
-                "who says when: tito gradebook show --student ID"
-            )
         if dry_run:
             from tito.grading.dry_run import compare
 
             differences = list(compare(kept, book))
         doubted = [] if dry_run else views.doubtful(overrides.overrides(book))
-        if not (students or section or any(arrival.parts for arrival in arrivals)):
+        if not (students or section or any(one.uploads for one in found)):
             warn(f"{submissions} holds nothing that was handed in: is it the right folder?")
-        warn_of_strangers(arrivals, roster)
+        warn_of_strangers(found)
         if json and dry_run:
             echo_json([difference.as_json() for difference in differences])
         elif json:
             echo_json_list(grade.as_json() for grade in book.standing(*place))
     if not json:
         echo(
-            views.class_summary(progress, level, gradebook_place(root, gradebook)),
+            views.class_summary(progress, setting.level, gradebook_place(root, gradebook)),
             *views.arrivals(standing),
             *views.others_count(standing, progress.given),
             *views.to_judge(standing),
@@ -245,48 +179,65 @@ def grade(
     warn_of_what_is_left(progress)
 
 
-def enroll(book, roster, who):
-    """Take the learners of a roster into the book, and say what is odd about it. Returns their ids:
-    of whom work is expected.
+def setting_of(root, entries, isolation, only_checks, private):
+    """The Setting of a run: the course's policies, and what the options say.
+
+    private  what else no jail may read: the submissions, and the gradebook or None
     """
-    from tito.grading import views
-    from tito.grading.gradebook import enrollment
+    from tito.grading.setting import Setting, read_policies
 
-    enrolled = enrollment.enroll(book, current_folder() / roster, who)
-    if enrolled.id_column != "student":
-        warn(f"{roster}, {enrolled.source}; ids: column {enrolled.id_column}.")
-    for words in views.enrollment(enrolled):
-        warn(words)
-    return set(enrolled.learners)
+    entries, checks = select_checks(entries, only_checks)
+    secret = [
+        root.path / "modules",
+        root.path / root.package / "core",
+        root.path / "tests",
+        root.state,
+        *(Path(path).absolute() for path in private if path),
+    ]
+    return Setting(
+        root.path,
+        tuple(entry.name for entry in entries),
+        isolation or "",
+        *read_policies(root.path),
+        tuple(str(path) for path in secret if path.exists()),
+        checks=checks,
+    )
 
 
-def graded_in_this_run(members, absent, expected):
-    """A function: whether an intake.Arrival is graded.
+def warn_of_level(level):
+    from tito.grading.setting import LEVELS
 
-    members   ids of a section, or None for everybody
-    absent    ids of who left, and of strangers
-    expected  ids in the roster of this run, or None without one
+    if level == LEVELS[-1]:
+        warn(
+            "isolation level process: the learners' code can read every file that you can read. "
+            "Grade only what you trust."
+        )
+
+
+def graded_in_this_run(members, absent):
+    """A function: whether a Submission is graded.
+
+    members  ids of a section, or None for everybody
+    absent   ids of who left, and of strangers
     """
 
-    def is_asked_for(arrival):
-        if members is not None and arrival.student not in members:
+    def is_asked_for(submission):
+        if members is not None and submission.student not in members:
             return False
-        if arrival.parts or not arrival.known:
-            return True
-        # Nothing came in: a row for those whom the roster expects.
-        return arrival.student not in absent and (expected is None or arrival.student in expected)
+        # Where nothing came in, a row for those whom the roster expects.
+        return bool(submission.uploads) or submission.student not in absent
 
     return is_asked_for
 
 
-def warn_of_strangers(arrivals, roster):
+def warn_of_strangers(submissions):
     """Say whose work was graded though no roster has them."""
     from tito.grading import views
 
-    strangers = [arrival.student for arrival in arrivals if not arrival.known]
+    strangers = [submission.student for submission in submissions if not submission.known]
     if strangers:
         warn(
-            f"not in {roster or 'the roster'}: {', '.join(map(views.plain, strangers[:10]))}"
+            f"not in the roster: {', '.join(map(views.plain, strangers[:10]))}"
             f"{' ...' if len(strangers) > 10 else ''} ({len(strangers)}); graded under these "
             "names, and not exported until a roster has them."
         )

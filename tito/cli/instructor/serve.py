@@ -46,7 +46,7 @@ def gradebook_serve(
         str,
         typer.Option(
             metavar="TEXT",
-            help='How the page grades again, such as "--check-seconds 30 --base own": as you do.',
+            help='How the page grades again, such as "--isolation process": as you do.',
             show_default=False,
         ),
     ] = "",
@@ -85,7 +85,7 @@ def gradebook_serve(
     except ValueError as error:
         raise UsageError(
             f"--grade-options {grade_options!r} cannot be read: {error}.",
-            'Write it like this: --grade-options "--check-seconds 30 --base own"',
+            'Write it like this: --grade-options "--isolation process"',
         ) from None
 
     def tell(addresses):

@@ -99,12 +99,13 @@ def read_works(submissions, entries, learners=None, members=None):
 
     members  ids: only these; None: all
     """
-    from tito.grading.intake import collect
-    from tito.grading.intake.archives import LIMITS
+    from tito.grading.intake.collect import find_submissions
+    from tito.grading.intake.open_submission import open_submission
     from tito.grading.jail.reader import Reader
     from tito.grading.page.similarity import written
+    from tito.grading.setting import LIMITS
 
-    with Reader(entries, LIMITS, written) as reader:
-        for arrival in collect.find(submissions, entries, learners, collected=None):
-            if members is None or arrival.student in members:
-                yield reader.read(arrival)
+    with Reader(entries, LIMITS, open_submission, written) as reader:
+        for submission in find_submissions(submissions, entries, learners, submitted=None):
+            if members is None or submission.student in members:
+                yield reader.read(submission)

@@ -21,6 +21,7 @@ grade.py       what a grade is: results, overrides, judgements and lateness beco
 items.py       how a class did in each check and exercise
 item_plots.py  that as pictures
 exports.py     the gradebook as other systems read it
+junit.py       a lesson's result as JUnit XML
 nbgrader_book.py  the gradebook as nbgrader's database
 feedback.py    a page for each learner
 deliver.py     those pages in zips for Moodle and Canvas, and a table for a mail merge

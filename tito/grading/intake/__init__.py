@@ -1,9 +1,14 @@
-"""Intake: a folder or zip of submissions goes in; learners, lessons, bytes and times come out.
+"""Intake: the folder or zip of submissions goes in; learners, lesson files and times come out.
 
-archives.py    folders and zips that nobody vouches for, read without following or trusting anything
-submission_times.py  when work arrived, and who says so
-inbox.py       the entries of the folder or zip of submissions, and what a collector put beside them
-collect.py     what learners handed in: which entries are whose, and when they arrived
-submission.py  one learner's entries, opened: the file of each lesson that counts
-lesson_file.py one lesson's file: its text and cells, or why they cannot be read
+`collect.find_submissions(path, lessons, roster, submitted)` returns a `Submission` for each
+learner: what they handed in, and when it arrived. Nothing is opened for that.
+`open_submission.open_submission` returns the `Contents` of one Submission: the file of each lesson
+that counts, or a sentence that says why there is none. Nothing here raises over what a learner did.
+
+collect.py           which entries are whose, and in which order
+inbox.py             the entries of the folder or zip, and what a collecting system put beside them
+submission_times.py  when work arrived: names and tables of Canvas, Moodle and Gradescope
+open_submission.py   the files of each lesson in one learner's folders and zips
+lesson_file.py       of several files of a lesson, the one that counts: its text and cells
+archives.py          folders and zips that nobody vouches for, read without following anything
 """

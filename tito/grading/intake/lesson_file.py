@@ -6,13 +6,18 @@ What cannot be read becomes a sentence in `problem`.
 import hashlib
 import re
 import warnings
+from collections.abc import Callable, Set
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 from tito.errors import TitoError
-from tito.grading.intake.archives import Limits, Unreadable, shown_path, some
+from tito.grading.intake.archives import Member, Unreadable, shown_path, some
 from tito.grading.roster import shown
+from tito.grading.setting import Limits
+from tito.grading.submission import LessonFile
 from tito.lesson import cells
+from tito.lesson.course import Entry
 from tito.lesson.lesson_format import stub
 
 # Characters of a cell's `# %%` line: reading its metadata takes time by the square of them.
@@ -21,92 +26,72 @@ CODE = 400_000  # characters of a lesson file that are kept to be shown
 
 
 @dataclass
-class LessonFile:
-    """The file of a lesson that counts.
-
-    path     in the submission, as it can be shown
-    raw      its bytes
-    text     the same as text, ready for `cells.parse`; a script's header is left empty, since only
-             its line numbers matter
-    source   its cells (cells.Source), None when there is a problem
-    problem  a sentence when it cannot be read; then text is ""
-    slow     whether the problem is that it takes too long to read
-    sha256   of its bytes; that of no bytes when they could not be read
-    entry    of SUBMISSIONS, in which it came
-    code     what a person is shown of it: a script as it is, of a notebook the cells in the same
-             form; not more than CODE characters
-    """
-
-    path: str
-    raw: bytes = b""
-    text: str = ""
-    source: object = None
-    is_notebook: bool = False
-    problem: str = ""
-    slow: bool = False
-    sha256: str = hashlib.sha256().hexdigest()
-    entry: str = ""
-    code: str = ""
-
-
-@dataclass
 class Reading:
     """What every step of reading one submission needs.
 
     left     bytes of lesson files that may still be read
     refused  SHA-256s of lesson files that take too long
-    told     called with the SHA-256 of each lesson file before it is parsed
+    on_file  called with the SHA-256 of each lesson file before it is parsed
     """
 
-    lessons: list
+    lessons: list[Entry]
     limits: Limits
-    notes: list
+    notes: list[str]
     left: int
-    refused: set = frozenset()
-    told: object = lambda sha256: None
+    refused: Set[str]
+    on_file: Callable[[str], None]
 
-    def bytes(self, item):
+    def bytes(self, member: Member) -> bytes:
         """The bytes of a lesson file. Raises Unreadable."""
-        if item.problem:
-            raise Unreadable(item.problem)
+        if member.problem:
+            raise Unreadable(member.problem)
         if self.left <= 0:
             raise Unreadable(
                 f"was not read: {self.limits.read:,} bytes of lesson files are read of one "
                 f"submission"
             )
-        data = item.read(self.limits.notebook if item.suffix == ".ipynb" else self.limits.file)
+        limit = self.limits.notebook if member.suffix == ".ipynb" else self.limits.file
+        data = member.read(limit)
         self.left -= len(data)
         return data
 
 
-def choose_file(entry, items, reading):
-    """The LessonFile that counts, of the items that may be it."""
-    if len(items) > reading.limits.copies:
+def choose_file(entry: Entry, members: list[Member], reading: Reading) -> LessonFile:
+    """The LessonFile that counts, of the members that may be it."""
+    copies = reading.limits.copies
+    if len(members) > copies:
         reading.notes.append(
-            f"{entry.name}: {len(items)} files; only the first {reading.limits.copies} were looked "
-            f"at."
+            f"{entry.name}: {len(members)} files; only the first {copies} were looked at."
         )
-    files = [(_lesson_file(item, reading), item) for item in items[: reading.limits.copies]]
-    good = [(file, item) for file, item in files if not file.problem]
+    files = [(_lesson_file(member, reading), member) for member in members[:copies]]
+    good = [(file, member) for file, member in files if not file.problem]
     for file, _ in files if good else files[1:]:
         if file.problem:
             reading.notes.append(f"{entry.name}: {file.problem}")
     if len(good) < 2:
         return good[0][0] if good else files[0][0]
+    return _choose_readable(entry, good, reading)
+
+
+def _choose_readable(
+    entry: Entry, good: list[tuple[LessonFile, Member]], reading: Reading
+) -> LessonFile:
+    """Of several files that can be read, the one with more written in it; of equals, the later; of
+    script and notebook with the same code, the script. Notes say which and why.
+    """
+    work = {id(file): _work(entry, file) for file, _ in good}
     written = {id(file): count_written(entry, file) for file, _ in good}
-    script_first = [pair for pair in good if not pair[0].is_notebook] + [
-        pair for pair in good if pair[0].is_notebook
-    ]
+    script_first = sorted(good, key=lambda pair: pair[0].is_notebook)
     best = script_first[0][0]
-    if any(_work(entry, file) != _work(entry, best) for file, _ in good):
-        best = max(
+    if any(work[id(file)] != work[id(best)] for file, _ in good):
+        best, _ = max(
             script_first, key=lambda pair: (written[id(pair[0])], *_comparable(pair[1].changed))
-        )[0]
-    total = len(entry.declared.exercises) + len(entry.declared.questions)
+        )
     others = [file for file, _ in good if file is not best]
-    if all(_work(entry, file) == _work(entry, best) for file in others):
+    if all(work[id(file)] == work[id(best)] for file in others):
         why = f"the code in {some((file.path for file in others), 150)} is the same"
     else:
+        total = len(entry.declared.exercises) + len(entry.declared.questions)
         counted = ", ".join(f"{file.path} ({written[id(file)]})" for file in others[:5])
         tied = any(written[id(file)] == written[id(best)] for file in others)
         later = ", and it is the later one" if tied else ""
@@ -116,26 +101,26 @@ def choose_file(entry, items, reading):
     return best
 
 
-def _comparable(changed):
-    """The time of a change as numbers: zips hold what they like, and entries of SUBMISSIONS have a
-    time and a name.
+def _comparable(changed: Any) -> tuple[int, ...]:
+    """The time of a change as numbers: zips hold what they like, and uploads have a time and a
+    name.
     """
-    return (
-        changed if isinstance(changed[0], int) else tuple(changed[0].astimezone().timetuple()[:6])
-    )
+    if isinstance(changed[0], int):
+        return tuple(changed)
+    return tuple(changed[0].astimezone().timetuple()[:6])
 
 
-def _lesson_file(item, reading):
-    path = shown_path(item.path)
-    file = LessonFile(path, is_notebook=item.suffix == ".ipynb", entry=item.entry)
+def _lesson_file(member: Member, reading: Reading) -> LessonFile:
+    path = shown_path(member.path)
+    file = LessonFile(path, is_notebook=member.suffix == ".ipynb", entry=member.entry)
     try:
-        file.raw = reading.bytes(item)
+        file.raw = reading.bytes(member)
         file.sha256 = hashlib.sha256(file.raw).hexdigest()
         file.code = file.raw[: 4 * CODE].decode("utf-8-sig", "backslashreplace")[:CODE]
         if file.sha256 in reading.refused:
             file.slow = True
             raise Unreadable("takes too much time or memory to read")
-        reading.told(file.sha256)
+        reading.on_file(file.sha256)
         file.text, file.source = _parsed(path, file.raw)
         if file.is_notebook:
             file.code = "\n\n".join(map(_as_script, file.source.cells))[:CODE]
@@ -144,23 +129,17 @@ def _lesson_file(item, reading):
     return file
 
 
-def _as_script(cell):
-    """A notebook's cell as it stands in a script."""
+def _as_script(cell: cells.Cell) -> str:
+    """A notebook's cell as a script has it."""
     if cell.kind == "code":
         name = f' exercise="{cell.exercise}"' if cell.exercise else ""
         return f"# %%{name}\n{cell.source}"
     return "\n# ".join(["# %% [markdown]", *cell.source.split("\n")])
 
 
-def _parsed(path, raw):
+def _parsed(path: str, raw: bytes) -> tuple[str, cells.Source]:
     """The text and cells of a lesson file. Raises Unreadable."""
-    try:
-        text = raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise Unreadable(f"is not UTF-8: byte 0x{raw[error.start]:02x} in line {line}") from None
-    if not text.strip():
-        raise Unreadable("is empty")
+    text = _decoded(raw)
     if not path.endswith(".ipynb"):
         text = _without_header(text)
         for number, line in enumerate(text.split("\n"), 1):
@@ -169,13 +148,11 @@ def _parsed(path, raw):
                     f"has {len(line):,} characters in its line {number}, the head of a cell"
                 )
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python's, about the learner's code
-            source = cells.parse(PurePosixPath(path), text)
+        with warnings.catch_warnings(action="ignore"):  # Python's, about the learner's code
+            source = cells.parse(Path(PurePosixPath(path)), text)
     except TitoError as error:
-        line, what = re.fullmatch(
-            r"(?::(\d+))?: (.*?)\.?", str(error).removeprefix(path), re.S
-        ).groups()
+        match = re.fullmatch(r"(?::(\d+))?: (.*?)\.?", str(error).removeprefix(path), re.S)
+        line, what = match.groups() if match else ("", str(error))
         raise Unreadable(f"is damaged{' in line ' + line if line else ''}: {shown(what)}") from None
     except (ValueError, RecursionError, MemoryError):
         raise Unreadable("is damaged: it is too deeply nested, or no lesson at all") from None
@@ -183,7 +160,19 @@ def _parsed(path, raw):
     return text, source
 
 
-def _without_header(text):
+def _decoded(raw: bytes) -> str:
+    """The text of a lesson file. Raises Unreadable."""
+    try:
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise Unreadable(f"is not UTF-8: byte 0x{raw[error.start]:02x} in line {line}") from None
+    if not text.strip():
+        raise Unreadable("is empty")
+    return text
+
+
+def _without_header(text: str) -> str:
     """A script's text with the lines of its header left empty: a grade needs nothing from it, and
     YAML can be a bomb.
     """
@@ -194,19 +183,23 @@ def _without_header(text):
     return "\n".join(lines)
 
 
-def _code(file):
-    return [cell.source for cell in file.source.exported]
+def _exported(file: LessonFile) -> list[str]:
+    """The code in a file that goes into the package."""
+    return [cell.source for cell in file.source.exported] if file.source else []
 
 
-def _work(entry, file):
-    """The code and the answers in a file."""
-    return _code(file), entry.declared.answers(file.source)
+def _work(entry: Entry, file: LessonFile) -> tuple[list[str], dict[str, str]]:
+    """The code and the answers in a file that could be read."""
+    assert file.source
+    return _exported(file), entry.declared.answers(file.source)
 
 
-def count_written(entry, file):
+def count_written(entry: Entry, file: LessonFile) -> int:
     """How many exercises are written in this file: those whose code is there without the line that
-    is released in it; and how many questions answered.
+    is released in it; and how many questions are answered.
     """
+    if file.source is None:
+        return 0
     count = sum(bool(answer) for answer in entry.declared.answers(file.source).values())
     for exercise in entry.declared.exercises:
         line = stub(entry.name, exercise.name)
@@ -215,7 +208,7 @@ def count_written(entry, file):
             count += cell.kind == "code" and bool(cell.source.strip()) and line not in cell.source
         else:  # an editor dropped the cell's id: look for what the exercise defines
             names = re.findall(r"^(?:def|class) (\w+)", exercise.cell.source, re.M)
-            text = "\n".join(_code(file))
+            text = "\n".join(_exported(file))
             count += (
                 line not in text
                 and bool(names)

@@ -1,48 +1,49 @@
-"""The trusted process: it holds the checks, the expected values and every comparison.
+"""The trusted side: it holds the checks, the expected values and every comparison.
 
-Learners' code runs in a jail beside it.
-
-    python -m tito.grading.jail.judge
-
-A Setting comes as a pickle from `workers.py`; then for each submission an Arrival and what is known
-of it, for which a list of LessonResults goes back; or None, for which the level of isolation goes
-back.
-
-A check is an ordinary test function of the lesson. Here it runs with proxies where it expects the
-learner's names, against a fresh fork of the jail, and what it finds wrong becomes a CheckResult.
-What a learner's code can forge is a wrong value.
+Learners' code runs in a jail beside it. A check is an ordinary test function of the lesson. Here it
+runs with proxies where it expects the learner's names, against a fresh fork of the jail, and what
+it finds wrong becomes a CheckResult. What a learner's code can forge is a wrong value.
 """
 
 import contextlib
 import hashlib
 import json
-import os
-import pickle
 import signal
-import sys
 import time
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 from tito.errors import TitoError
-from tito.grading.jail import proxy, reader
+from tito.grading.jail import proxy
 from tito.grading.jail.check_errors import Missing, explained, not_imported, words_of_death
 from tito.grading.jail.check_namespace import CHECKS_FILE, Prepared, standing_in
-from tito.grading.jail.jail import Jail, JailFailed, strongest, waited
+from tito.grading.jail.jail import Fork, Jail, JailFailed, strongest, waited
 from tito.grading.jail.modules import (
     Code,
     answers_in,
     checks_hash,
-    compiled,
-    front_doors,
+    public_modules,
     reference,
     version,
 )
-from tito.grading.result import LessonResult, Seen, blank, packed
-from tito.grading.setting import BOTH, EXCUSED, GRACE, OWN, REFERENCE, whole
+from tito.grading.result import CheckResult, LessonResult, Seen, blank, packed
+from tito.grading.setting import (
+    BOTH,
+    EXCUSED,
+    GRACE,
+    OWN,
+    REFERENCE,
+    Setting,
+    submission_seconds,
+)
+from tito.grading.submission import Contents
 from tito.lesson import course, outcome
 from tito.lesson.checks import functions_of, remember_lines
+from tito.lesson.course import Entry
+from tito.lesson.lesson_format import Check
 from tito.lesson.outcome import clean
 
 MOST_LATE = 3  # checks of an exercise may run out of time; then its others are not tried
@@ -51,9 +52,9 @@ BUDGET = 12  # times the limit of a check may a lesson take; then each further c
 # Bytes that the visible checks of a submission may receive in all, and the hidden ones as many
 # again: of legal answers, too, reading, comparing and showing takes the judge's time.
 MOST_HEARD = 128 << 20
-NOTICED = 0.1  # seconds of a check from which on that is looked at
-MEMORY = 4096  # MB of the judge itself
+NOTICED = 0.1  # seconds: of a shorter check nobody asks how long it waited for a processor
 SLOW = "slow:"  # before the hash of a file that takes too long to read: such a result's key
+Words = tuple[str, str, str]  # status, message, verdict
 
 
 @dataclass
@@ -62,30 +63,56 @@ class Attempt:
     verdict and why).
     """
 
-    checks: dict = field(default_factory=dict)
+    checks: dict[str, CheckResult] = field(default_factory=dict)
     verdict: str = ""
     reason: str = ""
 
 
-class Judge:
-    """Grades submissions one after the other, with one jail."""
+@dataclass
+class Work:
+    """What one learner handed in, and the Code of each lesson that could be read."""
 
-    def __init__(self, setting):
+    contents: Contents
+    codes: dict[str, Code]
+
+    def code(self, name: str) -> Code:
+        """The learner's own lesson; a sentence says why there is none."""
+        if name not in self.codes:
+            file = self.contents.files.get(name)
+            self.codes[name] = Code(
+                f"lesson {name} cannot be read: {file.problem}"
+                if file
+                else f"lesson {name} was not handed in"
+            )
+        return self.codes[name]
+
+
+def slow_files(known: Mapping[str, Collection[str]]) -> set[str]:
+    """The SHA-256s of lesson files that took too long to read, by the keys of their results."""
+    keys = [key for keys in known.values() for key in keys]
+    return {key.removeprefix(SLOW) for key in keys if key.startswith(SLOW)}
+
+
+class Judge:
+    """Judges submissions one after the other, with one jail."""
+
+    def __init__(self, setting: Setting):
         self.setting = setting
         self.root = course.open_root(setting.root)
         self.entries = {entry.name: entry for entry in self.root.lessons}
-        self.asked = [self.entries[name] for name in setting.lessons]
-        self.reader = reader.Reader(self.root.lessons, setting.limits, compiled)
-        self.jail = None
-        self.spent = Counter()  # seconds that the lesson's checks took so far, by `hidden`
-        self.total = Counter()  # the same of the whole submission
-        self.heard = Counter()  # bytes that its checks received, by `hidden`
+        self.lessons = [self.entries[name] for name in setting.lessons]
+        self.jail: Jail | None = None
+        # Seconds that the lesson's checks took so far, by `hidden`; the same of the whole
+        # submission; bytes that its checks received.
+        self.spent: defaultdict[bool, float] = defaultdict(float)
+        self.total: defaultdict[bool, float] = defaultdict(float)
+        self.heard: Counter[bool] = Counter()
         self.waited = 0.0  # of the last check's seconds, those that it waited for a processor
         # {(check id, code of the modules, none of them a learner's): what ended the check, with
         # nothing written}: a whole class of those ends in the same way.
-        self.unwritten = {}
+        self.unwritten: dict[tuple[Any, ...], tuple[str, str]] = {}
 
-    def begin(self):
+    def begin(self) -> str:
         """Start the jail, at the level of the setting or, where that says none, at the strongest
         that works. Returns the level. Raises TitoError when there is none.
         """
@@ -93,104 +120,100 @@ class Judge:
         self.setting = replace(self.setting, level=self.jail.level)
         return self.jail.level
 
-    def how(self):
+    def how(self) -> dict[str, Any]:
         """What the jail is started with, besides its level."""
         setting = self.setting
         return {
             "secret": setting.secret,
             "memory": setting.memory,
             "seconds": setting.seconds,
-            "modules": lambda: front_doors(self.root),
+            "modules": lambda: public_modules(self.root),
         }
 
-    def close(self):
-        self.reader.close()
+    def close(self) -> None:
         if self.jail:
             self.jail.close()
         self.jail = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     # A submission.
 
-    def grade(self, arrival, known):
+    def grade(
+        self,
+        contents: Contents,
+        codes: dict[str, Code],
+        known: Mapping[str, Collection[str]],
+    ) -> list[LessonResult | Seen]:
         """The LessonResults of one learner; a Seen for a lesson that was graded already.
 
+        codes  {lesson: what `modules.compiled` makes of its file}, of those that could be read
         known  {lesson: the keys of its results}
         """
-        slow = {
-            key.removeprefix(SLOW)
-            for keys in known.values()
-            for key in keys
-            if key.startswith(SLOW)
-        }
-        submission, codes = self.reader.read(arrival, slow)
-
-        def own(name):
-            if name not in codes:
-                file = submission.files.get(name)
-                codes[name] = Code(
-                    f"lesson {name} cannot be read: {file.problem}"
-                    if file
-                    else f"lesson {name} was not handed in"
-                )
-            return codes[name]
-
-        results, halves = [], []
+        work = Work(contents, codes)
+        results: list[LessonResult | Seen] = []
+        pending = []
         self.total.clear()
         self.heard.clear()
-        for entry in self.asked:
-            key, file = self.key(entry, submission), submission.files.get(entry.name)
+        for entry in self.lessons:
+            key, file = self.key(entry, contents), contents.files.get(entry.name)
             if key in known.get(entry.name, ()):
                 came = (file.entry, file.sha256) if file else ()
                 results.append(Seen(entry.name, key, *came))
                 continue
-            result = LessonResult(
-                submission.student,
-                entry.name,
-                entry.number,
-                entry.declared.title,
-                entry.declared.most,
-                key=key,
-                checks=[blank(check) for check in self.checks(entry)],
-                notes=list(submission.notes),
-                entry=file.entry if file else "",
-                answers=own(entry.name).answers or answers_in(entry),
-            )
-            halves.append((self.lesson(entry, result, submission, own), result))
-            if not half(*halves[-1]):  # it cannot even be imported: no later lesson tries again
+            result = self.blank_result(entry, work, key)
+            pending.append((self.grade_lesson(entry, result, work), result))
+            if not step(*pending[-1]):  # it cannot even be imported: no later lesson tries again
                 codes[entry.name] = Code(f"lesson {entry.name}: {result.reason}")
             results.append(result)
         # A hidden check may leave traces on the machine, such as numbers of processes. No visible
         # check of this submission, which tells its learner what it finds, comes behind it.
-        for steps, result in halves:
-            half(steps, result)
+        for steps, result in pending:
+            step(steps, result)
         return results
 
-    def checks(self, entry):
-        """The checks of a lesson that are asked for."""
-        asked = self.setting.checks
-        return [check for check in entry.declared.checks if not asked or check.id in asked]
+    def blank_result(self, entry: Entry, work: Work, key: str) -> LessonResult:
+        """The LessonResult of a lesson of which nothing was run yet."""
+        contents, file = work.contents, work.contents.files.get(entry.name)
+        return LessonResult(
+            contents.student,
+            entry.name,
+            entry.number,
+            entry.declared.title,
+            entry.declared.most,
+            key=key,
+            checks=[blank(check) for check in self.checks(entry)],
+            notes=list(contents.notes),
+            sha256=file.sha256 if file else "",
+            entry=file.entry if file else "",
+            code=packed(file.code) if file and file.code else b"",
+            answers=work.code(entry.name).answers or answers_in(entry),
+        )
 
-    def key(self, entry, submission):
+    def checks(self, entry: Entry) -> list[Check]:
+        """The checks of a lesson that are asked for."""
+        wanted = self.setting.checks
+        return [check for check in entry.declared.checks if not wanted or check.id in wanted]
+
+    def key(self, entry: Entry, contents: Contents) -> str:
         """The hash of what was handed in, a dot, and that of all else that decides a result; of a
         file that takes too long to read, its own: then it is not read again.
         """
-        if (file := submission.files.get(entry.name)) and file.slow:
+        if (file := contents.files.get(entry.name)) and file.slow:
             return SLOW + file.sha256
         files = {
-            name: [f.sha256, f.problem]
-            for name, f in submission.files.items()
+            name: [file.sha256, file.problem]
+            for name, file in contents.files.items()
             if self.entries[name].number <= entry.number
         }
         setting = self.setting
         decides = [
             checks_hash(entry),
-            setting.base,
+            setting.earlier_lessons,
             setting.seconds,
             setting.memory,
             setting.level,
@@ -198,53 +221,41 @@ class Judge:
         ]
         return ".".join(
             hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()
-            for part in ([submission.problem, files], decides)
+            for part in ([contents.problem, files], decides)
         )
 
-    def lesson(self, entry, result, submission, own):
-        """Grade one lesson in two halves, the visible checks and the hidden ones: fill in `result`.
+    def why_no_code(self, entry: Entry, work: Work) -> tuple[str, str] | None:
+        """(verdict, reason) of a lesson of which there is nothing to run, or None."""
+        contents, file = work.contents, work.contents.files.get(entry.name)
+        if file is None or file.problem:
+            problem = file.problem if file else contents.problem
+            slow = file.slow if file else contents.slow
+            if not problem:
+                return "missing", f"No file of the lesson {entry.name} was handed in."
+            return "too long to read" if slow else "unreadable", problem
+        code = work.code(entry.name).code
+        return ("syntax error", code) if isinstance(code, str) else None
+
+    def grade_lesson(self, entry: Entry, result: LessonResult, work: Work) -> Iterator[bool]:
+        """Grade one lesson in two steps, the visible checks and the hidden ones: fill in `result`.
 
         Yields after the first whether the lesson could be imported.
         """
-        file = submission.files.get(entry.name)
-        result.code = packed(file.code) if file and file.code else b""
-        if file is None or file.problem:
-            problem = file.problem if file else submission.problem
-            slow = file.slow if file else submission.slow
-            result.verdict, result.reason = (
-                ("too long to read" if slow else "unreadable", problem)
-                if problem
-                else ("missing", f"No file of the lesson {entry.name} was handed in.")
-            )
-            result.sha256 = file.sha256 if file else ""
-            self.all_not_run(result, result.reason)
-            yield False
-            return
-        result.sha256 = file.sha256
-        code = own(entry.name)
-        if isinstance(code.code, str):
-            result.verdict, result.reason = "syntax error", code.code
-            self.all_not_run(result, code.code)
+        if nothing := self.why_no_code(entry, work):
+            result.verdict, result.reason = nothing
+            for one in result.checks:
+                one.message = clean(result.reason)
             yield False
             return
         result.isolation = self.setting.level
-        lower = [one for one in self.root.lessons if one.number < entry.number]
-        first = REFERENCE if self.setting.base == REFERENCE else OWN
-        checks = self.checks(entry)
-        base = {one.name: own(one.name) if first == OWN else reference(one) for one in lower}
-        attempt, spent = Attempt(), Counter()
+        code, checks = work.code(entry.name), self.checks(entry)
+        first = REFERENCE if self.setting.earlier_lessons == REFERENCE else OWN
+        attempt, spent = Attempt(), defaultdict[bool, float](float)
         # The hidden checks after all others, on every base: what they do must not show in those.
         for hidden in (False, True):
             self.spent = spent
             part = [check for check in checks if check.hidden == hidden]
-            tried = self.attempt(entry, code, base, part, first, attempt)
-            if (
-                self.setting.base == BOTH
-                and lower
-                and not attempt.verdict
-                and (failed := [c for c in part if not tried.checks[c.id].passed])
-            ):
-                tried = self.again(entry, code, lower, own, tried, failed)
+            tried = self.attempt_on(first, entry, work, part, attempt)
             attempt.checks |= tried.checks
             attempt.verdict, attempt.reason = tried.verdict, tried.reason
             if not hidden:
@@ -252,42 +263,51 @@ class Judge:
                 yield not attempt.verdict
         result.checks = [attempt.checks[check.id] for check in checks]
         result.points = sum(check.points for check in result.checks)
-        result.base = (
-            REFERENCE
-            if first == REFERENCE
-            or any(check.passed and check.base == REFERENCE for check in result.checks)
-            else OWN
-        )
+        on_reference = any(check.passed and check.base == REFERENCE for check in result.checks)
+        result.base = REFERENCE if first == REFERENCE or on_reference else OWN
         result.verdict, result.reason = self.verdict(attempt, result, entry, code)
 
-    @staticmethod
-    def all_not_run(result, reason):
-        for check in result.checks:
-            check.message = clean(reason)
+    def attempt_on(
+        self, base: str, entry: Entry, work: Work, checks: list[Check], before: Attempt
+    ) -> Attempt:
+        """Run these checks on the earlier lessons of this base, OWN or REFERENCE; what fails on the
+        learner's own, where the course says so, on the course's as well.
 
-    def again(self, entry, code, lower, own, attempt, failed):
+        before  the Attempt at other checks that came before these
+        """
+        lower = [one for one in self.root.lessons if one.number < entry.number]
+        modules = {
+            one.name: work.code(one.name) if base == OWN else reference(one) for one in lower
+        }
+        code = work.code(entry.name)
+        tried = self.attempt(entry, code, modules, checks, base, before)
+        if self.setting.earlier_lessons == BOTH and lower and not before.verdict:
+            if failed := [check for check in checks if not tried.checks[check.id].passed]:
+                return self.retry_on_reference(entry, work, lower, tried, failed)
+        return tried
+
+    def retry_on_reference(
+        self, entry: Entry, work: Work, lower: list[Entry], attempt: Attempt, failed: list[Check]
+    ) -> Attempt:
         """The failed checks once more, on the course's own earlier lessons; what passes there says
         which lesson is at fault.
         """
-        on_reference = self.attempt(
-            entry, code, {one.name: reference(one) for one in lower}, failed, REFERENCE
-        )
-        mended = [check for check in failed if on_reference.checks[check.id].passed]
+        code = work.code(entry.name)
+        references = {one.name: reference(one) for one in lower}
+        retried = self.attempt(entry, code, references, failed, REFERENCE)
+        mended = [check for check in failed if retried.checks[check.id].passed]
         for check in failed:
-            if (
-                check in mended
-                or on_reference.checks[check.id].status != "not run"
-                and attempt.verdict
-            ):
-                attempt.checks[check.id] = on_reference.checks[check.id]
-        if attempt.verdict and not on_reference.verdict:
+            if check in mended or retried.checks[check.id].status != "not run" and attempt.verdict:
+                attempt.checks[check.id] = retried.checks[check.id]
+        if attempt.verdict and not retried.verdict:
             attempt.verdict, attempt.reason = "", ""
         waiting = mended
         for one in lower:  # which single lesson, put right, mends the check?
             if not waiting:
                 break
             mixed = {
-                other.name: reference(other) if other is one else own(other.name) for other in lower
+                other.name: reference(other) if other is one else work.code(other.name)
+                for other in lower
             }
             tried = self.attempt(entry, code, mixed, waiting, REFERENCE)
             for check in waiting:
@@ -295,17 +315,17 @@ class Judge:
                     attempt.checks[check.id].caused_by = one.name
             waiting = [check for check in waiting if not tried.checks[check.id].passed]
         for check in mended:
-            blamed = attempt.checks[check.id].caused_by
+            at_fault = attempt.checks[check.id].caused_by
+            because = f"lesson {at_fault}" if at_fault else "several of them"
             attempt.checks[check.id].message = (
-                f"passes on the course's own earlier lessons; on yours it fails because of lesson "
-                f"{blamed}"
-                if blamed
-                else "passes on the course's own earlier lessons; on yours it fails because of "
-                "several of them"
+                "passes on the course's own earlier lessons; on yours it fails because of "
+                f"{because}"
             )
         return attempt
 
-    def verdict(self, attempt, result, entry, code):
+    def verdict(
+        self, attempt: Attempt, result: LessonResult, entry: Entry, code: Code
+    ) -> tuple[str, str]:
         """(verdict, reason) of what became of the checks."""
         if attempt.verdict:
             return attempt.verdict, attempt.reason
@@ -315,11 +335,19 @@ class Judge:
         if verdict != "passed" and not (result.points or tampered or code.written):
             count = len(entry.declared.exercises)
             return "stub", f"Nothing is written yet: all {count} exercises are as released."
-        return verdict, outcome.reason_of(verdict, result.checks)
+        return verdict, outcome.reason_of(verdict, list(result.checks))
 
     # Checks.
 
-    def attempt(self, entry, code, lower, checks, base, before=None):
+    def attempt(
+        self,
+        entry: Entry,
+        code: Code,
+        lower: Mapping[str, Code],
+        checks: Sequence[Check],
+        base: str,
+        before: Attempt | None = None,
+    ) -> Attempt:
         """Run these checks of a lesson on the given earlier lessons ({name: Code}).
 
         before  the Attempt at other checks that came before these: what ended it, ends this
@@ -329,63 +357,70 @@ class Judge:
         modules = {f"{package}.core.{name}": one.code for name, one in lower.items()}
         modules[f"{package}.core.{entry.name}"] = code.code
         ours = all(one.ours for one in (code, *lower.values()))
-        attempt = Attempt({check.id: replace(blank(check), base=base) for check in checks})
-        late, late_in = 0, Counter()
-        if before:
-            attempt.verdict, attempt.reason = before.verdict, before.reason
-            late_in.update(
-                one.exercise for one in before.checks.values() if one.status == "timeout"
-            )
-            late = late_in.total()
+        before = before or Attempt()
+        attempt = Attempt(
+            {check.id: replace(blank(check), base=base) for check in checks},
+            before.verdict,
+            before.reason,
+        )
+        late = Counter(one.exercise for one in before.checks.values() if one.status == "timeout")
         for check in checks:
             result = attempt.checks[check.id]
-            if why := self.why_not(check, attempt, late_in):
+            if why := self.why_not(check, attempt, late):
                 result.message = why
                 continue
             same = (check.id, *modules.values())
             if ours and same in self.unwritten:
                 result.status, result.message = self.unwritten[same]
                 continue
-            began, seconds = time.perf_counter(), self.seconds_for(check, late)
+            seconds = self.seconds_for(check, late.total())
+            began = time.perf_counter()
             result.status, result.message, attempt.verdict = self.check_or_again(
                 entry, check, code, modules, seconds
             )
+            result.seconds = round(max(0, time.perf_counter() - began - self.waited), 4)
+            result.points = result.max_points if result.passed else 0
             if ours and result.status == "unwritten":
                 self.unwritten[same] = result.status, result.message
             if check.hidden:  # what it says must not become the reason of others
                 attempt.verdict = ""
             attempt.reason = result.message if attempt.verdict else ""
-            late += result.status == "timeout"
-            late_in[check.exercise] += result.status == "timeout"
-            result.points = result.max_points if result.passed else 0
-            result.seconds = round(max(0, time.perf_counter() - began - self.waited), 4)
+            late[check.exercise] += result.status == "timeout"
             self.spent[check.hidden] += result.seconds
             self.total[check.hidden] += result.seconds
         return attempt
 
-    def why_not(self, check, attempt, late_in):
+    def why_not(self, check: Check, attempt: Attempt, late: Mapping[str, int]) -> str:
         """Why a check is not run any more, or "": what ended the attempt, or a limit.
 
-        late_in  {exercise: how many of its checks ran out of time}
+        late  {exercise: how many of its checks ran out of time}
         """
         if attempt.verdict:
             return attempt.reason or f"not run: {attempt.verdict}"
-        if late_in[check.exercise] >= MOST_LATE:
+        if late[check.exercise] >= MOST_LATE:
             return f"not run: {MOST_LATE} checks of this exercise ran out of time"
-        if self.total[check.hidden] > whole(self.setting):
-            return f"not run: the checks of this submission have taken {whole(self.setting):g} s"
+        most = submission_seconds(self.setting)
+        if self.total[check.hidden] > most:
+            return f"not run: the checks of this submission have taken {most:g} s"
         if self.heard[check.hidden] > MOST_HEARD:
             return f"not run: the code under test has answered {MOST_HEARD >> 20} MB already"
         return ""
 
-    def seconds_for(self, check, late):
+    def seconds_for(self, check: Check, late: int) -> float:
         """The limit of a check: half as much for each of the attempt that ran out of time."""
         seconds = self.setting.seconds
-        spent = self.spent.total() if check.hidden else self.spent[False]
+        spent = sum(self.spent.values()) if check.hidden else self.spent[False]
         least = min(LEAST, seconds)
         return least if spent > BUDGET * seconds else max(seconds / 2**late, least)
 
-    def check_or_again(self, entry, check, code, modules, seconds):
+    def check_or_again(
+        self,
+        entry: Entry,
+        check: Check,
+        code: Code,
+        modules: Mapping[str, bytes | str],
+        seconds: float,
+    ) -> Words:
         """As `check`; where the jail fails, which need not be the check's fault, once more in a new
         one.
         """
@@ -394,7 +429,15 @@ class Judge:
                 return self.check(entry, check, code, modules, seconds, again)
         return "crashed", "the process that runs everybody's code ended here, twice", ""
 
-    def check(self, entry, check, code, modules, seconds, again=False):
+    def check(
+        self,
+        entry: Entry,
+        check: Check,
+        code: Code,
+        modules: Mapping[str, bytes | str],
+        seconds: float,
+        again: bool = False,
+    ) -> Words:
         """Run one check in a fork of its own.
 
         again  whether it was tried already
@@ -434,21 +477,26 @@ class Judge:
             answer = self.words(error, importing, entry, code, seconds, check)
         self.waited = excused() if time.monotonic() > began + NOTICED else 0.0
         self.heard[check.hidden] += session.received
+        ended = self.end(fork, died)
+        if ended is None:
+            return answer
+        if ended == -signal.SIGKILL and not again:
+            raise JailFailed("the fork was killed")
+        return words_of_death(ended, importing)
+
+    def end(self, fork: Fork, died: bool) -> int | None:
+        """End a fork. Returns the exit code of one that had died, else None."""
         try:
             fork.end()
-            ended = fork.code() if died else None
+            return fork.code() if died else None
         except JailFailed:
             self.close()
             if died:
                 raise
-        if died and ended == -signal.SIGKILL and not again:
-            raise JailFailed("the fork was killed")
-        if died:
-            answer = words_of_death(ended, importing)
-        return answer
+            return None
 
     @staticmethod
-    def run(check, space, missing, entry):
+    def run(check: Check, space: dict[str, Any], missing: set[str], entry: Entry) -> None:
         """Run the check's function in its namespace. Whatever it raises passes through."""
         remember_lines(check.cell.source, CHECKS_FILE, check.cell.line)
         exec(functions_of(check.cell.source, CHECKS_FILE, check.cell.line), space)
@@ -462,7 +510,15 @@ class Judge:
                 ) from None
             raise
 
-    def words(self, error, importing, entry, code, seconds, check):
+    def words(
+        self,
+        error: BaseException,
+        importing: bool,
+        entry: Entry,
+        code: Code,
+        seconds: float,
+        check: Check,
+    ) -> Words:
         """(status, message, verdict) for what ended a check.
 
         Making them may ask the learner's side, which may do anything.
@@ -479,7 +535,7 @@ class Judge:
                 "",
             )
 
-    def fork(self):
+    def fork(self) -> Fork:
         """A fork of the jail, of a new one if need be."""
         for attempts_left in (2, 1, 0):
             try:
@@ -489,27 +545,29 @@ class Judge:
                 self.close()
                 if not attempts_left:
                     raise
+        raise AssertionError("the last attempt returned or raised")
 
-    def place(self, error, entry, code):
+    def place(self, error: BaseException, entry: Entry, code: Code) -> str:
         """Where in the learner's file an error came from, as "tensor_dev.py:12: their line",
         or "".
         """
         told = getattr(error, "told", None)
         name = f"{self.root.package}.core.{entry.name}"
         lines = [line for file, line, _ in told[2] if file == name] if told else []
-        found = lines and 0 < lines[-1] <= len(code.places)
-        return code.places[lines[-1] - 1] if found else ""
+        if lines and 0 < lines[-1] <= len(code.places):
+            return code.places[lines[-1] - 1]
+        return ""
 
 
-def half(steps, result):
-    """Let one half of a lesson be graded, and add up its seconds. Returns what it yields."""
+def step(steps: Iterator[bool], result: LessonResult) -> bool | None:
+    """Let one step of a lesson be graded, and add up its seconds. Returns what it yields."""
     began = time.perf_counter()
-    found = next(steps, None)
+    goes_on = next(steps, None)
     result.seconds = round(result.seconds + time.perf_counter() - began, 3)
-    return found
+    return goes_on
 
 
-def excuses(fork, most):
+def excuses(fork: Fork, most: float) -> Callable[[], float]:
     """A function: the seconds, at most so many, that this thread and the fork have waited by now
     for a processor. Of the time of a check they do not count: others took them, however many
     threads those have. Where the system does not tell, 0.
@@ -522,7 +580,7 @@ def excuses(fork, most):
 
 
 @contextlib.contextmanager
-def overflow_is_an_error():
+def overflow_is_an_error() -> Iterator[None]:
     """Raise where NumPy would only remark that a number does not fit the type of another.
 
     The learner's side chooses the type of what it answers, and a number of the check's is cast to
@@ -536,7 +594,7 @@ def overflow_is_an_error():
 
 
 @contextlib.contextmanager
-def interrupted_after(seconds, excused=lambda: 0.0):
+def interrupted_after(seconds: float, excused: Callable[[], float] = lambda: 0.0) -> Iterator[None]:
     """Raise OutOfTime in what runs too long in the judge itself: a loop over what the learner's
     side claims, say. excused(): seconds that do not count.
     """
@@ -546,7 +604,7 @@ def interrupted_after(seconds, excused=lambda: 0.0):
 
     until = time.monotonic() + seconds
 
-    def ring(number, frame):
+    def ring(number: int, frame: object) -> None:
         if time.monotonic() >= until + excused():
             raise proxy.OutOfTime
 
@@ -557,41 +615,3 @@ def interrupted_after(seconds, excused=lambda: 0.0):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def main():
-    """Answer one task after the other until there are no more."""
-    from tito.grading.jail import confine
-
-    tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    os.dup2(nothing, 1)  # what a check prints goes nowhere
-    if sys.platform == "linux":
-        import resource
-
-        confine.die_with_parent()
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY << 20, MEMORY << 20))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for run.py, which ends this process
-    warnings.simplefilter(
-        "ignore"
-    )  # NumPy's remarks on what a learner returned are not for this terminal
-    with Judge(pickle.load(tasks)) as judge:
-        while True:
-            try:
-                asked = pickle.load(tasks)
-            except EOFError:
-                break
-            try:
-                answer = judge.grade(*asked) if asked else judge.begin()
-            except TitoError as error:
-                if asked:
-                    raise
-                answer = error
-            answer = pickle.dumps(answer)
-            answers.write(len(answer).to_bytes(8, "big") + answer)
-            answers.flush()
-
-
-if __name__ == "__main__":
-    main()

@@ -111,7 +111,7 @@ def released_text(entry):
 
 
 @functools.cache
-def front_doors(root):
+def public_modules(root):
     """{name: code} of the package around the lessons: its front doors, and what lessons use and do
     not teach.
     """
@@ -141,7 +141,7 @@ def checks_hash(entry):
     graded += [["question", question.name, question.points] for question in lesson.questions]
     around = [
         [name, hashlib.sha256(code or b"").hexdigest()]
-        for name, code in front_doors(entry.root).items()
+        for name, code in public_modules(entry.root).items()
     ]
     return hashlib.sha256(
         json.dumps([graded, lesson.checks_source.text, lower, around]).encode()

@@ -19,9 +19,16 @@ import sys
 import time
 import traceback
 import warnings
+from collections.abc import Callable, Iterator, Set
+from types import ModuleType
+from typing import Any, BinaryIO, Self
 
-from tito.grading.intake.submission import Submission, open_submission
+from tito.grading.setting import Limits
+from tito.grading.submission import Contents, LessonFile, Submission
+from tito.lesson.course import Entry
 
+resource: ModuleType | None
+confine: ModuleType | None
 try:
     import resource
 
@@ -37,74 +44,75 @@ WAIT = 60  # seconds until a process that is not working, but waiting for a disk
 MEMORY = 1024  # MB
 OUT_OF_MEMORY = 71  # exit code
 
+Answer = tuple[Contents, dict[str, Any]]
+OnFile = Callable[[str], None]
+# As intake's `open_submission`.
+Opener = Callable[[Submission, list[Entry], Limits, Set[str], OnFile], Contents]
+Maker = Callable[[Entry, LessonFile], Any]
+
 
 class Died(Exception):
     """The reading process ended before it was done."""
 
 
-def read(arrival, lessons, limits, make, refused=()):
-    """What one learner handed in, read by a process for this alone; see `Reader.read`."""
-    with Reader(lessons, limits, make) as reader:
-        return reader.read(arrival, refused)
-
-
 class Reader:
     """Reads submissions in a process of its own.
 
-    lessons  the course's lessons (course.Entry)
-    limits   boxes.Limits
-    make     function (entry, LessonFile) -> anything that can be pickled; runs in the process, for
-             each lesson file that can be read
+    lessons          the course's lessons
+    limits           of what is read
+    open_submission  the function of intake; it runs in the process
+    make             makes of each lesson file that can be read something that can be pickled; it
+                     runs in the process
     """
 
-    def __init__(self, lessons, limits, make):
-        self.lessons, self.limits, self.make = lessons, limits, make
-        self.pid = None
+    def __init__(self, lessons: list[Entry], limits: Limits, open_submission: Opener, make: Maker):
+        self.lessons, self.limits = lessons, limits
+        self.open_submission, self.make = open_submission, make
+        self.pid: int | None = None
+        self.requests: BinaryIO
+        self.answers: BinaryIO
+        self.used, self.count = 0.0, 0  # of the process: seconds, submissions
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self.close()
 
-    def read(self, arrival, refused=()):
+    def read(self, submission: Submission, refused: Set[str] = frozenset()) -> Answer:
         """What one learner handed in, and what `make` makes of it.
 
-        arrival  intake.Arrival
         refused  SHA-256s of lesson files that took too long before: they are not tried again
-        returns  (Submission, {lesson: what was made}); the files of the Submission hold their hash,
-                 and no text
+        returns  (Contents, {lesson: what was made}); the files of the Contents hold their hash, and
+                 no text
 
         A file over which a new process runs out of its time or memory is `slow` and has that as
         its problem.
         """
         if not hasattr(os, "fork"):  # nothing here that could be limited
-            return self.outcome(arrival, set(refused), lambda *place: None)
-        refused, left = set(refused), SECONDS
+            return self.outcome(submission, refused, lambda sha256: None)
+        refused, left = set(refused), float(SECONDS)
         while left > 0:
-            where, began, new = [], used_by_children(), self.pid is None
+            files: list[str] = []
+            began, new = used_by_children(), self.pid is None
             earlier = 0 if new else self.used
             try:
-                return self.ask(arrival, refused, min(EACH, left) if new else SHORT, where)
+                return self.ask(submission, refused, min(EACH, left) if new else SHORT, files)
             except Died:
                 left -= max(1, used_by_children() - began - earlier)
             if not new:
                 continue
-            if not where or where[-1] in refused:
+            if not files or files[-1] in refused:
                 break  # not over a lesson's file: another try would end as this one
-            refused.add(where[-1])
-        problem = f"{too_long(arrival.name)}, even without its lessons."
-        return Submission(
-            arrival.student,
-            arrival.name,
-            arrival.arrived,
-            problem=problem,
-            notes=list(arrival.notes),
-            slow=True,
-        ), {}
+            refused.add(files[-1])
+        problem = f"{too_long(submission.name)}, even without its lessons."
+        notes = list(submission.notes)
+        return Contents(submission.student, problem=problem, notes=notes, slow=True), {}
 
-    def ask(self, arrival, refused, seconds, where):
-        """What `outcome` returns in the process, which appends to `where` here what it begins with.
+    def ask(
+        self, submission: Submission, refused: Set[str], seconds: float, files: list[str]
+    ) -> Answer:
+        """What `outcome` returns in the process, which appends to `files` here what it begins with.
 
         Raises Died when it needs more than so many seconds of processor time, or too much memory.
         """
@@ -112,11 +120,11 @@ class Reader:
             self.start()
         try:
             with contextlib.suppress(BrokenPipeError):
-                pickle.dump((arrival, refused, seconds), self.requests)
+                pickle.dump((submission, refused, seconds), self.requests)
                 self.requests.flush()
             for kind, *values in messages(self.answers, time.monotonic() + WAIT):
                 if kind == "at":
-                    where += values
+                    files += values
                 else:
                     answer, self.used = values
                     self.count += 1
@@ -128,7 +136,7 @@ class Reader:
             self.close()
             raise
 
-    def start(self):
+    def start(self) -> None:
         """Start the process."""
         (theirs, ours), (inward, outward) = os.pipe(), os.pipe()
         with warnings.catch_warnings(action="ignore"):  # Python's, about threads of the caller
@@ -145,10 +153,11 @@ class Reader:
                 os._exit(code)
         os.close(theirs)
         os.close(outward)
-        self.pid, self.used, self.count = pid, 0, 0
-        self.requests, self.answers = open(ours, "wb"), open(inward, "rb", buffering=0)
+        self.pid, self.used, self.count = pid, 0.0, 0
+        self.requests = open(ours, "wb")
+        self.answers = open(inward, "rb", buffering=0)
 
-    def close(self):
+    def close(self) -> None:
         """End the process, if there is one."""
         if self.pid is None:
             return
@@ -162,61 +171,62 @@ class Reader:
 
     # In the process.
 
-    def answer(self, requests, outward):
+    def answer(self, requests: BinaryIO, outward: int) -> int:
         """The life of the process: one submission after the other. Returns its exit code."""
 
-        def tell(*message):
+        def send(*message: object) -> None:
             raw = pickle.dumps(message)
-            raw = memoryview(len(raw).to_bytes(8, "big") + raw)
-            while raw:
-                raw = raw[os.write(outward, raw) :]
+            rest = memoryview(len(raw).to_bytes(8, "big") + raw)
+            while rest:
+                rest = rest[os.write(outward, rest) :]
 
         limit()
         try:
             while True:
                 try:
-                    arrival, refused, seconds = pickle.load(requests)
+                    submission, refused, seconds = pickle.load(requests)
                 except EOFError:
                     return 0
                 if resource:
                     end = int(time.process_time()) + math.ceil(seconds)
                     resource.setrlimit(resource.RLIMIT_CPU, (end, resource.RLIM_INFINITY))
-                answer = self.outcome(arrival, refused, lambda place: tell("at", place))
-                tell("done", answer, time.process_time())
+                answer = self.outcome(submission, refused, lambda sha256: send("at", sha256))
+                send("done", answer, time.process_time())
         except MemoryError:
             return OUT_OF_MEMORY
 
-    def outcome(self, arrival, refused, told):
-        """What `read` returns. told(sha256) before each lesson file."""
-        submission = open_submission(arrival, self.lessons, self.limits, refused, told)
+    def outcome(self, submission: Submission, refused: Set[str], on_file: OnFile) -> Answer:
+        """What `read` returns. on_file(sha256) before each lesson file."""
+        contents = self.open_submission(submission, self.lessons, self.limits, refused, on_file)
         made = {}
         for entry in self.lessons:
-            file = submission.files.get(entry.name)
+            file = contents.files.get(entry.name)
             if file and not file.problem:
-                told(file.sha256)
+                on_file(file.sha256)
                 made[entry.name] = self.make(entry, file)
             if file:
                 file.raw, file.text, file.source = b"", "", None
-        return submission, made
+        return contents, made
 
 
-def too_long(what):
+def too_long(what: str) -> str:
     """Why something was not read."""
     return f"{what} takes more than {EACH} s of processor time, or {MEMORY:,} MB of memory, to read"
 
 
-def close_all_but(*kept):
+def close_all_but(*descriptors: int) -> None:
     """Close every file but the standard ones and these: what ends when its last holder closes it,
     a jail say, must not wait for this process.
     """
     for name in os.listdir("/dev/fd"):
-        if int(name) > 2 and int(name) not in kept:
+        if int(name) > 2 and int(name) not in descriptors:
             with contextlib.suppress(OSError):  # of the listing itself
                 os.close(int(name))
 
 
-def limit():
+def limit() -> None:
     """Let this process have no more memory than MEMORY, and end with the one that started it."""
+    assert resource and confine
     for signum in (signal.SIGXCPU, signal.SIGALRM, signal.SIGTERM):
         signal.signal(signum, signal.SIG_DFL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -225,7 +235,7 @@ def limit():
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY << 20, MEMORY << 20))
 
 
-def messages(file, until):
+def messages(file: BinaryIO, until: float) -> Iterator[Any]:
     """The messages as they come, to the end of the file; no longer than `until`."""
     got = bytearray()
     while select.select([file], [], [], max(0, until - time.monotonic()))[0]:
@@ -238,7 +248,7 @@ def messages(file, until):
             del got[: 8 + size]
 
 
-def used_by_children():
+def used_by_children() -> float:
     """Seconds of processor time that ended children of this process have used."""
     times = os.times()
     return times.children_user + times.children_system

@@ -153,7 +153,7 @@ def test_a_stranger_of_gradescope_is_known_by_what_it_says_of_them(book, roster,
         (folder / f"submission_{number}" / "numbers_dev.py").write_text(NUMBERS, encoding="utf-8")
         text = f"---\nsubmission_{number}:\n{people}  :created_at: 2026-03-02 12:00:00 Z\n"
         (folder / "submission_metadata.yml").write_text(text, encoding="utf-8")
-        *_, stranger = collect.find(folder, lessons, enrollment.learners(book))
+        *_, stranger = collect.find_submissions(folder, lessons, enrollment.learners(book))
         assert (stranger.student, stranger.name, stranger.known) == ("bob@x.org", "Bob", False)
         book.save([result(stranger.student)], None, "me", stranger.name)
         enrollment.keep_strangers(book, [stranger.student])

@@ -85,7 +85,8 @@ def test_an_old_gradebook_is_brought_forward_graded_and_exported(old_book, postg
         (folder / student / "numbers_dev.py").write_text(text, encoding="utf-8")
     roster = small_course.path / "class.csv"
     roster.write_text("student,name\nada,Ada L.\n-lee,Zoë Lee\nbob,Bob\n", encoding="utf-8")
-    words = ("grade", folder, "numbers", "--roster", roster, "--jobs", "1", *where)
+    tito(small_course, "gradebook", "roster", roster, *where)
+    words = ("grade", folder, "numbers", "--jobs", "1", *where)
     assert "1 would fall" in tito(small_course, *words, "--dry-run")[0]  # it had 6 points
     assert "3 of 3 submissions graded" in tito(small_course, *words)[0]
     assert "0 of 3 submissions graded" in tito(small_course, *words)[0]

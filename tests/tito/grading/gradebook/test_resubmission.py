@@ -17,9 +17,9 @@ from tito.grading.arrival import Arrived
 from tito.grading.gradebook import overrides, result_store
 from tito.grading.gradebook.gradebook import Gradebook, open_gradebook
 from tito.grading.gradebook.late import POLICIES
-from tito.grading.intake import collect
 from tito.grading.intake.lesson_file import count_written
-from tito.grading.intake.submission import open_submission
+from tito.grading.intake.open_submission import open_submission
+from tito.grading.intake.submission_times import Submitted
 from tito.grading.result import LessonResult, Seen
 from tito.grading.roster import Learner
 from tito.grading.setting import Setting
@@ -279,8 +279,8 @@ def test_the_summary_says_who_is_late_and_of_how_many_nobody_knows(books):
         "arrived: 1 in time, 2 late, 1 at an unknown time, which count as in time.",
         "  bob  numbers  1 day late: -10 %, 3 -> 2.7",
         "  eve  numbers  late (marked by Canvas): -20 %, 3 -> 2.4",
-        "  Only the time of a download or clone is known of those. Tell with --arrived TIME, "
-        "--times CSV, or the roster's column arrived.",
+        "  Only the time of a download or clone is known of those. Say with --submitted when "
+        "they came.",
     ]
 
 
@@ -290,17 +290,6 @@ def test_without_due_dates_and_marks_nothing_is_said_of_lateness(books):
     assert lines(views.arrivals(list(book.rows()))) == []
     hand_in(book, "b", 3, Arrived(how="canvas", late=True))
     assert lines(views.arrivals(list(book.rows())))[0] == "arrived: 0 in time, 1 late."
-
-
-@pytest.mark.parametrize(
-    ("seconds", "how", "is_said"), [(5, "roster", True), (5, "--arrived", False), (90, "roster", 0)]
-)
-def test_a_batch_that_arrived_at_once_and_late_may_be_a_download(books, seconds, how, is_said):
-    book = books()
-    for number, student in enumerate(("ada", "bob")):
-        when = MONDAY + DAY + timedelta(seconds=number * seconds)
-        book.save([result(student)], Arrived(when, how), "me")
-    assert views.may_be_a_download(list(book.rows())) == bool(is_said)
 
 
 def test_grades_that_fell_are_told_with_names_and_why(books):
@@ -469,7 +458,7 @@ def graded(small_course, tmp_path, monkeypatch):
     monkeypatch.setattr(workers.Worker, "grade", judge)
     setting = Setting(small_course.path, ("numbers", "sums"), "process")
 
-    def grade(folder, policy="latest", roster=None, **collected):
+    def grade(folder, policy="latest", roster=None, **submitted):
         rules = replace(RULES, policy=policy)
         with open_gradebook(tmp_path / "class.db", rules) as book:
             arrivals, progress = run.grade_class(
@@ -479,7 +468,7 @@ def graded(small_course, tmp_path, monkeypatch):
                 book,
                 1,
                 roster,
-                collected=collect.Collected(**collected),
+                submitted=Submitted(**submitted),
             )
             students = [one.student for one in arrivals]
             standing = list(book.standing(students, setting.lessons))
@@ -568,7 +557,7 @@ def test_a_clone_is_not_late_by_the_time_of_its_clone(graded, tmp_path):
     assert graded(tmp_path / "clones")["ada"]["numbers"] == 4
     (numbers,) = (grade for grade in graded.standing if grade.result.is_work)
     assert numbers.arrival_unknown and numbers.arrival() == "arrived at an unknown time"
-    assert graded(tmp_path / "clones", arrived=MONDAY + 9 * DAY)["ada"]["numbers"] == 2
+    assert graded(tmp_path / "clones", time=MONDAY + 9 * DAY)["ada"]["numbers"] == 2
     assert [str(fall.new) for fall in graded.fell] == ["2"]
 
 

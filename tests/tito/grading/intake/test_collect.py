@@ -21,12 +21,13 @@ import pytest
 from small_course import NUMBERS, SUMS
 
 from tito.errors import TitoError
-from tito.grading.intake import archives, collect
-from tito.grading.intake.collect import find
-from tito.grading.intake.inbox import box_of
+from tito.grading.intake import archives
+from tito.grading.intake.collect import find_submissions
+from tito.grading.intake.inbox import list_upload
 from tito.grading.intake.lesson_file import CODE
-from tito.grading.intake.submission import open_submission
+from tito.grading.intake.open_submission import open_submission
 from tito.grading.roster import Learner
+from tito.grading.setting import LIMITS
 from tito.lesson import cells, notebook
 
 MONDAY, WEDNESDAY = (datetime(2026, 3, day, 12, tzinfo=timezone.utc) for day in (2, 4))
@@ -69,8 +70,16 @@ def member(name, mode=0o100644, when=(2026, 3, 2, 12, 0, 0), compression=zipfile
     return info
 
 
-def all_of(inbox, lessons, roster=None, limits=archives.LIMITS):
-    return {one.student: one for one in collect.read(inbox, lessons, roster, limits)}
+def all_of(inbox, lessons, roster=None, limits=LIMITS):
+    return {
+        one.student: open_submission(one, lessons, limits)
+        for one in find_submissions(inbox, lessons, roster)
+    }
+
+
+def arrivals(inbox, lessons, roster=None):
+    """{learner: when the latest of their work arrived, where that is known}"""
+    return {one.student: one.arrival("").when for one in find_submissions(inbox, lessons, roster)}
 
 
 def only(inbox, lessons, **more):
@@ -576,8 +585,8 @@ def test_a_folder_that_becomes_a_link_to_a_neighbours_is_not_followed(inbox, les
     """Between listing and reading: what counts is what is there when it is read."""
     put(inbox / "ada" / "work" / "numbers_dev.py", HALF)
     put(inbox / "zoe" / "numbers_dev.py", NUMBERS)
-    (box,) = [box_of(one.parts[0], archives.LIMITS, None) for one in find(inbox, lessons)][:1]
-    (item,) = box.items
+    ada = find_submissions(inbox, lessons)[0]
+    (item,) = list_upload(ada.uploads[0], LIMITS, None).members
     assert item.read(10**6) == HALF.encode()
     (inbox / "ada" / "work").rename(inbox / "ada" / "was")
     (inbox / "ada" / "work").symlink_to(inbox / "zoe", target_is_directory=True)
@@ -623,14 +632,14 @@ def test_limits_hold_and_are_told(inbox, lessons):
         put(inbox / "ada" / f"x{n}.py", "print()")
     assert (
         "holds more than 5 files"
-        in only(inbox, lessons, limits=replace(archives.LIMITS, members=5)).notes[0]
+        in only(inbox, lessons, limits=replace(LIMITS, members=5)).notes[0]
     )
-    one = only(inbox, lessons, limits=replace(archives.LIMITS, copies=2))
+    one = only(inbox, lessons, limits=replace(LIMITS, copies=2))
     assert (
         one.notes[0] == "numbers: 6 files; only the first 2 were looked at."
         and one.files["numbers"].path == "0/numbers_dev.py"
     )
-    one = only(inbox, lessons, limits=replace(archives.LIMITS, read=1))
+    one = only(inbox, lessons, limits=replace(LIMITS, read=1))
     assert (
         one.files["numbers"].text
         and "1/numbers_dev.py was not read: 1 bytes of lesson files are read of one submission."
@@ -638,14 +647,14 @@ def test_limits_hold_and_are_told(inbox, lessons):
     )
     put(inbox / "ada" / "numbers.zip", GOOD)
     assert (
-        only(inbox, lessons, limits=replace(archives.LIMITS, inner_zip=100))
+        only(inbox, lessons, limits=replace(LIMITS, inner_zip=100))
         .notes[0]
         .startswith("numbers.zip is too large")
     )
     os.rename(inbox / "ada" / "numbers.zip", inbox / "bob.zip")
-    assert all_of(inbox, lessons, limits=replace(archives.LIMITS, zip=100))[
-        "bob"
-    ].problem.startswith("bob.zip is too large")
+    assert all_of(inbox, lessons, limits=replace(LIMITS, zip=100))["bob"].problem.startswith(
+        "bob.zip is too large"
+    )
 
 
 ABSURD = [
@@ -687,7 +696,7 @@ def test_absurd_names_each_get_a_row_that_can_be_shown(inbox, lessons):
     raw = [name.encode() for name in ABSURD] + [b"\xff", b"\xfe", b"a\xffb", b"a\nb\xff"]
     for name in raw:
         os.mkdir(os.path.join(os.fsencode(inbox), name))
-    found = list(collect.read(inbox, lessons))
+    found = find_submissions(inbox, lessons)
     students = [one.student for one in found]
     assert len(found) == len(raw) == len({student.casefold() for student in students})
     assert all(
@@ -695,7 +704,7 @@ def test_absurd_names_each_get_a_row_that_can_be_shown(inbox, lessons):
         for student in students
     )
     assert {"=cmd()", "🎓", "Zoë", "a,b", "👩\u200d💻"} <= set(students)
-    assert students == [one.student for one in collect.read(inbox, lessons)]
+    assert students == [one.student for one in find_submissions(inbox, lessons)]
 
 
 def test_entries_that_look_alike_get_rows_of_their_own(inbox, lessons):
@@ -703,7 +712,7 @@ def test_entries_that_look_alike_get_rows_of_their_own(inbox, lessons):
     put(inbox / "ADA.py")
     put(inbox / "ada" / "sums_dev.py", SUMS)
     put(inbox / "bob" / "numbers_dev.py")
-    found = {one.student: list(one.files) for one in collect.read(inbox, lessons)}
+    found = {student: list(one.files) for student, one in all_of(inbox, lessons).items()}
     assert found == {
         "ada": ["sums"],
         "ADA.py": ["numbers"],
@@ -714,17 +723,14 @@ def test_entries_that_look_alike_get_rows_of_their_own(inbox, lessons):
 
 def test_limits_of_zips_are_of_members_and_sizes_not_of_what_a_member_may_hold(inbox, lessons):
     put(inbox / "ada.zip", zipped({"numbers_dev.py": NUMBERS + "#" * 150_000}, zipfile.ZIP_STORED))
-    assert only(inbox, lessons, limits=replace(archives.LIMITS, members=1)).files["numbers"].source
-    assert (
-        "unpacks to 15"
-        in only(inbox, lessons, limits=replace(archives.LIMITS, unpacked=150_000)).problem
-    )
+    assert only(inbox, lessons, limits=replace(LIMITS, members=1)).files["numbers"].source
+    assert "unpacks to 15" in only(inbox, lessons, limits=replace(LIMITS, unpacked=150_000)).problem
 
 
 def test_a_file_that_becomes_a_link_or_goes_after_it_was_found_is_told(inbox, lessons, tmp_path):
     for name in ("a.zip", "b.py", "c.zip", "d.py"):
         put(inbox / name, GOOD)
-    found = find(inbox, lessons)
+    found = find_submissions(inbox, lessons)
     for name in ("a.zip", "b.py", "c.zip"):
         (inbox / name).unlink()
     (inbox / "a.zip").symlink_to(put(tmp_path / "secret.zip", GOOD))
@@ -768,7 +774,7 @@ def test_names_of_ten_thousand_characters_in_zips_are_shown_short(inbox, lessons
 CLASS = [
     Learner("zoe", "Zoë Zahn", columns={"canvas_id": "12345"}),
     Learner("ada", "Ada Lovelace", "ada@example.org", columns={"github": "countess"}),
-    Learner("bob", "Bob Bauer", columns={"arrived": MONDAY.isoformat()}),
+    Learner("bob", "Bob Bauer"),
     Learner("late", "Lea Late"),
 ]
 
@@ -778,12 +784,12 @@ def test_with_a_roster_each_learner_has_a_row_in_its_order_and_strangers_follow(
     put(inbox / "Countess.py", NUMBERS, MONDAY)
     put(inbox / "bob.zip", GOOD, WEDNESDAY)
     put(inbox / "mallory_1_2_ada.zip", GOOD)
-    found = find(inbox, lessons, CLASS)
-    assert [(one.student, one.name, one.arrived, one.known) for one in found[:4]] == [
-        ("zoe", "Zoë Zahn", None, True),
-        ("ada", "Ada Lovelace", None, True),
-        ("bob", "Bob Bauer", MONDAY, True),
-        ("late", "Lea Late", None, True),
+    found = find_submissions(inbox, lessons, CLASS)
+    assert [(one.student, one.name, one.known) for one in found[:4]] == [
+        ("zoe", "Zoë Zahn", True),
+        ("ada", "Ada Lovelace", True),
+        ("bob", "Bob Bauer", True),
+        ("late", "Lea Late", True),
     ]
     assert [(one.student, one.known, one.notes) for one in found[4:]] == [
         ("mallory_1_2_ada", False, ("mallory_1_2_ada.zip belongs to nobody in the roster.",))
@@ -801,8 +807,8 @@ def test_with_a_roster_each_learner_has_a_row_in_its_order_and_strangers_follow(
 
 def test_an_entry_that_may_belong_to_two_is_nobodys(inbox, lessons):
     put(inbox / "ada and bob.zip", GOOD)
-    *known, stranger = find(inbox, lessons, CLASS)
-    assert not any(one.parts for one in known)
+    *known, stranger = find_submissions(inbox, lessons, CLASS)
+    assert not any(one.uploads for one in known)
     assert (stranger.student, stranger.known) == ("ada and bob", False)
     assert stranger.notes == (
         "ada and bob.zip may belong to ada, bob: its name does not say whose it is.",
@@ -817,7 +823,6 @@ def test_of_several_entries_of_a_learner_the_latest_counts(inbox, lessons):
     put(inbox / "zoe-9.zip", GOOD, MONDAY)
     found = all_of(inbox, lessons, CLASS)
     assert found["ada"].files["numbers"].raw == found["zoe"].files["numbers"].raw == HALF.encode()
-    assert found["ada"].arrived is None  # the time of a download is none
     assert [note for note in found["ada"].notes if "theirs" not in note] == [
         "ada.pdf is no folder, no zip, no script and no notebook.",
         "numbers: what came in ada.zip counts, the latest of 2: not ada-2.zip.",
@@ -859,9 +864,9 @@ def test_the_time_of_a_zip_or_download_is_no_arrival(inbox, lessons):
     os.utime(inbox / "bob", (WEDNESDAY.timestamp(),) * 2)
     put(inbox / "old.zip", GOOD)
     os.utime(inbox / "old.zip", ns=(0, -(10**18)))
-    found = {one.student: one for one in find(inbox, lessons)}
-    assert not any(one.arrived for one in found.values())
-    times = {student: one.moment("numbers", "").fetched for student, one in found.items()}
+    found = {one.student: one for one in find_submissions(inbox, lessons)}
+    assert not any(one.arrival("").when for one in found.values())
+    times = {student: one.arrival("").fetched for student, one in found.items()}
     assert times["ada"] == times["bob"] == WEDNESDAY and times["old"].year == 1938
 
 
@@ -886,7 +891,6 @@ def test_the_download_of_a_class_may_stay_a_zip(tmp_path, lessons):
     )
     found = all_of(whole, lessons, CLASS)
     assert list(found) == ["zoe", "ada", "bob", "late", "../up", "empty", "link"]
-    assert [one.arrived for one in found.values()] == [None, None, MONDAY, *[None] * 4]
     assert (
         found["ada"].files["numbers"].raw.decode() == NUMBERS
         and found["zoe"].files["numbers"].raw.decode() == HALF
@@ -950,12 +954,16 @@ def test_the_export_of_gradescope_says_who_handed_in_and_when(tmp_path, inbox, l
         "late": [],
         "m@example.org": ["numbers"],
     }
-    assert (
-        found["ada"].arrived == datetime(2026, 3, 2, 12, 0, 0, 123456, timezone.utc)
-        and found["bob"].arrived == MONDAY
-    )
-    assert (found["m@example.org"].name, found["m@example.org"].arrived) == ("Mallory", WEDNESDAY)
-    assert [one.name for one in find(inbox, lessons)] == ["Ada Lovelace, Bob Bauer", "Mallory"]
+    moment = datetime(2026, 3, 2, 12, 0, 0, 123456, timezone.utc)
+    assert arrivals(inbox, lessons, CLASS) == {
+        "zoe": None,
+        "ada": moment,
+        "bob": moment,
+        "late": None,
+        "m@example.org": WEDNESDAY,
+    }
+    names = [one.name for one in find_submissions(inbox, lessons)]
+    assert names == ["Ada Lovelace, Bob Bauer", "Mallory"]
 
 
 @pytest.mark.parametrize("inside", ["", "notes.txt"])
@@ -994,9 +1002,9 @@ def test_submissions_that_are_none_are_refused(tmp_path, inbox, lessons):
         (put(tmp_path / "x.pdf", ""), "is no folder, no zip"),
     ):
         with pytest.raises(TitoError, match=what) as error:
-            find(path, lessons)
+            find_submissions(path, lessons)
         assert error.value.remedy and error.value.code == 2
-    assert len(find(inbox, lessons, CLASS)) == 4
+    assert len(find_submissions(inbox, lessons, CLASS)) == 4
 
 
 def test_finding_a_class_opens_nothing_and_what_it_finds_can_be_sent_to_a_worker(
@@ -1005,7 +1013,7 @@ def test_finding_a_class_opens_nothing_and_what_it_finds_can_be_sent_to_a_worker
     for n in range(20):
         put(inbox / f"{n}.zip", GOOD)
     monkeypatch.setattr(zipfile, "ZipFile", None)
-    found = find(inbox, lessons)
+    found = find_submissions(inbox, lessons)
     monkeypatch.undo()
     assert [one.student for one in found] == [str(n) for n in range(20)]
     one = open_submission(pickle.loads(pickle.dumps(found[3])), lessons)

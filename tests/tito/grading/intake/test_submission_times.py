@@ -1,5 +1,5 @@
 """When work arrived is what its collector knows: names and tables as Canvas, Moodle, Gradescope and
-hosts of repositories write them.
+hosts of repositories write them; or the instructor, with `--submitted`.
 """
 
 import itertools
@@ -14,9 +14,14 @@ from small_course import NUMBERS, SUMS
 
 from tito.errors import TitoError
 from tito.grading.arrival import NOBODY, Arrived, merged
-from tito.grading.gradebook.class_lists import read_roster
-from tito.grading.intake.collect import Collected, find
-from tito.grading.intake.submission_times import MissingZone, by_name, parse_time, read_times
+from tito.grading.intake.collect import find_submissions
+from tito.grading.intake.submission_times import (
+    MissingZone,
+    Submitted,
+    arrival_by_name,
+    parse_time,
+    read_submitted,
+)
 from tito.grading.roster import Learner
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -26,20 +31,18 @@ CLASS = [
     Learner("ada", "Ada Lovelace", "ada@example.org", columns={"id": "1001", "github": "ada-l"}),
     Learner("bob", "Bob Berg", "bob@example.org", columns={"id": "1002", "github": "bobb"}),
 ]
-ENGLISH = """\
+WORKSHEET = """\
 Identifier,"Full name","Email address",Status,Grade,"Maximum Grade","Grade can be changed",\
 "Last modified (submission)","Last modified (grade)","Feedback comments"
 "Participant 20001","Ada Lovelace",ada@example.org,"Submitted for grading - ",,100.00,Yes,\
 "Tuesday, 1 December 2026, 10:15 PM",-,
 "Participant 20002","Bob Berg",bob@example.org,"No submission - ",,100.00,Yes,-,-,
 """
-GERMAN = """\
-\ufeffID,"Vollständiger Name",E-Mail-Adresse,Status,Bewertung,Bestwertung,\
-"Bewertung kann geändert werden","Zuletzt geändert (Abgabe)","Zuletzt geändert (Bewertung)",\
-"Feedback als Kommentar"
-Teilnehmer/in20001,"Ada Lovelace",ada@example.org,"Zur Bewertung abgegeben - ",,"100,00",Ja,\
-"Dienstag, 1. Dezember 2026, 22:15",-,
-Teilnehmer/in20002,"Bob Berg",bob@example.org,"Keine Abgabe - ",,"100,00",Ja,-,-,
+GRADESCOPE = """\
+First Name,Last Name,SID,Email,Sections,Total Score,Max Points,Status,Submission ID,\
+Submission Time,Lateness (H:M:S)
+Ada,Lovelace,999,ADA@example.org,,,100.0,Ungraded,77,2026-12-01 22:15:00 +0100,00:00:00
+Bob,Berg,,bob@example.org,,,100.0,Missing,,,
 """
 
 
@@ -56,10 +59,10 @@ def put(path, text=NUMBERS, when=None):
     return path
 
 
-def moments(folder, lessons, roster=CLASS, **collected):
-    """{learner: the Arrived of numbers}"""
-    found = find(folder, lessons, roster, Collected(**collected))
-    return {one.student: one.moment("numbers", "") for one in found}
+def arrivals(folder, lessons, roster=CLASS, **submitted):
+    """{learner: when the latest of their work arrived}"""
+    found = find_submissions(folder, lessons, roster, Submitted(**submitted))
+    return {one.student: one.arrival("") for one in found}
 
 
 @pytest.mark.parametrize(
@@ -67,8 +70,6 @@ def moments(folder, lessons, roster=CLASS, **collected):
     [
         "Tuesday, 1 December 2026, 10:15 PM",
         "Tuesday, December 1, 2026, 10:15\u202fPM",
-        "1 December 2026, 10:15 pm",
-        "Dienstag, 1. Dezember 2026, 22:15",
         "2026-12-01 22:15",
         "2026-12-01T21:15:00Z",
         "2026-12-01 21:15:00 UTC",
@@ -83,11 +84,19 @@ def test_noon_midnight_and_summer_time():
     assert parse_time("Monday, 6 July 2026, 12:05 AM", BERLIN).isoformat() == (
         "2026-07-05T22:05:00+00:00"
     )
-    assert parse_time("6 July 2026, 12:05 PM", timezone.utc).hour == 12
+    assert parse_time("Monday, 6 July 2026, 12:05 PM", timezone.utc).hour == 12
 
 
 @pytest.mark.parametrize(
-    "text", ["soon", "", "1 Smarch 2026, 10:00", "31 June 2026, 10:00", "1 June 2026, 13:00 PM"]
+    "text",
+    [
+        "soon",
+        "",
+        "1 June 2026, 10:00",
+        "Dienstag, 1. Dezember 2026, 22:15",
+        "Tuesday, 31 June 2026, 10:00 AM",
+        "Tuesday, 1 June 2026, 13:00 PM",
+    ],
 )
 def test_what_is_no_time_is_refused(text):
     with pytest.raises(ValueError):
@@ -112,7 +121,7 @@ def test_a_time_without_a_zone_is_refused_where_none_is_named():
     ],
 )
 def test_canvas_says_late_in_the_name(stem, late):
-    found = by_name(stem)
+    found = arrival_by_name(stem)
     assert (found.late, found.how) == (late, "" if late is None else "canvas")
 
 
@@ -123,7 +132,7 @@ def test_a_canvas_download_fetched_days_after_the_deadline_is_late_by_its_marks_
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("lovelaceada_1001_5551_numbers_dev.py", NUMBERS)
         archive.writestr("bergbob_LATE_1002_5552_numbers_dev.ipynb", "{}")
-    found = moments(path, lessons)
+    found = arrivals(path, lessons)
     assert {(one.when, one.late, one.how) for one in found.values()} == {
         (None, False, "canvas"),
         (None, True, "canvas"),
@@ -135,43 +144,41 @@ def test_who_names_a_zip_as_canvas_would_is_not_in_time_for_it(tmp_path, lessons
     folder = tmp_path / "clones"
     put(folder / "lovelaceada_1001_5551_numbers_dev.py")
     put(folder / "bob" / "numbers_dev.py")
-    found = moments(folder, lessons, arrived=WEDNESDAY)
+    found = arrivals(folder, lessons, time=WEDNESDAY)
     assert [(one.when, one.late) for one in found.values()] == [(WEDNESDAY, None)] * 2
 
 
-@pytest.mark.parametrize("sheet", [ENGLISH, GERMAN])
 @pytest.mark.parametrize("roster", [CLASS, None])
-def test_moodles_worksheet_beside_the_submissions_says_when(tmp_path, lessons, sheet, roster):
+def test_moodles_worksheet_beside_the_submissions_says_when(tmp_path, lessons, roster):
     folder = tmp_path / "submissions"
     put(folder / "Ada Lovelace_20001_assignsubmission_file" / "numbers_dev.py", NUMBERS)
     put(folder / "Bob Berg_20002_assignsubmission_file" / "numbers_dev.py", NUMBERS)
-    put(folder / "Grades-DL-Numbers-4711.csv", sheet)
-    found = moments(folder, lessons, roster, zone=BERLIN)
+    put(folder / "Grades-DL-Numbers-4711.csv", WORKSHEET)
+    found = arrivals(folder, lessons, roster, zone=BERLIN)
     assert len(found) == 2  # the worksheet is nobody's work
     ada, bob = found.values()
     assert (ada.when, ada.how, bob.when, bob.how) == (EVENING, "moodle", None, "")
     with pytest.raises(TitoError, match="no time zone") as caught:
-        moments(folder, lessons, roster)
+        arrivals(folder, lessons, roster)
     assert 'zone = "Europe/Berlin"' in caught.value.remedy and ":2: " in caught.value.what
 
 
-@pytest.mark.parametrize("sheet", [ENGLISH, GERMAN])
-def test_two_of_one_name_are_told_apart_by_the_worksheet(tmp_path, lessons, sheet):
+def test_two_of_one_name_are_told_apart_by_the_worksheet(tmp_path, lessons):
     """Moodle's folders have the name and a number; its worksheet says whose number it is."""
     folder = tmp_path / "submissions"
     for number in (20001, 20002):
         put(folder / f"Ada Lovelace_{number}_assignsubmission_file_" / "numbers_dev.py")
-    header, line, _ = sheet.splitlines(keepends=True)
+    header, line, _ = WORKSHEET.splitlines(keepends=True)
     namesake = line.replace("20001", "20002").replace("ada@", "bob@")
     put(folder / "Grades.csv", header + line + namesake)
     roster = [CLASS[0], replace(CLASS[1], name="Ada Lovelace")]
-    ada, bob = find(folder, lessons, roster, Collected(zone=BERLIN))
-    numbers = [[part.name[13:18] for part in one.parts] for one in (ada, bob)]
+    ada, bob = find_submissions(folder, lessons, roster, Submitted(zone=BERLIN))
+    numbers = [[upload.name[13:18] for upload in one.uploads] for one in (ada, bob)]
     assert numbers == [["20001"], ["20002"]]
-    untimed = find(folder, lessons, roster, collected=None)
-    assert [(len(one.parts), one.arrived) for one in untimed] == [(1, None)] * 2
+    untimed = find_submissions(folder, lessons, roster, submitted=None)
+    assert [(len(one.uploads), one.arrival("").when) for one in untimed] == [(1, None)] * 2
     (folder / "Grades.csv").unlink()
-    *_, one, other = find(folder, lessons, roster, Collected(zone=BERLIN))
+    *_, one, other = find_submissions(folder, lessons, roster, Submitted(zone=BERLIN))
     assert not one.known and "may belong to ada, bob" in other.notes[0]
 
 
@@ -179,11 +186,11 @@ def test_a_number_in_a_worksheet_is_nobodys_id(tmp_path, lessons):
     """Some Moodles write it alone, and another system may have given it to somebody else."""
     folder = tmp_path / "submissions"
     put(folder / "Ada Lovelace_1002_assignsubmission_file_" / "numbers_dev.py")
-    sheet = GERMAN.replace("Teilnehmer/in20001", "1002").replace("ada@", "unknown@")
+    sheet = WORKSHEET.replace("Participant 20001", "1002").replace("ada@", "unknown@")
     put(folder / "Grades.csv", sheet)
     bob = replace(CLASS[1], columns={"canvas_id": "1002"})
-    found = find(folder, lessons, [CLASS[0], bob], Collected(zone=BERLIN))
-    assert [len(one.parts) for one in found] == [1, 0]
+    found = find_submissions(folder, lessons, [CLASS[0], bob], Submitted(zone=BERLIN))
+    assert [len(one.uploads) for one in found] == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -194,9 +201,9 @@ def test_a_worksheet_that_a_learner_handed_in_says_nothing(tmp_path, lessons, na
     folder = tmp_path / "submissions"
     put(folder / "lovelaceada_1001_5551_numbers_dev.py", NUMBERS)
     put(folder / "bergbob_LATE_1002_5553_numbers_dev.py", NUMBERS)
-    forged = ENGLISH.replace("Ada Lovelace", "Berg, Bob").replace("20001", "20002")
+    forged = WORKSHEET.replace("Ada Lovelace", "Berg, Bob").replace("20001", "20002")
     put(folder / name.format("Grades-DL-Numbers-4711"), forged)
-    found = moments(folder, lessons, CLASS, zone=BERLIN)
+    found = arrivals(folder, lessons, CLASS, zone=BERLIN)
     assert {one.when for one in found.values()} == {None}
     assert found["bob"].late is True
 
@@ -204,47 +211,71 @@ def test_a_worksheet_that_a_learner_handed_in_says_nothing(tmp_path, lessons, na
 def test_pairs_are_compared_without_asking_when_they_came(tmp_path, lessons):
     folder = tmp_path / "submissions"
     put(folder / "ada" / "numbers_dev.py")
-    put(folder / "Grades.csv", ENGLISH.replace("December", "Thermidor"))
-    assert [one.student for one in find(folder, lessons, collected=None)] == ["ada"]
+    put(folder / "Grades.csv", WORKSHEET.replace("December", "Thermidor"))
+    assert [one.student for one in find_submissions(folder, lessons, submitted=None)] == ["ada"]
 
 
 def test_a_worksheet_may_be_in_the_zip_of_the_class(tmp_path, lessons):
     path = tmp_path / "DL-Numbers-4711.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("Ada Lovelace_20001_assignsubmission_file/numbers_dev.py", NUMBERS)
-        archive.writestr("Grades.csv", ENGLISH)
-    found = find(path, lessons, None, Collected(zone=BERLIN))
-    assert [(one.student, one.arrived) for one in found] == [
+        archive.writestr("Grades.csv", WORKSHEET)
+    found = find_submissions(path, lessons, None, Submitted(zone=BERLIN))
+    assert [(one.student, one.arrival("").when) for one in found] == [
         ("Ada Lovelace_20001_assignsubmission_file", EVENING)
     ]
 
 
 def test_a_time_in_a_worksheet_that_nobody_can_read_is_told(tmp_path):
-    put(tmp_path / "times.csv", ENGLISH.replace("December", "Thermidor"))
+    put(tmp_path / "times.csv", WORKSHEET.replace("December", "Thermidor"))
     with pytest.raises(TitoError, match=r"times.csv:2: last_modified_\(submission\) is 'Tuesday"):
-        read_times(tmp_path / "times.csv", BERLIN)
+        read_submitted("times.csv", tmp_path, BERLIN)
 
 
-def test_moodles_worksheet_may_be_the_table_of_times(tmp_path, lessons):
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        (WORKSHEET, "moodle"),
+        (GRADESCOPE, "gradescope"),
+        ("student,arrived\nada,2026-12-01T22:15\n", "--submitted"),
+        ("github,pushed_at\nada-l,2026-12-01T22:15\n", "--submitted"),
+        ("email,submitted_at\nada@example.org,2026-12-01T21:15:00Z\n", "--submitted"),
+    ],
+)
+def test_a_table_says_when_each_was_submitted(tmp_path, lessons, text, how):
     folder = tmp_path / "submissions"
     put(folder / "ada" / "numbers_dev.py")
     put(folder / "bob" / "numbers_dev.py")
-    times = read_times(put(tmp_path / "grades.csv", GERMAN), BERLIN)
-    found = moments(folder, lessons, times=times)
-    assert (found["ada"].when, found["bob"].how) == (EVENING, "")
+    put(tmp_path / "times.csv", text)
+    table = read_submitted("times.csv", tmp_path, BERLIN).table
+    found = arrivals(folder, lessons, table=table)
+    assert (found["ada"].when, found["ada"].how) == (EVENING, how)
+    assert (found["bob"].when, found["bob"].how) == (None, "")
+
+
+def test_submitted_is_a_time_for_all_or_a_table(tmp_path):
+    assert read_submitted(None, tmp_path, BERLIN) == Submitted(zone=BERLIN)
+    for text in ("2026-12-01T22:15", "2026-12-01T21:15:00Z"):
+        assert read_submitted(text, tmp_path, BERLIN) == Submitted(time=EVENING, zone=BERLIN)
+    put(tmp_path / "times", "id,arrived\n1,2026-12-01T22:15\n")
+    assert read_submitted("times", tmp_path, BERLIN).table.by_id.keys() == {"1"}
+    for text, why in (("soon", "--submitted is 'soon'"), ("no.csv", "no.csv cannot be read")):
+        with pytest.raises(TitoError, match=why):
+            read_submitted(text, tmp_path, BERLIN)
 
 
 def test_times_of_pushes_count_by_the_last_of_each_learner(tmp_path, lessons):
     folder = tmp_path / "clones"
     for name in ("numbers-ada-l", "numbers-bobb"):
         put(folder / name / "numbers_dev.py")
-    table = put(
+    put(
         tmp_path / "pushes.csv",
         "github,pushed_at\nada-l,2026-03-01T10:00:00Z\nada-l,2026-03-02T12:00:00Z\n"
         "nobody,2026-03-09T12:00:00Z\n",
     )
-    found = moments(folder, lessons, times=read_times(table))
-    assert (found["ada"].when, found["ada"].how, found["bob"].when) == (MONDAY, "times", None)
+    table = read_submitted("pushes.csv", tmp_path, None).table
+    found = arrivals(folder, lessons, table=table)
+    assert (found["ada"].when, found["bob"].when) == (MONDAY, None)
 
 
 def test_the_pushes_of_a_stranger_are_found_by_the_end_of_a_clones_name(tmp_path, lessons):
@@ -253,11 +284,12 @@ def test_the_pushes_of_a_stranger_are_found_by_the_end_of_a_clones_name(tmp_path
     put(folder / "fall26-numbers-old-handle" / "numbers_dev.py")
     put(folder / "fall26-numbers-bobb" / "numbers_dev.py")
     text = "github,pushed_at\nhandle,2026-03-01T12:00:00Z\nold-handle,2026-03-04T12:00:00Z\n"
-    times = read_times(put(tmp_path / "pushes.csv", text))
+    put(tmp_path / "pushes.csv", text)
+    table = read_submitted("pushes.csv", tmp_path, None).table
     merged_id = {"github": "ada-l", "merged_1_id": "fall26-numbers-old-handle"}
-    *_, stranger = find(folder, lessons, CLASS, Collected(times=times))
-    ada = moments(folder, lessons, [replace(CLASS[0], columns=merged_id), CLASS[1]], times=times)
-    assert (stranger.student, stranger.arrived) == ("fall26-numbers-old-handle", WEDNESDAY)
+    *_, stranger = find_submissions(folder, lessons, CLASS, Submitted(table))
+    ada = arrivals(folder, lessons, [replace(CLASS[0], columns=merged_id), CLASS[1]], table=table)
+    assert (stranger.student, stranger.arrival("").when) == ("fall26-numbers-old-handle", WEDNESDAY)
     assert (ada["ada"].when, ada["bob"].when) == (WEDNESDAY, None)
 
 
@@ -269,50 +301,28 @@ def test_a_table_without_times_or_of_no_use_is_told(tmp_path):
         ("github,arrived\nada,2026-03-01 10:00\n", "no time zone"),
     ):
         with pytest.raises(TitoError, match=what):
-            read_times(put(tmp_path / "times.csv", text))
-    with pytest.raises(TitoError, match="cannot be read"):
-        read_times(tmp_path / "nowhere.csv")
-
-
-def test_the_roster_says_when_each_lesson_came(tmp_path, lessons):
-    roster = read_roster(
-        put(
-            tmp_path / "class.csv",
-            "student,arrived,arrived_numbers\nada,2026-03-04T12:00:00Z,2026-03-02T12:00:00Z\n"
-            "bob,2026-03-04T12:00:00Z,\n",
-        )
-    )
-    folder = tmp_path / "submissions"
-    for name in ("ada", "bob"):
-        put(folder / name / "numbers_dev.py")
-        put(folder / name / "sums_dev.py", SUMS)
-    ada, bob = find(folder, lessons, roster)
-    assert [one.moment("numbers", "").when for one in (ada, bob)] == [MONDAY, WEDNESDAY]
-    assert [one.moment("sums", "").when for one in (ada, bob)] == [WEDNESDAY, WEDNESDAY]
-    roster[0].columns["arrived_numbers"] = "soon"
-    with pytest.raises(TitoError, match="arrived_numbers of ada is 'soon'"):
-        find(folder, lessons, roster)
+            read_submitted(str(put(tmp_path / "times.csv", text)), tmp_path, None)
 
 
 def test_the_batch_arrived_when_the_instructor_says_where_nobody_says_more(tmp_path, lessons):
     folder = tmp_path / "submissions"
     put(folder / "Ada Lovelace_20001_assignsubmission_file" / "numbers_dev.py", NUMBERS)
     put(folder / "bergbob_LATE_1002_5552_numbers_dev.py", NUMBERS)
-    put(folder / "Grades.csv", ENGLISH)
+    put(folder / "Grades.csv", WORKSHEET)
     put(folder / "zahnzoe_1003_5553_numbers_dev.py", NUMBERS)
     put(folder / "zahnzoe_1003_5554_sums_dev.py", SUMS)
     zoe = Learner("zoe", "Zoë Zahn", columns={"id": "1003"})
-    found = moments(folder, lessons, [*CLASS, zoe], zone=BERLIN, arrived=MONDAY)
+    found = arrivals(folder, lessons, [*CLASS, zoe], zone=BERLIN, time=MONDAY)
     assert (found["zoe"].when, found["zoe"].late) == (None, False)  # Canvas knows: it was in time
     assert (found["ada"].when, found["ada"].how) == (EVENING, "moodle")
-    assert (found["bob"].when, found["bob"].how, found["bob"].late) == (MONDAY, "--arrived", True)
+    assert (found["bob"].when, found["bob"].how, found["bob"].late) == (MONDAY, "--submitted", True)
 
 
 def test_the_time_of_a_clone_or_download_is_no_arrival(tmp_path, lessons):
     folder = tmp_path / "clones"
     put(folder / "ada" / "numbers_dev.py")
     os.utime(folder / "ada", (WEDNESDAY.timestamp(),) * 2)
-    assert moments(folder, lessons)["ada"] == Arrived(fetched=WEDNESDAY)
+    assert arrivals(folder, lessons)["ada"] == Arrived(fetched=WEDNESDAY)
 
 
 def test_what_two_runs_know_is_the_same_in_either_order():
@@ -321,21 +331,21 @@ def test_what_two_runs_know_is_the_same_in_either_order():
     some = [
         NOBODY,
         Arrived(fetched=MONDAY),
-        Arrived(MONDAY, "roster"),
+        Arrived(MONDAY, "gradescope"),
         Arrived(WEDNESDAY, "moodle", fetched=WEDNESDAY),
         Arrived(how="canvas", late=True, fetched=MONDAY),
         Arrived(how="canvas", late=False, fetched=WEDNESDAY),
-        Arrived(WEDNESDAY, "--arrived", True),
+        Arrived(WEDNESDAY, "--submitted", True),
     ]
     for one, other, third in itertools.product(some, repeat=3):
         assert merged(one, other) == merged(other, one)
         assert merged(merged(one, other), third) == merged(one, merged(other, third))
         assert merged(one, one) == one
     both = merged(some[2], some[3])
-    assert (both.when, both.how, both.latest) == (MONDAY, "roster", WEDNESDAY)
+    assert (both.when, both.how, both.latest) == (MONDAY, "gradescope", WEDNESDAY)
     assert merged(some[4], some[5]).late is False and merged(NOBODY, some[4]).late is True
 
 
 def test_late_by_a_second_of_the_next_day_is_one_day_in_every_zone():
     due = datetime(2026, 12, 1, 23, 59, tzinfo=BERLIN)
-    assert parse_time("2 December 2026, 12:00 AM", BERLIN) - due == timedelta(minutes=1)
+    assert parse_time("2026-12-02T00:00:00", BERLIN) - due == timedelta(minutes=1)

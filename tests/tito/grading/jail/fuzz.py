@@ -37,12 +37,12 @@ from small_course import NUMBERS, SUMS, make_course
 
 from tito.errors import TitoError
 from tito.grading.intake import collect
-from tito.grading.intake.lesson_file import LessonFile
-from tito.grading.intake.submission import open_submission
+from tito.grading.intake.open_submission import open_submission
 from tito.grading.jail import judge, modules, reader, wire
 from tito.grading.result import LessonResult
 from tito.grading.result import blank as blank_check
 from tito.grading.setting import Setting
+from tito.grading.submission import LessonFile
 from tito.lesson import cells, course, export, notebook, outcome
 
 ALLCLOSE = np.allclose  # the judge has another meanwhile
@@ -624,9 +624,9 @@ def file_is_read(ground, name, raw):
     path.write_bytes(raw)
     try:
         with no_longer_than(reader.EACH):
-            (arrival,) = collect.find(ground.inbox, ground.root.lessons)
+            (arrival,) = collect.find_submissions(ground.inbox, ground.root.lessons)
             submission = open_submission(arrival, ground.root.lessons)
-            told = [submission.student, submission.name, submission.problem, *submission.notes]
+            told = [arrival.student, arrival.name, submission.problem, *submission.notes]
             for lesson, file in submission.files.items():
                 told += [file.path, file.problem]
                 assert bool(file.problem) == (file.source is None)
@@ -768,7 +768,7 @@ class Talking(judge.Judge):
 
 def recorded(one):
     """[(check, the honest learner's answers)] of the attacked course."""
-    (entry,) = one.asked
+    (entry,) = one.lessons
     file = LessonFile("vectors_dev.py", source=entry.declared.source)
     one.code = modules.compiled(entry, file)
     package = one.root.package
@@ -997,7 +997,7 @@ def talk_is_judged(ground, r):
 
 
 def answers_are_judged(one, check, answers):
-    (entry,) = one.asked
+    (entry,) = one.lessons
     one.peer = Peer(answers)
     try:
         with no_longer_than(reader.EACH):

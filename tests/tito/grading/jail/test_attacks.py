@@ -18,13 +18,14 @@ from small_course import NUMBERS, make_course
 
 from tito.author import forged_answers
 from tito.grading.intake import archives, collect
-from tito.grading.intake.submission import open_submission
+from tito.grading.intake.open_submission import open_submission
 from tito.grading.jail import proxy, reader, wire
 from tito.grading.jail.check_namespace import TO_THE_END, close_in_shape, zip_to_the_end
 from tito.grading.jail.judge import Judge
+from tito.grading.judge_process import SubmissionJudge
 from tito.grading.page import similarity
 from tito.grading.result import LessonResult
-from tito.grading.setting import Setting
+from tito.grading.setting import LIMITS, Setting
 from tito.lesson import course
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes to fork")
@@ -48,8 +49,10 @@ def grade(root, tmp_path):
         (inbox / "ada").mkdir(parents=True)
         text = START + WRONG + code if whole is None else whole
         (inbox / "ada" / "vectors_dev.py").write_text(text, encoding="utf-8")
-        (arrival,) = collect.find(inbox, root.lessons)
-        with Judge(Setting(root.path, ("vectors",), "process", seconds=seconds, memory=512)) as one:
+        (arrival,) = collect.find_submissions(inbox, root.lessons)
+        with SubmissionJudge(
+            Setting(root.path, ("vectors",), "process", seconds=seconds, memory=512)
+        ) as one:
             began = time.process_time() + reader.used_by_children()
             (result,) = one.grade(arrival, {})
             used = time.process_time() + reader.used_by_children() - began
@@ -173,9 +176,10 @@ def test_no_notebook_takes_long_to_read(root, tmp_path, cells):
     path = tmp_path / "in" / "ada" / "vectors_dev.ipynb"
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"cells": cells, "nbformat": 4, "metadata": {}}))
-    (arrival,) = collect.find(tmp_path / "in", root.lessons)
+    (arrival,) = collect.find_submissions(tmp_path / "in", root.lessons)
     began = reader.used_by_children() + time.process_time()
-    submission, _ = reader.read(arrival, root.lessons, archives.LIMITS, lambda *more: None)
+    with reader.Reader(root.lessons, LIMITS, open_submission, lambda *more: None) as one:
+        submission, _ = one.read(arrival)
     assert reader.used_by_children() + time.process_time() - began < MOST + 1
     assert submission.files or submission.problem
 
@@ -234,8 +238,8 @@ def test_it_is_near():
         + "\n# %%\n#| export\nclass Odd:\n    def __eq__(self, other): return True\n"
         "    def __sub__(self, other): return 0.0\n"
     )
-    (arrival,) = collect.find(tmp_path / "in", root.lessons)
-    with Judge(Setting(root.path, ("sums",), "process", base="own")) as one:
+    (arrival,) = collect.find_submissions(tmp_path / "in", root.lessons)
+    with SubmissionJudge(Setting(root.path, ("sums",), "process", earlier_lessons="own")) as one:
         (result,) = one.grade(arrival, {})
     assert [check.status for check in result.checks] == ["error"] * 3 and result.points == 0
 
@@ -257,14 +261,14 @@ def test_a_check_that_waits_for_a_processor_loses_no_time(root, tmp_path):
     busy = "total = 0\n    for n in range(500_000): total += n\n    return x + x"
     text = attacked.VECTORS.replace("return x + x", busy)
     (inbox / "vectors_dev.py").write_text(text)
-    (arrival,) = collect.find(tmp_path / "in", root.lessons)
+    (arrival,) = collect.find_submissions(tmp_path / "in", root.lessons)
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {max(before)})
     neighbours = []
     try:
-        setting = Setting(root.path, ("vectors",), "process", seconds=0.5, base="own")
-        with Judge(setting) as one:
-            one.fork().end()  # the jail is there
+        setting = Setting(root.path, ("vectors",), "process", seconds=0.5, earlier_lessons="own")
+        with SubmissionJudge(setting) as one:
+            one.judge.fork().end()  # the jail is there
             for _ in range(40):
                 command = [sys.executable, "-c", "while True: pass"]
                 neighbours.append(subprocess.Popen(command, start_new_session=True))
@@ -283,13 +287,13 @@ def test_a_check_that_waits_for_a_processor_loses_no_time(root, tmp_path):
 def test_no_submission_takes_more_than_its_whole_time(root, tmp_path, monkeypatch):
     from tito.grading import setting
 
-    monkeypatch.setattr(setting, "LEAST_WHOLE", 1)
-    monkeypatch.setattr(setting, "WHOLE", 0)
+    monkeypatch.setattr(setting, "LEAST_SUBMISSION_SECONDS", 1)
+    monkeypatch.setattr(setting, "SUBMISSION_LIMIT", 0)
     inbox = tmp_path / "in" / "ada"
     inbox.mkdir(parents=True)
     (inbox / "vectors_dev.py").write_text(f"{START}{WRONG}def double(x):\n    time.sleep(0.6)\n")
-    (arrival,) = collect.find(tmp_path / "in", root.lessons)
-    with Judge(Setting(root.path, ("vectors",), "process", seconds=5)) as one:
+    (arrival,) = collect.find_submissions(tmp_path / "in", root.lessons)
+    with SubmissionJudge(Setting(root.path, ("vectors",), "process", seconds=5)) as one:
         (result,) = one.grade(arrival, {})
     visible = [check for check in result.checks if not check.hidden]
     tried = [check.status != "not run" for check in visible]
@@ -329,8 +333,8 @@ def test_number_{n}():
     inbox.mkdir(parents=True)
     code = f"def double(x): return {LONG_ANSWERS[name]}\n"
     (inbox / "vectors_dev.py").write_text(START + WRONG + code)
-    (arrival,) = collect.find(tmp_path / "in", root.lessons)
-    with Judge(Setting(root.path, ("vectors",), "process")) as one:
+    (arrival,) = collect.find_submissions(tmp_path / "in", root.lessons)
+    with SubmissionJudge(Setting(root.path, ("vectors",), "process")) as one:
         began = time.process_time()
         (result,) = one.grade(arrival, {})
         used = time.process_time() - began
@@ -355,14 +359,14 @@ def test_a_fork_that_the_kernel_kills_is_tried_once_more(root, tmp_path, monkeyp
     inbox = tmp_path / "in" / "ada"
     inbox.mkdir(parents=True)
     (inbox / "vectors_dev.py").write_text(attacked.VECTORS)
-    (arrival,) = collect.find(tmp_path / "in", root.lessons)
+    (arrival,) = collect.find_submissions(tmp_path / "in", root.lessons)
     run, killed = Judge.run, []
-    with Judge(Setting(root.path, ("vectors",), "process")) as one:
+    with SubmissionJudge(Setting(root.path, ("vectors",), "process")) as one:
 
         def killed_once(check, space, missing, entry):
             if killed.count(check.name) < 1 + (check.name == "double of two is four"):
                 killed.append(check.name)
-                os.kill(one.forked.pid, signal.SIGKILL)
+                os.kill(one.judge.forked.pid, signal.SIGKILL)
             run(check, space, missing, entry)
 
         fork = Judge.fork
@@ -372,7 +376,7 @@ def test_a_fork_that_the_kernel_kills_is_tried_once_more(root, tmp_path, monkeyp
             return self.forked
 
         monkeypatch.setattr(Judge, "fork", noted)
-        monkeypatch.setattr(one, "run", killed_once)
+        monkeypatch.setattr(one.judge, "run", killed_once)
         (result,) = one.grade(arrival, {})
     assert [check.status for check in result.checks] == ["crashed"] + ["passed"] * 11
 
@@ -505,7 +509,7 @@ def test_no_visible_check_runs_after_a_hidden_one(tmp_path, monkeypatch):
         inbox = tmp_path / "in" / "ada" / f"{name}_dev.py"
         inbox.parent.mkdir(parents=True, exist_ok=True)
         inbox.write_text(text)
-    (arrival,) = collect.find(tmp_path / "in", root.lessons)
+    (arrival,) = collect.find_submissions(tmp_path / "in", root.lessons)
     seen, real = [], Judge.check
 
     def noted(self, entry, check, *more):
@@ -513,7 +517,7 @@ def test_no_visible_check_runs_after_a_hidden_one(tmp_path, monkeypatch):
         return real(self, entry, check, *more)
 
     monkeypatch.setattr(Judge, "check", noted)
-    with Judge(Setting(root.path, ("sums",), "process", seconds=5)) as one:
+    with SubmissionJudge(Setting(root.path, ("sums",), "process", seconds=5)) as one:
         one.grade(arrival, {})
     assert seen == sorted(seen) and len(seen) >= 3
 
@@ -536,7 +540,7 @@ def shared(tmp_path, text=NUMBERS):
 
 
 def opened(inbox, lessons, who="ada"):
-    for arrival in collect.find(inbox, lessons):
+    for arrival in collect.find_submissions(inbox, lessons):
         if arrival.student == who:
             return arrival, lambda found=arrival: open_submission(found, lessons)
     raise AssertionError(f"{who} went missing")
@@ -568,7 +572,7 @@ def test_what_becomes_a_link_to_a_neighbours_is_not_followed(
     if when == "found":
         to_link(inbox / path, target, tmp_path / "away")
     else:
-        real, done = archives.folder_box, []
+        real, done = archives.list_folder, []
 
         def listed(*more):
             found = real(*more)
@@ -576,7 +580,7 @@ def test_what_becomes_a_link_to_a_neighbours_is_not_followed(
                 done.append(to_link(inbox / path, target, tmp_path / "away"))
             return found
 
-        monkeypatch.setattr("tito.grading.intake.inbox.folder_box", listed)
+        monkeypatch.setattr("tito.grading.intake.inbox.list_folder", listed)
     submission = read()
     file = submission.files.get("numbers")
     assert submission.student == "ada"
@@ -589,7 +593,7 @@ def test_a_file_that_becomes_something_else_waits_for_nobody(tmp_path, lessons, 
     inbox = shared(tmp_path)
     path = inbox / "ada" / "course" / "numbers_dev.py"
     _, read = opened(inbox, lessons)
-    real = archives.folder_box
+    real = archives.list_folder
 
     def listed(*more):
         found = real(*more)
@@ -605,7 +609,7 @@ def test_a_file_that_becomes_something_else_waits_for_nobody(tmp_path, lessons, 
                 file.truncate(1 << 40)
         return found
 
-    monkeypatch.setattr("tito.grading.intake.inbox.folder_box", listed)
+    monkeypatch.setattr("tito.grading.intake.inbox.list_folder", listed)
     began = time.monotonic()
     submission = read()
     assert time.monotonic() - began < 5
@@ -625,14 +629,14 @@ def test_a_zip_that_changes_while_it_is_read_gives_one_hash_of_one_text(
 
     pack("# first\n" + NUMBERS)
     _, read = opened(inbox, lessons)
-    real = archives.zip_box
+    real = archives.list_zip
 
     def listed(*more):
         found = real(*more)
         pack("# second\n" + NUMBERS)
         return found
 
-    monkeypatch.setattr("tito.grading.intake.inbox.zip_box", listed)
+    monkeypatch.setattr("tito.grading.intake.inbox.list_zip", listed)
     file = read().files["numbers"]
     assert file.text.startswith("# first") and "second" not in file.raw.decode()
 
@@ -660,7 +664,7 @@ def test_files_in_the_shared_folder_make_nobody_go_missing(tmp_path, lessons, ki
                 if path.is_file():
                     whole.write(path, path.relative_to(inbox))
         inbox = tmp_path / "class.zip"
-    found = {arrival.student for arrival in collect.find(inbox, lessons)}
+    found = {arrival.student for arrival in collect.find_submissions(inbox, lessons)}
     assert {"ada", "bob"} <= found
 
 

@@ -17,7 +17,7 @@ if not hasattr(os, "fork"):
 from grading.jail import fuzz  # noqa: E402
 from hypothesis import HealthCheck, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
-from small_course import make_course  # noqa: E402
+from small_course import make_course, set_policies  # noqa: E402
 
 from tito.lesson import outcome  # noqa: E402
 
@@ -65,6 +65,7 @@ def test_nothing_breaks_over_random_damage(ground, kind, r):
 @pytest.mark.slow
 def test_a_class_of_damaged_submissions_is_graded_with_a_known_verdict_for_each(tmp_path):
     root, submissions = make_course(tmp_path / "course"), tmp_path / "class"
+    set_policies(root, check_seconds=1)
     for number in range(CLASS):
         r = random.Random(number)
         kind = number % 3
@@ -79,8 +80,6 @@ def test_a_class_of_damaged_submissions_is_graded_with_a_known_verdict_for_each(
         "--gradebook",
         str(tmp_path / "grades.db"),
         "--json",
-        "--check-seconds",
-        "1",
     ]
     done = subprocess.run(
         [*command, *options, "--jobs", "2"],

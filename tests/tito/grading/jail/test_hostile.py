@@ -29,6 +29,7 @@ from grading.jail.hostile import (
     taking,
     telling,
 )
+from small_course import set_policies
 
 from tito.grading.result import CheckResult, LessonResult
 
@@ -181,6 +182,7 @@ class Run:
             self.folder / "class",
             self.folder / "book" / "grades.db",
         )
+        set_policies(root, check_seconds=SECONDS, memory_mb=512)
         book.parent.mkdir()
         known = {"@COURSE@": str(root), "@CLASS@": str(submissions), "@BOOK@": str(book)}
         for one in self.tried():
@@ -207,10 +209,6 @@ class Run:
             "--json",
             "--jobs",
             "2",
-            "--check-seconds",
-            str(SECONDS),
-            "--memory",
-            "512",
             "--isolation",
             self.level,
         ]

@@ -15,6 +15,7 @@ from tito.grading import result
 from tito.grading.intake import collect
 from tito.grading.jail.jail import Jail
 from tito.grading.jail.judge import Judge, overflow_is_an_error
+from tito.grading.judge_process import SubmissionJudge
 from tito.grading.result import unpacked
 from tito.grading.setting import Setting
 from tito.lesson import course
@@ -44,9 +45,9 @@ def grade(small_course, tmp_path, jail):
             (inbox / "ada" / f"{name}_dev.py").write_bytes(
                 text if isinstance(text, bytes) else text.encode()
             )
-        (arrival,) = collect.find(inbox, root.lessons)
+        (arrival,) = collect.find_submissions(inbox, root.lessons)
         judges.append(
-            Judge(
+            SubmissionJudge(
                 Setting(
                     root.path,
                     tuple(lessons),
@@ -56,13 +57,14 @@ def grade(small_course, tmp_path, jail):
                 )
             )
         )
-        judges[-1].jail = jail if "memory" not in setting else None
+        judges[-1].judge.jail = jail if "memory" not in setting else None
         return {one.lesson: one for one in judges[-1].grade(arrival, {})}
 
     yield grade
-    for judge in judges:
-        if judge.jail is not jail:
-            judge.close()
+    for one in judges:
+        one.reader.close()
+        if one.judge.jail is not jail:
+            one.judge.close()
 
 
 @pytest.fixture
@@ -86,7 +88,7 @@ def statuses(lesson):
 
 def test_right_work_gets_every_point_on_either_base(grade):
     for base in ("own", "reference", "both"):
-        got = grade({"numbers": NUMBERS, "sums": SUMS}, base=base)
+        got = grade({"numbers": NUMBERS, "sums": SUMS}, earlier_lessons=base)
         assert [(one.verdict, one.points, one.max_points, one.reason) for one in got.values()] == [
             ("passed", 5, 5, ""),
             ("passed", 3, 3, ""),
@@ -114,7 +116,8 @@ def test_the_points_of_a_cell_go_to_each_of_its_checks(numbers):
 def wrong_double(grade):
     """Lesson 01 wrong in one place that lesson 02 stands on."""
     return lambda base: grade(
-        {"numbers": changed(NUMBERS, DOUBLE, "    return x * x\n"), "sums": SUMS}, base=base
+        {"numbers": changed(NUMBERS, DOUBLE, "    return x * x\n"), "sums": SUMS},
+        earlier_lessons=base,
     )["sums"]
 
 
@@ -166,7 +169,7 @@ def test_on_both_it_costs_none_and_the_report_says_where_it_sits(wrong_double):
 )
 def test_an_earlier_lesson_that_cannot_be_used_costs_nothing_later(grade, numbers):
     files = {"sums": SUMS} | ({"numbers": numbers} if numbers else {})
-    assert grade(files, base="own")["sums"].points == 0
+    assert grade(files, earlier_lessons="own")["sums"].points == 0
     got = grade(files)["sums"]
     assert (got.verdict, got.points, got.base) == ("passed", 3, "reference")
     assert [check.caused_by for check in got.checks] == ["numbers", "numbers"]
@@ -207,8 +210,10 @@ def test_what_holds_no_line_of_a_learner_is_run_once_for_all(small_course, tmp_p
         for name, text in files.items():
             (tmp_path / student / f"{name}_dev.py").write_text(text, encoding="utf-8")
     got, counts = {}, {}
-    with Judge(Setting(small_course.path, ("numbers", "sums"), "process", seconds=20)) as judge:
-        for arrival in collect.find(tmp_path, small_course.lessons):
+    with SubmissionJudge(
+        Setting(small_course.path, ("numbers", "sums"), "process", seconds=20)
+    ) as judge:
+        for arrival in collect.find_submissions(tmp_path, small_course.lessons):
             forks.clear()
             got[arrival.student] = [
                 (one.lesson, one.verdict, check.id, check.status, check.message, check.base)
@@ -390,8 +395,8 @@ def test_the_same_bytes_are_not_graded_twice_and_others_are(small_course, tmp_pa
     setting = Setting(small_course.path, ("numbers",), "process")
 
     def graded(setting, known):
-        (arrival,) = collect.find(inbox, small_course.lessons)
-        with Judge(setting) as judge:
+        (arrival,) = collect.find_submissions(inbox, small_course.lessons)
+        with SubmissionJudge(setting) as judge:
             return judge.grade(arrival, known)
 
     (first,) = graded(setting, {})
@@ -399,7 +404,7 @@ def test_the_same_bytes_are_not_graded_twice_and_others_are(small_course, tmp_pa
     assert graded(setting, known) == [result.Seen("numbers", first.key, "ada", first.sha256)]
     for other in (
         Setting(small_course.path, ("numbers",), "process", seconds=9),
-        Setting(small_course.path, ("numbers",), "process", base="own"),
+        Setting(small_course.path, ("numbers",), "process", earlier_lessons="own"),
         Setting(small_course.path, ("numbers",), "process", memory=2048),
     ):
         assert graded(other, known)[0].points == 5
@@ -528,8 +533,8 @@ def test_no_visible_check_of_any_lesson_runs_after_a_hidden_one(tmp_path, monkey
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     root = course.open_root(folder)
-    (arrival,) = collect.find(tmp_path / "in", root.lessons)
-    with Judge(Setting(root.path, ("vectors", "sums"), "process")) as one:
+    (arrival,) = collect.find_submissions(tmp_path / "in", root.lessons)
+    with SubmissionJudge(Setting(root.path, ("vectors", "sums"), "process")) as one:
         results = one.grade(arrival, {})
     assert [result.verdict for result in results] == ["passed", "passed"]
     assert all(result.seconds > 0 for result in results)

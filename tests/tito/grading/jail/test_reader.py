@@ -9,9 +9,10 @@ from processes import children
 from small_course import NUMBERS, SUMS, make_course
 
 from tito.grading.intake import collect
-from tito.grading.intake.archives import LIMITS
-from tito.grading.jail import judge, reader
-from tito.grading.setting import Setting
+from tito.grading.intake.open_submission import open_submission
+from tito.grading.jail import reader
+from tito.grading.judge_process import SubmissionJudge
+from tito.grading.setting import LIMITS, Setting
 from tito.lesson import course, export
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="limits need a process to fork")
@@ -32,7 +33,7 @@ def arrival(folder, **texts):
         path = folder / "ada" / f"{name}_dev.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    (found,) = collect.find(folder, LESSONS)
+    (found,) = collect.find_submissions(folder, LESSONS)
     return found
 
 
@@ -44,17 +45,20 @@ def lessons(root):
     LESSONS[:] = root.lessons
 
 
+def read(arrived, make, opening=open_submission):
+    with reader.Reader(LESSONS, LIMITS, opening, make) as one:
+        return one.read(arrived)
+
+
 def grade(root, arrived, known=None):
     setting = Setting(root.path, ("numbers", "sums"), "process")
-    with judge.Judge(setting) as one:
+    with SubmissionJudge(setting) as one:
         return one.grade(arrived, known or {})
 
 
 def test_what_is_made_of_each_lesson_comes_back_and_the_text_does_not(root, tmp_path):
     arrived = arrival(tmp_path / "in", numbers=NUMBERS, sums="")
-    submission, made = reader.read(
-        arrived, root.lessons, LIMITS, lambda entry, file: len(file.source.cells)
-    )
+    submission, made = read(arrived, lambda entry, file: len(file.source.cells))
     assert made == {"numbers": len(root.lesson("numbers").declared.source.cells)}
     file = submission.files["numbers"]
     assert (file.raw, file.text, file.source) == (b"", "", None) and len(file.sha256) == 64
@@ -79,28 +83,21 @@ def test_a_text_that_takes_too_much_memory_is_graded_as_that(root, tmp_path, mon
     def hungry(entry, file):
         return bytearray(reader.MEMORY << 20)
 
-    submission, made = reader.read(
-        arrival(tmp_path / "in", numbers=NUMBERS), root.lessons, LIMITS, hungry
-    )
+    submission, made = read(arrival(tmp_path / "in", numbers=NUMBERS), hungry)
     assert submission.files["numbers"].slow and made == {}
 
 
-def test_a_process_that_ends_over_no_lesson_is_not_tried_again(root, tmp_path, monkeypatch):
-    monkeypatch.setattr(reader, "open_submission", lambda *_: os._exit(9))
-    submission, made = reader.read(
-        arrival(tmp_path / "in", numbers=NUMBERS), root.lessons, LIMITS, len
-    )
+def test_a_process_that_ends_over_no_lesson_is_not_tried_again(root, tmp_path):
+    arrived = arrival(tmp_path / "in", numbers=NUMBERS)
+    submission, made = read(arrived, len, lambda *_: os._exit(9))
     assert submission.slow and "even without its lessons" in submission.problem and made == {}
 
 
-def test_a_mistake_of_ours_in_the_process_is_shown(root, tmp_path, monkeypatch, capfd):
+def test_a_mistake_of_ours_in_the_process_is_shown(root, tmp_path, capfd):
     def broken(*_):
         raise IndexError("of tito, not of the learner")
 
-    monkeypatch.setattr(reader, "open_submission", broken)
-    submission, _ = reader.read(
-        arrival(tmp_path / "in", numbers=NUMBERS), root.lessons, LIMITS, len
-    )
+    submission, _ = read(arrival(tmp_path / "in", numbers=NUMBERS), len, broken)
     assert submission.slow and "IndexError: of tito, not of the learner" in capfd.readouterr().err
 
 
@@ -108,7 +105,7 @@ def test_a_mistake_of_ours_in_the_process_is_shown(root, tmp_path, monkeypatch, 
 def test_nothing_is_left_of_the_process(root, tmp_path):
     files, below = set(os.listdir("/proc/self/fd")), children(os.getpid())
     arrived = arrival(tmp_path / "in", numbers=NUMBERS)
-    reader.read(arrived, root.lessons, LIMITS, lambda entry, file: None)
+    read(arrived, lambda entry, file: None)
     assert children(os.getpid()) == below
     assert set(os.listdir("/proc/self/fd")) <= files
 
@@ -130,7 +127,7 @@ def test_one_process_reads_many_and_one_that_ends_is_followed_by_a_new_one(root,
         tried.append(entry.name)  # in the process: a new one begins with none
         return os._exit(9) if len(tried) > 4 else os.getpid()
 
-    with reader.Reader(root.lessons, LIMITS, ends_after_two) as one:
+    with reader.Reader(root.lessons, LIMITS, open_submission, ends_after_two) as one:
         first, second, third = (one.read(arrived)[1] for _ in range(3))
     assert len({*first.values(), *second.values()}) == 1 and os.getpid() not in first.values()
     # The process ended over the third. A new one, which has read nothing else, has the last word.
@@ -151,5 +148,5 @@ def test_the_process_holds_no_file_of_the_caller_open(root, tmp_path):
 
     with open(tmp_path / "a lock", "w", encoding="utf-8") as lock:
         assert lock.name in files(None, None)
-        made = reader.read(arrived, root.lessons, LIMITS, files)[1]
+        made = read(arrived, files)[1]
     assert made["numbers"] and lock.name not in made["numbers"]

@@ -31,7 +31,7 @@ def page(book, tmp_path):
         one.code = packed(CODE)
         book.save([one, result(student, "sums", (3, 3), verdict="passed")], None, "me", name)
     sessions = access.Sessions()
-    made = app.Page(book, "Small", sessions, Trials(tmp_path, "x", options=["--base=own"]))
+    made = app.Page(book, "Small", sessions, Trials(tmp_path, "x", options=["--isolation=process"]))
     client = Client(made.app())
     ta1, ta2 = (Grader(client, sessions.new(name)) for name in ("ta1", "ta2"))
     handles = {one: made.board.handle(one) for one in ("ada", "bob", "eve")}
@@ -497,7 +497,7 @@ def test_the_page_shows_what_grading_again_would_change_and_lets_it_count(page, 
     popen = sys.modules["subprocess"].Popen
 
     def start(words, **more):
-        started.append(words[3:])
+        started.append((words[3:], more["env"]["LOGNAME"]))
         return popen([sys.executable, "-c", program, *words[4:]], **more)
 
     monkeypatch.setattr("tito.grading.page.trials.subprocess.Popen", start)
@@ -515,11 +515,11 @@ def test_the_page_shows_what_grading_again_would_change_and_lets_it_count(page, 
     trials.last.process.wait()
     assert "The new grades count." in page.ta2.get("/regrade").text
     assert page.ta1.post("/regrade", lesson="nothing").status_code == 409
-    dry, real = started
+    (dry, first), (real, second) = started
     assert dry[:3] == ["grade", str(trials.submissions), "numbers"]
-    assert {"--dry-run", "--base=own"} <= set(dry)
-    assert {"--why=--mended", "--check=c1"} <= set(real)
-    assert dry[-1] == real[-1] == "--who=ta1", "as all that a grader writes"
+    assert {"--dry-run", "--isolation=process"} <= set(dry)
+    assert "--check=c1" in real and "--dry-run" not in real
+    assert first == second == "ta1", "as all that a grader writes"
 
 
 def test_grading_again_says_how_far_it_is_and_can_be_stopped(page, monkeypatch, tmp_path):

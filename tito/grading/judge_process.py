@@ -1,0 +1,91 @@
+"""A process that opens submissions and judges them, one after the other.
+
+    python -m tito.grading.judge_process
+
+`workers.py` starts it and sends pickles: a Setting; then for each submission the Submission and the
+keys of its results that are known, for which a list of LessonResults and Seen goes back; or None,
+for which the level of isolation goes back.
+"""
+
+import os
+import pickle
+import signal
+import sys
+import warnings
+from collections.abc import Collection, Mapping
+from typing import Self
+
+from tito.errors import TitoError
+from tito.grading.intake.open_submission import open_submission
+from tito.grading.jail.judge import Judge, slow_files
+from tito.grading.jail.modules import compiled
+from tito.grading.jail.reader import Reader
+from tito.grading.result import LessonResult, Seen
+from tito.grading.setting import Setting
+from tito.grading.submission import Submission
+
+MEMORY = 4096  # MB of this process
+
+
+class SubmissionJudge:
+    """Opens submissions in one process, which is limited, and judges them in this one."""
+
+    def __init__(self, setting: Setting):
+        self.judge = Judge(setting)
+        lessons = self.judge.root.lessons
+        self.reader = Reader(lessons, setting.limits, open_submission, compiled)
+
+    def grade(
+        self, submission: Submission, known: Mapping[str, Collection[str]]
+    ) -> list[LessonResult | Seen]:
+        """The LessonResults of one learner; a Seen for a lesson that was graded already.
+
+        known  {lesson: the keys of its results}
+        """
+        contents, codes = self.reader.read(submission, slow_files(known))
+        return self.judge.grade(contents, codes, known)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.reader.close()
+        self.judge.close()
+
+
+def main() -> None:
+    """Answer one task after the other until there are no more."""
+    tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)  # what a check prints goes nowhere
+    if sys.platform == "linux":
+        import resource
+
+        from tito.grading.jail import confine
+
+        confine.die_with_parent()
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY << 20, MEMORY << 20))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for run.py, which ends this process
+    # NumPy's remarks on what a learner returned are not for this terminal.
+    warnings.simplefilter("ignore")
+    with SubmissionJudge(pickle.load(tasks)) as judge:
+        while True:
+            try:
+                task = pickle.load(tasks)
+            except EOFError:
+                break
+            answer: object
+            try:
+                answer = judge.grade(*task) if task else judge.judge.begin()
+            except TitoError as error:
+                if task:
+                    raise
+                answer = error
+            data = pickle.dumps(answer)
+            answers.write(len(data).to_bytes(8, "big") + data)
+            answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""What one learner handed in: its entries before they are opened, and the lesson files in them.
+
+`intake/collect.py` makes Submissions, `intake/open_submission.py` makes Contents of them.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from tito.grading.arrival import NOBODY, Arrived
+from tito.lesson.cells import Source
+
+Order = tuple[datetime, datetime, list[tuple[int, int, str]]]
+
+
+@dataclass(frozen=True)
+class Upload:
+    """One entry of the folder or zip of submissions.
+
+    name     its name there
+    path     the entry, or the zip of the class that holds it
+    kind     "folder", "zip" or "file"; "" for what is not read, with the `problem`
+    time     its own, that of a download or clone, UTC
+    inside   whether `path` is the zip of the class
+    arrived  when the collecting system received it
+    """
+
+    name: str
+    path: Path
+    kind: str
+    time: datetime
+    inside: bool = False
+    problem: str = ""
+    arrived: Arrived = NOBODY
+
+    @property
+    def stem(self) -> str:
+        """Its name without the `.zip` or `.py` at its end."""
+        match = re.fullmatch(r"(.+)\.(zip|py|ipynb)", self.name, re.I | re.S)
+        return match[1] if match and self.kind != "folder" else self.name
+
+    @property
+    def order(self) -> Order:
+        """What puts the uploads of a learner in order."""
+        return self.arrived.when or self.time, self.time, natural_key(self.stem)
+
+
+def natural_key(text: str) -> list[tuple[int, int, str]]:
+    """A key by which `ada-2` comes before `ada-10`, and `ada` before both."""
+    runs = re.findall(r"\d+|\D+", text.casefold())
+    return [(0, int(run), "") if run.isdecimal() and len(run) < 19 else (1, 0, run) for run in runs]
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What one learner handed in, not opened yet.
+
+    uploads  the earliest first; none: nothing was handed in
+    notes    sentences for learner and instructor
+    known    whether the roster has the learner, or there is no roster
+    partial  whether later uploads of theirs were left out, see `rounds`
+    """
+
+    student: str
+    name: str
+    uploads: tuple[Upload, ...] = ()
+    notes: tuple[str, ...] = ()
+    known: bool = True
+    partial: bool = False
+
+    def arrival(self, upload: str) -> Arrived:
+        """When the upload of this name arrived; of no such name: the latest."""
+        if not self.uploads:
+            return NOBODY
+        by_name = {one.name: one for one in self.uploads}
+        chosen = by_name.get(upload, self.uploads[-1])
+        return replace(chosen.arrived, fetched=chosen.time)
+
+    def rounds(self) -> "Iterator[Submission]":
+        """The Submissions to grade so that every upload counts as it was handed in: with the first,
+        with the first two, ..., with all.
+        """
+        for number in range(1, len(self.uploads)):
+            yield replace(self, uploads=self.uploads[:number], partial=True)
+        yield self
+
+
+@dataclass
+class LessonFile:
+    """The file of a lesson that counts.
+
+    path     in the submission, as it can be shown
+    raw      its bytes
+    text     the same as text, ready for `cells.parse`; a script's header is left empty, since only
+             its line numbers matter
+    source   its cells, None when there is a problem
+    problem  a sentence when it cannot be read; then text is ""
+    slow     whether the problem is that it takes too long to read
+    sha256   of its bytes; that of no bytes when they could not be read
+    entry    the name of the upload in which it came
+    code     what a person is shown of it: a script as it is, of a notebook the cells in the same
+             form, cut where they are long
+    """
+
+    path: str
+    raw: bytes = b""
+    text: str = ""
+    source: Source | None = None
+    is_notebook: bool = False
+    problem: str = ""
+    slow: bool = False
+    sha256: str = hashlib.sha256().hexdigest()
+    entry: str = ""
+    code: str = ""
+
+
+@dataclass
+class Contents:
+    """What was in a Submission: `files` by lesson name; `problem` when nothing of it could be read,
+    `slow` when that is because it takes too long; `notes` on the rest.
+    """
+
+    student: str
+    files: dict[str, LessonFile] = field(default_factory=dict)
+    problem: str = ""
+    notes: list[str] = field(default_factory=list)
+    slow: bool = False
