@@ -54,6 +54,7 @@ BUDGET = 12  # times the limit of a check may a lesson take; then each further c
 MOST_HEARD = 128 << 20
 NOTICED = 0.1  # seconds: of a shorter check nobody asks how long it waited for a processor
 SLOW = "slow:"  # before the hash of a file that takes too long to read: such a result's key
+NOT_ON_REFERENCE = "does not pass on the course's own earlier lessons"
 Words = tuple[str, str, str]  # status, message, verdict
 
 
@@ -262,6 +263,10 @@ class Judge:
                 result.reason = attempt.reason
                 yield not attempt.verdict
         result.checks = [attempt.checks[check.id] for check in checks]
+        if not code.ours:
+            withhold_words(result.checks)
+            if first == REFERENCE:
+                attempt.verdict = attempt.reason = ""
         result.points = sum(check.points for check in result.checks)
         on_reference = any(check.passed and check.base == REFERENCE for check in result.checks)
         result.base = REFERENCE if first == REFERENCE or on_reference else OWN
@@ -296,10 +301,10 @@ class Judge:
         references = {one.name: reference(one) for one in lower}
         retried = self.attempt(entry, code, references, failed, REFERENCE)
         mended = [check for check in failed if retried.checks[check.id].passed]
-        for check in failed:
-            if check in mended or retried.checks[check.id].status != "not run" and attempt.verdict:
-                attempt.checks[check.id] = retried.checks[check.id]
-        if attempt.verdict and not retried.verdict:
+        is_imported_there = bool(attempt.verdict and not retried.verdict)
+        for check in failed if is_imported_there else mended:
+            attempt.checks[check.id] = retried.checks[check.id]
+        if is_imported_there:
             attempt.verdict, attempt.reason = "", ""
         waiting = mended
         for one in lower:  # which single lesson, put right, mends the check?
@@ -557,6 +562,19 @@ class Judge:
         if lines and 0 < lines[-1] <= len(code.places):
             return code.places[lines[-1] - 1]
         return ""
+
+
+def withhold_words(checks: list[CheckResult]) -> None:
+    """Leave of what was run beside the course's own earlier lessons only whether each check passes.
+
+    A learner's code runs there beside solutions, and can put pieces of them into the text of an
+    error, a value, its choice of how to end, or the time that it takes.
+    """
+    for check in checks:
+        if check.base == REFERENCE:
+            check.seconds = 0.0
+            if not check.passed:
+                check.status, check.message = "failed", NOT_ON_REFERENCE
 
 
 def step(steps: Iterator[bool], result: LessonResult) -> bool | None:

@@ -448,6 +448,97 @@ def twice(function, x): time.sleep(60)
     assert messages[0] == messages[1]
 
 
+# What is told of an attempt on the course's own earlier lessons: whether each check passes.
+
+# Two ways, of which `solution`, a piece of a solution in lesson 01, could choose one.
+SAYS = {
+    "an error's text": ("raise ValueError(solution)", "raise ValueError('no')"),
+    "a value": ("return solution", "return 'no'"),
+    "an exit code": ("os._exit(3)", "os._exit(4)"),
+    "a status": ("os._exit(3)", "raise ValueError"),
+    "an unwritten exercise": (
+        "raise NotImplementedError('exercise sum-of is yours to write')",
+        "raise ValueError",
+    ),
+    "a time limit": ("time.sleep(60)", "raise ValueError"),
+    "a time": ("time.sleep(0.4); raise ValueError", "raise ValueError"),
+    "memory": ("raise MemoryError", "raise ValueError"),
+    "tampering": ("os.write(3, b'no' * 9)", "raise ValueError"),
+}
+ELSEWHERE = {
+    "while it is imported": ("raise ValueError(solution)", "raise OSError('no')"),
+    "an exit while it is imported": ("os._exit(3)", "raise ValueError"),
+}
+
+
+@pytest.fixture(scope="module")
+def on_reference(root, tmp_path_factory):
+    """on_reference(code): what tito keeps of a lesson 02 with this code that was handed in alone,
+    so that the course's own lesson 01 is beside it. Without what names the submission.
+    """
+
+    def grade(code, earlier_lessons="both"):
+        inbox = tmp_path_factory.mktemp("in")
+        (inbox / "ada").mkdir()
+        text = START.replace("core.vectors", "core.sums") + code
+        (inbox / "ada" / "sums_dev.py").write_text(text, encoding="utf-8")
+        (submission,) = collect.find_submissions(inbox, root.lessons)
+        setting = Setting(root.path, ("sums",), "process", earlier_lessons, seconds=1, memory=512)
+        with SubmissionJudge(setting) as one:
+            (result,) = one.grade(submission, {})
+        for check in result.checks:
+            if check.base == "own":  # where no solution was beside it
+                check.seconds = 0.0
+        return replace(result, sha256="", key="", seconds=0.0)
+
+    return grade
+
+
+SPY = """
+import os, time
+try:
+    import tinytorch.core.vectors as earlier
+    solution = earlier.Vector.total.__code__.co_code.hex()
+except ImportError:
+    solution = ""
+"""
+FUNCTION = (
+    SPY
+    + """
+def sum_of(vectors):
+    if not solution:
+        raise ValueError
+    {}
+"""
+)
+AT_IMPORT = (
+    SPY
+    + """
+if solution:
+    {}
+def sum_of(vectors):
+    return 0
+"""
+)
+
+
+@pytest.mark.parametrize("earlier_lessons", ["both", "reference"])
+@pytest.mark.parametrize("name", [*SAYS, *ELSEWHERE])
+def test_nothing_of_a_solution_is_told_by_an_attempt_beside_it(on_reference, name, earlier_lessons):
+    form, says = (FUNCTION, SAYS[name]) if name in SAYS else (AT_IMPORT, ELSEWHERE[name])
+    one, other = (on_reference(form.format(what), earlier_lessons) for what in says)
+    assert one == other and one.points == 0
+    if earlier_lessons == "reference":
+        (check,) = one.checks
+        assert check.message == "does not pass on the course's own earlier lessons"
+
+
+def test_whether_a_check_passes_beside_the_solution_is_told(on_reference):
+    got = on_reference("def sum_of(vectors): return sum(vector.total() for vector in vectors)\n")
+    (check,) = got.checks
+    assert (check.status, check.base, check.caused_by) == ("passed", "reference", "vectors")
+
+
 def some(statuses, verdict, reason, hidden=(2,)):
     checks = [
         {
