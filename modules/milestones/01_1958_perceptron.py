@@ -13,7 +13,7 @@ line after a limited number of mistakes; that was proved soon after.
 # alt = """Six small pictures of two clouds of points that nearly touch, after 1, 10, 50, 100, \
 #     200 and all updates: the decision boundary, at first outside the picture, moves and \
 #     turns until it separates the clouds. Below: mistakes per epoch, 0 after 22 epochs."""
-# [bar]
+# [goal]
 # "training accuracy" = 1.0
 # "test accuracy" = 0.98
 # ///

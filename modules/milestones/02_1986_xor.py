@@ -13,7 +13,7 @@ learns by itself which features its units should compute.
 # alt = """Points around the corners of a square, opposite corners in one colour. \
 #     One straight line cannot separate the colours; the curved decision boundary of a network \
 #     with a hidden layer does, and its loss falls to almost 0."""
-# [bar]
+# [goal]
 # "test accuracy" = 0.97
 # ///
 

@@ -18,7 +18,7 @@ network is trained on all training digits, and the 359 test digits are looked at
 # alt = """Accuracy rises with the epochs, on training and validation digits; a confusion \
 #     matrix of the test digits, nearly all on its diagonal; the misread digits, each with \
 #     its class and what the network read."""
-# [bar]
+# [goal]
 # "test accuracy" = 0.97
 # ///
 

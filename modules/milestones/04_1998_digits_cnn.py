@@ -20,7 +20,7 @@ test digits are looked at once.
 # alt = """Accuracy rises with the epochs, on training and validation digits; a confusion \
 #     matrix of the test digits, nearly all on its diagonal; the few misread digits, each \
 #     with its class and what the network read."""
-# [bar]
+# [goal]
 # "test accuracy" = 0.985
 # ///
 

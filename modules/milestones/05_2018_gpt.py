@@ -21,7 +21,7 @@ ends with the same weights.
 #     then xz, bz2 and 6-grams, for a GPT with byte pairs as tokens; one with characters as \
 #     tokens learns more slowly. Below each name some lines that the two have written."""
 # options = ["--characters", "--without norm|residual|positions|mask", "--text FILE"]
-# [bar]
+# [goal]
 # "sampled words that occur in the text" = 0.85
 # "bits saved by far tokens" = 0.02
 # "bits saved by the order of tokens" = 0.02

@@ -23,7 +23,7 @@ model is trained on long windows for a hundred steps more.
 # alt = """Milliseconds for one token against its position: without a cache they grow with the \
 #     text, with a cache they hardly do. Below, tokens per second as bars with intervals: few \
 #     without a cache, several times as many with one, and those of speculative decoding."""
-# [bar]
+# [goal]
 # "same tokens with and without cache" = 1.0
 # "cached, times as fast" = 3.0
 # [at_most]

@@ -29,7 +29,7 @@ Prose about *adding*.
 # needs = ["numbers"]
 # seconds = 30
 # alt = "Two bars, one twice the other"
-# [bar]
+# [goal]
 # "total" = 6
 # "share" = 0.5
 # ///
@@ -191,7 +191,7 @@ def test_it_is_run_again_when_its_program_or_what_that_uses_was_changed(again):
         (
             '"share": 0.75',
             '"share": 0.25',
-            f"{NAME}.py: this milestone does not pass: share is 25.0%, the bar is 50.0%",
+            f"{NAME}.py: this milestone does not pass: share is 25.0%, the goal is 50.0%",
         ),
         (
             "double(COUNT)",
@@ -200,7 +200,7 @@ def test_it_is_run_again_when_its_program_or_what_that_uses_was_changed(again):
         ),
         ("*adding*", "[adding](nowhere.md)", f"modules/milestones/{NAME}.py:4: WARNING"),
     ],
-    ids=["alt", "bar", "error", "link"],
+    ids=["alt", "goal", "error", "link"],
 )
 def test_what_is_wrong_with_it_is_told_with_its_file(again, old, new, told):
     assert told in refused(change(again, old, new))

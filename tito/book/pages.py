@@ -348,7 +348,7 @@ def of_milestone(root: Root, entry: Milestone, outputs: dict[str, Any]) -> str:
     summary, _, more = summary_of(entry).partition("\n\n")
     rows = [
         ("Needs", _links_to_lessons(root, entry.needs)),
-        ("To reach", ", ".join(f"{name} {text}" for name, text in entry.bars().items())),
+        ("To reach", ", ".join(f"{name} {text}" for name, text in entry.goals().items())),
         ("Run it", f"`tito milestone run {entry.name}`"),
         ("Options", ", ".join(f"`{option}`" for option in entry.options)),
     ]
@@ -386,7 +386,7 @@ def summary_of(program: Milestone) -> str:
 
 
 def _reached(program: Milestone, measured: list[tuple[str, float]]) -> str:
-    goals = program.bars()
+    goals = program.goals()
     rows = [
         f"| {name} | {text} | {goals.get(name, '')} |"
         for name, text in program.figures(dict(measured)).items()

@@ -8,8 +8,8 @@ Each says about itself, in comments at its top, what it needs and what it must r
     # needs = ["tensor", "layers", "training"]     the lessons whose modules it imports, in the end
     # seconds = 300                                it may take
     # alt = "Loss against epoch: it falls to 0.1"  what its picture shows, in words, for the book
-    # after = "gpt"                                the milestone whose kept run it uses, if any
-    # [bar]
+    # after = "gpt"                                the milestone whose saved run it uses, if any
+    # [goal]
     # "test accuracy" = 0.97                       at least
     # [at_most]                                    left out where there is nothing of the kind
     # "bits per character" = 1.65
@@ -19,56 +19,84 @@ and defines `run(seed)`, which trains and returns ({name: what was measured}, a 
 One that also says `options = ["--without norm|mask"]` defines `run(seed, words)`: the words after
 its name are an experiment of the learner's, which is shown and neither judged nor recorded.
 It runs in a process of its own (`milestone_process.py`) on the root's package and no other. In a
-workspace the course's own copy is what runs, so that a bar is the same for everybody; a learner's
-edited copy runs with plain `python`.
+workspace the course's own copy is what runs, so that the goal is the same for everybody; a
+learner's edited copy runs with plain `python`.
 """
 
 import difflib
 import hashlib
 import json
 import math
-import os
 import re
 import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO, Any, NoReturn
 
 from tito import files
 from tito.errors import MachineError, UsageError, WorkError
-from tito.learn import notebook_sync, progress
+from tito.learn import notebook_sync, progress, status
+from tito.learn.runner import export_lesson, test_lesson
+from tito.learn.verdict import TestedModules, place_of, short
 from tito.lesson import course, export
+from tito.lesson.course import Root
 
 SOURCE = Path("modules", "milestones")
 PRISTINE = course.PRISTINE / "milestones"
 FILE = re.compile(r"(\d+)_(\d{4})_([a-z][a-z0-9_]*)\.py")
 BLOCK = re.compile(r"^# /// milestone\n((?:#.*\n)+?)# ///$", re.M)
-HEADER = {"title": str, "needs": list, "seconds": (int, float), "bar": dict}
-RUNNER = Path(__file__).with_name("milestone_process.py")
+HEADER: dict[str, Any] = {"title": str, "needs": list, "seconds": (int, float), "goal": dict}
+PROGRAM = Path(__file__).with_name("milestone_process.py")
+NOT_COUNTED = "not counted"
+
+Figures = dict[str, float]  # {name: what was measured}
 
 
-class Wanted:
-    """What must be reached: `bar` {name: at least} and `at_most` {name: at most}."""
+@dataclass(frozen=True, eq=False)
+class Milestone:
+    """One program.
 
-    def missed(self, measured):
+    goal     {name: the least that must be measured}
+    at_most  {name: the most that may be measured}
+    seconds  how long it may take
+    options  what may be written after its name
+    after    the name of the milestone whose saved run it uses
+    """
+
+    path: Path
+    number: int
+    year: int
+    name: str
+    title: str
+    needs: tuple[str, ...]
+    seconds: float
+    goal: Figures
+    alt: str
+    at_most: Figures
+    options: tuple[str, ...]
+    after: str
+
+    def picture(self, words: tuple[str, ...] = ()) -> str:
+        """The file name of its picture; that of an experiment has the experiment's words in it."""
+        return "_".join(re.findall(r"\w+", " ".join([self.path.stem, *words])))[:80] + ".png"
+
+    def missed(self, measured: Figures) -> list[str]:
         """What was not reached, as sentences without a full stop; empty when all was."""
-        short = [
-            name for name, least in self.bar.items() if not measured.get(name, math.nan) >= least
-        ]
-        short += [
-            name for name, most in self.at_most.items() if not measured.get(name, math.nan) <= most
-        ]
-        ours, bars = self.figures(measured), self.bars()
-        return [f"{name} is {ours.get(name, 'missing')}, the bar is {bars[name]}" for name in short]
+        missed = [n for n, least in self.goal.items() if not measured.get(n, math.nan) >= least]
+        missed += [n for n, most in self.at_most.items() if not measured.get(n, math.nan) <= most]
+        texts, goals = self.figures(measured), self.goals()
+        return [f"{n} is {texts.get(n, 'missing')}, the goal is {goals[n]}" for n in missed]
 
-    def bars(self):
+    def goals(self) -> dict[str, str]:
         """{name: what must be reached, as it is shown}."""
         at_most = self.figures(self.at_most)
-        return self.figures(self.bar) | {name: f"at most {at_most[name]}" for name in at_most}
+        return self.figures(self.goal) | {name: f"at most {at_most[name]}" for name in at_most}
 
-    def figures(self, measured):
+    def figures(self, measured: Figures) -> dict[str, str]:
         """{name: a measured number as it is shown}: from 0 to 1 it is a share, such as 98.3%,
         unless `at_most` has its name.
         """
@@ -78,125 +106,97 @@ class Wanted:
         }
 
 
-@dataclass(frozen=True)
-class Milestone(Wanted):
-    """One program.
-
-    `bar` is {name: the least that must be measured}, `at_most` {name: the most}, `seconds` how long
-    it may take, `options` what may be written after its name, `after` the name of the milestone
-    whose kept run it uses.
-    """
-
-    path: Path
-    number: int
-    year: int
-    name: str
-    title: str
-    needs: tuple
-    seconds: float
-    bar: dict = field(hash=False)
-    alt: str = ""
-    at_most: dict = field(default_factory=dict, hash=False)
-    options: tuple = ()
-    after: str = ""
-
-    def picture(self, words=()):
-        """What its picture is called, beside the learner's copy of the program; that of an
-        experiment has the experiment's words in its name.
-        """
-        return "_".join(re.findall(r"\w+", " ".join([self.path.stem, *words])))[:80] + ".png"
-
-
 @dataclass
-class Result(Wanted):
+class MilestoneRun:
     """What came of one run.
 
-    verdict   "passed", "failed", "helped": the bar was reached with lessons that are skipped, or
-              "tried": an experiment came to its end
+    words    an experiment's
+    verdict  "passed", "failed", "not counted": the goal was reached with lessons that are skipped,
+             or "tried": an experiment came to its end
     reason, remedy   why it is no pass, and what to do
-    lesson    the lesson to look at, when one is known
-    picture   its path, None if there was none
+    lesson   the lesson to look at, when one is known
+    picture  its path, None if there was none
     """
 
-    name: str
-    title: str
+    milestone: Milestone
     seed: int
+    words: tuple[str, ...]
     verdict: str = "failed"
     reason: str = ""
     remedy: str = ""
     lesson: str = ""
-    bar: dict = field(default_factory=dict)
-    measured: dict = field(default_factory=dict)
+    measured: Figures = field(default_factory=dict)
     seconds: float = 0.0
     picture: Path | None = None
-    at_most: dict = field(default_factory=dict)
-    words: tuple = ()
 
     @property
-    def passed(self):
+    def passed(self) -> bool:
         return self.verdict in ("passed", "tried")
+
+    def as_json(self) -> dict[str, Any]:
+        value = {key: getattr(self.milestone, key) for key in ("name", "title", "goal", "at_most")}
+        value |= vars(self)
+        del value["milestone"], value["picture"]
+        return value
 
 
 @dataclass
-class Row(Wanted):
-    """A milestone's state: passed, stale (passed once, the code was changed
-    since), failed, helped or new.
+class MilestoneStatus:
+    """How far a milestone is: state is passed, stale (passed once, the code was changed
+    since), failed, not counted or new; `waits` are the lessons that it waits for.
     """
 
-    number: int
-    year: int
-    name: str
-    title: str
+    milestone: Milestone
     state: str
-    open: list
-    bar: dict
-    measured: dict
+    waits: list[str]
+    measured: Figures
     last_run: str | None
-    at_most: dict = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        keys = ("number", "year", "name", "title", "goal", "at_most")
+        value = {key: getattr(self.milestone, key) for key in keys} | vars(self)
+        del value["milestone"]
+        return value
 
 
-def milestones(root):
+def milestones(root: Root) -> list[Milestone]:
     """The milestones of a root, in order.
 
     Raises TitoError, with the file, when one is not in the agreed form.
     """
     folder = root.path / (SOURCE if root.is_course else PRISTINE)
-    programs = [_read(path) for path in sorted(folder.glob("*.py")) if FILE.fullmatch(path.name)]
+    programs = [
+        _read(path, match)
+        for path in sorted(folder.glob("*.py"))
+        if (match := FILE.fullmatch(path.name))
+    ]
     return sorted(programs, key=lambda program: program.number)
 
 
-def _read(path):
-    number, year, name = FILE.fullmatch(path.name).groups()
-    block = BLOCK.search(path.read_text(encoding="utf-8"))
-    try:
-        meta = (
-            tomllib.loads(
-                "\n".join(
-                    line.removeprefix("#").removeprefix(" ") for line in block.group(1).splitlines()
-                )
-            )
-            if block
-            else {}
-        )
-    except tomllib.TOMLDecodeError as error:
-        raise MachineError(
-            f"{path}: its block `# /// milestone` is not valid TOML: {error}.", "Mend it."
-        ) from None
+def _read(path: Path, name: re.Match[str]) -> Milestone:
+    def refuse(what: str, remedy: str) -> NoReturn:
+        raise MachineError(f"{path}: {what}", remedy)
+
+    meta: dict[str, Any] = {}
+    if block := BLOCK.search(path.read_text(encoding="utf-8")):
+        rows = (row.removeprefix("#").removeprefix(" ") for row in block[1].splitlines())
+        try:
+            meta = tomllib.loads("\n".join(rows))
+        except tomllib.TOMLDecodeError as error:
+            refuse(f"its block `# /// milestone` is not valid TOML: {error}.", "Mend it.")
     for key, kind in HEADER.items():
         if not isinstance(meta.get(key), kind):
-            raise MachineError(
-                f"{path}: `{key}` in the block `# /// milestone` is {meta.get(key)!r}.",
-                f"It needs {', '.join(HEADER)}.",
-            )
+            what = f"`{key}` in the block `# /// milestone` is {meta.get(key)!r}."
+            refuse(what, f"It needs {', '.join(HEADER)}.")
     return Milestone(
         path,
-        int(number),
-        int(year),
-        name,
+        int(name[1]),
+        int(name[2]),
+        name[3],
         meta["title"],
         tuple(meta["needs"]),
         meta["seconds"],
-        meta["bar"],
+        meta["goal"],
         str(meta.get("alt", "")).strip(),
         meta.get("at_most", {}),
         tuple(meta.get("options", ())),
@@ -204,18 +204,15 @@ def _read(path):
     )
 
 
-def find(root, name):
+def find(root: Root, name: str) -> Milestone:
     """The milestone meant by `xor`, `2`, `02`, `1986` or `02_1986_xor`.
 
     Raises TitoError with a suggestion.
     """
     programs = milestones(root)
     for program in programs:
-        if (
-            name in (program.name, program.path.stem)
-            or name.isdecimal()
-            and int(name) in (program.number, program.year)
-        ):
+        number = int(name) if name.isdecimal() else None
+        if name in (program.name, program.path.stem) or number in (program.number, program.year):
             return program
     names = [program.name for program in programs]
     if not names:
@@ -230,43 +227,29 @@ def find(root, name):
     )
 
 
-def rows(root, warn=lambda text: None):
-    """A Row for every milestone of the root."""
-    from tito.learn import status
-
+def statuses(root: Root, warn: Callable[[str], None]) -> list[MilestoneStatus]:
+    """The status of every milestone of the root."""
     data = progress.load(root, warn)
     states = {row.name: row.state for row in status.rows(root, warn)}
-    out = []
+    rows = []
     for program in milestones(root):
         record = data.get("milestones", {}).get(program.name, {})
         state = record.get("verdict", "new")
-        if state in ("passed", "helped") and record.get("code") != code_of(
-            program, modules(root, program)
+        if state in ("passed", NOT_COUNTED) and record.get("code") != _code_of(
+            program, _modules(root, program)
         ):
             state = "stale"
-        waiting = [name for name in program.needs if states.get(name) not in ("passed", "skipped")]
-        out.append(
-            Row(
-                program.number,
-                program.year,
-                program.name,
-                program.title,
-                state,
-                waiting,
-                program.bar,
-                record.get("measured", {}),
-                record.get("when"),
-                program.at_most,
-            )
-        )
-    return out
+        waits = [name for name in program.needs if states.get(name) not in ("passed", "skipped")]
+        measured, last_run = record.get("measured", {}), record.get("when")
+        rows.append(MilestoneStatus(program, state, waits, measured, last_run))
+    return rows
 
 
-def modules(root, milestone):
+def _modules(root: Root, program: Milestone) -> dict[str, str]:
     """{path: text} of the package's modules of the lessons it needs, as they are now; those
     that are not there are left out.
     """
-    paths = [root.lesson(name).module_path for name in milestone.needs]
+    paths = [root.lesson(name).module_path for name in program.needs]
     return {
         str(path): path.read_text(encoding="utf-8", errors="replace")
         for path in paths
@@ -274,75 +257,79 @@ def modules(root, milestone):
     }
 
 
-def code_of(milestone, texts):
+def _code_of(program: Milestone, texts: dict[str, str]) -> str:
     """A hash of what its result depends on: the program and the modules."""
-    digest = hashlib.sha256(milestone.path.read_bytes())
+    digest = hashlib.sha256(program.path.read_bytes())
     for text in texts.values():
         digest.update(text.encode("utf-8") + b"\0")
     return digest.hexdigest()
 
 
-def run(root, milestone, seed=0, out=None, warn=lambda text: None, words=()):
+# One run.
+
+
+def run(
+    root: Root,
+    program: Milestone,
+    seed: int = 0,
+    words: tuple[str, ...] = (),
+    out: IO[str] | None = None,
+    warn: Callable[[str], None] = lambda text: None,
+) -> MilestoneRun:
     """Bring the package up to date, run a milestone on it, and record what came of it.
 
-    Returns a Result.
-
-    out    where the program's own output goes, a file; None for this process's standard output
     words  what is to be different in this run, an experiment, which is not recorded
+    out    where the program's own output goes, a file; None for this process's standard output
 
     Raises UsageError for words that the program does not know.
     """
-    if words and not milestone.options:
+    if words and not program.options:
         raise UsageError(
-            f"The milestone {milestone.name} takes no options: {' '.join(words)}.",
-            f"tito milestone run {milestone.name}",
+            f"The milestone {program.name} takes no options: {' '.join(words)}.",
+            f"tito milestone run {program.name}",
         )
-    result = Result(
-        milestone.name,
-        milestone.title,
-        seed,
-        bar=milestone.bar,
-        at_most=milestone.at_most,
-        words=tuple(words),
-    )
-    entries = [root.lesson(name) for name in milestone.needs]
-    helped = [entry.name for entry in entries if not root.is_course and export.is_skipped(entry)]
-    records, modules_by_path = progress.load(root, warn)["lessons"], {}
+    result = MilestoneRun(program, seed, words)
+    entries = [root.lesson(name) for name in program.needs]
+    skipped = [entry.name for entry in entries if not root.is_course and export.is_skipped(entry)]
+    records = progress.load(root, warn)["lessons"]
+    tested: TestedModules = {}
+    texts: dict[str, str] = {}
     for entry in entries:
-        if entry.name not in helped:
+        if entry.name not in skipped:
             try:
-                source = notebook_sync.read(entry, records.get(entry.name, {}))
-                module = export.current(entry, source)
-                modules_by_path[str(entry.module_path)] = entry, source, module
-                for sentence in export.export_to_package(entry, module)[1]:
-                    warn(sentence)
+                exported, notes = export_lesson(entry, records.get(entry.name, {}))
+                tested |= exported
+                for note in notes:
+                    warn(note)
             except WorkError as error:
-                result.reason, result.remedy, result.lesson = (
-                    error.what.replace(f"{root.path}{os.sep}", ""),
-                    error.remedy,
-                    entry.name,
-                )
-                return _recorded(root, milestone, result, {}, warn)
-    texts = modules(root, milestone)
-    report, picture = execute(root, milestone, texts, seed, out, words)
-    result.measured, result.seconds = report.get("measured", {}), report.get("seconds", 0.0)
-    if picture:
-        result.picture = root.path / SOURCE / milestone.picture(words)
-        files.write(result.picture, picture)
-    _judge(result, report, entries, helped, modules_by_path, warn)
-    if result.verdict == "helped":
-        result.lesson = helped[0]
-        result.remedy = f"tito {_way_back(root.lesson(helped[0]), records)} {helped[0]}"
-    return _recorded(root, milestone, result, texts, warn)
+                result.reason, result.remedy = short(error.what, entry), error.remedy
+                result.lesson = entry.name
+                break
+    else:
+        texts = _modules(root, program)
+        report, picture = execute(root, program, texts, seed, out, words)
+        result.measured, result.seconds = report.get("measured", {}), report.get("seconds", 0.0)
+        if picture:
+            result.picture = root.path / SOURCE / program.picture(words)
+            files.write(result.picture, picture)
+        _judge(result, report, root, skipped, tested)
+    if not words:
+        _record(root, result, texts, warn)
+    return result
 
 
-def execute(root, milestone, texts, seed, out, words=()):
+def execute(
+    root: Root,
+    program: Milestone,
+    texts: dict[str, str],
+    seed: int,
+    out: IO[str] | None,
+    words: tuple[str, ...] = (),
+) -> tuple[dict[str, Any], bytes | None]:
     """Run a milestone's program in a process of its own.
 
-    Returns what it told, and the picture's bytes, or None.
-
-    What it told is {"measured", "seconds"}, or {"error": why there are none}, with the lesson
-    where that was when one is known.
+    Returns its report, {"measured", "seconds"}, or {"error": why there is none}, with the lesson
+    where the error was when one is known; and the picture's bytes, or None.
     """
     with tempfile.TemporaryDirectory(prefix="tito-milestone-") as folder:
         answer, picture = Path(folder, "answer.json"), Path(folder, "picture.png")
@@ -350,117 +337,131 @@ def execute(root, milestone, texts, seed, out, words=()):
             "root": str(root.path),
             "package": root.package,
             "texts": texts,
-            "program": str(milestone.path),
+            "program": str(program.path),
             "seed": seed,
             "words": list(words),
-            "seconds": milestone.seconds,
             "answer": str(answer),
             "picture": str(picture),
         }
-        process = subprocess.Popen(
-            [sys.executable, "-I", "-B", "-X", "utf8", str(RUNNER)],
-            cwd=root.path,
-            stdin=subprocess.PIPE,
-            stdout=out,
-            text=True,
-            encoding="utf-8",
-        )
-        try:
-            process.communicate(json.dumps(request), timeout=milestone.seconds)
-        except subprocess.TimeoutExpired:
-            return {"error": f"It was still running after {milestone.seconds:g} s."}, None
-        finally:
-            process.kill()
-            process.wait()
-        if words and process.returncode == 2:  # argparse has said on standard error what is wrong
+        code = _run_process(request, program, root.path, out)
+        if code is None:
+            return {"error": f"It was still running after {program.seconds:g} s."}, None
+        if words and code == 2:  # argparse has said on standard error what is wrong
             raise UsageError(
-                f"The milestone {milestone.name} does not know {' '.join(words)}.",
-                f"It takes {', '.join(milestone.options)}.",
+                f"The milestone {program.name} does not know {' '.join(words)}.",
+                f"It takes {', '.join(program.options)}.",
             )
         try:
             report = json.loads(answer.read_text(encoding="utf-8"))
         except (OSError, ValueError):
-            return {
-                "error": f"Its process ended with exit code {process.returncode} "
-                "before it had an answer."
-            }, None
+            error = f"Its process ended with exit code {code} before it had an answer."
+            return {"error": error}, None
         return report, picture.read_bytes() if picture.exists() else None
 
 
-def _judge(result, report, entries, helped, modules_by_path, warn):
+def _run_process(
+    request: dict[str, Any], program: Milestone, folder: Path, out: IO[str] | None
+) -> int | None:
+    """The exit code of the process; None if it took too long, and was killed."""
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-B", "-X", "utf8", str(PROGRAM)],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=out,
+        text=True,
+        encoding="utf-8",
+    )
+    try:
+        process.communicate(json.dumps(request), timeout=program.seconds)
+        return process.returncode
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _judge(
+    result: MilestoneRun,
+    report: dict[str, Any],
+    root: Root,
+    skipped: list[str],
+    tested: TestedModules,
+) -> None:
     """Fill in the verdict, and when it is no pass, why not and where to look.
 
-    modules_by_path  {module's path: (lesson, source, module)} of the lessons that are the
-                     learner's own
+    tested  the modules of the lessons that are the learner's own
     """
-    short = [] if result.words else result.missed(result.measured)
-    if not report.get("error") and not short:
-        result.verdict = "tried" if result.words else "helped" if helped else "passed"
-        if result.verdict == "helped":
+    program = result.milestone
+    missed = [] if result.words else program.missed(result.measured)
+    if not report.get("error") and not missed:
+        result.verdict = "tried" if result.words else NOT_COUNTED if skipped else "passed"
+        if result.verdict == NOT_COUNTED:
+            be = "is" if len(skipped) == 1 else "are"
             result.reason = (
-                f"This counts for nothing yet: {' and '.join(helped)} "
-                f"{'is' if len(helped) == 1 else 'are'} the course's own, by `tito skip`."
+                f"Not counted yet: {' and '.join(skipped)} {be} the course's own, by `tito skip`."
             )
+            result.lesson = skipped[0]
+            result.remedy = f"tito {_way_back(root, skipped[0])} {skipped[0]}"
         return
-    result.reason = report.get("error") or f"{'; '.join(short)}."
-    names = [entry.name for entry in entries]
-    if report.get("unwritten"):
-        result.lesson = max(
-            (name for name in names if report["unwritten"].startswith(f"{name}-")),
-            key=len,
-            default="",
-        )
+    result.reason = report.get("error") or f"{'; '.join(missed)}."
+    if unwritten := report.get("unwritten"):
+        names = [name for name in program.needs if unwritten.startswith(f"{name}-")]
+        result.lesson = max(names, key=len, default="")
         result.remedy = f"tito start {result.lesson}" if result.lesson else ""
         return
-    from tito.learn import runner, verdict
-
-    if report.get("frame") and (
-        place := verdict.place_of(report["frame"], modules_by_path, entries[0])[1]
-    ):
-        result.reason = f"{place}: {report['message']}"
-    for entry in entries:
-        if (
-            entry.name not in helped
-            and not (tested := runner.test_lesson(entry, warn=warn).verdict).passed
-        ):
-            first = next((check for check in tested.checks if check.wrong), None)
-            result.lesson, result.remedy = entry.name, f"tito test {entry.name}"
-            if tested.checks_run:
-                result.reason = (
-                    f"{result.reason.rstrip('.')}. Lesson {entry.name} fails its checks"
-                    + (f", first: {first.name}." if first else f": {tested.reason}")
-                )
-            else:  # why the lesson cannot be tested is why the program could not run
-                result.reason = tested.reason
-            return
-    result.lesson = report.get("lesson", "") if report.get("lesson") in names else ""
+    if report.get("frame"):
+        place = place_of(report["frame"], tested, root.lessons[0])[1]
+        result.reason = f"{place}: {report['message']}" if place else result.reason
+    if _blame_lesson(result, root, skipped):
+        return
+    result.lesson = report.get("lesson", "") if report.get("lesson") in program.needs else ""
     result.remedy = (
         "Every lesson it needs passes its checks. Try another seed: tito milestone run "
-        f"{result.name} --seed {result.seed + 1}"
+        f"{program.name} --seed {result.seed + 1}"
     )
 
 
-def _way_back(entry, records):
+def _blame_lesson(result: MilestoneRun, root: Root, skipped: list[str]) -> bool:
+    """Whether a lesson of the learner's does not pass; the first that does not is named."""
+    for name in result.milestone.needs:
+        if name in skipped:
+            continue
+        verdict = test_lesson(root.lesson(name)).verdict
+        if verdict.passed:
+            continue
+        first = next((check for check in verdict.checks if check.wrong), None)
+        result.lesson, result.remedy = name, f"tito test {name}"
+        if verdict.checks_run:
+            why = f", first: {first.name}." if first else f": {verdict.reason}"
+            result.reason = f"{result.reason.rstrip('.')}. Lesson {name} fails its checks{why}"
+        else:  # why the lesson cannot be tested is why the program could not run
+            result.reason = verdict.reason
+        return True
+    return False
+
+
+def _way_back(root: Root, name: str) -> str:
     """The command that gives a skipped lesson back to the learner: "export" where all of it is
     written, "start" where its export would put stubs into the package.
     """
+    entry = root.lesson(name)
     try:
-        source = notebook_sync.read(entry, records.get(entry.name, {}))
+        source = notebook_sync.read(entry, progress.load(root)["lessons"].get(name, {}))
         return "start" if export.unwritten(export.current(entry, source)) else "export"
     except WorkError:
         return "start"
 
 
-def _recorded(root, milestone, result, texts, warn):
-    if result.words:
-        return result
-    with progress.change(root, milestone.name, warn, "milestones") as record:
+def _record(
+    root: Root, result: MilestoneRun, texts: dict[str, str], warn: Callable[[str], None]
+) -> None:
+    with progress.change(root, result.milestone.name, warn, "milestones") as record:
         record |= {
             "when": progress.now(),
             "verdict": result.verdict,
             "seed": result.seed,
             "measured": result.measured,
             "seconds": result.seconds,
-            "code": code_of(milestone, texts),
+            "code": _code_of(result.milestone, texts),
         }
-    return result

@@ -192,14 +192,23 @@ def export_lower(entry: Entry) -> tuple[TestedModules, dict[str, str], list[str]
     for lower in entry.root.lessons:
         if lower.number < entry.number and not export.is_skipped(lower):
             try:
-                source = notebook_sync.read(lower, records.get(lower.name, {}))
-                module = export.current(lower, source)
-                modules[str(lower.module_path)] = lower, source, module
-                notes += export.export_to_package(lower, module)[1]
+                exported, more_notes = export_lesson(lower, records.get(lower.name, {}))
+                modules |= exported
+                notes += more_notes
             except WorkError as error:
                 cause = f"lesson {lower.name} cannot be exported: {short(error.what, entry)}"
                 broken[str(lower.module_path)] = f"raise ImportError({cause!r})\n"
     return modules, broken, notes
+
+
+def export_lesson(entry: Entry, record: dict[str, Any]) -> tuple[TestedModules, list[str]]:
+    """Bring the package's module of a lesson up to date. Returns it, and sentences about what that
+    replaced.
+    """
+    source = notebook_sync.read(entry, record)
+    module = export.current(entry, source)
+    notes = export.export_to_package(entry, module)[1]
+    return {str(entry.module_path): (entry, source, module)}, notes
 
 
 def _own_suite(source: cells.Source) -> CheckSuite:

@@ -36,7 +36,7 @@ STYLES = {
     "started": "cyan",
     "stale": "yellow",
     "skipped": "magenta",
-    "helped": "magenta",
+    "not counted": "magenta",
     "tried": "green",
     "ok": "green",
     "problem": "red",

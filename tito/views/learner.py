@@ -28,9 +28,9 @@ from tito.views import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tito.learn import milestone
     from tito.learn.compare import Comparison
     from tito.learn.doctor import Finding
+    from tito.learn.milestone import Milestone, MilestoneRun, MilestoneStatus
     from tito.learn.status import Hint, LessonStatus
     from tito.learn.update import Update
     from tito.lesson.course import Entry, Root
@@ -281,10 +281,10 @@ def update(done: Update) -> RenderableType:
 # Milestones
 
 
-def milestones(rows: list[milestone.Row]) -> Group:
+def milestones(rows: list[MilestoneStatus]) -> Group:
     """The milestones, as a table, and what to do next."""
     table = Table(
-        *("", "", "milestone", "state", "bar", "yours", "waits for"),
+        *("", "", "milestone", "state", "goal", "yours", "waits for"),
         box=None,
         padding=(0, 2, 0, 0),
         header_style="dim",
@@ -292,21 +292,21 @@ def milestones(rows: list[milestone.Row]) -> Group:
     for column in table.columns:
         column.overflow = "fold"
     for row in rows:
-        goals = row.bars()
-        measured = {n: text for n, text in row.figures(row.measured).items() if n in goals}
+        program, goals = row.milestone, row.milestone.goals()
+        measured = {n: text for n, text in program.figures(row.measured).items() if n in goals}
         table.add_row(
-            f"{row.number:02}",
-            str(row.year),
-            row.name,
+            f"{program.number:02}",
+            str(program.year),
+            program.name,
             Text(row.state, STYLES[row.state]),
             _figures(goals),
             _figures(measured),
-            Text(_some(row.open), "yellow"),
+            Text(_some(row.waits), "yellow"),
         )
-    following = next((row for row in rows if not row.open and row.state != "passed"), None)
+    following = next((row for row in rows if not row.waits and row.state != "passed"), None)
     last = Text()
     if following:
-        last = Text.assemble("\nnext: ", (f"tito milestone run {following.name}", "bold"))
+        last = Text.assemble("\nnext: ", (f"tito milestone run {following.milestone.name}", "bold"))
     return Group(table, last)
 
 
@@ -316,18 +316,19 @@ def _some(names: list[str]) -> str:
     return f"{', '.join(names[:2])} and {len(names) - 2} more"
 
 
-def milestone_card(program: milestone.Milestone) -> Text:
+def milestone_card(program: Milestone) -> Text:
     """What is about to be run."""
     return Text.assemble(
-        (f"{program.year} {program.title}", "bold"), f"\nbar: {_figures(program.bars())}", "\n"
+        (f"{program.year} {program.title}", "bold"), f"\ngoal: {_figures(program.goals())}", "\n"
     )
 
 
-def milestone_result(run: milestone.Result, picture: Text | None) -> Group:
+def milestone_result(run: MilestoneRun, picture: Text | None) -> Group:
     """What came of a milestone. `picture` is a link to it, or None."""
     explanation = [run.reason]
     if run.measured:
-        explanation.insert(0, f"{_figures(run.figures(run.measured))}  {run.seconds:.1f} s")
+        figures = _figures(run.milestone.figures(run.measured))
+        explanation.insert(0, f"{figures}  {run.seconds:.1f} s")
     verdict = (run.verdict, f"bold {STYLES[run.verdict]}")
     lines: list[RenderableType] = [
         Text(),

@@ -18,7 +18,7 @@ MILESTONE = '''"""A sum."""
 # title = "A sum of two"
 # needs = ["numbers", "sums"]
 # seconds = 30
-# [bar]
+# [goal]
 # "total" = 6
 # ///
 

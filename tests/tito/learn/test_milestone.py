@@ -1,4 +1,4 @@
-"""Milestones: found, run on the learner's own code and no other, judged by the course's bar, and
+"""Milestones: found, run on the learner's own code and no other, judged by the course's goal, and
 recorded.
 """
 
@@ -22,7 +22,7 @@ PROGRAM = '''"""A sum."""
 # title = "A sum of two"
 # needs = ["numbers", "sums"]
 # seconds = 30
-# [bar]
+# [goal]
 # "total" = 6
 # ///
 
@@ -87,7 +87,7 @@ def test_a_milestone_passes_on_solved_lessons_and_is_recorded(work, capfd):
     )
     record = progress.load(work)["milestones"]["sum"]
     assert record["verdict"] == "passed" and record["measured"] == {"total": 6.0}
-    assert milestone.rows(work)[0].state == "passed"
+    assert milestone.statuses(work, print)[0].state == "passed"
 
 
 def test_an_unwritten_exercise_fails_it_and_is_named(work):
@@ -103,7 +103,7 @@ def test_work_that_falls_short_says_by_how_much_and_which_lesson_is_wrong(work):
     solved(work)
     edit(work.lesson("numbers"), "twice = x + x", "twice = x + 0")
     result = go(work)
-    assert result.verdict == "failed" and "total is 3, the bar is 6" in result.reason
+    assert result.verdict == "failed" and "total is 3, the goal is 6" in result.reason
     assert (
         result.lesson == "numbers"
         and "Lesson numbers fails its checks, first: double of two is four" in result.reason
@@ -189,11 +189,11 @@ def test_what_is_skipped_does_not_count_as_the_learners(work):
     workspace.skip(work.lesson("numbers"))
     result = go(work)
     assert (
-        result.verdict == "helped"
+        result.verdict == milestone.NOT_COUNTED
         and not result.passed
         and "numbers is the course's own" in result.reason
     )
-    assert milestone.rows(work)[0].state == "helped"
+    assert milestone.statuses(work, print)[0].state == milestone.NOT_COUNTED
     assert result.remedy == "tito start numbers"  # to export its stub would break the package
     solve(work.lesson("numbers"))
     workspace.skip(work.lesson("numbers"))
@@ -217,7 +217,7 @@ def test_the_package_is_brought_up_to_date_and_no_other_is_used(work, tmp_path, 
     assert go(work).measured == {"total": 106.0}
 
 
-def test_a_bar_lowered_by_hand_changes_nothing(work):
+def test_a_goal_lowered_by_hand_changes_nothing(work):
     solved(work)
     edit(work.lesson("numbers"), "twice = x + x", "twice = x + 0")
     path = work.path / "modules/milestones/01_1900_sum.py"
@@ -230,14 +230,14 @@ def test_a_bar_lowered_by_hand_changes_nothing(work):
 def test_a_pass_is_stale_when_the_code_has_changed(work):
     go(solved(work))
     edit(work.lesson("numbers"), "twice = x + x", "twice = 2 * x")
-    go_on = milestone.rows(work)[0]
+    go_on = milestone.statuses(work, print)[0]
     assert go_on.state == "passed"  # the package is as it was
     from tito.learn import notebook_sync
     from tito.lesson import export
 
     entry = work.lesson("numbers")
     export.write_module(entry, export.current(entry, notebook_sync.read(entry, {})))
-    assert milestone.rows(work)[0].state == "stale"
+    assert milestone.statuses(work, print)[0].state == "stale"
 
 
 def test_what_may_not_be_too_large_has_a_limit_of_its_own(work):
@@ -246,15 +246,16 @@ def test_what_may_not_be_too_large_has_a_limit_of_its_own(work):
     replaced(work, '{"total": total([1, 2])}', '{"total": total([1, 2]), "total of two": 0.75}')
     result = go(work)
     assert result.verdict == "failed"
-    assert result.missed(result.measured) == ["total of two is 0.75, the bar is at most 0.25"]
-    assert milestone.rows(work)[0].bars() == {"total": "6", "total of two": "at most 0.25"}
+    assert result.reason.startswith("total of two is 0.75, the goal is at most 0.25.")
+    (program,) = milestone.milestones(work)
+    assert program.goals() == {"total": "6", "total of two": "at most 0.25"}
     replaced(work, "0.75", "0.25")
     assert go(work).verdict == "passed"
 
 
 def test_an_experiment_is_shown_and_neither_judged_nor_recorded(work):
     solved(work)
-    replaced(work, "# [bar]", '# options = ["--twice"]\n# [bar]')
+    replaced(work, "# [goal]", '# options = ["--twice"]\n# [goal]')
     replaced(work, "def run(seed=0):", "def run(seed=0, words=()):")
     replaced(work, "total([1, 2])}", "total([1, 2]) - len(words)}")
     ran = tito(work, "milestone", "run", "sum", "--twice", "--seed", "3")
@@ -267,17 +268,17 @@ def test_an_option_that_a_milestone_does_not_know_is_wrong_usage(work):
     solved(work)
     ran = tito(work, "milestone", "run", "sum", "--twice")
     assert ran.returncode == 2 and "takes no options: --twice" in ran.stderr
-    replaced(work, "# [bar]", '# options = ["--once"]\n# [bar]')
+    replaced(work, "# [goal]", '# options = ["--once"]\n# [goal]')
     replaced(work, "def run(seed=0):", "def run(seed=0, words=()):\n    raise SystemExit(2)")
     ran = tito(work, "milestone", "run", "sum", "--twice")
     assert ran.returncode == 2 and "It takes --once." in ran.stderr, ran.stderr
 
 
 def test_rows_tell_what_a_milestone_waits_for(work):
-    assert milestone.rows(work)[0].open == ["numbers", "sums"]
+    assert milestone.statuses(work, print)[0].waits == ["numbers", "sums"]
     solve(work.lesson("numbers"))
     verdict_on(work.lesson("numbers"))
-    assert milestone.rows(work)[0].open == ["sums"]
+    assert milestone.statuses(work, print)[0].waits == ["sums"]
 
 
 @pytest.mark.parametrize("wanted", ["sum", "1", "01", "1900", "01_1900_sum"])
@@ -300,7 +301,7 @@ def test_what_is_not_there_is_suggested(work, small_course):
         ("# /// milestone", "#", "title"),
         ('needs = ["numbers", "sums"]', "needs = 3", "needs"),
         ("seconds = 30", "seconds = = 30", "TOML"),
-        ('# [bar]\n# "total" = 6\n', "", "bar"),
+        ('# [goal]\n# "total" = 6\n', "", "goal"),
     ],
 )
 def test_a_program_that_says_too_little_is_refused(small_course, old, new, told):
@@ -348,12 +349,12 @@ def test_the_commands_say_it_all(work):
     done = tito(work, "milestone", "run", "sum")
     assert (
         done.returncode == 0
-        and "bar: total 6" in done.stdout
+        and "goal: total 6" in done.stdout
         and "adding" in done.stdout
         and "passed  total 6" in done.stdout
     )
     assert (
-        done.stdout.index("bar") < done.stdout.index("adding") < done.stdout.index("passed")
+        done.stdout.index("goal") < done.stdout.index("adding") < done.stdout.index("passed")
         and "01_1900_sum.png" in done.stdout
     )
     found = json.loads(tito(work, "milestone", "list", "--json").stdout)
@@ -406,7 +407,7 @@ def test_a_program_imports_exactly_the_lessons_it_names(one):
 
 @pytest.mark.parametrize("name", ["perceptron", "xor"])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
-def test_the_quick_ones_reach_their_bars(tmp_path, name, seed):
+def test_the_quick_ones_reach_their_goals(tmp_path, name, seed):
     one = milestone.find(COURSE, name)
     code = (
         f"import sys, importlib.util as u; s = u.spec_from_file_location('m', {str(one.path)!r}); m"
@@ -422,6 +423,6 @@ def test_the_quick_ones_reach_their_bars(tmp_path, name, seed):
     )
     measured = json.loads(done.stdout.splitlines()[-1])
     assert (
-        all(measured[key] >= least for key, least in one.bar.items())
+        all(measured[key] >= least for key, least in one.goal.items())
         and (tmp_path / "p.png").stat().st_size > 5000
     )

@@ -26,13 +26,11 @@ def list_milestones(json: Json = False) -> None:
 
     Example: tito milestone list
     """
-    from dataclasses import asdict
-
     from tito.learn import milestone
 
-    rows = milestone.rows(current_root(), warn)
+    rows = milestone.statuses(current_root(), warn)
     if json:
-        echo_json([asdict(row) for row in rows])
+        echo_json([row.as_json() for row in rows])
         return
     from tito.views import learner as views
 
@@ -58,12 +56,10 @@ def run_milestone(
     seed: Annotated[int, typer.Option(min=0, help="The seed of the random numbers.")] = 0,
     json: Json = False,
 ) -> None:
-    """Run a milestone on your package: it trains, draws, and says if the bar was reached.
+    """Run a milestone on your package: it trains, draws, and says whether it reached its goal.
 
     Example: tito milestone run xor
     """
-    from dataclasses import asdict
-
     from tito.learn import milestone
 
     root = current_root()
@@ -74,12 +70,11 @@ def run_milestone(
 
         echo(views.milestone_card(program))
         sys.stdout.flush()
-    result = milestone.run(
-        root, program, seed, sys.stderr if json else None, warn, tuple(options or ())
-    )
+    out = sys.stderr if json else None
+    result = milestone.run(root, program, seed, tuple(options or ()), out, warn)
     picture = result.picture and result.picture.relative_to(root.path).as_posix()
     if json:
-        echo_json(asdict(result) | {"picture": picture})
+        echo_json(result.as_json() | {"picture": picture})
     else:
         echo(views.milestone_result(result, link(root, picture) if picture else None))
     if not result.passed:
