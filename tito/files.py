@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -338,3 +338,59 @@ def archive(
             entry.external_attr = (0o100755 if name in programs else 0o100644) << 16
             file.writestr(entry, content)
     return out.getvalue()
+
+
+class BadArchive(Exception):
+    """A zip that is not read; its text says why."""
+
+
+def unarchive(
+    path: Path, is_allowed: Callable[[str], bool], most: int, largest: int
+) -> dict[str, bytes]:
+    """{path: bytes} of the files in a zip. Raises BadArchive for anything but plain files with
+    allowed names, once each, and for more than `most` of them or more than `largest` bytes.
+    """
+    import stat
+    import zipfile
+    import zlib
+
+    methods = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+    contents: dict[str, bytes] = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+            if len(entries) > most:
+                raise BadArchive(f"it holds {len(entries)} files")
+            for entry in entries:
+                name, kind = entry.filename, stat.S_IFMT(entry.external_attr >> 16)
+                shown = repr(name[:100])
+                if not is_allowed(name):
+                    raise BadArchive(f"it holds {shown}")
+                if entry.is_dir():
+                    continue
+                for wrong, what in (
+                    (kind not in (0, stat.S_IFREG), f"{shown} is no plain file"),
+                    (name in contents, f"it holds {shown} twice"),
+                    (entry.flag_bits & 1, f"{shown} is encrypted"),
+                    (entry.compress_type not in methods, f"{shown} is packed in an unusual way"),
+                    (
+                        sum(map(len, contents.values())) + entry.file_size > largest,
+                        f"{shown} would take {entry.file_size / 2**20:.0f} MB",
+                    ),
+                ):
+                    if wrong:
+                        raise BadArchive(what)
+                with archive.open(entry) as member:  # zipfile gives no byte more than it declares
+                    contents[name] = member.read(entry.file_size + 1)
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        RuntimeError,
+        ValueError,
+        OSError,
+    ) as error:
+        problem = str(error)[:100] or type(error).__name__
+        raise BadArchive(f"it is damaged, or no zip ({problem})") from None
+    return contents

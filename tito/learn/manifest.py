@@ -1,24 +1,30 @@
-"""What stands in a submission's zip beside the lesson files: which they are, and of which course.
+"""What is in a submission's zip beside the lesson files: their hashes, and their course.
 
 `submit.py` writes it, and reads it back; `browser.py` writes it where `submit.py` cannot run.
 """
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tito.lesson import course
 
 NAME = "manifest.json"
 
 
-def write(root, contents, lessons=(), hints=None):
-    """The manifest's bytes: the same for the same work, so no time is in it.
-
-    When it arrived, the collector knows.
+def write(
+    root: course.Root,
+    contents: Mapping[str, bytes],
+    lessons: Sequence[dict[str, Any]] = (),
+    hints: dict[str, int] | None = None,
+) -> bytes:
+    """The manifest's bytes: the same for the same work, so no time is in it. The system that
+    collects the work knows when it arrived.
 
     contents  {path: bytes} of the lesson files
     lessons   what the local test said of each, as dicts
-    hints     {exercise: how many were opened}; None where the learner does not tell
+    hints     {exercise: how many were opened}; None where the learner does not say
     """
     listed = {
         name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}

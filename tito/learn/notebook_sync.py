@@ -1,6 +1,6 @@
 """A lesson's script and its notebook, kept in step without ever guessing.
 
-The pairing is by content and never by a file's time: progress remembers the hashes of both files
+What counts is the content and never a file's time: progress remembers the hashes of both files
 when they last agreed, and of each cell. If one file changed since, it is the newer; if both did,
 the learner says which one counts, or has them merged.
 """
@@ -8,18 +8,23 @@ the learner says which one counts, or has them merged.
 import difflib
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tito import files
-from tito.errors import MachineError, TitoError, WorkError
+from tito.errors import TitoError, WorkError
 from tito.learn import progress
 from tito.lesson import cells, notebook
 from tito.lesson.course import Entry
 
+Hashes = dict[str, str | None]  # {"script", "notebook"}; None for a file that is not there
+Record = dict[str, Any]  # a lesson's, in the progress
+Rows = list[tuple[cells.Cell, str]]  # cells, each with its key
 
-def choose(entry: Entry, record: dict) -> str:
+
+def choose(entry: Entry, record: Record) -> str:
     """Which file of a lesson holds the learner's work now: "script" or "notebook".
 
     Raises TitoError when both were edited since they last agreed, or neither is there.
@@ -40,29 +45,26 @@ def choose(entry: Entry, record: dict) -> str:
     )
 
 
-def _newer(entry, record):
+def _newer(entry: Entry, record: Record) -> str | None:
     """As `choose`; None when both were edited."""
     if not entry.notebook.exists():
         return "script"
     if not entry.script.exists():
         return "notebook"
-    pair, seen = record.get("pair") or _released(entry), hashes(entry)
-    changed = [side for side in seen if seen[side] != pair.get(side)]
+    agreed, now = record.get("pair") or _released(entry), hashes(entry)
+    changed = [side for side in now if now[side] != agreed.get(side)]
     if len(changed) < 2:
         return changed[0] if changed else "script"
     return "script" if agree(entry) else None
 
 
-def _released(entry):
+def _released(entry: Entry) -> Hashes:
     """The hashes of a lesson's script and notebook as a release has them: they agree."""
     if entry.root.is_course:
         return {}
     text = entry.declared_path.read_text(encoding="utf-8")
     book = notebook.to_notebook(text, entry.declared)
-    return {
-        "script": hash_of(entry.script, text.encode("utf-8")),
-        "notebook": hash_of(entry.notebook, book.encode("utf-8")),
-    }
+    return hashes_of(entry, text.encode("utf-8"), book.encode("utf-8"))
 
 
 def agree(entry: Entry) -> bool:
@@ -89,22 +91,15 @@ def differing(entry: Entry) -> list[str]:
     return [name for name in script | book if script.get(name) != book.get(name)]
 
 
-def hashes(entry: Entry) -> dict[str, str | None]:
-    """{"script", "notebook"}: what progress remembers of a pair that agrees; None
-    for a file that is not there.
-    """
-    return {"script": _hash(entry.script), "notebook": _hash(entry.notebook)}
+def hashes(entry: Entry) -> Hashes:
+    """What progress remembers of a script and a notebook that agree."""
+    return hashes_of(entry, files.read(entry.script), files.read(entry.notebook))
 
 
-def _hash(path):
-    try:
-        return hash_of(path, path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise MachineError(
-            f"{path} cannot be read: {error.strerror}.", "Check the file and its permissions."
-        ) from None
+def hashes_of(entry: Entry, script: bytes | None, book: bytes | None) -> Hashes:
+    """The hashes of these contents of a lesson's two files."""
+    sides = ("script", entry.script, script), ("notebook", entry.notebook, book)
+    return {side: None if data is None else hash_of(path, data) for side, path, data in sides}
 
 
 def hash_of(path: Path, data: bytes) -> str:
@@ -125,7 +120,7 @@ def hash_of(path: Path, data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def read(entry: Entry, record: dict) -> cells.Source:
+def read(entry: Entry, record: Record) -> cells.Source:
     """The learner's source for a lesson, from whichever file holds the newer work."""
     if choose(entry, record) == "notebook":
         return cells.read(entry.notebook)
@@ -152,35 +147,34 @@ def settle(
         if keep == "both" and not _newer(entry, record):
             return _settle_both(entry, record)
         side = choose(entry, record) if keep in (None, "both") else keep
-        source = entry.script if side == "script" else entry.notebook
-        seen = hashes(entry)
-        read = cells.read(source)  # refuses what is missing or damaged, before anything is written
-        text = read.text
-        if not keep and seen == record.get("pair"):
+        path = entry.script if side == "script" else entry.notebook
+        before = hashes(entry)
+        source = cells.read(path)  # refuses what is missing or damaged, before anything is written
+        if not keep and before == record.get("pair"):
             return None
         if side == "script":
-            changes = {
-                entry.notebook: notebook.to_notebook(text, entry.declared, _text(entry.notebook))
-            }
+            book = notebook.to_notebook(source.text, entry.declared, _text(entry.notebook))
+            changes = {entry.notebook: book}
         else:
-            changes = {entry.script: _to_script(entry, text)}
+            changes = {entry.script: _to_script(entry, source.text)}
         backup = files.replace(entry.root, "notebook", changes, step=bool(keep))
-        # What was read, not what stands there by now: a save in between counts as an edit.
-        remember(record, hashes(entry) | {side: seen[side]}, read)
+        # What was read, not what is there by now: a save in between counts as an edit.
+        remember(record, hashes(entry) | {side: before[side]}, source)
         return backup
 
 
-def remember(record: dict, pair: dict[str, str | None], source: cells.Source) -> None:
+def remember(record: Record, hashes: Hashes, source: cells.Source) -> None:
     """Note in a lesson's record that script and notebook agree.
 
-    pair    the hashes of both
+    hashes  of both
     source  the cells of one of them
     """
-    record["pair"] = pair
-    record["agreed"] = {"of": pair["script"], "cells": [_key(c) for c in source.cells if c.source]}
+    record["pair"] = hashes
+    keys = [_key(cell) for cell in source.cells if cell.source]
+    record["agreed"] = {"of": hashes["script"], "cells": keys}
 
 
-def _key(cell):
+def _key(cell: cells.Cell) -> str:
     """What `remember` keeps of a cell: "exercise:hash", "question:hash", or of any other cell a
     hash alone.
     """
@@ -196,17 +190,17 @@ def _key(cell):
 class Merge:
     """A script and a notebook that were both edited, as one.
 
-    text      the script with what was edited in either
+    text      the script with the edits of both
     script    what was edited in the script only: exercises by their ids, other cells by the place
     notebook  what was edited in the notebook only
     """
 
     text: str = ""
-    script: list = field(default_factory=list)
-    notebook: list = field(default_factory=list)
+    script: list[str] = field(default_factory=list)
+    notebook: list[str] = field(default_factory=list)
 
 
-def merge(entry: Entry, record: dict) -> Merge:
+def merge(entry: Entry, record: Record) -> Merge:
     """Merge a lesson's script and notebook cell by cell, from where they last agreed.
 
     Raises TitoError when a cell was edited in both.
@@ -215,29 +209,26 @@ def merge(entry: Entry, record: dict) -> Merge:
     sides = script, cells.parse(entry.script, _to_script(entry, book.text))
     base, known = _agreed(entry, record)
     rows = [[(cell, _key(cell)) for cell in side.cells if cell.source] for side in sides]
-    out, taken, clash = Merge(), [], []
-
-    def take(side, these):
-        taken.extend((side, cell) for cell, _ in these)
-
+    out = Merge()
+    taken: list[tuple[int, cells.Cell]] = []  # (0 for the script, 1 for the notebook; cell)
+    clash: list[str] = []
     for old, mine, theirs in _chunks(base, *rows):
-        keys = [[key for _, key in chunk] for chunk in (mine, theirs)]
-        if keys[0] == keys[1]:
-            take(0, mine)
-        elif keys[1] == old:
-            take(0, mine)
-            out.script += _names(entry, script, mine, keys[1])
-        elif keys[0] == old:
-            take(1, theirs)
-            out.notebook += _names(entry, book, theirs, keys[0])
+        my_keys, their_keys = ([key for _, key in chunk] for chunk in (mine, theirs))
+        mine_differ = _names(entry, script, mine, their_keys)
+        theirs_differ = _names(entry, book, theirs, my_keys)
+        if their_keys in (my_keys, old):
+            taken += [(0, cell) for cell, _ in mine]
+            out.script += mine_differ if my_keys != their_keys else []
+        elif my_keys == old:
+            taken += [(1, cell) for cell, _ in theirs]
+            out.notebook += theirs_differ
         elif not old and known:  # new cells at the same place
-            take(0, mine)
-            new = [row for row in theirs if row[1] not in keys[0]]
-            take(1, new)
-            out.script += _names(entry, script, mine, keys[1])
-            out.notebook += _names(entry, book, new, keys[0])
+            new = [(cell, key) for cell, key in theirs if key not in my_keys]
+            taken += [(0, cell) for cell, _ in mine] + [(1, cell) for cell, _ in new]
+            out.script += mine_differ
+            out.notebook += _names(entry, book, new, my_keys)
         else:
-            clash += _names(entry, script, mine, keys[1]) or _names(entry, book, theirs, keys[0])
+            clash += mine_differ or theirs_differ
     if clash:
         raise WorkError(
             f"{', '.join(dict.fromkeys(clash))}: edited in {entry.script.name} and in "
@@ -255,68 +246,63 @@ def planned_merge(entry: Entry, warn: Callable[[str], None] = lambda text: None)
     return None if _newer(entry, record) else merge(entry, record)
 
 
-def _agreed(entry, record):
-    """(the keys of the cells when both files last agreed, whether that is known); where it is not,
-    those of the lesson as it was released.
+def _agreed(entry: Entry, record: Record) -> tuple[list[str], bool]:
+    """(the keys of the cells when both files last agreed, whether they are known); where they are
+    not, those of the lesson as it was released.
     """
     agreed = record.get("agreed") or {}
     if record.get("pair") and agreed.get("of") == record["pair"].get("script"):
         return [str(key) for key in agreed.get("cells", ())], True
-    return [_key(c) for c in entry.declared.source.cells if c.source], False
+    return [_key(cell) for cell in entry.declared.source.cells if cell.source], False
 
 
-def _chunks(base, mine, theirs):
+def _chunks(base: list[str], mine: Rows, theirs: Rows) -> Iterator[tuple[list[str], Rows, Rows]]:
     """The three versions of a lesson, cut where all have the same cell: (keys, rows, rows) of each
     piece. An exercise is the same cell whatever code it holds, a question whatever answer.
     """
 
-    def names(keys):
+    def names(keys: list[str]) -> list[str]:
         return [key.partition(":")[0] for key in keys]
 
-    old, places = names(base), []
+    places = []  # for each side {number of a cell of the base: its number in that side}
     for rows in (mine, theirs):
-        matcher = difflib.SequenceMatcher(None, old, names(k for _, k in rows), autojunk=False)
-        blocks = matcher.get_matching_blocks()
+        keys = names([key for _, key in rows])
+        blocks = difflib.SequenceMatcher(None, names(base), keys, False).get_matching_blocks()
         places.append({b.a + n: b.b + n for b in blocks for n in range(b.size)})
-    at = [0, 0, 0]
-    for number in [n for n in range(len(old)) if all(n in place for place in places)] + [None]:
-        ends = (
-            [len(base), len(mine), len(theirs)]
-            if number is None
-            else [number, places[0][number], places[1][number]]
-        )
-        yield tuple(rows[a:b] for rows, a, b in zip((base, mine, theirs), at, ends))
-        if number is not None:
-            yield tuple(rows[n : n + 1] for rows, n in zip((base, mine, theirs), ends))
-        at = [n + 1 for n in ends]
+    a = b = c = 0
+    for number in range(len(base)):
+        if all(number in place for place in places):
+            first, second = places[0][number], places[1][number]
+            yield base[a:number], mine[b:first], theirs[c:second]
+            a, b, c = number + 1, first + 1, second + 1
+            yield base[number:a], mine[first:b], theirs[second:c]
+    yield base[a:], mine[b:], theirs[c:]
 
 
-def _names(entry, source, rows, others):
+def _names(entry: Entry, source: cells.Source, rows: Rows, others: list[str]) -> list[str]:
     """What a learner calls those cells whose key is not among the `others`, and how many of these
     are gone.
     """
+    names = []
+    for cell, key in rows:
+        if key not in others:
+            place = source.place(cell).replace(f"{source.path.parent}/", "")
+            other = f"a cell of {source.path.name}" if source.is_notebook else place
+            names.append(f"{entry.name}-{cell.task}" if cell.task else other)
     gone = len(others) - len(rows)
-    names = [
-        f"{entry.name}-{cell.task}"
-        if cell.task
-        else (source.place(cell) if not source.is_notebook else f"a cell of {source.path.name}")
-        for cell, key in rows
-        if key not in others
-    ]
-    names += [f"{gone} cell{'s' * (gone > 1)} deleted"] * (gone > 0)
-    return [name.replace(f"{source.path.parent}/", "") for name in names]
+    return names + [f"{gone} cell{'s' * (gone > 1)} deleted"] * (gone > 0)
 
 
-def _joined(sides, taken):
-    """The text of a script from cells, (0 or 1, cell), under the header of the first side."""
+def _joined(sides: tuple[cells.Source, ...], taken: list[tuple[int, cells.Cell]]) -> str:
+    """The text of a script of these cells, under the header of the first side."""
     texts = [_pieces(side) for side in sides]
     parts = [texts[side][1][cell] for side, cell in taken]
     parts = [part if part.endswith("\n\n") else f"{part.rstrip()}\n\n" for part in parts]
     return texts[0][0] + "".join(parts).rstrip("\n") + "\n"
 
 
-def _pieces(source):
-    """(what stands above the first cell, {cell: its lines}) of a script."""
+def _pieces(source: cells.Source) -> tuple[str, dict[cells.Cell, str]]:
+    """(the text above the first cell, {cell: its lines}) of a script."""
     lines = source.text.split("\n")
     head = notebook.HEAD.match(source.text)
     least = source.text[: head.end()].count("\n") if head else 0
@@ -325,25 +311,22 @@ def _pieces(source):
     return "\n".join([*lines[: starts[0]], ""]), dict(zip(source.cells, pieces))
 
 
-def _settle_both(entry, record):
+def _settle_both(entry: Entry, record: Record) -> Path | None:
     """Write what `merge` gives into both files. Returns the backup folder."""
     text = merge(entry, record).text
-    made = {
-        entry.script: text.replace("\n", "\r\n") if b"\r\n" in entry.script.read_bytes() else text,
-        entry.notebook: notebook.to_notebook(text, entry.declared, _text(entry.notebook)),
-    }
-    changes = {path: data.encode("utf-8") for path, data in made.items()}
-    backup = files.replace(entry.root, "notebook", changes)
-    seen = {side: hash_of(path, changes[path]) for side, path in zip(("script", "notebook"), made)}
-    remember(record, seen, cells.parse(entry.script, text))
+    crlf = b"\r\n" in entry.script.read_bytes()
+    script = (text.replace("\n", "\r\n") if crlf else text).encode("utf-8")
+    book = notebook.to_notebook(text, entry.declared, _text(entry.notebook)).encode("utf-8")
+    backup = files.replace(entry.root, "notebook", {entry.script: script, entry.notebook: book})
+    remember(record, hashes_of(entry, script, book), cells.parse(entry.script, text))
     return backup
 
 
-def _to_script(entry, text):
+def _to_script(entry: Entry, text: str) -> str:
     """The script of a notebook's text, under the header of the one it replaces."""
     try:
         return notebook.to_script(text, _text(entry.script) or _text(entry.declared_path))
-    except Exception as error:  # noqa: BLE001  nbformat raises many kinds for a notebook that is none
+    except Exception as error:  # noqa: BLE001  nbformat raises many kinds for what is no notebook
         raise WorkError(
             f"{entry.notebook}: jupytext cannot read this notebook: "
             f"{type(error).__name__}: {error}.",
@@ -351,7 +334,7 @@ def _to_script(entry, text):
         ) from None
 
 
-def _text(path):
+def _text(path: Path) -> str | None:
     """The text of a file that may be missing or damaged."""
     try:
         return path.read_bytes().decode("utf-8-sig", errors="replace").replace("\r\n", "\n")

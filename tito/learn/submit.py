@@ -4,73 +4,77 @@
                                                     and what the local test said
     modules/source/01_tensor/tensor_dev.py, .ipynb  the lesson files, as they are
 
-A zip comes from anywhere, so `restore` believes nothing of it: lesson files of known names only,
-within limits, as the manifest's hashes say. What it overwrites is saved first.
+A zip comes from anywhere, so `restore` accepts only what `submit` writes: lesson files of known
+names, within limits, that match the hashes of the manifest. What it overwrites is saved first.
 """
 
 import hashlib
-import io
 import json
 import re
-import stat
 import zipfile
-import zlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, NoReturn
 
 from tito import files
 from tito.errors import MachineError, UsageError
 from tito.learn import manifest, notebook_sync, progress, runner, status
 from tito.learn.process import Process
+from tito.learn.verdict import Verdict
 from tito.lesson import cells, export
+from tito.lesson.course import Entry, Root
 
 NAME = re.compile(r"modules/source/([0-9]+_([a-z][a-z0-9_]*))/\2_dev\.(py|ipynb)")
 LARGEST = 100 * 2**20  # bytes of all files, and of the zip
 MOST_FILES = 1000
 
+Warn = Callable[[str], None]
+
 
 @dataclass
-class Submission:
+class SubmittedZip:
     """What was handed in.
 
-    `verdicts` are of the local test; `notes` say what the learner should know before sending it.
+    verdicts  of the local test
+    notes     what the learner should know before sending it
     """
 
     path: Path
     size: int
-    verdicts: list = field(default_factory=list)
-    notes: list = field(default_factory=list)
+    verdicts: list[Verdict]
+    notes: list[str]
 
 
 @dataclass
-class Restored:
-    """What came back: the lessons' names, the paths that changed, where the copies of what stood
+class RestoreResult:
+    """What came back: the lessons' names, the paths that changed, where the copies of what was
     there are, and what to know.
     """
 
-    lessons: list = field(default_factory=list)
-    changed: list = field(default_factory=list)
+    lessons: list[str] = field(default_factory=list)
+    changed: list[Path] = field(default_factory=list)
     backup: Path | None = None
-    notes: list = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def submit(
-    root,
-    lessons=None,
-    output=None,
-    warn=lambda text: None,
-    report=lambda verdict: None,
-    with_hints=False,
-):
-    """Test lessons of a workspace and put them into a zip. Returns a Submission.
+    root: Root,
+    lessons: list[Entry] | None = None,
+    output: Path | None = None,
+    warn: Warn = runner.ignore,
+    report: Callable[[Verdict], None] = runner.ignore,
+    with_hints: bool = False,
+) -> SubmittedZip:
+    """Test lessons of a workspace and put them into a zip.
 
-    lessons     Entries; None for all that were begun
+    lessons     None for all that were begun
     output      where the zip goes; None for the next free number in the workspace's folder
     report      is called with each Verdict as it comes
-    with_hints  also tell how many hints of each exercise were opened
+    with_hints  also say how many hints of each exercise were opened
 
-    A lesson that fails is handed in all the same. Raises TitoError when there is nothing to
-    hand in, or `output` is there.
+    A lesson that fails is handed in, too. Raises TitoError when there is nothing to hand in, or
+    `output` is there.
     """
     if root.is_course:
         raise UsageError(
@@ -78,15 +82,13 @@ def submit(
             "Run it in a workspace: tito init ../my-tinytorch",
         )
     records = progress.load(root, warn)["lessons"]
-    before = {
-        entry.name: status.row(entry, records.get(entry.name, {})).state for entry in root.lessons
-    }
-    notes = []
+    states = {e.name: status.row(e, records.get(e.name, {})).state for e in root.lessons}
+    notes: list[str] = []
     if lessons is None:
-        lessons = [entry for entry in root.lessons if before[entry.name] not in ("new", "skipped")]
+        lessons = [entry for entry in root.lessons if states[entry.name] not in ("new", "skipped")]
         notes += [
             f"{name} is skipped, so it is not handed in; `tito submit {name}` does."
-            for name, state in before.items()
+            for name, state in states.items()
             if state == "skipped"
         ]
     if not lessons:
@@ -94,54 +96,56 @@ def submit(
             "No lesson has been begun, so there is nothing to hand in.",
             f"Begin one: tito start {root.lessons[0].name}",
         )
-    verdicts = []
+    verdicts: list[Verdict] = []
     with Process() as process:
         for entry in lessons:
-            verdicts.append(runner.test_lesson(entry, process=process, warn=warn).verdict)
-            report(verdicts[-1])
-            notes += _notes(entry, verdicts[-1], before[entry.name])
-    contents = {}
+            verdict = runner.test_lesson(entry, process=process, warn=warn).verdict
+            verdicts.append(verdict)
+            report(verdict)
+            notes += _notes_on(verdict, states[entry.name])
+    contents = _lesson_files(lessons, notes)
+    hints = _opened_hints(lessons, progress.load(root, warn)["lessons"]) if with_hints else None
+    summaries = [_summary(verdict) for verdict in verdicts]
+    contents[manifest.NAME] = manifest.write(root, contents, summaries, hints)
+    data = files.archive(contents, zipfile.ZIP_DEFLATED)
+    return SubmittedZip(_write(root, data, output), len(data), verdicts, notes)
+
+
+def _lesson_files(lessons: list[Entry], notes: list[str]) -> dict[str, bytes]:
+    """{path: bytes} of the lessons' files; what is wrong with them is added to the notes."""
+    contents: dict[str, bytes] = {}
     for entry in lessons:
-        lesson_files = {
-            entry.relative(path): path.read_bytes()
-            for path in (entry.script, entry.notebook)
-            if path.is_file()
-        }
-        if not lesson_files:
+        paths = [path for path in (entry.script, entry.notebook) if path.is_file()]
+        contents |= {entry.relative(path): path.read_bytes() for path in paths}
+        if not paths:
             notes.append(
                 f"{entry.name} has no file in {entry.relative(entry.script.parent)}, so "
                 "nothing of it is handed in."
             )
-        contents |= lesson_files
     if not contents:
         raise UsageError(
             "None of these lessons has a file, so there is nothing to hand in.",
             "`tito reset` brings a starting version back, `tito undo` the last one.",
         )
-    notes += [
-        f"{name} has {len(data) / 1e6:.1f} MB, grading reads {most / 1e6:g}: clear its "
-        "outputs and submit again."
-        for name, data in contents.items()
-        if len(data) > (most := cells.LARGEST[name[name.rindex(".") :]])
-    ]
-    hints = _hints(lessons, progress.load(root, warn)["lessons"]) if with_hints else None
-    contents[manifest.NAME] = manifest.write(root, contents, map(_of_verdict, verdicts), hints)
-    data = files.archive(contents, zipfile.ZIP_DEFLATED)
-    return Submission(_put(root, data, output), len(data), verdicts, notes)
+    for name, data in contents.items():
+        most = cells.LARGEST[name[name.rindex(".") :]]
+        if len(data) > most:
+            notes.append(
+                f"{name} has {len(data) / 1e6:.1f} MB, grading reads {most / 1e6:g}: clear its "
+                "outputs and submit again."
+            )
+    return contents
 
 
-def _notes(entry, result, before):
-    if result.passed:
-        return []
-    why = " ".join(f"{result.reason} {result.remedy}".split())
-    was = "It had passed and was edited since. " if before == "stale" else ""
-    return [
-        f"{entry.name} does not pass: {result.points} of {result.max_points} points. "
-        f"{was}{why}".strip()
-    ]
+def _notes_on(verdict: Verdict, state: str) -> Iterator[str]:
+    if not verdict.passed:
+        why = " ".join(f"{verdict.reason} {verdict.remedy}".split())
+        was = "It had passed and was edited since. " if state == "stale" else ""
+        points = f"{verdict.points} of {verdict.max_points} points"
+        yield f"{verdict.lesson} does not pass: {points}. {was}{why}".strip()
 
 
-def _hints(lessons, records):
+def _opened_hints(lessons: list[Entry], records: dict[str, Any]) -> dict[str, int]:
     """{exercise: how many of its hints were opened} of these lessons."""
     return {
         exercise.id: min(records.get(entry.name, {}).get("hints", {}).get(exercise.id, 0), most)
@@ -151,19 +155,14 @@ def _hints(lessons, records):
     }
 
 
-def _of_verdict(result):
+def _summary(verdict: Verdict) -> dict[str, Any]:
     """What the manifest says of a lesson that was tested."""
-    return {
-        "lesson": result.lesson,
-        "number": result.number,
-        "verdict": result.verdict,
-        "points": result.points,
-        "max_points": result.max_points,
-        "checks": {check.id: check.status for check in result.checks},
-    }
+    keys = ("lesson", "number", "verdict", "points", "max_points")
+    checks = {check.id: check.status for check in verdict.checks}
+    return {key: getattr(verdict, key) for key in keys} | {"checks": checks}
 
 
-def _put(root, data, output):
+def _write(root: Root, data: bytes, output: Path | None) -> Path:
     """Write the zip.
 
     Nothing is overwritten; the newest of this workspace serves again when it holds the same bytes.
@@ -178,7 +177,7 @@ def _put(root, data, output):
     else:
         name = re.sub(r"[^\w.-]+", "-", root.path.resolve().name).strip("-.") or "submission"
         numbers = [
-            int(number.group(1))
+            int(number[1])
             for archive in root.path.glob("*.zip")
             if (number := re.fullmatch(rf"{re.escape(name)}-(\d+)\.zip", archive.name))
         ]
@@ -191,8 +190,8 @@ def _put(root, data, output):
     return path
 
 
-def restore(root, path, warn=lambda text: None):
-    """Bring the lesson files of a submission into a workspace. Returns a Restored.
+def restore(root: Root, path: Path, warn: Warn = runner.ignore) -> RestoreResult:
+    """Bring the lesson files of a submission into a workspace.
 
     Raises TitoError, with nothing changed, when the zip is damaged, holds anything but lesson
     files, or is of another course.
@@ -202,132 +201,105 @@ def restore(root, path, warn=lambda text: None):
             f"{root.path} is the course itself; its lessons are the solutions.",
             "Run it in a workspace: tito init ../my-tinytorch",
         )
-    contents, told = _read(path)
-    if told["course"] != root.name:
+    contents, listed = _read(path)
+    if listed["course"] != root.name:
         raise UsageError(
-            f"{path} was handed in for {told['course']!r}; this is a workspace of {root.name}.",
+            f"{path} was handed in for {listed['course']!r}; this is a workspace of {root.name}.",
             "Go to a workspace of that course with cd.",
         )
-    out = Restored()
-    if told["edition"] != root.edition:
-        out.notes.append(
-            f"The zip is of edition {told['edition']!r}, this workspace of {root.edition}: "
+    result = RestoreResult()
+    if listed["edition"] != root.edition:
+        result.notes.append(
+            f"The zip is of edition {listed['edition']!r}, this workspace of {root.edition}: "
             "exercises may have changed."
         )
-    entries = {entry.folder: entry for entry in root.lessons}
-    changes = {}
+    folders = {entry.folder for entry in root.lessons}
+    changes: dict[Path, bytes] = {}
     for name, data in contents.items():
-        folder = NAME.fullmatch(name).group(1)
-        if folder in entries:
+        folder = name.split("/")[2]
+        if folder in folders:
             changes[root.path / name] = data
         else:
-            out.notes.append(f"{name} stays in the zip: this workspace has no lesson {folder}.")
+            note = f"{name} stays in the zip: this workspace has no lesson {folder}."
+            result.notes.append(note)
     if not changes:
         raise UsageError(
-            f"{path} holds no lesson of this workspace.", f"There are: {', '.join(entries)}."
+            f"{path} holds no lesson of this workspace.",
+            f"There are: {', '.join(entry.folder for entry in root.lessons)}.",
         )
     with progress.locked(root):
-        out.changed = [
-            place
-            for place, data in changes.items()
-            if not place.is_file() or place.read_bytes() != data
-        ]
-        out.backup = files.replace(root, "restore", changes)
+        result.changed = [place for place, data in changes.items() if files.read(place) != data]
+        result.backup = files.replace(root, "restore", changes)
         for entry in root.lessons:
             if {entry.script, entry.notebook} & changes.keys():
-                out.lessons.append(entry.name)
-                _pair(entry, warn)
-                if export.is_skipped(entry):
-                    out.notes.append(
-                        f"{entry.name} is skipped here; `tito export {entry.name}` ends that."
-                    )
-    return out
+                _take_in(entry, result, warn)
+    return result
 
 
-def _pair(entry, warn):
-    """Remember that script and notebook agree, if they do: then the one edited next counts."""
+def _take_in(entry: Entry, result: RestoreResult, warn: Warn) -> None:
+    """Remember that script and notebook of a restored lesson agree, if they do: then the file that
+    is edited next counts.
+    """
+    result.lessons.append(entry.name)
     if entry.script.exists() and entry.notebook.exists() and notebook_sync.agree(entry):
         with progress.change(entry.root, entry.name, warn) as record:
-            notebook_sync.remember(record, notebook_sync.hashes(entry), cells.read(entry.script))
+            hashes = notebook_sync.hashes(entry)
+            notebook_sync.remember(record, hashes, cells.read(entry.script))
+    if export.is_skipped(entry):
+        result.notes.append(f"{entry.name} is skipped here; `tito export {entry.name}` ends that.")
 
 
-def _read(path):
+def _read(path: Path) -> tuple[dict[str, bytes], dict[str, Any]]:
     """The lesson files of a submission, {name: bytes}, and its manifest.
 
     Raises TitoError for anything that `submit` does not write.
     """
 
-    def refuse(what):
+    def refuse(what: str) -> NoReturn:
         raise UsageError(
             f"{path}: {what}.", "Is it the zip that `tito submit` wrote, complete and unchanged?"
         )
 
+    contents = _unpacked(path, refuse)
+    sound, hashes = False, {}
+    try:
+        listed = json.loads(contents.pop(manifest.NAME).decode("utf-8"))
+        hashes = {name: entry["sha256"] for name, entry in listed["files"].items()}
+        sound = all(isinstance(listed[key], str) for key in ("course", "edition"))
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
+        pass
+    if not sound:
+        refuse(f"its {manifest.NAME} is missing or damaged")
+    if hashes.keys() != contents.keys():
+        name = sorted(hashes.keys() ^ contents.keys())[0]
+        refuse(f"{name!r} is not both in it and in its manifest")
+    for name, data in contents.items():
+        if hashlib.sha256(data).hexdigest() != hashes[name]:
+            refuse(f"{name} is not what its manifest says")
+    return contents, listed
+
+
+def _unpacked(path: Path, refuse: Callable[[str], NoReturn]) -> dict[str, bytes]:
+    """{name: bytes} of a zip, held to the names and sizes that a submission may have."""
     try:
         if not path.is_file():
             raise UsageError(
                 f"{path} is no file." if path.exists() else f"{path} does not exist.",
                 "Name the zip that `tito submit` wrote.",
             )
-        if path.stat().st_size > LARGEST:
-            refuse(f"it has {path.stat().st_size / 2**20:.0f} MB, more than {LARGEST / 2**20:.0f}")
-        contents = _unpacked(io.BytesIO(path.read_bytes()), refuse)
+        if (size := path.stat().st_size) > LARGEST:
+            refuse(f"it has {size / 2**20:.0f} MB, more than {LARGEST / 2**20:.0f}")
+        path.open("rb").close()
     except OSError as error:
         raise MachineError(
             f"{path} cannot be read: {error.strerror or error}.",
             "Check the file and its permissions.",
         ) from None
-    try:
-        told = json.loads(contents.pop(manifest.NAME).decode("utf-8"))
-        listed = {name: entry["sha256"] for name, entry in told["files"].items()}
-        sound = all(isinstance(told[key], str) for key in ("course", "edition"))
-    except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
-        sound = False
-    if not sound:
-        refuse(f"its {manifest.NAME} is missing or damaged")
-    if listed.keys() != contents.keys():
-        refuse(
-            f"{sorted(listed.keys() ^ contents.keys())[0]!r} is not both in it and in its manifest"
-        )
-    for name, data in contents.items():
-        if hashlib.sha256(data).hexdigest() != listed[name]:
-            refuse(f"{name} is not what its manifest says")
-    return contents, told
 
+    def is_lesson_file(name: str) -> bool:
+        return name == manifest.NAME or bool(NAME.fullmatch(name))
 
-def _unpacked(data, refuse):
-    """{name: bytes} of a zip, held to the names and sizes that a submission may have."""
     try:
-        with zipfile.ZipFile(data) as archive:
-            entries = archive.infolist()
-            if len(entries) > MOST_FILES:
-                refuse(f"it holds {len(entries)} files")
-            contents = {}
-            for entry in entries:
-                kind = stat.S_IFMT(entry.external_attr >> 16)
-                if not (
-                    entry.filename == manifest.NAME or NAME.fullmatch(entry.filename)
-                ) or kind not in (0, stat.S_IFREG):
-                    refuse(f"it holds {entry.filename[:100]!r}, which is no lesson file")
-                if entry.filename in contents:
-                    refuse(f"it holds {entry.filename!r} twice")
-                if entry.flag_bits & 1:
-                    refuse(f"{entry.filename!r} is encrypted")
-                if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                    refuse(f"{entry.filename!r} is packed in a way that `tito submit` does not use")
-                if sum(map(len, contents.values())) + entry.file_size > LARGEST:
-                    refuse(f"{entry.filename!r} would take {entry.file_size / 2**20:.0f} MB")
-                with archive.open(entry) as member:
-                    contents[entry.filename] = member.read(
-                        entry.file_size + 1
-                    )  # zipfile itself gives no byte more than the entry tells
-            return contents
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-        ValueError,
-        OSError,
-    ) as error:
-        return refuse(f"it is damaged, or no zip ({str(error)[:100] or type(error).__name__})")
+        return files.unarchive(path, is_lesson_file, MOST_FILES, LARGEST)
+    except files.BadArchive as error:
+        refuse(str(error))

@@ -2,36 +2,35 @@
 
 The course's files are replaced: prose, checks, hints, support code. What the learner wrote stays:
 the code of each exercise, by the exercise's id, each answer, by its question's, and cells of their
-own where they stood. What has
-no place any more is set aside in a file beside the lesson. Everything that is overwritten is saved
-first, `tito undo` takes all of it back, and an update that is killed is taken back by the next
-command.
+own where they were. Code that has no place any more is set aside in a file beside the lesson.
+Everything that is overwritten is saved first, `tito undo` takes all of it back, and an update that
+is killed is taken back by the next command.
 """
 
 import difflib
 import json
 import re
-import stat
 import tempfile
 import zipfile
-import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from tito import files
 from tito.errors import TitoError, UsageError
 from tito.learn import notebook_sync, progress, workspace
 from tito.lesson import cells, course, export, lesson_format, notebook
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
-from tito.lesson.lesson_format import CHECKS, FOLDER, HINTS, Lesson
+from tito.lesson.lesson_format import CHECKS, FOLDER, HINTS, Exercise, Lesson, Question
 from tito.lesson.parse import parse_lesson
 
 STUB = re.compile(r'^[ \t]*raise NotImplementedError\("exercise .*\n?', re.M)
-ALIKE = 0.5  # from here on a cell counts as an edited one of the course's, not as a new one
+ALIKE = 0.5  # from this likeness on, a cell counts as an edited one of the course's
 MINE = (".tito/progress.json",)  # of a release: the learner's own is kept
 RELEASE = ".tito/release.json"
+ASIDE = "set_aside.py"
 LARGEST = 200 * 2**20  # bytes of an edition
 MOST_FILES = 5000
 
@@ -53,15 +52,29 @@ class Update:
 
     before: str
     after: str
-    added: list = field(default_factory=list)
-    gone: list = field(default_factory=list)
-    renumbered: dict = field(default_factory=dict)
-    aside: dict = field(default_factory=dict)
-    tasks: list = field(default_factory=list)
-    replaced: list = field(default_factory=list)
-    test: list = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+    renumbered: dict[str, str] = field(default_factory=dict)
+    aside: dict[str, str] = field(default_factory=dict)
+    tasks: list[str] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
+    test: list[str] = field(default_factory=list)
     changed: int = 0
     backup: Path | None = None
+
+
+@dataclass
+class Plan:
+    """What an update will write.
+
+    changes  {path: new bytes, None to delete it}
+    pairs    {lesson: (hashes of its script and notebook, its cells)} that agree then
+    """
+
+    root: Root
+    update: Update
+    changes: dict[Path, bytes | None]
+    pairs: dict[str, tuple[notebook_sync.Hashes, cells.Source]] = field(default_factory=dict)
 
 
 def update(root: Root, source: Path, warn: Callable[[str], None] = lambda text: None) -> Update:
@@ -81,13 +94,14 @@ def update(root: Root, source: Path, warn: Callable[[str], None] = lambda text: 
         if zipfile.is_zipfile(source):  # it is unpacked in a folder that does not stay
             contents.pop(".tito/course", None)
         done = Update(root.edition, edition)
-        changes, pairs = _changes(root, contents, done, warn)
-        changes = {path: data for path, data in changes.items() if files.read(path) != data}
+        plan = Plan(root, done, {root.path / name: data for name, data in contents.items()})
+        _plan(plan, contents, warn)
+        changes = {path: data for path, data in plan.changes.items() if files.read(path) != data}
         done.changed = len(changes)
         done.backup = files.replace_all(root, "update", changes)
-        for name, (hashes, source) in pairs.items():
+        for name, (hashes, cells_of_both) in plan.pairs.items():
             with progress.change(root, name, warn) as record:
-                notebook_sync.remember(record, hashes, source)
+                notebook_sync.remember(record, hashes, cells_of_both)
     return done
 
 
@@ -95,51 +109,36 @@ def update(root: Root, source: Path, warn: Callable[[str], None] = lambda text: 
 
 
 @contextmanager
-def opened(source: Path):
+def opened(source: Path) -> Iterator[Path]:
     """The folder with the tito.toml of a release or a course, out of a zip where it is one."""
     if source.is_dir():
         yield source
         return
     if not source.is_file():
         raise UsageError(f"{source} does not exist.", "Name a release: a folder or a zip.")
+
+    def is_inside(name: str) -> bool:
+        parts = PurePosixPath(name).parts
+        return not (name.startswith("/") or ".." in parts or "\\" in name)
+
     with tempfile.TemporaryDirectory(prefix="tito-update-") as scratch:
-        _unpack(source, Path(scratch))
-        found = sorted(Path(scratch).rglob("tito.toml"), key=lambda path: len(path.parts))
-        if not found:
+        try:
+            contents = files.unarchive(source, is_inside, MOST_FILES, LARGEST)
+        except files.BadArchive as error:
+            raise UsageError(
+                f"{source} was not unpacked: {error}.", "Download the release again."
+            ) from None
+        for name, data in contents.items():
+            target = Path(scratch, name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+        roots = sorted(Path(scratch).rglob("tito.toml"), key=lambda path: len(path.parts))
+        if not roots:
             raise UsageError(f"{source} holds no tito.toml.", "Is it a release of this course?")
-        yield found[0].parent
+        yield roots[0].parent
 
 
-def _unpack(source, folder):
-    def refuse(why):
-        raise UsageError(f"{source} was not unpacked: {why}.", "Download the release again.")
-
-    try:
-        with zipfile.ZipFile(source) as archive:
-            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-            if len(entries) > MOST_FILES or sum(entry.file_size for entry in entries) > LARGEST:
-                refuse("it is larger than any release")
-            for entry in entries:
-                parts = PurePosixPath(entry.filename).parts
-                if entry.filename.startswith("/") or ".." in parts or "\\" in entry.filename:
-                    refuse(f"it holds {entry.filename[:100]!r}")
-                if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG):
-                    refuse(f"{entry.filename[:100]!r} is no plain file")
-                target = folder.joinpath(*parts)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(archive.read(entry))
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        NotImplementedError,
-        RuntimeError,
-        OSError,
-    ) as error:
-        refuse(f"it is damaged, or no zip ({error})")
-
-
-def _contents(root, folder):
+def _contents(root: Root, folder: Path) -> tuple[dict[str, bytes], str]:
     """({path: bytes} of the new edition's workspace, the name of the edition)."""
     source = course.open_root(folder.resolve())
     if source.name != root.name or source.package != root.package:
@@ -150,56 +149,43 @@ def _contents(root, folder):
     if source.path.resolve() == root.path.resolve():
         raise UsageError(f"{folder} is this workspace itself.", "Name the new release.")
     if source.is_course:
-        contents = workspace.contents(source)
-    else:
-        try:
-            note = json.loads((folder / RELEASE).read_text(encoding="utf-8"))
-            names = [name for name in note["files"] if name not in MINE]
-            contents = {name: (folder / name).read_bytes() for name in names}
-            contents[RELEASE] = (folder / RELEASE).read_bytes()
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise UsageError(
-                f"{folder} is not a whole release: {error}.",
-                "Name a release that nobody has worked in, or a course.",
-            ) from None
-    return contents, source.edition
+        return workspace.contents(source), source.edition
+    try:
+        note = json.loads((folder / RELEASE).read_text(encoding="utf-8"))
+        names = [*(name for name in note["files"] if name not in MINE), RELEASE]
+        return {name: (folder / name).read_bytes() for name in names}, source.edition
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{folder} is not a whole release: {error}.",
+            "Name a release that nobody has worked in, or a course.",
+        ) from None
 
 
-def _lessons(root, contents):
-    """{name: (folder, Lesson)} of an edition's files."""
-    found = {}
+def _lessons(root: Root, contents: dict[str, bytes]) -> dict[str, Lesson]:
+    """{name: Lesson} of an edition's files."""
+    lessons = {}
     for path in contents:
         parts = PurePosixPath(path)
-        if parts.parent.parent != PurePosixPath(PRISTINE.as_posix()) or parts.suffix != ".py":
-            continue
-        folder = parts.parent.name
-        match = FOLDER.fullmatch(folder)
-        if match and parts.name == f"{match[2]}_dev.py":
-            base = root.path / PRISTINE / folder
-            text = {
-                name: contents.get(f"{parts.parent}/{name}", b"").decode("utf-8")
+        match = FOLDER.fullmatch(parts.parent.name)
+        place = PurePosixPath(PRISTINE.as_posix()) / parts.parent.name
+        if match and parts == place / f"{match[2]}_dev.py":
+            base = root.path / PRISTINE / parts.parent.name
+            chapter, checks, hints = (
+                contents.get(f"{parts.parent}/{name}", b"").decode("utf-8")
                 for name in (parts.name, CHECKS, HINTS)
-            }
-            found[match[2]] = (
-                folder,
-                parse_lesson(
-                    cells.parse(base / parts.name, text[parts.name]),
-                    cells.parse(base / CHECKS, text[CHECKS]),
-                    text[HINTS],
-                ),
             )
-    return found
+            lessons[match[2]] = parse_lesson(
+                cells.parse(base / parts.name, chapter), cells.parse(base / CHECKS, checks), hints
+            )
+    return lessons
 
 
 # What becomes of the learner's files.
 
 
-def _changes(root, contents, done, warn):
-    """({path: bytes, or None to delete it}, {lesson: (hashes of its script and notebook, its
-    cells)}).
-    """
-    changes = {root.path / name: data for name, data in contents.items()}
-    pairs, lessons = {}, _lessons(root, contents)
+def _plan(plan: Plan, contents: dict[str, bytes], warn: Callable[[str], None]) -> None:
+    root, done, changes = plan.root, plan.update, plan.changes
+    lessons = _lessons(root, contents)
     records = progress.load(root, warn)["lessons"]
     old = {entry.name: entry for entry in root.lessons}
     done.added = [name for name in lessons if name not in old]
@@ -209,7 +195,7 @@ def _changes(root, contents, done, warn):
             if path.is_file() and path not in changes:
                 changes[path] = None
         if entry.name in lessons:
-            changes |= _lesson(entry, *lessons[entry.name], records, done, pairs, changes)
+            _plan_lesson(plan, entry, lessons[entry.name], records.get(entry.name, {}))
     for name, data in contents.items():
         path = root.path / name
         if name.startswith(SOURCE.as_posix()) and path.name == CHECKS:
@@ -220,113 +206,117 @@ def _changes(root, contents, done, warn):
         module = package.parent.with_suffix(".py")  # a module that has become a package
         if module.exists() and module not in changes:
             changes[module] = None
-    return changes, pairs
 
 
-def _lesson(entry, folder, new, records, done, pairs, changes):
-    """The changes of one lesson's own files."""
-    root, out = entry.root, {}
-    record = records.get(entry.name, {})
-    target = Entry(root, folder)
+def _plan_lesson(plan: Plan, entry: Entry, new: Lesson, record: dict[str, Any]) -> None:
+    """Plan the changes of one lesson's own files."""
+    done, changes = plan.update, plan.changes
+    target = Entry(plan.root, new.folder)
     side = notebook_sync.choose(entry, record)
-    there = entry.script if side == "script" else entry.notebook
-    if folder != entry.folder:
-        done.renumbered[entry.name] = folder
-        for path in entry.script.parent.rglob("*"):
-            if path.is_file():
-                moved = target.script.parent / path.relative_to(entry.script.parent)
-                out[path] = None
-                if moved not in changes:
-                    out[moved] = path.read_bytes()
-    if not there.exists():
-        return out  # the new edition's stub is put there
-    mine = cells.read(there)
+    file = entry.script if side == "script" else entry.notebook
+    if new.folder != entry.folder:
+        done.renumbered[entry.name] = new.folder
+        _plan_move(entry, target, changes)
+    if not file.exists():
+        return  # the new edition's stub is put there
+    mine = cells.read(file)
     text = mine.text
     if side == "notebook":
         text = notebook.to_script(text, entry.declared.source.text)
     merged, aside = merge(entry.declared, cells.parse(entry.script, text), new, done)
-    if side == "script" and b"\r\n" in entry.script.read_bytes():
-        out[target.script] = merged.replace("\n", "\r\n").encode("utf-8")
-    else:
-        out[target.script] = merged.encode("utf-8")
+    crlf = side == "script" and b"\r\n" in entry.script.read_bytes()
+    changes[target.script] = (merged.replace("\n", "\r\n") if crlf else merged).encode("utf-8")
+    source = cells.parse(target.script, merged)
     if entry.notebook.exists():
         before = entry.notebook.read_text(encoding="utf-8")
-        out[target.notebook] = notebook.to_notebook(merged, new, before).encode("utf-8")
-        hashes = {
-            "script": notebook_sync.hash_of(target.script, out[target.script]),
-            "notebook": notebook_sync.hash_of(target.notebook, out[target.notebook]),
-        }
-        pairs[entry.name] = hashes, cells.parse(target.script, merged)
+        book = notebook.to_notebook(merged, new, before).encode("utf-8")
+        changes[target.notebook] = book
+        hashes = notebook_sync.hashes_of(target, changes[target.script] or b"", book)
+        plan.pairs[entry.name] = hashes, source
     if aside:
-        path = target.script.with_name("set_aside.py")
-        held = files.read(entry.script.with_name("set_aside.py")) or b""
-        parts = [f"# {name}, of edition {done.before}\n\n{code}\n" for name, code in aside.items()]
-        out[path] = held + ("\n\n" * bool(held) + "\n\n".join(parts)).encode("utf-8")
-        done.aside |= {name: path.relative_to(root.path).as_posix() for name in aside}
+        _set_aside(plan, entry, target, aside)
     declared = entry.declared
     if any(not declared.is_unwritten(exercise, mine) for exercise in declared.exercises):
         done.test.append(entry.name)
     if entry.module_path.exists() and not export.is_skipped(entry):
         try:
-            built = export.build(
-                cells.parse(target.script, merged),
-                new,
-                target.script.relative_to(root.path).as_posix(),
-                root.package,
-            )
-            out[entry.module_path] = built.text.encode("utf-8")
+            place = target.script.relative_to(plan.root.path).as_posix()
+            module = export.build(source, new, place, plan.root.package)
+            changes[entry.module_path] = module.text.encode("utf-8")
         except TitoError:
             pass  # code that is no Python yet: the package keeps what it has
-    return out
 
 
-def merge(old: Lesson, mine: cells.Source, new: Lesson, done: Update) -> tuple[str, dict]:
+def _plan_move(entry: Entry, target: Entry, changes: dict[Path, bytes | None]) -> None:
+    """Move the files of a lesson's folder to another, where the edition has none there."""
+    for path in entry.script.parent.rglob("*"):
+        if path.is_file():
+            new_path = target.script.parent / path.relative_to(entry.script.parent)
+            changes[path] = None
+            if new_path not in changes:
+                changes[new_path] = path.read_bytes()
+
+
+def _set_aside(plan: Plan, entry: Entry, target: Entry, aside: dict[str, str]) -> None:
+    """Plan to add code that has no place any more to a file beside the lesson."""
+    path = target.script.with_name(ASIDE)
+    before = files.read(entry.script.with_name(ASIDE)) or b""
+    edition = plan.update.before
+    parts = [f"# {name}, of edition {edition}\n\n{code}\n" for name, code in aside.items()]
+    text = "\n\n" * bool(before) + "\n\n".join(parts)
+    plan.changes[path] = before + text.encode("utf-8")
+    plan.update.aside |= dict.fromkeys(aside, path.relative_to(plan.root.path).as_posix())
+
+
+# The chapter.
+
+
+def merge(old: Lesson, mine: cells.Source, new: Lesson, done: Update) -> tuple[str, dict[str, str]]:
     """The new edition's chapter with the learner's code in it.
 
     old   the lesson as it was released to the learner
     mine  the learner's script
-    done  is told what was replaced, and which tasks changed
+    done  takes what was replaced, and which tasks changed
 
     Returns (text, {exercise or question that has no place in it: its code or answer}).
     """
-    text, aside = new.source.text, {}
-    names = {exercise.name for exercise in new.exercises}
-    for exercise in old.exercises:
-        cell = mine.cell(exercise.name)
-        if cell is None or cell.source.strip() == exercise.cell.source.strip():
+    text = new.source.text
+    aside: dict[str, str] = {}
+    tasks: list[Exercise | Question] = [*old.exercises, *old.questions]
+    new_tasks = {task.name: task for task in (*new.exercises, *new.questions)}
+    for task in tasks:
+        cell = mine.task_cell(task.name)
+        if cell is None or cell.source.strip() == task.cell.source.strip():
             continue
-        if exercise.name not in names:
-            aside[exercise.id] = cell.source
-            continue
-        stub = new.exercise(exercise.name).cell.source
-        if stub.strip() != exercise.cell.source.strip():
-            done.tasks.append(exercise.id)
-        source = cells.parse(mine.path, text)
-        code = adopted(exercise.cell.source, cell.source, stub)
-        text = source.replaced(source.cell(exercise.name), code)
-    asked = {question.name: question for question in new.questions}
-    for question in old.questions:
-        cell = mine.task_cell(question.name)
-        if cell is None or cell.source.strip() == question.cell.source.strip():
-            continue
-        answer = lesson_format.answer_in(mine, question.name)
-        if question.name not in asked:
+        id, is_question = f"{old.name}-{task.name}", isinstance(task, Question)
+        answer = lesson_format.answer_in(mine, task.name) if is_question else cell.source
+        new_task = new_tasks.get(task.name)
+        if not new_task or type(new_task) is not type(task):
             if answer:
-                aside[f"{old.name}-{question.name}"] = cells.comment(answer)
+                aside[id] = cells.comment(answer) if is_question else answer
             continue
-        if asked[question.name].text != question.text:
-            done.tasks.append(f"{old.name}-{question.name}")
+        if _contract(new_task) != _contract(task):
+            done.tasks.append(id)
         source = cells.parse(mine.path, text)
-        cell = source.task_cell(question.name)
-        text = source.replaced(cell, lesson_format.answered(cell.source, answer))
-    return _with_own(old, mine, text, done), aside
+        new_cell = source.task_cell(task.name)
+        assert new_cell
+        if is_question:
+            text = source.replaced(new_cell, lesson_format.answered(new_cell.source, answer))
+        else:
+            code = adopted(task.cell.source, answer, new_task.cell.source)
+            text = source.replaced(new_cell, code)
+    return _with_own_cells(old, mine, text, done), aside
+
+
+def _contract(task: Exercise | Question) -> str:
+    return task.text if isinstance(task, Question) else task.cell.source.strip()
 
 
 def adopted(old: str, mine: str, new: str) -> str:
     """An exercise of a new edition with the learner's code where it says to write it; where the
     learner changed more than that, their whole cell.
     """
-    parts, bodies, rest = STUB.split(old), [], mine
+    parts, bodies = STUB.split(old), []
     if old == new or len(parts) != len(STUB.split(new)) or not mine.startswith(parts[0]):
         return mine
     rest = mine[len(parts[0]) :]
@@ -335,23 +325,37 @@ def adopted(old: str, mine: str, new: str) -> str:
             return mine
         body, _, rest = rest.partition(part)
         bodies.append(body)
-    last = parts[-1].rstrip()
-    if not rest.rstrip().endswith(last):
+    rest, last = rest.rstrip(), parts[-1].rstrip()
+    if not rest.endswith(last):
         return mine
-    rest = rest.rstrip()
     bodies.append(rest[: len(rest) - len(last)] if last else rest)
     return "".join(piece + body for piece, body in zip(STUB.split(new), [*bodies, ""]))
 
 
-def _with_own(old, mine, text, done):
-    """`text` with the cells that the learner added, each behind the cell that it stood behind."""
+def _with_own_cells(old: Lesson, mine: cells.Source, text: str, done: Update) -> str:
+    """`text` with the cells that the learner added, each behind the cell that it was behind."""
+    for key, chunk in reversed(_own_cells(old, mine, done)):
+        source = cells.parse(mine.path, text)
+        keys = _keys(source)
+        rows = text.split("\n")
+        at = len(rows)
+        if key in keys and (place := keys.index(key)) + 1 < len(keys):
+            following = source.cells[place + 1]
+            at = following.line - following.gap - 1
+        text = "\n".join([*rows[:at], *chunk, *([""] if chunk[-1:] != [""] else []), *rows[at:]])
+    return text
 
-    def keys(source):
-        return [("task", c.task) if c.task else (c.kind, c.source) for c in source.cells]
 
-    before, after = keys(old.source), keys(mine)
+def _own_cells(
+    old: Lesson, mine: cells.Source, done: Update
+) -> list[tuple[tuple[str, str] | None, list[str]]]:
+    """[(key of the cell that it is behind, its lines)] of the cells that the learner added; edited
+    cells of the course's are noted as replaced.
+    """
+    before, after = _keys(old.source), _keys(mine)
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    anchor, own = None, []  # own: (key of the cell it stands behind, its lines)
+    anchor: tuple[str, str] | None = None
+    own: list[tuple[tuple[str, str] | None, list[str]]] = []
     lines = mine.text.split("\n")
     starts = [c.line - c.gap for c in mine.cells] + [len(lines) + 1]
     for kind, low, high, first, last in matcher.get_opcodes():
@@ -370,13 +374,9 @@ def _with_own(old, mine, text, done):
                 done.replaced.append(mine.place(cell))
             elif cell.source.strip():
                 own.append((anchor, lines[starts[number] - 1 : starts[number + 1] - 1]))
-    for key, chunk in reversed(own):
-        source = cells.parse(mine.path, text)
-        found = keys(source)
-        rows = text.split("\n")
-        at = len(rows)
-        if key in found and (place := found.index(key)) + 1 < len(found):
-            following = source.cells[place + 1]
-            at = following.line - following.gap - 1
-        text = "\n".join([*rows[:at], *chunk, *([""] if chunk[-1:] != [""] else []), *rows[at:]])
-    return text
+    return own
+
+
+def _keys(source: cells.Source) -> list[tuple[str, str]]:
+    """What identifies each cell: its exercise or question, else its text."""
+    return [("task", c.task) if c.task else (c.kind, c.source) for c in source.cells]
