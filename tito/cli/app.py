@@ -238,22 +238,26 @@ def arrange() -> None:
     """
     only_learners = "--help" in sys.argv and _in_workspace()
     for command in app.registered_commands:
+        assert command.callback
         command.rich_help_panel = audience(command.callback)
         command.short_help = _first_words(command.callback.__doc__)
         command.hidden = only_learners and command.rich_help_panel != AUDIENCES["learner"]
     for group in app.registered_groups:
-        group.rich_help_panel = audience(group.typer_instance.registered_commands[0].callback)
+        assert group.typer_instance
+        first = group.typer_instance.registered_commands[0].callback
+        group.rich_help_panel = audience(first) if first else None
         group.short_help = _first_words(group.typer_instance.info.help)
         group.hidden = only_learners and group.rich_help_panel != AUDIENCES["learner"]
     app.registered_commands.sort(
-        key=lambda command: list(AUDIENCES.values()).index(command.rich_help_panel)
+        key=lambda command: list(AUDIENCES.values()).index(command.rich_help_panel or "")
     )
 
 
 def _in_workspace() -> bool:
     try:
         root = import_hook.root_above(os.getcwd())
-        return bool(root) and "[workspace]" in Path(root, "tito.toml").read_text(encoding="utf-8")
+        config = Path(root, "tito.toml").read_text(encoding="utf-8") if root else ""
+        return "[workspace]" in config
     except (OSError, UnicodeDecodeError):
         return False
 

@@ -1,50 +1,54 @@
-"""A lesson's notebook in the browser: there, the package is made from the learner's own notebooks.
+"""A lesson's notebook in the browser, where the package is made from the learner's own notebooks.
 
 `tito book build --lite` puts tito and the lessons, without solutions, into the Python of its site.
 The first cell of each notebook calls `begin`; from then on, importing a lesson reads its notebook
-as the browser keeps it, and exports it as `tito export` does. Which checks passed stands in a file
-beside the notebooks, so a page that is loaded again knows; `export_work` makes a zip of what was
-written, which `tito restore` takes.
+as the browser keeps it, and exports it as `tito export` does. A file beside the notebooks says
+which checks passed, so a page that is loaded again knows; `export_work` makes a zip of the
+learner's work, which `tito restore` takes.
 """
 
 import base64
 import importlib
+import importlib.util
 import json
 import sys
 import threading
 import zipfile
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 
 from tito import files, import_hook
 from tito.errors import TitoError, WorkError
 from tito.learn import check_builtin, manifest
 from tito.lesson import cells, course, export
+from tito.lesson.course import Entry, Root
 from tito.lesson.parse import load_lesson
 
-DRIVE = Path(
-    "/drive"
-)  # where JupyterLite shows a notebook's Python the files that the browser keeps
+# Where JupyterLite shows a notebook's Python the files that the browser keeps.
+DRIVE = Path("/drive")
 PASSED = "passed.json"  # there: {lesson: names of the exercises whose checks passed last}
 
-missed = []  # names of threads that somebody wanted to start: a browser's Python has none
+missed: list[str] = []  # names of threads that code tried to start: a browser's Python has none
 
 
 class Browser:
-    """What `check` asks of the browser that it runs in.
+    """What `check` needs of the browser that it runs in.
 
     root, drive  the folders of the course that came with tito, and of the learner's notebooks
     """
 
-    def __init__(self, root, drive):
+    def __init__(self, root: Path, drive: Path) -> None:
         self.root, self.drive = root, drive
 
-    def missed_threads(self):
-        """Whether somebody wanted to start a thread since this was asked last."""
-        found = bool(missed)
+    def missed_threads(self) -> bool:
+        """Whether code tried to start a thread since the last call."""
+        any_missed = bool(missed)
         missed.clear()
-        return found
+        return any_missed
 
-    def remember(self, folder, exercise, passed):
+    def remember(self, folder: str, exercise: str, passed: bool) -> None:
         """Note whether the checks of an exercise of the lesson in `folder` passed."""
         noted = _passed(self.drive)
         names = set(noted.get(folder, ())) - {exercise} | ({exercise} if passed else set())
@@ -53,38 +57,49 @@ class Browser:
                 text = json.dumps(noted | {folder: sorted(names)})
                 (self.drive / PASSED).write_text(text, encoding="utf-8")
             except OSError:
-                pass  # the browser shows no files; what the check says is told all the same
+                pass  # the browser shows no files; the check still says its result
 
 
-def begin(drive=DRIVE, inside=sys.platform == "emscripten"):
+def begin(
+    *libraries: str, drive: Path = DRIVE, inside: bool = sys.platform == "emscripten"
+) -> None:
     """Let the package be made from the notebooks below `drive`.
 
     Called again, what they hold by then counts.
 
+    libraries  what the package imports: says so where one is missing
     inside  whether this Python runs in a browser; anywhere else nothing happens: there,
             `tito export` makes the package
     """
     if not inside:
         return
     root = course.installed_course()
-    import_hook.install(root.path)
+    import_hook.install(str(root.path))
     check_builtin.install()
-    check_builtin.browser = Browser(root.path, drive)
+    setattr(check_builtin, "browser", Browser(root.path, drive))
     if threading.Thread.start is not _start:
-        threading.Thread.start = _start
+        setattr(threading.Thread, "start", _start)
     sys.meta_path[:] = [
         Notebooks(root, drive),
         *(other for other in sys.meta_path if not isinstance(other, Notebooks)),
     ]
     for name in [name for name in sys.modules if name.split(".")[0] == root.package]:
         del sys.modules[name]
+    if missing := [name for name in libraries if not importlib.util.find_spec(name)]:
+        print(
+            f"Not at hand in this browser's Python: {', '.join(missing)}. You can read and write "
+            "the lesson here, and run it in a workspace of your own."
+        )
     name = Path.cwd().name
     if passed := _passed(drive).get(name):
-        every = next(len(_exercises(one)) for one in root.lessons if one.folder == name)
+        every = next(len(_exercises(entry)) for entry in root.lessons if entry.folder == name)
         print(f"The checks of {len(passed)} of {every} exercises have passed here so far.")
 
 
-def _start(thread, start=threading.Thread.start):
+def _start(
+    thread: threading.Thread,
+    start: Callable[[threading.Thread], None] = threading.Thread.start,
+) -> None:
     try:
         start(thread)
     except RuntimeError:
@@ -94,7 +109,7 @@ def _start(thread, start=threading.Thread.start):
         ) from None
 
 
-def _exercises(entry):
+def _exercises(entry: Entry) -> list[str]:
     """The names of a lesson's exercises; reading its script would need a reader of YAML."""
     return [cell.exercise for cell in cells.read(entry.notebook).cells if cell.exercise]
 
@@ -102,20 +117,21 @@ def _exercises(entry):
 # What was done, and how to take it away.
 
 
-def _drive():
+def _drive() -> Path:
     """The folder of the learner's notebooks."""
-    return check_builtin.browser.drive if check_builtin.browser else DRIVE
+    browser: Browser | None = check_builtin.browser
+    return browser.drive if browser else DRIVE
 
 
-def _passed(drive):
+def _passed(drive: Path) -> dict[str, list[str]]:
     try:
         value = json.loads((drive / PASSED).read_text(encoding="utf-8"))
-        return {str(name): [str(one) for one in names] for name, names in value.items()}
+        return {str(name): [str(exercise) for exercise in row] for name, row in value.items()}
     except (OSError, ValueError, AttributeError, TypeError):
         return {}  # none yet, or damaged: running the checks writes it anew
 
 
-def progress():
+def progress() -> None:
     """Print of each lesson that was begun here the exercises whose checks passed."""
     drive = _drive()
     noted, root = _passed(drive), course.installed_course()
@@ -128,25 +144,25 @@ def progress():
     print("\n".join(rows) or "No lesson has been begun here.")
 
 
-def _is_begun(entry, drive):
-    """Whether somebody wrote in the notebook that the browser keeps of a lesson."""
+def _is_begun(entry: Entry, drive: Path) -> bool:
+    """Whether the learner wrote in the notebook that the browser keeps of a lesson."""
     path = _notebook(entry, drive)
     try:
         mine, released = (
-            [(cell.kind, cell.source) for cell in cells.read(one).cells if cell.source]
-            for one in (path, entry.notebook)
+            [(cell.kind, cell.source) for cell in cells.read(file).cells if cell.source]
+            for file in (path, entry.notebook)
         )
     except TitoError:
-        return path.is_file()  # damaged: then by somebody's hand
+        return path.is_file()  # damaged, so it was edited
     return mine != released
 
 
-def _notebook(entry, drive):
+def _notebook(entry: Entry, drive: Path) -> Path:
     return drive / entry.folder / entry.notebook.name
 
 
-def export_work():
-    """Make a zip of the notebooks that were written in here, and show a link that downloads it.
+def export_work() -> None:
+    """Make a zip of the notebooks that the learner wrote in, and show a link that downloads it.
 
     `tito restore` takes it, in a workspace.
     """
@@ -177,7 +193,7 @@ def export_work():
     display(HTML(f'<a download="{name}" href="{address}">Download {name}</a>'))
 
 
-def _as_at_home(data, released):
+def _as_at_home(data: bytes, released: Path) -> bytes:
     """A notebook's bytes without what it has for the browser only: its first cells, its kernel."""
     try:
         book = json.loads(data.decode("utf-8"))
@@ -201,11 +217,13 @@ class Notebooks:
     the module is left to others.
     """
 
-    def __init__(self, root, drive):
+    def __init__(self, root: Root, drive: Path) -> None:
         self.root, self.drive = root, drive
         self.entries = {f"{root.package}.core.{entry.name}": entry for entry in root.lessons}
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if entry := self.entries.get(name):
             try:
                 export.write_module(entry, self.exported(entry))
@@ -214,7 +232,7 @@ class Notebooks:
             importlib.invalidate_caches()
         return None
 
-    def exported(self, entry):
+    def exported(self, entry: Entry) -> export.Module:
         """The module of a lesson, from its notebook.
 
         Raises TitoError with the notebook's own line.

@@ -156,10 +156,10 @@ def _find_checks(name: str, space: dict[str, Any], browser_root: Path | None) ->
         ):
             if path.is_file():
                 return path
-    root = browser_root or import_hook.root_above(os.getcwd())
+    place = browser_root or import_hook.root_above(os.getcwd())
     paths = []
-    for path in sorted(Path(root, SOURCE).glob(f"*/{CHECKS}")) if root else ():
-        own = Path(root, PRISTINE, path.parent.name, CHECKS)
+    for path in sorted(Path(place, SOURCE).glob(f"*/{CHECKS}")) if place else ():
+        own = Path(place or "", PRISTINE, path.parent.name, CHECKS)
         path = own if own.is_file() else path
         if any(section.title == name for section in cells.read(path).cells):
             paths.append(path)

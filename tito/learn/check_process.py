@@ -163,7 +163,8 @@ class Recorder:
 
     def __init__(self, seconds: float, finder: FreshFinder) -> None:
         self.seconds, self.finder = seconds, finder
-        self.output, self.warnings = LimitedText(), []
+        self.output = LimitedText()
+        self.warnings: list[dict[str, Any]] = []
 
     @contextlib.contextmanager
     def record(self) -> Iterator[None]:

@@ -11,12 +11,12 @@ from pathlib import Path
 from tito import import_hook
 from tito.learn import check_builtin, notebook_sync, progress, workspace
 from tito.lesson import course, export
-from tito.lesson.course import SOURCE
+from tito.lesson.course import SOURCE, Entry, Root
 
 FOLDER = Path("/content")  # where a session starts, and uploads arrive
 
 
-def begin(name, folder=FOLDER):
+def begin(name: str, folder: Path = FOLDER) -> None:
     """Make a workspace for the session, and let the notebook of the lesson `name` run in it.
 
     Called again, what `tito restore` has brought into the workspace by then counts.
@@ -29,7 +29,7 @@ def begin(name, folder=FOLDER):
     for other in sys.modules.copy():
         if other.split(".")[0] == root.package:
             del sys.modules[other]
-    import_hook.install(root.path)
+    import_hook.install(str(root.path))
     check_builtin.install()
     os.chdir(root.path / SOURCE / entry.folder)
     missing, records = [], progress.load(root, print)["lessons"]
@@ -42,7 +42,7 @@ def begin(name, folder=FOLDER):
     print(_words(root, entry, folder, missing))
 
 
-def _words(root, entry, folder, missing):
+def _words(root: Root, entry: Entry, folder: Path, missing: list[str]) -> str:
     words = (
         f"{root.path} is a workspace for this session only. To keep what you write here: "
         f"File > Download > Download .ipynb. In your own workspace, put it into "

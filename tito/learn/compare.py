@@ -119,7 +119,7 @@ def plain(code: str) -> str:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and len(node.body) > 1:
             first = node.body[0]
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-                out |= set(range(first.lineno - 1, first.end_lineno))
+                out |= set(range(first.lineno - 1, first.end_lineno or 0))
     rows = [line for n, line in enumerate(lines) if n not in out]
     return "\n".join(_without_gaps(rows)).strip("\n")
 

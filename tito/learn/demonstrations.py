@@ -56,7 +56,7 @@ def find_demonstrations(entry: Entry, source: cells.Source) -> list[Demonstratio
     exported = source.exported
     heading, text, before = "", "", 0
     for section in _sections(source):
-        rows = []
+        rows: list[tuple[cells.Cell, int, str, str]] = []
         for cell in section:
             if cell.kind == "markdown" and not cell.question:
                 text = cell.source
@@ -76,11 +76,13 @@ def find_demonstrations(entry: Entry, source: cells.Source) -> list[Demonstratio
                 cell.line,
                 cell.number,
                 f"{key}-{place}",
-                *where,
+                number,
+                title,
+                question,
                 cell.alt,
                 "payoff" in cell.tags,
             )
-            for place, (cell, *where) in enumerate(rows)
+            for place, (cell, number, title, question) in enumerate(rows)
         )
     return demonstrations
 

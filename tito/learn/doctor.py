@@ -1,4 +1,4 @@
-"""What this machine has and lacks for the course: each finding with its remedy."""
+"""What this machine has and lacks for the course, each with its remedy."""
 
 import ast
 import importlib.metadata
@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,51 +15,55 @@ from tito import programs
 from tito.errors import TitoError
 from tito.learn import jupyter
 from tito.lesson import course, site_settings
+from tito.lesson.course import Root
 
 IMPORT_SECONDS = 20
 
 
 @dataclass
-class Finding:
-    """state is "ok", "problem" (something will not work) or "optional" (something could be had)."""
+class Diagnosis:
+    """What one look at the machine says: `state` is "ok", "problem" (something will not work) or
+    "optional" (something could be installed or set).
+    """
 
     state: str
     what: str
-    found: str
+    value: str
     remedy: str = ""
 
 
-def examine(start, given=None):
-    """A list of Findings about the machine, and about the root at or above `start`."""
-    findings, grading = [_python(), *_packages()], []
+def examine(start: Path, given: str | Path | None = None) -> list[Diagnosis]:
+    """Look at the machine, and about the root at or above `start`."""
+    findings = [_python(), *_packages()]
+    grading: list[Diagnosis] = []
     try:
         root = course.find_root(start, given)
         # Learners need no sandbox, and publish nothing.
         grading = [_published(root), *_sandbox()] if root.is_course else []
         findings += [
-            Finding("ok", "root", f"{root.kind} {root.path}"),
+            Diagnosis("ok", "root", f"{root.kind} {root.path}"),
             _lessons(root),
             _imported(root),
             _writable(root),
         ]
     except TitoError as error:
-        findings.append(Finding("problem", "root", error.what, error.remedy))
+        findings.append(Diagnosis("problem", "root", error.what, error.remedy))
     return [*findings, _editor(), _notebook(), *grading]
 
 
-def _python():
+def _python() -> Diagnosis:
     interpreter = f"{sys.version.split()[0]} in {sys.prefix}"
     if sys.version_info < (3, 11):
-        return Finding("problem", "Python", interpreter, "Install Python 3.11 or newer.")
-    return Finding("ok", "Python", interpreter)
+        return Diagnosis("problem", "Python", interpreter, "Install Python 3.11 or newer.")
+    return Diagnosis("ok", "Python", interpreter)
 
 
-def _packages():
+def _packages() -> Iterator[Diagnosis]:
     """The packages that this distribution says it needs."""
     try:
         requirements = importlib.metadata.requires("tinytorch") or []
     except importlib.metadata.PackageNotFoundError:
-        yield Finding(
+        yield Diagnosis(
             "problem",
             "tito",
             "is not installed in this environment",
@@ -68,64 +73,62 @@ def _packages():
     for line in requirements:
         if "extra ==" in line:
             continue
-        name = re.match(r"[\w.-]+", line).group(0)
+        name = re.split(r"[^\w.-]", line)[0]
         try:
-            yield Finding("ok", name, importlib.metadata.version(name))
+            yield Diagnosis("ok", name, importlib.metadata.version(name))
         except importlib.metadata.PackageNotFoundError:
-            yield Finding(
+            yield Diagnosis(
                 "problem", name, "is missing", f"{sys.executable} -m pip install '{line}'"
             )
 
 
-def _lessons(root):
+def _lessons(root: Root) -> Diagnosis:
     try:
         entries = root.lessons
         for entry in entries:
             entry.declared  # noqa: B018  reading it is the test
-        return Finding("ok", "lessons", ", ".join(entry.name for entry in entries))
+        return Diagnosis("ok", "lessons", ", ".join(entry.name for entry in entries))
     except TitoError as error:
-        return Finding("problem", "lessons", error.what, error.remedy)
+        return Diagnosis("problem", "lessons", error.what, error.remedy)
 
 
-def _imported(root):
-    """Which package `import tinytorch` gives in this root: asked of a
-    fresh Python, started there.
-    """
+def _imported(root: Root) -> Diagnosis:
+    """Which package `import tinytorch` gives to a fresh Python in this root."""
     code = f"import {root.package} as p; print(); print(ascii(p.__path__[0]))"
-    package = root.path / root.package
+    package, what = root.path / root.package, f"import {root.package}"
     try:
         process = programs.run([sys.executable, "-c", code], cwd=root.path, timeout=IMPORT_SECONDS)
     except subprocess.TimeoutExpired:
-        return Finding(
+        return Diagnosis(
             "problem",
-            f"import {root.package}",
+            what,
             f"takes longer than {IMPORT_SECONDS} s",
             f"Look for an endless loop in {package}.",
         )
     if process.returncode:
         last = (process.stderr.strip().splitlines() or ["no reason given"])[-1]
-        return Finding(
+        return Diagnosis(
             "problem",
-            f"import {root.package}",
+            what,
             last,
             "`tito init .` puts back what is missing; `tito export --all` the lessons.",
         )
     origin = Path(ast.literal_eval(process.stdout.splitlines()[-1]))
     if origin.resolve() != package.resolve():
-        return Finding(
+        return Diagnosis(
             "problem",
-            f"import {root.package}",
+            what,
             f"gives {origin}, not {package}",
             "Uninstall that package, or clear PYTHONPATH.",
         )
-    return Finding("ok", f"import {root.package}", str(origin))
+    return Diagnosis("ok", what, str(origin))
 
 
-def _writable(root):
+def _writable(root: Root) -> Diagnosis:
     folders = [root.path, root.path / root.package, root.path / course.SOURCE]
     for folder in folders:
         if folder.exists() and not os.access(folder, os.W_OK):
-            return Finding(
+            return Diagnosis(
                 "problem",
                 "files",
                 f"{folder} cannot be written",
@@ -133,24 +136,24 @@ def _writable(root):
             )
     free = shutil.disk_usage(root.path).free
     if free < 100 * 2**20:
-        return Finding(
+        return Diagnosis(
             "problem",
             "files",
             f"only {free / 2**20:.0f} MB are free on this disk",
             "Free some space.",
         )
-    return Finding("ok", "files", f"writable, {free / 2**30:.1f} GB free")
+    return Diagnosis("ok", "files", f"writable, {free / 2**30:.1f} GB free")
 
 
-def editor():
+def editor() -> str | None:
     """The command of the learner's editor, or None."""
     return os.environ.get("VISUAL") or os.environ.get("EDITOR")
 
 
-def _editor():
+def _editor() -> Diagnosis:
     if command := editor():
-        return Finding("ok", "editor", command)
-    return Finding(
+        return Diagnosis("ok", "editor", command)
+    return Diagnosis(
         "optional",
         "editor",
         "neither VISUAL nor EDITOR is set",
@@ -158,40 +161,40 @@ def _editor():
     )
 
 
-def _notebook():
+def _notebook() -> Diagnosis:
     if not jupyter.missing():
-        return Finding("ok", "notebook", f"JupyterLab {importlib.metadata.version('jupyterlab')}")
-    return Finding("optional", "notebook", "JupyterLab is not installed", jupyter.REMEDY)
+        return Diagnosis("ok", "notebook", f"JupyterLab {importlib.metadata.version('jupyterlab')}")
+    return Diagnosis("optional", "notebook", "JupyterLab is not installed", jupyter.REMEDY)
 
 
-def _published(root):
-    """Whether the links that tito.toml asks for can work, as far as one sees without a network."""
+def _published(root: Root) -> Diagnosis:
+    """Whether the links of tito.toml can work, as far as can be seen without a network."""
     try:
         place = site_settings.read(root.path)
     except TitoError as error:
-        return Finding("problem", "links", error.what, error.remedy)
+        return Diagnosis("problem", "links", error.what, error.remedy)
     if place.pyodide and not place.pyodide.is_dir():
-        return Finding(
+        return Diagnosis(
             "problem",
             "links",
             f"tito.toml: [book] pyodide is {place.pyodide}, which is no folder",
             "Give the folder of an unpacked Pyodide distribution, or take the line out.",
         )
     if not place.release:
-        return Finding(
+        return Diagnosis(
             "optional",
             "links",
             "tito.toml has no [book] release, so no lesson has links to Binder and Colab",
             f'[book] release = "{site_settings.GITHUB}OWNER/REPOSITORY", where the release lies.',
         )
     book = f"; the book is at {root.book}" if root.book else ""
-    return Finding("ok", "links", f"Binder, Colab: {place.release}, branch {place.branch}{book}")
+    return Diagnosis("ok", "links", f"Binder, Colab: {place.release}, branch {place.branch}{book}")
 
 
-def _sandbox():
+def _sandbox() -> Iterator[Diagnosis]:
     """What grading can be isolated with."""
     if sys.platform != "linux":
-        yield Finding(
+        yield Diagnosis(
             "optional",
             "sandbox",
             f"none on {sys.platform}",
@@ -199,9 +202,9 @@ def _sandbox():
         )
         return
     if program := shutil.which("bwrap"):
-        yield Finding("ok", "bubblewrap", program)
+        yield Diagnosis("ok", "bubblewrap", program)
     else:
-        yield Finding(
+        yield Diagnosis(
             "optional",
             "bubblewrap",
             "is not installed",
@@ -210,9 +213,9 @@ def _sandbox():
     listed = Path("/sys/kernel/security/lsm")
     landlock = listed.exists() and "landlock" in listed.read_text(encoding="utf-8")
     if landlock:
-        yield Finding("ok", "landlock", "is in this kernel")
+        yield Diagnosis("ok", "landlock", "is in this kernel")
     else:
-        yield Finding(
+        yield Diagnosis(
             "optional",
             "landlock",
             "is not reported by this kernel",

@@ -35,8 +35,8 @@ def requirements() -> list[str]:
         lines = importlib.metadata.requires("tinytorch") or []
     except importlib.metadata.PackageNotFoundError:
         lines = []
-    found = [line.split(";")[0].strip() for line in lines if f"extra == '{EXTRA}'" in line]
-    return found or list(NEEDED)
+    needed = [line.split(";")[0].strip() for line in lines if f"extra == '{EXTRA}'" in line]
+    return needed or list(NEEDED)
 
 
 def install() -> None:
@@ -44,21 +44,18 @@ def install() -> None:
 
     Raises TitoError when that fails; then nothing is installed.
     """
-    done = programs.run(
-        [
-            *(sys.executable, "-I", "-m", "pip", "--no-input", "--disable-pip-version-check"),
-            *("install", "--retries", "1", *requirements()),
-        ]
-    )
+    pip = [sys.executable, "-I", "-m", "pip", "--no-input", "--disable-pip-version-check"]
+    completed = programs.run([*pip, "install", "--retries", "1", *requirements()])
     importlib.invalidate_caches()
-    if done.returncode:
-        said = done.stdout + done.stderr
-        if any(sign in said for sign in OFFLINE):
+    if completed.returncode:
+        output = completed.stdout + completed.stderr
+        if any(sign in output for sign in OFFLINE):
             raise MachineError(
                 "No network: JupyterLab could not be fetched. Nothing was changed.",
                 "Connect (or set the proxy) and run the same again, or leave out --notebook.",
             )
-        lines = [line.strip() for line in said.splitlines() if line.strip()] or ["no reason given"]
+        lines = [line.strip() for line in output.splitlines() if line.strip()]
+        lines = lines or ["no reason given"]
         errors = [line for line in lines if line.lower().startswith("error")]
         raise MachineError(
             f"pip could not install JupyterLab: {(errors or lines)[-1]}",
@@ -67,7 +64,7 @@ def install() -> None:
     _remember()
 
 
-def _remember():
+def _remember() -> None:
     """Note the extra where `bin/setup` keeps its extras, so that an environment made anew has it,
     too.
     """

@@ -15,9 +15,10 @@ and hashes of the code tested.
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from typing import Any
 
 from tito import files
 from tito.errors import MachineError
@@ -30,10 +31,10 @@ def now() -> str:
     return datetime.now().isoformat(timespec="seconds")
 
 
-def load(root: Root, warn: Callable[[str], None] = lambda text: None) -> dict:
+def load(root: Root, warn: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
     """The progress of a root.
 
-    A damaged file is set aside, `warn` is told where, and the record begins anew.
+    A damaged file is set aside, `warn` says where, and the record begins anew.
     """
     path = root.state / "progress.json"
     try:
@@ -64,12 +65,12 @@ def load(root: Root, warn: Callable[[str], None] = lambda text: None) -> dict:
     return {"version": 1, "lessons": {}}
 
 
-def _is_sound(data):
+def _is_sound(data: Any) -> bool:
     """Whether `data` has the shape that this file describes, so that
     no reader of it can stumble.
     """
 
-    def of(value, **kinds):
+    def of(value: Any, **kinds: type) -> bool:
         return isinstance(value, dict) and all(
             k not in value or isinstance(value[k], kind) for k, kind in kinds.items()
         )
@@ -106,7 +107,7 @@ def _is_sound(data):
 
 
 @contextmanager
-def locked(root: Root):
+def locked(root: Root) -> Iterator[None]:
     """One process at a time changes a root. May be entered again inside itself."""
     import filelock
 
@@ -132,7 +133,7 @@ def locked(root: Root):
 @contextmanager
 def change(
     root: Root, name: str, warn: Callable[[str], None] = lambda text: None, kind: str = "lessons"
-):
+) -> Iterator[dict[str, Any]]:
     """The record of one lesson (or of one of the "milestones"), to be changed inside the
     `with`; saved when it ends well.
     """
@@ -155,7 +156,7 @@ def code_of(source: cells.Source, lesson: Lesson) -> str:
     return digest.hexdigest()
 
 
-def state_of(entry: Entry, source: cells.Source | None, record: dict) -> str:
+def state_of(entry: Entry, source: cells.Source | None, record: dict[str, Any]) -> str:
     """ "skipped", "new", "started", "passed" or "stale" (passed once, edited since).
 
     `source` may be None: unreadable.

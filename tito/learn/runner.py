@@ -173,7 +173,7 @@ def _prepare(entry: Entry, record: dict[str, Any], seconds: float) -> LessonTest
     modules, broken, more_notes = export_lower(entry)
     modules[str(entry.module_path)] = entry, source, module
     own = _own_suite(source)
-    ids = [check.id for check in (*entry.declared.checks, *own.checks)]
+    ids = [check.id for check in entry.declared.checks] + [check.id for check in own.checks]
     texts = {str(entry.module_path): module.text} | broken
     return LessonTest(entry, source, modules, texts, own, ids, seconds, notes=notes + more_notes)
 

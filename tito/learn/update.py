@@ -283,7 +283,8 @@ def merge(old: Lesson, mine: cells.Source, new: Lesson, done: Update) -> tuple[s
     text = new.source.text
     aside: dict[str, str] = {}
     tasks: list[Exercise | Question] = [*old.exercises, *old.questions]
-    new_tasks = {task.name: task for task in (*new.exercises, *new.questions)}
+    new_tasks: dict[str, Exercise | Question] = {e.name: e for e in new.exercises}
+    new_tasks |= {question.name: question for question in new.questions}
     for task in tasks:
         cell = mine.task_cell(task.name)
         if cell is None or cell.source.strip() == task.cell.source.strip():

@@ -1,10 +1,9 @@
-"""A learner's folder: made from a course, with the way back to the
-starting version of every lesson.
+"""A learner's folder, made from a course, with the starting version of every lesson to go back to.
 
 modules/source/01_tensor/tensor_dev.py    the learner's
 tinytorch/                                exported from it
 .tito/pristine/                           the lessons as released: what the
-                                          checks are, what `reset` restores
+                                          checks are, what `reset` brings back
 .tito/course, .tito/environment           where it came from: the course, and the Python environment
 """
 
@@ -92,7 +91,7 @@ def suitable(folder: Path, source: Root) -> Path:
     return folder
 
 
-def _is_unfinished(folder):
+def _is_unfinished(folder: Path) -> bool:
     """Whether an `init` was interrupted here: it writes `.tito` first and `tito.toml` last."""
     return (folder / ".tito" / "course").exists() or {p.name for p in folder.iterdir()} <= {".tito"}
 
@@ -104,19 +103,17 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
     lessons  Entries, those it has; None for all
     """
     lessons = lessons or source.lessons
-    out = {".tito/course": f"{source.path}\n", ".tito/environment": f"{sys.prefix}\n"}
+    out: dict[str, str | bytes] = {
+        ".tito/course": f"{source.path}\n",
+        ".tito/environment": f"{sys.prefix}\n",
+    }
     for place in (PRISTINE, SOURCE):
         for entry in lessons:
-            lesson_texts = {
-                entry.script.name: entry.declared.released,
-                CHECKS: entry.declared.released_checks,
-            }
-            if place == PRISTINE and entry.declared.hints_text:
-                lesson_texts[HINTS] = entry.declared.hints_text
-            out |= {
-                f"{(place / entry.folder / name).as_posix()}": text
-                for name, text in lesson_texts.items()
-            }
+            folder, lesson = (place / entry.folder).as_posix(), entry.declared
+            out[f"{folder}/{entry.script.name}"] = lesson.released
+            out[f"{folder}/{CHECKS}"] = lesson.released_checks
+            if place == PRISTINE and lesson.hints_text:
+                out[f"{folder}/{HINTS}"] = lesson.hints_text
     out |= _milestones(source, {entry.name for entry in lessons})
     out |= given_modules(source)
     for name in COPIED:
@@ -146,7 +143,7 @@ def given_modules(source: Root) -> dict[str, bytes]:
     return out
 
 
-def _milestones(source, names):
+def _milestones(source: Root, names: set[str]) -> dict[str, bytes]:
     """{path: bytes} of the milestones that these lessons are enough for, twice:
     to be edited, and as they are.
     """
@@ -211,11 +208,10 @@ Nothing you write is lost: whatever tito overwrites, it saves under `.tito/backu
 def reset(
     entry: Entry, exercise: str | None = None, warn: Callable[[str], None] = lambda text: None
 ) -> Path | None:
-    """Put a lesson, or one exercise of it, back to its starting version.
+    """Put a lesson, or one exercise of it, back to its starting version, in each of script and
+    notebook that is there.
 
     Returns the backup folder (None: it was as released).
-
-    Works on whichever of script and notebook are there.
     """
     if entry.root.is_course:
         raise UsageError(
@@ -223,13 +219,8 @@ def reset(
             "Reset works in a workspace: tito init ../my-tinytorch",
         )
     with progress.locked(entry.root):
-        pristine = entry.declared_path.read_text(encoding="utf-8")
-        changes = {}
-        if exercise is None:
-            changes[entry.script] = pristine
-            if entry.notebook.exists():
-                changes[entry.notebook] = notebook.to_notebook(pristine, entry.declared)
-        else:
+        text, old_notebook = entry.declared_path.read_text(encoding="utf-8"), None
+        if exercise is not None:
             target = entry.declared.exercise(exercise)
             notebook_sync.settle(entry, warn=warn)
             source = cells.read(entry.script)
@@ -238,30 +229,29 @@ def reset(
                     f"{entry.script} has no cell {target.id!r} any more.",
                     "Reset the whole lesson, or `tito undo`.",
                 )
-            changes[entry.script] = source.replaced(cell, target.cell.source)
+            text = source.replaced(cell, target.cell.source)
             if entry.notebook.exists():
-                changes[entry.notebook] = notebook.to_notebook(
-                    changes[entry.script],
-                    entry.declared,
-                    entry.notebook.read_text(encoding="utf-8"),
-                )
+                old_notebook = entry.notebook.read_text(encoding="utf-8")
+        changes = {entry.script: text.encode("utf-8")}
+        if entry.notebook.exists():
+            book = notebook.to_notebook(text, entry.declared, old_notebook)
+            changes[entry.notebook] = book.encode("utf-8")
         backup = files.replace(entry.root, "reset", changes)
         if entry.notebook in changes:
+            # Of what was written, not of what is there by now: a save in between counts as an edit.
+            hashes = notebook_sync.hashes_of(entry, *changes.values())
             with progress.change(entry.root, entry.name, warn) as record:
-                # Of what was written, not of what stands there by now: a save
-                # in between counts as an edit.
-                hashes = {
-                    side: notebook_sync.hash_of(path, changes[path].encode("utf-8"))
-                    for side, path in (("script", entry.script), ("notebook", entry.notebook))
-                }
-                text = changes[entry.script]
                 notebook_sync.remember(record, hashes, cells.parse(entry.script, text))
         return backup
 
 
-def undo(root, warn=lambda text: None, back=files.undo):
-    """`files.undo`, or `back`; of a lesson whose script or notebook came back, nobody knows
-    any more that the two agreed.
+def undo(
+    root: Root,
+    warn: Callable[[str], None] = lambda text: None,
+    back: Callable[[Root], files.Step] = files.undo,
+) -> files.Step:
+    """`files.undo`, or `back`. Of a lesson whose script or notebook came back, it is not known any
+    more whether the two agree.
     """
     with progress.locked(root):
         step = back(root)

@@ -374,12 +374,10 @@ def _notebook(path: Path, text: str) -> Source:
             cells.append(Cell(cell["cell_type"], source, 1, n, metadata))
         header = dict(book.get("metadata") or {})
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        broken = isinstance(error, json.JSONDecodeError)
-        where, what = (
-            (f":{error.lineno}", f"the notebook's JSON is damaged here ({error.msg})")
-            if broken
-            else ("", "this is no notebook, though it is JSON")
-        )
+        where, what = "", "this is no notebook, though it is JSON"
+        if isinstance(error, json.JSONDecodeError):
+            where = f":{error.lineno}"
+            what = f"the notebook's JSON is damaged here ({error.msg})"
         raise WorkError(
             f"{path}{where}: {what}.",
             f"`tito notebook {path.stem.removesuffix('_dev')} --keep script` makes it anew from "

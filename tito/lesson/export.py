@@ -83,7 +83,7 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
     )
     return Module(
         f"{first}\n# checksum: {_checksum(text)}\n{text}",
-        [None, None] + [place for _, place in rows],
+        [None, None, *(place for _, place in rows)],
         declared,
     )
 
@@ -312,7 +312,7 @@ def _is_ours(text: str) -> bool:
     """Whether `text` is exactly as an export wrote it."""
     head = text.split("\n", 2)
     match = CHECKSUM.match("\n".join(head[1:2]) + "\n")
-    return bool(match) and len(head) == 3 and match.group(1) == _checksum(head[2])
+    return match is not None and len(head) == 3 and match[1] == _checksum(head[2])
 
 
 def _written(text: str, declared: Lesson) -> set[str]:

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass, field
 
 from tito.errors import UsageError
+from tito.lesson.cells import Source
+from tito.lesson.course import Root
 from tito.lesson.lesson_format import ANSWER
 
 HEADING = re.compile(r"^(#+) +(.+)$", re.M)
@@ -48,10 +50,10 @@ class Term:
     used: dict[str, str]
 
 
-def read_terms(root) -> list[Term]:
+def read_terms(root: Root) -> list[Term]:
     """Every term of the course's lessons, in the order of the alphabet."""
     chapters = [(entry, sections(entry.declared.source)) for entry in root.lessons]
-    found = []
+    terms = []
     for entry, parts in chapters:
         meta = entry.declared.meta
         for term in meta["terms"]:
@@ -62,7 +64,7 @@ def read_terms(root) -> list[Term]:
                 for other, parts in chapters
                 if other.number > entry.number
             )
-            found.append(
+            terms.append(
                 Term(
                     term,
                     sentence,
@@ -74,24 +76,24 @@ def read_terms(root) -> list[Term]:
                     {name: heading for name, heading in later if heading},
                 )
             )
-    return sorted(found, key=lambda term: (term.term.lower(), term.number))
+    return sorted(terms, key=lambda term: (term.term.lower(), term.number))
 
 
 def find_terms(terms: list[Term], word: str) -> list[Term]:
-    """What somebody asks for, in any case, in the singular or the plural: one term, or several of
-    one name, such as the stride of an array and that of a convolution.
+    """The terms of a name, in any case, in the singular or the plural: one, or several such as the
+    stride of an array and the stride of a convolution.
 
     Raises TitoError, with the nearest terms, when the course has none of that name.
     """
-    by_name = {}
+    by_name: dict[str, list[Term]] = {}
     for term in terms:
         by_name.setdefault(term.term.lower(), []).append(term)
     wanted = " ".join(word.lower().split())
     for name in (wanted, wanted.removesuffix("s"), wanted.removesuffix("es"), f"{wanted}s"):
         if name in by_name:
             return by_name[name]
-    held = [name for name in by_name if wanted in name] if len(wanted) > 2 else []
-    near = held or difflib.get_close_matches(wanted, by_name, n=3)
+    containing = [name for name in by_name if wanted in name] if len(wanted) > 2 else []
+    near = containing or difflib.get_close_matches(wanted, by_name, n=3)
     raise UsageError(
         f"The course has no term {word!r}.",
         f"Did you mean {', '.join(repr(name) for name in near[:3])}?"
@@ -100,7 +102,7 @@ def find_terms(terms: list[Term], word: str) -> list[Term]:
     )
 
 
-def sections(source) -> list[Section]:
+def sections(source: Source) -> list[Section]:
     """The chapter's prose, by its headings; code between fences is left out."""
     parts = [Section("")]
     for cell in source.cells:
@@ -132,7 +134,7 @@ def explanation(term: str, parts: list[Section]) -> tuple[str, str] | None:
     return None
 
 
-def emphasis(term: str) -> list[re.Pattern]:
+def emphasis(term: str) -> list[re.Pattern[str]]:
     """What finds the term in bold, and what finds it in italics."""
     return [
         re.compile(rf"{mark}(?:the |an? )?{pattern(term)}{mark}", re.I)
@@ -146,13 +148,14 @@ def split_sentences(paragraph: str) -> list[str]:
     >>> split_sentences("The *rank*: how many axes, e.g. Two of them. It is an int.")
     ['The *rank*: how many axes, e.g. Two of them.', 'It is an int.']
     """
-    found = []
+    sentences: list[str] = []
     for piece in SENTENCE.split(paragraph):
-        if found and (ABBREVIATIONS.search(found[-1]) or found[-1].endswith(":")):
-            found[-1] += f" {piece}"
+        last = sentences[-1] if sentences else ""
+        if last and (ABBREVIATIONS.search(last) or last.endswith(":")):
+            sentences[-1] += f" {piece}"
         else:
-            found.append(piece)
-    return found
+            sentences.append(piece)
+    return sentences
 
 
 def pattern(term: str) -> str:
@@ -160,7 +163,7 @@ def pattern(term: str) -> str:
     return r"`?" + r"[\s-]+".join(re.escape(word) for word in term.split()) + r"(?:e?s)?`?"
 
 
-def first_mention(mentioned, parts: list[Section]) -> str:
+def first_mention(mentioned: re.Pattern[str], parts: list[Section]) -> str:
     """The heading of the first section that uses a term; "" for none."""
     return next(
         (

@@ -21,6 +21,7 @@ import re
 import textwrap
 import tomllib
 from dataclasses import dataclass
+from pathlib import Path
 
 from tito.errors import UsageError
 from tito.lesson.lesson_format import MARK, MISCONCEPTIONS, Lesson
@@ -54,7 +55,7 @@ def load(lesson: Lesson, kind: str = "mistake") -> list[Variant]:
     Raises TitoError when one does not fit the lesson.
     """
     path = lesson.path.with_name(MISCONCEPTIONS)
-    variants = {}
+    variants: dict[str, Variant] = {}
     for entry in _entries(lesson).get(kind, []):
         keys = entry.keys() - {"id"}
         way = keys - NEEDED[kind]
@@ -101,7 +102,7 @@ def equivalent(lesson: Lesson) -> dict[tuple[str, str], str]:
     }
 
 
-def _entries(lesson):
+def _entries(lesson: Lesson) -> dict[str, list[dict[str, str]]]:
     path = lesson.path.with_name(MISCONCEPTIONS)
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -114,7 +115,7 @@ def _entries(lesson):
     return entries
 
 
-def _with_body(path, id, source, code):
+def _with_body(path: Path, id: str, source: str, code: str) -> str:
     """The cell's source with `code` between its solution markers."""
     lines = source.split("\n")
     marks = [number for number, line in enumerate(lines) if MARK.match(line)]

@@ -1,5 +1,5 @@
-"""The notebook of a lesson's script, and back. jupytext converts; which of the two
-counts is for `learn/notebook_sync.py`.
+"""The notebook of a lesson's script, and back. jupytext converts; `learn/notebook_sync.py` decides
+which of the two counts.
 
 A notebook holds more than its script: nbgrader's metadata on the cells of exercises and checks, and
 before each exercise a cell with its hints, folded. Both are made here, and go on the way back; so
@@ -9,6 +9,8 @@ do the cells that a notebook starts with where it is opened outside a workspace.
 import json
 import re
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 from tito.lesson import cells
 from tito.lesson.lesson_format import Exercise, Lesson
@@ -19,14 +21,14 @@ HEAD = re.compile(r"# ---\n(?:#.*\n)*?# ---\n")
 PERCENT = {"extension": ".py", "format_name": "percent", "comment_magics": False}
 
 
-def _libraries():
+def _libraries() -> tuple[Any, Any]:
     """jupytext and nbformat, imported without a grammar of URLs that jsonschema would build, for a
     second, and nobody here needs.
     """
     name = "rfc3987_syntax"
     block = name not in sys.modules
     if block:
-        sys.modules[name] = None  # makes importing it an ImportError, which jsonschema expects
+        sys.modules[name] = None  # type: ignore[assignment]  # makes importing it an ImportError, which jsonschema expects
     try:
         import jupytext
         import nbformat
@@ -53,21 +55,15 @@ def to_notebook(script: str, lesson: Lesson, old: str | None = None) -> str:
             cell.source = cells.uncomment_magics(cell.source)
         elif cell.metadata.get("question"):
             cell.source = cells.without_escapes(cell.source)
-        if hints := (exercise := exercises.get(cell.metadata.get("exercise"))) and exercise.hints:
-            text = hints_of(hints)
+        exercise = exercises.get(cell.metadata.get("exercise"))
+        if exercise and exercise.hints:
+            text = hints_of(exercise.hints)
             metadata = cells.made_metadata(text, cells.HINTS)
             rows.append(nbformat.v4.new_markdown_cell(text, metadata=metadata))
         rows.append(cell)
     book.cells = rows
     if old:
-        from jupytext.combine import combine_inputs_with_outputs
-
-        try:
-            lender = nbformat.reads(old, as_version=4)
-            nbformat.validate(lender)
-            book = combine_inputs_with_outputs(book, lender, fmt={"extension": ".py"})
-        except Exception:  # noqa: BLE001  outputs are a convenience; a damaged old notebook is saved before it is replaced
-            pass
+        book = _with_outputs(book, old)
     taken = set()
     for number, cell in enumerate(book.cells, 1):
         cell_id = _add_nbgrader(cell, lesson, exercises)
@@ -78,7 +74,20 @@ def to_notebook(script: str, lesson: Lesson, old: str | None = None) -> str:
         taken.add(cell_id)
         cell["id"] = cell_id
     book.nbformat, book.nbformat_minor = 4, 5
-    return nbformat.writes(book)
+    return str(nbformat.writes(book))
+
+
+def _with_outputs(book: Any, old: str) -> Any:
+    """A notebook with the outputs of the cells that it has in common with an older text."""
+    from jupytext.combine import combine_inputs_with_outputs
+
+    _, nbformat = _libraries()
+    try:
+        lender = nbformat.reads(old, as_version=4)
+        nbformat.validate(lender)
+        return combine_inputs_with_outputs(book, lender, fmt={"extension": ".py"})
+    except Exception:  # noqa: BLE001  outputs are a convenience; a damaged notebook lends none
+        return book
 
 
 def with_start(notebook: str, rows: list[tuple[str, str]]) -> str:
@@ -100,7 +109,7 @@ def with_start(notebook: str, rows: list[tuple[str, str]]) -> str:
     return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
 
 
-def hints_of(hints: list[str]) -> str:
+def hints_of(hints: Sequence[str]) -> str:
     """The Markdown of an exercise's hints, each folded."""
     return "\n\n".join(
         f"<details><summary>Hint {number}</summary>\n\n{hint}\n\n</details>"
@@ -108,14 +117,14 @@ def hints_of(hints: list[str]) -> str:
     )
 
 
-def _add_nbgrader(cell, lesson, exercises):
+def _add_nbgrader(cell: Any, lesson: Lesson, exercises: dict[str, Exercise]) -> str | None:
     """Give a cell of an exercise, of checks or of a question nbgrader's metadata;
     returns its grade_id, or None.
     """
-    asked = cell.metadata.get("question")
     for question in lesson.questions:
-        if question.name == asked and cell.cell_type == "markdown":
-            grade_id = f"question-{asked}"
+        is_text = cell.cell_type == "markdown"
+        if question.name == cell.metadata.get("question") and is_text:
+            grade_id = f"question-{question.name}"
             cell.metadata["nbgrader"] = nbgrader(grade_id, question.points) | {
                 "locked": False,
                 "solution": True,
@@ -132,7 +141,7 @@ def _add_nbgrader(cell, lesson, exercises):
     return grade_id
 
 
-def nbgrader(grade_id: str, points: int | None) -> dict:
+def nbgrader(grade_id: str, points: int | None) -> dict[str, Any]:
     """nbgrader's metadata, schema 3: of an exercise (no points), or of its checks."""
     graded = {} if points is None else {"points": points}
     return {
@@ -175,4 +184,4 @@ def to_script(notebook: str, old: str | None = None) -> str:
     script = jupytext.writes(book, fmt=dict(PERCENT))
     script = script.replace("#     comment_magics: false\n", "", 1)
     head, body = HEAD.match(old or ""), HEAD.match(script)
-    return head.group() + script[body.end() :] if head and body else script
+    return str(head.group() + script[body.end() :] if head and body else script)

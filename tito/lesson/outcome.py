@@ -6,7 +6,10 @@ import ast
 import linecache
 import re
 import traceback
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import FrameType
+from typing import Any
 
 # What a lesson's result can be called, and what it means for the one who wrote it.
 VERDICTS = {
@@ -76,7 +79,7 @@ def unwritten_exercise(name: str, text: str) -> str | None:
     return match and match[1]
 
 
-def verdict_of(statuses: list[str], points: int) -> str:
+def verdict_of(statuses: Sequence[str], points: int) -> str:
     """The verdict on a lesson that could be imported, from what became of its checks."""
     if statuses and all(status == "passed" for status in statuses):
         return "passed"
@@ -92,7 +95,7 @@ def verdict_of(statuses: list[str], points: int) -> str:
     return "failed"
 
 
-def count_of(statuses: list[str], behind: list[str] = ()) -> str:
+def count_of(statuses: Sequence[str], behind: Sequence[str] = ()) -> str:
     """What is to be done, in a sentence: "2 of 5 checks fail, 1 waits for what is not written yet."
 
     behind  of those that fail, the exercises whose mistakes make them fail
@@ -100,7 +103,7 @@ def count_of(statuses: list[str], behind: list[str] = ()) -> str:
     wrong = sum(status not in ("passed", "unwritten", "not run") for status in statuses)
     waiting, missing = statuses.count("unwritten"), statuses.count("not run")
 
-    def wait(number, what):
+    def wait(number: int, what: str) -> str:
         return f"{number} wait{'s' * (number == 1)} for {what}"
 
     parts = [f"{wrong - len(behind)} of {len(statuses)} checks fail"] * (wrong > len(behind))
@@ -143,7 +146,7 @@ def explain(name: str, text: str, call: str = "", nones: list[str] | None = None
     return sentence
 
 
-def none_parameters(frame) -> list[str]:
+def none_parameters(frame: FrameType) -> list[str]:
     """The parameters of a frame's function that are None in it."""
     code = frame.f_code
     total = code.co_argcount + code.co_kwonlyargcount
@@ -159,10 +162,10 @@ def call_in(error: BaseException, file: str) -> str:
         if frame.f_code.co_filename == file:
             caller = frame
     summary = [s for s in traceback.extract_tb(error.__traceback__) if s.filename == file]
-    if not caller or summary[-1].end_lineno is None:
+    if not caller or summary[-1].lineno is None or summary[-1].end_lineno is None:
         return ""
     last = summary[-1]
-    lines = linecache.getlines(file)[last.lineno - 1 : last.end_lineno]
+    lines = linecache.getlines(file)[summary[-1].lineno - 1 : last.end_lineno]
     if not lines:
         return ""
     encoded = [line.encode() for line in lines]
@@ -181,10 +184,10 @@ def call_in(error: BaseException, file: str) -> str:
 class _Filled(ast.NodeTransformer):
     """Names replaced by their values, where those are plain and short."""
 
-    def __init__(self, values):
+    def __init__(self, values: Mapping[str, Any]) -> None:
         self.values = values
 
-    def visit_Name(self, node):
+    def visit_Name(self, node: ast.Name) -> ast.expr:
         value = self.values.get(node.id, self)
         if _is_plain(value) and len(literal := repr(value)) <= SHOWN:
             try:
@@ -194,7 +197,7 @@ class _Filled(ast.NodeTransformer):
         return node
 
 
-def _is_plain(value, depth=0):
+def _is_plain(value: Any, depth: int = 0) -> bool:
     """Whether a value is Python's own all the way down: nothing of a learner's,
     whose `repr` may do anything.
     """
@@ -212,6 +215,6 @@ def cut(text: str) -> str:
     )
 
 
-def clean(text):
+def clean(text: str) -> str:
     """Text that can be kept and sent: no halves of characters, no NUL, not endless."""
     return cut(text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0"))

@@ -245,7 +245,8 @@ def _questions(source: Source, names: list[str]) -> Iterator[Question]:
 
 def _split_sample(answer: str) -> tuple[str, str]:
     """(the text between the markers of a solution, the text outside of them)."""
-    sample, outside = [], []
+    sample: list[str] = []
+    outside: list[str] = []
     inside = False
     for line in answer.split("\n"):
         if mark := MARK.match(line):

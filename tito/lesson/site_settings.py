@@ -12,6 +12,7 @@ import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 from urllib.parse import quote
 
 from tito.errors import MachineError
@@ -47,7 +48,7 @@ def read(folder: Path) -> Published:
     """
     table = tomllib.loads((folder / "tito.toml").read_text(encoding="utf-8-sig")).get("book", {})
 
-    def refuse(what, remedy):
+    def refuse(what: str, remedy: str) -> NoReturn:
         raise MachineError(f"tito.toml: [book] {what}.", remedy)
 
     names = Published.__dataclass_fields__

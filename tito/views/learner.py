@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tito.learn.compare import Comparison
-    from tito.learn.doctor import Finding
+    from tito.learn.doctor import Diagnosis
     from tito.learn.milestone import Milestone, MilestoneRun, MilestoneStatus
     from tito.learn.status import Hint, LessonStatus
     from tito.learn.update import Update
@@ -240,10 +240,10 @@ def terms(entries: Iterable[Term]) -> Group:
     return Group(table, Text('one of them: tito word "TERM"', "dim"))
 
 
-def doctor(findings: Iterable[Finding]) -> Table:
+def doctor(findings: Iterable[Diagnosis]) -> Table:
     table = Table("", "", "", box=None, show_header=False, padding=(0, 2, 0, 0))
     for finding in findings:
-        words = Text(finding.found)
+        words = Text(finding.value)
         if finding.remedy:
             words.append(f"\n{finding.remedy}", "yellow")
         table.add_row(Text(finding.state, STYLES[finding.state]), finding.what, words)

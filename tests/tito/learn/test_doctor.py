@@ -38,7 +38,7 @@ def test_whatever_is_not_ok_has_a_remedy(small_workspace, monkeypatch):
     assert {f.state for f in found} <= {"ok", "problem", "optional"}
     assert [f.what for f in found if f.state != "ok" and not f.remedy] == []
     assert {f.what for f in found if f.state != "ok"} >= {"editor", "notebook"}
-    assert [f.what for f in found if not f.found] == []
+    assert [f.what for f in found if not f.value] == []
 
 
 def test_a_sound_workspace_has_no_problem(small_workspace):
@@ -52,7 +52,7 @@ def test_json_has_the_same_findings(small_workspace):
     assert done.returncode == 0
     found = json.loads(done.stdout)
     assert [f["what"] for f in found] == [f.what for f in doctor.examine(small_workspace.path)]
-    assert all(set(f) == {"state", "what", "found", "remedy"} for f in found)
+    assert all(set(f) == {"state", "what", "value", "remedy"} for f in found)
 
 
 def test_outside_a_root_the_exit_code_is_3_and_says_what_to_do(tmp_path):
@@ -94,7 +94,7 @@ def test_another_package_that_would_be_imported_is_a_problem(
     done = tito(small_workspace.path, "doctor", "--json", python=bare_python, PYTHONPATH=str(rival))
     found = {f["what"]: f for f in json.loads(done.stdout)}["import tinytorch"]
     assert (done.returncode, found["state"]) == (3, "problem")
-    assert str(rival) in found["found"] and "PYTHONPATH" in found["remedy"]
+    assert str(rival) in found["value"] and "PYTHONPATH" in found["remedy"]
 
 
 def test_a_rival_on_pythonpath_that_loses_is_no_problem(small_workspace, tmp_path):
@@ -102,7 +102,7 @@ def test_a_rival_on_pythonpath_that_loses_is_no_problem(small_workspace, tmp_pat
     (tmp_path / "rival" / "tinytorch" / "__init__.py").write_text("", encoding="utf-8")
     done = tito(small_workspace.path, "doctor", "--json", PYTHONPATH=str(tmp_path / "rival"))
     found = {f["what"]: f for f in json.loads(done.stdout)}["import tinytorch"]
-    assert (found["state"], found["found"]) == ("ok", str(small_workspace.path / "tinytorch"))
+    assert (found["state"], found["value"]) == ("ok", str(small_workspace.path / "tinytorch"))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_package_that_cannot_be_imported_is_a_problem(small_workspace, monkeyp
     monkeypatch.setattr(doctor, "IMPORT_SECONDS", 2)
     (small_workspace.path / "tinytorch" / "__init__.py").write_text(text, encoding="utf-8")
     found = examined(small_workspace)["import tinytorch"]
-    assert found.state == "problem" and told in found.found and found.remedy
+    assert found.state == "problem" and told in found.value and found.remedy
 
 
 def test_a_missing_package_is_a_problem_with_the_command_that_mends_it(small_workspace):
@@ -139,4 +139,4 @@ def test_a_damaged_lesson_is_a_problem(small_workspace):
     done = tito(small_workspace.path, "doctor", "--json")
     found = {f["what"]: f for f in json.loads(done.stdout)}["lessons"]
     assert (done.returncode, found["state"]) == (3, "problem")
-    assert "numbers_dev.py" in found["found"] and found["remedy"]
+    assert "numbers_dev.py" in found["value"] and found["remedy"]

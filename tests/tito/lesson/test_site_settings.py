@@ -59,7 +59,7 @@ def test_doctor_says_of_a_course_where_its_links_lead(small_course):
     assert links(small_course).state == "optional"
     say(small_course, '[book]\nrelease = "https://github.com/ada/small"')
     assert links(small_course).state == "ok"
-    assert "https://github.com/ada/small, branch main" in links(small_course).found
+    assert "https://github.com/ada/small, branch main" in links(small_course).value
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_doctor_says_of_a_course_where_its_links_lead(small_course):
 )
 def test_doctor_names_a_setting_that_cannot_work(small_course, text, said):
     finding = links(say(small_course, text))
-    assert finding.state == "problem" and said in finding.found and finding.remedy
+    assert finding.state == "problem" and said in finding.value and finding.remedy
 
 
 def test_doctor_says_nothing_of_links_in_a_workspace(small_workspace):

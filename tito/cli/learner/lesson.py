@@ -165,7 +165,7 @@ def start(
     at = "" if source.is_notebook else f":{line if line and came_back else source.cells[0].line}"
     place = link(entry.root, entry.relative(source.path) + at)
     needs = lesson_status.needs(entry, records)
-    echo(views.lesson_card(entry, place, needs, first and first.id, line))
+    echo(views.lesson_card(entry, place, needs, first.id if first else None, line))
     if root.is_course:
         echo(
             Pieces(
@@ -446,8 +446,8 @@ def export(
             if not all_:
                 raise
             broken.append(error)
-    for error in broken:
-        complain(error)
+    for problem in broken:
+        complain(problem)
     if outdated:
         raise WorkError(f"Out of date: {', '.join(outdated)}.", "Run `tito export --all`.")
     if broken:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tito.cli.app import echo, warn
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.text import Text
 
     from tito.learn.results import Result
@@ -60,7 +61,9 @@ def show_report(
     step = status.next_step(rows) if verdict.passed and whole else None
     opened = record.get("hints", {})
     passed = sum(r.get("last", {}).get("verdict") == "passed" for r in records.values())
-    end = [report_views.payoffs(payoffs, lambda path: views.link(entry.root, path))]
+    end: list[RenderableType] = []
+    if payoffs:
+        end.append(report_views.payoffs(payoffs, lambda path: views.link(entry.root, path)))
     exercises = entry.declared.exercises
     around = report_views.Around(
         hints={e.id: len(e.hints) - opened.get(e.id, 0) for e in exercises},
@@ -69,7 +72,7 @@ def show_report(
         following=step[0] if step else None,
         key="h" if has_keys else None,
         course=(passed, len(entry.root.lessons)),
-        end=end if payoffs else [],
+        end=end,
     )
     echo(report_views.tested(report, around))
 
