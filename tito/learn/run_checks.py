@@ -74,7 +74,7 @@ def run_checks(
 def _run(check: CheckFunction, suite: CheckSuite, namespace: Mapping[str, Any]) -> None:
     """Run one check. Whatever it raises passes through."""
     section = check.section
-    needed = needed_sections(section, suite.learner_side)
+    needed = needed_sections(section, suite)
     imports = imports_in(*(setup.source for setup in suite.setup))
     sources = (other.source for other in (section, *suite.setup, *needed))
     space = dict(namespace) | imported(imports, *sources)

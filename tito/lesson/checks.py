@@ -162,37 +162,52 @@ def words_in(source: str) -> frozenset[str]:
     return frozenset(re.findall(r"\w+", source))
 
 
-def needed_sections(section: Section, learner_side: Iterable[Section]) -> list[Section]:
-    """The learner-side sections that define a name which `section` uses, or which one of them uses.
+def needed_sections(section: Section, suite: CheckSuite) -> list[Section]:
+    """The learner-side sections that define a name which `section` uses: itself, or through one of
+    them or a helper of the setup sections.
 
     Others may need what is not written yet at this point of the chapter.
     """
-    names, chosen, waiting = _used_names(section.source), [], list(learner_side)
-    while other := next((s for s in waiting if _defined_names(s.source) & names), None):
-        waiting.remove(other)
-        names |= _used_names(other.source)
-        chosen.append(other)
-    return [other for other in learner_side if other in chosen]
-
-
-@functools.cache
-def _used_names(source: str) -> frozenset[str]:
-    tree = cells.tree_of(source)
-    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
-
-
-@functools.cache
-def _defined_names(source: str) -> frozenset[str]:
-    nodes = cells.tree_of(source).body
-    names = [node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
-    names += [
-        leaf.id
-        for node in nodes
-        if isinstance(node, (ast.Assign, ast.AnnAssign))
-        for leaf in ast.walk(node)
-        if isinstance(leaf, ast.Name) and isinstance(leaf.ctx, ast.Store)
+    waiting = [
+        (defines, uses, None) for s in suite.setup for defines, uses in _statements(s.source)
     ]
-    return frozenset(names)
+    waiting += [(*_names_of(s.source), s) for s in suite.learner_side]
+    names, needed = _names_of(section.source)[1], []
+    while found := next((entry for entry in waiting if entry[0] & names), None):
+        waiting.remove(found)
+        names |= found[1]
+        needed.append(found[2])
+    return [s for s in suite.learner_side if s in needed]
+
+
+Names = frozenset[str]
+
+
+@functools.cache
+def _names_of(source: str) -> tuple[Names, Names]:
+    """The names that a section defines, and those that it uses."""
+    statements = _statements(source)
+    empty: Names = frozenset()
+    return empty.union(*(d for d, _ in statements)), empty.union(*(u for _, u in statements))
+
+
+@functools.cache
+def _statements(source: str) -> list[tuple[Names, Names]]:
+    """The names that each statement of a section defines, and those that it uses."""
+    return [(_defined_by(node), _used_by(node)) for node in cells.tree_of(source).body]
+
+
+def _used_by(node: ast.stmt) -> Names:
+    return frozenset(leaf.id for leaf in ast.walk(node) if isinstance(leaf, ast.Name))
+
+
+def _defined_by(node: ast.stmt) -> Names:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return frozenset([node.name])
+    if not isinstance(node, (ast.Assign, ast.AnnAssign)):
+        return frozenset()
+    names = [leaf for leaf in ast.walk(node) if isinstance(leaf, ast.Name)]
+    return frozenset(leaf.id for leaf in names if isinstance(leaf.ctx, ast.Store))
 
 
 def remember_lines(source: str, file: str, line: int) -> None:

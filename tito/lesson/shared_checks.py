@@ -16,13 +16,13 @@ from pathlib import Path
 
 from tito.errors import UsageError
 from tito.lesson import cells
+from tito.lesson.checks import IMPORTS, LEARNER_SIDE, SETUP
 
 MODULE = "checking"
 FILE = f"{MODULE}.py"
 IMPORT = f"from {MODULE} import"
-SECTIONS = ("setup", "learner-side")  # those that may import from it
+SECTIONS = (SETUP, LEARNER_SIDE)  # those that may import from it
 COMMENT = f"# The functions of {FILE} are at the end of this file."
-IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 def read_checks(path: Path) -> cells.Source:

@@ -146,10 +146,11 @@ def test_setup_and_learner_side_sections_serve_a_check(entry, monkeypatch):
     """Only those that it needs: another may use what is not written yet."""
     monkeypatch.chdir(entry.script.parent)
     own = entry.declared_path.with_name(lesson_format.CHECKS)
-    text = own.read_text(encoding="utf-8").replace("double(2) == 4", "near(twice_of(2), FOUR)")
-    text = text.replace("import numpy as np\n", "import numpy as np\n\nFOUR = 4\n", 1)
+    text = own.read_text(encoding="utf-8").replace("double(2) == 4", "is_four(twice_of(2))")
+    helpers = "FOUR = 4\nunused = lambda: later()\n\ndef is_four(x):\n    return near(x, FOUR)\n"
+    text = text.replace("import numpy as np\n", f"import numpy as np\n\n{helpers}", 1)
     text += (
-        "\n\n# %% learner-side\ntriple(1)\n"
+        "\n\n# %% learner-side\ndef later():\n    pass\n\n\ntriple(1)\n"
         "\n\n# %% learner-side\ndef near(a, b):\n    return abs(a - b) < 1e-9\n"
         "\n\n# %% learner-side\ndef twice_of(x):\n    return double(x)\n"
     )
