@@ -168,15 +168,16 @@ def needed_sections(section: Section, suite: CheckSuite) -> list[Section]:
 
     Others may need what is not written yet at this point of the chapter.
     """
-    waiting = [
+    waiting: list[tuple[Names, Names, Section | None]] = [
         (defines, uses, None) for s in suite.setup for defines, uses in _statements(s.source)
     ]
     waiting += [(*_names_of(s.source), s) for s in suite.learner_side]
-    names, needed = _names_of(section.source)[1], []
-    while found := next((entry for entry in waiting if entry[0] & names), None):
-        waiting.remove(found)
-        names |= found[1]
-        needed.append(found[2])
+    names = _names_of(section.source)[1]
+    needed: list[Section | None] = []
+    while definition := next((entry for entry in waiting if entry[0] & names), None):
+        waiting.remove(definition)
+        names |= definition[1]
+        needed.append(definition[2])
     return [s for s in suite.learner_side if s in needed]
 
 
