@@ -29,7 +29,7 @@ ASIDE = ".aside"  # saved by tito itself, not by a command of the learner
 Changes = Mapping[Path, bytes | str | None]  # new content of files, None to delete them
 
 
-class Root(Protocol):
+class SavedRoot(Protocol):
     """A course or workspace, as `tito.lesson.course.Root`."""
 
     @property
@@ -95,7 +95,7 @@ def _sweep(folder: Path) -> None:
             pass  # another process was faster
 
 
-def replace(root: Root, command: str, changes: Changes, step: bool = True) -> Path | None:
+def replace(root: SavedRoot, command: str, changes: Changes, step: bool = True) -> Path | None:
     """Write each file of `changes`, saving its old content.
 
     step     whether `undo` takes this back; False for what follows from other work
@@ -120,7 +120,7 @@ def replace(root: Root, command: str, changes: Changes, step: bool = True) -> Pa
     return backup
 
 
-def replace_all(root: Root, command: str, changes: Changes) -> Path | None:
+def replace_all(root: SavedRoot, command: str, changes: Changes) -> Path | None:
     """As `replace`, but all or nothing: `recover` takes back a run that failed or was killed.
 
     Returns the backup folder, or None when nothing changes.
@@ -154,7 +154,7 @@ def _write_all(changes: Changes, old: Mapping[Path, bytes | None]) -> None:
             _delete(path)
 
 
-def recover(root: Root) -> str | None:
+def recover(root: SavedRoot) -> str | None:
     """Take back a `replace_all` that was not finished; files written since are saved.
 
     Returns its command, or None when there is none.
@@ -173,7 +173,7 @@ def recover(root: Root) -> str | None:
     return command
 
 
-def _prune(root: Root, paths: Iterable[Path]) -> None:
+def _prune(root: SavedRoot, paths: Iterable[Path]) -> None:
     """Delete those parent folders of `paths` that are empty."""
     folders = {parent for path in paths for parent in path.parents if root.path in parent.parents}
     for folder in sorted(folders, reverse=True):  # the innermost first
@@ -204,7 +204,9 @@ def read(path: Path) -> bytes | None:
         ) from None
 
 
-def _save(root: Root, command: str, old: Mapping[Path, bytes | None], step: bool = True) -> Path:
+def _save(
+    root: SavedRoot, command: str, old: Mapping[Path, bytes | None], step: bool = True
+) -> Path:
     """Save `old` (None for no file) in a new backup folder, which is complete when it appears."""
     backups = root.state / "backups"
     new = None
@@ -260,7 +262,7 @@ class Step:
         return list(self.changes)
 
 
-def undo(root: Root) -> Step:
+def undo(root: SavedRoot) -> Step:
     """Take back the newest command that was not undone yet; `redo` can bring its files back.
 
     Raises UsageError when there is nothing to undo.
@@ -274,7 +276,7 @@ def undo(root: Root) -> Step:
     )
 
 
-def redo(root: Root) -> Step:
+def redo(root: SavedRoot) -> Step:
     """Take back the newest `undo`. Raises UsageError when another command came after it."""
     for step in _steps(root):
         if step.command == "undo":
@@ -286,14 +288,14 @@ def redo(root: Root) -> Step:
     )
 
 
-def _steps(root: Root) -> Iterator[Step]:
+def _steps(root: SavedRoot) -> Iterator[Step]:
     """The backups that were not taken back yet, the newest first."""
     for manifest in sorted((root.state / "backups").glob("[0-9]*/manifest.json"), reverse=True):
         if manifest.parent.suffix not in (DONE, ASIDE):
             yield _read_step(root, manifest.parent)
 
 
-def _read_step(root: Root, folder: Path) -> Step:
+def _read_step(root: SavedRoot, folder: Path) -> Step:
     """The Step in a backup folder."""
     try:
         record = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -311,7 +313,7 @@ def _read_step(root: Root, folder: Path) -> Step:
         ) from None
 
 
-def _take_back(root: Root, step: Step, command: str) -> Step:
+def _take_back(root: SavedRoot, step: Step, command: str) -> Step:
     replace(root, command, step.changes)
     _prune(root, step.changes)
     os.replace(step.folder, step.folder.with_name(step.folder.name + DONE))

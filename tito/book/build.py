@@ -301,10 +301,10 @@ def _with_places_of_course(root: Root, source: Path, messages: str) -> str:
     return sections.with_places_of_pages(messages.replace(f"{source}{os.sep}", "book/"))
 
 
-def _finish(root: Root, site: Path) -> dict[str, verify_site.Page]:
+def _finish(root: Root, site: Path) -> dict[str, verify_site.PageContents]:
     """Add to Sphinx's pages what else the site needs. Returns the pages, to be verified."""
-    finished: dict[str, verify_site.Page] = {}
-    places: list[search.Section] = []
+    finished: dict[str, verify_site.PageContents] = {}
+    places: list[search.SearchEntry] = []
     for path in sorted(site.rglob("*.html")):
         name = path.relative_to(site).as_posix()
         if name.startswith(("_static/", "lite/")):

@@ -13,7 +13,7 @@ Outputs = list[dict[str, Any]]  # of a cell, as in a notebook
 
 
 @dataclass
-class Section:
+class BookPage:
     """A page of a lesson: the part from one `##` to the next.
 
     title   its heading, "" of the lesson's first page

@@ -16,9 +16,9 @@ from typing import Any
 from tito.book import drawings
 from tito.book.notebook_cells import (
     PYTHON,
+    BookPage,
     Outputs,
     Part,
-    Section,
     code,
     folded_output,
     notebook_text,
@@ -79,7 +79,7 @@ class _Builder:
     def __init__(self, entry: Entry, outputs: dict[str, Outputs], card: str) -> None:
         self.entry, self.outputs, self.card = entry, outputs, card
         self.released = cells.parse(entry.declared.path, entry.declared.released)
-        self.sections = [Section("", f"lessons/{entry.folder}")]
+        self.sections = [BookPage("", f"lessons/{entry.folder}")]
         self.paths = section_paths(entry)
         self.explained: Cell | None = None  # the cell whose answer the next paragraph explains
 
@@ -121,7 +121,7 @@ class _Builder:
         for line, title, block in _blocks(text):
             line += above
             if title:
-                self.sections.append(Section(title, next(self.paths)))
+                self.sections.append(BookPage(title, next(self.paths)))
                 number = f"{self.entry.number}.{len(self.sections) - 1}"
                 self.add(cell, [(line, prose(f"# {number} {title}"))])
             if len(self.sections) > 1:
@@ -230,7 +230,7 @@ def _take_task(parts: list[Part]) -> str:
     return task.strip()
 
 
-def _mark_terms(terms: Sequence[str], sections: list[Section]) -> None:
+def _mark_terms(terms: Sequence[str], sections: list[BookPage]) -> None:
     """Give each term an address, `#term-learning-rate`, where the lesson explains it."""
     paragraphs = [
         part for section in sections for _, part in section.parts if part["cell_type"] == "markdown"
@@ -255,7 +255,7 @@ def term_id(term: str) -> str:
     return f"term-{slug_of(term)}"
 
 
-def _contents(lesson: Lesson, sections: list[Section]) -> str:
+def _contents(lesson: Lesson, sections: list[BookPage]) -> str:
     """The end of a lesson's first page: its sections with their exercises, which have here the same
     address as on their own page.
     """

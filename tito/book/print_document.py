@@ -61,7 +61,7 @@ class Chapter:
 
 
 @dataclass
-class Page:
+class PrintPage:
     """A page of the site: its path, its place in the document, and its article."""
 
     name: str
@@ -77,7 +77,7 @@ def read_chapters(site: Path, selected: Collection[str] = ()) -> list[Chapter]:
     """
     articles = read_articles(site)
     names = [name for name in articles if not selected or _top(name, selected)]
-    pages = [Page(name, f"p{n}", articles[name]) for n, name in enumerate(names, 1)]
+    pages = [PrintPage(name, f"p{n}", articles[name]) for n, name in enumerate(names, 1)]
     places = {page.name: page.place for page in pages}
     with_sections = {_top(name, set(names) - {name}) for name in names}
     chapters: dict[str, Chapter] = {}
@@ -143,7 +143,7 @@ def words(text: str) -> str:
 # A page.
 
 
-def _adapt(page: Page, places: dict[str, str], site: Path) -> None:
+def _adapt(page: PrintPage, places: dict[str, str], site: Path) -> None:
     """Make the page's article fit the document: ids, links, pictures, code."""
     article = page.article
     opened_on_screens = ".lesson-card li:has(strong:-soup-contains-own(Open))"
@@ -235,7 +235,7 @@ def _move_hints(article: Tag, chapter: Chapter) -> None:
         hints[0].replace_with(_elsewhere(f"{count} at the end, on page", f"hints-{box['id']}"))
 
 
-def _move_answers(page: Page, section: str, chapter: Chapter) -> None:
+def _move_answers(page: PrintPage, section: str, chapter: Chapter) -> None:
     """Move the answers to predictions to the end of the document, too."""
     for fold in page.article.select("details.below-input"):
         if not fold.summary or ANSWER not in fold.summary.get_text():

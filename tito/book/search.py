@@ -35,7 +35,7 @@ SKIPPED = (
 
 
 @dataclass
-class Section:
+class SearchEntry:
     """A place in the book that a search can lead to.
 
     page    the page's path in the site
@@ -61,12 +61,12 @@ class _Reader:
 
     def __init__(self, page: str) -> None:
         self.page = page
-        self.sections: list[Section] = []
-        self.section = Section(page, "", "")  # what is read belongs to it
+        self.sections: list[SearchEntry] = []
+        self.section = SearchEntry(page, "", "")  # what is read belongs to it
 
     def begin(self, anchor: str, title: str) -> None:
         title = POINTS.sub("", " ".join(title.split()))
-        self.section = Section(self.page, anchor, title, prose=[(anchor, "")])
+        self.section = SearchEntry(self.page, anchor, title, prose=[(anchor, "")])
         self.sections.append(self.section)
 
     def read(self, element: Tag, anchor: str = "") -> None:
@@ -108,7 +108,7 @@ class _Reader:
             self.section.prose[-1] = (anchor, before + text)
 
 
-def sections_of(page: str, soup: BeautifulSoup) -> list[Section]:
+def sections_of(page: str, soup: BeautifulSoup) -> list[SearchEntry]:
     """The sections of a finished page, which is changed."""
     article = soup.find("article", class_="bd-article")
     if not isinstance(article, Tag):
@@ -125,7 +125,7 @@ def sections_of(page: str, soup: BeautifulSoup) -> list[Section]:
     return [section for section in reader.sections if section.title]
 
 
-def write_index(root: Root, folder: Path, sections: list[Section]) -> None:
+def write_index(root: Root, folder: Path, sections: list[SearchEntry]) -> None:
     """Write `sections.js` into the folder of the finished pages.
 
     Raises WorkError for a line of `book/synonyms.toml` that leads nowhere.
@@ -162,7 +162,7 @@ def read_index(text: str) -> str:
 Place = tuple[int, str]  # the number of a section, and the anchor of a term in it or ""
 
 
-def synonyms(root: Root, sections: list[Section]) -> list[tuple[str, int, str]]:
+def synonyms(root: Root, sections: list[SearchEntry]) -> list[tuple[str, int, str]]:
     """[(words, number of the section they lead to, anchor of a term there or ""), ...]: the
     glossary's terms, and the words in the course's `book/synonyms.toml`.
     """
@@ -195,7 +195,7 @@ def synonyms(root: Root, sections: list[Section]) -> list[tuple[str, int, str]]:
     return rows
 
 
-def _places_of_terms(root: Root, sections: list[Section]) -> dict[str, list[Place]]:
+def _places_of_terms(root: Root, sections: list[SearchEntry]) -> dict[str, list[Place]]:
     """{term of the glossary, in lower case: where it is explained}"""
     explained = {
         (_area(section.page), anchor): number

@@ -34,7 +34,7 @@ SHOWN = 10  # problems in one message
 
 
 @dataclass
-class Page:
+class PageContents:
     """A page's links, what it loads, its ids, its pictures without alt text, and its text."""
 
     links: list[str] = field(default_factory=list)
@@ -44,8 +44,8 @@ class Page:
     text: str = ""
 
 
-def read_page(soup: BeautifulSoup) -> Page:
-    page = Page()
+def read_page(soup: BeautifulSoup) -> PageContents:
+    page = PageContents()
     texts = ["".join(soup.find_all(string=True))]  # code in its own lines
     for element in soup.find_all(True):
         values = {name: str(value) for name, value in element.attrs.items()}
@@ -65,7 +65,7 @@ def read_page(soup: BeautifulSoup) -> Page:
     return page
 
 
-def verify(root: Root, folder: Path, pages: dict[str, Page]) -> None:
+def verify(root: Root, folder: Path, pages: dict[str, PageContents]) -> None:
     """Raise WorkError with the places of what is wrong in the site; MachineError when it
     contains a solution or a hidden check.
 
@@ -92,7 +92,9 @@ def verify(root: Root, folder: Path, pages: dict[str, Page]) -> None:
         )
 
 
-def _problems_of_page(name: str, pages: dict[str, Page], files: Collection[str]) -> Iterator[str]:
+def _problems_of_page(
+    name: str, pages: dict[str, PageContents], files: Collection[str]
+) -> Iterator[str]:
     """What is wrong in one page, as sentences."""
     page = pages[name]
     for address in page.loads:
@@ -112,7 +114,7 @@ def _problems_of_page(name: str, pages: dict[str, Page], files: Collection[str])
             yield f"{name}: a link to a heading that {target} does not have: {address}"
 
 
-def _refuse_secrets(root: Root, paths: dict[str, Path], pages: dict[str, Page]) -> None:
+def _refuse_secrets(root: Root, paths: dict[str, Path], pages: dict[str, PageContents]) -> None:
     # The files of Sphinx, its theme and JupyterLite contain no lesson.
     secrets = leaks.secrets(root)
     texts = {

@@ -21,7 +21,7 @@ ABBREVIATIONS = re.compile(r"\b(?:e\.g|i\.e|cf|vs|etc|fig|sec|eq)\.$", re.I)
 
 
 @dataclass
-class Section:
+class ChapterSection:
     """A part of a chapter that an index can point to: its heading, and its prose in paragraphs."""
 
     heading: str
@@ -102,16 +102,16 @@ def find_terms(terms: list[Term], word: str) -> list[Term]:
     )
 
 
-def sections(source: Source) -> list[Section]:
+def sections(source: Source) -> list[ChapterSection]:
     """The chapter's prose, by its headings; code between fences is left out."""
-    parts = [Section("")]
+    parts = [ChapterSection("")]
     for cell in source.cells:
         if cell.kind != "markdown":
             continue
         text = cell.source.partition(ANSWER)[0] if cell.question else cell.source
         for block in re.split(r"\n\s*\n", re.sub(r"```.*?```", "", text, flags=re.S)):
             if heading := HEADING.match(block.strip()):
-                parts.append(Section(heading.group(2).strip()))
+                parts.append(ChapterSection(heading.group(2).strip()))
                 block = block.strip()[heading.end() :]
             for item in re.split(r"\n(?=\s*(?:[-*]|\d+\.) )", block):
                 item = re.sub(r"^(?:[-*]|\d+\.) ", "", item.strip())
@@ -120,7 +120,7 @@ def sections(source: Source) -> list[Section]:
     return parts
 
 
-def explanation(term: str, parts: list[Section]) -> tuple[str, str] | None:
+def explanation(term: str, parts: list[ChapterSection]) -> tuple[str, str] | None:
     """(heading, sentence) where the term first stands in bold, else in italics; None if never."""
     for emphasised in emphasis(term):
         for part in parts:
@@ -163,7 +163,7 @@ def pattern(term: str) -> str:
     return r"`?" + r"[\s-]+".join(re.escape(word) for word in term.split()) + r"(?:e?s)?`?"
 
 
-def first_mention(mentioned: re.Pattern[str], parts: list[Section]) -> str:
+def first_mention(mentioned: re.Pattern[str], parts: list[ChapterSection]) -> str:
     """The heading of the first section that uses a term; "" for none."""
     return next(
         (
