@@ -6,6 +6,7 @@ import traceback
 from tito.grading.jail import proxy
 from tito.grading.jail.check_namespace import CHECKS_FILE
 from tito.lesson import outcome
+from tito.lesson.lesson_format import Check
 from tito.lesson.outcome import clean
 
 LATE_IMPORT = (
@@ -19,7 +20,7 @@ class Missing(Exception):
     """The learner's lesson lacks a name that the course's defines."""
 
 
-def explained(error, place, seconds, check):
+def explained(error: BaseException, place: str, seconds: float, check: Check) -> tuple[str, str]:
     """(status, message) of what ended a check."""
     at = f"\n{place}" if place else ""
     told = getattr(error, "told", None)
@@ -30,7 +31,7 @@ def explained(error, place, seconds, check):
     if isinstance(error, MemoryError) or told and told[0] == "MemoryError":
         return "memory", f"more memory than it may have{at}"
     if isinstance(error, AssertionError):
-        line = traceback.extract_tb(error.__traceback__)[-1].lineno
+        line = traceback.extract_tb(error.__traceback__)[-1].lineno or 0
         return "failed", clean(str(error) or f"this should hold: {line_of(check, line)}")
     if isinstance(error, proxy.NoObject):
         return "error", clean(str(error))
@@ -52,7 +53,7 @@ def explained(error, place, seconds, check):
     return "error", clean(outcome.explain(name, text, call, nones) + at)
 
 
-def not_imported(error, place):
+def not_imported(error: BaseException, place: str) -> tuple[str, str, str]:
     """(status of the check that found out, message, verdict) for a lesson that could not be
     imported.
     """
@@ -79,7 +80,7 @@ def not_imported(error, place):
     )
 
 
-def words_of_death(code, importing):
+def words_of_death(code: int, importing: bool) -> tuple[str, str, str]:
     """(status, message, verdict) of a process that ended under a check, with this exit code;
     negative: by that signal. The verdict is "" unless it was still importing the lesson.
     """
@@ -97,6 +98,6 @@ def words_of_death(code, importing):
     return "crashed", words, ""
 
 
-def line_of(check, line):
+def line_of(check: Check, line: int) -> str:
     lines = check.cell.source.split("\n")
     return lines[line - check.cell.line].strip() if 0 <= line - check.cell.line < len(lines) else ""

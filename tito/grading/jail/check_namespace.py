@@ -8,14 +8,17 @@ import itertools
 import marshal
 import re
 import sys
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tito.grading.jail import proxy
 from tito.lesson import cells, export
 from tito.lesson.checks import functions_of, helpers_of, imported, words_in
-from tito.lesson.lesson_format import Lesson
+from tito.lesson.course import Entry
+from tito.lesson.lesson_format import Check, Lesson
 
 CHECKS_FILE = "checks.py"  # what tracebacks call the file of the checks
 BROAD = 1 << 20  # numbers: more are compared with as many, or with one
@@ -27,15 +30,15 @@ class Prepared:
     and of those cells.
     """
 
-    exported: list
+    exported: list[str]
     imports: bytes
-    learner_side: list
-    beside: set
+    learner_side: list[bytes]
+    beside: set[str]
     lesson: Lesson
 
     @staticmethod
     @functools.cache
-    def of(entry):
+    def of(entry: Entry) -> "Prepared":
         lesson: Lesson = entry.declared
         sources = [cell.source for cell in lesson.learner_side]
         words = set(re.findall(r"\w+", "\n".join(sources)))
@@ -53,7 +56,9 @@ class Prepared:
         imports = marshal.dumps(compile(used, "imports", "exec"))
         return Prepared(export.exported_names(lesson), imports, codes, beside, lesson)
 
-    def namespace(self, session, check, module, modules):
+    def namespace(
+        self, session: proxy.Session, check: Check, module: str, modules: Mapping[str, Any]
+    ) -> tuple[dict[str, Any], set[str]]:
         """What the check sees, with proxies for the names it uses; and the names that the
         learner's lesson lacks.
         """
@@ -82,7 +87,9 @@ class Prepared:
         return space, set(self.exported) - found.keys()
 
 
-def close_in_shape(a, b, *tolerances, allclose=np.allclose, **options):
+def close_in_shape(
+    a: Any, b: Any, *tolerances: Any, allclose: Any = np.allclose, **options: Any
+) -> bool:
     """np.allclose for checks: of no numbers at all, NumPy says that they are close to any others,
     and a learner may claim to have none; and it stretches millions to the shape of the others.
     """
@@ -93,14 +100,14 @@ def close_in_shape(a, b, *tolerances, allclose=np.allclose, **options):
     return allclose(a, b, *tolerances, **options)
 
 
-def zip_to_the_end(*given, strict=True):
+def zip_to_the_end(*given: Any, strict: bool = True) -> Iterator[tuple[Any, ...]]:
     """zip for checks: of `for g, w in zip(got, want)`, Python runs nothing when `got` is empty, and
     a learner may claim to have nothing. A check that means it says strict=False.
     """
     return _rows(given) if strict else zip(*given)
 
 
-def _rows(given):
+def _rows(given: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
     end = object()
     iterators = [iter(one) for one in given]
     for count in itertools.count():
@@ -124,7 +131,7 @@ TO_THE_END = {
 
 
 @contextlib.contextmanager
-def standing_in(session, package, entry):
+def standing_in(session: proxy.Session, package: str, entry: Entry) -> Iterator[None]:
     """Let `import` of the package's modules give proxies meanwhile."""
     names = [
         package,
@@ -139,7 +146,8 @@ def standing_in(session, package, entry):
     np.allclose, allclose = close_in_shape, np.allclose
     for name in before:
         del sys.modules[name]
-    sys.modules.update({name: proxy.Module(session, name) for name in names})
+    modules: dict[str, Any] = {name: proxy.Module(session, name) for name in names}
+    sys.modules.update(modules)
     try:
         yield
     finally:

@@ -13,6 +13,8 @@ import platform
 import resource
 import struct
 import sys
+from collections.abc import Iterable
+from typing import Any
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
@@ -34,7 +36,7 @@ SCOPES_FROM, ALL_SCOPES = 6, 3  # abstract sockets and signals reach no process 
 
 # What Python and NumPy call while they compute, the most frequent first; any other call gets EPERM.
 # Numbers from asm/unistd.h: (x86_64, aarch64), None where it does not exist.
-CALLS = {
+CALLS: dict[str, tuple[int | None, int | None]] = {
     "read": (0, 63),
     "write": (1, 64),
     "close": (3, 57),
@@ -114,9 +116,9 @@ CALLS = {
     "getrandom": (318, 278),
     "arch_prctl": (158, None),
 }
-# What the server needs besides, to fork and to end its forks. A fork gives these up; of three of
-# them it keeps a part.
-FORKING = {
+# What the server needs besides, to fork and to end its forks. A fork gives these up, but for uses
+# of clone, tgkill and prlimit64 that `last` allows.
+FORKING: dict[str, tuple[Any, Any]] = {
     "clone": (56, 220),
     "tgkill": (234, 131),
     "prlimit64": (302, 261),
@@ -140,6 +142,7 @@ ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 # BPF: load a word of seccomp_data, compare, return.
 INSTRUCTION = struct.Struct("=HBBI")
+Instruction = tuple[int, int, int, int]
 LOAD, EQUAL, SET, RETURN = 0x20, 0x15, 0x45, 0x06
 NUMBER, ARCH, ARGUMENT = 0, 4, 16
 ALLOW, REFUSE, NO_SUCH_CALL, KILL = (
@@ -150,24 +153,24 @@ ALLOW, REFUSE, NO_SUCH_CALL, KILL = (
 )
 
 
-def _call(number, *arguments):
+def _call(number: int, *arguments: object) -> int:
     result = LIBC.syscall(ctypes.c_long(number), *arguments)
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return result
 
 
-def _prctl(option, *arguments):
+def _prctl(option: int, *arguments: int) -> None:
     if LIBC.prctl(option, *arguments, *(0, 0, 0, 0)[len(arguments) :]) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def die_with_parent():
+def die_with_parent() -> None:
     """End when the process that started this one does."""
     _prctl(PR_SET_PDEATHSIG, 9)
 
 
-def landlock_version():
+def landlock_version() -> int:
     """The version of Landlock that this kernel has, 0 for none."""
     try:
         return _call(LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(1))
@@ -175,7 +178,7 @@ def landlock_version():
         return 0
 
 
-def landlock(readable):
+def landlock(readable: Iterable[str]) -> None:
     """Refuse all files but those below the paths `readable`, which can be read; refuse TCP and
     signals outward where the kernel can.
     """
@@ -210,20 +213,19 @@ def landlock(readable):
     os.close(ruleset)
 
 
-def drop_privileges():
+def drop_privileges() -> None:
     """Give up what root may do beyond others, for good."""
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
     for capability in range(64):
-        if (
-            LIBC.prctl(24, capability, 0, 0, 0) != 0
-        ):  # PR_CAPBSET_DROP; fails behind the last one, or without any
+        # PR_CAPBSET_DROP; it fails behind the last one, or without any.
+        if LIBC.prctl(24, capability, 0, 0, 0) != 0:
             break
     head, none = struct.pack("Ii", 0x20080522, 0), struct.pack("6I", 0, 0, 0, 0, 0, 0)
     if LIBC.capset(head, none) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
-def limits(memory):
+def limits(memory: int) -> None:
     """Limits of the kernel on this process and its forks, but for the one on time. memory: MB of
     address space.
 
@@ -245,26 +247,26 @@ def limits(memory):
         resource.setrlimit(what, (most, most))
 
 
-def time_limit(seconds):
+def time_limit(seconds: float) -> None:
     """Let the kernel kill this process when it has used so much CPU time: should nobody else
     do it.
     """
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 2, int(seconds) + 3))
 
 
-def _column(machine):
+def _column(machine: str) -> tuple[int, int]:
     if machine not in ARCHITECTURES:
         raise OSError(errno.ENOSYS, f"no table of system calls for {machine}")
     return ARCHITECTURES[machine]
 
 
-def _look_at(number, argument, tests):
+def _look_at(number: int, argument: int, tests: list[Instruction]) -> list[Instruction]:
     """For this system call: load the low word of an argument, go through `tests`, else refuse."""
     body = [(LOAD, 0, 0, ARGUMENT + 8 * argument), *tests, (RETURN, 0, 0, REFUSE)]
     return [(EQUAL, 0, len(body), number), *body]
 
 
-def table(machine=None):
+def table(machine: str | None = None) -> list[Instruction]:
     """The filter of the server, as a list of instructions: the calls of the table, and the few that
     forking takes.
     """
@@ -272,8 +274,8 @@ def table(machine=None):
     code = [(LOAD, 0, 0, ARCH), (EQUAL, 1, 0, arch), (RETURN, 0, 0, KILL), (LOAD, 0, 0, NUMBER)]
     for calls in (CALLS, FORKING):
         for name, numbers in calls.items():
-            if numbers[column] is not None and name != "clone":
-                code += [(EQUAL, 0, 1, numbers[column]), (RETURN, 0, 0, ALLOW)]
+            if (number := numbers[column]) is not None and name != "clone":
+                code += [(EQUAL, 0, 1, number), (RETURN, 0, 0, ALLOW)]
     for call, commands in HARMLESS.items():
         code += _look_at(
             call[column],
@@ -293,7 +295,7 @@ def table(machine=None):
     return [*code, (RETURN, 0, 0, REFUSE)]
 
 
-def last(pid, machine=None):
+def last(pid: int, machine: str | None = None) -> list[Instruction]:
     """The filter that fork `pid` adds, as a list of instructions: threads yes, another process no;
     nothing that forking took.
     """
@@ -304,9 +306,8 @@ def last(pid, machine=None):
         0,
         [(SET, 2, 0, CLONE_NAMESPACES), (SET, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW)],
     )
-    code += _look_at(
-        FORKING["tgkill"][column], 0, [(EQUAL, 0, 1, pid), (RETURN, 0, 0, ALLOW)]
-    )  # abort() and the like
+    # abort() and the like:
+    code += _look_at(FORKING["tgkill"][column], 0, [(EQUAL, 0, 1, pid), (RETURN, 0, 0, ALLOW)])
     # Limits may be read, not set: the address of the new ones, both words of it, must be 0.
     code += [
         (EQUAL, 0, 6, FORKING["prlimit64"][column]),
@@ -323,23 +324,23 @@ def last(pid, machine=None):
     return [*code, (RETURN, 0, 0, ALLOW)]
 
 
-def assembled(code):
+def assembled(code: Iterable[Instruction]) -> bytes:
     """The bytes of a filter that is a list of instructions."""
     return b"".join(INSTRUCTION.pack(*one) for one in code)
 
 
-def of_fork(program, pid):
+def of_fork(program: bytes, pid: int) -> bytes:
     """The filter that was assembled for the fork SOME, for fork `pid`."""
     return program.replace(SOME.to_bytes(4, sys.byteorder), pid.to_bytes(4, sys.byteorder))
 
 
-def seccomp(program):
+def seccomp(program: bytes) -> None:
     """Put an assembled filter on this process, for good, in all its threads and forks.
 
     Of several, the strictest answer counts.
     """
     buffer = ctypes.create_string_buffer(program)
-    head = struct.pack("H6xQ", len(program) // INSTRUCTION.size, ctypes.addressof(buffer))
-    head = ctypes.create_string_buffer(head)
+    words = struct.pack("H6xQ", len(program) // INSTRUCTION.size, ctypes.addressof(buffer))
+    head = ctypes.create_string_buffer(words)
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
     _prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.addressof(head))

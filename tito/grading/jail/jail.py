@@ -22,9 +22,11 @@ import subprocess
 import sys
 import sysconfig
 import time
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Any, NoReturn, Self
 
 from tito.errors import MachineError, TitoError, UsageError
 from tito.grading.jail import proxy
@@ -37,10 +39,8 @@ FILES = [HERE / name for name in ("jailed_server.py", "wire.py", "confine.py")]
 START_SECONDS = 30
 PARTING = 3  # seconds in which a server that hears nothing more ends its forks and itself
 LAST = 30  # seconds in which a process that was killed must be gone
-KILLED = (
-    -9,
-    128 + 9,
-)  # exit codes after SIGKILL; the second is bwrap's when what it runs was killed
+# Exit codes after SIGKILL; the second is bwrap's when what it runs was killed.
+KILLED = (-9, 128 + 9)
 STARTS = 3  # of a jail whose server is killed meanwhile, maybe for want of memory
 SYSTEM = [Path(path) for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")]
 # For BLAS: the jail must not count on cores, and its threads would not outlive the fork.
@@ -92,17 +92,18 @@ class Fork:
     none.
     """
 
-    jail: object
+    jail: "Jail"
     pid: int
-    sock: object
+    sock: socket.socket
     handle: int | None
+    is_ended: bool = False
 
-    def end(self):
+    def end(self) -> None:
         """Kill it. Nobody waits until it is gone, unless they ask for its `code()`."""
-        if self.sock is None:
+        if self.is_ended:
             return
+        self.is_ended = True
         self.sock.close()
-        self.sock = None
         if self.handle is not None:
             try:
                 signal.pidfd_send_signal(self.handle, signal.SIGKILL)
@@ -113,7 +114,7 @@ class Fork:
             os.kill(self.pid, signal.SIGKILL)
         self.jail.ended.append(self.pid)
 
-    def waited(self):
+    def waited(self) -> float:
         """Seconds that its first thread has waited for a processor, since others had them all; 0
         where the system does not tell.
         """
@@ -124,7 +125,7 @@ class Fork:
         except (OSError, ValueError):
             return 0.0
 
-    def code(self):
+    def code(self) -> int:
         """Its exit code, once it was ended and is gone: negative for a signal, as `subprocess` has
         it.
         """
@@ -135,7 +136,7 @@ class Fork:
         return self.jail.codes[self.pid]
 
 
-def waited(process="thread-self"):
+def waited(process: str = "thread-self") -> float:
     """Seconds that a process's first thread, or the thread that asks, has waited for a processor.
 
     Raises OSError or ValueError where the system does not tell.
@@ -144,7 +145,7 @@ def waited(process="thread-self"):
         return int(file.read().split()[1]) / 1e9
 
 
-def first_to_go():
+def first_to_go() -> None:
     """Let the kernel, when memory runs out, end this process and what it starts before others."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
@@ -161,34 +162,22 @@ class Jail:
              are told to load; it is called while the server starts
     """
 
-    def __init__(self, level, secret=(), memory=1024, seconds=10, modules=dict):
+    def __init__(
+        self,
+        level: str,
+        secret: Sequence[str] = (),
+        memory: int = 1024,
+        seconds: float = 10,
+        modules: Callable[[], dict[str, Any]] = dict,
+    ):
         self.level = level
-        self.ordered, self.ready = (
-            [],
-            [],
-        )  # our sockets of forks to come; (pid, handle) of those that have
-        self.ended, self.codes = (
-            [],
-            {},
-        )  # pids of forks that the server is to bury; exit codes of those that it has
-        # With a stream, one `send` could arrive as two parts; where there is nothing better, the
-        # messages are short.
-        ours, theirs = socket.socketpair(
-            socket.AF_UNIX, socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_STREAM
-        )
-        self.control = ours
-        with theirs:
-            self.process = subprocess.Popen(
-                command(level, secret),
-                stdin=theirs,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                cwd="/",
-                env=ENVIRONMENT,
-                start_new_session=True,
-                close_fds=True,
-                preexec_fn=first_to_go if sys.platform == "linux" else None,
-            )
+        # Our sockets of forks to come; (pid, handle) of those that have.
+        self.ordered: list[socket.socket] = []
+        self.ready: list[tuple[int, int | None]] = []
+        # Pids of forks that the server is to bury; exit codes of those that it has.
+        self.ended: list[int] = []
+        self.codes: dict[int, int] = {}
+        self._start(secret)
         start = {
             "packages": {name: str(path) for name, path in packages().items()},
             "preload": PRELOAD,
@@ -199,31 +188,51 @@ class Jail:
         }
         try:
             self.control.settimeout(START_SECONDS)
-            theirs, ours = os.pipe()
-            with open(ours, "wb") as pipe:
-                with open(theirs, "rb"):
-                    socket.send_fds(self.control, [json.dumps(start).encode()], [theirs])
+            reading, writing = os.pipe()
+            with open(writing, "wb") as pipe:
+                with open(reading, "rb"):
+                    socket.send_fds(self.control, [json.dumps(start).encode()], [reading])
                 marshal.dump(modules(), pipe)
             is_ready = self.receive()[0] == READY
             seen = [path for path in secret if self.reads(path)] if level != "process" else []
         except (JailFailed, OSError, proxy.Stop):
             is_ready, seen = False, []
         if not is_ready or seen:
-            self.close()
-            if not seen and self.process.returncode in KILLED:
-                raise JailFailed("its server was killed while it started")
-            why = (
-                f"it can read {seen[0]}"
-                if seen
-                else self.process.stderr.read().decode(errors="replace").strip()[-300:]
-                or "it says nothing"
-            )
-            raise MachineError(
-                f"Isolation level {level} does not work here: {why}.",
-                "`tito grade --isolation LEVEL` names another: " + ", ".join(LEVELS) + ".",
+            self._refuse(seen)
+
+    def _start(self, secret: Sequence[str]) -> None:
+        """Start the server process, with one end of a socket pair as its standard input."""
+        # With a stream, one `send` could arrive as two parts; where there is nothing better, the
+        # messages are short.
+        kind = socket.SOCK_SEQPACKET if sys.platform == "linux" else socket.SOCK_STREAM
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, kind)
+        with theirs:
+            self.process = subprocess.Popen(
+                command(self.level, secret),
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                cwd="/",
+                env=ENVIRONMENT,
+                start_new_session=True,
+                close_fds=True,
+                preexec_fn=first_to_go if sys.platform == "linux" else None,
             )
 
-    def reads(self, path):
+    def _refuse(self, seen: list[str]) -> NoReturn:
+        """Raise the error that says why this jail is none. seen: the secrets that it can read."""
+        self.close()
+        if not seen and self.process.returncode in KILLED:
+            raise JailFailed("its server was killed while it started")
+        assert self.process.stderr
+        said = self.process.stderr.read().decode(errors="replace").strip()[-300:]
+        why = f"it can read {seen[0]}" if seen else said or "it says nothing"
+        raise MachineError(
+            f"Isolation level {self.level} does not work here: {why}.",
+            "`tito grade --isolation LEVEL` names another: " + ", ".join(LEVELS) + ".",
+        )
+
+    def reads(self, path: str) -> bool:
         """Whether a fork can read this path.
 
         Asked of a fork, so that the server, which all forks inherit from, never hears of it.
@@ -236,7 +245,7 @@ class Jail:
         finally:
             fork.end()
 
-    def receive(self):
+    def receive(self) -> tuple[bytes, list[int]]:
         """The server's next message, and the descriptors that it brings."""
         try:
             message, descriptors, _, _ = socket.recv_fds(self.control, 1 << 16, 1)
@@ -246,13 +255,13 @@ class Jail:
             raise JailFailed("its server is gone")
         return message, descriptors
 
-    def hear(self):
+    def hear(self) -> None:
         """Take the server's next answer: a fork, and what became of others."""
         said, handles = self.receive()
         self.codes = dict(CODE.iter_unpack(said[NUMBER.size :]))
         self.ready.append((*NUMBER.unpack_from(said), handles[0] if handles else None))
 
-    def order(self):
+    def order(self) -> None:
         """Ask the server for a fork; what it says to that is for `hear`.
 
         Raises JailFailed when it is gone.
@@ -267,7 +276,7 @@ class Jail:
                 raise JailFailed(str(error)) from None
         self.ended = []
 
-    def fork(self):
+    def fork(self) -> Fork:
         """A fresh Fork.
 
         One that ended while it waited to be used is passed over: what killed it was not whom it is
@@ -279,12 +288,13 @@ class Jail:
             while not self.ready:
                 self.hear()
             pid, handle = self.ready.pop(0)
-            found = Fork(self, pid, self.ordered.pop(0), handle)
-            if passed_over or not select.select([found.sock], [], [], 0)[0]:
-                return found
-            found.end()
+            fork = Fork(self, pid, self.ordered.pop(0), handle)
+            if passed_over or not select.select([fork.sock], [], [], 0)[0]:
+                return fork
+            fork.end()
+        raise AssertionError("the second fork was returned")
 
-    def close(self):
+    def close(self) -> None:
         """End the server and with it every fork.
 
         It ends by itself when it hears nothing more; killed, its time would be nobody's.
@@ -302,16 +312,24 @@ class Jail:
             self.process.kill()
             self.process.wait(LAST)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
-def command(level, secret):
+def command(level: str, secret: Sequence[str]) -> list[str]:
     """The command that starts jailed_server.py at this level."""
-    python = [os.path.realpath(sys._base_executable), "-I", "-S", "-B", "-X", "utf8", str(FILES[0])]
+    python = [
+        os.path.realpath(getattr(sys, "_base_executable")),
+        "-I",
+        "-S",
+        "-B",
+        "-X",
+        "utf8",
+        str(FILES[0]),
+    ]
     if level != "bubblewrap":
         return python
     if not (program := shutil.which("bwrap")):
@@ -319,20 +337,6 @@ def command(level, secret):
             f"Isolation level {level} does not work here: there is no program bwrap.",
             "Install bubblewrap (apt install bubblewrap), or let `tito grade` choose a level.",
         )
-    binds = []
-    for path in system():
-        if path.is_symlink() and path.parent == Path("/"):
-            binds += ["--symlink", os.readlink(path), str(path)]
-        elif path.exists():
-            binds += ["--ro-bind", str(path), str(path)]
-    for path in site_folders():
-        if path.is_dir() and any(path.is_relative_to(bound) for bound in system()):
-            binds += ["--tmpfs", str(path)]
-    for path in [Path(python[0]), *FILES, *package_paths()]:
-        binds += ["--ro-bind", str(path), str(path)]
-    for path in secret:
-        if Path(path).is_dir() and any(Path(path).is_relative_to(bound) for bound in system()):
-            binds += ["--tmpfs", str(path)]
     return [
         program,
         "--unshare-all",
@@ -342,7 +346,7 @@ def command(level, secret):
         "ALL",
         "--clearenv",
         *[part for name, value in ENVIRONMENT.items() for part in ("--setenv", name, value)],
-        *binds,
+        *binds(python[0], secret),
         "--dev-bind",
         "/dev/null",
         "/dev/null",
@@ -358,15 +362,36 @@ def command(level, secret):
     ]
 
 
+def binds(python: str, secret: Sequence[str]) -> list[str]:
+    """The options of bubblewrap for what can be read in it: what Python needs, without installed
+    packages but two, and without what is secret.
+    """
+    binds = []
+    for path in system():
+        if path.is_symlink() and path.parent == Path("/"):
+            binds += ["--symlink", os.readlink(path), str(path)]
+        elif path.exists():
+            binds += ["--ro-bind", str(path), str(path)]
+    for path in site_folders():
+        if path.is_dir() and any(path.is_relative_to(bound) for bound in system()):
+            binds += ["--tmpfs", str(path)]
+    for path in [Path(python), *FILES, *package_paths()]:
+        binds += ["--ro-bind", str(path), str(path)]
+    for path in map(Path, secret):
+        if path.is_dir() and any(path.is_relative_to(bound) for bound in system()):
+            binds += ["--tmpfs", str(path)]
+    return binds
+
+
 @functools.cache
-def system():
+def system() -> list[Path]:
     """Folders that Python needs: its standard library and the C libraries."""
     library = Path(sysconfig.get_path("stdlib")).resolve()
     own = [library, *library.parent.glob("libpython*")]
     return [*[path for path in SYSTEM if path.exists()], *own]
 
 
-def site_folders():
+def site_folders() -> list[Path]:
     """Where installed packages lie, below the folders above too: they may hold a course with its
     solutions.
     """
@@ -387,7 +412,7 @@ def site_folders():
 
 
 @functools.cache
-def packages():
+def packages() -> dict[str, Path]:
     """{name: folder} of the installed packages that learners' code may import."""
     found = {}
     for name in PACKAGES:
@@ -395,11 +420,11 @@ def packages():
             spec = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             continue
-        found[name] = Path(spec.locate_file(name)).resolve()
+        found[name] = Path(str(spec.locate_file(name))).resolve()
     return {name: folder for name, folder in found.items() if (folder / "__init__.py").is_file()}
 
 
-def package_paths():
+def package_paths() -> list[Path]:
     """Folders of those packages, with the libraries that lie beside them."""
     return [
         path
@@ -409,7 +434,7 @@ def package_paths():
     ]
 
 
-def readable(secret):
+def readable(secret: Sequence[str]) -> list[Path]:
     """The paths that Landlock lets through: all that is needed, but no folder of installed packages
     and nothing secret.
     """
@@ -423,7 +448,7 @@ def readable(secret):
     ]
 
 
-def without(path, hidden):
+def without(path: Path, hidden: Collection[Path]) -> list[Path]:
     """`path`, or its parts when something hidden lies in it: Landlock can only allow."""
     inside = [one for one in hidden if one.is_relative_to(path)]
     if not inside:
@@ -433,48 +458,29 @@ def without(path, hidden):
     return [part for child in sorted(path.iterdir()) for part in without(child, inside)]
 
 
-def strongest(asked, secret=(), **how):
-    """A Jail at the level asked for, or at the strongest that works.
+def strongest(wanted: str, secret: Sequence[str] = (), **how: Any) -> Jail:
+    """A Jail at the level that is wanted, or, for "", at the strongest that works.
 
     how  what else a Jail takes
 
-    Raises TitoError when only the weakest works and nobody asked for it; and when the jail is
-    killed again and again, which tells nothing about the level: a weaker one is not taken.
+    Raises TitoError when only the weakest works and nobody named it; and when the jail is killed
+    again and again, which tells nothing about the level: a weaker one is not taken.
     """
-
-    def start(level):
-        for _ in range(STARTS):
-            with contextlib.suppress(JailFailed):
-                return Jail(level, secret, **how)
-        raise Killed(
-            f"At isolation level {level} the process that runs learners' code was killed {STARTS} "
-            "times while it started.",
-            "Has the machine memory left? Run it again, or with fewer --jobs.",
-        )
-
     if not hasattr(os, "fork"):
         raise MachineError(
             "Grading forks a process for each check, and this system cannot.",
             "Use Linux, macOS, WSL or the Dockerfile in tito/grading.",
         )
-    if asked:
-        if asked not in LEVELS:
-            raise UsageError(
-                f"There is no isolation level {asked!r}.", f"There are: {', '.join(LEVELS)}."
-            )
-        if asked == "bubblewrap" and not shutil.which("bwrap"):
-            raise MachineError(
-                "The isolation level bubblewrap needs the program bwrap, which is not here.",
-                "Install bubblewrap (apt install bubblewrap), or leave --isolation out.",
-            )
-        return start(asked)
+    if wanted:
+        check_level(wanted)
+        return start_jail(wanted, secret, **how)
     tried = []
     for level in LEVELS[:-1]:
         if level == "bubblewrap" and not shutil.which("bwrap"):
             tried.append("bubblewrap is not installed")
             continue
         try:
-            return start(level)
+            return start_jail(level, secret, **how)
         except Killed:
             raise
         except (TitoError, OSError) as error:
@@ -482,4 +488,29 @@ def strongest(asked, secret=(), **how):
     raise MachineError(
         f"Nothing here keeps learners' code from your files: {'; '.join(tried)}",
         "Install bubblewrap (apt install bubblewrap), or accept the risk with --isolation process.",
+    )
+
+
+def check_level(level: str) -> None:
+    """Raise TitoError for what is no level, or needs a program that is not here."""
+    if level not in LEVELS:
+        raise UsageError(
+            f"There is no isolation level {level!r}.", f"There are: {', '.join(LEVELS)}."
+        )
+    if level == "bubblewrap" and not shutil.which("bwrap"):
+        raise MachineError(
+            "The isolation level bubblewrap needs the program bwrap, which is not here.",
+            "Install bubblewrap (apt install bubblewrap), or leave --isolation out.",
+        )
+
+
+def start_jail(level: str, secret: Sequence[str], **how: Any) -> Jail:
+    """A Jail at this level. Raises Killed when its server is killed again and again."""
+    for _ in range(STARTS):
+        with contextlib.suppress(JailFailed):
+            return Jail(level, secret, **how)
+    raise Killed(
+        f"At isolation level {level} the process that runs learners' code was killed {STARTS} "
+        "times while it started.",
+        "Has the machine memory left? Run it again, or with fewer --jobs.",
     )

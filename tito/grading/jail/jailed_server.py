@@ -24,15 +24,14 @@ import socket
 import struct
 import sys
 from _thread import RLock
+from collections.abc import Callable
+from typing import Any
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MOST_FRAMES, LONGEST = 5, 4000
 REHEARSALS = 10  # from the eighth call on, Python fits the instructions of a function
 LAST_IN_LINE = 19  # nice: however many threads a fork starts, the judges do not wait for them
-MOST_NAMES, MOST_NAME = (
-    20,
-    60,
-)  # parameters of a function that are looked at, and characters of each
+MOST_NAMES, MOST_NAME = 20, 60  # parameters of a function that are looked at, characters of each
 # Process numbers and exit codes between server and judge. No JSON: what the server writes to, were
 # it the counts of references to its own objects, the kernel copies after each fork.
 NUMBER, CODE = struct.Struct("i"), struct.Struct("ii")
@@ -40,9 +39,9 @@ READY = b"ready"
 MARK = "_raised_by_the_judge"
 
 
-def load_file(name):
+def load_file(name: str) -> Any:
     """The module in the file beside this one: the package it belongs to is not readable in here."""
-    spec = importlib.util.spec_from_file_location(name, os.path.join(HERE, f"{name}.py"))
+    spec: Any = importlib.util.spec_from_file_location(name, os.path.join(HERE, f"{name}.py"))
     sys.modules[name] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -53,10 +52,10 @@ class Installed:
     site-packages in here.
     """
 
-    def __init__(self, folders):
+    def __init__(self, folders: dict[str, str]):
         self.folders = folders
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if path is None and name in self.folders:
             folder = self.folders[name]
             return importlib.util.spec_from_file_location(
@@ -70,22 +69,23 @@ class Lessons:
     one, or why there is none}.
     """
 
-    def __init__(self, modules):
+    def __init__(self, modules: dict[str, Any]):
         self.modules = modules
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if name in self.modules:
             within = any(other.startswith(f"{name}.") for other in self.modules)
             is_package = within or self.modules[name] is None
-            return importlib.machinery.ModuleSpec(name, self, is_package=is_package)
+            loader: Any = self
+            return importlib.machinery.ModuleSpec(name, loader, is_package=is_package)
         if name.split(".")[0] in {known.split(".")[0] for known in self.modules}:
             raise ModuleNotFoundError(f"there is no {name}", name=name)
         return None
 
-    def create_module(self, spec):
+    def create_module(self, spec: Any) -> None:
         return None
 
-    def exec_module(self, module):
+    def exec_module(self, module: Any) -> None:
         code = self.modules[module.__name__]
         if type(code) is str:
             raise ImportError(code)
@@ -98,18 +98,17 @@ class Agent:
     functions that are the judge's.
     """
 
-    def __init__(self, sock, wire, modules):
+    def __init__(self, sock: socket.socket, wire: Any, modules: dict[str, Any]):
         self.sock, self.wire, self.modules = sock, wire, modules
-        self.objects, self.numbers = (
-            [],
-            {},
-        )  # what the judge holds handles to: kept alive, so that a number stays its own
-        self.functions, self.of_judge = (
-            {},
-            {},
-        )  # the judge's functions by number, and their numbers by id
-        self.files, self.asking = set(), RLock()
-        self.do = {
+        # What the judge holds handles to: kept alive, so that a number stays its own.
+        self.objects: list[Any] = []
+        self.numbers: dict[int, int] = {}
+        # The judge's functions by number, and their numbers by id.
+        self.functions: dict[int, Callable[..., Any]] = {}
+        self.of_judge: dict[int, int] = {}
+        self.files: set[str] = set()
+        self.asking = RLock()
+        self.do: dict[str, Callable[..., Any]] = {
             "call": lambda f, /, *a, **k: f(*a, **k),
             "get": getattr,
             "set": setattr,
@@ -146,7 +145,7 @@ class Agent:
         ).split():
             self.do[name] = getattr(operator, name)
 
-    def make_ready(self):
+    def make_ready(self) -> None:
         """Import what all forks have and what needs no lesson, so that no fork has to do it."""
         finder = Lessons(self.modules)
         sys.meta_path.insert(0, finder)
@@ -161,7 +160,15 @@ class Agent:
 
     # What the judge may ask for besides Python's own operations.
 
-    def load(self, modules, name, exported, wanted, imports, learner_side):
+    def load(
+        self,
+        modules: dict[str, Any],
+        name: str,
+        exported: list[str],
+        wanted: list[str],
+        imports: bytes,
+        learner_side: list[bytes],
+    ) -> dict[str, Any]:
         """{name: object} of the wanted names that the lesson's module `name` defines, or its
         learner-side cells, if these are to run.
 
@@ -178,29 +185,29 @@ class Agent:
             if hasattr(module, name)
         }
         if learner_side:
-            found = {"__name__": "check"}
-            exec(marshal.loads(imports), found)
-            space = found | space
+            names: dict[str, Any] = {"__name__": "check"}
+            exec(marshal.loads(imports), names)
+            space = names | space
             for code in learner_side:
                 exec(marshal.loads(code), space)
         return {name: space[name] for name in wanted if name in space}
 
-    def array(self, x):
+    def array(self, x: Any) -> Any:
         import numpy as np
 
-        found = np.asarray(x)
-        if found.dtype.str not in self.wire.ARRAYS:
-            raise TypeError(f"these are no numbers, but {found.dtype}")
-        return np.array(found, copy=True, subok=False)
+        array = np.asarray(x)
+        if array.dtype.str not in self.wire.ARRAYS:
+            raise TypeError(f"these are no numbers, but {array.dtype}")
+        return np.array(array, copy=True, subok=False)
 
-    def exit(self, x, name, text):
+    def exit(self, x: Any, name: str | None, text: str | None) -> Any:
         """Leave a `with` block: with the judge's exception, told by name, or without one."""
         error = None if name is None else self.exception(name, text, None)
         return type(x).__exit__(x, error and type(error), error, None)
 
     # The talk.
 
-    def foreign(self, x):
+    def foreign(self, x: Any) -> list[Any]:
         """A value that is not plain: a function of the judge's, or a handle."""
         if (number := self.of_judge.get(id(x))) is not None:
             return ["f", number]
@@ -210,7 +217,7 @@ class Agent:
             self.objects.append(x)
         return ["h", number, isinstance(x, type), callable(x)]
 
-    def foreign_of(self, parts):
+    def foreign_of(self, parts: list[Any]) -> Any:
         kind, number, *more = parts
         if kind == "h":
             return self.objects[number]
@@ -220,26 +227,26 @@ class Agent:
             return self.functions[number]
         raise ValueError(kind)
 
-    def function(self, number, name):
-        def of_judge(*arguments, **options):
+    def function(self, number: int, name: str) -> Callable[..., Any]:
+        def of_judge(*arguments: Any, **options: Any) -> Any:
             return self.ask(number, arguments, options)
 
         of_judge.__name__ = of_judge.__qualname__ = name
         self.of_judge[id(of_judge)] = number
         return of_judge
 
-    def send(self, kind, *values):
+    def send(self, kind: str, *values: Any) -> None:
         writer = self.wire.Writer(self.foreign)
         self.wire.send(self.sock, writer.message([kind, *[writer.value(x) for x in values]]))
 
-    def receive(self):
+    def receive(self) -> Any:
         """A Reader of the next message. The end of the talk is the end of the process."""
         try:
             return self.wire.Reader(*self.wire.receive(self.sock), self.foreign_of)
         except self.wire.Closed:
             os._exit(0)
 
-    def ask(self, number, arguments, options):
+    def ask(self, number: int, arguments: Any, options: Any) -> Any:
         """Let the judge run one of its functions, answering what it asks meanwhile."""
         with self.asking:
             self.send("ask", number, arguments, options)
@@ -253,7 +260,7 @@ class Agent:
                 else:
                     raise self.exception(*parts)
 
-    def exception(self, name, text, number):
+    def exception(self, name: str, text: str | None, number: int | None) -> Exception:
         """The exception that the judge's function raised; it is known again by its mark when it
         comes back.
         """
@@ -266,7 +273,7 @@ class Agent:
         error.__dict__[MARK] = number
         return error
 
-    def answer(self, reader):
+    def answer(self, reader: Any) -> None:
         """Do what one request says and send what came of it."""
         _, name, arguments, options = reader.body
         try:
@@ -286,7 +293,7 @@ class Agent:
                 self.tell(error)
             error.__traceback__ = None  # or it would keep every frame, and with them their objects
 
-    def tell(self, error):
+    def tell(self, error: BaseException) -> None:
         """Tell the judge of an exception."""
         kinds = [
             kind.__name__
@@ -319,7 +326,7 @@ class Agent:
             self.send("raise", "MemoryError", ["MemoryError"], "", [], None)
 
 
-def same(then, now):
+def same(then: Any, now: Any) -> bool:
     """Whether what the learner's code was given is as it was."""
     if isinstance(now, dict):
         return list(then) == list(now) and all(a is b for a, b in zip(then.values(), now.values()))
@@ -328,7 +335,7 @@ def same(then, now):
     return then.shape == now.shape and then.tobytes() == now.tobytes()
 
 
-def rehearse(wire):
+def rehearse(wire: Any) -> None:
     """Do a few times, before there are forks, what each of them will do. Python notes on the way
     where a type has its methods and which form of an instruction fits; what is noted here, no fork
     has to write, and for each page to which one writes, the kernel makes a copy.
@@ -357,7 +364,7 @@ def rehearse(wire):
     theirs.close()
 
 
-def serve(control, agent, seconds, program):
+def serve(control: socket.socket, agent: Agent, seconds: float, program: bytes) -> None:
     """Fork for each check, until the judge is gone.
 
     A request is the numbers of forks that were killed or have ended, behind a 0, and brings the
@@ -384,7 +391,7 @@ def serve(control, agent, seconds, program):
             os.close(handle)
 
 
-def ended(pid):
+def ended(pid: int) -> int:
     """The exit code of a fork that was killed or has ended, once it is gone."""
     try:
         os.killpg(pid, signal.SIGKILL)  # should the level let it have children
@@ -393,7 +400,7 @@ def ended(pid):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def fork(theirs, agent, seconds, program):
+def fork(theirs: int, agent: Agent, seconds: float, program: bytes) -> None:
     """The life of one fork: nothing open but its socket, which takes the place of the agent's, and
     what leads nowhere; its limits; then what the judge asks.
     """
@@ -410,7 +417,7 @@ def fork(theirs, agent, seconds, program):
         agent.answer(agent.receive())
 
 
-def main():
+def main() -> None:
     """Prepare, say what was achieved, then fork on demand."""
     first = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)  # before all others, see `fork`
     control = socket.socket(fileno=os.dup(0))
@@ -453,7 +460,7 @@ def main():
     serve(control, agent, seconds, program)
 
 
-def readable(path):
+def readable(path: str) -> bool:
     """Whether anything of this path can be read from in here."""
     try:
         os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))

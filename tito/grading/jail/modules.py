@@ -12,7 +12,9 @@ from importlib import metadata
 
 from tito.errors import TitoError
 from tito.grading.result import Answer
+from tito.grading.submission import LessonFile
 from tito.lesson import cells, export
+from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import LONGEST_ANSWER, answer_in
 from tito.lesson.outcome import clean
 
@@ -32,16 +34,17 @@ class Code:
     """
 
     code: bytes | str
-    places: list = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
     written: bool = True
-    answers: list = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
     ours: bool = False
 
 
-def compiled(entry, file):
+def compiled(entry: Entry, file: LessonFile) -> Code:
     """The Code of a learner's lesson that could be read; one with a sentence when it cannot be
     compiled. For `reader.Reader`: it takes as long as the text makes it.
     """
+    assert file.source
     exercises, lesson = entry.declared.exercises, entry.declared
     answers = answers_in(entry, file.source)
     written = not all(lesson.is_unwritten(exercise, file.source) for exercise in exercises)
@@ -57,28 +60,28 @@ def compiled(entry, file):
         ours = not written and module.text == released_text(entry)
         return Code(marshal.dumps(code), places_of(module, file.source), written, answers, ours)
     except TitoError as error:
-        told = error.what
-        if "no cell that begins" not in told:
-            told = f"{error.what} {error.remedy}"
+        why = error.what
+        if "no cell that begins" not in why:
+            why = f"{error.what} {error.remedy}"
     except (SyntaxError, ValueError, RecursionError) as error:
-        told = f"syntax error: {getattr(error, 'msg', None) or error}"
-    return Code(clean(told), answers=answers)
+        why = f"syntax error: {getattr(error, 'msg', None) or error}"
+    return Code(clean(why), answers=answers)
 
 
-def answers_in(entry, source=None):
+def answers_in(entry: Entry, source: cells.Source | None = None) -> list[Answer]:
     """The Answers in a learner's file, in the order of the lesson's questions; without a file,
     empty ones.
     """
-    found = []
+    answers = []
     for question in entry.declared.questions:
         text = answer_in(source, question.name) if source else ""
         sha256 = hashlib.sha256(text.encode("utf-8")).hexdigest() if text else ""
-        kept = text[:LONGEST_ANSWER]
-        found.append(Answer(question.name, question.points, sha256, len(text), kept))
-    return found
+        text, length = text[:LONGEST_ANSWER], len(text)
+        answers.append(Answer(question.name, question.points, sha256, length, text))
+    return answers
 
 
-def places_of(module, source):
+def places_of(module: export.Module, source: cells.Source) -> list[str]:
     """Where each line of a module stands in the file it was made of: "line 12: its text"."""
     lines, places = {}, []
     for place in module.origin:
@@ -95,7 +98,7 @@ def places_of(module, source):
 
 
 @functools.cache
-def reference(entry):
+def reference(entry: Entry) -> Code:
     """The Code of the course's own lesson."""
     module = export.current(entry, entry.declared.source)
     code = compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
@@ -103,7 +106,7 @@ def reference(entry):
 
 
 @functools.cache
-def released_text(entry):
+def released_text(entry: Entry) -> str:
     """The module of a lesson as learners get it."""
     lesson = entry.declared
     source = cells.parse(entry.script, lesson.released)
@@ -111,23 +114,23 @@ def released_text(entry):
 
 
 @functools.cache
-def public_modules(root):
+def public_modules(root: Root) -> dict[str, bytes | None]:
     """{name: code} of the package around the lessons: its front doors, and what lessons use and do
     not teach.
     """
-    found = {f"{root.package}.core": None, root.package: None}
+    modules: dict[str, bytes | None] = {f"{root.package}.core": None, root.package: None}
     package = root.path / root.package
     for path in sorted(package.rglob("*.py")):
         parts = path.relative_to(root.path).with_suffix("").parts
         if parts[1] == "core":
             continue
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        found[name] = marshal.dumps(compile(path.read_text(encoding="utf-8"), name, "exec"))
-    return found
+        modules[name] = marshal.dumps(compile(path.read_text(encoding="utf-8"), name, "exec"))
+    return modules
 
 
 @functools.cache
-def checks_hash(entry):
+def checks_hash(entry: Entry) -> str:
     """The hash of what a lesson is graded by: its checks, what stands beside the learner's code,
     and the reference below it.
     """
@@ -149,6 +152,6 @@ def checks_hash(entry):
 
 
 @functools.cache
-def version():
+def version() -> str:
     """Of tito, as it is installed: looking it up opens files."""
     return metadata.version("tinytorch")

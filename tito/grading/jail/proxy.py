@@ -24,11 +24,14 @@ import builtins
 import select
 import socket
 import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tito.grading.jail import wire
 
+Exact = TypeVar("Exact")
 LARGEST = 256 << 20  # bytes one check may receive
 TEXT = 8  # bytes of an array cost as much to read as one of text does, which counts so often
 LONGEST = 4000  # characters of a learner's message that are kept
@@ -80,7 +83,7 @@ class Reader(wire.Reader):
     that `abs(got - want) < tolerance` would hold.
     """
 
-    def _numbers(self, name, size):
+    def _numbers(self, name: Any, size: Any) -> np.ndarray[Any, Any]:
         array = super()._numbers(name, size)
         far = array.dtype == np.int64 and array.size and array.min() < -(1 << 62)
         return array.astype(np.float64) if far else array
@@ -98,13 +101,20 @@ class Session:
               objects may change what they get, whatever numbers the other side gives out
     """
 
-    def __init__(self, sock, deadline, excused=lambda: 0.0):
+    def __init__(
+        self, sock: socket.socket, deadline: float, excused: Callable[[], float] = lambda: 0.0
+    ):
         self.sock, self.deadline, self.excused, self.received = sock, deadline, excused, 0
         sock.setblocking(False)
-        self.proxies, self.functions, self.numbers = {}, [], {}
-        self.errors, self.assertion, self.changed, self.helpers = [], None, False, set()
+        self.proxies: dict[int, Remote] = {}
+        self.functions: list[Callable[..., Any]] = []
+        self.numbers: dict[int, int] = {}
+        self.errors: list[Exception] = []
+        self.assertion: AssertionError | None = None
+        self.changed = False
+        self.helpers: set[Remote] = set()
 
-    def do(self, asked, /, *arguments, **options):
+    def do(self, asked: str, /, *arguments: Any, **options: Any) -> Any:
         """Let the jail do one thing and return what came of it; see `Agent.do` in jailed_server.py.
 
         Raises what was raised there.
@@ -113,6 +123,7 @@ class Session:
             raise Tampered("it sent something that nobody had asked for")
         writer = wire.Writer(self.foreign)
         self.send(writer, ["do", asked, writer.value(list(arguments)), writer.value(options)])
+        function: Any
         while True:
             reader = self.receive()
             try:
@@ -152,7 +163,7 @@ class Session:
                 raise error
             self.run(function, given, named)
 
-    def run(self, function, arguments, options):
+    def run(self, function: Callable[..., Any], arguments: Any, options: Any) -> None:
         """Run one of the judge's functions for the learner's code and answer with what it returned
         or raised.
         """
@@ -168,7 +179,7 @@ class Session:
             body = ["raise", type(error).__name__, str(error)[:LONGEST], len(self.errors) - 1]
         self.send(writer, body)
 
-    def put_back(self, sent, changed):
+    def put_back(self, sent: list[Any], changed: list[Any]) -> None:
         """Let the judge's own arrays and lists become what the learner's code made of its
         copies.
         """
@@ -187,15 +198,15 @@ class Session:
                 old.clear()
                 old.update(new)
 
-    def helper(self, remote):
+    def helper(self, remote: "Remote") -> "Remote":
         """The object of a learner-side cell as a Remote of its own: another name that comes with
         the same number is not one.
         """
-        found = type(remote)(self, remote._number)
-        self.helpers.add(found)
-        return found
+        helper = type(remote)(self, remote._number)
+        self.helpers.add(helper)
+        return helper
 
-    def error(self, name, kinds, text, frames, mark):
+    def error(self, name: Any, kinds: Any, text: Any, frames: Any, mark: Any) -> Exception:
         """The exception to raise here for one that was raised there: the built-in one that it
         derives from, never an assertion.
         """
@@ -227,7 +238,7 @@ class Session:
 
     # Values that are not plain.
 
-    def foreign(self, x):
+    def foreign(self, x: Any) -> list[Any]:
         if isinstance(x, Remote):
             if x._session is not self:
                 raise Undecided("a check keeps an object of another check")
@@ -242,7 +253,7 @@ class Session:
             return ["f", number, str(getattr(x, "__name__", "function"))[:100]]
         raise TypeError(f"the judge cannot hand over a {type(x).__name__}")
 
-    def foreign_of(self, parts):
+    def foreign_of(self, parts: list[Any]) -> Any:
         kind, number, *more = parts
         if type(number) is not int or number < 0:
             raise wire.Malformed("no handle")
@@ -257,13 +268,13 @@ class Session:
 
     # The socket, never longer than until the deadline.
 
-    def send(self, writer, body):
+    def send(self, writer: wire.Writer, body: Any) -> None:
         try:
             wire.send(self.sock, writer.message(body), lambda: self.wait([], [self.sock]))
         except wire.Closed:
             raise Died from None
 
-    def receive(self):
+    def receive(self) -> Reader:
         try:
             text, blobs = wire.receive(self.sock, lambda: self.wait([self.sock], []))
             self.received += TEXT * len(text) + len(blobs)
@@ -281,7 +292,7 @@ class Session:
         except wire.Malformed as error:
             raise Tampered(f"its answer is malformed: {error}") from None
 
-    def early(self):
+    def early(self) -> bool:
         """Whether there is something to read, besides the end."""
         if not select.select([self.sock], [], [], 0)[0]:
             return False
@@ -290,7 +301,7 @@ class Session:
         except OSError:
             return False
 
-    def wait(self, to_read, to_write):
+    def wait(self, to_read: list[socket.socket], to_write: list[socket.socket]) -> None:
         """Wait until one of these sockets is ready, no longer than until the deadline."""
         while True:
             left = self.deadline - time.monotonic()
@@ -302,7 +313,7 @@ class Session:
                 return
 
 
-def exceptions():
+def exceptions() -> dict[str, Any]:
     """{name: class} of what may be raised in the judge for an error of the learner's code."""
     found = {
         name: kind
@@ -331,80 +342,81 @@ class Remote:
     """An object on the learner's side."""
 
     __slots__ = ("_session", "_number")
-    __array_ufunc__ = (
-        None  # makes `array + remote` call Remote.__radd__ instead of looping over the array
-    )
+    _session: Session
+    _number: int
+    # Makes `array + remote` call Remote.__radd__ instead of looping over the array.
+    __array_ufunc__ = None
     __hash__ = object.__hash__  # by identity: one handle, one Remote
 
-    def __init__(self, session, number):
+    def __init__(self, session: Session, number: int):
         object.__setattr__(self, "_session", session)
         object.__setattr__(self, "_number", number)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         # Python and NumPy look for their own attributes and believe what they find:
         # `__array_interface__` is an address.
         if name.startswith("__") and name not in HARMLESS:
             raise AttributeError(name)
         return self._session.do("get", self, name)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> None:
         self._session.do("set", self, name, value)
 
-    def __delattr__(self, name):
+    def __delattr__(self, name: str) -> None:
         self._session.do("del", self, name)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         raise Undecided("a check asks whether an object of the learner's is true")
 
-    def __call__(self, /, *arguments, **options):
+    def __call__(self, /, *arguments: Any, **options: Any) -> Any:
         return self._session.do("call", self, *arguments, **options)
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
         array = self._session.do("array", self)
         if type(array) is not np.ndarray:
             raise Tampered("its array is no array")
         return array if dtype is None else array.astype(dtype)
 
-    def __iter__(self):
+    def __iter__(self) -> "Iterator":
         return Iterator(self._session, self._session.do("iter", self))
 
-    def __next__(self):
+    def __next__(self) -> Any:
         return self._session.do("next", self)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return exactly(int, self._session.do("len", self))
 
-    def __float__(self):
+    def __float__(self) -> float:
         return exactly(float, self._session.do("float", self))
 
-    def __int__(self):
+    def __int__(self) -> int:
         return exactly(int, self._session.do("int", self))
 
-    def __complex__(self):
+    def __complex__(self) -> complex:
         return exactly(complex, self._session.do("complex", self))
 
-    def __index__(self):
+    def __index__(self) -> int:
         return exactly(int, self._session.do("index", self))
 
-    def __str__(self):
+    def __str__(self) -> str:
         return exactly(str, self._session.do("str", self))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return exactly(str, self._session.do("repr", self))
 
-    def __format__(self, spec):
+    def __format__(self, spec: str) -> str:
         return exactly(str, self._session.do("format", self, spec))
 
-    def __dir__(self):
+    def __dir__(self) -> Any:
         return self._session.do("dir", self)
 
-    def __contains__(self, x):
+    def __contains__(self, x: Any) -> bool:
         raise Undecided("a check asks whether something is in an object of the learner's")
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return self._session.do("enter", self)
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         told = (None, None) if error is None else (kind.__name__, str(error)[:LONGEST])
         if self._session.do("exit", self, *told) is True and error is not None:
             raise AssertionError(
@@ -412,13 +424,13 @@ class Remote:
                 "should return None"
             )
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         return self._session.do("getitem", self, index)
 
-    def __setitem__(self, index, value):
+    def __setitem__(self, index: Any, value: Any) -> None:
         self._session.do("setitem", self, index, value)
 
-    def __delitem__(self, index):
+    def __delitem__(self, index: Any) -> None:
         self._session.do("delitem", self, index)
 
 
@@ -436,10 +448,10 @@ class RemoteClass(RemoteFunction):
 
     __slots__ = ()
 
-    def __instancecheck__(self, x):
+    def __instancecheck__(self, x: Any) -> bool:
         return isinstance(x, Remote) and self._session.do("isinstance", x, self) is True
 
-    def __subclasscheck__(self, kind):
+    def __subclasscheck__(self, kind: Any) -> bool:
         return isinstance(kind, RemoteClass) and self._session.do("issubclass", kind, self) is True
 
 
@@ -452,20 +464,20 @@ class Result(Remote):
 
     __slots__ = ()
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return result(super().__getattr__(name))
 
-    def __call__(self, /, *arguments, **options):
-        found = super().__call__(*arguments, **options)
-        return found if found is None else object_of(found)
+    def __call__(self, /, *arguments: Any, **options: Any) -> Any:
+        value = super().__call__(*arguments, **options)
+        return value if value is None else object_of(value)
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         return object_of(super().__getitem__(index))
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return object_of(super().__enter__())
 
-    def _refuse(self, *more, **options):
+    def _refuse(self, *more: Any, **options: Any) -> Any:
         raise Undecided(FETCH_FIRST)
 
     __array__ = __iter__ = __next__ = __len__ = _refuse
@@ -478,66 +490,66 @@ FETCH_FIRST = (
 )
 
 
-def result(found):
-    """`found`; as a Result if it is an object. The object itself becomes one: under another name
+def result(value: Any) -> Any:
+    """`value`; as a Result if it is an object. The object itself becomes one: under another name
     it would say what it is not asked under this one.
     """
-    if isinstance(found, Remote):
-        object.__setattr__(found, "__class__", Result)
-    return found
+    if isinstance(value, Remote):
+        object.__setattr__(value, "__class__", Result)
+    return value
 
 
-def object_of(found):
-    """`found` as a Result. Raises Undecided when it is plain data."""
-    if not isinstance(found, Remote):
+def object_of(value: Any) -> Any:
+    """`value` as a Result. Raises Undecided when it is plain data."""
+    if not isinstance(value, Remote):
         raise Undecided(FETCH_FIRST)
-    return result(found)
+    return result(value)
 
 
 class Iterator:
     """An iterator on the learner's side."""
 
-    def __init__(self, session, remote):
+    def __init__(self, session: Session, remote: Remote):
         self.session, self.remote = session, remote
 
-    def __iter__(self):
+    def __iter__(self) -> "Iterator":
         return self
 
-    def __next__(self):
+    def __next__(self) -> Any:
         return self.session.do("next", self.remote)
 
 
-def exactly(kind, value):
+def exactly(kind: type[Exact], value: Any) -> Exact:
     """`value`, if it is exactly of this kind."""
     if type(value) is not kind:
         raise Tampered(f"it answered {type(value).__name__} where Python gives {kind.__name__}")
     return value
 
 
-def _operators():
+def _operators() -> None:
     """Give Remote the operators: each is done on the learner's side, with both operands in their
     order.
     """
 
-    def computed(found):
+    def computed(value: Any) -> Any:
         # A plain number, here, would be the learner's side's word on `got - wanted`: 0.
-        if not isinstance(found, Remote):
+        if not isinstance(value, Remote):
             raise NoObject(
-                f"an operator of your object gives {type(found).__name__}, where it should give an "
+                f"an operator of your object gives {type(value).__name__}, where it should give an "
                 f"object again"
             )
-        return result(found)
+        return result(value)
 
-    def binary(name):
+    def binary(name: str) -> Callable[..., Any]:
         return lambda self, other: computed(self._session.do(name, self, other))
 
-    def reflected(name):
+    def reflected(name: str) -> Callable[..., Any]:
         return lambda self, other: computed(self._session.do(name, other, self))
 
-    def unary(name):
+    def unary(name: str) -> Callable[..., Any]:
         return lambda self, *more: computed(self._session.do(name, self, *more))
 
-    def comparison(name):
+    def comparison(name: str) -> Callable[..., Any]:
         return lambda self, other: object_of(self._session.do(name, self, other))
 
     for name in (
@@ -571,7 +583,7 @@ def _operators():
         setattr(Remote, f"__{name}__", unary(there))
     for name in ("eq", "ne", "lt", "le", "gt", "ge"):
         setattr(Remote, f"__{name}__", comparison(name))
-    Remote.__hash__ = object.__hash__
+    Remote.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
 
 
 _operators()
@@ -580,10 +592,10 @@ _operators()
 class Module:
     """Stands in `sys.modules` for a module of the package."""
 
-    def __init__(self, session, name):
+    def __init__(self, session: Session, name: str):
         self.__dict__ |= {"_session": session, "__name__": name, "__path__": [], "__spec__": None}
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self._session.do("import", self.__name__), name)

@@ -10,7 +10,10 @@ object array: reading a message runs nothing of the sender's.
 """
 
 import json
+import socket
 import struct
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -52,9 +55,9 @@ std sum swapaxes take tensordot tile transpose trapezoid tril triu var where"""
 TYPES = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, slice, object)
 
 
-def _named():
+def _named() -> dict[str, Any]:
     """{name: object} of what both sides have and know by name."""
-    found = {f"builtins.{kind.__name__}": kind for kind in TYPES}
+    found: dict[str, Any] = {f"builtins.{kind.__name__}": kind for kind in TYPES}
     for name, value in vars(np).items():
         if (
             isinstance(value, np.ufunc)
@@ -79,17 +82,19 @@ class Writer:
                     change them
     """
 
-    def __init__(self, foreign):
-        self.foreign, self.blobs, self.mutable, self.size, self.parts = foreign, [], [], 0, 0
+    def __init__(self, foreign: Callable[[Any], list[Any]]):
+        self.foreign, self.size, self.parts = foreign, 0, 0
+        self.blobs: list[bytes] = []
+        self.mutable: list[Any] = []
 
-    def blob(self, raw):
+    def blob(self, raw: bytes) -> int:
         self.size += len(raw)
         if self.size > LONGEST_BLOBS:
             raise TooLarge(f"more than {LONGEST_BLOBS >> 20} MB at once")
         self.blobs.append(raw)
         return len(raw)
 
-    def value(self, x, depth=0):
+    def value(self, x: Any, depth: int = 0) -> Any:
         kind = type(x)
         if x is None or kind is bool or kind is float or kind is str:
             return x
@@ -129,13 +134,12 @@ class Writer:
             return ["n", x.dtype.str, self.blob(x.tobytes())]
         if isinstance(x, np.dtype) and x.str in ARRAYS:
             return ["y", x.str]
-        if name := NAMES.get(
-            id(x)
-        ):  # the table keeps them alive, so no other object has such an id
+        # The table keeps its objects alive, so no other object has such an id.
+        if name := NAMES.get(id(x)):
             return ["g", name]
         return self.foreign(x)
 
-    def message(self, body):
+    def message(self, body: Any) -> bytes:
         """The bytes of a message: `body` is what `value` returned, or lists of such."""
         text = ENCODE(body).encode()
         if len(text) > LONGEST_JSON:
@@ -151,27 +155,24 @@ class Reader:
                     written
     """
 
-    def __init__(self, text, blobs, foreign):
-        self.blobs, self.at, self.foreign, self.mutable, self.parts = (
-            memoryview(blobs),
-            0,
-            foreign,
-            [],
-            0,
-        )
-        self.hashes, self.alike = {}, 0
+    def __init__(self, text: bytes, blobs: bytes | bytearray, foreign: Callable[[list[Any]], Any]):
+        self.blobs, self.at = memoryview(blobs), 0
+        self.foreign, self.parts = foreign, 0
+        self.mutable: list[Any] = []
+        self.hashes: dict[int, Any] = {}
+        self.alike = 0
         try:
             self.body = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise Malformed(f"no JSON: {error}") from None
 
-    def raw(self, size):
+    def raw(self, size: Any) -> memoryview:
         if type(size) is not int or not 0 <= size <= len(self.blobs) - self.at:
             raise Malformed("a length that does not fit")
         self.at += size
         return self.blobs[self.at - size : self.at]
 
-    def value(self, x, depth=0):
+    def value(self, x: Any, depth: int = 0) -> Any:
         if type(x) is int:
             if not -SMALL < x < SMALL:
                 raise Malformed("a number that is too long")
@@ -183,29 +184,29 @@ class Reader:
             raise Malformed("no value")
         kind, *parts = x
         try:
-            found = self._tagged(kind, parts, depth + 1)
+            value = self._tagged(kind, parts, depth + 1)
             if kind in HASHED:
-                self._count(found)
-            return found
+                self._count(value)
+            return value
         except (ValueError, TypeError, OverflowError) as error:
             raise Malformed(
                 f"a value of kind {kind!r:.20} that does not fit: {error!s:.200}"
             ) from None
 
-    def _count(self, found):
+    def _count(self, value: Any) -> None:
         """Refuse many different values of one hash: a dictionary or set of those takes time by the
         square of their number, in which nothing interrupts it.
         """
         try:
-            other = self.hashes.setdefault(hash(found), found)
+            other = self.hashes.setdefault(hash(value), value)
         except TypeError:  # a list in a tuple
             return
-        if other is not found and type(other) is type(found) and other != found:
+        if other is not value and type(other) is type(value) and other != value:
             self.alike += 1
             if self.alike > MOST_ALIKE:
                 raise Malformed("values whose hashes collide")
 
-    def _tagged(self, kind, parts, depth):
+    def _tagged(self, kind: str, parts: list[Any], depth: int) -> Any:
         if kind == "a":
             name, shape, size = parts
             array = self._numbers(name, size)
@@ -219,20 +220,20 @@ class Reader:
             self.mutable.append(array)
             return array
         if kind == "l":
-            found = []
-            self.mutable.append(found)
-            found += [self.value(part, depth) for part in parts]
-            return found
+            items: list[Any] = []
+            self.mutable.append(items)
+            items += [self.value(part, depth) for part in parts]
+            return items
         if kind == "t":
             return tuple([self.value(part, depth) for part in parts])
         if kind == "d":
             if len(parts) > 2 * MOST_KEYS:
                 raise Malformed("too many keys")
-            found = {}
-            self.mutable.append(found)
+            table: dict[Any, Any] = {}
+            self.mutable.append(table)
             values = [self.value(part, depth) for part in parts]
-            found.update(zip(values[::2], values[1::2], strict=True))
-            return found
+            table.update(zip(values[::2], values[1::2], strict=True))
+            return table
         if kind == "i":
             (text,) = parts
             if len(text) > MOST_BITS // 4 + len("-0x"):
@@ -262,19 +263,19 @@ class Reader:
             return NAMED[name]
         return self.foreign([kind, *parts])
 
-    def _dtype(self, name):
+    def _dtype(self, name: Any) -> np.dtype[Any]:
         if type(name) is not str or name not in ARRAYS:
             raise Malformed("no dtype of numbers")
         return np.dtype(name)
 
-    def _numbers(self, name, size):
+    def _numbers(self, name: Any, size: Any) -> np.ndarray[Any, Any]:
         dtype = self._dtype(name)
         array = np.frombuffer(bytearray(self.raw(size)), dtype)  # a bytearray: ours, and writable
         # A bool is one byte, and NumPy trusts that it is 0 or 1.
         return array.view(np.uint8) != 0 if dtype.kind == "b" else array
 
 
-def send(sock, message, before=lambda: None):
+def send(sock: socket.socket, message: bytes, before: Callable[[], object] = lambda: None) -> None:
     """Send all of a message. before() is called before each part: it waits for the socket.
 
     Raises Closed when nobody is there.
@@ -288,7 +289,9 @@ def send(sock, message, before=lambda: None):
             raise Closed from None
 
 
-def receive(sock, before=lambda: None):
+def receive(
+    sock: socket.socket, before: Callable[[], object] = lambda: None
+) -> tuple[bytes, bytearray]:
     """(text, blobs) of the next message.
 
     Raises Malformed when it claims more than is allowed or more follows it, Closed at the end.
