@@ -29,7 +29,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 WHEELS = sorted((ROOT / "bin").glob("tinytorch-*.whl"))
-PROJECT = WHEELS or [ROOT / "pyproject.toml", ROOT / "hatch_build.py"]
+# What an installation depends on: import_hook.py holds the line that runs at each start of Python.
+SOURCES = ("pyproject.toml", "hatch_build.py", "tito/import_hook.py")
+PROJECT = WHEELS or [ROOT / name for name in SOURCES]
 VENV = ROOT / ".venv"
 PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
