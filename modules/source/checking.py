@@ -69,16 +69,16 @@ def difference(found, wanted, relative=0, absolute=0):
     >>> difference(np.array([1, 4]), np.array([2, 4]))
     'should be [2, 4], yours is [1, 4]'
     >>> difference(np.arange(40), np.arange(40) % 30)
-    'is wrong in 25% of its numbers: the one at (30,) should be 0, yours is 30'
+    'should be 0 at (30,), yours is 30: 25% of its numbers are wrong'
     """
+    digits = 6 if shown(found) != shown(wanted) else 17
     if wanted.size <= 20:
-        digits = 6 if shown(found) != shown(wanted) else 17
         return f"should be {shown(wanted, digits)}, yours is {shown(found, digits)}"
     wrong = ~np.isclose(found, wanted, relative, absolute, equal_nan=True)
     at = tuple(np.argwhere(wrong)[0].tolist())
     return (
-        f"is wrong in {wrong.mean():.0%} of its numbers: the one at {at} should be "
-        f"{wanted[at]:.5g}, yours is {found[at]:.5g}"
+        f"should be {shown(wanted[at], digits)} at {at}, yours is {shown(found[at], digits)}: "
+        f"{wrong.mean():.0%} of its numbers are wrong"
     )
 
 
@@ -113,7 +113,10 @@ def equal(found, wanted, case, cause=""):
     Traceback (most recent call last):
     AssertionError: the shape should be [2, 3], yours is (2, 3): a tuple is no list
     """
-    assert found == wanted, f"{case} should be {wanted!r}, yours is {found!r}{because(cause)}"
+    kind = type(wanted) if isinstance(wanted, (tuple, list, dict, str)) else object
+    assert isinstance(found, kind) and found == wanted, (
+        f"{case} should be {wanted!r}, yours is {found!r}{because(cause)}"
+    )
 
 
 def refused(call, case, kind=ValueError, contains=(), cause=""):
@@ -128,7 +131,7 @@ def refused(call, case, kind=ValueError, contains=(), cause=""):
 empty list
     >>> refused(lambda: int("15"), "15", cause="is it a number?")
     Traceback (most recent call last):
-    AssertionError: 15 must be refused with a ValueError, yours gives 15: is it a number?
+    AssertionError: 15 must be refused with ValueError, yours gives 15: is it a number?
     """
     kinds = kind if isinstance(kind, tuple) else (kind,)
     try:
@@ -144,7 +147,7 @@ empty list
         )
         return text
     names = " or ".join(kind.__name__ for kind in kinds)
-    assert False, f"{case} must be refused with a {names}, yours gives {out}{because(cause)}"
+    assert False, f"{case} must be refused with {names}, yours gives {out}{because(cause)}"
 
 
 def result_of(call, case, cause="", kind=(ValueError, IndexError, TypeError)):

@@ -6,6 +6,38 @@ import math
 
 import numpy as np
 
+from checking import because, equal, expect, refused, result_of
+
+
+def result_or_error(function, *given):
+    """What a function returns, or words about the error that it raises."""
+    try:
+        return function(*given)
+    except NotImplementedError:
+        raise
+    except (ValueError, IndexError, TypeError) as error:
+        return f"an error ({type(error).__name__}: {error})"
+
+
+def has_common_shape(shapes, wanted, cause=""):
+    """Assert that broadcast_shape finds this shape, a tuple."""
+    found = result_or_error(broadcast_shape, *shapes)
+    assert isinstance(found, (tuple, str)), (
+        f"{shapes} should broadcast to the tuple {wanted}, yours is {found!r}"
+    )
+    assert found == wanted, (
+        f"{shapes} should broadcast to {wanted}, yours is {found}{because(cause)}"
+    )
+
+
+def has_product_shape(a, b, wanted, cause=""):
+    """Assert that matmul_shape finds this shape, a tuple."""
+    found = result_or_error(matmul_shape, a, b)
+    assert isinstance(found, (tuple, str)), (
+        f"{a} @ {b} has as its shape the tuple {wanted}, yours is {found!r}"
+    )
+    assert found == wanted, f"{a} @ {b} has shape {wanted}, yours is {found}{because(cause)}"
+
 
 # %% strides points=2
 def test_strides_count_elements_for_every_rank():
@@ -58,18 +90,11 @@ def test_strides_of_other_shapes():
         (2, 2, 2, 2, 2, 2),
         (1000, 1, 900),
     ]:
-        found, wanted = (
-            strides_of(shape),
-            np.zeros(shape, "int8").strides,
-        )  # one byte an element: bytes count elements
-        assert isinstance(found, tuple) and all(isinstance(step, int) for step in found), (
-            f"strides of {shape} should be a tuple of ints, got {found!r}"
-        )
-        assert found == wanted, f"strides of {shape} should be {wanted}, got {found}"
-    found = strides_of(shape=(8, 10**6, 10**7))
-    assert found == (10**13, 10**7, 1), (
-        f"strides of (8, 10**6, 10**7) should be (10**13, 10**7, 1), got {found}"
-    )
+        found = strides_of(shape)
+        # One byte an element: bytes count elements.
+        equal(found, np.zeros(shape, "int8").strides, f"the strides of {shape}")
+        assert all(isinstance(step, int) for step in found), f"ints wanted, got {found!r}"
+    equal(strides_of(shape=(8, 10**6, 10**7)), (10**13, 10**7, 1), "the strides")
 
 
 # %% broadcast points=3
@@ -82,20 +107,9 @@ def test_shapes_are_aligned_at_the_right():
         ([(7,)], (7,)),
         ([(), ()], ()),
     ]:
-        try:
-            found = broadcast_shape(*shapes)
-        except ValueError as error:
-            found = f"an error ({error})"
-        assert isinstance(found, (tuple, str)), (
-            f"{shapes} should broadcast to the tuple {wanted}, yours is {found!r}"
-        )
-        cause = (
-            ": align the shapes at their right ends"
-            if len({len(s) for s in shapes}) > 1
-            else ", though all have the same rank"
-        )
-        assert found == wanted, (
-            f"{shapes} should broadcast to {wanted}, yours is {found}{cause}"
+        ranks = {len(shape) for shape in shapes}
+        has_common_shape(
+            shapes, wanted, "align the shapes at their right ends" * (len(ranks) > 1)
         )
 
 
@@ -108,17 +122,8 @@ def test_a_length_of_1_is_repeated():
         ([(1,), (0,)], (0,)),
         ([(2, 1, 1), (3, 1), (4,)], (2, 3, 4)),
     ]:
-        try:
-            found = broadcast_shape(*shapes)
-        except ValueError as error:
-            found = f"an error ({error})"
-        assert isinstance(found, (tuple, str)), (
-            f"{shapes} should broadcast to the tuple {wanted}, yours is {found!r}"
-        )
-        assert found == wanted, (
-            f"{shapes} should broadcast to {wanted}, yours is {found}: a length of 1 gives way "
-            "to any other length, also to 0"
-        )
+        cause = "a length of 1 gives way to any other length, also to 0"
+        has_common_shape(shapes, wanted, cause)
 
 
 def test_shapes_that_do_not_broadcast_are_refused():
@@ -142,8 +147,7 @@ def test_shapes_that_do_not_broadcast_are_refused():
                 f"{shapes} do not broadcast, yours gives {found}: lengths that differ are "
                 "allowed only when one of them is 1"
             )
-    found = broadcast_shape((2, 3), (3,))
-    assert found == (2, 3), f"(2, 3) and (3,) broadcast to (2, 3), yours gives {found}"
+    equal(broadcast_shape((2, 3), (3,)), (2, 3), "the common shape of (2, 3) and (3,)")
 
 
 # %% broadcast hidden points=1
@@ -159,10 +163,8 @@ def test_other_shapes_broadcast_as_in_numpy():
             )
             for _ in range(random.integers(1, 5))
         ]
-        found, wanted = broadcast_shape(*shapes), np.broadcast_shapes(*shapes)
-        assert isinstance(found, tuple) and found == wanted, (
-            f"{shapes} should broadcast to {wanted}, got {found!r}"
-        )
+        wanted = np.broadcast_shapes(*shapes)
+        equal(broadcast_shape(*shapes), wanted, f"the common shape of {shapes}")
     for shapes in [
         ((4,), (5,)),
         ((2,), (0,)),
@@ -172,13 +174,7 @@ def test_other_shapes_broadcast_as_in_numpy():
         ((3, 1, 2), (4, 1, 2)),
         ((7, 5), (5, 7, 1, 4, 5)),
     ]:
-        try:
-            found = broadcast_shape(*shapes)
-        except ValueError as error:
-            missing = [s for s in shapes if str(s) not in str(error)]
-            assert not missing, f"the error for {shapes} should name {missing}, got: {error}"
-        else:
-            assert False, f"{shapes} do not broadcast, got {found}"
+        refused(lambda: broadcast_shape(*shapes), f"{shapes}", contains=shapes)
 
 
 # %% learner-side
@@ -198,20 +194,15 @@ def test_the_numbers_are_kept_in_an_array():
         (np.array([[7, 9, 1]], "uint8"), [[7, 9, 1]]),
         ([], []),
     ]:
-        x = Tensor(data)
-        kept = x.data
+        kept = Tensor(data).data
         assert isinstance(kept, np.ndarray), (
             f"Tensor({data!r}).data should be an ndarray, made by as_array; yours is {kept!r}"
         )
-        assert kept.shape == np.shape(wanted) and np.array_equal(kept, wanted), (
-            f"Tensor({data!r}).data should hold {wanted}, yours holds {kept}"
-        )
+        expect(kept, wanted, f"Tensor({data!r}).data")
     kept = Tensor(np.array([0.5, 2.0])).data.dtype.name
     assert kept == "float64", f"a float64 ndarray keeps its dtype, yours became {kept}"
     kept = Tensor([0.5, 2.0]).data.dtype.name
-    assert kept == "float32", (
-        f"the list [0.5, 2.0] becomes float32 in as_array, yours is {kept}"
-    )
+    equal(kept, "float32", "the dtype of the list [0.5, 2.0], made by as_array,")
 
 
 def test_the_array_is_a_copy():
@@ -220,11 +211,8 @@ def test_the_array_is_a_copy():
         (np.array([[1, 2, 3]], "int64"), "ndarray of integers"),
         (Tensor([[1.0, 2.0, 3.0]]), "Tensor"),
     ]:
-        kept = data_after_writing(mine, 50)
-        assert np.array_equal(kept, [[1, 2, 3]]), (
-            f"I wrote 50 over the {name} [[1, 2, 3]] from which I had made a Tensor, and the "
-            f"Tensor became {kept}: it should have a copy"
-        )
+        case = f"I wrote 50 over the {name} from which I had made a Tensor; the Tensor"
+        expect(data_after_writing(mine, 50), [[1, 2, 3]], case, "it should have a copy")
 
 
 def test_a_tensor_of_a_tensor_takes_its_numbers_only():
@@ -282,9 +270,7 @@ def test_the_constructor_keeps_its_contract_for_other_data():
     ]:
         plain = np.asarray(data.data if isinstance(data, Tensor) else data)
         x, y = Tensor(data), Tensor(data=data, requires_grad=True)
-        assert x.data.dtype.name == dtype and np.array_equal(x.data, plain), (
-            f"Tensor({data!r}) should hold {plain} as {dtype}, got {x.data!r}"
-        )
+        expect(x.data, plain, f"Tensor({data!r}).data", dtype=dtype)
         wanted = dtype if "float" in dtype else "float32"
         assert y.data.dtype.name == wanted and y.requires_grad is True, (
             f"Tensor({data!r}, requires_grad=True) should be {wanted}, got {y.data.dtype}"
@@ -293,15 +279,9 @@ def test_the_constructor_keeps_its_contract_for_other_data():
     for dtype in ("float16", "float64", "uint8", "bool"):
         for required in (False, True):
             kept = data_after_writing(np.array([[0, 1], [1, 0]], dtype), 1, required)
-            assert np.array_equal(kept, [[0, 1], [1, 0]]), (
-                f"a {dtype} array given to Tensor, requires_grad={required}, is shared"
-            )
+            expect(kept, [[0, 1], [1, 0]], f"a copy of {dtype}, requires_grad={required},")
     for data in ([[1, 2], [3]], "seven", None, [1, None]):
-        try:
-            x = Tensor(data)
-        except (ValueError, TypeError):
-            continue
-        assert False, f"Tensor({data!r}) should be refused, got {x.data!r}"
+        refused(lambda: Tensor(data), f"Tensor({data!r})", (ValueError, TypeError))
 
 
 # %% learner-side
@@ -324,10 +304,8 @@ def recorded_while_off():
 
 # %% apply points=14
 def test_apply_computes_with_the_arrays_inside():
-    a, b = (
-        np.array([[1, 2, 3], [4, 5, 9]], "float32"),
-        np.array([[2, 0, 7], [1, 3, 5]], "float32"),
-    )
+    a = np.array([[1, 2, 3], [4, 5, 9]], "float32")
+    b = np.array([[2, 0, 7], [1, 3, 5]], "float32")
     for inputs, plain in [
         ((Tensor(a), Tensor(b)), (a, b)),
         ((Tensor(a), b), (a, b)),
@@ -340,29 +318,17 @@ def test_apply_computes_with_the_arrays_inside():
         assert isinstance(out, Tensor), (
             f"apply should return a Tensor: use wrap. Yours returns\n{out!r}"
         )
-        wanted = np.subtract(*plain)
-        assert out.shape == wanted.shape and np.array_equal(out.data, wanted), (
-            f"subtract of {plain} gives {wanted}, yours {out}"
-        )
-    assert np.array_equal(a[1], [4, 5, 9]), f"apply changed its input to {a}"
+        expect(out.data, np.subtract(*plain), f"subtract of {plain}")
+    expect(a, [[1, 2, 3], [4, 5, 9]], "after apply, its input")
 
 
 def test_apply_passes_the_options_on():
     x = Tensor(np.arange(24, dtype="float32").reshape(2, 3, 4))
-    try:
-        out = apply(np.swapaxes, x, axis1=0, axis2=2)
-    except TypeError as error:
-        assert False, (
-            "apply(np.swapaxes, x, axis1=0, axis2=2) should pass both options to run, "
-            f"yours: {error}"
-        )
-    assert out.shape == (4, 3, 2), (
-        f"swapaxes of (2, 3, 4) with axis1=0, axis2=2 has shape (4, 3, 2), yours {out.shape}"
-    )
+    case = "apply(np.swapaxes, x, axis1=0, axis2=2) should pass both options to run"
+    out = result_of(lambda: apply(np.swapaxes, x, axis1=0, axis2=2), case, kind=TypeError)
+    equal(out.shape, (4, 3, 2), "the shape of (2, 3, 4) after swapaxes with axis1=0, axis2=2")
     total = apply(np.sum, Tensor([[1.5, 2.0, 4.0]]), axis=1)
-    assert np.array_equal(total.data, [7.5]), (
-        f"1.5 + 2 + 4 along axis 1 is [7.5], yours is {total}"
-    )
+    expect(total.data, [7.5], "the sum of [[1.5, 2, 4]] along axis 1")
 
 
 def test_apply_copies_no_numbers():
@@ -469,87 +435,45 @@ def test_errors_of_operators_name_the_shapes():
 def test_apply_runs_any_function_on_other_inputs():
     wide, small = np.array([[-2.5, 1e6], [3e-5, 8.0]]), np.array([[0.5], [4.0]], "float16")
     cube, flags = np.arange(12, dtype="float32").reshape(2, 3, 2), np.array([True, False])
-    for name, op, plain, tensors, options, dtype in [
-        ("maximum", np.maximum, (wide, -1), [0], {}, "float64"),
-        ("where", np.where, (flags, wide.astype("float32"), 0.0), [0, 1], {}, "float32"),
-        (
-            "sum along (0, 2)",
-            np.sum,
-            (cube,),
-            [0],
-            {"axis": (0, 2), "keepdims": True},
-            "float32",
-        ),
-        ("sum of all", np.sum, (np.array([3, -8], "int64"),), [0], {}, "int64"),
-        ("multiply float16", np.multiply, (small, 3), [0], {}, "float16"),
-        ("greater", np.greater, (small, np.array([1, 2])), [1], {}, "bool"),
-        ("sqrt of ints", np.sqrt, (np.array([4, 25]),), [0], {}, "float32"),
-        (
-            "negative of nothing",
-            np.negative,
-            (np.zeros((0, 3), "float32"),),
-            [0],
-            {},
-            "float32",
-        ),
-        (
-            "a function of four",
-            lambda a, b, c, d, scale: (a - b) * c / d * scale,
-            (2.0, wide, wide, np.array([4.0, 5.0], "float32")),
-            [1, 3],
-            {"scale": 3},
-            "float64",
-        ),
+    four, nothing = np.array([4.0, 5.0], "float32"), np.zeros((0, 3), "float32")
+
+    def scaled(a, b, c, d, scale):
+        return (a - b) * c / d * scale
+
+    for op, plain, tensors, options, dtype in [
+        (np.maximum, (wide, -1), [0], {}, "float64"),
+        (np.where, (flags, wide.astype("float32"), 0.0), [0, 1], {}, "float32"),
+        (np.sum, (cube,), [0], {"axis": (0, 2), "keepdims": True}, "float32"),
+        (np.sum, (np.array([3, -8], "int64"),), [0], {}, "int64"),
+        (np.multiply, (small, 3), [0], {}, "float16"),
+        (np.greater, (small, np.array([1, 2])), [1], {}, "bool"),
+        (np.sqrt, (np.array([4, 25]),), [0], {}, "float32"),
+        (np.negative, (nothing,), [0], {}, "float32"),
+        (scaled, (2.0, wide, wide, four), [1, 3], {"scale": 3}, "float64"),
     ]:
         wanted = np.asarray(op(*plain, **options)).astype(dtype)
-        out = apply(
-            op,
-            *[Tensor(part) if place in tensors else part for place, part in enumerate(plain)],
-            **options,
-        )
-        assert isinstance(out, Tensor), f"{name}: apply should return a Tensor, got {out!r}"
-        assert out.shape == wanted.shape and out.dtype.name == dtype, (
-            f"{name}: should be {dtype} of shape {wanted.shape}, got {out.dtype} of {out.shape}"
-        )
-        assert np.array_equal(out.data, wanted), f"{name}: should be {wanted}, got {out.data}"
-    assert np.array_equal(wide, [[-2.5, 1e6], [3e-5, 8.0]]), (
-        f"apply changed its input to {wide}"
-    )
+        inputs = [Tensor(part) if n in tensors else part for n, part in enumerate(plain)]
+        out, case = apply(op, *inputs, **options), f"{op.__name__} of {plain}, {options}"
+        assert isinstance(out, Tensor), f"{case}: apply should return a Tensor, got {out!r}"
+        expect(out.data, wanted, case, dtype=dtype)
+    expect(wide, [[-2.5, 1e6], [3e-5, 8.0]], "after apply, its input")
 
 
 def test_a_creator_is_enough_to_repeat_an_operation():
     x = Tensor([[2.0, -1.0, 0.5]], requires_grad=True)
     out = apply(np.where, np.array([[True], [False]]), x, 4.0)
     total = apply(np.sum, out, axis=0, keepdims=True)
-    power = apply(np.power, 2.0, total)
+    power, keep = apply(np.power, 2.0, total), {"axis": 0, "keepdims": True}
     for name, made, kinds, options, wanted in [
-        (
-            "where(array, x, 4)",
-            out.creator,
-            [False, True, False],
-            {},
-            [[2, -1, 0.5], [4, 4, 4]],
-        ),
-        (
-            "sum(y, axis=0, keepdims=True)",
-            total.creator,
-            [True],
-            {"axis": 0, "keepdims": True},
-            [[6, 3, 4.5]],
-        ),
-        ("power(2, z)", power.creator, [False, True], {}, [[64, 8, 2**4.5]]),
+        ("where", out.creator, [False, True, False], {}, [[2, -1, 0.5], [4, 4, 4]]),
+        ("sum", total.creator, [True], keep, [[6, 3, 4.5]]),
+        ("power", power.creator, [False, True], {}, [[64, 8, 2**4.5]]),
     ]:
         found = [isinstance(part, Tensor) for part in made.inputs]
-        assert found == kinds, (
-            f"{name}: the creator's inputs should be Tensors at {kinds}, got {found}"
-        )
-        assert made.options == options, (
-            f"{name}: the creator's options should be {options}, got {made.options}"
-        )
-        again = np.asarray(made.op(*made.arrays, **made.options))
-        assert np.allclose(again, wanted, rtol=1e-6), (
-            f"{name}: repeated from its creator gives {again}, not {wanted}"
-        )
+        equal(found, kinds, f"{name}: which of the creator's inputs are Tensors")
+        equal(made.options, options, f"{name}: the creator's options")
+        again = made.op(*made.arrays, **made.options)
+        expect(again, wanted, f"{name}, repeated from its creator,", near=(1e-6, 1e-8))
     orders = [power.creator.inputs[1].creator.created, total.creator.inputs[0].creator.created]
     wanted = [total.creator.created, out.creator.created]
     assert orders == wanted and power.creator.created > wanted[0] > wanted[1], (
@@ -573,27 +497,18 @@ def test_a_number_on_the_left_stays_on_the_left():
         ("5 * x", 5 * x, [5, 10, 20]),
     ]:
         assert isinstance(out, Tensor), f"{name} should be a Tensor, yours is {out!r}"
-        assert np.array_equal(out.data, wanted), (
-            f"{name} should be {wanted} for x = [1, 2, 4], yours is {out.data}: the left "
-            "operand is the first input"
-        )
-        assert out.dtype.name == "float32", f"{name} should stay float32, yours is {out.dtype}"
+        case, cause = f"{name} for x = [1, 2, 4]", "the left operand is the first input"
+        expect(out.data, wanted, case, cause, dtype="float32")
 
 
 def test_an_array_on_the_left_gives_a_tensor():
-    left = np.array([[8, 6, 4]], "float32")
-    out = left - Tensor([[1.0], [2.0]])
+    out = np.array([[8, 6, 4]], "float32") - Tensor([[1.0], [2.0]])
     assert isinstance(out, Tensor), (
         f"an array minus a Tensor should be a Tensor, yours is {out!r}"
     )
-    assert np.array_equal(out.data, [[7, 5, 3], [6, 4, 2]]), (
-        f"[[8, 6, 4]] - [[1], [2]] is [[7, 5, 3], [6, 4, 2]], yours {out}"
-    )
+    expect(out.data, [[7, 5, 3], [6, 4, 2]], "[[8, 6, 4]] - [[1], [2]]")
     out = np.array([[1, 2, 3]]) @ Tensor([[1, 4], [0, 5], [2, 6]])
-    assert out.shape == (1, 2), f"(1, 3) @ (3, 2) has shape (1, 2), yours {out.shape}"
-    assert np.array_equal(out.data, [[7, 32]]), (
-        f"[1, 2, 3] @ [[1, 4], [0, 5], [2, 6]] is [7, 32], yours {out}"
-    )
+    expect(out.data, [[7, 32]], "[[1, 2, 3]] @ [[1, 4], [0, 5], [2, 6]]")
 
 
 def test_reflected_results_are_recorded():
@@ -619,23 +534,14 @@ def test_other_operands_on_the_left_stay_there():
         for sign, op in [("-", minus), ("/", over), ("**", power)]:
             if sign == "**" and np.min(left) < 0:
                 continue
-            out, wanted = op(left, x), op(np.asarray(left), column)
-            assert out.shape == wanted.shape and out.dtype.name == dtype, (
-                f"{left} {sign} x should be {dtype} of shape {wanted.shape}, got {out.dtype} of"
-                f" {out.shape}"
-            )
-            assert np.allclose(out.data, wanted, rtol=1e-5), (
-                f"{left} {sign} x should be {wanted}, got {out.data}"
-            )
+            wanted = op(np.asarray(left), column)
+            near = (1e-5, 1e-8)
+            expect(op(left, x).data, wanted, f"{left} {sign} x", near=near, dtype=dtype)
     stack = np.arange(24, dtype="float32").reshape(4, 2, 3)
-    out = stack @ x
-    assert np.array_equal(out.data, stack @ column), (
-        f"(4, 2, 3) @ (3, 1) should be {stack @ column}, got {out}"
-    )
+    expect((stack @ x).data, stack @ column, "(4, 2, 3) @ (3, 1)")
     out = reflected(op=np.arctan2, x=Tensor([1.0, 2.0], requires_grad=True), other=-3.0)
-    assert np.allclose(out.data, [math.atan2(-3, 1), math.atan2(-3, 2)], rtol=1e-6), (
-        f"arctan2 of -3 and [1, 2] should be [-1.249, -0.983], got {out.data}"
-    )
+    wanted = [math.atan2(-3, 1), math.atan2(-3, 2)]
+    expect(out.data, wanted, "arctan2 of -3 and [1, 2]", near=(1e-6, 1e-8))
     assert out.creator.arrays[0] == -3, (
         f"the creator should hold -3 first, got {out.creator.arrays}"
     )
@@ -723,9 +629,7 @@ def test_dtypes_of_other_results():
         arrays = tuple(np.zeros((2, 1), name) for name in inputs)
         for extra in [(), (7,), (0.5, True)]:
             found = chosen_dtype(dtype, extra + arrays)
-            assert found == wanted, (
-                f"{dtype} from {inputs} and {extra} should be {wanted}, got {found}"
-            )
+            equal(found, wanted, f"{dtype} from {inputs} and {extra}")
     x = Tensor(np.array([3, 200], "uint8"))
     for name, out, wanted in [
         ("x / 255", x / 255, "float32"),
@@ -734,7 +638,7 @@ def test_dtypes_of_other_results():
         ("x > 5", apply(np.greater, x, 5), "bool"),
         ("float16 * 2.5", Tensor(np.ones(2, "float16")) * 2.5, "float16"),
     ]:
-        assert out.dtype.name == wanted, f"{name} should be {wanted}, got {out.dtype}"
+        equal(out.dtype.name, wanted, f"the dtype of {name}")
 
 
 # %% count points=2
@@ -763,17 +667,11 @@ def test_the_count_is_of_the_reduced_axes():
     assert count_along(Tensor(4.0)) == 1, (
         f"a single number is a mean of 1 number, you count {count_along(Tensor(4.0))}"
     )
-    assert count_along(Tensor(np.ones((0, 4))), 1) == 4, (
-        "rows of 4 elements have 4 elements each, also when there is no row"
-    )
+    found = count_along(Tensor(np.ones((0, 4))), 1)
+    equal(found, 4, "the count of the elements of a row of 4, also when there is no row,")
     for axis in (3, -4, (0, 5)):
-        try:
-            found = count_along(x, axis)
-        except (IndexError, ValueError):
-            continue
-        assert False, (
-            f"shape (2, 3, 5) has no axis {axis}, and axes_of refuses it; yours counts {found}"
-        )
+        case = f"shape (2, 3, 5) has no axis {axis}, which axes_of refuses; it"
+        refused(lambda: count_along(x, axis), case, (IndexError, ValueError))
 
 
 def test_means_divide_by_your_count():
@@ -781,17 +679,8 @@ def test_means_divide_by_your_count():
     for axis, keepdims in [(None, False), (0, False), (1, True), (-1, True), ((0, 2), False)]:
         out = Tensor(array).mean(axis, keepdims)
         wanted = array.mean(axis, keepdims=keepdims)
-        assert out.shape == wanted.shape, (
-            f"mean along {axis}, keepdims={keepdims} has shape {wanted.shape}, "
-            f"yours {out.shape}"
-        )
-        assert np.allclose(out.data, wanted, rtol=1e-6, atol=0), (
-            f"mean along {axis} should be {wanted}, yours is {out.data}"
-        )
-    whole = Tensor([1, 2]).mean()
-    assert whole.dtype.name == "float32" and float(whole) == 1.5, (
-        f"the mean of 1 and 2 is 1.5 in float32, yours is {whole}"
-    )
+        expect(out.data, wanted, f"mean along {axis}, keepdims={keepdims},", near=(1e-6, 0))
+    expect(Tensor([1, 2]).mean(), 1.5, "the mean of 1 and 2", dtype="float32")
 
 
 # %% count hidden points=1
@@ -816,13 +705,8 @@ def test_counts_and_means_of_other_shapes():
             f"{found!r}"
         )
         for keepdims in (False, True):
-            out, wanted_mean = x.mean(axis, keepdims), array.mean(axis, keepdims=keepdims)
-            assert out.shape == wanted_mean.shape and np.allclose(
-                out.data, wanted_mean, rtol=1e-9
-            ), (
-                f"mean along {axis}, keepdims={keepdims}, should be {wanted_mean}, got "
-                f"{out.data}"
-            )
+            out, mean = x.mean(axis, keepdims), array.mean(axis, keepdims=keepdims)
+            expect(out.data, mean, f"mean along {axis}, keepdims={keepdims}", near=(1e-9, 1e-8))
     for shape, axis, wanted in [
         ((3, 0, 2), None, 0),
         ((3, 0, 2), 1, 0),
@@ -831,9 +715,7 @@ def test_counts_and_means_of_other_shapes():
         ((5,), -1, 5),
     ]:
         found = count_along(Tensor(np.zeros(shape)), axis)
-        assert found == wanted, (
-            f"count_along axis {axis} of shape {shape} should be {wanted}, got {found!r}"
-        )
+        equal(found, wanted, f"count_along axis {axis} of shape {shape}")
 
 
 # %% var points=4
@@ -850,13 +732,12 @@ def test_the_variance_is_taken_along_the_axis():
     for axis in (None, 0, 1, 2, -1, (0, 2), (-1, 1)):
         for keepdims in (False, True):
             wanted = np.var(array, axis, keepdims=keepdims)
-            try:
-                out = var(Tensor(array), axis, keepdims)
-            except ValueError as error:
-                assert False, (
-                    f"var along {axis}, keepdims={keepdims}: {error}. Each row needs "
-                    "its own mean, on an axis of length 1: keepdims=True."
-                )
+            out = result_of(
+                lambda: var(Tensor(array), axis, keepdims),
+                f"var along {axis}, keepdims={keepdims}",
+                "Each row needs its own mean, on an axis of length 1: keepdims=True.",
+                ValueError,
+            )
             assert isinstance(out, Tensor), (
                 f"var should return a Tensor, yours returns {out!r}: compute with the methods "
                 "of Tensor, not with x.data"
@@ -865,21 +746,14 @@ def test_the_variance_is_taken_along_the_axis():
                 f"var along {axis}, keepdims={keepdims} has shape {wanted.shape}, yours "
                 f"{out.shape}"
             )
-            assert np.allclose(out.data, wanted, rtol=1e-5, atol=0), (
-                f"var along {axis} should be {wanted}, yours is {out.data}"
-            )
+            expect(out.data, wanted, f"var along {axis}", near=(1e-5, 0))
 
 
 def test_the_correction_makes_the_divisor_smaller():
     x = Tensor([[1.0, 2.0, 6.0, 7.0], [0.0, 4.0, 5.0, -3.0]])
     for correction, wanted in [(0, [6.5, 10.25]), (1, [26 / 3, 41 / 3]), (2, [13.0, 20.5])]:
         found = var(x, 1, correction=correction).data
-        assert found.shape == (2,), (
-            f"var of shape (2, 4) along axis 1 has shape (2,), yours {found.shape}"
-        )
-        assert np.allclose(found, wanted, rtol=1e-5, atol=0), (
-            f"with correction={correction} var should be {wanted}, yours is {found}"
-        )
+        expect(found, wanted, f"with correction={correction} var", near=(1e-5, 0))
 
 
 def test_large_numbers_do_not_cancel():
@@ -927,24 +801,15 @@ def test_the_variance_of_other_numbers():
             for correction in range(min(count, 4)):
                 wanted = np.var(array, axis, keepdims=keepdims, ddof=correction)
                 out = var(x, correction=correction, keepdims=keepdims, axis=axis)
-                given = f"var along {axis}, keepdims={keepdims}, correction={correction}"
-                assert out.shape == wanted.shape and out.dtype.name == "float64", (
-                    f"{given} should be float64 of shape {wanted.shape}, got {out.dtype} of "
-                    f"{out.shape}"
-                )
-                assert np.allclose(out.data, wanted, rtol=1e-9, atol=1e-12), (
-                    f"{given} should be {wanted}, got {out.data}"
-                )
-    assert np.array_equal(x.data, array), "var changed its input"
+                case = f"var along {axis}, keepdims={keepdims}, correction={correction}"
+                expect(out.data, wanted, case, near=(1e-9, 1e-12), dtype="float64")
+    expect(x.data, array, "after var, its input")
     found = var(Tensor([[20000.0, 20004.0, 20012.0, 20008.0]]), 1, True, 1)
-    assert found.shape == (1, 1) and abs(float(found) * 3 / 80 - 1) < 1e-3, (
-        f"var of 20000, 20004, 20012, 20008 with correction 1 is 26.667, got {found.data}"
-    )
+    case = "var of 20000, 20004, 20012, 20008 with correction 1"
+    expect(found, [[80 / 3]], case, near=(1e-3, 0))
     found = var(Tensor(np.array([[1, 5], [3, 9]])), 0, False, 1)
-    assert found.dtype.name == "float32" and np.array_equal(found.data, [2, 8]), (
-        "var of integers [[1, 5], [3, 9]] along 0 with correction 1 is [2, 8] in float32, "
-        f"got {found.data}"
-    )
+    case = "var of integers [[1, 5], [3, 9]] along 0 with correction 1"
+    expect(found.data, [2, 8], case, dtype="float32")
     assert var(Tensor([[1.0, 4.0]], requires_grad=True), 1, correction=1).requires_grad, (
         "the var of a tensor that requires a gradient should require one, too"
     )
@@ -959,10 +824,7 @@ def test_minus_one_is_filled_in():
         ((4, -1), 0, (4, 0)),
         ((1, -1, 1), 7, (1, 7, 1)),
     ]:
-        try:
-            found = infer_shape(shape, size)
-        except ValueError as error:
-            found = f"an error ({error})"
+        found = result_or_error(infer_shape, shape, size)
         assert found == wanted, (
             f"{size} elements in shape {shape} make {wanted}, yours is {found}"
         )
@@ -970,15 +832,9 @@ def test_minus_one_is_filled_in():
 
 def test_a_full_shape_stays():
     for shape, size in [((2, 3), 6), ((), 1), ((0, 4), 0), ((7,), 7)]:
-        try:
-            found = infer_shape(shape, size)
-        except ValueError as error:
-            found = f"an error ({error})"
+        found = result_or_error(infer_shape, shape, size)
         assert found == shape, f"shape {shape} fits {size} elements as it is, yours is {found}"
-    found = infer_shape((3, -1), 6)
-    assert found == (3, 2), (
-        f"only a full shape does: (3, -1) with 6 elements is (3, 2), yours is {found}"
-    )
+    equal(infer_shape((3, -1), 6), (3, 2), "only a full shape does: (3, -1) with 6 elements")
 
 
 def test_shapes_that_do_not_fit_are_refused():
@@ -1011,14 +867,13 @@ def test_shapes_that_do_not_fit_are_refused():
                 f"infer_shape({shape}, {size}) should be refused, because {why}; yours gives "
                 f"{found}"
             )
-    found = infer_shape((-1, 3), 6)
-    assert found == (2, 3), f"(-1, 3) fits 6 elements as (2, 3), yours gives {found}"
+    equal(infer_shape((-1, 3), 6), (2, 3), "(-1, 3) fits 6 elements, the shape")
 
 
 # %% infer-shape hidden points=1
 def test_other_shapes_are_filled_in_or_refused():
     random = np.random.default_rng(14)
-    refused = [
+    wrong = [
         ((5, -1, 0), 0),
         ((-1, 2, -1), 8),
         ((-3, -1), 6),
@@ -1032,29 +887,20 @@ def test_other_shapes_are_filled_in_or_refused():
         size, place = math.prod(shape), random.integers(0, len(shape))
         left_open = shape[:place] + (-1,) + shape[place + 1 :]
         for given in (shape, left_open):
-            found = infer_shape(shape=given, size=size)
-            assert isinstance(found, tuple) and found == shape, (
-                f"{size} elements in shape {given} make {shape}, got {found!r}"
-            )
-        refused += [(shape, size + 1), (shape, size * 2)]
+            equal(infer_shape(shape=given, size=size), shape, f"{size} elements in {given}")
+        wrong += [(shape, size + 1), (shape, size * 2)]
         if size > shape[place]:
-            refused.append((left_open, size + 1))
+            wrong.append((left_open, size + 1))
     for shape, size, wanted in [
         ((-1, 7), 0, (0, 7)),
         ((0, 5), 0, (0, 5)),
         ((3, 10**6, -1), 6 * 10**6, (3, 10**6, 2)),
         ((1, 1, -1), 1, (1, 1, 1)),
     ]:
-        found = infer_shape(shape, size)
-        assert found == wanted, f"{size} elements in shape {shape} make {wanted}, got {found}"
-    for shape, size in refused:
-        try:
-            found = infer_shape(shape, size)
-        except ValueError as error:
-            named = str(shape) in str(error) and str(size) in str(error)
-            assert named, f"the error should name {shape} and {size}, got: {error}"
-        else:
-            assert False, f"infer_shape({shape}, {size}) should be refused, got {found}"
+        equal(infer_shape(shape, size), wanted, f"{size} elements in shape {shape}")
+    for shape, size in wrong:
+        case = f"infer_shape({shape}, {size})"
+        refused(lambda: infer_shape(shape, size), case, contains=(shape, size))
 
 
 # %% transpose points=5
@@ -1072,17 +918,11 @@ def test_axes_are_permuted():
         assert np.array_equal(out.data, wanted), (
             f"axes {axes}: the shape is right, the numbers are not: move axes, do not reshape"
         )
-        try:
-            found = transpose(x, axes).data
-        except (TypeError, ValueError) as error:
-            assert False, (
-                f"transpose(x, {axes}), one tuple, should do the same as several ints; yours "
-                f"raises {type(error).__name__}: {error}. as_tuple makes both alike."
-            )
-        assert np.array_equal(found, wanted), (
-            f"one tuple {axes} should do the same as several ints"
-        )
-    assert np.array_equal(x.data, array), "transpose changed its input"
+        case = f"transpose(x, {axes}), one tuple, should do the same as several ints"
+        cause = "as_tuple makes both alike"
+        out = result_of(lambda: transpose(x, axes), case, cause, (TypeError, ValueError))
+        expect(out.data, wanted, f"{case}. It")
+    expect(x.data, array, "after transpose, its input")
 
 
 def test_without_axes_the_order_is_reversed():
@@ -1092,9 +932,7 @@ def test_without_axes_the_order_is_reversed():
         assert out.shape == shape[::-1], (
             f"shape {shape} reversed is {shape[::-1]}, yours is {out.shape}"
         )
-        assert np.array_equal(out.data, array.T), (
-            f"the transpose of\n{array}\nis\n{array.T}\nyours is\n{out.data}"
-        )
+        expect(out.data, array.T, f"the transpose of {array.tolist()}")
 
 
 def test_each_axis_is_named_once():
@@ -1146,65 +984,40 @@ def test_four_axes_are_permuted():
         mixed = [a - 4 if a % 2 else a for a in axes]
         wanted = np.transpose(array, axes)
         for given in (axes, (axes,), mixed, (tuple(mixed),)):
-            out = transpose(x, *given)
-            assert out.shape == wanted.shape and np.array_equal(out.data, wanted), (
-                f"(2, 1, 3, 5) with axes {given} has shape {wanted.shape}, got shape "
-                f"{out.shape} or other numbers"
-            )
-            recorded = tuple(out.creator.options["axes"])
-            assert recorded == axes, (
-                f"the options for axes {given} should say {axes}, got {recorded}"
-            )
+            out, case = transpose(x, *given), f"(2, 1, 3, 5) with axes {given}"
+            expect(out.data, wanted, case)
+            equal(tuple(out.creator.options["axes"]), axes, f"{case}: the recorded axes")
     out = transpose(x)
-    recorded = tuple(out.creator.options["axes"])
-    assert np.array_equal(out.data, array.T) and recorded == (3, 2, 1, 0), (
-        f"without axes, four are reversed and recorded as (3, 2, 1, 0), got shape {out.shape} "
-        f"and {recorded}"
-    )
+    expect(out.data, array.T, "(2, 1, 3, 5), without axes,")
+    equal(tuple(out.creator.options["axes"]), (3, 2, 1, 0), "the recorded axes")
     for shape, axes in [((4,), (-1,)), ((0, 4), ()), ((0, 4), (1, 0)), ((3, 1, 2), (2, 0, 1))]:
-        plain = np.ones(shape)
-        x = Tensor(plain)
-        out, wanted = transpose(x, *axes), np.transpose(plain, axes or None)
-        assert out.shape == wanted.shape, (
-            f"shape {shape} with axes {axes} has shape {wanted.shape}, got {out.shape}"
-        )
+        x, case = Tensor(np.ones(shape)), f"the transpose of {shape} with axes {axes}"
+        out, wanted = transpose(x, *axes), np.transpose(np.ones(shape), axes or None)
+        equal(out.shape, wanted.shape, f"the shape of {case}")
         found = read_after_writing(out, x, -2.5)
-        assert np.array_equal(found, np.full(wanted.shape, -2.5)), (
-            f"transpose of {shape} with axes {axes} is a copy"
-        )
+        expect(found, np.full(wanted.shape, -2.5), f"{case} shares its memory: it")
     for axes in [(0, 1, 2, 2), (0, 1, 2), (3,), (-1, 3, 0, 1), (0, 1, 2, 3, 0), (0, 1, 2, 7)]:
-        try:
-            out = transpose(Tensor(array), *axes)
-        except ValueError as error:
-            assert "(2, 1, 3, 5)" in str(error), (
-                f"the error for axes {axes} should name (2, 1, 3, 5): {error}"
-            )
-        else:
-            assert False, (
-                f"axes {axes} of shape (2, 1, 3, 5) should be refused, got shape {out.shape}"
-            )
+        case = f"axes {axes} of shape (2, 1, 3, 5)"
+        refused(lambda: transpose(Tensor(array), *axes), case, contains=["(2, 1, 3, 5)"])
 
 
 # %% matmul-by-broadcasting points=3
 def test_each_element_is_a_row_times_a_column():
     a = np.array([[1, 2, 3], [0, -1, 4]], "float32")
     b = np.array([[2, 0, 1, 5], [1, 3, -2, 0], [4, 1, 0, 7]], "float32")
-    try:
-        out = matmul_by_broadcasting(Tensor(a), Tensor(b))
-    except ValueError as error:
-        assert False, (
-            f"(2, 3) times (3, 4): {error}. Is the inner dimension k on the same axis of both, "
-            "and the other axis of length 1?"
-        )
+    out = result_of(
+        lambda: matmul_by_broadcasting(Tensor(a), Tensor(b)),
+        "(2, 3) times (3, 4)",
+        "Is the inner dimension k on the same axis of both, and the other axis of length 1?",
+        ValueError,
+    )
     assert isinstance(out, Tensor), (
         f"the product of two Tensors should be a Tensor, yours is {out!r}: compute with "
         "tensors, not with .data"
     )
     wanted = [[sum(a[i, k] * b[k, j] for k in range(3)) for j in range(4)] for i in range(2)]
     assert out.shape == (2, 4), f"(2, 3) times (3, 4) has shape (2, 4), yours {out.shape}"
-    assert np.array_equal(out.data, wanted), (
-        f"the product should be {wanted}, yours is\n{out.data}"
-    )
+    expect(out.data, wanted, f"the product of {a.tolist()} and {b.tolist()}")
 
 
 def test_thin_and_empty_matrices_multiply():
@@ -1212,12 +1025,7 @@ def test_thin_and_empty_matrices_multiply():
         a = np.arange(i * k, dtype="float32").reshape(i, k) - 2
         b = np.arange(k * j, dtype="float32").reshape(k, j) + 1
         out = matmul_by_broadcasting(Tensor(a), Tensor(b))
-        assert out.shape == (i, j), (
-            f"({i}, {k}) times ({k}, {j}) has shape ({i}, {j}), yours {out.shape}"
-        )
-        assert np.array_equal(out.data, a @ b), (
-            f"({i}, {k}) times ({k}, {j}) should be {a @ b}, yours is {out.data}"
-        )
+        expect(out.data, a @ b, f"({i}, {k}) times ({k}, {j})")
 
 
 def test_the_product_is_recorded():
@@ -1251,20 +1059,12 @@ def test_other_matrices_multiply():
             a, b = [
                 (random.normal(size=shape) * 30).astype(dtype) for shape in ((i, k), (k, j))
             ]
-            given, wanted = f"({i}, {k}) times ({k}, {j}) in {dtype}", a @ b
             out = matmul_by_broadcasting(a=Tensor(a), b=Tensor(b))
-            assert out.shape == (i, j) and out.dtype.name == dtype, (
-                f"{given} should have shape {(i, j)}, got {out.dtype} of shape {out.shape}"
-            )
-            assert np.allclose(out.data, wanted, rtol=tolerance, atol=tolerance * 3000), (
-                f"{given} should be {wanted}, got {out.data}"
-            )
+            near = (tolerance, tolerance * 3000)
+            expect(out.data, a @ b, f"({i}, {k}) times ({k}, {j})", near=near, dtype=dtype)
     out = matmul_by_broadcasting(Tensor([[1.0], [2.0]], True), Tensor([[3.0, 5.0]], True))
-    made = out.creator.op.__name__
-    assert made != "matmul" and np.array_equal(out.data, [[3, 5], [6, 10]]), (
-        f"[[1], [2]] times [[3, 5]] is [[3, 5], [6, 10]] by * and a sum, got {out.data} by "
-        f"{made}"
-    )
+    expect(out.data, [[3, 5], [6, 10]], "[[1], [2]] times [[3, 5]]")
+    assert out.creator.op.__name__ != "matmul", "computed by matmul, not by * and a sum"
 
 
 # %% matmul-shape points=4
@@ -1278,14 +1078,7 @@ def test_matrices_and_stacks_of_them():
         ((2, 0), (0, 3), (2, 3)),
         ((8, 5, 4, 2), (8, 5, 2, 3), (8, 5, 4, 3)),
     ]:
-        try:
-            found = matmul_shape(a, b)
-        except (ValueError, IndexError, TypeError) as error:
-            found = f"an error ({type(error).__name__}: {error})"
-        assert isinstance(found, (tuple, str)), (
-            f"{a} @ {b} has as its shape the tuple {wanted}, yours is {found!r}"
-        )
-        assert found == wanted, f"{a} @ {b} has shape {wanted}, yours is {found}"
+        has_product_shape(a, b, wanted)
 
 
 def test_a_vector_takes_part_as_row_or_column():
@@ -1296,17 +1089,8 @@ def test_a_vector_takes_part_as_row_or_column():
         ((3,), (4, 3, 7), (4, 7)),
         ((6, 2, 3), (3,), (6, 2)),
     ]:
-        try:
-            found = matmul_shape(a, b)
-        except (ValueError, IndexError, TypeError) as error:
-            found = f"an error ({type(error).__name__}: {error})"
-        assert isinstance(found, (tuple, str)), (
-            f"{a} @ {b} has as its shape the tuple {wanted}, yours is {found!r}"
-        )
-        assert found == wanted, (
-            f"{a} @ {b} has shape {wanted}, yours is {found}: the axis of a "
-            "tensor of rank 1 is summed over, so it is missing in the result"
-        )
+        cause = "the axis of a tensor of rank 1 is summed over, so it is missing in the result"
+        has_product_shape(a, b, wanted, cause)
 
 
 def test_shapes_that_do_not_multiply_are_refused():
@@ -1333,33 +1117,17 @@ def test_shapes_that_do_not_multiply_are_refused():
             )
         else:
             assert False, f"{a} @ {b} cannot be multiplied, yours has shape {found}"
-    found = matmul_shape((2, 3), (3, 4))
-    assert found == (2, 4), f"(2, 3) @ (3, 4) has shape (2, 4), yours {found}"
+    equal(matmul_shape((2, 3), (3, 4)), (2, 4), "the shape of (2, 3) @ (3, 4)")
 
 
 def test_matmul_raises_your_error():
     for a, b in [((2, 3), (2, 5)), ((4, 2, 3), (5, 3, 2))]:
-        try:
-            mine = f"the shape {matmul_shape(a, b)}"
-        except ValueError as error:
-            mine = str(error)
-        try:
-            out = Tensor(np.ones(a, "float32")) @ Tensor(np.ones(b, "float32"))
-        except ValueError as error:
-            assert str(error) == mine, (
-                f"{a} @ {b} should raise the error of matmul_shape, which gives {mine!r}; "
-                f"@ says {error}"
-            )
-        else:
-            assert False, f"{a} @ {b} should raise ValueError, yours has shape {out.shape}"
-        assert str(a) in mine and str(b) in mine, (
-            f"the error of {a} @ {b} should name both shapes, yours: {mine}"
-        )
+        mine = refused(lambda: matmul_shape(a, b), f"the shapes of {a} @ {b}", contains=(a, b))
+        left, right = Tensor(np.ones(a, "float32")), Tensor(np.ones(b, "float32"))
+        error = refused(lambda: left @ right, f"{a} @ {b}")
+        equal(error, mine, f"the error of {a} @ {b}, that of matmul_shape,")
     out = Tensor(np.ones((2, 3), "float32")) @ Tensor(np.ones((3, 5), "float32"))
-    found = matmul_shape((2, 3), (3, 5))
-    assert found == out.shape, (
-        f"(2, 3) @ (3, 5) has shape {out.shape}, matmul_shape says {found}"
-    )
+    equal(matmul_shape((2, 3), (3, 5)), out.shape, "the shape of (2, 3) @ (3, 5)")
 
 
 # %% matmul-shape hidden points=1
@@ -1376,10 +1144,8 @@ def test_other_shapes_multiply_as_in_numpy():
         ]
         a = (k,) if random.random() < 0.2 else (*front, i, k)
         b = (k,) if random.random() < 0.2 else (*behind, k, j)
-        found, wanted = matmul_shape(a, b), np.matmul(np.zeros(a), np.zeros(b)).shape
-        assert isinstance(found, tuple) and found == wanted, (
-            f"{a} @ {b} has shape {wanted}, got {found!r}"
-        )
+        wanted = np.matmul(np.zeros(a), np.zeros(b)).shape
+        equal(matmul_shape(a, b), wanted, f"the shape of {a} @ {b}")
     for a, b in [
         ((2, 3), (4, 2)),
         ((3,), (4, 3)),
@@ -1392,14 +1158,7 @@ def test_other_shapes_multiply_as_in_numpy():
         ((4, 3), ()),
         ((2, 1, 4, 4), (3, 3, 4, 4)),
     ]:
-        try:
-            found = matmul_shape(a, b)
-        except ValueError as error:
-            assert str(a) in str(error) and str(b) in str(error), (
-                f"the error should name {a} and {b}: {error}"
-            )
-        else:
-            assert False, f"{a} @ {b} should be refused, got shape {found}"
+        refused(lambda: matmul_shape(a, b), f"{a} @ {b}", contains=(a, b))
 
 
 # %% learner-side
@@ -1478,10 +1237,7 @@ def test_tensors_can_be_indices():
         assert not left, (
             f"{name}: part {left} of your index is still a Tensor; look inside tuples, too"
         )
-        out = x[index]
-        assert np.array_equal(out.data, wanted), (
-            f"{name} should be {wanted}, yours is {out.data}"
-        )
+        expect(x[index].data, wanted, name)
 
 
 def test_a_recorded_index_is_a_copy():
@@ -1501,11 +1257,8 @@ def test_a_recorded_index_is_a_copy():
 # %% index hidden points=1
 def test_other_indices_select_what_numpy_selects_and_are_copies():
     array = np.random.default_rng(18).normal(size=(3, 4, 2)).round(2)
-    x, places, flags = (
-        Tensor(array),
-        np.array([[2, 0], [1, 1]]),
-        np.array([True, False, True, True]),
-    )
+    x, places = Tensor(array), np.array([[2, 0], [1, 1]])
+    flags = np.array([True, False, True, True])
     cases = [
         (index, index)
         for index in [
@@ -1534,19 +1287,15 @@ def test_other_indices_select_what_numpy_selects_and_are_copies():
     ]
     for index, same in cases:
         parts = same if isinstance(same, tuple) else (same,)
-        wanted = array[same]
-        out, plain = x[index], copy_index(index)
-        assert out.shape == wanted.shape and np.array_equal(out.data, wanted), (
-            f"x[{index}] should be {wanted}, got {out.data}"
-        )
+        expect(x[index].data, array[same], f"x[{index}]")
+        plain = copy_index(index)
         assert isinstance(plain, tuple) and len(plain) == len(parts), (
             f"copy_index({index}) should be a tuple of {len(parts)}, got {plain!r}"
         )
         left = [n for n, part in enumerate(plain) if isinstance(part, (Tensor, list))]
         assert not left, f"copy_index({index}): parts {left} are no arrays"
     for index, wanted in [(-2, (-2,)), ((1, None), (1, None)), ((), ())]:
-        found = copy_index(index)
-        assert found == wanted, f"copy_index({index}) should be {wanted}, got {found}"
+        equal(copy_index(index), wanted, f"copy_index({index})")
     for part, wanted in [
         (np.array([[2, 0], [1, 3]]), [[2, 0], [1, 3]]),
         (Tensor([[2, 0], [1, 3]]), [[2, 0], [1, 3]]),
@@ -1555,7 +1304,4 @@ def test_other_indices_select_what_numpy_selects_and_are_copies():
         ([False, True], [False, True]),
         ([[[2]], [[0]]], [[[2]], [[0]]]),
     ]:
-        found = index_after_writing(part, 1)
-        assert found == wanted, (
-            f"an index of {wanted} changed with what it was made from: {found}"
-        )
+        equal(index_after_writing(part, 1), wanted, "a copy of what the index was made from")

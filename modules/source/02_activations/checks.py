@@ -8,16 +8,90 @@ import numpy as np
 from tinytorch.core.tensor import Tensor
 
 
-def tensor(out, call):
-    """`out`, which should be a Tensor, as `call` promises."""
-    assert out is not None, f"{call} returned None: is `return` missing?"
-    assert hasattr(out, "requires_grad"), (
-        f"{call} should return a Tensor, yours returned {type(out).__name__}: {out}"
+from checking import equal, expect, result_of, tensor
+
+INTEGERS = "integers become float32"
+
+
+def gelu_by_formula(v):
+    return v / 2 * (1 + math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3)))
+
+
+def softmax_of(logits, axis):
+    powers = np.exp(logits - logits.max(axis, keepdims=True))
+    return powers / powers.sum(axis, keepdims=True)
+
+
+def log_softmax_of(logits, axis):
+    shifted = logits - logits.max(axis, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis, keepdims=True))
+
+
+def elementwise(name, f, given, truth, near, cause=""):
+    """Assert that `f` computes `truth` of each number of an array and keeps shape and dtype.
+    Returns the input as it is afterwards."""
+    x = Tensor(given)
+    out = tensor(f(x), f"{name}(x)")
+    wanted = np.array([truth(v) for v in given.ravel().tolist()]).reshape(given.shape)
+    expect(out.data, wanted, f"{name} of {given.tolist()}", cause, near, given.dtype.name)
+    return x.data
+
+
+def is_recorded(name, f, given, numbers, wanted, near, cause="some operation used x.data"):
+    """Assert that the recorded operations of f(given) compute `wanted` when they are repeated
+    for `numbers`. Returns the input as it is afterwards."""
+    x = Tensor(given, requires_grad=True)
+    out = f(x)
+    assert out.requires_grad, (
+        f"x has requires_grad=True, {name}(x) has not: compute with x, not with x.data"
     )
-    return out
+    again, numbers = replayed(out, x, numbers), numbers.tolist()
+    expect(again, wanted, f"what your recorded operations give for {numbers}", cause, near)
+    return x.data
+
+
+def every_operation_is_finite(out, call, cause):
+    """Assert that all results from which `out` was computed are finite."""
+    results = [out]
+    for result in results:  # grows meanwhile: from each result to its inputs
+        assert np.isfinite(np.asarray(result)).all(), (
+            f"an intermediate result of {call} is {np.asarray(result)}: {cause}"
+        )
+        inputs = getattr(result.creator, "inputs", ())
+        results += [part for part in inputs if isinstance(part, Tensor)]
+
+
+def computed_by_hand(name, f, cases):
+    """Assert the results of [(logits, result)], in float32."""
+    for logits, wanted in cases:
+        case = f"{name} of {logits}"
+        out = result_of(lambda: f(Tensor(logits)), case)
+        expect(out.data, wanted, case, near=(1e-6, 0), dtype="float32")
+
+
+def other_logits(name, f, truth, near):
+    """Assert the results of softmax or log_softmax, of which `truth(logits, axis)` is the true
+    one, for many axes and for logits of any size."""
+    given = np.random.default_rng(25).normal(size=(3, 2, 1, 5)) * 20
+    for axis in (0, 1, 2, 3, -3, (1, 3), (-1, 0), (0, 1, 2, 3)):
+        for shift in (0, 1000, -1000):
+            x, case = Tensor(given + shift), f"{name} along {axis} of logits near {shift}"
+            expect(f(x, axis=axis).data, truth(given, axis), case, near=near, dtype="float64")
+            expect(x.data, given + shift, f"after {case}, the logits")
+    far = np.array([1000.0, -1000.0, 0.0]).reshape(3, 1, 1, 1)  # one for each slice
+    found = f(Tensor(given + far), (1, 2, 3)).data
+    expect(found, truth(given, (1, 2, 3)), "slices near 1000, -1000 and 0", near=near)
+    equal(f(Tensor(np.zeros((0, 4), "float32"))).shape, (0, 4), "the shape of no rows of 4")
+    x = Tensor(given, requires_grad=True)
+    again = replayed(f(x, (1, -1)), x, given / 10)
+    case = "what the recorded operations along (1, -1) give"
+    expect(again, truth(given / 10, (1, -1)), case, near=(1e-9, 1e-8))
 
 
 # %% learner-side
+from checking import recorded_derivative
+
+
 def replayed(out, x, numbers):
     """`out` computed again from its recorded operations, with the array `numbers` in place of
     the Tensor `x`."""
@@ -31,37 +105,6 @@ def replayed(out, x, numbers):
     return node.op(*[replayed(part, x, numbers) for part in node.inputs], **node.options)
 
 
-def recorded_derivative(out, x):
-    """The derivative of `out`, an elementwise function of the Tensor `x`, by the chain rule
-    over its recorded operations; at kinks with the conventions of this library and PyTorch.
-    """
-    if out is x:
-        return np.ones(x.shape)
-    if not isinstance(out, Tensor) or out.creator is None:
-        return np.zeros(np.shape(out))
-    node = out.creator
-    arrays = [np.asarray(part, "float64") for part in node.inputs]
-    parts = [recorded_derivative(part, x) for part in node.inputs]
-    name, a = getattr(node.op, "__name__", ""), arrays[0]
-    if name in ("maximum", "minimum"):
-        share = np.where(a == arrays[1], 0.5, (a > arrays[1]) == (name == "maximum"))
-        return share * parts[0] + (1 - share) * parts[1]
-    if name == "absolute":
-        return np.sign(a) * parts[0]
-    if name == "relu_forward":
-        return (a > 0) * parts[0]
-    if name == "clip_forward":
-        return (out.data == a) * parts[0]
-    if name == "where":
-        return np.where(a != 0, parts[1], parts[2])
-    h = 1e-5  # every other operation is smooth
-    up, down = [
-        node.op(*[a + h * sign * part for a, part in zip(arrays, parts)], **node.options)
-        for sign in (1, -1)
-    ]
-    return (up - down) / (2 * h)
-
-
 # %% collapse-linear points=2
 def test_one_affine_map_equals_two():
     random = np.random.default_rng(3)
@@ -72,19 +115,14 @@ def test_one_affine_map_equals_two():
         ]
         x = random.normal(size=(6, inputs))
         sizes = f"for {inputs} inputs, {hidden} hidden and {outputs} outputs"
-        try:
-            w, b = collapse_linear(Tensor(w1), Tensor(b1), Tensor(w2), Tensor(b2))
-        except ValueError as error:
-            assert False, (
-                f"{sizes}: {error}. x meets w1 first, and b1 still has to go through w2."
-            )
-        assert w.shape == (inputs, outputs) and b.shape == (outputs,), (
-            f"{sizes}: w has shape {(inputs, outputs)} and b {(outputs,)}, yours {w.shape} and "
-            f"{b.shape}"
+        w, b = result_of(
+            lambda: collapse_linear(Tensor(w1), Tensor(b1), Tensor(w2), Tensor(b2)),
+            sizes,
+            "x meets w1 first, and b1 still has to go through w2.",
+            ValueError,
         )
-        assert np.allclose(w.data, w1 @ w2, rtol=1e-9), (
-            f"{sizes}: w should be\n{w1 @ w2}, yours is\n{w.data}"
-        )
+        expect(w.data, w1 @ w2, f"{sizes}: w", near=(1e-9, 1e-8))
+        equal(b.shape, (outputs,), f"{sizes}: the shape of b")
         two = (x @ w1 + b1) @ w2 + b2
         assert np.allclose(x @ w.data + b.data, two, rtol=1e-9), (
             f"{sizes}: w is right, b is not. It should be {b1 @ w2 + b2}, yours is {b.data}: "
@@ -105,25 +143,17 @@ def test_collapse_linear_is_recorded_and_keeps_dtype_and_inputs():
         (2, "w2", [True, True]),
         (3, "b2", [False, True]),
     ]:
-        given = [
-            Tensor(part, requires_grad=number == wanting) for number, part in enumerate(numbers)
-        ]
+        given = [Tensor(part, requires_grad=n == wanting) for n, part in enumerate(numbers)]
         w, b = collapse_linear(*given)
-        assert np.array_equal(w.data, [[8], [-7]]) and np.array_equal(b.data, [2]), (
-            f"w should be [[8], [-7]] and b [2], yours {w.data} and {b.data}"
-        )
-        assert w.dtype.name == "float32" and b.dtype.name == "float32", (
-            f"float32 went in, {w.dtype} and {b.dtype} came out"
-        )
+        expect(w.data, [[8], [-7]], "w", dtype="float32")
+        expect(b.data, [2], "b", dtype="float32")
         for result, out, needed in (("w", w, reached[0]), ("b", b, reached[1])):
             assert out.requires_grad or not needed, (
                 f"{result} is computed from {name}, which has requires_grad=True, and has not "
                 "requires_grad=True itself: compute with tensors, not with .data"
             )
         for part, after in zip(numbers, given):
-            assert np.array_equal(after.data, part), (
-                f"{part} went in and was changed to {after.data}"
-            )
+            expect(after.data, part, "after collapse_linear, an input")
 
 
 # %% collapse-linear hidden points=1
@@ -142,38 +172,29 @@ def test_collapse_linear_of_other_sizes():
         w1, b1, w2, b2 = numbers
         mine = [Tensor(part) for part in numbers]
         w, b = collapse_linear(w1=mine[0], b1=mine[1], w2=mine[2], b2=mine[3])
-        given = f"{inputs} inputs, {hidden} hidden, {outputs} outputs in {dtype}"
-        tolerance = 1e-4 if dtype == "float32" else 1e-9
-        for name, out, wanted in [("w", w, w1 @ w2), ("b", b, b1 @ w2 + b2)]:
-            assert out.shape == wanted.shape and out.dtype.name == dtype, (
-                f"{given}: {name} should be {dtype} of shape {wanted.shape}, got {out.dtype} of"
-                f" {out.shape}"
-            )
-            assert np.allclose(out.data, wanted, rtol=tolerance, atol=tolerance * 100), (
-                f"{given}: {name} should be {wanted}, got {out.data}"
-            )
-        for name, before, after in zip(("w1", "b1", "w2", "b2"), numbers, mine):
-            assert np.array_equal(after.data, before), f"{given}: {name} was changed"
+        case = f"for {inputs} inputs, {hidden} hidden, {outputs} outputs in {dtype}"
+        near = (1e-4, 1e-2) if dtype == "float32" else (1e-9, 1e-7)
+        expect(w.data, w1 @ w2, f"{case} w", near=near, dtype=dtype)
+        expect(b.data, b1 @ w2 + b2, f"{case} b", near=near, dtype=dtype)
+        for before, after in zip(numbers, mine):
+            expect(after.data, before, f"{case} an input afterwards")
     numbers = [
         np.array([[2.0, -1.0]]),
         np.array([0.5, 4.0]),
         np.array([[3.0], [-2.0]]),
         np.array([10.0]),
     ]
-    for number, other, wanted in [
-        (0, [[5.0, 1.0]], [[13], [3.5]]),
-        (1, [1.0, -1.0], [[8], [15]]),
-        (2, [[1.0], [2.0]], [[0], [18.5]]),
-        (3, [-3.0], [[8], [-9.5]]),
+    for number, other, w, b in [
+        (0, [[5.0, 1.0]], [13], [3.5]),
+        (1, [1.0, -1.0], [8], [15]),
+        (2, [[1.0], [2.0]], [0], [18.5]),
+        (3, [-3.0], [8], [-9.5]),
     ]:
         mine = [Tensor(part, requires_grad=n == number) for n, part in enumerate(numbers)]
         found = [replayed(out, mine[number], np.array(other)) for out in collapse_linear(*mine)]
-        assert np.array_equal(np.ravel(found[0]), wanted[0]) and np.array_equal(
-            found[1], wanted[1]
-        ), (
-            f"recorded operations with {other} as input {number} should give {wanted}, got "
-            f"{found}"
-        )
+        case = f"recorded operations with {other} as input {number}"
+        expect(np.ravel(found[0]), w, f"w of the {case}")
+        expect(found[1], b, f"b of the {case}")
 
 
 # %% relu points=5
@@ -185,26 +206,19 @@ def test_relu_keeps_the_positive_and_zeroes_the_rest():
         -1.5,
         2.5,
     ):
-        given, wanted = (
-            np.array(numbers),
-            np.array([n if n > 0 else 0.0 for n in np.ravel(numbers)]),
-        )
+        given = np.array(numbers)
+        wanted = [n if n > 0 else 0.0 for n in np.ravel(numbers)]
         out = tensor(relu(Tensor(given)), "relu(x)")
         assert out.shape == given.shape, (
             f"relu is elementwise: the shape {given.shape} stays, yours is {out.shape}"
         )
-        assert np.array_equal(np.ravel(out.data), wanted), (
-            f"relu of {numbers} should be {wanted}, yours is {out.data}"
-        )
+        expect(np.ravel(out.data), wanted, f"relu of {numbers}")
 
 
 def test_relu_of_infinities_is_not_nan():
     found = relu(Tensor([-math.inf, -1e30, 1e30, math.inf])).data
     wanted = np.array([0, 0, 1e30, math.inf], "float32")
-    assert np.array_equal(found, wanted), (
-        f"relu of [-inf, -1e30, 1e30, inf] should be {wanted}, yours is {found}: inf * 0 and "
-        "inf - inf are nan"
-    )
+    expect(found, wanted, "relu of [-inf, -1e30, 1e30, inf]", "inf * 0 and inf - inf are nan")
     lost = relu(Tensor([math.nan, 1.0])).data
     assert np.isnan(lost[0]), (
         f"relu of nan should stay nan, yours hides it as {lost[0]}: a mistake should stay "
@@ -215,17 +229,9 @@ def test_relu_of_infinities_is_not_nan():
 def test_relu_keeps_the_dtype_and_leaves_its_input_alone():
     for dtype in ("float32", "float64", "int64"):
         mine = Tensor(np.array([[-3, 2, -1]], dtype))
-        out = relu(mine)
-        assert out.dtype.name == dtype, (
-            f"relu of {dtype} should be {dtype}, yours is {out.dtype}"
-        )
-        assert np.array_equal(out.data, [[0, 2, 0]]), (
-            f"relu of [-3, 2, -1] should be [0, 2, 0], yours is {out}"
-        )
-        assert np.array_equal(mine.data, [[-3, 2, -1]]), (
-            f"relu changed its input [-3, 2, -1] to {mine.data}: make a new tensor, do not "
-            "write into x"
-        )
+        expect(relu(mine).data, [[0, 2, 0]], f"relu of {dtype} [[-3, 2, -1]]", dtype=dtype)
+        cause = "make a new tensor, do not write into x"
+        expect(mine.data, [[-3, 2, -1]], "after relu, its input", cause)
 
 
 def test_the_derivative_of_relu_at_0_is_0():
@@ -242,17 +248,8 @@ def test_the_derivative_of_relu_at_0_is_0():
 
 
 def test_relu_is_recorded():
-    x = Tensor([-2.0, 3.0, 0.5], requires_grad=True)
-    out = relu(x)
-    assert out.requires_grad, (
-        "x has requires_grad=True, relu(x) has not: compute with x, not with x.data"
-    )
-    again = replayed(out, x, np.array([-4.0, 5.0, 0.25], "float32"))
-    assert np.array_equal(again, [0, 5, 0.25]), (
-        f"for [-4, 5, 0.25] your recorded operations give {again}, not [0, 5, 0.25]: some "
-        f"operation used "
-        "x.data"
-    )
+    numbers = np.array([-4.0, 5.0, 0.25], "float32")
+    is_recorded("relu", relu, np.array([-2.0, 3.0, 0.5], "float32"), numbers, [0, 5, 0.25], 0)
 
 
 # %% relu hidden points=1
@@ -268,28 +265,14 @@ def test_relu_of_other_numbers():
         ((1, 1, 6), "int8"),
     ]:
         given = np.array(random.normal(size=shape) * 40, dtype)
-        wanted = np.where(given > 0, given, np.zeros((), dtype))
-        mine = Tensor(given)
-        out = relu(mine)
-        assert out.shape == shape and out.dtype.name == dtype, (
-            f"relu of {dtype} of shape {shape} should keep both, got {out.dtype} of {out.shape}"
-        )
-        assert np.array_equal(out.data, wanted), (
-            f"relu of {given} should be {wanted}, got {out.data}"
-        )
-        assert np.array_equal(mine.data, given), (
-            f"relu changed its input {given} to {mine.data}"
-        )
+        after = elementwise("relu", relu, given, lambda v: v if v > 0 else 0, 0)
+        expect(after, given, "after relu, its input")
     given = np.array([[math.inf, -1e-300, math.nan], [1e-300, -math.inf, -1e300]])
-    found = relu(Tensor(given)).data
-    assert np.array_equal(found, [[math.inf, 0, math.nan], [1e-300, 0, 0]], equal_nan=True), (
-        f"relu of {given} keeps what is positive, and nan; got {found}"
-    )
+    wanted = [[math.inf, 0, math.nan], [1e-300, 0, 0]]
+    expect(relu(Tensor(given)).data, wanted, f"relu of {given}, which keeps nan,")
     x = Tensor([[-2.0], [3.0], [-0.5]], requires_grad=True)
     again = replayed(relu(x), x, np.array([[-7.0], [0.125], [-1e5]], "float32"))
-    assert np.array_equal(again, [[0], [0.125], [0]]), (
-        f"recorded operations for -7, 0.125, -1e5 give {again}"
-    )
+    expect(again, [[0], [0.125], [0]], "recorded operations for -7, 0.125, -1e5")
 
 
 # %% xor points=2
@@ -394,104 +377,60 @@ def test_derivatives_of_other_functions():
     ]:
         for given in (Tensor(x), x, Tensor(x, requires_grad=True)):
             out = tensor(numerical_derivative(f, given), "numerical_derivative(f, x)")
-            assert out.shape == x.shape and out.dtype.name == "float64", (
-                f"the derivative of {name} should be float64 of shape {x.shape}, got "
-                f"{out.dtype} of "
-                f"{out.shape}"
-            )
-            assert np.allclose(out.data, wanted, rtol=0, atol=1e-5), (
-                f"the derivative of {name} at {x} is {wanted}, got {out.data}"
-            )
+            case = f"the derivative of {name} at {x}"
+            expect(out.data, wanted, case, near=(0, 1e-5), dtype="float64")
     for h in (2.0, 1e-3):
-        found = np.asarray(
-            numerical_derivative(x=Tensor([-1, 0, 3]), f=lambda t: t**3 + t * t, h=h)
-        )
+        found = numerical_derivative(x=Tensor([-1, 0, 3]), f=lambda t: t**3 + t * t, h=h)
         wanted = np.array([1, 0, 33]) + h**2
-        assert np.allclose(found, wanted, rtol=0, atol=1e-9), (
-            f"the derivative of x**3 + x*x at -1, 0, 3 with h = {h} is {wanted}, got {found}"
-        )
-    found = np.asarray(
-        numerical_derivative(lambda t: t * t, np.array([1000.0, -4e3], "float32"))
-    )
-    assert np.allclose(found, [2000, -8000], rtol=1e-8), (
-        f"the derivative of x*x at 1000, -4000 is 2000, -8000, got {found}"
-    )
+        case = f"the derivative of x**3 + x*x at -1, 0, 3 with h = {h}"
+        expect(np.asarray(found), wanted, case, near=(0, 1e-9))
+    found = numerical_derivative(lambda t: t * t, np.array([1000.0, -4e3], "float32"))
+    case = "the derivative of x*x at 1000, -4000"
+    expect(np.asarray(found), [2000, -8000], case, near=1e-8)
     for shape in [(), (0,), (3, 0), (1, 1, 1)]:
         out = numerical_derivative(lambda t: 3 * t, np.ones(shape))
-        assert out.shape == shape and np.allclose(out.data, np.full(shape, 3)), (
-            f"the derivative of 3x in shape {shape} is 3, got {out.data}"
-        )
+        case = f"the derivative of 3x in shape {shape}"
+        expect(out.data, np.full(shape, 3), case, near=(1e-5, 1e-8))
 
 
 # %% sigmoid points=8
 def test_sigmoid_is_between_0_and_1():
     for dtype, tolerance in (("float64", 1e-14), ("float32", 1e-6)):
         given = np.array([[-3.0, 0.0, 0.5], [2.0, -0.125, 7.0]], dtype)
-        wanted = np.array([[1 / (1 + math.exp(-v)) for v in row] for row in given.tolist()])
-        out = tensor(sigmoid(Tensor(given)), "sigmoid(x)")
-        assert out.shape == (2, 3), (
-            f"sigmoid is elementwise: the shape (2, 3) stays, yours is {out.shape}"
-        )
-        assert np.allclose(out.data, wanted, rtol=tolerance, atol=0), (
-            f"sigmoid of {given.tolist()} should be\n{wanted}, yours is\n{out.data}\n"
-            "(sigmoid(0) is 0.5; Python divides before it adds)"
-        )
-        assert out.dtype.name == dtype, (
-            f"sigmoid of {dtype} should stay {dtype}, yours is {out.dtype}"
-        )
-    whole = sigmoid(Tensor([[-1, 2, 0]]))
-    assert np.allclose(whole.data, [[0.26894142, 0.88079708, 0.5]], rtol=1e-6, atol=0), (
-        f"sigmoid of integers -1, 2, 0 is 0.2689, 0.8808, 0.5, yours is {whole.data}"
-    )
-    assert whole.dtype.name == "float32", (
-        f"sigmoid of integers is float32, yours is {whole.dtype}"
-    )
+        cause = "sigmoid(0) is 0.5; Python divides before it adds"
+        truth = lambda v: 1 / (1 + math.exp(-v))
+        elementwise("sigmoid", sigmoid, given, truth, (tolerance, 0), cause)
+    out, wanted = sigmoid(Tensor([[-1, 2, 0]])), [[0.26894142, 0.88079708, 0.5]]
+    expect(out.data, wanted, "sigmoid of [[-1, 2, 0]]", INTEGERS, (1e-6, 0), "float32")
 
 
 def test_no_operation_of_sigmoid_overflows():
     for dtype in ("float32", "float64"):
         x = Tensor(np.array([-1000.0, 1000.0, -750.0, 750.0], dtype), requires_grad=True)
         out = sigmoid(x)
-        assert np.array_equal(out.data, [0, 1, 0, 1]), (
-            f"sigmoid of [-1000, 1000, -750, 750] should be [0, 1, 0, 1], yours is {out.data}"
+        expect(out.data, [0, 1, 0, 1], "sigmoid of [-1000, 1000, -750, 750]")
+        every_operation_is_finite(
+            out,
+            "sigmoid([-1000, 1000, -750, 750])",
+            "exp overflowed, and derivatives will be nan. Give exp only numbers that are not "
+            "above 0.",
         )
-        nodes = [out]
-        for node in nodes:  # grows meanwhile: from each result to its inputs
-            assert np.isfinite(np.asarray(node)).all(), (
-                "an intermediate result of sigmoid([-1000, 1000, -750, 750]) is "
-                f"{np.asarray(node)}: exp overflowed, and derivatives will be nan. Give exp "
-                "only numbers that are not above 0."
-            )
-            nodes += [
-                part for part in getattr(node.creator, "inputs", ()) if isinstance(part, Tensor)
-            ]
 
 
 def test_small_results_of_sigmoid_keep_their_digits():
     for dtype, tolerance in (("float32", 1e-5), ("float64", 1e-13)):
-        given = np.array([-20.0, -50.0, -80.0], dtype)
-        found, wanted = (
-            sigmoid(Tensor(given)).data,
-            [math.exp(v) / (1 + math.exp(v)) for v in given.tolist()],
-        )
-        assert np.allclose(found, wanted, rtol=tolerance, atol=0), (
-            f"sigmoid of [-20, -50, -80] in {dtype} should be {wanted}, yours is {found}: their"
-            " digits were lost when a tiny number was added to a large one, or subtracted"
-        )
+        found = sigmoid(Tensor(np.array([-20.0, -50.0, -80.0], dtype))).data
+        wanted = [math.exp(v) / (1 + math.exp(v)) for v in (-20.0, -50.0, -80.0)]
+        cause = "their digits were lost when a tiny number was added to a large one, or "
+        cause += "subtracted"
+        expect(found, wanted, f"sigmoid of {dtype} -20, -50, -80", cause, (tolerance, 0))
 
 
 def test_sigmoid_is_recorded_and_leaves_its_input_alone():
-    x = Tensor([-2.0, 0.5, 3.0], requires_grad=True)
-    out = sigmoid(x)
-    assert out.requires_grad, (
-        "x has requires_grad=True, sigmoid(x) has not: compute with x, not with x.data"
-    )
     numbers = np.array([-2.5, 0.75, 2.0], "float32")
-    again, wanted = replayed(out, x, numbers), np.asarray(sigmoid(Tensor(numbers)))
-    assert np.allclose(again, wanted, rtol=1e-6, atol=0), (
-        f"for {numbers} your recorded operations give {again}, not {wanted}: some operation "
-        "used x.data"
-    )
+    wanted, given = np.asarray(sigmoid(Tensor(numbers))), np.array([-2.0, 0.5, 3.0], "float32")
+    after = is_recorded("sigmoid", sigmoid, given, numbers, wanted, (1e-6, 0))
+    expect(after, given, "after sigmoid, its input")
     for places in ([0.0, 0.0], [-3.0, 2.0]):
         at = Tensor(np.array(places), requires_grad=True)
         found, p = recorded_derivative(sigmoid(at), at), 1 / (1 + np.exp(-np.array(places)))
@@ -500,146 +439,75 @@ def test_sigmoid_is_recorded_and_leaves_its_input_alone():
             f"not {p * (1 - p)}: some operation used x.data, or has a kink at 0 that does not "
             "cancel (do not choose by the sign of x)"
         )
-    assert np.array_equal(x.data, [-2.0, 0.5, 3.0]), (
-        f"sigmoid changed its input [-2, 0.5, 3] to {x.data}"
-    )
 
 
 # %% sigmoid hidden points=1
 def test_sigmoid_of_other_numbers():
     grid = np.linspace(-36, 36, 145).reshape(5, 1, 29)
+    large = np.array([[1000.0, -1000.0], [0.25, -300.0]])
     for dtype, tolerance in (("float64", 1e-13), ("float32", 1e-5)):
-        for given in (
-            grid,
-            grid[0, 0, 3],
-            grid[:0],
-            np.array([[1000.0, -1000.0], [0.25, -300.0]]),
-        ):
+        for given in (grid, grid[0, 0, 3], grid[:0], large):
             numbers = np.array(given, dtype)
-            mine = Tensor(numbers)
-            wanted = [
+            truth = lambda v: numbers.dtype.type(
                 math.exp(v) / (1 + math.exp(v)) if v < 700 else 1.0
-                for v in numbers.ravel().tolist()
-            ]
-            wanted = np.array(wanted, dtype)
-            out = sigmoid(mine)
-            assert out.shape == given.shape and out.dtype.name == dtype, (
-                f"sigmoid of {dtype} of shape {given.shape} should keep both, got {out.dtype} "
-                f"of {out.shape}"
             )
-            assert np.allclose(out.data.ravel(), wanted, rtol=tolerance, atol=0), (
-                f"sigmoid of {given} in {dtype} should be {wanted}, got {out.data}"
-            )
-            assert np.array_equal(mine.data, numbers), f"sigmoid changed its input {given}"
-    whole = sigmoid(Tensor([[1000], [-3], [-1000]]))
-    assert whole.dtype.name == "float32" and np.allclose(
-        whole.data, [[1], [0.04742587], [0]], rtol=1e-5, atol=0
-    ), f"sigmoid of integers 1000, -3, -1000 is 1, 0.0474, 0 in float32, got {whole.data}"
+            after = elementwise("sigmoid", sigmoid, numbers, truth, (tolerance, 0))
+            expect(after, numbers, "after sigmoid, its input")
+    out, wanted = sigmoid(Tensor([[1000], [-3], [-1000]])), [[1], [0.04742587], [0]]
+    expect(out.data, wanted, "integers", near=(1e-5, 0), dtype="float32")
     x = Tensor([[-1.0, 0.0], [4.0, -30.0]], requires_grad=True)
     again = replayed(sigmoid(x), x, np.array([[-4.0, 0.0], [1.0, -20.0]], "float32"))
-    assert np.allclose(
-        again, [[0.01798621, 0.5], [0.7310586, 2.0611537e-9]], rtol=1e-5, atol=0
-    ), f"recorded operations for [[-4, 0], [1, -20]] give {again}"
+    wanted = [[0.01798621, 0.5], [0.7310586, 2.0611537e-9]]
+    expect(again, wanted, "recorded operations for [[-4, 0], [1, -20]]", near=(1e-5, 0))
 
 
 # %% tanh points=6
 def test_tanh_is_between_minus_1_and_1():
     for dtype, tolerance in (("float64", 1e-14), ("float32", 5e-7)):
         given = np.array([[-3.0, 0.0, 0.5], [2.0, -0.125, 1.5]], dtype)
-        wanted = np.array([[math.tanh(v) for v in row] for row in given.tolist()])
-        out = tensor(tanh(Tensor(given)), "tanh(x)")
-        assert out.shape == (2, 3), (
-            f"tanh is elementwise: the shape (2, 3) stays, yours is {out.shape}"
-        )
-        assert np.allclose(out.data, wanted, rtol=0, atol=tolerance), (
-            f"tanh of {given.tolist()} should be\n{wanted}, yours is\n{out.data}\n"
-            "(scale both the input and the output of sigmoid)"
-        )
-        assert out.dtype.name == dtype, (
-            f"tanh of {dtype} should stay {dtype}, yours is {out.dtype}"
-        )
-    whole = tanh(Tensor([[-1, 2, 0]]))
-    assert np.allclose(whole.data, [[-0.7615942, 0.9640276, 0]], rtol=0, atol=5e-7), (
-        f"tanh of integers -1, 2, 0 is -0.7616, 0.9640, 0, yours is {whole.data}"
-    )
-    assert whole.dtype.name == "float32", f"tanh of integers is float32, yours is {whole.dtype}"
+        cause = "scale both the input and the output of sigmoid"
+        elementwise("tanh", tanh, given, math.tanh, (0, tolerance), cause)
+    out, wanted = tanh(Tensor([[-1, 2, 0]])), [[-0.7615942, 0.9640276, 0]]
+    expect(out.data, wanted, "tanh of [[-1, 2, 0]]", INTEGERS, (0, 5e-7), "float32")
 
 
 def test_no_operation_of_tanh_overflows():
     for dtype in ("float32", "float64"):
         x = Tensor(np.array([-1000.0, 1000.0, 400.0, -400.0], dtype), requires_grad=True)
         out = tanh(x)
-        assert np.array_equal(out.data, [-1, 1, 1, -1]), (
-            f"tanh of [-1000, 1000, 400, -400] should be [-1, 1, 1, -1], yours is {out.data}: "
-            + (
-                "exp(2 * 400) is too large"
-                if np.isnan(out.data).any()
-                else "is the formula right?"
-            )
+        nans = np.isnan(out.data).any()
+        cause = "exp(2 * 400) is too large" if nans else "is the formula right?"
+        expect(out.data, [-1, 1, 1, -1], "tanh of [-1000, 1000, 400, -400]", cause)
+        every_operation_is_finite(
+            out,
+            "tanh([-1000, 1000, 400, -400])",
+            "exp overflowed, and derivatives will be nan",
         )
-        nodes = [out]
-        for node in nodes:  # grows meanwhile: from each result to its inputs
-            assert np.isfinite(np.asarray(node)).all(), (
-                "an intermediate result of tanh([-1000, 1000, 400, -400]) is "
-                f"{np.asarray(node)}: exp overflowed, and derivatives will be nan"
-            )
-            nodes += [
-                part for part in getattr(node.creator, "inputs", ()) if isinstance(part, Tensor)
-            ]
 
 
 def test_tanh_is_recorded_and_leaves_its_input_alone():
-    x = Tensor([-2.0, 0.5, 3.0], requires_grad=True)
-    out = tanh(x)
-    assert out.requires_grad, (
-        "x has requires_grad=True, tanh(x) has not: compute with x, not with x.data"
-    )
     numbers = np.array([-2.5, 0.75, 2.0], "float32")
-    again, wanted = replayed(out, x, numbers), np.asarray(tanh(Tensor(numbers)))
-    assert np.allclose(again, wanted, rtol=0, atol=5e-7), (
-        f"for {numbers} your recorded operations give {again}, not {wanted}: some operation "
-        "used x.data"
-    )
-    assert np.allclose(again, np.tanh(numbers), rtol=0, atol=1e-6), (
-        f"tanh of {numbers} should be {np.tanh(numbers)}, yours is {again}"
-    )
-    assert np.array_equal(x.data, [-2.0, 0.5, 3.0]), (
-        f"tanh changed its input [-2, 0.5, 3] to {x.data}"
-    )
+    wanted, given = np.asarray(tanh(Tensor(numbers))), np.array([-2.0, 0.5, 3.0], "float32")
+    after = is_recorded("tanh", tanh, given, numbers, wanted, (0, 5e-7))
+    expect(after, given, "after tanh, its input")
+    expect(wanted, np.tanh(numbers), f"tanh of {numbers}", near=(0, 1e-6))
 
 
 # %% tanh hidden points=1
 def test_tanh_of_other_numbers():
     grid = np.linspace(-20, 20, 81).reshape(3, 27, 1)
+    large = np.array([[1000.0, -0.75], [-1000.0, 0.75]])
     for dtype, tolerance in (("float64", 1e-14), ("float32", 5e-7)):
-        for given in (
-            grid,
-            grid[0, 0, 0],
-            grid[:0],
-            np.array([[1000.0, -0.75], [-1000.0, 0.75]]),
-        ):
+        for given in (grid, grid[0, 0, 0], grid[:0], large):
             numbers = np.array(given, dtype)
-            mine = Tensor(numbers)
-            wanted = [math.tanh(v) for v in numbers.ravel().tolist()]
-            out = tanh(mine)
-            assert out.shape == given.shape and out.dtype.name == dtype, (
-                f"tanh of {dtype} of shape {given.shape} should keep both, got {out.dtype} of "
-                f"{out.shape}"
-            )
-            assert np.allclose(out.data.ravel(), wanted, rtol=0, atol=tolerance), (
-                f"tanh of {given} in {dtype} should be {wanted}, got {out.data}"
-            )
-            assert np.array_equal(mine.data, numbers), f"tanh changed its input {given}"
-    whole = tanh(Tensor([[1000], [1], [-1000]]))
-    assert whole.dtype.name == "float32" and np.allclose(
-        whole.data, [[1], [0.7615942], [-1]], rtol=0, atol=5e-7
-    ), f"tanh of integers 1000, 1, -1000 is 1, 0.7616, -1 in float32, got {whole.data}"
+            after = elementwise("tanh", tanh, numbers, math.tanh, (0, tolerance))
+            expect(after, numbers, "after tanh, its input")
+    out, wanted = tanh(Tensor([[1000], [1], [-1000]])), [[1], [0.7615942], [-1]]
+    expect(out.data, wanted, "integers", near=(0, 5e-7), dtype="float32")
     x = Tensor([[-1.0, 0.0], [4.0, -30.0]], requires_grad=True)
     numbers = np.array([[-0.25, 0.0], [1.0, -2.0]], "float32")
-    again = replayed(tanh(x), x, numbers)
-    assert np.allclose(again, np.tanh(numbers), rtol=0, atol=5e-7), (
-        f"recorded operations for {numbers} give {again}"
-    )
+    again, case = replayed(tanh(x), x, numbers), f"recorded operations for {numbers}"
+    expect(again, np.tanh(numbers), case, near=(0, 5e-7))
 
 
 # %% gelu points=6
@@ -665,116 +533,56 @@ def test_gelu_is_the_tanh_approximation():
 def test_gelu_is_elementwise_in_every_dtype():
     for dtype, tolerance in (("float64", 1e-12), ("float32", 1e-6)):
         given = np.array([[-3.0, 0.0, 0.5], [2.0, -0.125, 7.0]], dtype)
-        wanted = np.array(
-            [
-                [
-                    v / 2 * (1 + math.tanh(math.sqrt(2 / math.pi) * (v + 0.044715 * v**3)))
-                    for v in row
-                ]
-                for row in given.tolist()
-            ]
-        )
-        out = tensor(gelu(Tensor(given)), "gelu(x)")
-        assert out.shape == (2, 3), (
-            f"gelu is elementwise: the shape (2, 3) stays, yours is {out.shape}"
-        )
-        assert np.allclose(out.data, wanted, rtol=0, atol=tolerance), (
-            f"gelu of {given.tolist()} should be\n{wanted}, yours is\n{out.data}"
-        )
-        assert out.dtype.name == dtype, (
-            f"gelu of {dtype} should stay {dtype}, yours is {out.dtype}"
-        )
-    whole = gelu(Tensor([[-1, 2, 0]]))
-    assert np.allclose(whole.data, [[-0.158808, 1.954598, 0]], rtol=0, atol=1e-6), (
-        f"gelu of integers -1, 2, 0 is -0.1588, 1.9546, 0, yours is {whole.data}"
-    )
+        elementwise("gelu", gelu, given, gelu_by_formula, (0, tolerance))
+    out, wanted = gelu(Tensor([[-1, 2, 0]])), [[-0.158808, 1.954598, 0]]
+    expect(out.data, wanted, "gelu of [[-1, 2, 0]]", near=(0, 1e-6))
     far = gelu(Tensor([-1000.0, 1000.0, -50.0])).data
-    assert np.array_equal(far, [0, 1000, 0]), (
-        f"gelu of [-1000, 1000, -50] should be [0, 1000, 0], yours is {far}"
-    )
+    expect(far, [0, 1000, 0], "gelu of [-1000, 1000, -50]")
 
 
 def test_gelu_is_recorded_and_leaves_its_input_alone():
-    x = Tensor([-2.0, 0.5, 1.25], requires_grad=True)
-    out = gelu(x)
-    assert out.requires_grad, (
-        "x has requires_grad=True, gelu(x) has not: compute with x, not with x.data"
-    )
     numbers = np.array([-2.5, 0.75, 1.5], "float32")
-    again, wanted = replayed(out, x, numbers), np.asarray(gelu(Tensor(numbers)))
-    assert np.allclose(again, wanted, rtol=0, atol=1e-6), (
-        f"for {numbers} your recorded operations give {again}, not {wanted}: some operation "
-        "used x.data"
-    )
-    assert np.allclose(again, [-0.0150843, 0.5799606, 1.3995716], rtol=0, atol=1e-6), (
-        f"gelu of {numbers} should be {[-0.0150843, 0.5799606, 1.3995716]}, yours is {again}"
-    )
-    assert np.array_equal(x.data, [-2.0, 0.5, 1.25]), (
-        f"gelu changed its input [-2, 0.5, 1.25] to {x.data}"
-    )
+    wanted, given = np.asarray(gelu(Tensor(numbers))), np.array([-2.0, 0.5, 1.25], "float32")
+    after = is_recorded("gelu", gelu, given, numbers, wanted, (0, 1e-6))
+    expect(after, given, "after gelu, its input")
+    right = [-0.0150843, 0.5799606, 1.3995716]
+    expect(wanted, right, f"gelu of {numbers}", near=(0, 1e-6))
 
 
 # %% gelu hidden points=1
 def test_gelu_of_other_numbers():
     grid = np.linspace(-6, 6, 73)[:72].reshape(4, 3, 6)
-    root = math.sqrt(2 / math.pi)
+    large = np.array([[300.0], [-40.0], [0.75], [-0.75]])
     for dtype, tolerance in (("float64", 1e-12), ("float32", 2e-6)):
-        for given in (
-            grid,
-            grid[1, 1, 1],
-            grid[:, :0],
-            np.array([[300.0], [-40.0], [0.75], [-0.75]]),
-        ):
+        for given in (grid, grid[1, 1, 1], grid[:, :0], large):
             numbers = np.array(given, dtype)
-            mine = Tensor(numbers)
-            wanted = [
-                v / 2 * (1 + math.tanh(root * (v + 0.044715 * v**3)))
-                for v in numbers.ravel().tolist()
-            ]
-            out = gelu(mine)
-            assert out.shape == given.shape and out.dtype.name == dtype, (
-                f"gelu of {dtype} of shape {given.shape} should keep both, got {out.dtype} of "
-                f"{out.shape}"
-            )
-            assert np.allclose(out.data.ravel(), wanted, rtol=0, atol=tolerance), (
-                f"gelu of {given} in {dtype} should be {wanted}, got {out.data}"
-            )
-            assert np.array_equal(mine.data, numbers), f"gelu changed its input {given}"
-    whole = gelu(Tensor([[-2], [1], [30]]))
-    wanted = [[-0.04540231], [0.841192], [30]]
-    assert whole.dtype.name == "float32" and np.allclose(
-        whole.data, wanted, rtol=0, atol=2e-6
-    ), f"gelu of integers -2, 1, 30 is -0.0454, 0.8412, 30 in float32, got {whole.data}"
+            after = elementwise("gelu", gelu, numbers, gelu_by_formula, (0, tolerance))
+            expect(after, numbers, "after gelu, its input")
+    out, wanted = gelu(Tensor([[-2], [1], [30]])), [[-0.04540231], [0.841192], [30]]
+    expect(out.data, wanted, "integers", near=(0, 2e-6), dtype="float32")
     x = Tensor([[-1.0, 0.0], [4.0, -3.0]], requires_grad=True)
     again = replayed(gelu(x), x, np.array([[2.0, 1.0], [-1.0, 30.0]], "float32"))
-    assert np.allclose(again, [[1.9545977, 0.841192], [-0.158808, 30]], rtol=0, atol=2e-6), (
-        f"recorded operations for [[2, 1], [-1, 30]] give {again}"
-    )
+    wanted = [[1.9545977, 0.841192], [-0.158808, 30]]
+    expect(again, wanted, "recorded operations for [[2, 1], [-1, 30]]", near=(0, 2e-6))
 
 
 # %% softmax points=10
 def test_softmax_gives_probabilities_along_any_axis():
     given = np.random.default_rng(5).normal(size=(2, 3, 4)) * 3
     for axis in (-1, 0, 1, 2, -2, (0, 2)):
-        powers = np.exp(given)
-        wanted = powers / powers.sum(axis=axis, keepdims=True)
-        try:
-            out = tensor(softmax(Tensor(given), axis), "softmax(x, axis)")
-        except ValueError as error:
-            assert False, (
-                f"softmax of shape (2, 3, 4) along axis {axis}: {error}. Keep the axes of "
-                "maximum and sum."
-            )
-        assert out.shape == (2, 3, 4), (
-            f"softmax keeps the shape (2, 3, 4), yours is {out.shape}"
+        out = result_of(
+            lambda: tensor(softmax(Tensor(given), axis), "softmax(x, axis)"),
+            f"softmax of shape (2, 3, 4) along axis {axis}",
+            "Keep the axes of maximum and sum.",
+            ValueError,
         )
+        equal(out.shape, (2, 3, 4), "the shape of softmax of shape (2, 3, 4)")
         sums = out.data.sum(axis=axis)
         assert np.allclose(sums, 1, rtol=1e-12), (
             f"along axis {axis} probabilities should sum to 1, yours sum to {sums.ravel()[:4]}"
         )
-        assert np.allclose(out.data, wanted, rtol=1e-12, atol=0), (
-            f"softmax along axis {axis} should be\n{wanted}, yours is\n{out.data}"
-        )
+        case = f"softmax along axis {axis}"
+        expect(out.data, softmax_of(given, axis), case, near=(1e-12, 0))
     found = softmax(Tensor(given)).data.sum(axis=-1)
     assert np.allclose(found, 1, rtol=1e-12), (
         f"by default softmax works along the last axis; the sums there are {found}"
@@ -782,23 +590,14 @@ def test_softmax_gives_probabilities_along_any_axis():
 
 
 def test_softmax_of_logits_computed_by_hand():
-    for logits, wanted in [
+    cases = [
         ([0.0, math.log(3.0)], [0.25, 0.75]),
         ([[7.0]], [[1.0]]),
         ([[2.0], [5.0]], [[1.0], [1.0]]),
         ([1, 1, 1, 1], [0.25] * 4),
         ([0.0, -math.inf, 0.0], [0.5, 0.0, 0.5]),
-    ]:
-        out = softmax(Tensor(logits))
-        assert out.shape == np.shape(wanted), (
-            f"softmax of {logits} has shape {np.shape(wanted)}, yours is {out.shape}"
-        )
-        assert np.allclose(out.data, wanted, rtol=1e-6, atol=0), (
-            f"softmax of {logits} is {wanted}, yours is {out.data}"
-        )
-        assert out.dtype.name == "float32", (
-            f"softmax of {logits} should be float32, yours is {out.dtype}"
-        )
+    ]
+    computed_by_hand("softmax", softmax, cases)
 
 
 def test_softmax_of_huge_logits_is_finite():
@@ -809,79 +608,33 @@ def test_softmax_of_huge_logits_is_finite():
         ([-10000.0, -10001.0], [0.7310586, 0.2689414]),
     ]:
         found = softmax(Tensor(logits)).data
-        assert not np.isnan(found).any(), (
-            f"softmax of {logits} should be {wanted}, yours is {found}: every exponential is "
-            "0 or inf. Subtract the largest logit first, also when it is negative."
-        )
-        assert np.allclose(found, wanted, rtol=1e-6, atol=0), (
-            f"softmax of {logits} is {wanted}, yours is {found}"
-        )
+        cause = "every exponential is 0 or inf. Subtract the largest logit first, also when it "
+        cause = cause + "is negative." if np.isnan(found).any() else ""
+        expect(found, wanted, f"softmax of {logits}", cause, near=(1e-6, 0))
 
 
 def test_each_slice_of_softmax_has_its_own_largest_logit():
     x = Tensor([[0.0, 0.0, -1.0], [1000.0, 1000.0, 999.0], [-1000.0, -1000.0, -1001.0]])
     row = np.array([0.4223188, 0.4223188, 0.1553624])  # 1, 1 and 1/e, over their sum
-    found = softmax(x).data
-    assert np.allclose(found, [row] * 3, rtol=1e-6, atol=0), (
-        f"rows [0, 0, -1], [1000, 1000, 999] and [-1000, -1000, -1001] all give {row}, yours "
-        f"give\n{found}\n(subtract the largest logit of each row, not of the whole batch)"
-    )
-    found = softmax(x.T, axis=0).data
-    assert np.allclose(found, np.array([row] * 3).T, rtol=1e-6, atol=0), (
-        f"the same logits as columns, with axis=0, should give {row} in each column, yours "
-        f"give\n{found}"
-    )
+    case = "softmax of the rows [0, 0, -1], [1000, 1000, 999] and [-1000, -1000, -1001]"
+    cause = "subtract the largest logit of each row, not of the whole batch"
+    expect(softmax(x).data, [row] * 3, case, cause, near=(1e-6, 0))
+    wanted, case = np.array([row] * 3).T, "softmax of the same logits as columns, with axis=0,"
+    expect(softmax(x.T, axis=0).data, wanted, case, near=(1e-6, 0))
 
 
 def test_softmax_is_recorded_and_leaves_its_input_alone():
-    x = Tensor([[-2.0, 0.5, 3.0], [1.0, 4.0, 2.0]], requires_grad=True)
-    out = softmax(x, axis=0)
-    assert out.requires_grad, (
-        "x has requires_grad=True, softmax(x) has not: compute with x, not with x.data"
-    )
+    given = np.array([[-2.0, 0.5, 3.0], [1.0, 4.0, 2.0]], "float32")
     numbers = np.array([[-1.0, 0.25, 2.0], [1.5, 5.0, 2.5]], "float32")
-    wanted = np.exp(numbers) / np.exp(numbers).sum(axis=0)
-    again = replayed(out, x, numbers)
-    assert np.allclose(again, wanted, rtol=1e-5, atol=0), (
-        f"for {numbers.tolist()} your recorded operations give\n{again}, not\n{wanted}: some "
-        f"operation used "
-        ".data"
-    )
-    assert np.array_equal(x.data, [[-2.0, 0.5, 3.0], [1.0, 4.0, 2.0]]), (
-        f"softmax changed its input to {x.data}"
-    )
+    wanted, cause = softmax_of(numbers, 0), "some operation used .data"
+    f = lambda x: softmax(x, axis=0)
+    after = is_recorded("softmax", f, given, numbers, wanted, (1e-5, 0), cause)
+    expect(after, given, "after softmax, its input")
 
 
 # %% softmax hidden points=1
 def test_softmax_of_other_logits():
-    given = np.random.default_rng(25).normal(size=(3, 2, 1, 5)) * 20
-    for axis in (0, 1, 2, 3, -3, (1, 3), (-1, 0), (0, 1, 2, 3)):
-        for shift in (0, 1000, -1000):
-            powers = np.exp(given - given.max(axis, keepdims=True))
-            mine = Tensor(given + shift)
-            out, wanted = softmax(mine, axis=axis), powers / powers.sum(axis, keepdims=True)
-            assert out.shape == given.shape and out.dtype.name == "float64", (
-                f"softmax along {axis} should be float64 of shape (3, 2, 1, 5), got {out.dtype}"
-                f" of {out.shape}"
-            )
-            assert np.allclose(out.data, wanted, rtol=1e-9, atol=0), (
-                f"softmax along {axis} of logits near {shift} should be {wanted}, "
-                f"got {out.data}"
-            )
-            assert np.array_equal(mine.data, given + shift), (
-                f"softmax along {axis} changed its input"
-            )
-    far = np.array([1000.0, -1000.0, 0.0]).reshape(
-        3, 1, 1, 1
-    )  # a different one for each slice along (1, 2, 3)
-    powers = np.exp(given)
-    found, wanted = (
-        softmax(Tensor(given + far), (1, 2, 3)).data,
-        powers / powers.sum((1, 2, 3), keepdims=True),
-    )
-    assert np.allclose(found, wanted, rtol=1e-9, atol=0), (
-        f"slices near 1000, -1000 and 0 give {wanted}, got {found}"
-    )
+    other_logits("softmax", softmax, softmax_of, (1e-9, 0))
     inf = math.inf
     rows = [
         [-inf, -inf, -inf],
@@ -889,45 +642,26 @@ def test_softmax_of_other_logits():
         [1000.0, -inf, 1000.0],
         [-1000.0, -999.0, -inf],
     ]
-    found = softmax(Tensor(rows)).data
-    assert np.isnan(found[0]).all(), f"softmax of three -inf should be nan, got {found[0]}"
-    wanted = [[0, 1, 0], [0.5, 0, 0.5], [0.26894142, 0.7310586, 0]]
-    assert np.allclose(found[1:], wanted, rtol=1e-5, atol=0), (
-        f"softmax of {rows[1:]} should be {wanted}, got {found[1:]}"
-    )
+    found, nan = softmax(Tensor(rows)).data, math.nan
+    wanted = [[nan] * 3, [0, 1, 0], [0.5, 0, 0.5], [0.26894142, 0.7310586, 0]]
+    expect(found, wanted, f"softmax of {rows}", near=(1e-5, 0))
     found = softmax(Tensor([[0, 3], [1000, -1000]]), 0)
-    assert found.dtype.name == "float32" and np.array_equal(found.data, [[0, 1], [1, 0]]), (
-        "softmax of integers [[0, 3], [1000, -1000]] along 0 is [[0, 1], [1, 0]], got "
-        f"{found.data}"
-    )
-    found = softmax(Tensor(np.zeros((0, 4), "float32")))
-    assert found.shape == (0, 4), f"softmax of no rows of 4 has shape (0, 4), got {found.shape}"
-    x = Tensor(given, requires_grad=True)
-    again = replayed(softmax(x, (1, -1)), x, given / 10)
-    wanted = np.exp(given / 10) / np.exp(given / 10).sum((1, -1), keepdims=True)
-    assert np.allclose(again, wanted, rtol=1e-9), (
-        f"recorded operations along (1, -1) should give {wanted}, got {again}"
-    )
+    case = "softmax of integers [[0, 3], [1000, -1000]] along 0"
+    expect(found.data, [[0, 1], [1, 0]], case, dtype="float32")
 
 
 # %% log-softmax points=8
 def test_log_softmax_is_the_logarithm_of_softmax_along_any_axis():
     given = np.random.default_rng(6).normal(size=(2, 3, 4)) * 3
     for axis in (-1, 0, 1, 2, -2, (0, 2)):
-        wanted = given - np.log(np.exp(given).sum(axis=axis, keepdims=True))
-        try:
-            out = tensor(log_softmax(Tensor(given), axis), "log_softmax(x, axis)")
-        except ValueError as error:
-            assert False, (
-                f"log_softmax of shape (2, 3, 4) along axis {axis}: {error}. Keep the axes of "
-                "maximum and sum."
-            )
-        assert out.shape == (2, 3, 4), (
-            f"log_softmax keeps the shape (2, 3, 4), yours is {out.shape}"
+        out = result_of(
+            lambda: tensor(log_softmax(Tensor(given), axis), "log_softmax(x, axis)"),
+            f"log_softmax of shape (2, 3, 4) along axis {axis}",
+            "Keep the axes of maximum and sum.",
+            ValueError,
         )
-        assert np.allclose(out.data, wanted, rtol=1e-11, atol=1e-14), (
-            f"log_softmax along axis {axis} should be\n{wanted}, yours is\n{out.data}"
-        )
+        wanted, case = log_softmax_of(given, axis), f"log_softmax along axis {axis}"
+        expect(out.data, wanted, case, near=(1e-11, 1e-14))
     found = np.exp(log_softmax(Tensor(given)).data).sum(axis=-1)
     assert np.allclose(found, 1, rtol=1e-12), (
         "by default log_softmax works along the last axis; exp of the results sums to "
@@ -936,22 +670,13 @@ def test_log_softmax_is_the_logarithm_of_softmax_along_any_axis():
 
 
 def test_log_softmax_of_logits_computed_by_hand():
-    for logits, wanted in [
+    cases = [
         ([0.0, math.log(3.0)], [math.log(0.25), math.log(0.75)]),
         ([[7.0]], [[0.0]]),
         ([1, 1, 1, 1], [-math.log(4)] * 4),
         ([0.0, -math.inf, 0.0], [-math.log(2), -math.inf, -math.log(2)]),
-    ]:
-        out = log_softmax(Tensor(logits))
-        assert out.shape == np.shape(wanted), (
-            f"log_softmax of {logits} has shape {np.shape(wanted)}, yours is {out.shape}"
-        )
-        assert np.allclose(out.data, wanted, rtol=1e-6, atol=0), (
-            f"log_softmax of {logits} is {wanted}, yours is {out.data}"
-        )
-        assert out.dtype.name == "float32", (
-            f"log_softmax of {logits} should be float32, yours is {out.dtype}"
-        )
+    ]
+    computed_by_hand("log_softmax", log_softmax, cases)
 
 
 def test_log_softmax_keeps_the_digits_of_tiny_probabilities():
@@ -968,96 +693,39 @@ def test_log_softmax_keeps_the_digits_of_tiny_probabilities():
         (0, np.transpose(logits), np.transpose(wanted)),
     ):
         found = log_softmax(Tensor(np.array(given, "float32")), axis).data
-        assert np.isfinite(found).all(), (
-            f"log_softmax along axis {axis} should be\n{right}, yours is\n{found}: a "
-            "probability was rounded to 0 before its logarithm, or exp overflowed. Shift by"
-            " each slice's largest logit, and take the logarithm of the sum only."
-        )
-        assert np.allclose(found, right, rtol=1e-6, atol=1e-4), (
-            f"log_softmax along axis {axis} should be\n{right}, yours is\n{found}"
-        )
+        cause = "a probability was rounded to 0 before its logarithm, or exp overflowed. Shift "
+        cause += "by each slice's largest logit, and take the logarithm of the sum only."
+        cause = "" if np.isfinite(found).all() else cause
+        expect(found, right, f"log_softmax along axis {axis}", cause, near=(1e-6, 1e-4))
 
 
 def test_log_softmax_is_recorded_and_leaves_its_input_alone():
-    x = Tensor([[-2.0, 0.5, 3.0], [1.0, 4.0, 2.0]], requires_grad=True)
-    out = log_softmax(x, axis=0)
-    assert out.requires_grad, (
-        "x has requires_grad=True, log_softmax(x) has not: compute with x, not with x.data"
-    )
+    given = np.array([[-2.0, 0.5, 3.0], [1.0, 4.0, 2.0]], "float32")
     numbers = np.array([[-1.0, 0.25, 2.0], [1.5, 5.0, 2.5]], "float32")
-    wanted = numbers - np.log(np.exp(numbers).sum(axis=0))
-    again = replayed(out, x, numbers)
-    assert np.allclose(again, wanted, rtol=1e-5, atol=1e-6), (
-        f"for {numbers.tolist()} your recorded operations give\n{again}, not\n{wanted}: some "
-        f"operation used "
-        ".data"
-    )
-    assert np.array_equal(x.data, [[-2.0, 0.5, 3.0], [1.0, 4.0, 2.0]]), (
-        f"log_softmax changed its input to {x.data}"
-    )
+    wanted, cause = log_softmax_of(numbers, 0), "some operation used .data"
+    f = lambda x: log_softmax(x, axis=0)
+    after = is_recorded("log_softmax", f, given, numbers, wanted, (1e-5, 1e-6), cause)
+    expect(after, given, "after log_softmax, its input")
 
 
 # %% log-softmax hidden points=1
 def test_log_softmax_of_other_logits():
-    given = np.random.default_rng(26).normal(size=(3, 2, 1, 5)) * 20
-    for axis in (0, 1, 2, 3, -3, (1, 3), (-1, 0), (0, 1, 2, 3)):
-        for shift in (0, 1000, -1000):
-            shifted = given - given.max(axis, keepdims=True)
-            mine = Tensor(given + shift)
-            out, wanted = (
-                log_softmax(mine, axis=axis),
-                shifted - np.log(np.exp(shifted).sum(axis, keepdims=True)),
-            )
-            assert out.shape == given.shape and out.dtype.name == "float64", (
-                f"log_softmax along {axis} should be float64 of shape (3, 2, 1, 5), got "
-                f"{out.dtype} of {out.shape}"
-            )
-            assert np.allclose(out.data, wanted, rtol=1e-9, atol=1e-11), (
-                f"log_softmax along {axis} of logits near {shift} should be {wanted}, got "
-                f"{out.data}"
-            )
-            assert np.array_equal(mine.data, given + shift), (
-                f"log_softmax along {axis} changed its input"
-            )
-    far = np.array([1000.0, -1000.0, 0.0]).reshape(
-        3, 1, 1, 1
-    )  # a different one for each slice along (1, 2, 3)
-    found = log_softmax(Tensor(given + far), (1, 2, 3)).data
-    wanted = given - np.log(np.exp(given).sum((1, 2, 3), keepdims=True))
-    assert np.allclose(found, wanted, rtol=1e-9), (
-        f"slices near 1000, -1000 and 0 give {wanted}, got {found}"
-    )
+    other_logits("log_softmax", log_softmax, log_softmax_of, (1e-9, 1e-11))
     inf = math.inf
     rows = [[-inf, 3.0, -inf], [1000.0, -inf, 1000.0], [-5000.0, -4000.0, -inf]]
-    found = log_softmax(Tensor(rows)).data
     wanted = [[-inf, 0, -inf], [-math.log(2), -inf, -math.log(2)], [-1000, 0, -inf]]
-    assert np.allclose(found, wanted, rtol=1e-6, atol=1e-4), (
-        f"log_softmax of {rows} should be {wanted}, got {found}"
-    )
-    found = log_softmax(Tensor([[0, 300], [200, -100]]), 0)
-    assert found.dtype.name == "float32" and np.allclose(
-        found.data, [[-200, 0], [0, -400]], rtol=1e-6, atol=1e-6
-    ), (
-        "log_softmax of integers [[0, 300], [200, -100]] along 0 is [[-200, 0], [0, "
-        f"-400]], got {found.data}"
-    )
-    found = log_softmax(Tensor(np.zeros((0, 4), "float32")))
-    assert found.shape == (0, 4), (
-        f"log_softmax of no rows of 4 has shape (0, 4), got {found.shape}"
-    )
-    x = Tensor(given, requires_grad=True)
-    again = replayed(log_softmax(x, (1, -1)), x, given / 10)
-    wanted = given / 10 - np.log(np.exp(given / 10).sum((1, -1), keepdims=True))
-    assert np.allclose(again, wanted, rtol=1e-9), (
-        f"recorded operations along (1, -1) should give {wanted}, got {again}"
-    )
+    found = log_softmax(Tensor(rows)).data
+    expect(found, wanted, f"log_softmax of {rows}", near=(1e-6, 1e-4))
+    found = log_softmax(Tensor([[0, 300], [200, -100]]), 0).data
+    case = "log_softmax of integers [[0, 300], [200, -100]] along 0"
+    expect(found, [[-200, 0], [0, -400]], case, near=1e-6, dtype="float32")
 
 
 # %% modules points=3
 def test_modules_compute_what_their_functions_do():
     given = np.array([[-2.0, 0.5, 3.0], [1.0, 4.0, -0.25]])
-    x, powers = Tensor(given), np.exp(given)
-    columns, rows = powers / powers.sum(0), powers / powers.sum(1, keepdims=True)
+    columns, rows, x = softmax_of(given, 0), softmax_of(given, 1), Tensor(given)
+    cause = "does it use its own function and its own axis?"
     for name, make, wanted in [
         ("ReLU()", lambda: ReLU(), np.where(given > 0, given, 0)),
         ("Softmax()", lambda: Softmax(), rows),
@@ -1066,11 +734,7 @@ def test_modules_compute_what_their_functions_do():
         ("Softmax(-2)", lambda: Softmax(-2), columns),
     ]:
         for call, out in [(f"{name}(x)", make()(x)), (f"{name}.forward(x)", make().forward(x))]:
-            tensor(out, call)
-            assert out.shape == wanted.shape and np.allclose(out.data, wanted), (
-                f"{call} should be\n{wanted}, yours is\n{out.data}: does it use its own "
-                "function and its own axis?"
-            )
+            expect(tensor(out, call).data, wanted, call, cause, near=(1e-5, 1e-8))
     kink = Tensor(np.array([-1.0, 0.0, 2.0]), requires_grad=True)
     found = recorded_derivative(ReLU()(kink), kink)
     assert np.array_equal(found, [0, 0, 1]), (
@@ -1099,27 +763,20 @@ def test_modules_print_their_settings_and_have_no_parameters():
         ("Softmax(axis=-1)", Softmax()),
         ("Softmax(axis=2)", Softmax(2)),
     ]:
-        assert repr(module) == name, (
-            f"{name} should print as {name}, yours prints as {module!r}: its attributes are "
-            f"its "
-            "settings"
-        )
-        assert list(module.parameters()) == [], (
-            f"{name}.parameters() should be an empty list, yours is {module.parameters()}"
-        )
+        equal(repr(module), name, f"what {name} prints", "its attributes are its settings")
+        equal(list(module.parameters()), [], f"{name}.parameters()")
 
 
 # %% modules hidden points=1
 def test_modules_are_recorded_and_keep_other_axes():
     given = np.random.default_rng(27).normal(size=(2, 3, 4))
-    x, powers = Tensor(given, requires_grad=True), np.exp(given)
+    x = Tensor(given, requires_grad=True)
     for module, wanted in [
         (ReLU(), np.where(given > 0, given, 0)),
-        (Softmax(1), powers / powers.sum(1, keepdims=True)),
-        (Softmax((0, 2)), powers / powers.sum((0, 2), keepdims=True)),
+        (Softmax(1), softmax_of(given, 1)),
+        (Softmax((0, 2)), softmax_of(given, (0, 2))),
     ]:
         out = module(x)
-        assert out.requires_grad and np.allclose(out.data, wanted), (
-            f"{module!r} of an array of shape (2, 3, 4) should be {wanted} and recorded, "
-            f"got {out.data}"
-        )
+        assert out.requires_grad, f"{module!r} of a tensor is not recorded"
+        case = f"{module!r} of an array of shape (2, 3, 4)"
+        expect(out.data, wanted, case, near=(1e-5, 1e-8))

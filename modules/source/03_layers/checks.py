@@ -7,6 +7,8 @@ import numpy as np
 
 from tinytorch.core.tensor import Tensor, Variable
 
+from checking import equal, expect, refused, result_of
+
 
 def pairs_in(result, function):
     """The (name, object) pairs that this function returned, a list."""
@@ -27,39 +29,90 @@ def likely_cause(variance, causes):
     return f". {near[0]}" if near else ""
 
 
+def draws_from_the_generator(init):
+    """Assert that `init` draws from its argument rng."""
+    for seed in (0, 5):
+        first, again, other = [
+            np.asarray(init(30, 20, rng=rng)) for rng in (seed, seed, seed + 1)
+        ]
+        assert np.array_equal(first, again), (
+            f"rng={seed} twice should draw the same weights: draw from generator(rng)"
+        )
+        assert not np.array_equal(first, other), (
+            f"rng={seed} and rng={seed + 1} drew the same weights: draw from generator(rng)"
+        )
+
+
+def follows_manual_seed(init):
+    """Assert that `init` without rng draws from the shared generator."""
+    manual_seed(3)
+    first, second = np.asarray(init(30, 20)), np.asarray(init(30, 20))
+    manual_seed(3)
+    again = np.asarray(init(30, 20))
+    assert np.array_equal(first, again), (
+        "rng=None: after manual_seed(3) the same weights should be drawn again: draw from "
+        "generator(rng), which is then the shared generator"
+    )
+    assert not np.array_equal(first, second), (
+        "rng=None: two layers in a row got the same weights: do not seed inside the function"
+    )
+
+
+def takes_a_generator(init):
+    """Assert that `init` goes on drawing from a generator that it is given."""
+    rng = generator(17)
+    first, second = [np.asarray(init(6, 5, rng)) for _ in range(2)]
+    again = np.asarray(init(6, 5, generator(17)))
+    assert np.array_equal(first, again), "two equal generators drew different weights"
+    assert not np.array_equal(first, second), "one generator drew the same weights twice"
+
+
+def has_variance(init, variance, near, causes):
+    """Assert that the weights of `init` have this variance and mean 0.
+
+    variance, causes  functions of fan_in and fan_out: the variance and a formula for it, and
+                      {another variance: its likely cause}
+    """
+    for fan_in, fan_out in [(300, 200), (40, 1000), (1200, 50), (1, 40000), (40000, 1)]:
+        w = np.asarray(init(fan_in, fan_out, rng=7))
+        equal(w.shape, (fan_in, fan_out), "the shape of the weights")
+        (wanted, formula), var = variance(fan_in, fan_out), float(np.var(w, dtype="float64"))
+        assert abs(var / wanted - 1) < near, (
+            f"fan_in {fan_in}, fan_out {fan_out}: the variance should be {formula} = "
+            f"{wanted:.3g}, yours is {var:.3g}, {var / wanted:.3g} times that"
+            f"{likely_cause(var, causes(fan_in, fan_out))}"
+        )
+        assert abs(w.mean()) < 0.03 * math.sqrt(wanted), (
+            f"the mean of the weights should be near 0, yours is {w.mean()}"
+        )
+
+
+def is_unchanged(state, before, case):
+    """Assert that a state has the same arrays as before."""
+    for name, array in state.items():
+        assert np.array_equal(array, before[name]), f"{case} {name} was changed: {array}"
+
+
 # %% linear points=5
 def test_each_output_is_a_weighted_sum_of_all_inputs():
     x = np.array([[1, 2, -3], [0.5, 4, 10], [-2, 0, 7], [100, -50, 3], [0, 1, 0]], "float32")
     weights = np.array([[2, -1, 0.5, 3], [1, 5, -2, 0.25], [-4, 0, 1, 6]], "float32")
     bias = np.array([10, -20, 0.5, 3], "float32")
+    products = [
+        [sum(float(row[i]) * float(weights[i, j]) for i in range(3)) for j in range(4)]
+        for row in x
+    ]
     for given, added in [(Tensor(bias), bias), (None, [0, 0, 0, 0])]:
-        wanted = np.array(
-            [
-                [
-                    sum(float(row[i]) * float(weights[i, j]) for i in range(3))
-                    + float(added[j])
-                    for j in range(4)
-                ]
-                for row in x
-            ]
-        )
         out = linear(Tensor(x), Tensor(weights), given)
         assert isinstance(out, Tensor), f"linear should return a Tensor, not {out!r:.60}"
         assert out.shape == (5, 4), (
             "x of shape (5, 3), weights (3, 4): the result should have shape (5, 4), "
             f"yours has {out.shape}"
         )
-        assert np.allclose(out.data, wanted, rtol=1e-5, atol=1e-5), (
-            f"with bias {given} the result should be\n{wanted}, yours is\n{out.data}"
-        )
-        assert out.dtype.name == "float32", (
-            f"for float32 inputs the result should be float32, yours is {out.dtype}"
-        )
-    inputs = [Tensor(array.astype("float64")) for array in (x, weights, bias)]
-    out = linear(*inputs)
-    assert out.dtype.name == "float64", (
-        f"for float64 inputs the result should be float64, yours is {out.dtype}"
-    )
+        wanted, case = np.array(products) + added, f"with bias {given} the result"
+        expect(out.data, wanted, case, near=1e-5, dtype="float32")
+    out = linear(*[Tensor(array.astype("float64")) for array in (x, weights, bias)])
+    equal(out.dtype.name, "float64", "the dtype of the result of float64 inputs")
 
 
 def test_axes_before_the_last_are_kept():
@@ -69,63 +122,44 @@ def test_axes_before_the_last_are_kept():
         x = (np.arange(np.prod(shape), dtype="float32") - 4).reshape(shape)
         out = linear(Tensor(x), Tensor(weights), Tensor(bias))
         wanted = np.tensordot(x, weights, 1) + bias
-        assert out.shape == wanted.shape, (
-            f"x of shape {shape}, weights (3, 2): the result should have shape {wanted.shape}, "
-            f"yours has {out.shape}"
-        )
-        assert np.allclose(out.data, wanted), (
-            f"x of shape {shape}: the result should be {wanted}, yours is {out.data}"
-        )
+        expect(out.data, wanted, f"x of shape {shape}: the result", near=(1e-5, 1e-8))
 
 
 def test_a_bias_of_zero_is_still_a_bias():
-    out = linear(
-        Tensor([[1.0, 2.0], [3.0, 5.0], [0.0, 1.0]]), Tensor([[1.0], [4.0]]), Variable([0.0])
-    )
+    x, weights = Tensor([[1.0, 2.0], [3.0, 5.0], [0.0, 1.0]]), Tensor([[1.0], [4.0]])
+    out = linear(x, weights, Variable([0.0]))
     assert out.requires_grad, (
         "the bias [0.] was left out, so it would never be trained. `if bias:` tests its value; "
         "test `bias is None`"
     )
-    assert np.allclose(out.data, [[9], [23], [4]]), (
-        f"the result should be [[9], [23], [4]], yours is {out.data}"
-    )
+    expect(out.data, [[9], [23], [4]], "the result with the bias [0.]", near=(1e-5, 1e-8))
 
 
 def test_the_operations_are_recorded():
-    x, weights, bias = [[1.0, 2.0]], [[1.0, 4.0, 0.0], [2.0, 1.0, 3.0]], [0.5, 0.0, 1.0]
-    for learns in ("x", "weights", "bias"):
-        out = linear(
-            *[
-                Tensor(data, requires_grad=name == learns)
-                for name, data in [("x", x), ("weights", weights), ("bias", bias)]
-            ]
-        )
+    given = {
+        "x": [[1.0, 2.0]],
+        "weights": [[1.0, 4.0, 0.0], [2.0, 1.0, 3.0]],
+        "bias": [0.5, 0.0, 1.0],
+    }
+    for learns in given:
+        tensors = [Tensor(data, requires_grad=name == learns) for name, data in given.items()]
+        out = linear(*tensors)
         assert out.requires_grad is True, (
             f"{learns} requires a gradient, so the result must too: compute with tensors, "
             "not .data"
         )
-        assert np.array_equal(np.asarray(out), [[5.5, 6.0, 7.0]]), (
-            f"x W + b should be [[5.5, 6, 7]], yours is {out}"
-        )
+        expect(out, [[5.5, 6.0, 7.0]], "x W + b")
 
 
 def test_a_wrong_number_of_inputs_is_an_error():
-    weights = Tensor(np.ones((3, 4), "float32"))
+    weights, bias = Tensor(np.ones((3, 4), "float32")), Tensor(np.ones(4, "float32"))
     for shape in [(5, 1), (5, 2), (5, 4), (2, 3, 1), (1,), (3, 5)]:
-        try:
-            out = linear(
-                Tensor(np.ones(shape, "float32")), weights, Tensor(np.ones(4, "float32"))
-            )
-        except ValueError as error:
-            assert str(shape) in str(error) and "(3, 4)" in str(error), (
-                f"the error should contain the shapes {shape} and (3, 4), yours is: {error}"
-            )
-        else:
-            assert False, (
-                f"weights (3, 4) need inputs of shape (..., 3). Yours accepts {shape} and "
-                f"returns shape {out.shape}; it should raise ValueError. The inner dimensions "
-                "of a matrix product must be equal, not broadcast"
-            )
+        refused(
+            lambda: linear(Tensor(np.ones(shape, "float32")), weights, bias),
+            f"weights (3, 4) need inputs of shape (..., 3); shape {shape}",
+            contains=(shape, "(3, 4)"),
+            cause="the inner dimensions of a matrix product must be equal, not broadcast",
+        )
 
 
 # %% linear hidden points=1
@@ -139,15 +173,9 @@ def test_linear_on_other_ranks_sizes_and_magnitudes():
         ((2, 1, 3, 1, 2), 6, "float64"),
     ]:
         size = 10.0 ** random.integers(-5, 6, shape[-1])
-        x, weights = (
-            random.normal(size=shape) * size,
-            random.normal(size=(shape[-1], width)) / size[:, None],
-        )
-        x, weights, bias = (
-            x.astype(dtype),
-            weights.astype(dtype),
-            random.normal(size=width).astype(dtype),
-        )
+        x = (random.normal(size=shape) * size).astype(dtype)
+        weights = (random.normal(size=(shape[-1], width)) / size[:, None]).astype(dtype)
+        bias = random.normal(size=width).astype(dtype)
         wanted = np.einsum("...i,ij->...j", x, weights)
         for added in (None, bias):
             inputs = {
@@ -155,59 +183,38 @@ def test_linear_on_other_ranks_sizes_and_magnitudes():
                 "x": Tensor(x),
                 "bias": None if added is None else Tensor(added),
             }
-            out, right = linear(**inputs), wanted if added is None else wanted + added
-            assert out.shape == right.shape and out.dtype.name == dtype, (
-                f"{dtype} {shape} by {weights.shape}: {dtype} {right.shape} expected, got "
-                f"{out.dtype} {out.shape}"
-            )
-            assert np.allclose(out.data, right, rtol=1e-5, atol=1e-5), (
-                f"{shape} by {weights.shape}, bias {added}: {right} expected, got {out.data}"
-            )
-            assert np.array_equal(inputs["x"].data, x) and np.array_equal(
-                inputs["weights"].data, weights
-            ), f"{shape} by {weights.shape}: an input was changed"
+            right = wanted if added is None else wanted + added
+            case = f"{shape} by {weights.shape}, bias {added}"
+            expect(linear(**inputs).data, right, case, near=1e-5, dtype=dtype)
+            expect(inputs["x"].data, x, f"{case}: x afterwards")
+            expect(inputs["weights"].data, weights, f"{case}: weights afterwards")
     for shape, sizes in [
         ((5, 3), (1, 4)),
         ((6,), (2, 1)),
         ((2, 4, 2), (4, 2)),
         ((0, 2), (3, 2)),
     ]:
-        try:
-            out = linear(Tensor(np.ones(shape, "float32")), Tensor(np.ones(sizes, "float32")))
-        except ValueError as error:
-            assert str(shape) in str(error) and str(sizes) in str(error), (
-                f"{shape} by {sizes}: the error is {error}"
-            )
-        else:
-            assert False, f"{shape} by {sizes}: ValueError expected, got shape {out.shape}"
+        x, weights = Tensor(np.ones(shape, "float32")), Tensor(np.ones(sizes, "float32"))
+        refused(lambda: linear(x, weights), f"{shape} by {sizes}", contains=(shape, sizes))
 
 
 # %% xavier points=5
 def test_xavier_has_the_right_variance():
-    for fan_in, fan_out in [(300, 200), (40, 1000), (1200, 50), (1, 40000), (40000, 1)]:
-        w = np.asarray(xavier_uniform(fan_in, fan_out, rng=7))
-        assert w.shape == (fan_in, fan_out), (
-            f"the weights should have shape ({fan_in}, {fan_out}), yours have {w.shape}"
-        )
-        wanted, var = 2 / (fan_in + fan_out), float(np.var(w, dtype="float64"))
-        cause = likely_cause(
-            var,
-            {
-                3 * wanted**2: "Your a is the variance times 3: take its square root",
-                wanted / 3: "Your a is the standard deviation, but the uniform distribution "
-                "between -a and a has variance a * a / 3",
-                1 / fan_in: "Use fan_out too",
-                1 / fan_out: "Use fan_in too",
-                wanted / 4: "Draw between -a and a, not between 0 and a",
-            },
-        )
-        assert abs(var / wanted - 1) < 0.03, (
-            f"fan_in {fan_in}, fan_out {fan_out}: the variance should be 2 / {fan_in + fan_out}"
-            f" = {wanted:.3g}, yours is {var:.3g}, {var / wanted:.3g} times that{cause}"
-        )
-        assert abs(w.mean()) < 0.03 * math.sqrt(wanted), (
-            f"the mean of the weights should be near 0, yours is {w.mean()}"
-        )
+    def variance(fan_in, fan_out):
+        return 2 / (fan_in + fan_out), f"2 / {fan_in + fan_out}"
+
+    def causes(fan_in, fan_out):
+        wanted, _ = variance(fan_in, fan_out)
+        return {
+            3 * wanted**2: "Your a is the variance times 3: take its square root",
+            wanted / 3: "Your a is the standard deviation, but the uniform distribution "
+            "between -a and a has variance a * a / 3",
+            1 / fan_in: "Use fan_out too",
+            1 / fan_out: "Use fan_in too",
+            wanted / 4: "Draw between -a and a, not between 0 and a",
+        }
+
+    has_variance(xavier_uniform, variance, 0.03, causes)
 
 
 def test_xavier_is_uniform_between_minus_a_and_a():
@@ -225,30 +232,11 @@ def test_xavier_is_uniform_between_minus_a_and_a():
 
 
 def test_xavier_draws_from_the_generator_it_is_given():
-    for seed in (0, 5):
-        first, again, other = [
-            np.asarray(xavier_uniform(30, 20, rng=s)) for s in (seed, seed, seed + 1)
-        ]
-        assert np.array_equal(first, again), (
-            f"rng={seed} twice should draw the same weights: draw from generator(rng)"
-        )
-        assert not np.array_equal(first, other), (
-            f"rng={seed} and rng={seed + 1} drew the same weights: draw from generator(rng)"
-        )
+    draws_from_the_generator(xavier_uniform)
 
 
 def test_xavier_follows_manual_seed():
-    manual_seed(3)
-    first, second = np.asarray(xavier_uniform(30, 20)), np.asarray(xavier_uniform(30, 20))
-    manual_seed(3)
-    again = np.asarray(xavier_uniform(30, 20))
-    assert np.array_equal(first, again), (
-        "rng=None: after manual_seed(3) the same weights should be drawn again: draw from "
-        "generator(rng), which is then the shared generator"
-    )
-    assert not np.array_equal(first, second), (
-        "rng=None: two layers in a row got the same weights: do not seed inside the function"
-    )
+    follows_manual_seed(xavier_uniform)
 
 
 def test_xavier_returns_float32_of_any_shape():
@@ -284,40 +272,26 @@ def test_xavier_for_other_fans_shapes_and_generators():
         assert 0.99 * a < np.abs(w).max() <= a * 1.000001, (
             f"{case}: a is {a:.5f}, the largest weight is {np.abs(w).max():.5f}"
         )
-    rng = generator(17)
-    first, second = [np.asarray(xavier_uniform(6, 5, rng)) for _ in range(2)]
-    again = np.asarray(xavier_uniform(6, 5, generator(17)))
-    assert np.array_equal(first, again), "two equal generators drew different weights"
-    assert not np.array_equal(first, second), "one generator drew the same weights twice"
+    takes_a_generator(xavier_uniform)
 
 
 # %% he points=5
 def test_he_has_the_right_variance():
-    for fan_in, fan_out in [(300, 200), (40, 1000), (1200, 50), (1, 40000), (40000, 1)]:
-        w = np.asarray(he_normal(fan_in, fan_out, rng=7))
-        assert w.shape == (fan_in, fan_out), (
-            f"the weights should have shape ({fan_in}, {fan_out}), yours have {w.shape}"
-        )
-        wanted, var = 2 / fan_in, float(np.var(w, dtype="float64"))
-        cause = likely_cause(
-            var,
-            {
-                wanted**2: "NumPy's normal takes the standard deviation, the square root of "
-                "the variance",
-                2 / fan_out: "Divide by fan_in, not by fan_out",
-                1 / fan_in: "The factor 2 is missing",
-                2 / (fan_in + fan_out): "That is Xavier's variance; He's does not depend on "
-                "fan_out",
-                wanted / 3: "Draw from the normal distribution",
-            },
-        )
-        assert abs(var / wanted - 1) < 0.04, (
-            f"fan_in {fan_in}, fan_out {fan_out}: the variance should be 2 / {fan_in} = "
-            f"{wanted:.3g}, yours is {var:.3g}, {var / wanted:.3g} times that{cause}"
-        )
-        assert abs(w.mean()) < 0.03 * math.sqrt(wanted), (
-            f"the mean of the weights should be near 0, yours is {w.mean()}"
-        )
+    def variance(fan_in, fan_out):
+        return 2 / fan_in, f"2 / {fan_in}"
+
+    def causes(fan_in, fan_out):
+        return {
+            (2 / fan_in) ** 2: "NumPy's normal takes the standard deviation, the square root "
+            "of the variance",
+            2 / fan_out: "Divide by fan_in, not by fan_out",
+            1 / fan_in: "The factor 2 is missing",
+            2 / (fan_in + fan_out): "That is Xavier's variance; He's does not depend on "
+            "fan_out",
+            2 / fan_in / 3: "Draw from the normal distribution",
+        }
+
+    has_variance(he_normal, variance, 0.04, causes)
 
 
 def test_he_is_normally_distributed():
@@ -333,30 +307,11 @@ def test_he_is_normally_distributed():
 
 
 def test_he_draws_from_the_generator_it_is_given():
-    for seed in (0, 5):
-        first, again, other = [
-            np.asarray(he_normal(30, 20, rng=s)) for s in (seed, seed, seed + 1)
-        ]
-        assert np.array_equal(first, again), (
-            f"rng={seed} twice should draw the same weights: draw from generator(rng)"
-        )
-        assert not np.array_equal(first, other), (
-            f"rng={seed} and rng={seed + 1} drew the same weights: draw from generator(rng)"
-        )
+    draws_from_the_generator(he_normal)
 
 
 def test_he_follows_manual_seed():
-    manual_seed(3)
-    first, second = np.asarray(he_normal(30, 20)), np.asarray(he_normal(30, 20))
-    manual_seed(3)
-    again = np.asarray(he_normal(30, 20))
-    assert np.array_equal(first, again), (
-        "rng=None: after manual_seed(3) the same weights should be drawn again: draw from "
-        "generator(rng), which is then the shared generator"
-    )
-    assert not np.array_equal(first, second), (
-        "rng=None: two layers in a row got the same weights: do not seed inside the function"
-    )
+    follows_manual_seed(he_normal)
 
 
 def test_he_returns_float32_of_any_shape():
@@ -393,37 +348,25 @@ def test_he_for_other_fans_shapes_and_generators():
         assert abs(beyond - 0.0455) < 0.01, (
             f"{case}: 4.55% expected beyond two standard deviations, got {beyond:.2%}"
         )
-    few, many = [
-        np.asarray(he_normal(50, fan_out, rng=1, shape=(30, 4))) for fan_out in (3, 900)
-    ]
-    assert np.array_equal(few, many), (
-        "shape and seed given: fan_out 3 and 900 drew different weights"
-    )
-    rng = generator(17)
-    first, second = [np.asarray(he_normal(6, 5, rng)) for _ in range(2)]
-    again = np.asarray(he_normal(6, 5, generator(17)))
-    assert np.array_equal(first, again), "two equal generators drew different weights"
-    assert not np.array_equal(first, second), "one generator drew the same weights twice"
+    few, many = [he_normal(50, fan_out, rng=1, shape=(30, 4)) for fan_out in (3, 900)]
+    expect(few, np.asarray(many), "with shape and seed, weights for fan_out 3 instead of 900")
+    takes_a_generator(he_normal)
 
 
 # %% dense points=7
 def test_a_dense_layer_has_weights_and_a_bias():
     layer = Dense(3, 5)
     for name, wanted in [("weights", (3, 5)), ("bias", (5,))]:
-        assert isinstance(getattr(layer, name, None), Tensor), (
-            f"the attribute {name} of Dense(3, 5) should be a Variable, yours is "
-            f"{getattr(layer, name, None)!r:.60}"
+        tensor = getattr(layer, name, None)
+        assert isinstance(tensor, Tensor), (
+            f"the attribute {name} of Dense(3, 5) should be a Variable, yours is {tensor!r:.60}"
         )
-        shape = getattr(layer, name).shape
-        assert shape == wanted, (
-            f"the {name} of Dense(3, 5) should have shape {wanted}, yours {shape}"
+        assert tensor.shape == wanted, (
+            f"the {name} of Dense(3, 5) should have shape {wanted}, yours {tensor.shape}"
         )
-        assert getattr(layer, name).dtype.name == "float32", (
-            f"{name} should be float32, not {getattr(layer, name).dtype}"
-        )
-    assert np.array_equal(np.asarray(layer.bias), np.zeros(5)), (
-        f"the bias should start at 0, yours is {layer.bias}"
-    )
+        dtype = tensor.dtype.name
+        assert dtype == "float32", f"{name} should be float32, not {dtype}"
+    expect(layer.bias, np.zeros(5), "the bias at the start")
 
 
 def test_weights_and_bias_are_parameters():
@@ -444,10 +387,8 @@ def test_a_layer_may_have_no_bias():
     layer = Dense(3, 5, bias=False)
     assert layer.bias is None, f"with bias=False, bias should be None, yours is {layer.bias}"
     x = np.array([[1, 2, 3], [0.5, -1, 4]], "float32")
-    out = layer(Tensor(x))
-    assert np.allclose(out.data, x @ np.asarray(layer.weights)), (
-        f"without a bias the result should be x @ weights, yours is {out.data}"
-    )
+    wanted, case = x @ np.asarray(layer.weights), "without a bias the result"
+    expect(layer(Tensor(x)).data, wanted, case, "it is x @ weights", near=(1e-5, 1e-8))
 
 
 def test_the_weights_come_from_init():
@@ -461,9 +402,7 @@ def test_the_weights_come_from_init():
     assert calls == [(4, 3, 9)], (
         f"Dense(4, 3, init=f, rng=9) should call f(4, 3, 9) once; your calls: {calls}"
     )
-    assert np.array_equal(np.asarray(layer.weights), np.arange(12).reshape(4, 3)), (
-        f"init returned 0 to 11 in shape (4, 3), your weights are {layer.weights}"
-    )
+    expect(layer.weights, np.arange(12).reshape(4, 3), "the weights, as init returned them,")
     for ins, outs in [(30, 20), (1, 3)]:
         for init in (xavier_uniform, he_normal):
             weights = np.asarray(Dense(ins, outs, init=init, rng=2).weights)
@@ -471,9 +410,10 @@ def test_the_weights_come_from_init():
                 f"the weights of Dense({ins}, {outs}, init={init.__name__}, rng=2) should be "
                 f"those of {init.__name__}({ins}, {outs}, 2)"
             )
-    assert np.array_equal(
-        np.asarray(Dense(30, 20, rng=2).weights), np.asarray(xavier_uniform(30, 20, 2))
-    ), "the default initialization is xavier_uniform: use the argument `init`"
+    weights, wanted = Dense(30, 20, rng=2).weights, xavier_uniform(30, 20, 2)
+    assert np.array_equal(np.asarray(weights), np.asarray(wanted)), (
+        "the default initialization is xavier_uniform: use the argument `init`"
+    )
 
 
 def test_a_dense_layer_follows_manual_seed():
@@ -496,33 +436,16 @@ def test_a_dense_layer_computes_linear():
         x = np.arange(math.prod(shape), dtype="float32").reshape(shape) - 3
         out = layer(Tensor(x))
         wanted = x @ np.asarray(layer.weights) + [10, -20]
-        assert out.shape == wanted.shape, (
-            f"x of shape {shape}: Dense(3, 2) should return shape {wanted.shape}, yours "
-            f"{out.shape}"
-        )
-        assert np.allclose(out.data, wanted, rtol=1e-5, atol=1e-5), (
-            f"x of shape {shape}: the result should be {wanted}, yours is {out.data}"
-        )
-        assert out.dtype.name == "float32" and out.requires_grad, (
-            "the result should be float32 and require a gradient; yours is "
-            f"{out.dtype}, requires_grad {out.requires_grad}"
-        )
+        case = f"the result of Dense(3, 2) for x of shape {shape}"
+        expect(out.data, wanted, case, near=1e-5, dtype="float32")
+        assert out.requires_grad, f"{case} should require a gradient"
 
 
 def test_a_wrong_number_of_inputs_is_told_with_both_shapes():
     layer = Dense(3, 2)
     for shape in [(5, 2), (3, 4), (2, 3, 1), (2,), ()]:
-        try:
-            out = layer(Tensor(np.ones(shape, "float32")))
-        except ValueError as error:
-            assert str(shape) in str(error) and "(..., 3)" in str(error), (
-                f"the error should contain {shape} and (..., 3), yours is: {error}"
-            )
-        else:
-            assert False, (
-                f"Dense(3, 2) takes inputs of shape (..., 3), yours returned shape {out.shape} "
-                f"for {shape}"
-            )
+        x, case = Tensor(np.ones(shape, "float32")), f"shape {shape} for Dense(3, 2)"
+        refused(lambda: layer(x), case, contains=(shape, "(..., 3)"))
 
 
 # %% dense hidden points=1
@@ -538,29 +461,22 @@ def test_dense_layers_of_other_sizes():
         (2, 11, True),
     ]:
         layer = Dense(out_features=outs, in_features=ins, rng=3, init=draw, bias=bias)
-        tensors = [layer.weights, layer.bias] if bias else [layer.weights]
-        for tensor in tensors:
+        case = f"Dense({ins}, {outs}, bias={bias})"
+        for tensor in [layer.weights, layer.bias] if bias else [layer.weights]:
             assert tensor.requires_grad is True and tensor.creator is None, (
-                f"Dense({ins}, {outs}, bias={bias}): {tensor} is no parameter"
+                f"{case}: {tensor} is no parameter"
             )
         weights = draw(ins, outs, 3)
-        assert np.array_equal(np.asarray(layer.weights), weights), (
-            f"Dense({ins}, {outs}): the weights {weights} of init expected, got {layer.weights}"
-        )
+        expect(layer.weights, weights, f"the weights of {case}")
         if bias:
-            assert np.array_equal(np.asarray(layer.bias), np.zeros(outs)), (
-                f"a bias of {outs} zeros expected, got {layer.bias}"
-            )
+            expect(layer.bias, np.zeros(outs), f"the bias of {case}")
             layer.bias.detach()[:] = np.arange(outs, dtype="float32") * 100
         else:
             assert layer.bias is None, f"bias=False: None expected, got {layer.bias}"
         for shape in [(ins,), (2, 1, 3, ins)]:
             x = (np.arange(math.prod(shape), dtype="float32") - 2).reshape(shape)
-            out = layer(Tensor(x))
             right = np.einsum("...i,ij->...j", x, weights) + np.arange(outs) * 100 * bias
-            assert out.shape == right.shape and np.allclose(out.data, right, rtol=1e-5), (
-                f"Dense({ins}, {outs}, bias={bias}) of {x}: {right} expected, got {out}"
-            )
+            expect(layer(Tensor(x)).data, right, f"{case} of {x}", near=(1e-5, 1e-8))
     rng = generator(8)
     first, second = [np.asarray(Dense(5, 4, rng=rng).weights) for _ in range(2)]
     assert not np.array_equal(first, second), (
@@ -573,32 +489,21 @@ def test_each_layer_takes_the_output_of_the_layer_before():
     net = Sequential(lambda x: x + 3, lambda x: x * x, lambda x: x - 1)
     out = net(Tensor([[1.0, 2.0, -5.0]]))
     assert out is not None, "forward returned None: is `return` missing?"
-    assert np.array_equal(out.data, [[15, 24, 3]]), (
-        "add 3, square, subtract 1: [1, 2, -5] should become [15, 24, 3], yours becomes "
-        f"{out.data}. Each layer takes the output of the layer before it, in order"
-    )
-    assert np.array_equal(Sequential(lambda x: x * 2)(Tensor([5.0])).data, [10]), (
-        "a Sequential of one layer should compute that layer"
-    )
-    assert np.array_equal(Sequential()(Tensor([5.0])).data, [5]), (
-        "a Sequential without layers should return its input"
-    )
+    case = "add 3, square, subtract 1: what becomes of [[1, 2, -5]]"
+    cause = "Each layer takes the output of the layer before it, in order"
+    expect(out.data, [[15, 24, 3]], case, cause)
+    expect(Sequential(lambda x: x * 2)(Tensor([5.0])).data, [10], "one layer, 2 * [5],")
+    expect(Sequential()(Tensor([5.0])).data, [5], "without layers, the input [5]")
 
 
 def test_layers_may_be_modules_and_functions():
     first, last = Dense(3, 4, rng=1), Dense(4, 2, rng=2)
     x = np.array([[1, -2, 0.5], [3, 1, -1]], "float32")
     net = Sequential(first, Tensor.relu, last)
-    try:
-        out = net(Tensor(x))
-    except AttributeError as error:
-        assert False, (
-            f"a function has no method forward ({error}): call the layer itself, layer(x)"
-        )
+    cause = "a function has no method forward: call the layer itself, layer(x)"
+    out = result_of(lambda: net(Tensor(x)), "Dense, relu, Dense", cause, AttributeError)
     wanted = np.maximum(x @ np.asarray(first.weights), 0) @ np.asarray(last.weights)
-    assert np.allclose(out.data, wanted, rtol=1e-5), (
-        f"Dense, relu, Dense should give {wanted}, yours gives {out.data}"
-    )
+    expect(out.data, wanted, "Dense, relu, Dense", near=(1e-5, 1e-8))
     by_hand = last(first(Tensor(x)).relu())  # not Sequential's fault when Dense is wrong
     assert out.requires_grad == by_hand.requires_grad, (
         "the result should require a gradient: pass tensors from layer to layer, not .data"
@@ -612,13 +517,12 @@ def test_layers_may_be_modules_and_functions():
 def test_a_sequential_may_hold_a_sequential():
     net = Sequential(Dense(3, 4), Tensor.tanh, Sequential(Dense(4, 5, bias=False), Dense(5, 2)))
     shape = net(Tensor(np.ones((6, 3), "float32"))).shape
-    assert shape == (6, 2), f"x of shape (6, 3) should become (6, 2), yours becomes {shape}"
+    equal(shape, (6, 2), "what becomes of shape (6, 3)")
     shared = Dense(3, 3, rng=5)
     net = Sequential(shared, Tensor.tanh, shared)
     x, w = np.array([[1, 2, -1]], "float32"), np.asarray(shared.weights)
-    assert np.allclose(net(Tensor(x)).data, np.tanh(x @ w) @ w, rtol=1e-5), (
-        "a layer that stands twice in a Sequential should be called twice"
-    )
+    case = "the result of a layer, tanh, and the same layer"
+    expect(net(Tensor(x)).data, np.tanh(x @ w) @ w, case, near=(1e-5, 1e-8))
 
 
 def test_a_part_of_a_sequential_is_a_sequential():
@@ -649,17 +553,14 @@ def test_longer_networks_call_each_layer_once():
         for number in numbers:
             right = right * number + 1
         out = Sequential(*[layer_of(number) for number in numbers])(Tensor(x))
-        assert called == list(numbers), f"layers {numbers}: called were {called}"
-        assert out.shape == (1, 3, 1) and np.allclose(out.data, right), (
-            f"{numbers}: {right} expected, got {out.data}"
-        )
+        equal(called, list(numbers), f"the calls of layers {numbers}")
+        expect(out.data, right, f"{numbers}", near=(1e-5, 1e-8))
     shrinking = Sequential(
         Sequential(), Sequential(Tensor.exp, Sequential(Tensor.sum)), layer_of(4)
     )
     out = shrinking(Variable([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
-    assert out.shape == () and out.requires_grad and abs(float(out.data) - 25) < 1e-5, (
-        f"nested, exp, sum, times 4 plus 1 of six zeros: 25 expected, got {out}"
-    )
+    expect(out.data, 25, "nested, exp, sum, times 4 plus 1 of six zeros", near=(0, 1e-5))
+    assert out.requires_grad, "the result of nested layers requires no gradient"
 
 
 # %% learner-side
@@ -723,13 +624,7 @@ def test_lists_tuples_and_dicts_have_children():
         ([[4], [5]], [("0", [4]), ("1", [5])]),
     ]:
         pairs = pairs_in(named_children(thing), "named_children")
-        kind = (
-            "list"
-            if isinstance(thing, list)
-            else "tuple"
-            if isinstance(thing, tuple)
-            else "dict"
-        )
+        kind = type(thing).__name__
         assert pairs == wanted, (
             f"the children of the {kind} {thing} should be {wanted}, yours are {pairs}: layers "
             f"in a {kind} would be missed or get a wrong name. Every name is a str"
@@ -793,13 +688,9 @@ def test_each_path_leads_to_its_object():
         ("deep.inner.0.0.weights", [[14, 14]] * 4),
     ]:
         assert path in pairs, f"traverse should find {path!r}, yours finds {list(pairs)}"
-        assert np.array_equal(np.asarray(pairs[path]), wanted), (
-            f"{path} should be {wanted}, yours is {pairs[path]}"
-        )
+        expect(pairs[path], wanted, path)
     paths = [path for path, _ in traverse([Tensor([1.0])], "net")]
-    assert paths == ["net.0"], (
-        f"traverse(list of one tensor, path='net') should find 'net.0', yours finds {paths}"
-    )
+    equal(paths, ["net.0"], "what traverse(list of one tensor, path='net') finds")
 
 
 def test_traverse_ends_when_modules_hold_each_other():
@@ -823,14 +714,10 @@ def test_every_traversal_starts_with_a_new_set():
         f"traversed twice: {first} objects, then {second}. Make a new set in each outer call; "
         "a default value in the signature is made only once"
     )
-    equal = len(traverse([Tensor([1.0]), Tensor([1.0])]))
-    assert equal == 2, (
-        f"two tensors with equal numbers are two objects, yours finds {equal}: compare by id"
-    )
+    count = len(traverse([Tensor([1.0]), Tensor([1.0])]))
+    equal(count, 2, "the count of two tensors with equal numbers", "compare by id")
     count = len(traverse([[Tensor([2.0]), Tensor([3.0])], Tensor([4.0])]))
-    assert count == 3, (
-        f"two tensors in an inner list and one beside it are three, yours finds {count}"
-    )
+    equal(count, 3, "the count of two tensors in an inner list and one beside it")
 
 
 # %% traverse hidden points=1
@@ -849,27 +736,22 @@ def test_traverse_of_other_nestings():
             if isinstance(part, Tensor)
         ]
         right = [
-            (before + path, numbers)
-            for path, numbers in [
-                ("z.1.0.0", [1, 2]),
-                ("z.2.deep.0", [1, 2]),
-                ("z.2.deep.1.er.weights", [[12, 12], [12, 12]]),
-                ("z.2.deep.1.er.rest.1.0", [[3]]),
-            ]
+            (f"{before}z.1.0.0", [1, 2]),
+            (f"{before}z.2.deep.0", [1, 2]),
+            (f"{before}z.2.deep.1.er.weights", [[12, 12], [12, 12]]),
+            (f"{before}z.2.deep.1.er.rest.1.0", [[3]]),
         ]
-        assert tensors == right, f"path {start!r}: the tensors {right} expected, got {tensors}"
+        equal(tensors, right, f"path {start!r}: the tensors")
         everything = traverse(thing, path=start)
         modules = [path for path, part in everything if isinstance(part, Module)]
-        assert modules == [before + "z.2.deep.1.er"], (
-            f"path {start!r}: one module expected, got {modules}"
-        )
+        equal(modules, [f"{before}z.2.deep.1.er"], f"path {start!r}: the modules")
     one, other = Single(1), Single(3)
     one.friend, other.friend = other, one
     paths = [path for path, _ in traverse((other, [one]))]
     right = ["0", "0.weights", "0.friend", "0.friend.weights"]
-    assert paths == right, f"two modules that hold each other: {right} expected, got {paths}"
+    equal(paths, right, "the paths of two modules that hold each other")
     paths = [path for path, _ in traverse([Tensor(0.0) for _ in range(12)])]
-    assert paths == [str(index) for index in range(12)], f"a list of 12 tensors: got {paths}"
+    equal(paths, [str(index) for index in range(12)], "the paths of a list of 12 tensors")
 
 
 # %% parameters points=5
@@ -958,16 +840,11 @@ def test_parameters_of_other_networks():
     ]:
         names = [name for name, _ in named_parameters(thing)]
         right = [before + name for name in ("weights", "more.1.t", "more.1.k.0", "more.3")]
-        assert names == right, f"{right} expected, got {names}"
+        equal(names, right, "the parameters")
     for number, (_, tensor) in enumerate(named_parameters(net)):
         tensor.grad = np.full(tensor.shape, number, "float32")
-    grads = [
-        None if tensor.grad is None else tensor.grad.tolist()
-        for tensor in (thawed, kept, frozen)
-    ]
-    assert grads == [[1, 1], [[2], [2]], None], (
-        f"gradients 1, 2 and None expected in the net's tensors, got {grads}"
-    )
+    grads = [t.grad if t.grad is None else t.grad.tolist() for t in (thawed, kept, frozen)]
+    equal(grads, [[1, 1], [[2], [2]], None], "gradients 1, 2 and None in the net's tensors")
 
 
 # %% learner-side
@@ -1029,13 +906,9 @@ def test_the_state_has_every_parameter_and_buffer():
             f"{name} is missing in the state, which has parameters and buffers; yours has "
             f"{list(state)}"
         )
-        assert np.array_equal(np.asarray(state[name]), np.asarray(tensor)), (
-            f"{name} is {tensor}, in your state it is {state[name]}"
-        )
-    assert list(state) == list(wanted), (
-        f"the names should be {list(wanted)}, each tensor once, under its first path; yours "
-        f"are {list(state)}"
-    )
+        expect(state[name], np.asarray(tensor), f"{name} in the state")
+    case = "the names, each tensor once, under its first path,"
+    equal(list(state), list(wanted), case)
 
 
 def test_the_state_holds_arrays():
@@ -1082,10 +955,8 @@ def test_the_state_is_a_copy():
         ("one", 1.5),
         ("dense.bias", [0, 0, 0]),
     ]:
-        assert np.array_equal(np.asarray(kept[name]), wanted), (
-            f"{name} was {wanted} when the state was made. Then the module changed, and the "
-            f"state with it: {kept[name]}. Copy the arrays"
-        )
+        case = f"the module changed after the state was made, in which {name}"
+        expect(kept[name], wanted, case, "Copy the arrays")
         assert (np.asarray(now[name]) == 99).all(), (
             f"a new state should have {name} as it is now, 99, and has {now[name]}"
         )
@@ -1109,16 +980,12 @@ def test_the_state_of_other_modules():
         "rest.held.wide": np.array([1e300, -1e-300]),
     }
     kept, now = state_before_and_after(net)
-    assert list(kept) == list(right) == list(now), (
-        f"the names {list(right)} expected, got {list(kept)} and {list(now)}"
-    )
+    equal(list(kept), list(right), "the names")
+    equal(list(now), list(right), "the names afterwards")
     for name, array in right.items():
         for got, wanted in [(kept[name], array), (now[name], np.full_like(array, 99))]:
-            assert (
-                isinstance(got, np.ndarray)
-                and got.dtype == array.dtype
-                and np.array_equal(got, wanted)
-            ), f"{name}: {wanted!r} expected, got {got!r}"
+            assert isinstance(got, np.ndarray), f"{name}: an array expected, got {got!r}"
+            expect(got, wanted, name, dtype=array.dtype.name)
 
 
 # %% keys points=3
@@ -1130,13 +997,10 @@ def test_a_state_that_fits_has_no_problems():
         ("lists", {name: a.tolist() for name, a in state_dict(net).items()}),
     ]:
         texts = list(incompatible_keys(net, state))
-        assert texts == [], (
-            f"the module's own state, as {kind}, should fit; your texts: {texts}"
-        )
-    texts = list(
-        incompatible_keys(Dense(2, 3), {"bias": np.ones(3), "weights": np.ones((2, 3))})
-    )
-    assert texts == [], f"the order of the keys does not matter; your texts: {texts}"
+        equal(texts, [], f"the texts about the module's own state, as {kind},")
+    state = {"bias": np.ones(3), "weights": np.ones((2, 3))}
+    texts = list(incompatible_keys(Dense(2, 3), state))
+    equal(texts, [], "the texts about another order of the keys")
     texts = list(incompatible_keys(Dense(2, 3), {"bias": np.ones(3)}))
     assert len(texts) == 1, f"a state without weights has one problem, your texts: {texts}"
 
@@ -1170,10 +1034,9 @@ def test_different_shapes_are_reported():
         ("one", (1,), "()"),
         ("mean", (1, 3), "(3,)"),
     ]:
-        for make in (np.ones, lambda shape: Tensor(np.ones(shape))):
-            texts = list(
-                incompatible_keys(Measured(), {**state_dict(Measured()), name: make(shape)})
-            )
+        for given in (np.ones(shape), Tensor(np.ones(shape))):
+            state = {**state_dict(Measured()), name: given}
+            texts = list(incompatible_keys(Measured(), state))
             assert len(texts) == 1, (
                 f"{name} of shape {shape} instead of {wanted} is one problem, your texts: "
                 f"{texts}. Compare shapes exactly: neither one that broadcasts nor one with as "
@@ -1233,18 +1096,11 @@ def test_the_numbers_arrive_under_their_names():
         net = Measured()
         load_state_dict(net, state)
         for name, array in state_dict(net).items():
-            assert np.array_equal(array, wanted[name]), (
-                f"{name} should be {wanted[name]} after loading, yours is {array}"
-            )
             dtype = "int64" if name == "count" else "float32"
-            assert array.dtype.name == dtype, (
-                f"{name} should stay {dtype}, yours became {array.dtype}"
-            )
-    x = np.array([[2, 1]], "float32")
-    out = net.dense(Tensor(x))
-    assert np.allclose(out.data, [[16, 16, 9]]), (
-        f"with the loaded weights and bias, [2, 1] gives [16, 16, 9], yours {out.data}"
-    )
+            case = f"after loading, {name}"
+            expect(array, wanted[name], case, "it keeps its dtype", dtype=dtype)
+    out, case = net.dense(Tensor(np.array([[2, 1]], "float32"))), "with loaded weights, [2, 1]"
+    expect(out.data, [[16, 16, 9]], case, near=(1e-5, 1e-8))
 
 
 def test_tensors_and_their_arrays_stay_the_same_objects():
@@ -1260,9 +1116,7 @@ def test_tensors_and_their_arrays_stay_the_same_objects():
         assert np.array_equal(array, state[name]), (
             f"the tensor {name} got a new array: write into the old one, with [...] ="
         )
-    assert len(net.parameters()) == 4, (
-        f"there are 4 parameters before and after loading, you have {len(net.parameters())}"
-    )
+    equal(len(net.parameters()), 4, "the number of parameters after loading")
 
 
 def test_nothing_is_shared_with_the_state():
@@ -1272,10 +1126,8 @@ def test_nothing_is_shared_with_the_state():
     }
     loaded = net_after_change_of(state, Dense(1, 3))
     for name, array in state.items():
-        assert np.array_equal(loaded[name], array), (
-            f"{name} was loaded. Then the array in the state was changed, and the module with "
-            f"it: {loaded[name]}. Copy the numbers"
-        )
+        case = f"the state was changed after loading; the module's {name}"
+        expect(loaded[name], array, case, "Copy the numbers")
 
 
 def test_two_tensors_of_the_module_can_be_exchanged():
@@ -1283,22 +1135,11 @@ def test_two_tensors_of_the_module_can_be_exchanged():
     first, second = net[0], net[1]
     first.weights.detach()[...] = [[1.0, 2.0, 3.0]]
     second.weights.detach()[...] = [[4.0, 5.0, 6.0]]
-    load_state_dict(
-        net,
-        {
-            "0.weights": second.weights,
-            "0.bias": first.bias,
-            "1.weights": first.weights,
-            "1.bias": second.bias,
-        },
-    )
-    assert np.array_equal(np.asarray(first.weights), [[4, 5, 6]]), (
-        f"0.weights should be [[4, 5, 6]], the old 1.weights; yours {first.weights}"
-    )
-    assert np.array_equal(np.asarray(second.weights), [[1, 2, 3]]), (
-        f"1.weights should be [[1, 2, 3]], the old 0.weights; yours {second.weights}: copy "
-        "all arrays before you write into the first one"
-    )
+    weights = {"0.weights": second.weights, "1.weights": first.weights}
+    load_state_dict(net, weights | {"0.bias": first.bias, "1.bias": second.bias})
+    expect(first.weights, [[4, 5, 6]], "0.weights, the old 1.weights,")
+    cause = "copy all arrays before you write into the first one"
+    expect(second.weights, [[1, 2, 3]], "1.weights, the old 0.weights,", cause)
 
 
 def test_incompatible_keys_are_an_error_and_change_nothing():
@@ -1324,10 +1165,7 @@ def test_incompatible_keys_are_an_error_and_change_nothing():
             assert False, (
                 f"{key or 'mean'} does not fit, load_state_dict should raise ValueError"
             )
-        for name, array in state_dict(net).items():
-            assert np.array_equal(array, before[name]), (
-                f"{key or 'mean'} did not fit, and {name} was changed all the same"
-            )
+        is_unchanged(state_dict(net), before, f"{key or 'mean'} did not fit, and")
 
 
 def test_floating_point_numbers_do_not_become_integers():
@@ -1338,11 +1176,8 @@ def test_floating_point_numbers_do_not_become_integers():
     try:
         load_state_dict(net, state)
     except TypeError:
-        for name, array in state_dict(net).items():
-            assert np.array_equal(array, before[name]), (
-                f"count raised TypeError, and {name} was changed all the same: convert all "
-                "arrays before you write into the first one"
-            )
+        case = "convert all arrays before you write into the first one: count raised TypeError,"
+        is_unchanged(state_dict(net), before, f"{case} and")
     else:
         assert False, (
             f"count has dtype int64; [1.5, 2.5] became {net.count}. It should raise TypeError"
@@ -1353,15 +1188,9 @@ def test_a_network_can_be_restored_from_its_state():
     net, other = Nested(), Nested()
     other.load_state_dict({name: array * 3 for name, array in net.state_dict().items()})
     for (name, tensor), (_, array) in zip(other.named_parameters(), net.named_parameters()):
-        assert np.array_equal(np.asarray(tensor), 3 * np.asarray(array)), (
-            f"{name} should be three times {array}, yours is {tensor}"
-        )
-    assert np.array_equal(np.asarray(other.again), [6, 9, 15]), (
-        f"'again' is the tensor 'scale', now [6, 9, 15]; yours {other.again}"
-    )
-    assert np.array_equal(np.asarray(other.result), [4, 6, 10]), (
-        f"'result' is not in the state and stays [4, 6, 10], yours {other.result}"
-    )
+        expect(tensor, 3 * np.asarray(array), name, f"it should be three times {array}")
+    expect(other.again, [6, 9, 15], "'again', the tensor 'scale',")
+    expect(other.result, [4, 6, 10], "'result', which is not in the state,")
 
 
 # %% load hidden points=1
@@ -1379,14 +1208,10 @@ def test_other_states_are_loaded_in_place():
     held, views = held_from_before(net, state)
     learned = [name for name in right if name != "running"]
     for name, tensor, view in zip(learned, held, views):
-        assert np.array_equal(tensor, right[name]) and np.array_equal(view, right[name]), (
-            f"{name}: {right[name]} expected in the old tensor and its array, got {tensor} and "
-            f"{view}"
-        )
+        expect(tensor, right[name], f"{name}, the old tensor,")
+        expect(view, right[name], f"{name}, the old tensor's array,")
     for name, array in state_dict(net).items():
-        assert np.array_equal(array, right[name]) and array.dtype.name == "float32", (
-            f"{name}: {right[name]} expected, got {array!r}"
-        )
+        expect(array, right[name], name, dtype="float32")
     net = Measured()
     net.late = Tensor(np.array([[1], [2]], "int64"))
     before = state_dict(net)
@@ -1395,17 +1220,10 @@ def test_other_states_are_loaded_in_place():
         ("late", np.array([[0.5], [1.5]], "float32")),
         ("count", Tensor([1.5, 2.5])),
     ]:
-        try:
-            load_state_dict(
-                net, {other: array + 1 for other, array in before.items()} | {name: floats}
-            )
-        except TypeError:
-            for other, array in state_dict(net).items():
-                assert np.array_equal(array, before[other]), (
-                    f"{name} raised TypeError, and {other} was changed: {array}"
-                )
-        else:
-            assert False, f"{name}, of dtype int64, from {floats}: TypeError expected"
+        state = {other: array + 1 for other, array in before.items()} | {name: floats}
+        case = f"{name}, of dtype int64, from {floats}"
+        refused(lambda: load_state_dict(net, state), case, TypeError)
+        is_unchanged(state_dict(net), before, f"{case} was refused, and")
 
 
 # %% training points=3
@@ -1413,10 +1231,8 @@ def test_every_submodule_gets_the_mode():
     net = Nested()
     for mode in (False, True):
         set_training(net, mode)
-        assert net.training == mode, (
-            f"set_training(net, {mode}) leaves net.training at {net.training}"
-        )
         for path, part in [
+            ("net", net),
             ("blocks.0", net.blocks[0]),
             ("blocks.1.left", net.blocks[1]["left"]),
             ("blocks.1.7.0", net.blocks[1][7][0]),
@@ -1463,14 +1279,12 @@ def test_the_mode_reaches_other_nestings():
     for mode in (False, True, False):
         set_training(holder, mode)
         modes = [part.training for part in holder.modules()]
-        assert modes == [mode] * 10, f"mode {mode} expected in 10 modules, got {modes}"
+        equal(modes, [mode] * 10, f"mode {mode} in 10 modules")
     assert shared.training is False, "the shared module kept its mode"
     net = Cycle()
     set_training(module=net, mode=False)
     modes = [net.training, net.inner.training, Cycle().training]
-    assert modes == [False, False, True], (
-        f"a cycle in evaluation mode, a new one: [False, False, True] expected, got {modes}"
-    )
+    equal(modes, [False, False, True], "the modes of a cycle in evaluation mode and a new one")
 
 
 # %% dropout points=8
@@ -1578,9 +1392,7 @@ def test_dropout_keeps_shape_dtype_and_graph():
                 "x requires a gradient, so the result must too: multiply tensors, "
                 "do not use x.data"
             )
-            assert np.array_equal(x.data, np.full(shape, 3)), (
-                f"the input, all 3, was changed to {x}: return a new tensor"
-            )
+            expect(x.data, np.full(shape, 3), "the input afterwards", "return a new tensor")
             numbers = np.asarray(out.data, "float64")
             assert np.allclose(numbers * (numbers - 3 / 0.7), np.zeros(shape), atol=1e-4), (
                 f"p=0.3: each 3 should become 0 or 3 / 0.7, yours: {out}"
@@ -1589,17 +1401,9 @@ def test_dropout_keeps_shape_dtype_and_graph():
 
 def test_p_is_at_least_0_and_less_than_1():
     x = Tensor([[1.0, -2.0, 3.0]] * 50)
-    out = Dropout(0)(x)
-    assert np.array_equal(out.data, x.data), (
-        f"p=0 should drop and change nothing, yours gives {out.data[:2]}"
-    )
+    expect(Dropout(0)(x).data, x.data, "the result of p=0, which drops nothing,")
     for p in (1, -0.1, 1.5, float("nan")):
-        try:
-            Dropout(p)
-        except ValueError as error:
-            assert str(p) in str(error), f"the error should contain {p}, yours is: {error}"
-        else:
-            assert False, f"p={p} is no probability below 1: it should raise ValueError"
+        refused(lambda: Dropout(p), f"p={p} is no probability below 1 and", contains=[p])
 
 
 # %% dropout hidden points=1
@@ -1622,28 +1426,22 @@ def test_dropout_of_other_probabilities_shapes_and_magnitudes():
         )
         kept = numbers != 0
         assert abs(kept.mean() - (1 - p)) < 0.02, f"{case}: {kept.mean():.1%} were kept"
-        assert np.allclose(numbers[kept], x[kept] / (1 - p), rtol=1e-5, atol=0), (
-            f"{case}: kept elements should be x / (1 - p)"
-        )
+        expect(numbers[kept], x[kept] / (1 - p), f"{case}: kept elements", near=(1e-5, 0))
         for axis in [axis for axis, length in enumerate(shape) if 1 < length < 1000]:
             alike = float((np.take(kept, 0, axis) == np.take(kept, 1, axis)).mean())
             assert abs(alike - p * p - (1 - p) ** 2) < 0.2, (
                 f"{case}: slices along axis {axis} are {alike:.0%} alike"
             )
-        assert np.array_equal(given.data, x), f"{case}: the input was changed"
+        expect(given.data, x, f"{case}: the input afterwards")
         again = Dropout(p, generator(3))(given)
-        assert np.array_equal(again.data, numbers), (
-            f"{case}: equal generators drew different masks"
-        )
+        expect(again.data, numbers, f"{case}: the result from an equal generator")
         assert not np.array_equal(layer(given).data, numbers), (
             f"{case}: the second call drew the same mask"
         )
         net = Single(1)
         net.inner = {"drop": [layer]}
         net.eval()
-        assert np.array_equal(layer(given).data, x), (
-            f"{case}: in evaluation mode, inside another module, numbers were changed"
-        )
+        expect(layer(given).data, x, f"{case}: in evaluation mode, inside another module, it")
         net.train()
         assert not np.array_equal(layer(given).data, x), (
             f"{case}: in training mode again, nothing was dropped"

@@ -4,6 +4,40 @@
 import math
 import random
 
+from checking import equal, refused
+
+
+def near(got, wanted, tolerance=1e-12):
+    """Whether as many numbers were found as wanted, each within the tolerance."""
+    return len(got) == len(wanted) and all(
+        abs(a - b) < tolerance for a, b in zip(got, wanted, strict=True)
+    )
+
+
+def recorded_as(out, op, x):
+    """Assert that a result was recorded with this operation and this one input."""
+    got = [out._op, inputs_of(out)]
+    assert got == [op, [x]], f"{op}({x}) should be recorded as {[op, [x]]}, yours is {got}"
+
+
+def random_graph(seed, leaves, count=30):
+    """A random graph: its nodes, the numbers of the inputs of each, and its local gradients."""
+    draw, nodes, inputs, local_gradients = random.Random(seed), [], [], []
+    for i in range(count):
+        inputs.append(draw.choices(range(i), k=draw.randint(2, 3)) if i >= leaves else [])
+        local_gradients.append([draw.choice([-2.0, -1.0, 1.0, 3.0]) for _ in inputs[i]])
+        op, used = "f" if i >= leaves else "", tuple(nodes[c] for c in inputs[i])
+        nodes.append(record(op, 1.0, used, tuple(local_gradients[i])))
+    return nodes, inputs, local_gradients
+
+
+def layer_outputs(layer, row):
+    """What the neurons of a layer compute for a row, before their nonlinearity."""
+    return [
+        sum(float(w.data) * v for w, v in zip(neuron.w, row)) + float(neuron.b.data)
+        for neuron in layer.neurons
+    ]
+
 
 # %% numerical-gradient points=3
 def test_numerical_gradient_has_one_partial_derivative_per_input():
@@ -53,13 +87,12 @@ def test_numerical_gradient_of_other_functions_at_other_points():
         got = numerical_gradient(f, a, b, c, d, step=step)
         # The central difference of a cube is 3 a² plus step².
         expected = [(3 * a * a + step * step) * b, a**3, -d * d, -2 * c * d]
-        assert len(got) == 4 and all(abs(g - e) < 1e-9 for g, e in zip(got, expected)), (
+        assert near(got, expected, 1e-9), (
             f"a³b - cd² + 7 at {a}, {b}, {c}, {d}, step {step}: {expected}, yours gives {got}"
         )
-    got = numerical_gradient(
-        lambda *numbers: sum(i * x * x for i, x in enumerate(numbers)), *[0.5] * 9
-    )
-    assert len(got) == 9 and all(abs(g - i) < 1e-6 for i, g in enumerate(got)), (
+    squares = lambda *numbers: sum(i * x * x for i, x in enumerate(numbers))
+    got = numerical_gradient(squares, *[0.5] * 9)
+    assert near(got, range(9), 1e-6), (
         f"sum of i x² at 0.5 has the derivatives 0, 1, ... 8, yours gives {got}"
     )
     assert len(numerical_gradient(lambda: 3.0)) == 0, "a function of no inputs has no gradient"
@@ -220,22 +253,16 @@ def test_products_of_other_numbers():
     for a, b in [(1e200, -3e-200), (-0.1, 0.7), (13.0, 0.0), (-4.0, -6.25), (0.0, 0.0)]:
         x, y = Value(a), Value(b)
         out = multiply(x, y)
-        assert [float(out.data), local_gradients_of(out), out._op] == [a * b, [b, a], "*"], (
-            f"{a} * {b}: {a * b}, local gradients {[b, a]}, '*', yours: {out.data}, "
-            f"{local_gradients_of(out)}, {out._op!r}"
-        )
+        got = [float(out.data), local_gradients_of(out), out._op]
+        equal(got, [a * b, [b, a], "*"], f"{a} * {b}, its local gradients and its name")
         x.data, y.data = 50.0, 60.0
-        assert inputs_of(out) == [50.0, 60.0], (
-            f"the inputs should be the two Values themselves, yours are {inputs_of(out)}"
-        )
+        equal(inputs_of(out), [50.0, 60.0], "the data of the two Values, changed afterwards,")
     x = Value(-1.5)
-    assert local_gradients_of(x * x) == [-1.5, -1.5] and inputs_of(x * x) == [-1.5, -1.5], (
-        "x * x has x as an input twice"
-    )
+    equal(local_gradients_of(x * x), [-1.5, -1.5], "the local gradients of x * x")
+    equal(inputs_of(x * x), [-1.5, -1.5], "the inputs of x * x")
     for n in (-8, 0, 0.5):
-        assert [float((x * n).data), float((n * x).data)] == [-1.5 * n] * 2, (
-            f"-1.5 * {n} is {-1.5 * n} both ways"
-        )
+        got = [float((x * n).data), float((n * x).data)]
+        equal(got, [-1.5 * n] * 2, f"-1.5 * {n}, both ways,")
 
 
 # %% propagate points=5
@@ -549,38 +576,28 @@ def test_backward_finds_the_gradients_worked_out_by_hand():
     g = a + d
     L = f * g
     L.backward()
-    got = {
-        "L": L.grad,
-        "f": f.grad,
-        "g": g.grad,
-        "e": e.grad,
-        "c": c.grad,
-        "d": d.grad,
-        "b": b.grad,
-        "a": a.grad,
-    }
-    for name, right in {
-        "L": 1,
-        "f": 7,
-        "g": 4,
-        "e": 7,
-        "c": 7,
-        "d": 4,
-        "b": 14,
-        "a": -17,
-    }.items():
+    for name, node, right in [
+        ("L", L, 1),
+        ("f", f, 7),
+        ("g", g, 4),
+        ("e", e, 7),
+        ("c", c, 7),
+        ("d", d, 4),
+        ("b", b, 14),
+        ("a", a, -17),
+    ]:
         why = (
             "the derivative of L with respect to itself is 1: begin with it"
             if name == "L"
             else "compare with the graph that you filled in by hand"
         )
-        assert isinstance(got[name], (float, int)), (
-            f"{name}.grad should be a plain number, yours is {got[name]!r:.60}: gradients and"
+        got = node.grad
+        assert isinstance(got, (float, int)), (
+            f"{name}.grad should be a plain number, yours is {got!r:.60}: gradients and"
             " local gradients are floats, not Values"
         )
-        assert float(got[name]) == right, (
-            f"the derivative of L with respect to {name} is {right}, yours is {got[name]}: "
-            f"{why}"
+        assert float(got) == right, (
+            f"the derivative of L with respect to {name} is {right}, yours is {got}: {why}"
         )
 
 
@@ -690,18 +707,7 @@ def test_ten_thousand_operations_and_sixty_doublings():
 # %% backward hidden points=1
 def test_backward_from_several_results_of_one_large_graph():
     for seed in range(3):
-        draw, nodes, inputs, local_gradients = random.Random(seed), [], [], []
-        for i in range(30):
-            inputs.append(draw.choices(range(i), k=draw.randint(2, 3)) if i > 3 else [])
-            local_gradients.append([draw.choice([-2.0, -1.0, 1.0, 3.0]) for _ in inputs[i]])
-            nodes.append(
-                record(
-                    "f" if i > 3 else "",
-                    1.0,
-                    tuple(nodes[c] for c in inputs[i]),
-                    tuple(local_gradients[i]),
-                )
-            )
+        nodes, inputs, local_gradients = random_graph(seed, leaves=4)
         nodes[0].grad, leaves = 100.0, [100.0, 0.0, 0.0, 0.0]
         for root in (29, 17, 29, 2):
             share = [0.0] * 30  # the derivative of the root, worked out another way
@@ -711,11 +717,8 @@ def test_backward_from_several_results_of_one_large_graph():
                     share[c] += local * share[i]
             nodes[root].backward()
             leaves = [before + new for before, new in zip(leaves, share[:4])]
-            got = [float(node.grad) for node in nodes[:4]]
-            assert got == leaves, (
-                f"seed {seed}, root {root}: the leaves should have {leaves}, yours have {got}"
-            )
             grads = [float(node.grad) for node in nodes]
+            equal(grads[:4], leaves, f"seed {seed}, root {root}: the grads of the leaves")
             wrong = {
                 i: grads[i] for i in range(4, root + 1) if share[i] and grads[i] != share[i]
             }
@@ -816,7 +819,7 @@ def test_gradient_check_of_other_functions():
         checked(lambda x: x * x * x, -4.0),
         checked(lambda x, y: x * x + y * 3.0, 1e3, -7.0, tolerance=1e-4),
     ]:
-        assert got == (True, None), f"right gradients are refused: {got}"
+        equal(got, (True, None), "the result and the message for right gradients")
     for local_gradients in [(8.0, 6.001), (8.002, 6.0), (-8.0, 6.0), (math.inf, 6.0)]:
         _, said = checked(recorded_with(*local_gradients), 6.0, 8.0)
         assert said is not None, (
@@ -863,7 +866,7 @@ def test_the_power_rule():
         (0.0, 2, 0.0),
     ]:
         got = local_gradients_of(Value(x) ** n)
-        assert len(got) == 1 and abs(got[0] - right) < 1e-12, (
+        assert near(got, [right]), (
             f"{x} ** {n} has the local gradient {n} * {x} ** ({n} - 1) = {right}, yours is "
             f"{got}"
         )
@@ -912,27 +915,20 @@ def test_other_powers_of_other_numbers():
     ]:
         out = power(Value(x), n)
         got = [float(out.data), *local_gradients_of(out)]
-        assert len(got) == 2 and abs(got[0] - right) < 1e-9 and abs(got[1] - local) < 1e-9, (
+        assert near(got, [right, local], 1e-9), (
             f"{x} ** {n} is {right} with the local gradient {local}, yours gives {got}"
         )
-        assert [out._op, inputs_of(out)] == [f"**{n}", [x]], (
-            f"recorded as '**{n}' of {x}: {out._op!r}, {inputs_of(out)}"
-        )
+        recorded_as(out, f"**{n}", x)
     for x, n, right, local in [
         (-10.0, 1000, math.inf, -math.inf),
         (-1e200, 3, -math.inf, math.inf),
         (1e-200, -2, math.inf, -math.inf),
     ]:
         out = power(x=Value(x), n=n)
-        assert [float(out.data), local_gradients_of(out)] == [right, [local]], (
-            f"{x} ** {n} overflows: {right}, local gradient {local}"
-        )
+        got = [float(out.data), local_gradients_of(out)]
+        equal(got, [right, [local]], f"{x} ** {n}, which overflows, and its local gradients")
     for x, n in [(-8.0, 1 / 3), (-0.5, -1.5)]:
-        try:
-            out = power(Value(x), n)
-        except ValueError:
-            out = None
-        assert out is None, f"{x} ** {n} is no real number: ValueError, yours gives {out}"
+        refused(lambda: power(Value(x), n), f"{x} ** {n} is no real number and")
 
 
 # %% tanh points=3
@@ -970,7 +966,7 @@ def test_the_derivative_of_tanh():
         (2.0, 0.07065082485316443),
     ]:
         got = local_gradients_of(Value(x).tanh())
-        assert len(got) == 1 and abs(got[0] - right) < 1e-12, (
+        assert near(got, [right]), (
             f"the derivative of tanh at {x} is 1 - t*t = {right:.6f}, where t = tanh({x}) is "
             f"the result; yours is {got}: use the result t, not x"
         )
@@ -983,15 +979,9 @@ def test_tanh_of_other_numbers():
         right = math.copysign((1 - small) / (1 + small), x)
         local = 4 * small / (1 + small) ** 2
         out = tanh(Value(x))
-        assert abs(float(out.data) - right) < 1e-12, (
-            f"tanh({x}) is {right}, yours is {out.data}"
-        )
-        got = [out._op, inputs_of(out)]
-        assert got == ["tanh", [x]], f"recorded as 'tanh' of {x}, yours is {got}"
-        got = local_gradients_of(out)
-        assert len(got) == 1 and abs(got[0] - local) < 1e-12, (
-            f"the derivative of tanh at {x} is {local}, yours is {got}"
-        )
+        recorded_as(out, "tanh", x)
+        got = [float(out.data), *local_gradients_of(out)]
+        assert near(got, [right, local]), f"tanh({x}): {right}, derivative {local}, not {got}"
 
 
 # %% relu points=2
@@ -1031,12 +1021,9 @@ def test_relu_of_other_numbers():
         (math.pi, math.pi, 1.0),
     ]:
         out = relu(Value(x))
-        assert [float(out.data), local_gradients_of(out)] == [right, [local]], (
-            f"relu({x}) is {right} with the local gradient {local}, yours is {out.data}, "
-            f"{local_gradients_of(out)}"
-        )
-        got = [out._op, inputs_of(out)]
-        assert got == ["relu", [x]], f"recorded as 'relu' of {x}, yours is {got}"
+        got = [float(out.data), local_gradients_of(out)]
+        equal(got, [right, [local]], f"relu({x}) and its local gradients")
+        recorded_as(out, "relu", x)
 
 
 # %% sigmoid points=3
@@ -1084,7 +1071,7 @@ def test_sigmoid_survives_large_numbers():
 def test_the_derivative_of_sigmoid():
     for x, right in [(0.0, 0.25), (1.5, 0.14914645207033286), (-0.75, 0.21789499376181404)]:
         got = local_gradients_of(Value(x).sigmoid())
-        assert len(got) == 1 and abs(got[0] - right) < 1e-12, (
+        assert near(got, [right]), (
             f"the derivative of sigmoid at {x} is s * (1 - s) = {right:.6f}, where s is the "
             f"result; yours is {got}"
         )
@@ -1101,12 +1088,9 @@ def test_sigmoid_of_other_numbers():
         assert abs(float(out.data) - right) <= 1e-9 * right, (
             f"sigmoid({x}) is {right}, yours is {out.data}"
         )
-        got = [out._op, inputs_of(out)]
-        assert got == ["sigmoid", [x]], f"recorded as 'sigmoid' of {x}, yours is {got}"
+        recorded_as(out, "sigmoid", x)
         got = local_gradients_of(out)
-        assert len(got) == 1 and abs(got[0] - local) < 1e-12, (
-            f"the derivative of sigmoid at {x} is {local}, yours is {got}"
-        )
+        assert near(got, [local]), f"the derivative of sigmoid at {x}: {local}, not {got}"
 
 
 # %% learner-side
@@ -1189,10 +1173,10 @@ def test_neurons_with_other_weights_and_inputs():
             neuron.b.data = 0.7
             x = [shared, 2, shared, 0.0, -1.5][:nin]
             plain = [-0.6, 2.0, -0.6, 0.0, -1.5][:nin]
-            total = math.fsum([w * v for w, v in zip(numbers[:nin], plain)] + [0.7])
-            right, local = (
-                (math.tanh(total), 1 / math.cosh(total) ** 2) if nonlin else (total, 1.0)
-            )
+            right = math.fsum([w * v for w, v in zip(numbers[:nin], plain)] + [0.7])
+            local = 1.0
+            if nonlin:
+                right, local = math.tanh(right), 1 / math.cosh(right) ** 2
             out = neuron(x)
             assert isinstance(out, Value) and abs(float(out.data) - right) < 1e-12, (
                 f"weights {numbers[:nin]}, bias 0.7, inputs {plain}, nonlin={nonlin}: {right}, "
@@ -1201,23 +1185,14 @@ def test_neurons_with_other_weights_and_inputs():
             out.backward()
             got = [float(p.grad) for p in (*neuron.w, neuron.b, shared)]
             expected = [local * v for v in (*plain, 1.0, sum(numbers[:nin:2][:2]))]
-            assert all(abs(f - w) < 1e-12 for f, w in zip(got, expected)), (
+            assert near(got, expected), (
                 f"{nin} weights, the bias and the shared input should get {expected}, yours "
                 f"get {got}"
             )
     for weights, inputs in [(12, 34), (47, 5), (2, 0)]:
-        try:
-            out = Neuron(weights, nonlin=False)([Value(0.5)] * inputs)
-        except ValueError as error:
-            out = str(error)
-            assert str(weights) in out and str(inputs) in out, (
-                f"the error should name {weights} and {inputs}: {out}"
-            )
-        else:
-            assert False, (
-                f"{weights} weights and {inputs} inputs should raise ValueError, yours "
-                f"returns {out!r:.60}"
-            )
+        neuron, x = Neuron(weights, nonlin=False), [Value(0.5)] * inputs
+        case = f"{inputs} inputs for {weights} weights"
+        refused(lambda: neuron(x), case, contains=(weights, inputs))
 
 
 # %% learner-side
@@ -1246,14 +1221,9 @@ def test_the_outputs_of_each_layer_are_the_inputs_of_the_next():
     net = MLP(3, [4, 2])
     x = [0.5, -1.0, 0.25]
     for layer in net.layers:
-        x = [
-            math.tanh(
-                sum(float(w.data) * v for w, v in zip(neuron.w, x)) + float(neuron.b.data)
-            )
-            for neuron in layer.neurons
-        ]
+        x = [math.tanh(total) for total in layer_outputs(layer, x)]
     got = [float(out.data) for out in net([0.5, -1.0, 0.25])]
-    assert len(got) == 2 and all(abs(f - r) < 1e-12 for f, r in zip(got, x)), (
+    assert len(x) == 2 and near(got, x), (
         f"the outputs, layer by layer and each with its tanh, are {x}, yours are {got}"
     )
     one = MLP(2, [1, 1])([0.5, -0.5])
@@ -1300,24 +1270,18 @@ def test_networks_of_other_sizes():
         (3, [2, 1, 1, 5], False),
     ]:
         net = MLP(nin, nouts, linear_output=linear)
-        shape = [[len(neuron.w) for neuron in layer.neurons] for layer in net.layers]
+        sizes = [[len(neuron.w) for neuron in layer.neurons] for layer in net.layers]
         expected = [[before] * n for before, n in zip([nin, *nouts[:-1]], nouts)]
-        assert shape == expected, (
-            f"MLP({nin}, {nouts}): inputs of the neurons, layer by layer, {expected}, yours "
-            f"{shape}"
-        )
+        equal(sizes, expected, f"MLP({nin}, {nouts}): inputs of the neurons, by layer,")
         for i, p in enumerate(net.parameters()):
             p.data = 3 * math.sin(i + 1)
         row = given = [0.5 - i for i in range(nin)]
         for n, layer in enumerate(net.layers):
-            row = [
-                sum(float(w.data) * v for w, v in zip(neuron.w, row)) + float(neuron.b.data)
-                for neuron in layer.neurons
-            ]
+            row = layer_outputs(layer, row)
             row = row if linear and n == len(nouts) - 1 else [math.tanh(v) for v in row]
         out = net(given)
         got = [float(out.data)] if isinstance(out, Value) else [float(one.data) for one in out]
-        assert len(got) == len(row) and all(abs(f - r) < 1e-9 for f, r in zip(got, row)), (
+        assert near(got, row, 1e-9), (
             f"MLP({nin}, {nouts}, linear_output={linear}) of {given}: {row} expected, "
             f"yours gives {got}"
         )
@@ -1395,22 +1359,18 @@ def test_gradients_from_before_the_step_do_not_matter():
     (neuron([40.0]) * 10).backward()
     train_step(neuron, [[2.0]], [1.0], 0.05)
     error = 2.0 * w + b - 1.0
-    got, right = (
-        [float(neuron.w[0].data), float(neuron.b.data)],
-        [w - 0.05 * 4 * error, b - 0.05 * 2 * error],
-    )
+    got = [float(neuron.w[0].data), float(neuron.b.data)]
+    right = [w - 0.05 * 4 * error, b - 0.05 * 2 * error]
     assert got != [w, b], f"the parameters did not move, they are still {got}: change `p.data`"
-    assert all(abs(f - r) < 1e-9 for f, r in zip(got, right)), (
+    assert near(got, right, 1e-9), (
         "the parameters held gradients from another backward pass; the step should give "
         f"{right}, yours gives {got}: set them to 0 before the backward pass"
     )
 
 
 def test_a_network_learns_four_examples():
-    rows, expected = (
-        [[2.0, 3.0, -1.0], [3.0, -1.0, 0.5], [0.5, 1.0, 1.0], [1.0, 1.0, -1.0]],
-        [1.0, -1.0, -1.0, 1.0],
-    )
+    rows = [[2.0, 3.0, -1.0], [3.0, -1.0, 0.5], [0.5, 1.0, 1.0], [1.0, 1.0, -1.0]]
+    expected = [1.0, -1.0, -1.0, 1.0]
     net = seeded_network(3, [4, 4, 1], seed=11)
     before = [float(p.data) for p in net.parameters()]
     first = float(train_step(net, rows, expected, 0.1))
@@ -1558,18 +1518,7 @@ def test_forward_mode_agrees_with_backward():
 # %% forward-mode hidden points=1
 def test_many_results_of_one_large_graph():
     for seed in range(3):
-        draw, nodes, inputs, local_gradients = random.Random(seed), [], [], []
-        for i in range(30):
-            inputs.append(draw.choices(range(i), k=draw.randint(2, 3)) if i > 2 else [])
-            local_gradients.append([draw.choice([-2.0, -1.0, 1.0, 3.0]) for _ in inputs[i]])
-            nodes.append(
-                record(
-                    "f" if i > 2 else "",
-                    1.0,
-                    tuple(nodes[c] for c in inputs[i]),
-                    tuple(local_gradients[i]),
-                )
-            )
+        nodes, inputs, local_gradients = random_graph(seed, leaves=3)
         nodes[1].grad = nodes[20].grad = 8.0
         for leaf in (0, 2, 11):
             right = [0.0] * 30
@@ -1579,10 +1528,6 @@ def test_many_results_of_one_large_graph():
             roots = [29, 5, 17, 29, 1, leaf]
             got = forward_mode_derivatives(roots=[nodes[r] for r in roots], leaf=nodes[leaf])
             got, expected = [float(derivative) for derivative in got], [right[r] for r in roots]
-            assert got == expected, (
-                f"seed {seed}, leaf {leaf}, roots {roots}: {expected}, yours gives {got}"
-            )
+            equal(got, expected, f"seed {seed}, leaf {leaf}, roots {roots}: the derivatives")
         grads = [float(nodes[i].grad) for i in (0, 1, 20, 29)]
-        assert grads == [0.0, 8.0, 8.0, 0.0], (
-            f"no grad is changed: [0, 8, 8, 0], yours are {grads}"
-        )
+        equal(grads, [0.0, 8.0, 8.0, 0.0], "the grads afterwards")

@@ -8,6 +8,8 @@ import numpy as np
 
 from tinytorch.core.tensor import Tensor
 
+from checking import because, equal, expect, result_of
+
 
 def adam_by_hand(start, gradients, lrs, betas, eps, l2=0.0, decay=0.0):
     """The weight after each step, for one number, in Python floats, from the papers."""
@@ -38,6 +40,75 @@ def saved(run, *arguments, **options):
         assert False, f"the saved state cannot be loaded again: {error}"
 
 
+def numbers_of(state):
+    """The numbers of the parameters of each group in a state; what is no int, by its type."""
+    return [
+        [n if type(n) is int else type(n).__name__ for n in group["params"]]
+        for group in state["param_groups"]
+    ]
+
+
+def takes_the_steps_of_the_paper(kind, lrs, decay, cause):
+    """Assert five steps of Adam or AdamW; the cause is that of a mistake in a later step."""
+    gradients = [[1.0, -0.002], [-2.0, 0.001], [0.5, -0.004], [3.0, 0.0], [-1.0, 0.003]]
+    arrays = [np.array(g) for g in gradients]
+    path, *_ = run_adam(kind, np.array([1.0, -2.0]), arrays, lrs, (0.9, 0.99), 1e-3, decay)
+    columns = zip([1.0, -2.0], zip(*gradients))
+    right = [adam_by_hand(w, g, lrs, (0.9, 0.99), 1e-3, decay=decay) for w, g in columns]
+    for t, wanted in enumerate(np.transpose(right)):
+        why = cause if t else ". If the checks above pass: each weight has its own m and v"
+        assert np.allclose(path[t], wanted, rtol=1e-9, atol=0), (
+            f"weight decay {decay}, after step {t + 1}, with lr {lrs[t]}: {wanted} expected, "
+            f"yours {path[t]}{why}"
+        )
+
+
+def changes_weights_and_moments_but_no_gradient(kind):
+    """Assert it of two steps of Adam or AdamW, and that they keep float32."""
+    w, lrs = np.array([[5, -7]], "float32"), [0.1, 0.2]
+    gradients = [np.array([[3, -1e-3]], "float32"), np.array([[-1, 4e3]], "float32")]
+    path, m, v, after = run_adam(kind, w, gradients, lrs, (0.9, 0.999), 1e-8, 0.01)
+    assert all(np.array_equal(a, b) for a, b in zip(after, gradients)), (
+        f"the gradients {gradients} were changed to {after}: do not write into g"
+    )
+    for name, x in [("weights", path[-1]), ("m", m), ("v", v)]:
+        assert x.dtype.name == "float32" and x.shape == (1, 2), (
+            f"{name} became {x.dtype} of shape {x.shape}"
+        )
+    assert np.all(m != 0) and np.all(v != 0) and np.all(path[0] != path[1]), (
+        "w, and m and v in the state, should be changed in place; after two steps they are "
+        f"{path[-1]}, {m}, {v}"
+    )
+
+
+def longer_runs(kind, seed):
+    """Assert runs of 12 steps of Adam or AdamW."""
+    random = np.random.default_rng(seed)
+    for betas, eps, decay, shape in [
+        ((0.9, 0.999), 1e-8, 0.01, (3,)),
+        ((0.5, 0.9), 0.1, 2.0, (2, 1, 2)),
+        ((0, 0), 0.5, 0, ()),
+    ]:
+        start = np.asarray(random.normal(size=shape))
+        gradients = [
+            np.asarray(random.normal(size=shape) * 10.0 ** random.integers(-3, 3))
+            for _ in range(12)
+        ]
+        lrs = random.uniform(0.001, 0.2, 12).tolist()
+        if kind is AdamW:
+            lrs[5] = 0.0
+        path, *_ = run_adam(kind, start, gradients, lrs, betas, eps, decay)
+        right = start.astype(float)
+        m, v = 0 * right, 0 * right
+        for t, (g, lr) in enumerate(zip(gradients, lrs), 1):
+            g = g + (decay * right if kind is Adam else 0)
+            m, v = betas[0] * m + (1 - betas[0]) * g, betas[1] * v + (1 - betas[1]) * g**2
+            step = m / (1 - betas[0] ** t) / (np.sqrt(v / (1 - betas[1] ** t)) + eps)
+            right = right - lr * step - (0 if kind is Adam else lr * decay * right)
+            case = f"betas {betas}, eps {eps}, decay {decay}, step {t}"
+            expect(path[t - 1], right, case, near=(1e-9, 1e-12))
+
+
 IN_PLACE = (
     "they did not change. `g = g * factor` makes a new array that no tensor holds; "
     "`g *= factor` writes into the old one, in place"
@@ -58,15 +129,11 @@ def call_on_copies(function, *inputs, **options):
 
 # %% sgd points=3
 def test_sgd_moves_against_the_gradient():
-    w, g = (
-        np.array([[1, -2, 3000], [0.5, 0, -4]], "float32"),
-        np.array([[2, -20, 1e5], [0, 3, -0.25]], "float32"),
-    )
+    w = np.array([[1, -2, 3000], [0.5, 0, -4]], "float32")
+    g = np.array([[2, -20, 1e5], [0, 3, -0.25]], "float32")
     for lr in (0.1, 0.004, 2.0):
         result, (after, _) = call_on_copies(sgd_update, w, g, lr)
-        wanted = np.array(
-            [[float(w[i, j]) - lr * float(g[i, j]) for j in range(3)] for i in range(2)]
-        )
+        wanted = w.astype("float64") - lr * g.astype("float64")
         assert not np.array_equal(after, w), (
             "the array w still holds the old weights: `w = w - ...` makes a new array that the "
             "network never sees. Write into the old one: `w -= ...`"
@@ -85,12 +152,8 @@ def test_sgd_moves_against_the_gradient():
 def test_sgd_leaves_the_gradient_unchanged():
     g = np.array([[2, -20, 1e5]], "float32")
     _, (w, after) = call_on_copies(sgd_update, np.array([[1, -2, 3]], "float32"), g, 0.1)
-    assert np.array_equal(after, g), (
-        f"the gradient was {g}, and your step changed it to {after}: do not write into g"
-    )
-    assert np.allclose(w, [[0.8, 0, -9997]]), (
-        f"the weights should become [0.8, 0, -9997], yours are {w}"
-    )
+    expect(after, g, "the gradient after your step", "do not write into g")
+    expect(w, [[0.8, 0, -9997]], "the weights after the step", near=(1e-5, 1e-8))
 
 
 def test_sgd_works_for_any_shape_and_dtype():
@@ -98,31 +161,22 @@ def test_sgd_works_for_any_shape_and_dtype():
         for dtype in ("float32", "float64"):
             w, g = np.full(shape, 3, dtype), np.full(shape, 0.5, dtype)
             _, (after, _) = call_on_copies(sgd_update, w, g, 0.5)
-            assert (
-                after.dtype.name == dtype and after.shape == shape and np.all(after == 2.75)
-            ), (
-                f"{dtype} of shape {shape}: 3 - 0.5 * 0.5 is 2.75, yours is {after.dtype} "
-                f"{after}"
-            )
+            case = f"3 - 0.5 * 0.5 of {dtype} of shape {shape}"
+            expect(after, np.full(shape, 2.75), case, dtype=dtype)
 
 
 # %% sgd hidden points=1
 def test_sgd_takes_many_steps_on_other_weights():
     random = np.random.default_rng(70)
-    w, g = (
-        random.normal(size=(3, 1, 4)),
-        random.normal(size=(3, 1, 4)) * 10.0 ** random.integers(-6, 6, (3, 1, 4)),
-    )
+    w = random.normal(size=(3, 1, 4))
+    g = random.normal(size=(3, 1, 4)) * 10.0 ** random.integers(-6, 6, (3, 1, 4))
     now, right = w, w.copy()
     for lr in (0.3, 0.05, 1.0, 0.0):
         result, (now, after) = call_on_copies(sgd_update, now, g, lr=lr)
         right = right - np.multiply(g, lr)
-        assert np.allclose(now, right, rtol=1e-12, atol=1e-12), (
-            f"lr {lr}: {right} expected, got {now}"
-        )
-        assert result is None and np.array_equal(after, g), (
-            f"lr {lr}: the gradient became {after}, returned {result}"
-        )
+        expect(now, right, f"lr {lr}: the weights", near=1e-12)
+        expect(after, g, f"lr {lr}: the gradient afterwards")
+        assert result is None, f"lr {lr}: sgd_update returned {result}"
 
 
 # %% momentum points=4
@@ -148,42 +202,31 @@ def test_gradients_accumulate_in_the_velocity():
 def test_nesterov_uses_the_new_velocity():
     v, g = np.array([10.0, -3.0, 0.0]), np.array([1.0, 5.0, -0.5])
     direction, (after, _) = call_on_copies(momentum_update, v, g, 0.8, nesterov=True)
-    assert np.allclose(after, [9.0, 2.6, -0.5]), (
-        f"with Nesterov the velocity is the same as without, [9, 2.6, -0.5]; yours is {after}"
-    )
-    assert np.allclose(direction, [8.2, 7.08, -0.9]), (
-        "the direction is g + 0.8 times the NEW velocity, [8.2, 7.08, -0.9]; yours is "
-        f"{direction}"
-    )
+    case = "with Nesterov the velocity, the same as without,"
+    expect(after, [9.0, 2.6, -0.5], case, near=(1e-5, 1e-8))
+    case = "the direction, g + 0.8 times the NEW velocity,"
+    expect(direction, [8.2, 7.08, -0.9], case, near=(1e-5, 1e-8))
 
 
 def test_momentum_leaves_the_gradient_unchanged():
-    g = np.array([[2, -20, 7]], "float32")
+    v, g = np.array([[1, -2, 3]], "float32"), np.array([[2, -20, 7]], "float32")
     for nesterov in (False, True):
-        direction, (v, after) = call_on_copies(
-            momentum_update, np.array([[1, -2, 3]], "float32"), g, 0.9, nesterov
+        direction, (after_v, after) = call_on_copies(momentum_update, v, g, 0.9, nesterov)
+        case = f"nesterov={nesterov}: the gradient afterwards"
+        expect(after, g, case, "do not write into g")
+        near = (1e-5, 1e-8)
+        expect(after_v, [[2.9, -21.8, 9.7]], "the velocity", near=near, dtype="float32")
+        assert direction.dtype.name == "float32" and direction.shape == (1, 3), (
+            f"the direction became {direction.dtype} of shape {direction.shape}, it should be "
+            "float32 (1, 3)"
         )
-        assert np.array_equal(after, g), (
-            f"nesterov={nesterov}: the gradient was {g}, and you changed it to {after}: do not "
-            "write into g"
-        )
-        assert np.allclose(v, [[2.9, -21.8, 9.7]]), (
-            f"the velocity should be [2.9, -21.8, 9.7], yours is {v}"
-        )
-        for name, x in [("direction", direction), ("velocity", v)]:
-            assert x.dtype.name == "float32" and x.shape == (1, 3), (
-                f"the {name} became {x.dtype} of shape {x.shape}, it should be float32 (1, 3)"
-            )
 
 
 def test_with_momentum_0_the_direction_is_the_gradient():
     g = np.array([2.0, -20.0])
     for nesterov in (False, True):
         direction, _ = call_on_copies(momentum_update, np.array([5.0, 5.0]), g, 0.0, nesterov)
-        assert np.array_equal(direction, g), (
-            f"with momentum 0 the old velocity counts nothing: {g} expected, yours is "
-            f"{direction}"
-        )
+        expect(direction, g, "with momentum 0, without the old velocity, the direction")
 
 
 # %% momentum hidden points=1
@@ -200,14 +243,10 @@ def test_momentum_of_other_sizes_and_shapes():
                     momentum_update, v, gradients[-1], momentum=momentum, nesterov=nesterov
                 )
                 right = sum(momentum**age * g for age, g in enumerate(reversed(gradients)))
-                assert np.allclose(v, right, rtol=1e-9), (
-                    f"momentum {momentum}: velocity {right} expected, got {v}"
-                )
+                case = f"momentum {momentum}, nesterov {nesterov}"
+                expect(v, right, f"{case}: the velocity", near=(1e-9, 1e-8))
                 right = gradients[-1] + momentum * right if nesterov else right
-                assert np.allclose(direction, right, rtol=1e-9), (
-                    f"momentum {momentum}, nesterov {nesterov}: direction {right} expected, got"
-                    f" {direction}"
-                )
+                expect(direction, right, f"{case}: the direction", near=(1e-9, 1e-8))
 
 
 # %% learner-side
@@ -234,13 +273,9 @@ def test_plain_tensors_are_one_group():
         groups = param_groups(given, {"lr": 0.1, "momentum": 0.9})
         assert len(groups) == 1, f"two tensors are one group, yours are {len(groups)}"
         options = {name: x for name, x in groups[0].items() if name != "params"}
-        assert options == {"lr": 0.1, "momentum": 0.9}, (
-            f"the group should have the defaults lr 0.1, momentum 0.9; yours has {options}"
-        )
+        equal(options, {"lr": 0.1, "momentum": 0.9}, "the group, which has the defaults,")
         params = [np.asarray(p).tolist() for p in groups[0]["params"]]
-        assert params == [[1], [2, 3]], (
-            f"its params are the two tensors, in order; yours hold {params}"
-        )
+        equal(params, [[1], [2, 3]], "its params, the two tensors, in order,")
 
 
 def test_options_of_a_group_override_the_defaults():
@@ -306,16 +341,15 @@ def test_other_groups_and_options():
     ]
     groups = param_groups(params=given, defaults=defaults)
     params = [[np.asarray(p).tolist() for p in group["params"]] for group in groups]
-    assert params == [[[0], [1]], []], f"the tensors [[0], [1]] and none expected, got {params}"
+    equal(params, [[[0], [1]], []], "the tensors of the groups")
     options = [{name: x for name, x in group.items() if name != "params"} for group in groups]
     right = [
         {"lr": 0.1, "betas": (0.5, 0.6), "word": "x"},
         {"lr": 0.1, "betas": (0.1, 0.2), "word": None, "more": 5},
     ]
-    assert options == right, f"{right} expected, got {options}"
-    assert defaults == {"lr": 0.1, "betas": (0.5, 0.6), "word": None} and len(given[0]) == 2, (
-        "the input was changed"
-    )
+    equal(options, right, "the options of the groups")
+    equal(defaults, {"lr": 0.1, "betas": (0.5, 0.6), "word": None}, "the defaults afterwards")
+    assert len(given[0]) == 2, "the input was changed"
 
 
 # %% learner-side
@@ -453,9 +487,7 @@ def test_a_parameter_without_a_gradient_is_skipped():
 
 def test_a_gradient_of_zeros_is_a_gradient():
     path, *_ = train_tensors(SGD, [[1.0]], [[[2.0]], [[0.0]]], {"lr": 0.1, "momentum": 0.5})
-    assert np.allclose(path[0][0], [0.8]), (
-        f"gradient 2, lr 0.1: the first step takes 1 to 0.8, yours to {path[0][0]}"
-    )
+    expect(path[0][0], [0.8], "gradient 2, lr 0.1: the weight 1", near=(1e-5, 1e-8))
     assert np.allclose(path[1][0], [0.7]), (
         "gradients 2, then 0, momentum 0.5: 1 becomes 0.8, then 0.7; yours becomes "
         f"{path[0][0]}, {path[1][0]}. Ask whether the gradient is None, not whether it is zero"
@@ -472,9 +504,7 @@ def test_a_learning_rate_of_0_is_a_step_too():
         "gradients, so w goes from 1 to 1, then to 0.6, in 2 steps; yours ends at "
         f"{path[1][0]} after {steps[0]} counted steps{cause}"
     )
-    assert np.allclose(buffers[0], [4.0]), (
-        f"the velocity should be 0.5 * 2 + 3 = 4, yours is {buffers[0]}"
-    )
+    expect(buffers[0], [4.0], "the velocity, 0.5 * 2 + 3,", near=(1e-5, 1e-8))
 
 
 def test_update_gets_the_number_of_the_step():
@@ -566,12 +596,10 @@ def test_steps_of_many_parameters_with_changing_learning_rates():
                     g = parts[n] + own.get("weight_decay", 0) * w
                     u = own.get("momentum", 0) * u + g
                     w = w - lrs[t] * (g + own["momentum"] * u if "nesterov" in own else u)
-                assert np.allclose(path[t][n], w, rtol=1e-9, atol=1e-12), (
-                    f"SGD, group {own}, step {t + 1}, shape {shapes[n]}: {w} expected, got "
-                    f"{path[t][n]}"
-                )
+                case = f"SGD, group {own}, step {t + 1}, shape {shapes[n]}"
+                expect(path[t][n], w, case, near=(1e-9, 1e-12))
     right = [sum(parts[n] is not None for parts in gradients) for n in range(5)]
-    assert list(steps) == right, f"counts {right} expected, got {steps}"
+    equal(list(steps), right, "the counts of the steps")
 
 
 # %% moments points=3
@@ -593,20 +621,12 @@ def test_moments_of_known_gradients():
 
 
 def test_moments_leave_the_gradient_unchanged():
-    g = np.array([[2, -20, 7]], "float32")
-    _, (m, v, after, *_) = call_on_copies(
-        update_moments, np.ones((1, 3), "float32"), np.ones((1, 3), "float32"), g, 0.9, 0.999
-    )
-    assert np.array_equal(after, g), (
-        f"the gradient was {g}, and you changed it to {after}: do not write into g"
-    )
-    assert m.dtype.name == v.dtype.name == "float32", (
-        f"float32 moments became {m.dtype} and {v.dtype}"
-    )
-    assert np.allclose(m, [[1.1, -1.1, 1.6]]) and np.allclose(v, [[1.003, 1.399, 1.048]]), (
-        f"moments of 1 and the gradient {g} give m [1.1, -1.1, 1.6], v [1.003, 1.399, 1.048]; "
-        f"yours {m}, {v}"
-    )
+    g, ones = np.array([[2, -20, 7]], "float32"), np.ones((1, 3), "float32")
+    _, (m, v, after, *_) = call_on_copies(update_moments, ones, ones, g, 0.9, 0.999)
+    expect(after, g, "the gradient afterwards", "do not write into g")
+    near = (1e-5, 1e-8)
+    expect(m, [[1.1, -1.1, 1.6]], "m, from 1,", near=near, dtype="float32")
+    expect(v, [[1.003, 1.399, 1.048]], "v, from 1,", near=near, dtype="float32")
 
 
 def test_moments_of_a_constant_gradient_stay():
@@ -631,12 +651,8 @@ def test_moments_of_other_gradients():
         newest = [*enumerate(reversed(gradients))]
         right_m = sum((1 - beta1) * beta1**age * g for age, g in newest)
         right_v = sum((1 - beta2) * beta2**age * g**2 for age, g in newest)
-        assert np.allclose(m, right_m, rtol=1e-9), (
-            f"betas {beta1}, {beta2}: m {right_m} expected, got {m}"
-        )
-        assert np.allclose(v, right_v, rtol=1e-9), (
-            f"betas {beta1}, {beta2}: v {right_v} expected, got {v}"
-        )
+        expect(m, right_m, f"betas {beta1}, {beta2}: m", near=(1e-9, 1e-8))
+        expect(v, right_v, f"betas {beta1}, {beta2}: v", near=(1e-9, 1e-8))
 
 
 # %% direction points=5
@@ -670,9 +686,7 @@ def test_the_direction_leaves_the_moments_unchanged():
         f"m was {m}, v {v}; you changed them to {m_after} and {v_after}: the next step would "
         "correct them a second time. Keep the moments and their corrected copies apart"
     )
-    assert np.allclose(found, [0.664044, -0.044535], rtol=1e-4), (
-        f"[0.66404, -0.04454] expected, yours is {found}"
-    )
+    expect(found, [0.664044, -0.044535], "the direction", near=(1e-4, 1e-8))
 
 
 def test_eps_is_added_to_the_corrected_root():
@@ -687,20 +701,10 @@ def test_eps_is_added_to_the_corrected_root():
 
 def test_the_direction_keeps_its_dtype():
     for dtype in ("float32", "float64"):
-        found, _ = call_on_copies(
-            adam_direction,
-            np.ones((2, 1), dtype),
-            np.ones((2, 1), dtype),
-            3,
-            (0.9, 0.999),
-            1e-8,
-        )
-        assert found.dtype.name == dtype and found.shape == (2, 1), (
-            f"{dtype} of shape (2, 1) became {found.dtype} of shape {found.shape}"
-        )
-        assert np.allclose(found, 0.2020093, rtol=1e-4), (
-            f"moments of 1 in step 3 give 0.20201, yours {found}"
-        )
+        ones = np.ones((2, 1), dtype)
+        found, _ = call_on_copies(adam_direction, ones, ones, 3, (0.9, 0.999), 1e-8)
+        case, near = f"the direction for {dtype} moments of 1 in step 3", (1e-4, 1e-8)
+        expect(found, [[0.2020093]] * 2, case, near=near, dtype=dtype)
 
 
 # %% direction hidden points=1
@@ -712,20 +716,16 @@ def test_directions_of_other_moments():
         ((0.95, 0.0), 40, 2.0),
     ]:
         for shape in [(3,), (2, 1, 4), ()]:
-            m, v = (
-                np.asarray(random.normal(size=shape)),
-                np.asarray(random.uniform(0.1, 9, shape)),
-            )
+            m = np.asarray(random.normal(size=shape))
+            v = np.asarray(random.uniform(0.1, 9, shape))
             found, (m_after, v_after, *_) = call_on_copies(
                 adam_direction, m, v, step, betas, eps
             )
             right = (m / (1 - betas[0] ** step)) / ((v / (1 - betas[1] ** step)) ** 0.5 + eps)
-            assert np.allclose(found, right, rtol=1e-10), (
-                f"betas {betas}, step {step}, eps {eps}: {right}, got {found}"
-            )
-            assert np.array_equal(m, m_after) and np.array_equal(v, v_after), (
-                f"betas {betas}: the moments were changed"
-            )
+            case = f"betas {betas}, step {step}, eps {eps}"
+            expect(found, right, case, near=(1e-10, 1e-8))
+            expect(m_after, m, f"{case}: m afterwards")
+            expect(v_after, v, f"{case}: v afterwards")
 
 
 # %% learner-side
@@ -744,15 +744,8 @@ def run_adam(kind, w, gradients, lrs, betas, eps, weight_decay):
 
 # %% adam points=8
 def test_the_first_step_of_adam_is_lr_times_the_sign():
-    path, *_ = run_adam(
-        Adam,
-        np.array([1.0, -2.0]),
-        [np.array([300.0, -0.004])],
-        [0.1],
-        (0.9, 0.999),
-        1e-12,
-        0.0,
-    )
+    w, g = np.array([1.0, -2.0]), np.array([300.0, -0.004])
+    path, *_ = run_adam(Adam, w, [g], [0.1], (0.9, 0.999), 1e-12, 0.0)
     cause = ""
     if np.allclose(path[0], [0.99, -1.99]):
         cause = ". Is the learning rate in it twice?"
@@ -768,105 +761,33 @@ def test_the_first_step_of_adam_is_lr_times_the_sign():
 
 
 def test_adam_takes_the_steps_of_the_paper():
-    gradients = [[1.0, -0.002], [-2.0, 0.001], [0.5, -0.004], [3.0, 0.0], [-1.0, 0.003]]
-    lrs = [0.1, 0.0, 0.05, 0.1, 0.02]
-    path, *_ = run_adam(
-        Adam,
-        np.array([1.0, -2.0]),
-        [np.array(g) for g in gradients],
-        lrs,
-        (0.9, 0.99),
-        1e-3,
-        0.0,
-    )
-    wanted = np.array(
-        [
-            adam_by_hand(start, [g[n] for g in gradients], lrs, (0.9, 0.99), 1e-3)
-            for n, start in enumerate([1.0, -2.0])
-        ]
-    ).T
-    for t in range(5):
-        before = (
-            " (the steps before were right; step 2 has lr 0 and updates only the moments)"
-            if t
-            else ". If the checks above pass: each weight has its own m and v"
-        )
-        assert np.allclose(path[t], wanted[t], rtol=1e-9, atol=0), (
-            f"after step {t + 1}, with lr {lrs[t]}: {wanted[t]} expected, yours "
-            f"{path[t]}{before}"
-        )
+    cause = " (the steps before were right; step 2 has lr 0 and updates only the moments)"
+    takes_the_steps_of_the_paper(Adam, [0.1, 0.0, 0.05, 0.1, 0.02], 0.0, cause)
 
 
 def test_adam_adds_the_weight_decay_to_the_gradient():
-    path, m, v, _ = run_adam(
-        Adam, np.array([2.0]), [np.array([1.0])], [0.1], (0.5, 0.75), 1.0, 0.25
-    )
+    w, g = np.array([2.0]), np.array([1.0])
+    path, m, v, _ = run_adam(Adam, w, [g], [0.1], (0.5, 0.75), 1.0, 0.25)
     assert np.allclose(m, 0.75) and np.allclose(v, 0.5625), (
         "w 2, g 1, weight decay 0.25: the regularized gradient is 1 + 0.25 * 2 = 1.5, so with "
         f"betas 0.5 and 0.75 m is 0.75 and v 0.5625; yours are {m} and {v}"
     )
-    assert np.allclose(path[0], 1.94), (
-        f"then w becomes 2 - 0.1 * 1.5 / (1.5 + 1) = 1.94, yours {path[0]}"
-    )
+    expect(path[0], [1.94], "then w, 2 - 0.1 * 1.5 / (1.5 + 1),", near=(1e-5, 1e-8))
 
 
 def test_adam_changes_weights_and_moments_but_no_gradient():
-    gradients = [np.array([[3, -1e-3]], "float32"), np.array([[-1, 4e3]], "float32")]
-    path, m, v, after = run_adam(
-        Adam,
-        np.array([[5, -7]], "float32"),
-        gradients,
-        [0.1, 0.2],
-        (0.9, 0.999),
-        1e-8,
-        0.01,
-    )
-    assert all(np.array_equal(a, b) for a, b in zip(after, gradients)), (
-        f"the gradients {gradients} were changed to {after}: do not write into g"
-    )
-    for name, x in [("weights", path[-1]), ("m", m), ("v", v)]:
-        assert x.dtype.name == "float32" and x.shape == (1, 2), (
-            f"{name} became {x.dtype} of shape {x.shape}"
-        )
-    assert np.all(m != 0) and np.all(v != 0) and np.all(path[0] != path[1]), (
-        "w, and m and v in the state, should be changed in place; after two steps they are "
-        f"{path[-1]}, {m}, {v}"
-    )
+    changes_weights_and_moments_but_no_gradient(Adam)
 
 
 # %% adam hidden points=2
 def test_longer_runs_of_adam():
-    random = np.random.default_rng(77)
-    for betas, eps, decay, shape in [
-        ((0.9, 0.999), 1e-8, 0.01, (3,)),
-        ((0.5, 0.9), 0.1, 2.0, (2, 1, 2)),
-        ((0, 0), 0.5, 0, ()),
-    ]:
-        start = np.asarray(random.normal(size=shape))
-        gradients = [
-            np.asarray(random.normal(size=shape) * 10.0 ** random.integers(-3, 3))
-            for _ in range(12)
-        ]
-        lrs = random.uniform(0.001, 0.2, 12).tolist()
-        path, *_ = run_adam(Adam, start, gradients, lrs, betas, eps, decay)
-        right = start.astype(float)
-        m, v = 0 * right, 0 * right
-        for t, (g, lr) in enumerate(zip(gradients, lrs), 1):
-            g = g + decay * right
-            m, v = betas[0] * m + (1 - betas[0]) * g, betas[1] * v + (1 - betas[1]) * g**2
-            step = m / (1 - betas[0] ** t) / (np.sqrt(v / (1 - betas[1] ** t)) + eps)
-            right = right - lr * step
-            assert np.allclose(path[t - 1], right, rtol=1e-9, atol=1e-12), (
-                f"betas {betas}, eps {eps}, decay {decay}, step {t}: {right} expected, got "
-                f"{path[t - 1]}"
-            )
+    longer_runs(Adam, seed=77)
 
 
 # %% adamw points=10
 def test_weight_decay_comes_before_the_step():
-    path, *_ = run_adam(
-        AdamW, np.array([1.0]), [np.array([1.0])], [0.5], (0.9, 0.999), 0.0, 0.4
-    )
+    one = np.array([1.0])
+    path, *_ = run_adam(AdamW, one, [one], [0.5], (0.9, 0.999), 0.0, 0.4)
     found, cause = float(path[0][0]), ""
     for wrong, why in [
         (0.4, "the weight shrank after the step"),
@@ -886,15 +807,8 @@ def test_weight_decay_comes_before_the_step():
 
 
 def test_weight_decay_does_not_depend_on_the_gradient():
-    path, m, v, _ = run_adam(
-        AdamW,
-        np.array([2.0, 2.0]),
-        [np.array([0.0, 1e-4])] * 3,
-        [0.1] * 3,
-        (0.5, 0.5),
-        1e6,
-        0.2,
-    )
+    w, gradients = np.array([2.0, 2.0]), [np.array([0.0, 1e-4])] * 3
+    path, m, v, _ = run_adam(AdamW, w, gradients, [0.1] * 3, (0.5, 0.5), 1e6, 0.2)
     assert np.allclose(path[-1], 2 * 0.98**3, rtol=1e-6), (
         "with an eps that stops all else, each step leaves 1 - 0.1 * 0.2 of both weights: "
         f"{2 * 0.98**3:.4f}; yours {path[-1]}. Multiply the weight, and leave the gradient as "
@@ -907,59 +821,13 @@ def test_weight_decay_does_not_depend_on_the_gradient():
 
 
 def test_adamw_takes_the_steps_of_the_paper():
-    gradients = [[1.0, -0.002], [-2.0, 0.001], [0.5, -0.004], [3.0, 0.0], [-1.0, 0.003]]
     for decay in (0.0, 0.3):
-        lrs = [0.1, 0.1, 0.05, 0.1, 0.02]
-        path, *_ = run_adam(
-            AdamW,
-            np.array([1.0, -2.0]),
-            [np.array(g) for g in gradients],
-            lrs,
-            (0.9, 0.99),
-            1e-3,
-            decay,
-        )
-        columns = [[g[n] for g in gradients] for n in (0, 1)]
-        wanted = np.array(
-            [
-                adam_by_hand(start, g, lrs, (0.9, 0.99), 1e-3, decay=decay)
-                for start, g in zip([1.0, -2.0], columns)
-            ]
-        ).T
-        for t in range(5):
-            before = (
-                " (the steps before were right)"
-                if t
-                else ". If the checks above pass: each weight has its own m and v"
-            )
-            assert np.allclose(path[t], wanted[t], rtol=1e-9, atol=0), (
-                f"weight decay {decay}, after step {t + 1}: {wanted[t]} expected, yours "
-                f"{path[t]}{before}"
-            )
+        cause = " (the steps before were right)"
+        takes_the_steps_of_the_paper(AdamW, [0.1, 0.1, 0.05, 0.1, 0.02], decay, cause)
 
 
 def test_adamw_changes_weights_and_moments_but_no_gradient():
-    gradients = [np.array([[3, -1e-3]], "float32"), np.array([[-1, 4e3]], "float32")]
-    path, m, v, after = run_adam(
-        AdamW,
-        np.array([[5, -7]], "float32"),
-        gradients,
-        [0.1, 0.2],
-        (0.9, 0.999),
-        1e-8,
-        0.01,
-    )
-    assert all(np.array_equal(a, b) for a, b in zip(after, gradients)), (
-        f"the gradients {gradients} were changed to {after}: do not write into g"
-    )
-    for name, x in [("weights", path[-1]), ("m", m), ("v", v)]:
-        assert x.dtype.name == "float32" and x.shape == (1, 2), (
-            f"{name} became {x.dtype} of shape {x.shape}"
-        )
-    assert np.all(m != 0) and np.all(v != 0) and np.all(path[0] != path[1]), (
-        "w, and m and v in the state, should be changed in place; after two steps they are "
-        f"{path[-1]}, {m}, {v}"
-    )
+    changes_weights_and_moments_but_no_gradient(AdamW)
 
 
 def test_small_and_large_parameters_are_updated_alike():
@@ -967,7 +835,8 @@ def test_small_and_large_parameters_are_updated_alike():
     shapes = [(3, 4), (130, 129), (2,), (1, 3, 2), ()]
     starts, *gradients = [[random.normal(size=s) for s in shapes] for _ in range(4)]
     gradients[1][2] = None
-    path, steps, _ = train_tensors(AdamW, starts, gradients, {"lr": 0.1, "weight_decay": 0.3})
+    options = {"lr": 0.1, "weight_decay": 0.3}
+    path, steps, _ = train_tensors(AdamW, starts, gradients, options)
     for n, start in enumerate(starts):
         w, m, v, t = np.array(start), 0.0, 0.0, 0
         for parts in gradients:
@@ -975,12 +844,8 @@ def test_small_and_large_parameters_are_updated_alike():
             if g is not None:
                 t, m, v = t + 1, 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
                 w = w * 0.97 - 0.1 * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
-        alone, *_ = train_tensors(
-            AdamW,
-            [start],
-            [[parts[n]] for parts in gradients],
-            {"lr": 0.1, "weight_decay": 0.3},
-        )
+        own = [[parts[n]] for parts in gradients]
+        alone, *_ = train_tensors(AdamW, [start], own, options)
         assert np.allclose(alone[2][0], w, rtol=1e-8, atol=1e-10), (
             f"AdamW, 3 steps of one tensor of shape {shapes[n]}: it is off by up to "
             f"{np.abs(alone[2][0] - w).max():.3g}. If the checks above "
@@ -995,30 +860,7 @@ def test_small_and_large_parameters_are_updated_alike():
 
 # %% adamw hidden points=2
 def test_longer_runs_of_adamw():
-    random = np.random.default_rng(74)
-    for betas, eps, decay, shape in [
-        ((0.9, 0.999), 1e-8, 0.01, (3,)),
-        ((0.5, 0.9), 0.1, 2.0, (2, 1, 2)),
-        ((0, 0), 0.5, 0, ()),
-    ]:
-        start = np.asarray(random.normal(size=shape))
-        gradients = [
-            np.asarray(random.normal(size=shape) * 10.0 ** random.integers(-3, 3))
-            for _ in range(12)
-        ]
-        lrs = random.uniform(0.001, 0.2, 12).tolist()
-        lrs[5] = 0.0
-        path, *_ = run_adam(AdamW, start, gradients, lrs, betas, eps, decay)
-        right = start.astype(float)
-        m, v = 0 * right, 0 * right
-        for t, (g, lr) in enumerate(zip(gradients, lrs), 1):
-            m, v = betas[0] * m + (1 - betas[0]) * g, betas[1] * v + (1 - betas[1]) * g**2
-            step = m / (1 - betas[0] ** t) / (np.sqrt(v / (1 - betas[1] ** t)) + eps)
-            right = right - lr * decay * right - lr * step
-            assert np.allclose(path[t - 1], right, rtol=1e-9, atol=1e-12), (
-                f"betas {betas}, eps {eps}, decay {decay}, step {t}: {right} expected, got "
-                f"{path[t - 1]}"
-            )
+    longer_runs(AdamW, seed=74)
 
 
 # %% learner-side
@@ -1090,14 +932,15 @@ def test_gradients_of_any_shape_count():
 
 
 def test_tensors_without_gradient_are_left_out():
-    try:
-        norm, found, _ = clip_gradients([None, np.array([3.0, 4.0]), None], 1.0, generator=True)
-    except (AttributeError, TypeError) as error:
-        assert False, f"parameters without a gradient are left out; yours ends with: {error}"
-    assert abs(float(norm) - 5) < 1e-9, (
-        f"gradients None, (3, 4), None, given as a generator: the norm is 5, yours {norm}"
+    gradients = [None, np.array([3.0, 4.0]), None]
+    norm, found, _ = result_of(
+        lambda: clip_gradients(gradients, 1.0, generator=True),
+        "parameters without a gradient are left out",
+        kind=(AttributeError, TypeError),
     )
-    _, listed, _ = clip_gradients([None, np.array([3.0, 4.0]), None], 1.0)
+    case = "the norm of None, (3, 4), None, given as a generator,"
+    expect(float(norm), 5, case, near=(0, 1e-9))
+    _, listed, _ = clip_gradients(gradients, 1.0)
     cause = (
         "" if np.array_equal(listed[1], found[1]) else ". A generator can be iterated only once"
     )
@@ -1108,16 +951,13 @@ def test_tensors_without_gradient_are_left_out():
         f"(0.6, 0.8), yours is {found[1]}{cause}"
     )
     norm, _, _ = clip_gradients([None, None], 1.0)
-    assert float(norm) == 0, f"without any gradients the norm is 0, yours {norm}"
+    equal(float(norm), 0, "the norm without any gradients")
 
 
 def test_clipping_keeps_dtypes():
-    norm, found, _ = clip_gradients(
-        [np.array([30, 40], "float32"), np.zeros(3, "float32")], 5.0
-    )
-    assert [x.dtype.name for x in found] == ["float32"] * 2, (
-        f"float32 gradients became {[x.dtype.name for x in found]}"
-    )
+    gradients = [np.array([30, 40], "float32"), np.zeros(3, "float32")]
+    norm, found, _ = clip_gradients(gradients, 5.0)
+    equal([x.dtype.name for x in found], ["float32"] * 2, "the dtypes of clipped gradients")
     assert type(norm) is float, f"the norm is a plain float, yours is a {type(norm).__name__}"
     norm, found, _ = clip_gradients([np.zeros(3)], 5.0)
     assert norm == 0 and np.array_equal(found[0], [0, 0, 0]), (
@@ -1127,10 +967,7 @@ def test_clipping_keeps_dtypes():
 
 def test_the_norm_of_float32_gradients_does_not_overflow():
     for size in (1e20, 3e38, 1e-30):
-        gradients = [
-            np.array([3 * size / 5, 0], "float32"),
-            np.array([4 * size / 5], "float32"),
-        ]
+        gradients = [np.array(g, "float32") for g in ([3 * size / 5, 0], [4 * size / 5])]
         norm, found, _ = clip_gradients(gradients, 1e-32 if size < 1 else 1.0)
         assert size < 1 or math.isfinite(norm), (
             f"float32 gradients of {size:g}: the norm is {size:g} and finite, yours is {norm}. "
@@ -1142,9 +979,10 @@ def test_the_norm_of_float32_gradients_does_not_overflow():
         )
         if size > 1:
             left = np.concatenate(found)
+            cause = IN_PLACE if np.array_equal(left, np.concatenate(gradients)) else ""
             assert np.allclose(left, [0.6, 0, 0.8], rtol=1e-3), (
                 f"clipped to norm 1, gradients of {size:g} become 0.6, 0, 0.8; yours {left}"
-                + (f": {IN_PLACE}" if np.array_equal(left, np.concatenate(gradients)) else "")
+                f"{because(cause)}"
             )
 
 
@@ -1163,15 +1001,14 @@ def test_clipping_of_other_gradients():
             ]
             right = math.sqrt(sum(float((g * g).sum()) for g in gradients if g is not None))
             norm, found, same = clip_gradients(gradients, max_norm, generator)
-            assert abs(norm - right) < 1e-9 * right, (
-                f"{shapes}: norm {right} expected, got {norm}"
-            )
+            expect(float(norm), right, f"the norm of {shapes}", near=(1e-9, 0))
             factor = min(1.0, max_norm / (right + 1e-6))
             for g, x in zip(gradients, found):
-                assert x is None if g is None else np.allclose(x, g * factor, rtol=2e-6), (
-                    f"{g} times {factor}, got {x}"
-                )
-            assert list(same) == [True] * len(shapes), f"{shapes}: not in place"
+                if g is None:
+                    assert x is None, f"a missing gradient became {x}"
+                else:
+                    expect(x, g * factor, f"{g} times {factor}", near=(2e-6, 1e-8))
+            equal(list(same), [True] * len(shapes), f"{shapes}: which arrays are the same")
 
 
 # %% learner-side
@@ -1239,10 +1076,9 @@ def test_get_lr_returns_one_learning_rate_per_group():
 
 def test_eta_min_is_the_same_for_all_groups():
     lrs, resumed, _ = learning_rates_of(CosineAnnealingLR, [0.9, 4.1], 6, T_max=5, eta_min=0.1)
-    assert np.allclose(lrs[0], [0.9, 4.1]) and np.allclose(lrs[5], [0.1, 0.1]), (
-        "groups at 0.9 and 4.1, eta_min 0.1: epoch 0 [0.9, 4.1], epoch 5 [0.1, 0.1]; yours "
-        f"{np.round(lrs[0], 4).tolist()} and {np.round(lrs[5], 4).tolist()}"
-    )
+    ends = np.array([lrs[0], lrs[5]])
+    case = "groups at 0.9 and 4.1, eta_min 0.1: the learning rates of epochs 0 and 5"
+    expect(ends, [[0.9, 4.1], [0.1, 0.1]], case, near=(1e-5, 1e-8))
     assert np.shape(resumed) == (3, 2) and np.allclose(resumed, lrs[3:], rtol=1e-12), (
         f"in epoch 3 the learning rates were {np.round(lrs[3], 4).tolist()}; saved and resumed "
         f"there, yours are {np.round(resumed[0], 4).tolist()}. Compute them from self.base_lrs "
@@ -1376,26 +1212,17 @@ def resume(kind, options, shapes, steps, stop, changed=None):
 # %% state-dict points=8
 def test_the_state_holds_plain_arrays_and_numbers():
     state = saved(state_after, AdamW, {"lr": 0.1, "weight_decay": 0.3}, [(2, 3), (), (4,)], 3)
-    assert sorted(state) == ["param_groups", "state"], (
-        f"the keys are param_groups and state, yours {sorted(state)}"
-    )
-    numbers = [
-        [n if type(n) is int else type(n).__name__ for n in group["params"]]
-        for group in state["param_groups"]
-    ]
+    equal(sorted(state), ["param_groups", "state"], "the keys of the state")
+    numbers = numbers_of(state)
     assert numbers == [[0], [1, 2]], (
         "the parameters of the two groups are numbered [0] and [1, 2], through all groups; "
         f"yours {numbers}"
     )
-    options = [
-        (group["lr"], group["weight_decay"], group["betas"]) for group in state["param_groups"]
-    ]
-    assert options == [(0.1, 0.3, (0.9, 0.999)), (0.02, 0.3, (0.9, 0.999))], (
-        f"each group keeps its options, yours {options}"
-    )
-    assert sorted(state["state"]) == [0, 1, 2], (
-        f"each of 3 parameters has a state, yours: {sorted(state['state'])}"
-    )
+    names, groups = ("lr", "weight_decay", "betas"), state["param_groups"]
+    options = [tuple(group[name] for name in names) for group in groups]
+    wanted = [(0.1, 0.3, (0.9, 0.999)), (0.02, 0.3, (0.9, 0.999))]
+    equal(options, wanted, "the options of each group")
+    equal(sorted(state["state"]), [0, 1, 2], "the parameters that have a state")
     steps = [state["state"][n]["step"] for n in range(3)]
     assert steps == [3, 2, 2], f"they took 3, 2 and 2 steps, the state says {steps}"
     for n, shape in enumerate([(2, 3), (), (4,)]):
@@ -1412,13 +1239,7 @@ def test_parameters_that_never_stepped_have_no_entry():
         "of four parameters the last has had no gradient yet: the state has entries 0, 1, 2, "
         f"yours {sorted(state['state'])}. Read optimizer.state, which holds only what stepped"
     )
-    numbers = [
-        [n if type(n) is int else type(n).__name__ for n in group["params"]]
-        for group in state["param_groups"]
-    ]
-    assert numbers == [[0], [1, 2, 3]], (
-        f"all four parameters have a number, [0] and [1, 2, 3]; yours {numbers}"
-    )
+    equal(numbers_of(state), [[0], [1, 2, 3]], "the numbers of all four parameters")
 
 
 def test_a_resumed_run_ends_with_the_same_weights():
@@ -1469,27 +1290,20 @@ def test_states_of_other_optimizers():
         (Adam, {"lr": 0.3, "weight_decay": 0.1}, ["exp_avg", "exp_avg_sq", "step"]),
     ]:
         one, two, then, now = resume(kind, options, [(1, 2), (4, 3), (2,), ()], 12, 7)
-        assert all(np.array_equal(a, b) for a, b in zip(one, two)), (
-            f"{kind.__name__} {options}: the resumed run ends elsewhere"
-        )
+        case = f"{kind.__name__} {options}"
+        for a, b in zip(one, two):
+            expect(b, a, f"{case}: the end of the resumed run")
         for n in range(4):
             before, after = then["state"][n], now["state"][n]
-            assert sorted(after) == names, (
-                f"{kind.__name__} keeps {names}, the state has {sorted(after)}"
-            )
-            assert all(np.array_equal(before[name], after[name]) for name in names), (
-                "the state changed"
-            )
-        options = [sorted(set(group) - {"params"}) for group in now["param_groups"]]
+            equal(sorted(after), names, f"{case}: the names in the state")
+            for name in names:
+                expect(after[name], before[name], f"{case}: {name}, later,")
+        found = [sorted(set(group) - {"params"}) for group in now["param_groups"]]
         right = (
             ["lr", "momentum", "nesterov", "weight_decay"]
             if kind is SGD
             else ["betas", "eps", "lr", "weight_decay"]
         )
-        assert options == [right, right], (
-            f"{kind.__name__}: the options {right} expected, got {options}"
-        )
+        equal(found, [right, right], f"{case}: the names of the options")
         numbers = [group["params"] for group in now["param_groups"]]
-        assert numbers == [[0], [1, 2, 3]], (
-            f"the numbers [0] and [1, 2, 3] expected, got {numbers}"
-        )
+        equal(numbers, [[0], [1, 2, 3]], f"{case}: the numbers of the parameters")

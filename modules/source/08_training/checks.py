@@ -10,9 +10,7 @@ from tinytorch.core.optimizers import Adam
 from tinytorch.core.tensor import Tensor
 
 
-def shown(numbers):
-    """Numbers for a message, four digits each."""
-    return "[" + ", ".join(f"{float(x):.4g}" for x in numbers) + "]"
+from checking import equal, expect, refused, result_of, shown
 
 
 # %% learner-side
@@ -112,16 +110,10 @@ def test_two_steps_by_hand():
 
 def test_the_returned_loss_is_a_float_from_before_the_update():
     model = Scale(2.0)
-    steps = steps_taken(
-        model,
-        MomentumSGD(model, lr=0.25),
-        [([1.0, 3.0], [0.0, 1.0]), ([2.0, -1.0], [1.0, 0.0])],
-        squared,
-    )
+    batches = [([1.0, 3.0], [0.0, 1.0]), ([2.0, -1.0], [1.0, 0.0])]
+    steps = steps_taken(model, MomentumSGD(model, lr=0.25), batches, squared)
     weight = 2.0
-    for (value, after, _, plain), x, y in zip(
-        steps, ([1.0, 3.0], [2.0, -1.0]), ([0.0, 1.0], [1.0, 0.0])
-    ):
+    for (value, after, _, plain), (x, y) in zip(steps, batches):
         x, y = np.array(x), np.array(y)
         before = np.mean((weight * x - y) ** 2)
         assert abs(value - before) < 1e-5 * before, (
@@ -157,13 +149,9 @@ def test_each_step_runs_the_model_and_the_optimizer_once():
     model = Scale(1.0)
     optimizer = MomentumSGD(model)
     steps_taken(model, optimizer, [([1.0], [0.0])] * 2)
-    calls = list(optimizer.calls)
-    assert calls.count("step") == 2, (
-        f"two training steps should call optimizer.step() twice, yours calls {calls}"
-    )
-    assert len(model.runs) == 2, (
-        f"two training steps need two forward passes, yours took {len(model.runs)}"
-    )
+    steps = list(optimizer.calls).count("step")
+    equal(steps, 2, "the number of calls of optimizer.step() in two training steps")
+    equal(len(model.runs), 2, "the number of forward passes in two training steps")
 
 
 # %% step hidden points=1
@@ -171,29 +159,20 @@ def test_ten_steps_with_momentum():
     random = np.random.default_rng(5)
     model, weight, velocity = Scale(-3.0), -3.0, 0.0
     batches = [
-        (
-            random.normal(size=(n, 2)).astype("float32"),
-            random.normal(size=(n, 2)).astype("float32"),
-        )
+        tuple(random.normal(size=(n, 2)).astype("float32") for _ in range(2))
         for n in (3, 1, 4, 7, 2, 5, 6, 1, 9, 2)
     ]
-    steps = steps_taken(
-        model, MomentumSGD(model, lr=0.07, momentum=0.6), batches, squared, stale=-4.0
-    )
+    optimizer = MomentumSGD(model, lr=0.07, momentum=0.6)
+    steps = steps_taken(model, optimizer, batches, squared, stale=-4.0)
     for n, ((value, after, gradient, _), (x, y)) in enumerate(zip(steps, batches)):
         x, y = x.astype("float64"), y.astype("float64")
         loss, g = np.mean((weight * x - y) ** 2), np.mean(2 * (weight * x - y) * x)
         velocity = 0.6 * velocity + g
         weight -= 0.07 * velocity
-        assert abs(value - loss) < 1e-4 * max(loss, 1), (
-            f"step {n}: a loss of {loss} expected, got {value}"
-        )
-        assert abs(after[0] - weight) < 1e-4, (
-            f"step {n}: the weight {weight} expected, got {after}"
-        )
-        assert gradient is not None and abs(gradient[0] - g) < 1e-4 * max(abs(g), 1), (
-            f"step {n}: the gradient {g} expected, got {gradient}"
-        )
+        expect(value, loss, f"step {n}: the loss", near=(0, 1e-4 * max(loss, 1)))
+        expect(after[0], weight, f"step {n}: the weight", near=(0, 1e-4))
+        assert gradient is not None, f"step {n}: there is no gradient"
+        expect(gradient[0], g, f"step {n}: the gradient", near=(0, 1e-4 * max(abs(g), 1)))
 
 
 # %% accuracy points=3
@@ -209,14 +188,12 @@ def test_accuracy_counts_the_rows_that_are_right():
     ]:
         for given in (targets, np.array(targets), Tensor(targets)):
             for rows in (scores, Tensor(scores)):
-                try:
-                    value = accuracy(rows, given)
-                except AttributeError as error:
-                    assert False, (
-                        "targets may be a Tensor, an array or a list, and yours raises "
-                        f"{error!r} for a {type(given).__name__}: make arrays with np.asarray "
-                        "first"
-                    )
+                value = result_of(
+                    lambda: accuracy(rows, given),
+                    f"targets may be a Tensor, an array or a list, such as {given}",
+                    "make arrays with np.asarray first",
+                    AttributeError,
+                )
                 assert isinstance(value, float), (
                     f"accuracy should return a Python float, yours returns {value!r:.100}"
                 )
@@ -239,25 +216,14 @@ def test_accuracy_takes_the_classes_from_the_last_axis():
 
 def test_accuracy_refuses_targets_that_do_not_match():
     scores = Tensor(np.eye(4, 3, dtype="float32"))
-    for targets in (
-        np.array([[0], [1], [2], [0]]),
-        np.array([0, 1, 2]),
-        np.array(0),
-        np.eye(4, 3),
-    ):
-        try:
-            value = accuracy(scores, targets)
-        except ValueError as error:
-            assert str(targets.shape) in str(error), (
-                f"the message should contain the shape of the targets, {targets.shape}; yours: "
-                f"{error}"
-            )
-        else:
-            assert False, (
-                f"scores of shape (4, 3) and targets of shape {targets.shape} should be a "
-                f"ValueError, yours returns {value}. Broadcasting compared each prediction with"
-                " the targets of others"
-            )
+    for shape in [(4, 1), (3,), (), (4, 3)]:
+        targets = np.zeros(shape, int)
+        refused(
+            lambda: accuracy(scores, targets),
+            f"targets of shape {shape} for scores of shape (4, 3)",
+            contains=[shape],
+            cause="Broadcasting compared each prediction with the targets of others",
+        )
 
 
 # %% accuracy hidden points=1
@@ -276,20 +242,11 @@ def test_accuracy_at_other_shapes_and_sizes():
         wrong = np.arange(targets.size) >= right
         targets.reshape(-1)[wrong] = (targets.reshape(-1)[wrong] + 1) % shape[-1]
         value = accuracy(outputs=Tensor(scores), targets=targets.tolist())
-        assert abs(value - right / targets.size) < 1e-9, (
-            f"{shape}: {right} of {targets.size} are right, got {value}"
-        )
-        try:
-            value = accuracy(scores, np.expand_dims(targets, -1))
-        except ValueError as error:
-            assert str((*targets.shape, 1)) in str(error), (
-                f"targets of shape {(*targets.shape, 1)}: the error is {error}"
-            )
-        else:
-            assert False, (
-                f"scores of {shape}, targets of {(*targets.shape, 1)}: ValueError expected, got"
-                f" {value}"
-            )
+        case = f"{shape}: the share of {right} right among {targets.size}"
+        expect(value, right / targets.size, case, near=(0, 1e-9))
+        column = np.expand_dims(targets, -1)
+        case = f"scores of {shape}, targets of {column.shape}"
+        refused(lambda: accuracy(scores, column), case, contains=[column.shape])
 
 
 # %% confusion points=2
@@ -340,12 +297,11 @@ def test_confusion_matrix_of_many_examples():
     random = np.random.default_rng(12)
     for n, classes in [(40, 2), (300, 5), (7, 9)]:
         scores, targets = random.normal(size=(n, classes)), random.integers(0, classes, n)
-        counts = np.asarray(confusion_matrix(outputs=scores, targets=targets.tolist()))
-        wanted = [
-            [int(np.sum((targets == i) & (scores.argmax(1) == j))) for j in range(classes)]
-            for i in range(classes)
-        ]
-        assert np.array_equal(counts, wanted), f"{n} examples: {wanted} expected, got {counts}"
+        counts = confusion_matrix(outputs=scores, targets=targets.tolist())
+        wanted = np.zeros((classes, classes))
+        for row, target in zip(scores, targets):
+            wanted[target, row.argmax()] += 1
+        expect(counts, wanted, f"the confusion matrix of {n} examples")
 
 
 # %% average points=3
@@ -414,10 +370,8 @@ def test_averages_of_many_results():
             [(dict(zip(names, row.tolist())), count) for row, count in zip(values, counts)]
         )
         right = np.repeat(values, counts, axis=0).mean(0)
-        assert list(average) == list(names), f"names {names} expected, got {list(average)}"
-        assert np.allclose(list(average.values()), right, rtol=1e-9, atol=1e-12), (
-            f"{right} expected, got {average}"
-        )
+        equal(list(average), list(names), "the names")
+        expect(list(average.values()), right, "the means", near=(1e-9, 1e-12))
     average = average_metrics([({"loss": math.nan}, 2), ({"loss": 1.0}, 3)])
     assert math.isnan(average["loss"]), f"a batch of nan makes the mean nan, got {average}"
 
@@ -468,19 +422,13 @@ def types_in(result):
 # %% accumulate points=5
 def test_the_gradient_is_that_of_one_large_batch():
     random = np.random.default_rng(6)
-    x, y = (
-        random.normal(size=(10, 3)).astype("float32"),
-        random.normal(size=(10, 3)).astype("float32"),
-    )
+    x, y = (random.normal(size=(10, 3)).astype("float32") for _ in range(2))
+    wanted = np.mean(2 * (2.5 * x.astype("float64") - y) * x)
     for cuts in ([10], [4, 8], [1, 3], [2]):
-        batches = [
-            (Tensor(a), Tensor(b))
-            for a, b in zip(np.split(x, cuts), np.split(y, cuts))
-            if len(a)
-        ]
+        parts = zip(np.split(x, cuts), np.split(y, cuts))
+        batches = [(Tensor(a), Tensor(b)) for a, b in parts if len(a)]
         model = Scale(2.5)
         accumulate_gradients(model, squared, batches)
-        wanted = np.mean(2 * (2.5 * x.astype("float64") - y) * x)
         gradient, sizes = model.weight.grad, [len(targets) for _, targets in batches]
         assert gradient is not None, "there is no gradient: call backward() for each batch"
         assert abs(float(gradient[0]) - wanted) < 1e-5 * abs(wanted), (
@@ -499,11 +447,8 @@ def test_gradients_are_added_to_those_that_are_there():
         " gradients to zero here; train_step and Trainer do it"
     )
     model = Scale(1.0)
-    accumulate_gradients(
-        model,
-        mean_output,
-        [(Tensor([1.0]), Tensor([1.0])), (Tensor([-3.0]), Tensor([0.0]))],
-    )
+    batches = [(Tensor([1.0]), Tensor([1.0])), (Tensor([-3.0]), Tensor([0.0]))]
+    accumulate_gradients(model, mean_output, batches)
     gradient = model.weight.grad
     assert gradient is not None and abs(float(gradient[0]) + 1) < 1e-5, (
         "two batches with the losses 0 and -3 have the gradients 1 and -3, on average -1; "
@@ -516,10 +461,8 @@ def test_each_result_is_that_of_its_batch():
         (Tensor([1.0, 2.0, 6.0]), Tensor([0.0, 1.0, 2.0])),
         (Tensor([4.0]), Tensor([-1.0])),
     ]
-    model = Scale(-2.0)
-    results = accumulate_gradients(
-        model, mean_output, batches, {"largest": largest, "least": least}
-    )
+    metrics = {"largest": largest, "least": least}
+    results = accumulate_gradients(Scale(-2.0), mean_output, batches, metrics)
     assert results is not None, "accumulate_gradients returned None: return the list of results"
     assert len(results) == 2, f"two batches should give two results, yours gives {results}"
     for one, loss, top, low, count in [
@@ -527,30 +470,24 @@ def test_each_result_is_that_of_its_batch():
         (results[1], -7.0, -8.0, -8.0, 1),
     ]:
         metrics, size = one
-        assert size == count, f"the batch has {count} examples, your result says {size}"
+        equal(size, count, "the number of examples in the result of a batch")
         assert abs(float(metrics["loss"]) - loss) < 1e-5, (
             f"the mean loss of the batch is {loss}, your result says {metrics['loss']}: scale "
             "the loss for backward() only, not in the result"
         )
-        assert abs(metrics["largest"] - top) < 1e-5 and abs(metrics["least"] - low) < 1e-5, (
-            f"the metrics of this batch's outputs are largest {top} and least {low}; yours "
-            f"{metrics}"
-        )
-        assert types_in(one) == ["float"], (
-            "results hold floats, because Tensors would keep their graphs in memory; yours "
-            f"hold {types_in(one)}"
-        )
+        expect(metrics["largest"], top, "the metric largest of this batch", near=(0, 1e-5))
+        expect(metrics["least"], low, "the metric least of this batch", near=(0, 1e-5))
+        cause = "Tensors would keep their graphs in memory"
+        equal(types_in(one), ["float"], "the types in a result", cause)
 
 
 def test_metrics_are_optional_and_each_batch_runs_once():
     model = Scale(1.0)
-    results = accumulate_gradients(
-        model, mean_output, [(Tensor([1.0]), Tensor([0.0])), (Tensor([2.0]), Tensor([0.0]))]
-    )
+    batches = [(Tensor([1.0]), Tensor([0.0])), (Tensor([2.0]), Tensor([0.0]))]
+    results = accumulate_gradients(model, mean_output, batches)
     assert results is not None, "accumulate_gradients returned None: return the list of results"
-    assert [metrics for metrics, _ in results] == [{"loss": 1.0}, {"loss": 2.0}], (
-        f"losses of 1 and 2, no metrics: the results should say so, yours {results}"
-    )
+    found = [metrics for metrics, _ in results]
+    equal(found, [{"loss": 1.0}, {"loss": 2.0}], "the results, without metrics,")
     assert len(model.runs) == 2 and list(model.runs[0])[1], (
         "each batch needs one forward pass that records a graph; yours ran "
         f"{len(model.runs)} times"
@@ -558,13 +495,8 @@ def test_metrics_are_optional_and_each_batch_runs_once():
 
 
 def test_each_batch_runs_backward_before_the_next_runs_forward():
-    order = events_of(
-        [
-            (Tensor([1.0, 1.0]), Tensor([0.0, 0.0])),
-            (Tensor([1.0]), Tensor([0.0])),
-            (Tensor([1.0]), Tensor([0.0])),
-        ]
-    )
+    sizes = (2, 1, 1)
+    order = events_of([(Tensor([1.0] * n), Tensor([0.0] * n)) for n in sizes])
     wanted = ["forward", "backward"] * 3
     assert order == wanted, (
         f"the order should be {wanted}, yours is {order}: run backward for each batch before "
@@ -584,23 +516,15 @@ def test_other_batches_have_the_gradient_of_one_large_batch():
         cuts, model = np.cumsum(sizes)[:-1], Scale(0.5)
         model.weight.data = np.array([0.5])
         model.weight.grad = np.array([-2.0])
-        results = accumulate_gradients(
-            model,
-            squared,
-            [(Tensor(a), b) for a, b in zip(np.split(x, cuts), np.split(y, cuts))],
-            {"top": largest},
-        )
-        right = np.mean(2 * (0.5 * x - y) * x) - 2
-        assert np.allclose(model.weight.grad, right, rtol=1e-9), (
-            f"batches of {sizes}: the gradient {right} expected, got {model.weight.grad}"
-        )
-        for (metrics, count), a, b in zip(results, np.split(x, cuts), np.split(y, cuts)):
-            assert count == len(a) and list(metrics) == ["loss", "top"], (
-                f"batches of {sizes}: got the result {metrics}, {count}"
-            )
-            assert np.allclose(
-                list(metrics.values()), [np.mean((0.5 * a - b) ** 2), 0.5 * a.max()], rtol=1e-9
-            ), f"batches of {sizes}: got {metrics}"
+        parts = [*zip(np.split(x, cuts), np.split(y, cuts))]
+        batches = [(Tensor(a), b) for a, b in parts]
+        results = accumulate_gradients(model, squared, batches, {"top": largest})
+        right, case = np.mean(2 * (0.5 * x - y) * x) - 2, f"batches of {sizes}"
+        expect(model.weight.grad, [right], f"{case}: the gradient", near=(1e-9, 1e-8))
+        for (metrics, count), (a, b) in zip(results, parts):
+            equal([count, *metrics], [len(a), "loss", "top"], f"{case}: count and names")
+            wanted = [np.mean((0.5 * a - b) ** 2), 0.5 * a.max()]
+            expect(list(metrics.values()), wanted, f"{case}: the metrics", near=(1e-9, 1e-8))
 
 
 # %% learner-side
@@ -764,9 +688,7 @@ def test_patience_with_many_losses():
                 if not math.isnan(loss) and (best is None or best - loss > delta):
                     best, right = loss, len(losses) - 1 - n
             since = epochs_since_best(losses, min_delta=delta)
-            assert since == right, (
-                f"losses {losses}, min_delta {delta}: {right} expected, got {since}"
-            )
+            equal(since, right, f"losses {losses}, min_delta {delta}: the number")
 
 
 # %% learner-side
@@ -896,10 +818,8 @@ def test_fit_trains_until_so_many_epochs_are_complete():
 
 def test_fit_passes_its_arguments_on():
     got = scripted_fit([], [1], validation=None, checkpoint="run.npz", every=7)
-    assert got["given"] == [["batch"], "run.npz", 7], (
-        "train_epoch should get batches, checkpoint and every: (['batch'], 'run.npz', 7); yours"
-        f" gets {got['given']}"
-    )
+    case = "what train_epoch gets of batches, checkpoint and every"
+    equal(got["given"], [["batch"], "run.npz", 7], case)
 
 
 def test_metrics_of_the_validation_set_are_in_the_history():
@@ -911,19 +831,11 @@ def test_metrics_of_the_validation_set_are_in_the_history():
     )
     history = got["history"]
     assert history is not None, "fit returned None: return self.history"
-    assert sorted(history) == [
-        "learning rate",
-        "loss",
-        "validation accuracy",
-        "validation loss",
-    ], (
-        "the history should have loss, validation loss, validation accuracy and learning rate; "
-        f"yours has {list(history)}. The metrics of `evaluate` get the prefix 'validation '"
-    )
-    assert history["validation loss"] == [4.0, 3.0] and history["loss"] == [10.0, 9.0], (
-        "training losses 10 and 9, validation losses 4 and 3: your history is "
-        f"{history['loss']} and {history['validation loss']}"
-    )
+    names = ["learning rate", "loss", "validation accuracy", "validation loss"]
+    cause = "The metrics of `evaluate` get the prefix 'validation '"
+    equal(sorted(history), names, "the names in the history", cause)
+    equal(history["validation loss"], [4.0, 3.0], "the validation losses in the history")
+    equal(history["loss"], [10.0, 9.0], "the training losses in the history")
 
 
 def test_patience_ends_the_training():
@@ -1014,8 +926,8 @@ def test_fit_does_what_the_loop_by_hand_does():
     for name in wanted:
         assert name in history, f"the history should have {name!r}, yours has {list(history)}"
         assert np.allclose(history[name], wanted[name], rtol=1e-4), (
-            f"the {name} by hand is {shown(wanted[name])}, in your history "
-            f"{shown(history[name])}"
+            f"the {name} by hand is {shown(wanted[name], 4)}, in your history "
+            f"{shown(history[name], 4)}"
         )
 
 
@@ -1032,12 +944,10 @@ def test_fit_with_many_losses():
             if last - best >= patience:
                 break
         got = scripted_fit(losses, [asked], patience=patience, checkpoint="c")
-        assert (got["epoch"], got["weight"]) == (last, best), (
-            f"losses {losses}, patience {patience}, {asked} epochs: {last} epochs and the "
-            f"weights of {best} expected, got {got['epoch']} and {got['weight']}"
-        )
+        case = f"losses {losses}, patience {patience}, {asked} epochs"
+        equal((got["epoch"], got["weight"]), (last, best), f"{case}: epochs and best epoch")
         count = sum(entry.startswith("save") for entry in got["log"])
-        assert count == last, f"{last} checkpoints expected, got {count}"
+        equal(count, last, f"{case}: the number of checkpoints")
 
 
 # %% learner-side
@@ -1121,7 +1031,7 @@ def test_rates_grow_by_the_same_factor():
     wanted = [1e-6 * 10 ** (n / 2) for n in range(9)]
     assert np.allclose(rates, wanted, rtol=1e-9), (
         "from 1e-6 to 1e-2 in 9 steps, each rate is 3.162 times the one before; yours are "
-        f"{shown(rates)}. With equal differences nearly all steps have large rates"
+        f"{shown(rates, 4)}. With equal differences nearly all steps have large rates"
     )
     assert all(isinstance(x, float) for x in [*rates, *losses]), (
         f"rates and losses should be floats, yours are {type(rates[0]).__name__} and "
@@ -1138,9 +1048,9 @@ def test_each_step_is_taken_with_its_rate():
     )
     for n in range(2):
         assert np.allclose([pair[n] for pair in used], rates, rtol=1e-9), (
-            f"the steps should have the rates {shown(rates)} in every group, yours have "
-            f"{shown(pair[n] for pair in used)} in group {n}: set group['lr'] of each group in "
-            "optimizer.param_groups before the step"
+            f"the steps should have the rates {shown(rates, 4)} in every group, yours have "
+            f"{shown([pair[n] for pair in used], 4)} in group {n}: set group['lr'] of each "
+            "group in optimizer.param_groups before the step"
         )
     weight, velocity = 1.5, 0.0
     for n, (rate, value) in enumerate(zip(rates, losses)):
@@ -1167,7 +1077,7 @@ def test_the_range_test_stops_when_the_loss_diverges():
     below = [loss <= 4 * min(losses[: n + 1]) for n, loss in enumerate(losses)]
     assert all(below[:-1]) and not below[-1], (
         "the test should stop with the first loss of more than 4 times the lowest so far, not "
-        f"before, not after; yours ended with {shown(losses[-3:])}, lowest {min(losses):.3g}"
+        f"before, not after; yours ended with {shown(losses[-3:], 4)}, lowest {min(losses):.3g}"
     )
     for step in (0, 3):
         rates, losses = range_until_nan(step, 20)
@@ -1185,12 +1095,12 @@ def test_a_loss_of_exactly_four_times_the_lowest_is_no_divergence():
     )
     assert len(losses) == 6, (
         "losses of 1 and 4 in turn are never more than 4 times the lowest: 6 steps, yours has "
-        f"the losses {shown(losses)}"
+        f"the losses {shown(losses, 4)}"
     )
     rates, losses, _, _ = range_of_scale([([1.0], [0.0]), ([2.05], [0.0])], 1e-12, 1e-11, 6)
     assert len(losses) == 2, (
         "a loss of 1, then one of 4.2, which is more than 4 times as much: 2 steps, yours has "
-        f"the losses {shown(losses)}"
+        f"the losses {shown(losses, 4)}"
     )
 
 
@@ -1221,9 +1131,8 @@ def test_finite_outputs_give_none():
     ):
         location = find_nonfinite(layers)
         assert location is None, f"every output is finite: None, yours is {location}"
-    location = find_nonfinite(
-        [("0", [good], {}, good), ("1", [good], {}, np.array([math.nan]))]
-    )
+    layers = [("0", [good], {}, good), ("1", [good], {}, np.array([math.nan]))]
+    location = find_nonfinite(layers)
     assert location is not None and location[0] == "1", (
         f"the output of layer '1' is nan, and the answer should name it; yours is {location}"
     )
@@ -1253,16 +1162,12 @@ def test_the_first_layer_is_named():
 
 def test_the_cause_is_named():
     good, bad = np.array([[1.0, 2.0]]), np.array([[1.0, math.inf]])
+    several = {"bias": good, "w": bad, "scale": bad}
     for inputs, parameters, cause, given in [
         ([bad], {}, "input", "its only input has an inf"),
         ([good, bad], {"w": good}, "input", "its second input has an inf"),
         ([bad, good], {"w": bad}, "input", "its first input has an inf, its parameter w too"),
-        (
-            [good],
-            {"bias": good, "w": bad, "scale": bad},
-            "parameter w",
-            "its input is finite, bias is finite, w and scale have an inf",
-        ),
+        ([good], several, "parameter w", "its input and bias are finite, w and scale are not"),
         ([good, good], {"bias": good}, "output", "its inputs and its parameter are finite"),
         ([], {}, "output", "it has no inputs and no parameters"),
     ]:
@@ -1282,23 +1187,21 @@ def test_the_cause_is_named():
 def test_both_infinities_and_nan_are_not_finite():
     good = np.array([1.0, 2.0], "float32")
     for value in (math.nan, math.inf, -math.inf):
-        location = find_nonfinite(
-            [("layer", [good], {}, np.array([5.0, value, -1.0], "float32"))]
-        )
+        layer = ("layer", [good], {}, np.array([5.0, value, -1.0], "float32"))
+        location = find_nonfinite([layer])
         assert location is not None and tuple(location) == ("layer", "output"), (
             f"an output with {value} in it is not finite; yours is {location}"
         )
 
 
 def test_an_inf_that_disappears_later_is_found():
-    good, bad = np.array([2.0]), np.array([math.inf])
-    location = find_nonfinite(
-        [
-            ("0 exp", [good], {}, bad),
-            ("1 reciprocal", [bad], {}, np.array([0.0])),
-            ("2 log", [np.array([0.0])], {}, -bad),
-        ]
-    )
+    zero, bad = np.array([0.0]), np.array([math.inf])
+    layers = [
+        ("0 exp", [np.array([2.0])], {}, bad),
+        ("1 reciprocal", [bad], {}, zero),
+        ("2 log", [zero], {}, -bad),
+    ]
+    location = find_nonfinite(layers)
     assert location is not None and tuple(location) == ("0 exp", "output"), (
         "the inf in the output of '0 exp' becomes 0 in the next layer, and -inf after that; "
         f"the first layer is '0 exp', yours is {location}"
@@ -1494,13 +1397,12 @@ def test_a_snapshot_has_the_optimizers_moments():
 
 
 def test_a_run_may_have_no_schedule():
-    try:
-        state = snapshot(Run(schedule=False))
-    except AttributeError as error:
-        assert False, (
-            "`run.schedule` is None in this run, and None has no state_dict(): the entry "
-            f"schedule should then be None. Yours raises AttributeError: {error}"
-        )
+    state = result_of(
+        lambda: snapshot(Run(schedule=False)),
+        "`run.schedule` is None in this run, and None has no state_dict(): the entry "
+        "schedule should then be None",
+        kind=AttributeError,
+    )
     assert isinstance(state, dict) and "schedule" in state and state["schedule"] is None, (
         "`run.schedule` is None in this run: the entry schedule should be None, yours is "
         f"{state if not isinstance(state, dict) else state.get('schedule', 'missing')}"
