@@ -20,8 +20,7 @@ from typer.main import get_command
 
 from tito.cli import run as cli
 from tito.grading import setting
-from tito.grading.gradebook import exports, late
-from tito.grading.gradebook.class_lists import read_roster
+from tito.grading.gradebook import class_lists, exports, late
 from tito.grading.result import VERDICTS
 from tito.lesson import course
 
@@ -156,7 +155,7 @@ def runs(tmp_path_factory):
                 text.replace("assert triple(2) == 6", "assert triple(2) in (6, 8)"),
                 encoding="utf-8",
             )
-        done = (served if "gradebook serve" in block else subprocess.run)(
+        done = (served if "gradebook page" in block else subprocess.run)(
             ["bash", "-e", "-c", replaced(block)],
             cwd=folder,
             env=environment,
@@ -213,15 +212,15 @@ def test_the_container_commands_are_those_in_the_dockerfile():
 def test_the_roster_on_the_page_can_be_read(tmp_path):
     (text,) = (block for language, block in BLOCKS if language == "csv")
     (tmp_path / "roster.csv").write_text(text, encoding="utf-8")
-    ada, _ = read_roster(tmp_path / "roster.csv")
+    class_list = class_lists.read(tmp_path / "roster.csv")
+    ada, _ = class_lists.learners_of(class_list, class_lists.choose(class_list))
     assert (ada.student, ada.columns["github"]) == ("ada", "ada-l")
 
 
 def test_the_late_rules_on_the_page_are_those_of_a_course():
-    resubmission, text = (block for language, block in BLOCKS if language == "toml")
-    rules = tomllib.loads(text)
-    assert rules["grading"].keys() == set(late.KEYS) and rules["late"].keys() == set(late.LATE_KEYS)
-    assert tomllib.loads(resubmission) == {"resubmission": {"policy": late.POLICIES[0]}}
+    policy, text = (block for language, block in BLOCKS if language == "toml")
+    assert tomllib.loads(policy) == {"grading": {"policy": late.POLICIES[0]}}
+    assert tomllib.loads(text)["grading"].keys() == {*late.KEYS} - {"policy", *late.HOW_GRADED}
     assert course.find_root(REPOSITORY).lesson("tensor")  # due dates name lessons
 
 

@@ -1,5 +1,5 @@
-"""Results of lessons as the judge returns them, late rules, and a gradebook of the first tito, for
-tests of what comes after the judge.
+"""Results of lessons as the judge returns them, late rules, and what persons set, for tests of what
+comes after the judge.
 """
 
 import hashlib
@@ -7,7 +7,15 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
-from tito.grading.gradebook.late import Rules
+from tito.grading.arrival import Arrived
+from tito.grading.gradebook import class_lists
+from tito.grading.gradebook.changes import apply_changes
+from tito.grading.gradebook.database import write
+from tito.grading.gradebook.late import Extension, Rules
+from tito.grading.gradebook.learners import remember_learner
+from tito.grading.gradebook.requested_changes import RequestedChange
+from tito.grading.gradebook.result_store import Saving
+from tito.grading.gradebook.tables import learner_id
 from tito.grading.result import Answer, CheckResult, LessonResult
 
 LESSONS = {"numbers": 1, "sums": 2}
@@ -57,53 +65,7 @@ def result(
 
 def points(book, student="ada"):
     """{lesson: the points that count, as written} of a learner."""
-    return {grade.lesson: str(grade.points) for grade in book.rows(student)}
-
-
-# What the first tito made, by Alembic: text, so that a change of the tables does not change it.
-FIRST_GRADEBOOK = """
-CREATE TABLE tito_gradebook (
-    version_num VARCHAR(32) NOT NULL, CONSTRAINT tito_gradebook_pkc PRIMARY KEY (version_num)
-);
-CREATE TABLE learner (
-    student VARCHAR(500) NOT NULL, name TEXT NOT NULL, columns TEXT NOT NULL, PRIMARY KEY (student)
-);
-CREATE TABLE result (
-    student VARCHAR(500) NOT NULL, lesson VARCHAR(100) NOT NULL, number INTEGER NOT NULL,
-    title TEXT NOT NULL, max_points INTEGER NOT NULL, "key" VARCHAR(255) NOT NULL,
-    sha256 VARCHAR(64) NOT NULL, arrived DATETIME, graded DATETIME NOT NULL, value TEXT NOT NULL,
-    PRIMARY KEY (student, lesson), FOREIGN KEY(student) REFERENCES learner (student)
-);
-CREATE TABLE change (
-    id INTEGER NOT NULL, student VARCHAR(500) NOT NULL, lesson VARCHAR(100), check_id TEXT,
-    kind VARCHAR(20) NOT NULL, who TEXT NOT NULL, at DATETIME NOT NULL, why TEXT NOT NULL,
-    old_points INTEGER, new_points INTEGER, points INTEGER, text TEXT, until DATETIME,
-    days INTEGER, checks TEXT, replaced TEXT,
-    PRIMARY KEY (id), FOREIGN KEY(student) REFERENCES learner (student)
-);
-CREATE INDEX change_of_learner ON change (student, lesson);
-INSERT INTO tito_gradebook VALUES ('0001');
-INSERT INTO learner VALUES ('ada', 'Ada L.', '{"id":"17"}');
-INSERT INTO result VALUES (
-    'ada', 'numbers', 1, 'Numbers', 6, 'key', 'aa',
-    '2026-11-02 12:00:00.000000', '2026-11-02 12:01:00.000000',
-    '{"student":"ada","lesson":"numbers","number":1,"title":"Numbers","max_points":6,"points":3,'
-    || '"key":"key","sha256":"aa","verdict":"failed","notes":["a note"],"checks":[{"id":"c0",'
-    || '"exercise":"add","name":"check 0","points":3,"max_points":3,"status":"passed"}]}'
-);
-INSERT INTO change VALUES (
-    1, 'ada', 'numbers', NULL, 'graded', 'me', '2026-11-02 12:01:00.000000', 'graded',
-    NULL, 300, NULL, NULL, NULL, NULL, '[]', NULL
-);
-INSERT INTO change VALUES (
-    2, 'ada', 'numbers', NULL, 'override', 'prof', '2026-11-02 13:00:00.000000', 'in the lab',
-    300, 550, 550, NULL, NULL, NULL, NULL, NULL
-);
-INSERT INTO change VALUES (
-    3, 'ada', NULL, NULL, 'extension', 'prof', '2026-11-02 14:00:00.000000', 'ill',
-    NULL, NULL, NULL, NULL, NULL, 2, NULL, NULL
-);
-"""
+    return {grade.lesson: str(grade.points) for grade in book.grades(student)}
 
 
 def answer(text="Sums to one.", most=2, question="why"):
@@ -118,7 +80,49 @@ def handed_in(student="ada", text="Sums to one.", key="key", most=2, **more):
     return replace(made, max_points=6 + most, answers=[answer(text, most)])
 
 
+def save(book, results, arrived=None, who="me", name="", why="graded", **more):
+    """Save the results of one learner, all of which arrived then: a time, an Arrived, or None."""
+    if isinstance(arrived, datetime):
+        arrived = Arrived(arrived, "moodle")
+    arrivals = {one.lesson: arrived for one in results} if arrived else {}
+    return book.save(Saving(results[0].student, name, who, why, results, arrivals=arrivals, **more))
+
+
 def save_each(book, *results, arrived=None):
     """Save each result, as it is handed in."""
     for one in results:
-        book.save([one], arrived, "me", one.student.title())
+        save(book, [one], arrived, "me", one.student.title())
+
+
+def set_points(book, student, lesson, points, who="prof", why="asked", check=None, seen=None):
+    """Points by hand; None lifts them. Returns the Outcome."""
+    points = None if points is None else Decimal(str(points))
+    change = RequestedChange("override", student, lesson, why, check, points)
+    return apply_changes(book, [change], who, seen=seen)[0]
+
+
+def set_comment(book, student, lesson, text, who="prof", seen=None):
+    """A comment; None takes all on that lesson back. Returns the Outcome."""
+    change = RequestedChange("comment", student, lesson, text=text)
+    return apply_changes(book, [change], who, seen=seen)[0]
+
+
+def set_time(book, student, lesson, who="prof", why="ill", until=None, days=None):
+    """More time; neither `until` nor `days` takes it back. Returns the Outcome."""
+    given = Extension(until, days) if until or days else None
+    change = RequestedChange("extension", student, lesson, why, extension=given)
+    return apply_changes(book, [change], who)[0]
+
+
+def remember_roster(book, learners):
+    """Let the book know these learners, with name and columns, as a roster does."""
+    for one in learners:
+        row = (learner_id(one.student), one.name, one.columns)
+        write(book.engine, lambda database: remember_learner(database, *row))
+
+
+def read_roster(path, id_column=None, remembered=None):
+    """The learners in a CSV file."""
+    class_list = class_lists.read(path)
+    column = class_lists.choose(class_list, id_column, remembered)
+    return class_lists.learners_of(class_list, column)

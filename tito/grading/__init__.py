@@ -15,6 +15,7 @@ result.py      what became of one lesson of one learner
 arrival.py     when a file arrived, and who says so
 roster.py      who is in the class, and whose a submission is by its name
 csv_tables.py  CSV: reading other programs' tables, writing cells that never become a formula
+safe_text.py   text of others, as a terminal may show it
 views.py       how it looks in a terminal
 sample.py      a made-up class, to try all this on
 Dockerfile     the grader as a container

@@ -6,24 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 SAID = {
-    "roster": "by the roster",
-    "times": "by the table of times",
     "moodle": "by Moodle's worksheet",
     "gradescope": "by Gradescope",
     "canvas": "by Canvas",
-    "--arrived": "by --arrived",
-    "earlier tito": "by an earlier tito",
-    "commit": "claimed by the commit",
-    "zip": "claimed by the zip",
-    "file": "claimed by the file",
-}
-TIME_COLUMNS = {
-    "arrived": "times",
-    "pushed": "times",
-    "pushed_at": "times",
-    "submitted_at": "times",
-    "last_modified_(submission)": "moodle",
-    "zuletzt_geändert_(abgabe)": "moodle",
+    "--submitted": "by --submitted",
 }
 
 
@@ -76,8 +62,3 @@ def merged(one: Arrived, other: Arrived) -> Arrived:
         min(filter(None, (one.fetched, other.fetched)), default=None),
         max(filter(None, (one.latest, other.latest)), default=None),
     )
-
-
-def is_time(column: str) -> bool:
-    """Whether a column of a roster says when a batch of work came in."""
-    return column in TIME_COLUMNS or column.startswith("arrived_")

@@ -67,10 +67,9 @@ def table(path: Path, text: str) -> list[tuple[int, list[str]]]:
     """
     first, _, rest = text.partition("\n")
     skipped = 0
-    if separator := re.fullmatch(r'"?sep=([^"])"?\s*', first, re.I):
-        text, skipped, separator = rest, 1, separator[1]
-    else:
-        separator = max(",;\t", key=first.count)
+    separator = max(",;\t", key=first.count)
+    if named := re.fullmatch(r'"?sep=([^"])"?\s*', first, re.I):
+        text, skipped, separator = rest, 1, named[1]
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         lines = [(skipped + 1, [_text(name) for name in next(rows, [])])]

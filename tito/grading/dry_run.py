@@ -12,8 +12,9 @@ from decimal import Decimal
 from pathlib import Path
 
 from tito.grading.gradebook import late
+from tito.grading.gradebook.counting import check_differences
 from tito.grading.gradebook.database import connect
-from tito.grading.gradebook.grade import Grade, differences
+from tito.grading.gradebook.grade import Grade
 from tito.grading.gradebook.gradebook import Gradebook
 
 
@@ -73,7 +74,7 @@ def compare(book: Gradebook, trial: Gradebook) -> Iterator[Difference]:
             (old and old.result.points, grade.result.points),
             grade.max_points,
             _reasons(old, grade),
-            differences(old and old.result, grade.result),
+            check_differences(old and old.result, grade.result),
         )
 
 

@@ -82,8 +82,6 @@ class LessonResult:
     key        hash of all that decides the result: submission, checks, tito's version, limits
     notes      sentences for learner and instructor: which of two files counted, what was ignored
     entry      of the submissions, in which the file came in
-    claimed    {"commit", "zip": when the learner's own work says that it was made, ISO 8601;
-               "hints": {exercise: how many hints they say to have opened}}
     code       the text that was graded, as `packed` makes it, for the gradebook to keep
                beside the results; b"" where it has been kept, or there is none
     answers    an Answer for each question of the lesson, when there was a file of it
@@ -105,7 +103,6 @@ class LessonResult:
     checks: list = field(default_factory=list)
     notes: list = field(default_factory=list)
     entry: str = ""
-    claimed: dict = field(default_factory=dict)
     answers: list = field(default_factory=list)
     code: bytes = field(default=b"", compare=False, repr=False)
 

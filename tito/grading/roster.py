@@ -1,20 +1,18 @@
 """Who is in the class, and whose work an entry of the submissions is.
 
-A roster is a CSV file with a header: `student`, and as one likes `name`, `email`, `arrived` and the
-ids that other systems use (`canvas_id`, `sis_login_id`, `github`, ...); or the list of a class as
-such a system writes it, see `class_lists.py`. An export of the gradebook is one, too: `tito
-gradebook export`. Collecting systems put some of that into the names of what they hand out;
-`Roster.owners` reads it back. It takes only what the system wrote: the rest of the name is the
-learner's own choice, and must not make their work somebody else's.
+A roster has a line for each learner: an id, a name and the ids that other systems use (`canvas_id`,
+`sis_login_id`, `github`, ...). `gradebook/class_lists.py` reads it from a CSV file. Collecting
+systems put some of these into the names of what they hand out; `Roster.owners` reads them back. It
+takes only what the system wrote: the rest of the name is the learner's own choice, and must not
+make their work another learner's.
 """
 
 import hashlib
 import re
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-
-from tito.errors import UsageError
 
 LONGEST = 200  # characters of a name that are shown
 ID = re.compile(
@@ -34,38 +32,32 @@ JOINERS = "\u200c\u200d"  # invisible, but some scripts and emoji need them
 
 @dataclass
 class Learner:
-    """One line of the roster.
+    """A learner, as rosters know them.
 
-    columns  every column of the line by its header, lower case with `_` for spaces: what exports
-             need, and `arrived.of_roster`
+    columns  every column of their line in the roster by its header, lower case with `_` for spaces:
+             other systems' ids, which exports need
     """
 
     student: str
     name: str = ""
-    email: str = ""
-    columns: dict = field(default_factory=dict)
+    columns: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def email(self) -> str:
+        return self.columns.get("email") or ""
+
+    @property
+    def section(self) -> str:
+        return self.columns.get("section") or ""
 
 
-def learner_of(student, columns, where="the roster"):
-    """The Learner whose columns these are. Raises TitoError for a time that is none."""
-    if columns.get("arrived"):
-        try:
-            utc(datetime.fromisoformat(columns["arrived"]))
-        except (ValueError, OverflowError):
-            raise UsageError(
-                f"{where}: arrived is {columns['arrived'][:40]!r}.",
-                "Write a time such as 2026-03-01T23:59:00+01:00.",
-            ) from None
+def learner_of(student: str, columns: dict[str, str]) -> Learner:
+    """The Learner whose columns these are."""
     student = shown(student)
-    return Learner(
-        student,
-        shown(columns["name"]) if columns.get("name") else student,
-        columns.get("email", ""),
-        columns,
-    )
+    return Learner(student, shown(columns["name"]) if columns.get("name") else student, columns)
 
 
-def in_section(columns, section):
+def in_section(columns: dict[str, str], section: str) -> bool:
     """Whether a learner with these columns of the roster is in a section (a group, in Moodle).
 
     Some are in several: "A and B", "A, B".
@@ -75,14 +67,14 @@ def in_section(columns, section):
     return section.strip().casefold() in {part.casefold() for part in (text.strip(), *parts)}
 
 
-def utc(time):
+def utc(time: datetime) -> datetime:
     """`time` in UTC; one without an offset is taken to be UTC."""
     return (
         time.replace(tzinfo=timezone.utc) if time.tzinfo is None else time.astimezone(timezone.utc)
     )
 
 
-def shown(name, longest=LONGEST):
+def shown(name: str, longest: int = LONGEST) -> str:
     """`name` as it can be shown: at most `longest` characters, none that control a terminal or turn
     the text around.
 
@@ -103,15 +95,17 @@ def shown(name, longest=LONGEST):
 class Roster:
     """Finds the learner whose work an entry is."""
 
-    def __init__(self, learners):
+    def __init__(self, learners: list[Learner]):
         self.learners = learners
         self.students = {
             learner.student.casefold(): {number} for number, learner in enumerate(learners)
         }
-        self.ids, self.names = {}, {}
-        self.numbers = {"canvas": {}, "moodle": {}, "": {}}  # of each system; "": of any
+        self.ids: dict[str, set[int]] = {}
+        self.names: dict[str, set[int]] = {}
+        # of each system; "": of any
+        self.numbers: dict[str, dict[str, set[int]]] = {"canvas": {}, "moodle": {}, "": {}}
         for number, learner in enumerate(learners):
-            columns = learner.columns | {"student": learner.student, "email": learner.email}
+            columns = learner.columns | {"student": learner.student}
             for column, value in columns.items():
                 if value and ID.fullmatch(column):
                     self.ids.setdefault(value.casefold(), set()).add(number)
@@ -125,36 +119,36 @@ class Roster:
             ):  # systems write "Ada Lovelace", "Lovelace, Ada", "lovelaceada"
                 self.names.setdefault("".join(words[turn:] + words[:turn]), set()).add(number)
 
-    def owners(self, name):
+    def owners(self, name: str) -> tuple[set[int], bool]:
         """The learners that an entry called `name` (without `.zip`) may belong to, by their place
         in the roster.
 
         One: it is theirs. Several: the name does not say. The second value is False when that was
         read from a part of the name.
         """
-        if found := self.students.get(name.casefold()) or self.ids.get(name.casefold()):
-            return found, True
+        if exact := self.students.get(name.casefold()) or self.ids.get(name.casefold()):
+            return exact, True
         for system, form in (("moodle", MOODLE), ("canvas", CANVAS)):
             if scheme := form.fullmatch(name):
                 return self._by_system(system, scheme), True
-        if len(found := self.names.get("".join(words_of(name)), ())) == 1:
-            return found, True
+        if len(named := self.names.get("".join(words_of(name)), set())) == 1:
+            return named, True
         return self._within(name), False
 
-    def by_ids(self, *groups):
+    def by_ids(self, *groups: Iterable[str]) -> set[int]:
         """The learners that have one of these ids."""
         return self._any(text for group in groups for text in group)
 
-    def _by_system(self, system, scheme):
+    def _by_system(self, system: str, scheme: re.Match[str]) -> set[int]:
         name = scheme["name"]
-        if found := self.numbers[system].get(scheme["id"]):
-            return found
+        if exact := self.numbers[system].get(scheme["id"]):
+            return exact
         numbered = self.numbers[""].get(scheme["id"], set())
         named = self.ids.get(name.casefold()) or self.names.get("".join(words_of(name))) or set()
         # Moodle's number of one may happen to be the id of another, who has another name.
         return numbered & named or numbered | named
 
-    def _within(self, name):
+    def _within(self, name: str) -> set[int]:
         """Those whose ids stand in the name: `ada-2`, `ada_numbers`, `homework ada`."""
         parts = list(SEPARATOR.finditer(name)) if len(name) <= LONGEST else []
         starts, ends = (
@@ -167,10 +161,10 @@ class Roster:
             text for start, text in texts if not start or not text.isdigit() or len(text) > 3
         )
 
-    def _any(self, texts):
+    def _any(self, texts: Iterable[str]) -> set[int]:
         return set().union(*(self.ids.get(text.casefold(), ()) for text in texts if text))
 
-    def submitter(self, person):
+    def submitter(self, person: dict[str, str]) -> set[int]:
         """The learners with this email or student id, or, if nobody has, with this name.
 
         `person`: {"name", "sid", "email"}.
@@ -182,6 +176,6 @@ class Roster:
         )
 
 
-def words_of(name):
+def words_of(name: str) -> list[str]:
     """The words of a name in one spelling: systems change its case and what joins its words."""
     return re.findall(r"\w+", unicodedata.normalize("NFKC", name).casefold().replace("_", " "))

@@ -6,12 +6,11 @@ a jail of its own; or, given the address of a Dask scheduler, on its workers. A 
 takes one submission's attempt with it, no more. Only this process writes into the gradebook, one
 transaction for each submission: killed at any moment, run it again.
 
-The gradebook knows on which submissions grading has begun, and which run holds them: two runs share
-a class, see `leases.py`. A run ends when each submission is graded, or held by a run that lives.
-
-A submission over which a judge died, or a whole run ended, is tried once more after all others,
-with nothing else running, so that none is blamed for a neighbour; when that ends in the same way,
-it gets a result, which is kept until the submission, the checks or the limits change.
+One run at a time grades into a gradebook, see `run_lock.py`. Its lock knows on which submissions
+grading has begun. A submission over which a judge died, or a whole run ended, is tried once more
+after all others, with nothing else running, so that none is blamed for a neighbour; when that ends
+in the same way, it gets a result, which is kept until the submission, the checks or the limits
+change.
 
 `grade_class` is what the command calls; a `Run` does its work, step by step. `grade_one` is a task,
 on whichever machine its worker is.
@@ -30,10 +29,10 @@ import time
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import astuple, dataclass, field, replace
-from datetime import datetime, timezone
 
 from tito.errors import MachineError, TitoError, UsageError
-from tito.grading.gradebook import enrollment, leases
+from tito.grading.gradebook import enrollment, run_lock
+from tito.grading.gradebook.result_store import Saving
 from tito.grading.gradebook.tables import learner_id
 from tito.grading.intake import collect
 from tito.grading.intake.submission_times import Submitted
@@ -59,12 +58,12 @@ def grade_one(setting, course, home, arrival, known, seconds):
     all when the judge died over it.
 
     course  its hash, see `course_hash`
-    home    the run that asks, see `leases.run_name`
+    home    the run that asks, see `run_lock.process_name`
 
     It never raises over a submission. On a worker elsewhere it raises TitoError where the course is
     another one, or the submissions are not.
     """
-    if home != leases.run_name():
+    if home != run_lock.process_name():
         check_here(setting, course, arrival)
     try:
         return WORKERS.of_this_thread(setting, course).grade(arrival, known, seconds)
@@ -135,7 +134,7 @@ class Task:
 @dataclass
 class Progress:
     """How far a run has come. seconds: since it began; graded, unchanged, failed (by us, to be
-    tried again), elsewhere (another run is grading them), total: submissions; other: of the
+    tried again), total: submissions; other: of the
     unchanged, those whose single check was not graded again, since what was graded is not what is
     there now. ended: learners whose submission got its row since whole runs ended over it. given:
     {(learner, lesson): SHA-256 of the file that came}.
@@ -145,7 +144,6 @@ class Progress:
     graded: int = 0
     unchanged: int = 0
     failed: int = 0
-    elsewhere: int = 0
     other: int = 0
     seconds: float = 0.0
     student: str = ""
@@ -155,7 +153,7 @@ class Progress:
 
     @property
     def done(self):
-        return self.graded + self.unchanged + self.elsewhere
+        return self.graded + self.unchanged
 
     def count(self, arrival, results):
         """A submission has ended with these results, none of them unchanged."""
@@ -224,9 +222,10 @@ class Run:
     ready     Tasks to begin with
     running   {future: its Task}
     suspects  Tasks under which a judge, or a whole run, ended: each is tried alone
-    held      Tasks that another run has
     kept      {learner: {lesson: keys}} of the results that this run kept
-    living    the other runs, as `leases.is_alive` takes them; looked at when `renewed`
+    works     {(learner, work): Seen} of the submissions that are graded already
+    begun     {(learner, work): how often} grading these was begun, and has not ended
+    noted     the same, as the lock has it
     """
 
     setting: object
@@ -242,26 +241,26 @@ class Run:
     ready: deque = field(default_factory=deque)
     running: dict = field(default_factory=dict)
     suspects: deque = field(default_factory=deque)
-    held: list = field(default_factory=list)
     kept: dict = field(default_factory=dict)
-    living: dict = field(default_factory=dict)
-    renewed: float = 0.0
+    works: dict = field(default_factory=dict)
+    begun: dict = field(default_factory=dict)
+    noted: dict = field(default_factory=dict)
+    lock: object = None
 
     def __post_init__(self):
         by_name = {entry.name: entry for entry in self.entries}
         self.asked = [by_name[name] for name in self.setting.lessons]
-        self.began, self.began_at = time.monotonic(), datetime.now(timezone.utc)
-        self.name, self.seconds = leases.run_name(), judge_seconds(self.setting)
+        self.began, self.seconds = time.monotonic(), judge_seconds(self.setting)
         self.decides = decisive(self.setting, self.asked, self.entries)
         self.course = course_hash(self.asked, self.entries)
 
     def grade(self, every, jobs):
-        """Grade these Arrivals, until each is graded or held by a run that lives."""
-        about = described(self.setting, self.course, self.chosen)
+        """Grade these Arrivals."""
         tasks = [Task(arrival, work_of(arrival, self.decides)) for arrival in every]
-        with executor(jobs) as (pool, most):
-            leases.begin(self.book, self.name, self.who, about)
-            self.renewed, self.living = time.time(), leases.runs(self.book)
+        with executor(jobs) as (pool, most), run_lock.hold(self.book, self.who) as self.lock:
+            self.works, self.keys = self.book.graded()
+            self.noted = self.lock.begun
+            self.begun = dict(self.noted)
             WORKERS.stopping = False
             try:
                 self._go(pool, most, self._take(tasks))
@@ -269,7 +268,6 @@ class Run:
                 self._stop()
 
     def _go(self, pool, most, tasks):
-        looked = None
         while True:
             for task in tasks:
                 self._begin(pool, task)
@@ -283,18 +281,13 @@ class Run:
                 self._note([task])
                 self._begin(pool, task)  # alone: whatever ends it, no neighbour did
             if not self.running:
-                if len(self.held) in (0, looked):
-                    return
-                looked, again = len(self.held), list(self.held)  # their run may be gone by now
-                self.held.clear()
-                tasks = self._take(again)
-                continue
+                return
             ended = wait(self.running, timeout=TELL, return_when=FIRST_COMPLETED).done
             for done in ended:
                 self._finish(self.running.pop(done), result_of(done, len(self.asked)))
             if not ended:
                 self._tell()
-            self._tend()
+            self.lock.renew()
 
     def _stop(self):
         """Leave what was not graded as if this run had never begun it: nobody killed it."""
@@ -302,10 +295,9 @@ class Run:
         for future in self.running:
             future.cancel()
         for task in stopped:
-            task.begun = task.begun - 1 or None  # None: it never began
+            task.begun -= 1
         with contextlib.suppress(TitoError):
             self._note(stopped)
-            leases.end(self.book, self.name)
         WORKERS.close(stopping=True)
 
     def _take(self, tasks):
@@ -313,38 +305,20 @@ class Run:
         shortly before they do: that spares transactions.
         """
         for some in batched(tasks, TOGETHER):
-            self._tend()
-            works = [(task.arrival.student, task.work) for task in some]
-            found = self.book.claim_attempts(works, self.name, self._claims)
-            for task, (claimed, attempt, task.known) in zip(some, found):
-                earlier = attempt.number if attempt else 0
-                if claimed:
-                    task.begun = 1 if self.regrade else 1 + earlier
-                    (self.ready if task.begun == 1 else self.suspects).append(task)
-                elif earlier:
-                    self.held.append(task)
-                else:
+            for task in some:
+                place = learner_id(task.arrival.student), task.work
+                task.known = self.keys.get(place[0], {})
+                seen = None if self.regrade else self.works.get(place)
+                if seen is not None:
                     self.progress.unchanged += 1
-                    self._saw(task, attempt.seen)
-            self.progress.elsewhere = len(self.held)
+                    self._save(task, [], seen)
+                    continue
+                task.begun = 1 if self.regrade else 1 + self.begun.get(place, 0)
+                (self.ready if task.begun == 1 else self.suspects).append(task)
+            self._note([*self.ready])
             self._tell()
             while self.ready:
                 yield self.ready.popleft()
-
-    def _claims(self, keys, attempt):
-        """Whether this run grades a submission, given its Attempt of before: not when that ended
-        and the book still has its results, nor when another run is at it. Who names the learner and
-        says `regrade` means it.
-        """
-        if attempt is None:
-            return True
-        if attempt.number == 0:
-            if self.regrade and attempt.at < self.began_at:
-                return True
-            return any(one.key not in keys.get(one.lesson, ()) for one in attempt.seen)
-        if self.regrade and self.chosen:
-            return True
-        return attempt.run in ("", self.name) or not leases.is_alive(attempt.run, self.living)
 
     def _begin(self, pool, task):
         known = {}
@@ -356,7 +330,13 @@ class Run:
                     for lesson in known.keys() | task.known.keys()
                 }
         future = pool.submit(
-            grade_one, self.setting, self.course, self.name, task.arrival, known, self.seconds
+            grade_one,
+            self.setting,
+            self.course,
+            run_lock.process_name(),
+            task.arrival,
+            known,
+            self.seconds,
         )
         self.running[future] = task
 
@@ -383,31 +363,29 @@ class Run:
         ]
         if arrival.partial:  # what comes later is not missing
             results = [result for result in results if result.sha256]
-        ended = None if died else task.work  # what did not end stays known
-        if results:
-            self.book.save(
-                results,
-                self._came(arrival, [*results, *seen]),
-                self.who,
-                arrival.name,
-                self.why,
-                self.regrade or bool(self.setting.checks),
-                ended,
-                seen=seen,
-                anew=self.anew,
-            )
-            for result in results:
-                now.setdefault(result.lesson, set()).add(result.key)
-        elif not died:
-            self._saw(task, seen, ended)
+        self._save(task, results, seen)
+        for result in results:
+            now.setdefault(result.lesson, set()).add(result.key)
         if self.book.rules.policy == "latest":  # this was the learner's only task
             self.kept.pop(learner_id(arrival.student), None)
+        self.begun.pop((learner_id(arrival.student), task.work), None)
         progress.count(arrival, results)
         self._tell()
 
-    def _saw(self, task, seen, ended=None):
-        arrived = self._came(task.arrival, seen)
-        self.book.saw(task.arrival.student, seen, arrived, self.who, self.why, self.anew, ended)
+    def _save(self, task, results, seen):
+        saving = Saving(
+            task.arrival.student,
+            task.arrival.name,
+            self.who,
+            self.why,
+            results,
+            seen,
+            self._came(task.arrival, [*results, *seen]),
+            task.work,
+            self.regrade or bool(self.setting.checks),
+            self.anew,
+        )
+        self.book.save(saving)
 
     def _came(self, arrival, files):
         """{lesson: Arrived} of these results or Seen; what came in is counted as given."""
@@ -422,15 +400,12 @@ class Run:
 
     def _note(self, tasks):
         """Let the gradebook know how often these were begun."""
-        if tasks:
-            begun = [(task.arrival.student, task.work, task.begun) for task in tasks]
-            self.book.keep_attempts(begun, self.name)
-
-    def _tend(self):
-        """Renew this run's lease, and look at those of others, when it is time to."""
-        if time.time() - self.renewed > leases.RENEW:
-            leases.renew(self.book, self.name)
-            self.renewed, self.living = time.time(), leases.runs(self.book)
+        for task in tasks:
+            self.begun[learner_id(task.arrival.student), task.work] = task.begun
+        begun = {place: times for place, times in self.begun.items() if times}
+        if begun != self.noted:
+            self.lock.keep(begun)
+            self.noted = begun
 
     def _tell(self):
         self.progress.seconds = time.monotonic() - self.began
@@ -551,21 +526,6 @@ def course_hash(asked, entries):
     ]
     what = [texts, version()]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()
-
-
-def described(setting, course, chosen):
-    """What another run must have in common with this one, to grade the same lessons meanwhile: see
-    leases.SAME. Who names learners knows what they do.
-    """
-    return {
-        "lessons": [] if chosen else list(setting.lessons),
-        "checks": list(setting.checks),
-        "base": setting.earlier_lessons,
-        "seconds": setting.seconds,
-        "memory": setting.memory,
-        "level": setting.level,
-        "course": course,
-    }
 
 
 def judged(result, entry, task):

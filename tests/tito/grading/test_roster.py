@@ -3,26 +3,36 @@ system wrote.
 """
 
 import pytest
+from some_results import read_roster
 
 from tito.errors import TitoError
-from tito.grading.gradebook.class_lists import read_roster
 from tito.grading.roster import Learner, Roster, shown
 
 CLASS = [
     Learner(
         "ada",
         "Ada Lovelace",
-        "ada@example.org",
-        columns={"canvas_id": "12345", "github": "countess", "section": "A"},
+        columns={
+            "email": "ada@example.org",
+            "canvas_id": "12345",
+            "github": "countess",
+            "section": "A",
+        },
     ),
     Learner(
         "bob",
         "Bob de Ruiter",
-        "bob@example.org",
-        columns={"canvas_id": "678", "moodle_id": "99001", "section": "A"},
+        columns={
+            "email": "bob@example.org",
+            "canvas_id": "678",
+            "moodle_id": "99001",
+            "section": "A",
+        },
     ),
     Learner(
-        "eve_m", "Eve Müller", "eve@example.org", columns={"sis_login_id": "em17", "section": "B"}
+        "eve_m",
+        "Eve Müller",
+        columns={"email": "eve@example.org", "sis_login_id": "em17", "section": "B"},
     ),
 ]
 
@@ -61,11 +71,9 @@ def test_a_roster_keeps_every_column(tmp_path, encoding, comma):
         ),
         ("", "lists nobody"),
         ("student\n", "lists nobody"),
-        ("student\nada\nbob\nADA\n", "roster.csv:4: student 'ADA' stands in line 2 too"),
+        ("student\nada\nbob\nADA\n", "roster.csv:4: student 'ADA' is in line 2, too"),
         ("student,name\nada,Ada\n,Bob\n", "roster.csv:3: no student"),
         ("student,name\nada,Lovelace, Ada\n", "roster.csv:2: 3 cells under 2 columns"),
-        ("student,arrived\nada,tomorrow\n", "roster.csv:2: arrived is 'tomorrow'"),
-        ("student,arrived\nada,0001-01-01T00:00:00+10:00\n", "roster.csv:2: arrived is"),
         ("student,email,email\nada,a,b\n", "'email' is there 2 times"),
         ('student,name\nada,"Ada" x\n', "roster.csv:2: damaged CSV"),
         ("student,name\nada," + "x" * 200_000 + "\n", "damaged CSV"),

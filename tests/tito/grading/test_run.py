@@ -16,11 +16,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import commands
 import pytest
 from processes import children
-from some_results import MONDAY
+from some_results import MONDAY, save
 
 from tito.errors import TitoError
 from tito.grading import run, workers
-from tito.grading.gradebook import gradebook, leases
+from tito.grading.gradebook import gradebook, run_lock
 from tito.grading.intake import collect
 from tito.grading.intake.submission_times import Submitted
 from tito.grading.setting import Setting
@@ -209,7 +209,7 @@ def test_a_submission_that_kills_every_judge_is_tried_twice_and_has_a_row(
         died = dying("learner1", "learner4")
         assert graded().verdicts == {"stub": 3, "passed": 3, "crashed": 2}
         assert sorted(died) == ["learner1"] * 2 + ["learner4"] * 2
-        ada = next(book.rows("learner1")).result
+        ada = next(book.grades("learner1")).result
         assert "Grading ended 2 times without a result (exit code -9)" in ada.reason
         assert ada.key and not ada.points
         died = dying("learner1", "learner4")
@@ -221,11 +221,9 @@ def test_a_submission_that_kills_every_judge_is_tried_twice_and_has_a_row(
         dying()
         assert graded().verdicts == {"passed": 1}  # other bytes are tried again
         assert graded(regrade=True).verdicts == {"stub": 3, "passed": 5}
-        left = {student for (student, _), attempt in book.attempts().items() if attempt.number}
-        assert left == {"learner4"}  # of its first bytes
         died = dying("learner1")
         assert graded(regrade=True).failed == 1  # no result is lost over it
-        assert next(book.rows("learner1")).result.verdict == "passed"
+        assert next(book.grades("learner1")).result.verdict == "passed"
         assert graded().graded == 0 and len(died) == 2
 
 
@@ -259,7 +257,7 @@ KILLS_THE_RUN = """
 import os, signal, sys
 from tito.cli import run as cli
 from tito.errors import TitoError
-from tito.grading import gradebook, leases, workers
+from tito.grading import workers
 real, tried = workers.Worker.grade, sys.argv.pop()
 def grade(worker, arrival, *more):
     with open(tried, "a") as file:
@@ -284,7 +282,7 @@ def test_a_submission_that_ends_the_whole_run_does_so_twice(small_course, submis
         codes.append(done.returncode)
         said.append("2 whole runs ended while they graded this: learner2;" in done.stderr)
     assert codes == [-signal.SIGKILL, -signal.SIGKILL, 0, 0], done.stderr
-    assert said == [False, False, True, True], "it may have been a power cut"
+    assert said == [False, False, True, False], "it may have been a power cut"
     assert tried.read_text().split().count("learner2") == 2
     rows = {(row["student"], row["lesson"]): row for row in json.loads(done.stdout)}
     assert len(rows) == 16
@@ -298,7 +296,7 @@ def test_a_submission_that_ends_the_whole_run_does_so_twice(small_course, submis
     assert "the whole run was ended" in rows["learner2", "sums"]["reason"]
 
 
-NOTES_WHAT_IT_GRADES = """
+WAITS_AFTER_THREE = """
 import pathlib, sys, time
 from tito.cli import run as cli
 from tito.grading import workers
@@ -306,7 +304,7 @@ real, tried = workers.Worker.grade, pathlib.Path(sys.argv.pop())
 def grade(worker, arrival, *more):
     with open(tried, "a") as file:
         file.write(arrival.student + "\\n")
-    while not all(tried.with_name(name).exists() for name in ("first", "second")):
+    while len(tried.read_text().split()) > 3:
         time.sleep(0.01)
     return real(worker, arrival, *more)
 workers.Worker.grade = grade
@@ -317,159 +315,50 @@ cli.run()
 @pytest.mark.slow
 @LINUX
 @pytest.mark.parametrize("database", ["a file", "PostgreSQL"])
-def test_two_runs_share_a_class_and_one_takes_over_what_the_other_held_when_it_was_killed(
-    small_course, tmp_path, request, database
+def test_a_second_run_is_refused_and_completes_the_gradebook_when_the_first_was_killed(
+    small_course, submissions, tmp_path, request, database
 ):
-    students = [f"learner{number:02}" for number in range(40)]
-    for number, student in enumerate(students):
-        (tmp_path / "class" / student).mkdir(parents=True)
-        text = small_course.lesson("numbers").script.read_text("utf-8")
-        (tmp_path / "class" / student / "numbers_dev.py").write_text(f"{text}\n# {number}\n")
     where = tmp_path / "book.db"
     if database == "PostgreSQL":
         where = request.getfixturevalue("postgres")()
     words = ("--jobs", 1, "--isolation", "process", "--gradebook", where)
-    line = [word for word in command(small_course, tmp_path / "class", *words) if word != "--all"]
-    line[1:3] = ["-c", NOTES_WHAT_IT_GRADES]
-    files = [tmp_path / "first", tmp_path / "second"]
-    runs = [
-        subprocess.Popen([*line, "numbers", file], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for file in files
-    ]
-
-    def tried(file):
-        return file.read_text().split() if file.exists() else []
-
-    wait_for(lambda: all(len(tried(file)) > 2 for file in files), 60)
-    kill(runs[0].pid)
-    said, complained = runs[1].communicate(timeout=120)
-    runs[0].communicate()
-    assert runs[1].returncode == 0, complained.decode()
-    rows = json.loads(said)
-    assert [(row["student"], row["verdict"]) for row in rows] == [
-        (student, "passed") for student in students
-    ]
-    first, second = map(tried, files)
-    assert len(second) == len(set(second)) and sorted({*first, *second}) == students
-    assert len({*first} & {*second}) <= run.AHEAD, "what was not in the gradebook yet"
+    line = command(small_course, submissions, *words)
+    tried = tmp_path / "tried"
+    first = subprocess.Popen([*line[:1], "-c", WAITS_AFTER_THREE, *line[3:], str(tried)])
+    wait_for(lambda: tried.exists() and len(tried.read_text().split()) > 3, 60)
+    refused = subprocess.run(line, capture_output=True, text=True, timeout=60)
+    kill(first.pid)
+    first.wait()
+    assert refused.returncode == 2
+    assert f"is grading into this gradebook already: process {first.pid} on " in refused.stderr
+    rows = grade(small_course, submissions, *words)
+    assert [row["verdict"] for row in rows] == ["stub", "stub", "passed", "passed"] * 4
     with gradebook.open_gradebook(where) as book:
-        changes = [change.student for change in book.history()]
-        assert sorted(changes) == students, "each was kept once"
-        (left,) = leases.runs(book).values()  # the next run deletes it
-        assert left.run.split()[1] == str(runs[0].pid)
+        changes = [(change.student, change.lesson) for change in book.history()]
+        assert len(changes) == len(set(changes)) == 16, "each was kept once"
 
 
-@pytest.mark.slow
 @LINUX
-def test_what_another_run_is_grading_is_left_to_it_and_is_no_death(small_course, submissions):
-    setting = Setting(small_course.path, ("numbers",), "process")
-    with open_book(small_course) as book:
-        asked = [small_course.lesson("numbers")]
-        decides = run.decisive(setting, asked, small_course.lessons)
-        arrivals = run.collect.find_submissions(submissions, small_course.lessons)
-        works = [(arrival.student, run.work_of(arrival, decides)) for arrival in arrivals]
-        parent = leases.run_name(os.getppid())
-        book.keep_attempts([(*work, 2) for work in works[:4]], parent)
-        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
-        assert (progress.graded, progress.elsewhere) == (4, 4)
-        assert progress.verdicts == {"stub": 2, "passed": 2}
-        assert [book.attempts()[work].number for work in works] == [2] * 4 + [0] * 4
-        _, progress = run.grade_class(
-            *(setting, small_course.lessons, submissions, book, 1),
-            regrade=True,
-            students=["learner0"],
-        )
-        assert (progress.graded, progress.elsewhere) == (1, 0), "it was asked for by name"
-        over = parent.rpartition(" ")[0] + " 1"  # its process is another by now
-        book.keep_attempts([(*work, 1) for work in works[:4]], over)
-        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
-        assert (progress.graded, progress.unchanged, progress.elsewhere) == (3, 5, 0)
-
-
-def test_two_runs_share_a_class(small_course, submissions):
+def test_what_a_killed_run_had_begun_is_graded_last_and_alone(
+    small_course, submissions, monkeypatch
+):
     setting = Setting(small_course.path, ("numbers",), "process")
     decides = run.decisive(setting, [small_course.lesson("numbers")], small_course.lessons)
-    arrivals = run.collect.find_submissions(submissions, small_course.lessons)
-    works = [(arrival.student, run.work_of(arrival, decides)) for arrival in arrivals]
-    with open_book(small_course) as book, open_book(small_course) as other:
-        claimed = book.claim_attempts(works[:5], "a", lambda keys, before: True)
-        assert all(mine for mine, *_ in claimed)
-        claimed = other.claim_attempts(works, "b", lambda keys, before: before is None)
-        assert [mine for mine, *_ in claimed] == [False] * 5 + [True] * 3
-        assert [before and before.run for _, before, _ in claimed] == ["a"] * 5 + [None] * 3
+    learners = run.collect.find_submissions(submissions, small_course.lessons)
+    order, grade = [], workers.Worker.grade
 
+    def noted(worker, submission, *more):
+        order.append(submission.student)
+        return grade(worker, submission, *more)
 
-@pytest.mark.slow
-def test_what_a_run_that_is_gone_held_is_taken_over_by_one_that_lives(small_course, submissions):
-    """Another run began on all and ends one of them; it is killed while this run is at work."""
-    setting = Setting(small_course.path, ("numbers",), "process")
-    asked = [small_course.lesson("numbers")]
-    decides = run.decisive(setting, asked, small_course.lessons)
-    arrivals = run.collect.find_submissions(submissions, small_course.lessons)
-    works = [(arrival.student, run.work_of(arrival, decides)) for arrival in arrivals]
-    with open_book(small_course) as book, subprocess.Popen(["sleep", "60"]) as other:
-        book.keep_attempts([(*work, 1) for work in works[:3]], leases.run_name(other.pid))
-
-        def told(progress):
-            if progress.graded == 5 and other.poll() is None:
-                assert progress.elsewhere == 3
-                other.kill()
-                other.wait()
-
-        args = (setting, small_course.lessons, submissions, book, 2)
-        _, progress = run.grade_class(*args, told=told)
-        assert (progress.graded, progress.elsewhere) == (8, 0)
-        changes = [(change.student, change.lesson) for change in book.history()]
-        assert len(changes) == len(set(changes)) == 8
-        assert leases.runs(book) == {}
-
-
-def test_what_another_run_ended_meanwhile_is_not_graded_again(small_course, submissions):
-    setting = Setting(small_course.path, ("numbers",), "process")
-    with open_book(small_course) as book, open_book(small_course) as other:
-        asked = []
-
-        def told(progress):
-            if not asked:  # this run has begun: the other ends all before it looks
-                asked.append(progress)
-                args = (setting, small_course.lessons, submissions, other, 2)
-                assert run.grade_class(*args)[1].graded == 8
-
-        args = (setting, small_course.lessons, submissions, book, 2)
-        _, progress = run.grade_class(*args, told=told)
-        assert (progress.graded, progress.unchanged, progress.elsewhere) == (0, 8, 0)
-
-
-def test_a_lease_lasts_until_it_is_over_elsewhere_and_as_long_as_its_process_here(book):
-    host, pid, start = leases.run_name().split(" ")
-    leases.begin(book, f"elsewhere {pid} {start}", "ta1", {})
-    found = leases.runs(book)
-    assert leases.is_alive(f"elsewhere {pid} {start}", found)
-    (lease,) = found.values()
-    over = {lease.run: dataclasses.replace(lease, until=lease.began)}
-    assert not leases.is_alive(lease.run, over)
-    assert not leases.is_alive(f"elsewhere 1 {start}", found), "it never had one"
-    assert leases.is_alive(f"{host} {pid} {start}", {})
-    assert not leases.is_alive(f"{host} {pid} 1", {}), "another process with its number"
-    leases.end(book, lease.run)
-    assert leases.runs(book) == {}
-
-
-def test_two_runs_that_grade_the_same_lessons_differently_are_refused(book):
-    mine = {"lessons": ["numbers", "sums"], "seconds": 10.0, "course": "a"}
-    leases.begin(book, "elsewhere 7 1", "ta1", mine)
-    leases.begin(book, leases.run_name(), "ta2", dict(mine))
-    leases.begin(book, leases.run_name(), "ta2", mine | {"lessons": ["products"], "seconds": 20})
-    leases.begin(book, leases.run_name(), "ta2", mine | {"lessons": [], "seconds": 20})
-    for change, words in (
-        ({"seconds": 20.0}, "--check-seconds differ"),
-        ({"lessons": ["sums"], "course": "b"}, ": lessons differ"),
-        ({"course": "b"}, "the course's files, or tito's version differ"),
-    ):
-        with pytest.raises(TitoError) as error:
-            leases.begin(book, leases.run_name(), "ta2", mine | change)
-        assert words in error.value.what
-        assert "ta1 (process 7 on elsewhere, since" in error.value.what
+    monkeypatch.setattr(workers.Worker, "grade", noted)
+    with open_book(small_course) as book:
+        with run_lock.hold(book, "ta1") as lock:
+            lock.keep({(one.student, run.work_of(one, decides)): 1 for one in learners[:2]})
+        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
+        assert progress.graded == 8 and order[-2:] == ["learner0", "learner1"]
+        with run_lock.hold(book, "ta2") as lock:
+            assert lock.begun == {}
 
 
 def test_when_nothing_is_to_be_done_no_judge_is_asked(small_course, submissions, monkeypatch):
@@ -482,9 +371,9 @@ def test_when_nothing_is_to_be_done_no_judge_is_asked(small_course, submissions,
         given = progress.given["learner1", "sums"]
         args = (setting, small_course.lessons, submissions, book, 2)
         run.grade_class(*args, submitted=Submitted(time=MONDAY))  # what is new is when it arrived
-        ada = {grade.lesson: grade for grade in book.rows("learner1")}
-        assert {grade.arrived for grade in ada.values()} == {MONDAY}
-        assert ada["sums"].arrived_how == "--submitted" and ada["sums"].result.sha256 == given
+        ada = {grade.lesson: grade for grade in book.grades("learner1")}
+        assert {grade.lateness.arrived for grade in ada.values()} == {MONDAY}
+        assert ada["sums"].lateness.how == "--submitted" and ada["sums"].result.sha256 == given
 
 
 @pytest.mark.slow
@@ -494,10 +383,10 @@ def test_what_ended_is_graded_again_where_the_book_lost_its_results(small_course
         run.grade_class(setting, small_course.lessons, submissions, book, 2)
         (result,) = book.results("learner1").values()
         other = dataclasses.replace(result, key="other checks", points=1)
-        book.save([other], None, "me")  # of the same file: it takes the first one's place
+        save(book, [other], None, "me")  # of the same file: it takes the first one's place
         _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
         assert (progress.graded, progress.unchanged) == (1, 7)
-        assert [grade.points for grade in book.rows("learner1")] == [result.points]
+        assert [grade.points for grade in book.grades("learner1")] == [result.points]
 
 
 def open_book(root):

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from some_results import read_roster
 
 from tito.errors import TitoError
 from tito.grading import sample
-from tito.grading.gradebook import class_lists
 from tito.grading.intake import collect
 from tito.grading.intake.open_submission import open_submission
 from tito.lesson import course, notebook
@@ -33,7 +33,7 @@ def files_of(folder):
 
 def handed_in(folder, root):
     """{student: submission.Submission} of a sample."""
-    learners = class_lists.read_roster(folder / "roster.csv")
+    learners = read_roster(folder / "roster.csv")
     return {
         one.student: open_submission(one, root.lessons)
         for one in collect.find_submissions(folder / "submissions", root.lessons, learners)

@@ -3,12 +3,8 @@ into exit codes; what a command needs is imported inside it.
 
 release.py     `tito release`
 grade.py       `tito grade`
-gradebook.py   `tito gradebook`, and its commands that show, export and change grades and the class
-claim.py       `tito gradebook claim`
-appeals.py     `tito gradebook appeals`
-items.py       `tito gradebook items`
-answers.py     `tito gradebook rubric` and `judge`
-serve.py       `tito gradebook serve`
+gradebook.py   `tito gradebook`: show, set, history, roster, export
+page.py        `tito gradebook page`
 feedback.py    `tito feedback`
 similar.py     `tito similar`
 options.py     what they share: options, and what these name
@@ -19,10 +15,6 @@ options.py     what they share: options, and what these name
 from tito.cli.instructor import release  # noqa: F401
 from tito.cli.instructor import grade  # noqa: F401
 from tito.cli.instructor import gradebook  # noqa: F401
-from tito.cli.instructor import claim  # noqa: F401
-from tito.cli.instructor import appeals  # noqa: F401
-from tito.cli.instructor import items  # noqa: F401
-from tito.cli.instructor import answers  # noqa: F401
-from tito.cli.instructor import serve  # noqa: F401
+from tito.cli.instructor import page  # noqa: F401
 from tito.cli.instructor import feedback  # noqa: F401
 from tito.cli.instructor import similar  # noqa: F401

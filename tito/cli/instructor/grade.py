@@ -33,7 +33,7 @@ from tito.cli.instructor.options import (
     gradebook_of,
     gradebook_place,
     section_of,
-    tell_falls,
+    tell_points_lost,
 )
 from tito.errors import MachineError
 
@@ -122,14 +122,15 @@ def grade(
 
     # Only now: a judge starts meanwhile.
     from tito.grading import run, views
-    from tito.grading.gradebook import enrollment, overrides
+    from tito.grading.gradebook import enrollment
+    from tito.grading.gradebook.changes import review_overrides
     from tito.grading.intake.submission_times import read_submitted
 
     setting = replace(setting, level=WORKERS.level())
     warn_of_level(setting.level)
     with to_grade_into(root, gradebook, dry_run) as (kept, book):
         times = read_submitted(submitted, current_folder(), book.rules.zone)
-        learners, absent = enrollment.learners(book), enrollment.absent_from(book)
+        learners, absent = enrollment.learners(book)
         is_asked_for = graded_in_this_run(section_of(book, section), absent)
         try:
             with show_class_progress(not json) as report, report_when_stopped(dry_run):
@@ -146,25 +147,25 @@ def grade(
                     only=is_asked_for,
                     submitted=times,
                     anew=regrade and submitted is not None,
-                    who=author_name(None),
+                    who=author_name(),
                 )
         finally:
             if not dry_run:
-                tell_falls(book)
+                tell_points_lost(book)
         place = [one.student for one in found], setting.lessons
-        standing = [views.without_checks(grade) for grade in book.standing(*place)]
+        standing = [views.without_checks(grade) for grade in book.grades_of(*place)]
         if dry_run:
             from tito.grading.dry_run import compare
 
             differences = list(compare(kept, book))
-        doubted = [] if dry_run else views.doubtful(overrides.overrides(book))
+        doubted = [] if dry_run else views.doubtful(review_overrides(book))
         if not (students or section or any(one.uploads for one in found)):
             warn(f"{submissions} holds nothing that was handed in: is it the right folder?")
         warn_of_strangers(found)
         if json and dry_run:
             echo_json([difference.as_json() for difference in differences])
         elif json:
-            echo_json_list(grade.as_json() for grade in book.standing(*place))
+            echo_json_list(grade.as_json() for grade in book.grades_of(*place))
     if not json:
         echo(
             views.class_summary(progress, setting.level, gradebook_place(root, gradebook)),
@@ -232,12 +233,12 @@ def graded_in_this_run(members, absent):
 
 def warn_of_strangers(submissions):
     """Say whose work was graded though no roster has them."""
-    from tito.grading import views
+    from tito.grading.safe_text import plain
 
     strangers = [submission.student for submission in submissions if not submission.known]
     if strangers:
         warn(
-            f"not in the roster: {', '.join(map(views.plain, strangers[:10]))}"
+            f"not in the roster: {', '.join(map(plain, strangers[:10]))}"
             f"{' ...' if len(strangers) > 10 else ''} ({len(strangers)}); graded under these "
             "names, and not exported until a roster has them."
         )
@@ -247,14 +248,9 @@ def warn_of_what_is_left(progress):
     """Say what a run did not grade, and what to do then. Raises MachineError where that is ours to
     mend.
     """
-    from tito.grading import views
     from tito.grading.run import ATTEMPTS
+    from tito.grading.safe_text import plain
 
-    if progress.elsewhere:
-        warn(
-            f"{progress.elsewhere} are being graded by another run, which is at work; should it be "
-            "ended, the same command does what it left."
-        )
     if progress.other:
         warn(
             f"{progress.other} were left as they are: --check needs a grade of the same file. "
@@ -263,9 +259,9 @@ def warn_of_what_is_left(progress):
     if progress.ended:
         warn(
             f"{ATTEMPTS} whole runs ended while they graded this: "
-            f"{', '.join(map(views.plain, progress.ended[:10]))}"
+            f"{', '.join(map(plain, progress.ended[:10]))}"
             f"{', ...' if len(progress.ended) > 10 else ''}; the verdict is crashed. If it was a "
-            f"power cut, say: tito grade ... --regrade --student {views.plain(progress.ended[0])}"
+            f"power cut, say: tito grade ... --regrade --student {plain(progress.ended[0])}"
         )
     if progress.failed:
         raise MachineError(
@@ -277,7 +273,7 @@ def warn_of_what_is_left(progress):
 
 def select_checks(entries, texts):
     """(the lessons that have these checks, the checks' ids); all lessons without any check."""
-    from tito.grading.gradebook.grade import select_check
+    from tito.grading.gradebook.changes import select_check
 
     if not texts:
         return entries, ()
@@ -363,7 +359,7 @@ def show_class_progress(visible):
         TimeRemainingColumn,
     )
 
-    from tito.grading.views import plain
+    from tito.grading.safe_text import plain
 
     columns = [
         BarColumn(),

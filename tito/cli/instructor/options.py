@@ -2,14 +2,19 @@
 
 import signal
 import sys
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tito.cli.app import current_root, warn
 from tito.errors import UsageError
+
+if TYPE_CHECKING:
+    from tito.grading.gradebook.gradebook import Gradebook
+    from tito.lesson.course import Root
 
 Submissions = Annotated[
     Path,
@@ -33,7 +38,6 @@ RosterOption = Annotated[
         "--roster",
         metavar="CSV",
         help="The learners, as your system lists them or with a column `student`. "
-        "Its columns arrived and arrived_LESSON say when work came in. "
         "Default: the learners of `tito gradebook roster`.",
         show_default=False,
     ),
@@ -57,7 +61,7 @@ Who = Annotated[
 ]
 
 
-def current_course(root):
+def current_course(root: Path | None) -> "Root":
     """The course to grade with.
 
     Raises TitoError in a workspace: it has no hidden checks and no reference.
@@ -71,12 +75,14 @@ def current_course(root):
     return root
 
 
-def gradebook_place(root, where):
+def gradebook_place(root: "Root", where: str | None) -> str | Path:
     """Where the gradebook is that --gradebook names, or the course's own: a path or a URL."""
     return where or root.state / "gradebook.db"
 
 
-def gradebook_of(root, where, create=True, reads=False):
+def gradebook_of(
+    root: "Root", where: str | None, create: bool = True, reads: bool = False
+) -> AbstractContextManager["Gradebook"]:
     """The gradebook that --gradebook names, or the course's own, with the course's late rules.
 
     create, reads  as in `gradebook.open_gradebook`
@@ -87,46 +93,48 @@ def gradebook_of(root, where, create=True, reads=False):
     return gradebook.open_gradebook(place, late.read(root), create, reads)
 
 
-def section_of(book, section):
-    """The ids of the learners in a section, or None for everybody."""
+def section_of(book: "Gradebook", section: str | None) -> set[str] | None:
+    """The ids of the learners in a section, or None for all."""
     from tito.grading.gradebook import enrollment
 
     return enrollment.section(book, section) if section else None
 
 
-def lesson_name(root, lesson):
+def lesson_name(root: "Root", lesson: str | None) -> str | None:
     return root.lesson(lesson).name if lesson else None
 
 
-def author_name(who):
+def author_name(who: str | None = None) -> str:
     """The name under which a change is kept. Raises TitoError when nobody is logged in."""
     import getpass
 
     try:
         return who or getpass.getuser()
     except (KeyError, OSError, ImportError):
-        raise UsageError("This machine does not say who you are.", "Add --who NAME.") from None
+        raise UsageError(
+            "This machine does not say who you are.", "Set the environment variable LOGNAME."
+        ) from None
 
 
-def tell_falls(book):
+def tell_points_lost(book: "Gradebook") -> None:
     """Say which grades count less than before, by what was written just now."""
     from tito.grading import views
 
-    if book.fell:
-        headline, *lines = views.fell(book.fell)
+    if book.points_lost:
+        headline, *lines = views.points_lost(book.points_lost)
         warn(headline)
         print(*lines, sep="\n", file=sys.stderr)
 
 
 @contextmanager
-def ended_as_by_ctrl_c():
+def ended_as_by_ctrl_c() -> Iterator[None]:
     """What `kill` sends, and the end of the terminal, end the block as Ctrl-C does: so that no copy
     of a gradebook and no run stays behind. What is ignored, by nohup say, still is.
     """
     signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     taken = [one for one in signals if signal.getsignal(one) is signal.SIG_DFL]
 
-    def end(number, frame):
+    def end(number: int, frame: object) -> None:
         for one in taken:
             signal.signal(one, signal.SIG_IGN)  # both may come, and the first is being heeded
         raise KeyboardInterrupt

@@ -1,7 +1,8 @@
 """`tito similar`: submissions that are too much alike."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,13 +21,16 @@ from tito.cli.app import (
 )
 from tito.cli.instructor.options import (
     GradebookOption,
-    RosterOption,
     SectionOption,
     Submissions,
     current_course,
     gradebook_of,
+    section_of,
 )
-from tito.errors import UsageError
+
+if TYPE_CHECKING:
+    from tito.grading.roster import Learner
+    from tito.lesson.course import Entry
 
 
 @app.command()
@@ -45,12 +49,11 @@ def similar(
             show_default=False,
         ),
     ] = None,
-    roster: RosterOption = None,
     section: SectionOption = None,
     gradebook: GradebookOption = None,
     json: Json = False,
     root: RootOption = None,
-):
+) -> None:
     """Find pairs of submissions that are too much alike. What the course gives counts nothing, what
     many wrote counts little, names nothing.
 
@@ -60,32 +63,23 @@ def similar(
 
     from tito.grading import views
     from tito.grading.gradebook import enrollment
-    from tito.grading.gradebook.class_lists import read_roster
-    from tito.grading.page import similarity as comparing
-    from tito.grading.roster import in_section
+    from tito.grading.page import similarity
+    from tito.grading.safe_text import plain
 
     root = current_course(root)
     entries = select_lessons(root, lessons, None, all_)
-    learners = remembered = None
-    if gradebook or (root.state / "gradebook.db").exists():
-        with gradebook_of(root, gradebook, create=False, reads=True) as book:
-            learners, remembered = enrollment.learners(book), enrollment.id_column(book)
-    if roster:
-        learners = read_roster(current_folder() / roster, remembered=remembered)
-    members = None
-    if section:
-        members = {one.student for one in learners or () if in_section(one.columns, section)}
-        if not members:
-            raise UsageError(f"Nobody is in section {section!r}.", "Give a roster that has it.")
+    is_there = bool(gradebook) or (root.state / "gradebook.db").exists()
+    with gradebook_of(root, gradebook, create=not is_there, reads=True) as book:
+        (learners, _), members = enrollment.learners(book), section_of(book, section)
     with progress_bar(not json) as report:
-        handed_in = read_works(current_folder() / submissions, entries, learners, members)
-        pairs, notes = comparing.compare_class(
-            entries, handed_in, threshold, lambda done, of: report("comparing", done, of)
+        works = read_works(current_folder() / submissions, entries, learners, members)
+        pairs, notes = similarity.compare_class(
+            entries, works, threshold, lambda done, of: report("comparing", done, of)
         )
     if output:
-        comparing.write(current_folder() / output.expanduser(), pairs, threshold, notes)
+        similarity.write(current_folder() / output.expanduser(), pairs, threshold, notes)
     for note in notes:
-        warn(views.plain(note, 500))
+        warn(plain(note, 500))
     if json:
         echo_json([asdict(pair) for pair, _ in pairs])
         return
@@ -94,7 +88,12 @@ def similar(
         echo(f"side by side: {output / 'index.html'}")
 
 
-def read_works(submissions, entries, learners=None, members=None):
+def read_works(
+    submissions: Path,
+    entries: "list[Entry]",
+    learners: "list[Learner] | None" = None,
+    members: set[str] | None = None,
+) -> Iterator[Any]:
     """What `similarity.compare_class` compares, of each learner in a folder or zip.
 
     members  ids: only these; None: all

@@ -1,29 +1,41 @@
-"""The gradebook: LessonResults and what people say go in; grades, exports and feedback come out.
+"""The gradebook. It takes the results of a run (`result_store.Saving`), a class list, and what
+people decide (`RequestedChange`, `NewJudgement`, `RubricChange`); it returns Grades, the history of
+every change, exports, and the learners' feedback.
 
-class_lists.py the list of a class as Canvas, Moodle, Gradescope, ... write it
+gradebook.py   Gradebook: opened by a command, asked for grades, history and learners
+
+What it keeps:
+
 tables.py      the tables
-database.py    opening it: connections, transactions, the version of its schema
-learners.py    its learners by id: found, locked while somebody writes about them, remembered
-history.py     its entries for each change of a grade, and the Instructions that follow from them
-result_store.py  its results: how those of a submission are kept
-attempts.py    which submissions grading has begun
-gradebook.py   the whole: what a run writes into it, and what is read from it
-overrides.py   overrides, extensions and comments by hand
-bulk.py        those of many learners, from a table
-answers.py     free answers: reading them, their rubrics, judging them
-enrollment.py  who is in the class of a gradebook: rosters, who left, merged ids, strangers
-claims.py      which person looks at which submission
-appeals.py     what learners asked about a grade, and what came of it
-leases.py      which runs hold submissions, so that two share a class
-rubric.py      free answers: a rubric's items, what a person said, what an answer counts
-late.py        what lateness costs, and which submission counts: the rules in tito.toml
-grade.py       what a grade is: results, overrides, judgements and lateness become one
-items.py       how a class did in each check and exercise
-item_plots.py  that as pictures
-exports.py     the gradebook as other systems read it
-junit.py       a lesson's result as JUnit XML
-nbgrader_book.py  the gradebook as nbgrader's database
+database.py    connections, transactions, the version of the schema
+run_lock.py    one run at a time grades into a gradebook
+learners.py    the rows of learners: found, locked while somebody changes their grades, remembered
+enrollment.py  who is in the class: rosters, who left, merged ids, strangers
+class_lists.py the list of a class as Canvas, Moodle, Gradescope, ... write it
+result_store.py  the results of a submission
+history.py     an entry for each change of a grade
+instructions.py  what people decided, as the history has it
+
+How results become grades:
+
+late.py        the rules in tito.toml: what lateness costs, which submission counts
+rubric.py      what a free answer counts
+grade.py       Grade, and its parts
+counting.py    from results and instructions to a Grade
+
+What people change:
+
+requested_changes.py  points, comments and more time, by hand or from a table
+changes.py     making them, all or none
+answers.py     free answers: reading and judging them, changing their rubrics
+
+What is made of it:
+
+exercise_table.py  how a class did in each exercise
+exports.py     files for other systems
+junit.py       one of them: JUnit XML
 feedback.py    a page for each learner
 deliver.py     those pages in zips for Moodle and Canvas, and a table for a mail merge
 html_pages.py  what all HTML pages share; `*.html` here and in `page/`: their templates
+views.py       how it looks in a terminal
 """

@@ -8,10 +8,11 @@ is left out and counted.
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tito.errors import UsageError
 from tito.grading.csv_tables import decoded, normalised, table
-from tito.grading.roster import learner_of
+from tito.grading.roster import Learner, learner_of
 
 # The column that becomes a learner's id: the first of these that every line fills, each with
 # another text. Logins come before numbers, since they stand in the names of files and are read by
@@ -90,191 +91,163 @@ class ClassList:
 
     path: str
     source: str
-    columns: list
-    lines: list
-    left_out: list = field(default_factory=list)
-    remarks: list = field(default_factory=list)
+    columns: list[str]
+    lines: list[tuple[int, dict[str, str]]]
+    left_out: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     scheme: str = ""
 
 
-def read(path):
+def read(path: Path) -> ClassList:
     """The ClassList in a CSV file: separated by commas, semicolons or tabs, in UTF-8, UTF-16 or, as
     Excel writes it on Windows, cp1252; with or without a byte order mark and a line `sep=;`.
 
-    Raises TitoError with the line for what is damaged.
+    Raises UsageError with the line for what is damaged.
     """
     text, remarks = decoded(path)
-    (start, written), *lines = table(path, text)
+    (start, written), *rows = table(path, text)
     source, columns = _headers(path, start, written)
-    out = ClassList(str(path), source, columns, [], remarks=remarks)
-    for number, row in lines:
-        _add(out, number, row)
-    _name(out)
-    if not out.lines:
+    class_list = ClassList(str(path), source, columns, [], remarks=remarks)
+    for number, row in rows:
+        _add(class_list, number, row)
+    names = dict.fromkeys(name for _, line in class_list.lines for name in line)
+    class_list.columns = list(names) or [name for name in columns if name]
+    if not class_list.lines:
         raise UsageError(f"{path} lists nobody.", "Add a line for each learner below the header.")
-    return out
+    return class_list
 
 
-def choose(found, wanted=None, remembered=None):
+def choose(class_list: ClassList, wanted: str | None = None, remembered: str | None = None) -> str:
     """The column of a ClassList that holds the ids.
 
-    wanted      that somebody asked for, or None
+    wanted      that was asked for, or None
     remembered  that the gradebook's ids were taken from, or None; taken where the file has it
 
-    Raises TitoError when there is no such column, or its cells do not tell the learners apart.
+    Raises UsageError when there is no such column, or its cells do not tell the learners apart.
     """
-    if wanted:
-        name = ours(wanted)
-        if name not in found.columns:
-            raise UsageError(
-                f"{found.path} has no column {wanted!r}; there are: {', '.join(found.columns)}.",
-                "Name one of these with --id-column.",
-            )
-        _check(found, name)
-        return name
-    if remembered in found.columns:
-        _check(found, remembered)
-        return remembered
-    if "student" in found.columns:  # a roster of one's own: an empty cell there is a mistake
-        _check(found, "student")
-        return "student"
-    known = [name for name in ORDER if name in found.columns]
+    path, columns = class_list.path, class_list.columns
+    if wanted and ours(wanted) not in columns:
+        raise UsageError(
+            f"{path} has no column {wanted!r}; there are: {', '.join(columns)}.",
+            "Name one of these with --id-column.",
+        )
+    # "student" is in a roster of one's own: an empty cell there is a mistake.
+    for name in (wanted and ours(wanted), remembered, "student"):
+        if name and name in columns:
+            _check(class_list, name)
+            return name
+    known = [name for name in ORDER if name in columns]
     for name in known:
-        texts = [line[name].casefold() for _, line in found.lines]
+        texts = [line[name].casefold() for _, line in class_list.lines]
         if all(texts) and len(set(texts)) == len(texts):
-            _check(found, name)
+            _check(class_list, name)
             return name
     if not known:
         raise UsageError(
-            f"{found.path}:1: there is no column `student`, and none that other programs call an "
-            f"id; there are: {', '.join(found.columns) or 'none'}.",
+            f"{path}:1: there is no column `student`, and none that other programs call an id; "
+            f"there are: {', '.join(columns) or 'none'}.",
             "Name one with --id-column, or call it `student`: it holds each learner's id.",
         )
     for name in known:  # why not even the first that is used
-        if any(line[name] for _, line in found.lines):
-            _check(found, name)
-    raise UsageError(
-        f"{found.path}: no line fills {', '.join(known)}.", "Fill in one of these columns."
-    )
+        if any(line[name] for _, line in class_list.lines):
+            _check(class_list, name)
+    raise UsageError(f"{path}: no line fills {', '.join(known)}.", "Fill in one of these columns.")
 
 
-def read_roster(path, id_column=None, remembered=None):
-    """The learners in a CSV file, in its order, see `read`.
-
-    id_column   that is asked for; remembered: that the gradebook has, see `choose`
-
-    Raises TitoError with the line for what is damaged, doubled or missing.
-    """
-    found = read(path)
-    return learners_of(found, choose(found, id_column, remembered))
+def learners_of(class_list: ClassList, id_column: str) -> list[Learner]:
+    """The learners in a ClassList, whose ids are in that column."""
+    return [learner_of(line[id_column], line) for _, line in class_list.lines]
 
 
-def learners_of(found, id_column):
-    """The Learners in a ClassList, whose ids are in that column."""
-    return [
-        learner_of(line[id_column], line, f"{found.path}:{number}") for number, line in found.lines
-    ]
-
-
-def ours(header):
+def ours(header: str) -> str:
     """What a header is called here: `normalised`, and our name for it."""
     name = normalised(header)
     return NAMES.get(name, name)
 
 
-def _headers(path, line, written):
+def _headers(path: Path, line: int, written: list[str]) -> tuple[str, list[str]]:
     """(source, our names of the columns). "" for a column without a header."""
     names = [normalised(name) for name in written]
+    source, columns = TABLE, [NAMES.get(name, name) for name in names]
     if {"ID", "SIS Login ID", "Section"} <= set(written) and (
         written[0] == "Student" or written[:2] == ["LastName", "FirstName"]
     ):
-        source, ours = CANVAS, [{"student": "name"}.get(name, name) for name in names]
-        ours = [NAMES.get(n, n) if n in ("lastname", "firstname") else n for n in ours]
+        source = CANVAS
+        ours_there = {"student": "name", "lastname": "last_name", "firstname": "first_name"}
+        columns = [ours_there.get(name, name) for name in names]
     elif "student" in names:
-        source, ours = OWN, names
-    else:
-        ours = [NAMES.get(name, name) for name in names]
-        if {"username", "github_id"} <= set(ours):
-            source = CLASSROOM50
-        elif "sid" in ours:
-            source = GRADESCOPE
-        elif {"identifier", "vollständiger_name"} & set(names) or (
-            {"first_name", "last_name"} <= set(ours)
-            and {"email_address", "e-mail-adresse"} & set(names)
-        ):
-            source = MOODLE
-            number = "id" if "vollständiger_name" in names else "identifier"
-            ours = ["moodle_id" if name == number else name for name in ours]
-        else:
-            source = TABLE
-    for name in ours:
+        source, columns = OWN, names
+    elif {"username", "github_id"} <= set(columns):
+        source = CLASSROOM50
+    elif "sid" in columns:
+        source = GRADESCOPE
+    elif {"identifier", "vollständiger_name"} & set(names) or (
+        {"first_name", "last_name"} <= set(columns)
+        and {"email_address", "e-mail-adresse"} & set(names)
+    ):
+        source = MOODLE
+        number = "id" if "vollständiger_name" in names else "identifier"
+        columns = ["moodle_id" if name == number else name for name in columns]
+    for name in columns:
         # Canvas and Moodle may have two assignments or fields of one name; their first one counts.
-        doubled = ours.count(name) > 1 and (source == OWN or name in (*ORDER, "name"))
+        doubled = columns.count(name) > 1 and (source == OWN or name in (*ORDER, "name"))
         if name and doubled:
             raise UsageError(
-                f"{path}:{line}: the column {name!r} is there {ours.count(name)} times.",
+                f"{path}:{line}: the column {name!r} is there {columns.count(name)} times.",
                 "Rename or delete one.",
             )
-    return source, ours
+    return source, columns
 
 
-def _add(found, number, row):
-    line = {}
-    for name, text in zip(found.columns, row + [""] * (len(found.columns) - len(row))):
+def _add(class_list: ClassList, number: int, row: list[str]) -> None:
+    """Add a line, or what it has that is no learner to `left_out`."""
+    source, columns = class_list.source, class_list.columns
+    line: dict[str, str] = {}
+    for name, text in zip(columns, row + [""] * (len(columns) - len(row))):
         if name:
             line.setdefault(name, text)
-    if found.source == OWN and (scheme := line.pop("id_column", "")):
-        found.scheme = scheme
-    if found.source != OWN:
-        name = line.get("name") or " ".join(
-            filter(None, (line.get("first_name"), line.get("last_name")))
-        )
-        if name or {"name", "first_name", "last_name"} & line.keys():
-            line["name"] = name  # a list without names takes nobody's away
-        if found.source == CANVAS and not line["id"]:
-            if name:  # without a name it is the row that says which columns are posted by hand
-                found.left_out.append(name)
-            return
-        is_test = name.casefold() in ("student, test", "test student")
-        if found.source == CANVAS and is_test and not line.get("sis_user_id"):
-            found.left_out.append(name)
-            return
-        if STAFF.search(line.get("role", "")) and found.source != TABLE:
-            found.left_out.append(f"{name} ({line['role']})")
-            return
-        if found.source == CLASSROOM50:
-            line["github"] = line["username"]
-        if "moodle_id" in line and (form := PARTICIPANT.fullmatch(line["moodle_id"])):
-            line["moodle_id"] = form[1] or form[2]
-    found.lines.append((number, line))
+    if source == OWN:
+        class_list.scheme = line.pop("id_column", "") or class_list.scheme
+        class_list.lines.append((number, line))
+        return
+    parts = (line.get("first_name"), line.get("last_name"))
+    name = line.get("name") or " ".join(filter(None, parts))
+    if name or {"name", "first_name", "last_name"} & line.keys():
+        line["name"] = name  # a list without names takes nobody's away
+    is_test = name.casefold() in ("student, test", "test student") and not line.get("sis_user_id")
+    if source == CANVAS and (is_test or not line["id"]):
+        # Without a name it is the row that says which columns are posted by hand.
+        class_list.left_out += [name] if name else []
+        return
+    if STAFF.search(line.get("role", "")) and source != TABLE:
+        class_list.left_out.append(f"{name} ({line['role']})")
+        return
+    if source == CLASSROOM50:
+        line["github"] = line["username"]
+    if "moodle_id" in line and (form := PARTICIPANT.fullmatch(line["moodle_id"])):
+        line["moodle_id"] = form[1] or form[2]
+    class_list.lines.append((number, line))
 
 
-def _name(found):
-    """Let `columns` be those of the lines."""
-    found.columns = list(dict.fromkeys(name for _, line in found.lines for name in line)) or [
-        name for name in found.columns if name
-    ]
-
-
-def _check(found, name):
-    """Raise TitoError where a column does not tell the learners apart."""
-    where, lines = found.path, {}
+def _check(class_list: ClassList, name: str) -> None:
+    """Raise UsageError where a column does not tell the learners apart."""
+    lines: dict[str, int] = {}
     other = "" if name == "student" else ", or name another column with --id-column"
-    for number, line in found.lines:
-        text = line[name]
+    for number, line in class_list.lines:
+        text, where = line[name], f"{class_list.path}:{number}"
         if not text:
             raise UsageError(
-                f"{where}:{number}: no {name}.",
+                f"{where}: no {name}.",
                 f"Fill in the column `{name}`, or delete the line{other}.",
             )
         if ROUNDED.fullmatch(text):
             raise UsageError(
-                f"{where}:{number}: {name} is {text!r}, a number that a spreadsheet has shortened.",
+                f"{where}: {name} is {text!r}, a number that a spreadsheet has shortened.",
                 "Export the list again, and give it as it is, without opening and saving it.",
             )
         if text.casefold() in lines:
             raise UsageError(
-                f"{where}:{number}: {name} {text!r} stands in line {lines[text.casefold()]} too.",
+                f"{where}: {name} {text!r} is in line {lines[text.casefold()]}, too.",
                 f"Give each learner one line{other}.",
             )
         lines[text.casefold()] = number

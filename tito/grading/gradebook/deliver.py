@@ -19,15 +19,17 @@ import io
 import json
 import re
 import zipfile
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol
 
 from tito import files
 from tito.errors import UsageError
 from tito.grading import roster
 from tito.grading.csv_tables import Id, line
 from tito.grading.gradebook import late
+from tito.grading.gradebook.feedback import FeedbackPage
 
 RECORD = ".delivered.json"
 PAGE = "feedback.html"
@@ -36,37 +38,48 @@ CANVAS = re.compile(r"(?P<ids>[^_]+(?:_late)?_\d+_\d+)_.+", re.I | re.S)
 UNFIT = re.compile(r"[\x00-\x1f/\\:_]+")  # in Moodle's names, _ separates the parts
 
 
-@dataclass(frozen=True)
-class Page:
-    """One learner's page.
+class HandedIn(Protocol):
+    """What of a submission is asked for here: name and kind of a file, zip or folder."""
 
-    learner  a grade.Learner
-    path     of the page, in the folder
-    points, max_points  of all that is graded; max_points 0: nothing is
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
+
+
+Parts = Sequence[HandedIn]
+
+
+@dataclass
+class Delivery:
+    """One file. students: ids of those who are in it; nameless: of those for whom there is no
+    name.
     """
 
-    learner: object
-    path: Path
-    points: Decimal
-    max_points: int
+    students: list[str] = field(default_factory=list)
+    nameless: list[str] = field(default_factory=list)
 
 
-def moodle_name(page: Page, parts) -> str | None:
+def moodle_name(page: FeedbackPage, parts: Parts) -> str | None:
     """The name of a learner's page in Moodle's zip, or None: nothing tells their number."""
-    found = next(filter(None, (roster.MOODLE.fullmatch(part.name) for part in parts)), None)
+    for part in parts:
+        if scheme := roster.MOODLE.fullmatch(part.name):
+            return _moodle_name(scheme["name"], scheme["id"])
     columns = page.learner.columns
-    told = re.search(r"\d+$", columns.get("moodle_id") or columns.get("identifier") or "")
-    if not (found or told):
-        return None
-    name, number = (found["name"], found["id"]) if found else (page.learner.name, told[0])
+    number = re.search(r"\d+$", columns.get("moodle_id") or columns.get("identifier") or "")
+    return _moodle_name(page.learner.name, number[0]) if number else None
+
+
+def _moodle_name(name: str, number: str) -> str:
     return f"{UNFIT.sub(' ', name).strip() or 'learner'}_{number}_assignfeedback_file_{PAGE}"
 
 
-def canvas_name(page: Page, parts) -> str | None:
+def canvas_name(page: FeedbackPage, parts: Parts) -> str | None:
     """The name of a learner's page, or of the zip with it, in Canvas's zip, or None."""
     for part in parts:
-        if found := CANVAS.fullmatch(part.name):
-            return f"{found['ids']}_feedback.{'html' if part.kind == 'file' else 'zip'}"
+        if scheme := CANVAS.fullmatch(part.name):
+            return f"{scheme['ids']}_feedback.{'html' if part.kind == 'file' else 'zip'}"
     return None
 
 
@@ -74,41 +87,46 @@ NAMES = {"moodle": moodle_name, "canvas": canvas_name}
 KINDS = (*NAMES, "mail")
 
 
-def deliver(folder: Path, targets: dict[str, Path], pages: list[Page], parts, everyone=False):
+def deliver(
+    folder: Path,
+    targets: dict[str, Path],
+    pages: list[FeedbackPage],
+    parts: dict[str, Parts],
+    everyone: bool = False,
+) -> dict[str, Delivery]:
     """Write the files in `targets`, {kind: path}, each with the pages that changed since the last.
 
-    parts     {learner's id: the intake.Parts of what they handed in}, as grading finds them
+    parts     {learner's id: the parts of what they handed in}, as grading finds them
     everyone  also those that did not change
 
-    Returns {kind: (ids of those who are in it, ids of those for whom there is no name)}. A file for
-    nobody is not written.
+    Returns {kind: Delivery}. A file for nobody is not written.
     """
-    record = _record(folder)
-    out = {}
+    record, deliveries = _record(folder), {}
+    pages = [page for page in pages if page.max_points and not page.learner.state]
     for kind, path in targets.items():
-        sent, nameless, names = record.setdefault(kind, {}), [], {}
+        sent, delivery = record.setdefault(kind, {}), Delivery()
+        chosen: list[tuple[str, FeedbackPage]] = []
         for page in pages:
             student = page.learner.student
             digest = hashlib.sha256(page.path.read_bytes()).hexdigest()
-            if page.learner.state or not page.max_points:
-                continue
             if sent.get(student) == digest and not everyone:
                 continue
-            if kind in NAMES and not (name := NAMES[kind](page, parts.get(student, ()))):
-                nameless.append(student)
+            name = NAMES[kind](page, parts.get(student, ())) if kind in NAMES else ""
+            if name is None:
+                delivery.nameless.append(student)
                 continue
-            names[student] = (name if kind in NAMES else "", page)
+            chosen.append((name, page))
+            delivery.students.append(student)
             sent[student] = digest
-        chosen = list(names.values())
         if chosen:
             files.write(path, _zip(chosen) if kind in NAMES else _mail(chosen, folder))
-        out[kind] = (list(names), nameless)
+        deliveries[kind] = delivery
     files.write(folder / RECORD, json.dumps(record, indent=1).encode())
-    return out
+    return deliveries
 
 
 def refuse(paths: list[Path], force: bool) -> None:
-    """Raise TitoError when one of these is there already, and `force` is not set."""
+    """Raise UsageError when one of these is there already, and `force` is not set."""
     for path in paths:
         if path.is_dir():
             raise UsageError(f"{path} is a folder.", "Name a file.")
@@ -118,7 +136,7 @@ def refuse(paths: list[Path], force: bool) -> None:
             )
 
 
-def _record(folder):
+def _record(folder: Path) -> dict[str, dict[str, str]]:
     """What was delivered: {kind: {learner's id: the hash of their page}}."""
     try:
         record = json.loads((folder / RECORD).read_bytes())
@@ -127,7 +145,7 @@ def _record(folder):
         return {}  # then all are new: better twice than not at all
 
 
-def _zip(chosen):
+def _zip(chosen: list[tuple[str, FeedbackPage]]) -> bytes:
     """The bytes of a zip of the pages under these names."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as box:
@@ -138,9 +156,9 @@ def _zip(chosen):
     return data.getvalue()
 
 
-def _mail(chosen, folder):
+def _mail(chosen: list[tuple[str, FeedbackPage]], folder: Path) -> bytes:
     """The text of the table for a mail merge."""
-    rows = [["student", "name", "email", "page", "points", "max_points"]]
+    rows: list[list[Any]] = [["student", "name", "email", "page", "points", "max_points"]]
     for _, page in chosen:
         learner = page.learner
         rows.append(

@@ -6,22 +6,23 @@ everybody would be there twice.
 """
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
 
 from tito.errors import UsageError
-from tito.grading.arrival import is_time, merged
+from tito.grading.arrival import merged
 from tito.grading.gradebook import class_lists
-from tito.grading.gradebook.class_lists import learners_of
+from tito.grading.gradebook.counting import arrival_of
 from tito.grading.gradebook.database import transaction, write
-from tito.grading.gradebook.grade import arrival_of
-from tito.grading.gradebook.history import Fall, add_change
-from tito.grading.gradebook.learners import lock_learner, remember_learner
+from tito.grading.gradebook.gradebook import Gradebook
+from tito.grading.gradebook.history import PointsChange, add_change
+from tito.grading.gradebook.learners import LearnerRow, lock_learner, remember_learner
 from tito.grading.gradebook.result_store import time_columns
 from tito.grading.gradebook.tables import (
     ALIAS,
-    ATTEMPT,
     CHANGE,
-    CLAIM,
     ID_COLUMN,
     LEARNER,
     LEFT,
@@ -29,11 +30,11 @@ from tito.grading.gradebook.tables import (
     SECRET,
     SETTING,
     STRANGER,
-    TABLES,
+    WORK,
     learner_id,
     sql,
 )
-from tito.grading.roster import Roster, in_section, learner_of
+from tito.grading.roster import Learner, Roster, in_section, learner_of
 
 MERGED = "merged_{}_id"  # the column of a Learner that holds an id merged into theirs
 
@@ -52,127 +53,163 @@ class Enrollment:
     """
 
     id_column: str
-    learners: list
+    learners: list[str]
     source: str = ""
-    left_out: list = field(default_factory=list)
-    remarks: list = field(default_factory=list)
-    theirs: dict = field(default_factory=dict)
-    strangers: list = field(default_factory=list)
-    absent: list = field(default_factory=list)
-    left: list = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    theirs: dict[str, str] = field(default_factory=dict)
+    strangers: list[str] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
-def enroll(book, path, who, id_column=None, whole_class=False):
-    """Take the learners of a class list into the book. Returns the Enrollment.
+def enroll(
+    book: Gradebook, path: Path, who: str, id_column: str | None = None, whole_class: bool = False
+) -> Enrollment:
+    """Take the learners of a class list into the book.
 
     path         of a CSV file, see `class_lists.read`
-    who          is it who does so, for the history
+    who          does so, for the history
     id_column    the column whose texts are the ids; None: the one that the book remembers, or the
                  first of `class_lists.ORDER` that tells the learners apart
-    whole_class  whether everybody in the class is in it: whoever of the book is not has left
+    whole_class  whether everybody in the class is in it: learners of the book who are not have left
 
-    Raises TitoError for a damaged list, and where a book with grades has its ids from another
+    Raises UsageError for a damaged list, and where a book with grades has its ids from another
     column.
     """
-    found = class_lists.read(path)
-    with transaction(book.engine) as database:
-        remembered = _setting(database, ID_COLUMN)
-    if found.scheme and found.scheme == remembered and not id_column:
-        id_column, scheme = "student", remembered  # an export of this book, or of one like it
+    class_list = class_lists.read(path)
+    known = id_column_of(book)
+    if class_list.scheme and class_list.scheme == known and not id_column:
+        column, scheme = "student", class_list.scheme  # an export of this book, or of one like it
     else:
-        id_column = class_lists.choose(found, id_column, remembered)
-        scheme = found.scheme if found.scheme and id_column == "student" else id_column
-    learners = learners_of(found, id_column)
-    out = Enrollment(scheme, [], found.source, left_out=found.left_out, remarks=list(found.remarks))
+        column = class_lists.choose(class_list, id_column, known)
+        scheme = class_list.scheme if class_list.scheme and column == "student" else column
+    learners = class_lists.learners_of(class_list, column)
 
-    def work(database):
+    def work(database: sql.Connection) -> tuple[Enrollment, list[PointsChange]]:
         before = _setting(database, ID_COLUMN)
         if before and before != scheme:
             _refuse_if_graded(database, path, before, scheme)
-            _forget(database)
-        _set(database, ID_COLUMN, scheme)
+            _forget_learners(database)
+        database.execute(sql.delete(SETTING).filter_by(name=ID_COLUMN))
+        database.execute(sql.insert(SETTING).values(name=ID_COLUMN, value=scheme))
         aliases = _aliases(database)
-        ids = dict.fromkeys(_owner(learner, aliases) for learner in learners)  # a set, in order
-        for learner in learners:
-            student = learner_id(learner.student)
-            if student in aliases and aliases[student] in map(_id, learners):
-                continue  # the learner has a line of their own
-            name = learner.name if learner.columns.get("name") else ""
-            remember_learner(database, _owner(learner, aliases), name, learner.columns)
-        states = dict(database.execute(sql.select(LEARNER.c["student", "state"])).all())
-        _set_state(database, [one for one in ids if states.get(one) == STRANGER], None)
-        if not before:  # who was graded before there was a roster, and is not in it
-            rows = database.execute(sql.select(LEARNER.c["student", "columns"]))
-            unknown = [row.student for row in rows if not row.columns.keys() - {SECRET}]
-            strange = set(unknown) - ids.keys()
-            _set_state(database, strange, STRANGER)
-            states |= dict.fromkeys(strange, STRANGER)
-        everybody, out.theirs, out.strangers, moved = Roster(learners), {}, [], []
-        for stranger in [one for one in states if states[one] == STRANGER and one not in ids]:
-            owners, sure = everybody.owners(re.sub(r"\.(zip|py|ipynb)$", "", stranger))
-            if sure and len(owners) == 1:
-                owner = _owner(learners[next(iter(owners))], aliases)
-                why = "the roster has them now"
-                moved += _merge(book, database, stranger, owner, who, why, alias=False)
-                out.theirs[stranger] = owner
-            else:
-                out.strangers.append(stranger)
-        out.learners = list(ids)
-        out.absent = [one for one in states if states[one] is None and one not in ids]
-        if whole_class:
-            for one in out.absent:
-                _leave(database, one, who, f"not in {path}")
-        out.left = [one for one in ids if states.get(one) == LEFT]
-        return moved
+        ids = _remember_learners(database, learners, aliases)
+        states = _states(database, ids, first=not before)
+        enrollment = Enrollment(
+            scheme,
+            ids,
+            class_list.source,
+            class_list.left_out,
+            class_list.remarks,
+            absent=[one for one in states if states[one] is None and one not in ids],
+            left=[one for one in ids if states.get(one) == LEFT],
+        )
+        strangers = [one for one in states if states[one] == STRANGER and one not in ids]
+        moved = _claim_strangers(book, database, learners, strangers, enrollment, who)
+        for one in enrollment.absent if whole_class else ():
+            _leave(database, one, who, f"not in {path}")
+        return enrollment, moved
 
-    book.move(write(book.engine, work))
-    return out
+    enrollment, moved = write(book.engine, work)
+    book.note_points(moved)
+    return enrollment
 
 
-def learners(book, batch=None):
-    """The Learners of the book, as `grade` takes them, or None when it has had no roster. Ids that
-    were merged into theirs are theirs, too.
+def _remember_learners(
+    database: sql.Connection, learners: list[Learner], aliases: dict[str, str]
+) -> list[str]:
+    """Keep the learners of a roster. Returns their ids, each once."""
+    listed = {learner_id(learner.student) for learner in learners}
+    for learner in learners:
+        student = learner_id(learner.student)
+        if aliases.get(student) in listed:
+            continue  # the learner has a line with the id that stays
+        name = learner.name if learner.columns.get("name") else ""
+        remember_learner(database, aliases.get(student, student), name, learner.columns)
+    ids = (learner_id(learner.student) for learner in learners)
+    return list(dict.fromkeys(aliases.get(student, student) for student in ids))
 
-    batch  ids whose columns of times count: those in the roster that came with this batch of
-           submissions. The times in an older roster are those of another batch
+
+def _states(database: sql.Connection, ids: list[str], first: bool) -> dict[str, str | None]:
+    """{learner: state} of the whole book, as it was before the roster with these ids; no stranger
+    is in it any more.
+
+    first  whether the book had no roster before: then everybody else whom it knows is a stranger
+    """
+    rows = database.execute(sql.select(LEARNER).order_by(LEARNER.c.student)).all()
+    states = {row.student: row.state for row in rows}
+    if first:
+        unknown = [row.student for row in rows if not row.columns.keys() - {SECRET}]
+        strange = [student for student in unknown if student not in ids]
+        _set_state(database, strange, STRANGER)
+        states |= dict.fromkeys(strange, STRANGER)
+    _set_state(database, [one for one in ids if states.get(one) == STRANGER], None)
+    return states
+
+
+def _claim_strangers(
+    book: Gradebook,
+    database: sql.Connection,
+    learners: list[Learner],
+    strangers: list[str],
+    enrollment: Enrollment,
+    who: str,
+) -> list[PointsChange]:
+    """Give the grades of strangers to the learners whose work it is by the names; both are noted in
+    `enrollment`.
+    """
+    roster, moved = Roster(learners), []
+    aliases = _aliases(database)
+    for stranger in strangers:
+        owners, sure = roster.owners(re.sub(r"\.(zip|py|ipynb)$", "", stranger))
+        if not sure or len(owners) != 1:
+            enrollment.strangers.append(stranger)
+            continue
+        student = learner_id(learners[owners.pop()].student)
+        owner = aliases.get(student, student)
+        moved += _merge(book, database, stranger, owner, who, "the roster has them now")
+        enrollment.theirs[stranger] = owner
+    return moved
+
+
+def learners(book: Gradebook) -> tuple[list[Learner] | None, dict[str, str]]:
+    """(the learners of the book, as collecting submissions takes them, or None when it has had no
+    roster; {id: state} of the learners whom exports leave out: those who left, and strangers).
+
+    Ids that were merged into a learner's are theirs, too.
     """
     with transaction(book.engine) as database:
-        if not _setting(database, ID_COLUMN):
-            return None
-        merged = {}
-        for alias, student in _aliases(database).items():
-            columns = merged.setdefault(student, {})
-            columns[MERGED.format(len(columns) + 1)] = alias
+        is_enrolled = _setting(database, ID_COLUMN)
+        aliases = _aliases(database) if is_enrolled else {}
         rows = database.execute(sql.select(LEARNER).order_by(LEARNER.c.student)).all()
-    out = []
+    more: dict[str, dict[str, str]] = {}
+    for alias, student in aliases.items():
+        columns = more.setdefault(student, {})
+        columns[MERGED.format(len(columns) + 1)] = alias
+    members = []
     for row in rows:
-        if row.state == STRANGER:
-            continue
-        columns = {"name": row.name} | row.columns | merged.get(row.student, {})
-        columns.pop(SECRET, None)
-        if row.student not in (batch or ()):
-            columns = {name: text for name, text in columns.items() if not is_time(name)}
-        out.append(learner_of(row.student, columns))
-    return out
+        if row.state != STRANGER:
+            columns = {"name": row.name} | row.columns | more.get(row.student, {})
+            columns.pop(SECRET, None)
+            members.append(learner_of(row.student, columns))
+    absent = {row.student: row.state for row in rows if row.state}
+    return members if is_enrolled else None, absent
 
 
-def absent_from(book):
-    """{id: state} of whoever the exports leave out: who left, and strangers."""
-    with transaction(book.engine) as database:
-        query = sql.select(LEARNER.c["student", "state"]).where(LEARNER.c.state.is_not(None))
-        return dict(database.execute(query.order_by(LEARNER.c.student)).all())
-
-
-def id_column(book):
+def id_column_of(book: Gradebook) -> str | None:
     """The column of the rosters that the ids of the book are, or None without a roster."""
     with transaction(book.engine) as database:
         return _setting(database, ID_COLUMN)
 
 
-def section(book, name):
-    """The ids of the learners in a section. Raises TitoError when nobody is in it."""
+def section(book: Gradebook, name: str) -> set[str]:
+    """The ids of the learners in a section. Raises UsageError when nobody is in it."""
     with transaction(book.engine) as database:
-        rows = database.execute(sql.select(LEARNER.c["student", "columns"])).all()
+        rows = database.execute(sql.select(*LEARNER.c["student", "columns"])).all()
     ids = {row.student for row in rows if in_section(row.columns, name)}
     if not ids:
         there = sorted({row.columns.get("section") or "" for row in rows} - {""})
@@ -185,123 +222,124 @@ def section(book, name):
     return ids
 
 
-def keep_strangers(book, students):
+def keep_strangers(book: Gradebook, students: Iterable[str]) -> None:
     """Keep that these ids are in no roster: their grades are kept, and not exported."""
+    ids = [learner_id(student) for student in students]
 
-    def work(database):
-        for student in map(learner_id, students):
+    def work(database: sql.Connection) -> None:
+        for student in ids:
             remember_learner(database, student, "")
-            _set_state(database, [student], STRANGER)
+        _set_state(database, ids, STRANGER)
 
-    if students:
+    if ids:
         write(book.engine, work)
 
 
-def leave(book, student, who, why, lift=False):
-    """A learner leaves the class: all about them is kept, and not exported. `lift`: they are back.
+def leave(book: Gradebook, student: str, who: str, why: str) -> None:
+    """A learner leaves the class: all about them is kept, and not exported."""
 
-    Raises TitoError for an unknown learner.
-    """
-
-    def work(database):
-        learner = lock_learner(database, student, who, why)
-        if lift:
-            _set_state(database, [learner], None)
-            add_change(database, learner, None, "returned", who, why)
-        else:
-            _leave(database, learner, who, why)
+    def work(database: sql.Connection) -> None:
+        _leave(database, lock_learner(database, student, who, why).student, who, why)
 
     write(book.engine, work)
 
 
-def merge(book, old, into, who, why):
+def come_back(book: Gradebook, student: str, who: str, why: str) -> None:
+    """A learner who had left is in the class again."""
+
+    def work(database: sql.Connection) -> None:
+        learner = lock_learner(database, student, who, why).student
+        _set_state(database, [learner], None)
+        add_change(database, learner, None, "returned", who, why=why)
+
+    write(book.engine, work)
+
+
+def merge(book: Gradebook, old: str, into: str, who: str, why: str) -> None:
     """One learner was there under two ids: what the book has about `old` becomes `into`'s, as does
     whatever is handed in under `old` from now on.
 
     Of a lesson that both have, the policy of the course says which submission counts; a grade that
-    falls is in `book.fell`. Raises TitoError for an unknown learner.
+    falls is in `book.points_lost`.
     """
 
-    def work(database):
-        first, second = (lock_learner(database, one, who, why) for one in (old, into))
+    def work(database: sql.Connection) -> list[PointsChange]:
+        first, second = (lock_learner(database, one, who, why).student for one in (old, into))
         if first == second:
             raise UsageError(f"{old} and {into} are one learner already.", "Name two ids.")
-        return _merge(book, database, first, second, who, why)
+        moved = _merge(book, database, first, second, who, why)
+        database.execute(sql.insert(ALIAS).values(alias=first, student=second))
+        return moved
 
-    book.move(write(book.engine, work))
+    book.note_points(write(book.engine, work))
 
 
-def _merge(book, database, old, into, who, why, alias=True):
-    """Returns the Falls (and rises) of `into`'s grades."""
-    query = sql.select(LEARNER.c["name", "columns", "state"])
-    theirs, ours = (
-        database.execute(query.where(LEARNER.c.student == one)).one() for one in (old, into)
-    )
-    before = book.grades(database, into)
-    # Of a lesson that both have, whoever looks at it looks at `into`'s.
-    claimed = database.execute(sql.select(CLAIM.c.lesson).filter_by(student=into)).scalars().all()
-    database.execute(sql.delete(CLAIM).where(CLAIM.c.student == old, CLAIM.c.lesson.in_(claimed)))
-    # Tables of the history and of whatever else is kept about a learner.
-    for table in TABLES.sorted_tables:
-        if "student" in table.c and table not in (LEARNER, RESULT, ATTEMPT):
-            database.execute(sql.update(table).filter_by(student=old).values(student=into))
+def _merge(
+    book: Gradebook, database: sql.Connection, old: str, into: str, who: str, why: str
+) -> list[PointsChange]:
+    """Make all about `old` `into`'s. Returns which of their grades count more or less."""
+    query = sql.select(LEARNER).where(LEARNER.c.student.in_((old, into)))
+    rows = {row.student: LearnerRow(*row) for row in database.execute(query)}
+    theirs, ours = rows[old], rows[into]
+    before = book.grades_within(database, into)
+    for table in (CHANGE, ALIAS):
+        database.execute(sql.update(table).filter_by(student=old).values(student=into))
     lessons = _move_results(database, old, into)
     columns = theirs.columns | {name: text for name, text in ours.columns.items() if text}
-    names = {"name": ours.name or theirs.name, "columns": columns}
+    names: dict[str, Any] = {"name": ours.name or theirs.name, "columns": columns}
     if ours.state == STRANGER:  # the roster has them, under the other id
         names["state"] = theirs.state
     database.execute(sql.update(LEARNER).filter_by(student=into).values(names))
-    told, after, moved = f"{old} is {into}", book.grades(database, into), []
+    text, after, moved = f"{old} is {into}", book.grades_within(database, into), []
     for lesson in lessons:
         was, now = before.get(lesson), after[lesson]
         points = {"old_points": was and was.before_late, "new_points": now.before_late}
-        add_change(database, into, lesson, "merged", who, why, told, **points)
+        add_change(database, into, lesson, "merged", who, why=why, text=text, **points)
         if was and was.points != now.points:
-            moved.append(Fall(into, now.name, lesson, was.points, now.points, told))
+            moved.append(PointsChange(into, now.name, lesson, was.points, now.points, text))
     if not lessons:
-        add_change(database, into, None, "merged", who, why, told)
-    database.execute(sql.delete(ATTEMPT).filter_by(student=old))
-    database.execute(sql.delete(LEARNER).filter_by(student=old))
-    if alias:
-        database.execute(sql.insert(ALIAS).values(alias=old, student=into))
+        add_change(database, into, None, "merged", who, why=why, text=text)
+    for table in (WORK, LEARNER):
+        database.execute(sql.delete(table).filter_by(student=old))
     return moved
 
 
-def _move_results(database, old, into):
+def _move_results(database: sql.Connection, old: str, into: str) -> list[str]:
     """Make `old`'s results `into`'s. Of one that both have (the same key), the one with more points
     stays, with what is known of the arrival of both. Returns the lessons.
     """
-    kept = {
-        (row.lesson, row.key): row
-        for row in database.execute(sql.select(RESULT).filter_by(student=into))
-    }
-    rows = database.execute(sql.select(RESULT).filter_by(student=old)).all()
-    for row in rows:
-        place = {"student": old, "lesson": row.lesson, "key": row.key}
+    query = sql.select(RESULT).where(RESULT.c.student.in_((old, into)))
+    results: dict[str, dict[tuple[str, str], Any]] = {old: {}, into: {}}
+    for row in database.execute(query.order_by(RESULT.c.number)):
+        results[row.student][row.lesson, row.key] = row
+    for place, row in results[old].items():
         best, times = row, {}
-        if same := kept.get((row.lesson, row.key)):
+        if same := results[into].get(place):
             best = max(same, row, key=lambda one: one.value["points"])
             times = time_columns(merged(arrival_of(same), arrival_of(row)))
-            loser = row if best is same else same
-            database.execute(sql.delete(RESULT).filter_by(**place | {"student": loser.student}))
+            worst = row if best is same else same
+            database.execute(sql.delete(RESULT).where(*_is_row(worst)))
         values = {"student": into, "value": best.value | {"student": into}} | times
-        place["student"] = best.student
-        database.execute(sql.update(RESULT).filter_by(**place).values(values))
-    return list(dict.fromkeys(row.lesson for row in sorted(rows, key=lambda row: row.number)))
+        database.execute(sql.update(RESULT).where(*_is_row(best)).values(values))
+    return list(dict.fromkeys(lesson for lesson, _ in results[old]))
 
 
-def _leave(database, student, who, why):
+def _is_row(row: Any) -> list[sql.ColumnElement[bool]]:
+    return [RESULT.c[name] == getattr(row, name) for name in ("student", "lesson", "key")]
+
+
+def _leave(database: sql.Connection, student: str, who: str, why: str) -> None:
     _set_state(database, [student], LEFT)
-    add_change(database, student, None, LEFT, who, why)
+    add_change(database, student, None, LEFT, who, why=why)
 
 
-def _set_state(database, students, state):
-    for student in students:
-        database.execute(sql.update(LEARNER).filter_by(student=student).values(state=state))
+def _set_state(database: sql.Connection, students: Iterable[str], state: str | None) -> None:
+    query = sql.update(LEARNER).where(LEARNER.c.student.in_(list(students)))
+    database.execute(query.values(state=state))
 
 
-def _refuse_if_graded(database, path, before, scheme):
-    """Raise TitoError where the book has grades or a history: its ids are to stay what they are."""
+def _refuse_if_graded(database: sql.Connection, path: Path, before: str, scheme: str) -> None:
+    """Raise UsageError where the book has a history: its ids have to stay what they are."""
     if database.execute(sql.select(CHANGE.c.id).limit(1)).first():
         raise UsageError(
             f"{path} names learners by {scheme}; this gradebook, which has grades, by {before}.",
@@ -309,30 +347,18 @@ def _refuse_if_graded(database, path, before, scheme):
         )
 
 
-def _forget(database):
-    """Take out the learners of the rosters before: nothing is known about them but their names."""
+def _forget_learners(database: sql.Connection) -> None:
+    """Take out the learners of earlier rosters: nothing is known about them but their names."""
     database.execute(sql.delete(ALIAS))
     database.execute(
         sql.delete(LEARNER).where(LEARNER.c.student.not_in(sql.select(RESULT.c.student)))
     )
 
 
-def _aliases(database):
-    return dict(database.execute(sql.select(ALIAS.c["alias", "student"])).all())
+def _aliases(database: sql.Connection) -> dict[str, str]:
+    rows = database.execute(sql.select(*ALIAS.c["alias", "student"]))
+    return {row.alias: row.student for row in rows}
 
 
-def _id(learner):
-    return learner_id(learner.student)
-
-
-def _owner(learner, aliases):
-    return aliases.get(_id(learner), _id(learner))
-
-
-def _setting(database, name):
+def _setting(database: sql.Connection, name: str) -> str | None:
     return database.execute(sql.select(SETTING.c.value).filter_by(name=name)).scalar()
-
-
-def _set(database, name, value):
-    database.execute(sql.delete(SETTING).filter_by(name=name))
-    database.execute(sql.insert(SETTING).values(name=name, value=value))

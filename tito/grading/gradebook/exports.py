@@ -10,32 +10,38 @@ canvas       what Canvas imports under Grades. Ids come from the roster's column
 moodle       what Moodle imports, mapped by id number or email (roster columns idnumber, email),
              with grade and feedback always side by side
 junit        JUnit XML: a suite per learner and lesson
-nbgrader     nbgrader's database, see `nbgrader_book.py`
 gradescope   a folder per learner with a results.json, as an autograder hands it to Gradescope,
              which imports no grades in any other way
 classroom50  scores.json of a classroom, and a folder per learner and lesson with a result.json;
              in whole points, half a point upward; the owner is the roster's column github
 
-An answer that nobody has judged yet counts 0. Who left the class and who is in no roster is left
-out. The maximum of a lesson is today's, and nobody has more; points are never touched otherwise. A
-lesson that was not graded is an empty cell, not a 0. A learner's text never becomes a formula, see
-`spreadsheet.py`.
+An answer that nobody has judged yet counts 0. Learners who left the class or are in no roster are
+left out. The maximum of a lesson is today's, and nobody has more; points are never touched
+otherwise. A lesson that was not graded is an empty cell, not a 0. A learner's text never becomes a
+formula, see `csv_tables.py`.
 """
 
 import json
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import timezone
 from decimal import ROUND_HALF_UP, Decimal
-from types import SimpleNamespace
+from pathlib import Path
+from typing import Any
 
 from tito import files
 from tito.errors import UsageError
 from tito.grading.csv_tables import Id, line
 from tito.grading.gradebook import enrollment, html_pages, junit, late
-from tito.grading.gradebook.rubric import WAITING
-from tito.grading.result import VERDICTS
+from tito.grading.gradebook.grade import ClassMember, Grade
+from tito.grading.gradebook.gradebook import Gradebook
+from tito.grading.gradebook.rubric import WAITING, GradedAnswer
+from tito.grading.result import VERDICTS, CheckResult
+from tito.grading.safe_text import visible
 
+Graded = tuple[ClassMember, list[Grade | None]]
+Lessons = dict[str, tuple[int, str, int]]  # {lesson: (number, title, today's maximum)}
 CLASSROOM = re.compile(r"[a-z0-9][a-z0-9-]{1,99}")  # what Classroom 50 takes for a short name
 
 
@@ -48,23 +54,21 @@ class Selection:
     section    only the learners in it, or None
     most       {lesson: points that it can earn today}, for lessons that the course has
     course     the course's name
-    classroom  of Classroom 50; "": made from the course's name
     """
 
-    book: object
+    book: Gradebook
     lesson: str | None = None
     section: str | None = None
-    most: dict = None
+    most: dict[str, int] = field(default_factory=dict)
     course: str = "course"
-    classroom: str = ""
 
-    def lessons(self):
-        """{lesson: (number, title, today's maximum)} of what was graded, in order.
+    def lessons(self) -> Lessons:
+        """What was graded, in order.
 
-        Raises TitoError when nothing was.
+        Raises UsageError when nothing was.
         """
         lessons = {
-            name: (number, title, (self.most or {}).get(name, most))
+            name: (number, title, self.most.get(name, most))
             for name, (number, title, most) in self.book.lessons().items()
             if self.lesson in (None, name)
         }
@@ -76,30 +80,30 @@ class Selection:
             )
         return lessons
 
-    def learners(self):
-        """(Learner, their Grades) of whoever is in the class, one after the other."""
+    def learners(self) -> Iterator[tuple[ClassMember, list[Grade]]]:
+        """(learner, their grades) of everybody in the class, one after the other."""
         for learner, grades, today in self._as_graded():
             yield learner, [of_today(grade, today[grade.lesson]) for grade in grades]
 
-    def _as_graded(self):
-        """(Learner, their Grades, {lesson: today's maximum}) of whoever is in the class. A lesson
-        that another run began to grade meanwhile is left for the next export.
+    def _as_graded(self) -> Iterator[tuple[ClassMember, list[Grade], dict[str, int]]]:
+        """(learner, their grades, {lesson: today's maximum}) of everybody in the class. A lesson
+        that a run began to grade meanwhile is left for the next export.
         """
         today = {name: most for name, (_, _, most) in self.lessons().items()}
         for learner, grades in self.book.by_learner(lesson=self.lesson, section=self.section):
             if not learner.state:
                 yield learner, [grade for grade in grades if grade.lesson in today], today
 
-    def outdated(self):
+    def outdated(self) -> dict[str, int]:
         """{lesson: how many grades are of another maximum than today's}."""
-        counts = {}
+        counts: dict[str, int] = {}
         for _, grades, today in self._as_graded():
             for grade in grades:
                 if grade.max_points != today[grade.lesson]:
                     counts[grade.lesson] = counts.get(grade.lesson, 0) + 1
         return counts
 
-    def waiting(self):
+    def waiting(self) -> int:
         """How many answers nobody has judged: they count 0."""
         return sum(
             one.state == WAITING
@@ -109,12 +113,12 @@ class Selection:
         )
 
 
-def of_today(grade, most):
+def of_today(grade: Grade, most: int) -> Grade:
     """A Grade out of `most` points: it has no more."""
     return replace(grade, points=late.tidy(min(grade.points, Decimal(most))), max_points=most)
 
 
-def text(chosen, kind):
+def text(chosen: Selection, kind: str) -> str:
     """The text of a file of that kind: "csv", "canvas", "moodle" or "junit"."""
     lessons = chosen.lessons()
     if kind == "junit":
@@ -122,14 +126,14 @@ def text(chosen, kind):
     return "".join(line(row) for row in TABLES[kind](chosen, lessons))
 
 
-def _by_learner(chosen, lessons):
-    """(Learner, [Grade or None for each lesson]) one after the other."""
+def _by_learner(chosen: Selection, lessons: Lessons) -> Iterator[Graded]:
+    """(learner, [grade or None for each lesson]) one after the other."""
     for learner, grades in chosen.learners():
-        found = {grade.lesson: grade for grade in grades}
-        yield learner, [found.get(name) for name in lessons]
+        by_lesson = {grade.lesson: grade for grade in grades}
+        yield learner, [by_lesson.get(name) for name in lessons]
 
 
-def _suites(chosen):
+def _suites(chosen: Selection) -> Iterator[junit.Suite]:
     for learner, grades in chosen.learners():
         for grade in grades:
             result = grade.result.for_learner()
@@ -141,7 +145,7 @@ def _suites(chosen):
                 )
                 for seen, check in zip(result.checks, grade.result.checks)
             ]
-            yield SimpleNamespace(
+            yield junit.Suite(
                 lesson=f"{learner.student}/{grade.lesson}",
                 checks=checks,
                 passed=grade.points == grade.max_points or all(one.passed for one in checks),
@@ -150,9 +154,9 @@ def _suites(chosen):
             )
 
 
-def _csv(chosen, lessons):
+def _csv(chosen: Selection, lessons: Lessons) -> Iterator[list[Any]]:
     # Ids that another column of a roster holds: read as a roster, the file is to say so.
-    column = enrollment.id_column(chosen.book) or "student"
+    column = enrollment.id_column_of(chosen.book) or "student"
     more = [] if column == "student" else [column]
     yield ["student", "name", *lessons, "total", *(["id_column"] if more else []), "page"]
     for learner, grades in _by_learner(chosen, lessons):
@@ -167,7 +171,7 @@ def _csv(chosen, lessons):
         ]
 
 
-def _canvas(chosen, lessons):
+def _canvas(chosen: Selection, lessons: Lessons) -> Iterator[list[Any]]:
     titles = {name: f"{number:02} {title}" for name, (number, title, _) in lessons.items()}
     for column in chosen.book.headers():
         if known := re.fullmatch(r"(.+)[_ ](\(\d+\))", column.lower()):
@@ -192,7 +196,7 @@ def _canvas(chosen, lessons):
         yield [learner.name or learner.student, *ids, columns.get("section"), *points]
 
 
-def _moodle(chosen, lessons):
+def _moodle(chosen: Selection, lessons: Lessons) -> Iterator[list[Any]]:
     titles = [f"{number:02} {title}" for number, title, _ in lessons.values()]
     yield [
         "Full name",
@@ -214,10 +218,14 @@ def _moodle(chosen, lessons):
         ]
 
 
-TABLES = {"csv": _csv, "canvas": _canvas, "moodle": _moodle}
+TABLES: dict[str, Callable[[Selection, Lessons], Iterator[list[Any]]]] = {
+    "csv": _csv,
+    "canvas": _canvas,
+    "moodle": _moodle,
+}
 
 
-def summary(grade):
+def summary(grade: Grade) -> str:
     """A grade in a few sentences for its learner: no message of a check, nothing of why points were
     set by hand.
     """
@@ -231,7 +239,7 @@ def summary(grade):
         if grade.check_overrides and not grade.override
         else ""
     )
-    lateness = [f"{grade.late_reason}."] if grade.late_reason and grade.penalty_percent else []
+    lateness = [f"{grade.late_reason}."] if grade.late_reason and grade.lateness.percent else []
     points = f"{grade.points} of {grade.max_points} points: {by_hand}{partly}."
     parts = [f"{grade.parts()}.".capitalize()] if grade.answers and not grade.override else []
     judged = [one.judgement.comment for one in grade.answers if one.judgement]
@@ -239,19 +247,22 @@ def summary(grade):
     return " ".join([points, *parts, *lateness, *said])
 
 
-def tree(chosen, kind):
+def tree(chosen: Selection, kind: str, name: str = "") -> Iterator[tuple[str, str]]:
     """(path in the folder, JSON text) of every file of that kind, "gradescope" or "classroom50",
     learner by learner.
+
+    name  of the folder: the short name of a classroom in Classroom 50, if it can be one
     """
     chosen.lessons()
     if kind == "gradescope":
         for learner, grades in chosen.learners():
             yield from _gradescope(learner, grades)
     else:
-        yield from _classroom50(chosen)
+        is_short = CLASSROOM.fullmatch(name)
+        yield from _classroom50(chosen, name if is_short else _slug(chosen.course))
 
 
-def _gradescope(learner, grades):
+def _gradescope(learner: ClassMember, grades: list[Grade]) -> Iterator[tuple[str, str]]:
     if grades:
         yield (
             f"{html_pages.file_name(learner.student)}/results.json",
@@ -279,7 +290,7 @@ def _gradescope(learner, grades):
         )
 
 
-def _gradescope_test(grade, check, number):
+def _gradescope_test(grade: Grade, check: CheckResult, number: str) -> dict[str, Any]:
     passed = _passed(grade, check)
     value = {
         "number": number,
@@ -291,11 +302,11 @@ def _gradescope_test(grade, check, number):
     }
     if not (passed or check.hidden):
         cause = f"\nThe mistake is in the lesson {check.caused_by}." if check.caused_by else ""
-        value["output"] = html_pages.visible(check.message) + cause
+        value["output"] = visible(check.message) + cause
     return value
 
 
-def _gradescope_answer(grade, one, number):
+def _gradescope_answer(grade: Grade, one: GradedAnswer, number: str) -> dict[str, Any]:
     said = f"{one.state}\n{one.judgement.comment if one.judgement else ''}".strip()
     return {
         "number": number,
@@ -303,15 +314,15 @@ def _gradescope_answer(grade, one, number):
         "score": late.plain_number(one.points),
         "max_score": one.max_points,
         "visibility": "visible",
-        "output": html_pages.visible(said),
+        "output": visible(said),
     }
 
 
-def _check_points(grade, check):
+def _check_points(grade: Grade, check: CheckResult) -> Decimal:
     return min(grade.check_points(check), Decimal(check.max_points))
 
 
-def _passed(grade, check):
+def _passed(grade: Grade, check: CheckResult) -> bool:
     return (
         _check_points(grade, check) == check.max_points
         if check.id in grade.check_overrides
@@ -319,9 +330,8 @@ def _passed(grade, check):
     )
 
 
-def _classroom50(chosen):
-    classroom = chosen.classroom or _slug(chosen.course)
-    assignments = {}
+def _classroom50(chosen: Selection, classroom: str) -> Iterator[tuple[str, str]]:
+    assignments: dict[str, dict[str, Any]] = {}
     for learner, grades in chosen.learners():
         for grade in grades:
             value = _classroom50_result(learner, grade, classroom)
@@ -344,8 +354,8 @@ def _classroom50(chosen):
     )
 
 
-def _classroom50_result(learner, grade, classroom):
-    handed_in = (grade.arrived or grade.graded).astimezone(timezone.utc)
+def _classroom50_result(learner: ClassMember, grade: Grade, classroom: str) -> dict[str, Any]:
+    handed_in = (grade.lateness.arrived or grade.graded).astimezone(timezone.utc)
     # Also for commit and release, which the gradebook does not know.
     tag = f"submit/{handed_in:%Y-%m-%dT%H-%M-%SZ}"
     return {
@@ -384,22 +394,22 @@ def _classroom50_result(learner, grade, classroom):
 
 
 TREES = ("gradescope", "classroom50")
-FORMATS = (*TABLES, "junit", "nbgrader", *TREES)
+FORMATS = (*TABLES, "junit", *TREES)
 
 
-def _whole(points):
+def _whole(points: Decimal) -> int:
     return int(Decimal(points).quantize(Decimal(1), ROUND_HALF_UP))
 
 
-def _slug(text):
+def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "course"
 
 
-def _json(value):
+def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=1) + "\n"
 
 
-def write_file(path, text, force=False):
+def write_file(path: Path, text: str, force: bool = False) -> bool:
     """Write an export; over a file that differs only when `force` is set.
 
     Returns whether anything was written.
@@ -415,7 +425,7 @@ def write_file(path, text, force=False):
     return True
 
 
-def write_tree(folder, tree, force=False):
+def write_tree(folder: Path, tree: Iterable[tuple[str, str]], force: bool = False) -> int:
     """Write the files of `tree` into a new or empty folder, or, with `force`, over what is there.
 
     Returns how many.
@@ -430,7 +440,7 @@ def write_tree(folder, tree, force=False):
     return number
 
 
-def _refuse(path, force):
+def _refuse(path: Path, force: bool) -> None:
     if not force:
         raise UsageError(
             f"{path} is there already.", "Name another place, or write over it with --force."

@@ -7,12 +7,18 @@ again. A page's name holds a secret of the gradebook: who knows an id, and their
 cannot tell another's.
 """
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 from tito.errors import UsageError
 from tito.grading.gradebook import html_pages
+from tito.grading.gradebook.grade import ClassMember, Grade, Override
 from tito.grading.gradebook.late import shown
-from tito.grading.result import VERDICTS
+from tito.grading.result import VERDICTS, CheckResult
 
 # Statuses as words for a reader; result.STATUSES are those of the judge.
 WORDS = {
@@ -33,39 +39,48 @@ BASES = {
 }
 
 
-def write(folder, learners, course):
+@dataclass(frozen=True)
+class FeedbackPage:
+    """One learner's page.
+
+    points, max_points  of all that is graded; max_points 0: nothing is
+    """
+
+    learner: ClassMember
+    path: Path
+    points: Decimal
+    max_points: int
+
+
+def write(
+    folder: Path, learners: Iterable[tuple[ClassMember, list[Grade]]], course: str
+) -> tuple[list[FeedbackPage], list[Path]]:
     """Write a page per learner into `folder`/learners, and `folder`/index.html, the instructor's
     table.
 
-    learners  (Learner, their Grades in the order of the course) one after the other, as
-              `Gradebook.by_learner` gives them
+    learners  as `Gradebook.by_learner` gives them
     course    its name
-    Returns (the path of every learner's page by id, the paths that were written because they
-    changed).
+    Returns (the pages, the paths that were written because they changed).
     """
     if folder.is_file():
         raise UsageError(f"{folder} is a file.", "Name a folder.")
-    names, rows, written = {}, [], []
+    pages, rows, written = [], [], []
     for learner, grades in learners:
-        own = html_pages.file_name(learner.student)
-        (folder / f"learners/{own}.html").unlink(missing_ok=True)  # its name before it was secret
-        names[learner.student] = f"learners/{own}-{learner.page}.html"
-        written += html_pages.write(folder, {names[learner.student]: page(learner, grades, course)})
-        rows.append(
-            (
-                learner,
-                {
-                    grade.number: (grade.title, shown(grade.points), grade.result.verdict)
-                    for grade in grades
-                },
-                _total(grades),
-            )
-        )
-    written += html_pages.write(folder, {"index.html": index(rows, names, course)})
-    return {student: folder / path for student, path in names.items()}, written
+        name = f"learners/{html_pages.file_name(learner.student)}-{learner.page}.html"
+        written += html_pages.write(folder, {name: page(learner, grades, course)})
+        points = sum((grade.points for grade in grades), Decimal(0))
+        most = sum(grade.max_points for grade in grades)
+        pages.append(FeedbackPage(learner, folder / name, points, most))
+        lessons = {
+            grade.number: (grade.title, shown(grade.points), grade.result.verdict)
+            for grade in grades
+        }
+        rows.append((learner, name, lessons, _total(grades)))
+    written += html_pages.write(folder, {"index.html": index(rows, course)})
+    return pages, written
 
 
-def page(learner, grades, course):
+def page(learner: ClassMember, grades: list[Grade], course: str) -> str:
     """The page of one learner as HTML. `grades`: theirs, in the order of the course."""
     grades = [replace(grade, result=grade.result.for_learner()) for grade in grades]
     named = {grade.lesson: f"{grade.number:02} {grade.lesson}" for grade in grades}
@@ -80,30 +95,30 @@ def page(learner, grades, course):
     )
 
 
-def index(rows, names, course):
+def index(rows: list[Any], course: str) -> str:
     """The instructor's table as HTML: who has how many points in which lesson.
 
-    rows   [(Learner, {lesson number: (title, points, verdict)}, total)]
-    names  {id: path of the page}
+    rows   [(learner, path of the page, {lesson number: (title, points, verdict)}, total)]
     """
-    titles = {number: title for _, lessons, _ in rows for number, (title, _, _) in lessons.items()}
+    titles = {
+        number: title for _, _, lessons, _ in rows for number, (title, _, _) in lessons.items()
+    }
     return html_pages.render(
         "gradebook/feedback_index.html",
         course=course,
-        names=names,
         titles=sorted(titles.items()),
         rows=rows,
     )
 
 
-def _total(grades):
+def _total(grades: list[Grade]) -> dict[str, Any]:
     return {
-        "points": shown(sum(grade.points for grade in grades)),
+        "points": shown(sum((grade.points for grade in grades), Decimal(0))),
         "max_points": sum(grade.max_points for grade in grades),
     }
 
 
-def arithmetic(grade):
+def arithmetic(grade: Grade) -> list[str]:
     """Sentences: how the points that count follow from what the checks earned.
 
     Empty when they are the same.
@@ -117,83 +132,111 @@ def arithmetic(grade):
             f"{shown(grade.points)} "
             f"by {grade.override.who}."
         ]
-    said = [f"{grade.parts()}.".capitalize()] if grade.answers else []
-    by_hand = sum(override.points for override in grade.check_overrides.values())
-    earned = grade.before_late - by_hand  # what lateness can take from
+    sentences = [f"{grade.parts()}.".capitalize()] if grade.answers else []
     if grade.check_overrides:
-        said.append(
+        sentences.append(
             f"The checks earned {_points(grade.result.points)}. With those set by hand it is "
             f"{_points(grade.before_late)}."
         )
+    lateness = grade.lateness
+    if lateness.due and lateness.arrived and (lateness.days or lateness.extension):
+        due = _when(lateness.due, lateness.due) + " with your extension" * bool(lateness.extension)
+        late = lateness.reason if lateness.days else "not late"
+        sentences.append(f"Handed in {_when(lateness.arrived, lateness.due)}, due {due}: {late}.")
+    elif grade.is_late:
+        sentences.append(f"{lateness.reason[0].upper()}{lateness.reason[1:]}.")
     if grade.is_late:
-        said.append(
-            f"Handed in {_when(grade.arrived, grade.due)}, due {_due(grade)}: {grade.late_reason}."
-            if grade.late_days
-            else f"{grade.late_reason[0].upper()}{grade.late_reason[1:]}."
-        )
-        kept = (
-            f", and {shown(by_hand)} set by hand, which lateness does not change, make "
-            f"{shown(grade.points)}"
-            if grade.check_overrides
-            else ""
-        )
-        said.append(
-            f"{shown(earned)} - {shown(grade.penalty_percent)} % of {shown(earned)} = "
-            f"{_points(grade.points - by_hand)}{kept}."
-        )
-    elif grade.extension and grade.due and grade.arrived:
-        said.append(f"Handed in {_when(grade.arrived, grade.due)}, due {_due(grade)}: not late.")
-    return said
+        sentences.append(_late_sum(grade))
+    return sentences
 
 
-def _points(number):
+def _late_sum(grade: Grade) -> str:
+    """Lateness takes from what was graded, and not from what was set by hand."""
+    by_hand = sum((override.points for override in grade.check_overrides.values()), Decimal(0))
+    earned = shown(grade.before_late - by_hand)
+    rest = ""
+    if grade.check_overrides:
+        rest = f", and {shown(by_hand)} set by hand, which lateness does not change, make "
+        rest += shown(grade.points)
+    return (
+        f"{earned} - {shown(grade.lateness.percent)} % of {earned} = "
+        f"{_points(grade.points - by_hand)}{rest}."
+    )
+
+
+def _points(number: Decimal | int) -> str:
     return f"{shown(number)} point{'s' * (number != 1)}"
 
 
-def _due(grade):
-    return _when(grade.due, grade.due) + (" with your extension" if grade.extension else "")
-
-
-def _when(moment, due):
+def _when(moment: datetime, due: datetime) -> str:
     """A moment on the clock by which the due date was set: 2026-12-01 23:59 (UTC+01:00)."""
     return f"{moment.astimezone(due.tzinfo):%Y-%m-%d %H:%M (%Z)}"
 
 
-def exercises(grade, named):
-    """[{id, points, max_points, checks: [...], open}] of a Grade; each check with what its learner
-    may read. `named` {lesson: "01 tensor"}.
+@dataclass
+class ShownCheck:
+    """A check with what its learner may read: of a hidden check its name, and whether it passed.
+
+    message    None where it is said elsewhere; again: by an earlier check
+    cause      the lesson that is at fault, or None
+    reference  whether it was checked on the course's earlier lessons, unlike the others
     """
-    found, messages = {}, {grade.result.reason, "did not run", ""}
+
+    name: str
+    word: str
+    passed: bool
+    points: Decimal
+    max_points: int
+    hidden: bool
+    override: Override | None
+    message: str | None = None
+    again: bool = False
+    cause: str | None = None
+    reference: bool = False
+
+
+@dataclass
+class ShownExercise:
+    """An exercise and its checks. open: whether there is something to tell of it."""
+
+    id: str
+    points: Decimal = Decimal(0)
+    max_points: int = 0
+    checks: list[ShownCheck] = field(default_factory=list)
+    open: bool = False
+
+
+def exercises(grade: Grade, named: dict[str, str]) -> list[ShownExercise]:
+    """The exercises of a Grade. `named` {lesson: "01 tensor"}."""
+    shown_exercises: dict[str, ShownExercise] = {}
+    messages: set[str] = set()  # that the page has already
     for check in grade.result.checks:
-        here = found.setdefault(
-            check.exercise,
-            {"id": check.exercise, "points": 0, "max_points": 0, "checks": [], "open": False},
-        )
-        points, override = grade.check_points(check), grade.check_overrides.get(check.id)
-        here["points"] += points
-        here["max_points"] += check.max_points
-        line = {
-            "name": check.name,
-            "word": WORDS.get(check.status, check.status),
-            "passed": check.passed,
-            "points": points,
-            "max_points": check.max_points,
-            "hidden": check.hidden,
-            "override": override,
-            "message": None,
-            "again": False,
-            "cause": None,
-            "reference": False,
-        }
-        if not check.hidden:  # of a hidden check, nothing else leaves this function
-            line["cause"] = named.get(check.caused_by, check.caused_by)
-            line["reference"] = check.base == "reference" and grade.result.base != "reference"
-            if not check.passed:
-                line["message"] = None if check.message in messages else check.message
-                line["again"] = check.message in messages - {grade.result.reason, "did not run", ""}
-                messages.add(check.message)
-        here["open"] |= not check.passed or bool(
-            line["cause"] or override
-        )  # only what has nothing to tell is folded
-        here["checks"].append(line)
-    return list(found.values())
+        exercise = shown_exercises.setdefault(check.exercise, ShownExercise(check.exercise))
+        line = _shown_check(grade, check, named, messages)
+        exercise.points += line.points
+        exercise.max_points += line.max_points
+        exercise.open |= not line.passed or bool(line.cause or line.override)
+        exercise.checks.append(line)
+    return list(shown_exercises.values())
+
+
+def _shown_check(
+    grade: Grade, check: CheckResult, named: dict[str, str], messages: set[str]
+) -> ShownCheck:
+    line = ShownCheck(
+        check.name,
+        WORDS.get(check.status, check.status),
+        check.passed,
+        grade.check_points(check),
+        check.max_points,
+        check.hidden,
+        grade.check_overrides.get(check.id),
+    )
+    if not check.hidden:  # of a hidden check, nothing else leaves this function
+        line.cause = named.get(check.caused_by, check.caused_by) if check.caused_by else None
+        line.reference = check.base == "reference" and grade.result.base != "reference"
+        if not check.passed and check.message not in (grade.result.reason, "did not run", ""):
+            line.again = check.message in messages
+            line.message = None if line.again else check.message
+            messages.add(check.message)
+    return line

@@ -2,20 +2,82 @@
 learner that follow from all entries. Each function works within a transaction of its caller.
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tito.errors import UsageError
-from tito.grading.gradebook.grade import Change, Instructions, make_extension
-from tito.grading.gradebook.rubric import Item
+from tito.grading.gradebook import late
+from tito.grading.gradebook.grade import iso
+from tito.grading.gradebook.instructions import Instructions, extension_of
+from tito.grading.gradebook.rubric import RubricItem
 from tito.grading.gradebook.tables import CHANGE, RUBRIC, clean, now, sql
 
-CLAIM_KINDS = ("taken", "looked at")  # of entries that say who looks at what: no grade changes
+INSTRUCTIONS = ("override", "judged", "comment", "extension")  # kinds that still say something
 ENTRY_COLUMNS = [column for column in CHANGE.c if column.name != "replaced"]
 
 
-class Fall(NamedTuple):
-    """A grade that a run made smaller: from which points that count to which, and why."""
+@dataclass(frozen=True)
+class Change:
+    """An entry of the history.
+
+    lesson      None: all lessons
+    check       the id of the check that was overridden, or None
+    kind        "graded", "regraded" (the same submission and checks once more), "arrived" (another
+                submission counts, or it costs something else, since more is known of when it came),
+                "override", "comment", "extension", "judged" and "rubric" (free answers); "left",
+                "returned" or "merged", of a learner
+    when        with time zone, UTC
+    old_points  of the lesson, before the late rules; None when there were none
+    points      that an override sets; None lifts it
+    text        of a comment, None takes the comments back; with a grade or an override, what else
+                there is to say
+    extension   None: taken back
+    checks      [{"id", "name", "old", "new"}]: the checks whose points changed; None where there
+                was no such check
+    """
+
+    student: str
+    lesson: str | None
+    check: str | None
+    kind: str
+    who: str
+    when: datetime
+    why: str
+    old_points: Decimal | None
+    new_points: Decimal | None
+    points: Decimal | None
+    text: str | None
+    extension: late.Extension | None
+    checks: list[dict[str, Any]]
+
+    @property
+    def changes_points(self) -> bool:
+        """Whether it took the grade from some points to others, or would have done so without an
+        override.
+        """
+        if self.old_points is None:
+            return False
+        graded = sum((check["new"] or 0) - (check["old"] or 0) for check in self.checks)
+        return self.old_points != self.new_points or graded != 0
+
+    def as_json(self) -> dict[str, Any]:
+        points = {key: getattr(self, key) for key in ("old_points", "new_points", "points")}
+        extension = self.extension and {
+            "until": iso(self.extension.until),
+            "days": self.extension.days,
+        }
+        numbers = {
+            key: None if value is None else late.plain_number(value)
+            for key, value in points.items()
+        }
+        return vars(self) | numbers | {"when": iso(self.when), "extension": extension}
+
+
+class PointsChange(NamedTuple):
+    """A grade that counts more or less than before."""
 
     student: str
     name: str
@@ -26,9 +88,10 @@ class Fall(NamedTuple):
 
 
 class ChangedMeanwhile(UsageError):
-    """Somebody wrote about a grade after the one who wants to change it had last looked at it.
+    """Another person wrote about a grade after the one who wants to change it had last looked at
+    it.
 
-    changes  the Changes since then, oldest first
+    changes  since then, oldest first
     what     who changed what; "" says it of the changes
     """
 
@@ -42,23 +105,19 @@ class ChangedMeanwhile(UsageError):
         self.changes = changes
 
 
-def add_change(database, student, lesson, kind, who, why, text=None, **more):
-    """Add an entry; more: further columns of the table `change`."""
-    database.execute(
-        sql.insert(CHANGE).values(
-            student=student,
-            lesson=lesson,
-            kind=kind,
-            who=clean(who),
-            at=now(),
-            why=clean(why),
-            text=text and clean(text),
-            **more,
-        )
-    )
+def add_change(
+    database: sql.Connection, student: str, lesson: str | None, kind: str, who: str, **more: Any
+) -> int:
+    """Add an entry. more: further columns of the table `change`. Returns its id."""
+    texts = {name: more[name] and clean(more[name]) for name in ("why", "text") if name in more}
+    values = {"why": "", "who": clean(who), "at": now()} | more | texts
+    values |= {"student": student, "lesson": lesson, "kind": kind}
+    key = database.execute(sql.insert(CHANGE).values(values)).inserted_primary_key
+    assert key is not None
+    return int(key[0])
 
 
-def change_of(row) -> Change:
+def change_of(row: Any) -> Change:
     """The Change in a row of the table `change`."""
     return Change(
         row.student,
@@ -72,77 +131,58 @@ def change_of(row) -> Change:
         row.new_points,
         row.points,
         row.text,
-        make_extension(row),
+        extension_of(row),
         row.checks or [],
     )
 
 
-def check_seen(database, learner, lesson, seen):
-    """Raise ChangedMeanwhile when the history of a lesson has an entry later than `seen` that is
-    not only about who looks at it.
-    """
+def check_seen(
+    database: sql.Connection, student: str, lesson: str | None, seen: int | None
+) -> None:
+    """Raise ChangedMeanwhile when the history of a lesson has an entry later than `seen`."""
     if seen is None:
         return
     query = sql.select(*ENTRY_COLUMNS).order_by(CHANGE.c.id).where(CHANGE.c.id > seen)
-    query = query.where(*about_lesson(learner, lesson), CHANGE.c.kind.not_in(CLAIM_KINDS))
-    if rows := database.execute(query).all():
+    if rows := database.execute(query.where(*about_lesson(student, lesson))).all():
         raise ChangedMeanwhile([change_of(row) for row in rows])
 
 
-def about_lesson(student, lesson):
+def about_lesson(student: str, lesson: str | None) -> tuple[sql.ColumnElement[bool], ...]:
     """The conditions by which the entries of the history are about a lesson of a learner."""
-    said_of = CHANGE.c.lesson.is_(None)
+    places: list[sql.ColumnElement[bool]] = [CHANGE.c.lesson.is_(None)]
     if lesson is not None:
-        said_of |= CHANGE.c.lesson == lesson
-    return (CHANGE.c.student == student, said_of)
+        places.append(CHANGE.c.lesson == lesson)
+    return (CHANGE.c.student == student, sql.or_(*places))
 
 
-def instructions_about(database, student):
-    """The Instructions about one learner."""
-    entries = instruction_entries(database, student)
-    judged = any(entry.kind == "judged" for entry in entries)
-    return Instructions(entries, rubric_items(database) if judged else None)
+def instructions_about(database: sql.Connection, student: str) -> Instructions:
+    return instructions_by_learner(database, [student])[student]
 
 
-def instruction_entries(database, student=None, kind=None, students=None):
-    """The entries of the history that still say something, oldest first: of a learner, of
-    several, or of all; of one kind, or of all.
-    """
-    columns = CHANGE.c[
-        "id",
-        "student",
-        "lesson",
-        "check_id",
-        "kind",
-        "who",
-        "at",
-        "why",
-        "points",
-        "text",
-        "until",
-        "days",
-        "replaced",
-    ]
-    kinds = (kind,) if kind else ("override", "judged", "comment", "extension")
-    kinds = CHANGE.c.kind.in_(kinds)
-    query = sql.select(columns).where(kinds).order_by(CHANGE.c.id)
-    if student is not None:
-        query = query.where(CHANGE.c.student == student)
-    if students is not None:
-        query = query.where(CHANGE.c.student.in_(students))
-    return database.execute(query).all()
+def instructions_by_learner(
+    database: sql.Connection, students: Iterable[str]
+) -> dict[str, Instructions]:
+    """{learner: their Instructions}."""
+    entries: dict[str, list[Any]] = {student: [] for student in students}
+    query = sql.select(CHANGE).where(CHANGE.c.student.in_(entries), CHANGE.c.kind.in_(INSTRUCTIONS))
+    for entry in database.execute(query.order_by(CHANGE.c.id)):
+        entries[entry.student].append(entry)
+    judged = any(entry.kind == "judged" for mine in entries.values() for entry in mine)
+    items = rubric_items(database) if judged else {}
+    return {student: Instructions(mine, items) for student, mine in entries.items()}
 
 
 def rubric_items(
     database: sql.Connection, lesson: str | None = None, question: str | None = None
-) -> dict[int, Item]:
-    """{id: Item} of the rubrics, as they are now; of one question, or of all."""
+) -> dict[int, RubricItem]:
+    """{id: RubricItem} of the rubrics, as they are now; of one question, or of all."""
     newest = sql.select(sql.func.max(RUBRIC.c.version)).group_by(RUBRIC.c.item)
     query = sql.select(RUBRIC).where(RUBRIC.c.version.in_(newest), RUBRIC.c.points.is_not(None))
     if question is not None:
         query = query.filter_by(lesson=lesson, question=question)
-    places, found = {}, {}
+    places: dict[tuple[str, str], int] = {}
+    items = {}
     for row in database.execute(query.order_by(RUBRIC.c.place, RUBRIC.c.item)):
         place = places[row.lesson, row.question] = 1 + places.get((row.lesson, row.question), 0)
-        found[row.item] = Item(row.item, place, row.points, row.text, row.version)
-    return found
+        items[row.item] = RubricItem(row.item, place, row.points, row.text, row.version)
+    return items

@@ -1,53 +1,26 @@
-"""HTML pages from what learners wrote: nothing of it is markup, nothing of it is endless, and no
-page asks another host for anything.
+"""HTML pages: no value is markup, and no page asks another host for anything.
 
 Feedback, similarity and the page for graders are made with this. Templates are in this folder and
-in `page/`; each folder has a `frame.html`. jinja2 escapes every value,
-`visible` goes before it where the value came from a learner.
+in `page/`; each folder has a `frame.html`. jinja2 escapes every value; a value that came from a
+learner goes through `visible` first.
 """
 
 import hashlib
 import re
-import unicodedata
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tito import files
 from tito.errors import MachineError
+from tito.grading.safe_text import one_line, visible
 
-LETTERS = 4_100  # of one message that are shown: all that the gradebook keeps of one
-LINES = 80
-JOINERS = "\u200c\u200d"  # invisible, and needed to spell: Persian, Hindi, emoji of families
 RESERVED = re.compile(
     r"(con|prn|aux|nul|(com|lpt)[0-9])"
 )  # file names that Windows keeps for devices
 
 
-def visible(text, letters=LETTERS, lines=LINES):
-    """`text` with what is invisible or turns the writing direction spelled out (`\\u202e`), and its
-    end cut off when it is long.
-
-    letters  characters that are kept at most, lines  lines; what is cut is counted in a last line
-    """
-    text = str(text).replace("\r\n", "\n").replace("\r", "\n")
-    kept = "\n".join(text[: letters + 1].split("\n")[:lines])[:letters]
-    rest = f"\n... {len(text) - len(kept):,} more characters" if len(kept) < len(text) else ""
-    return re.sub(r"[^\t\n -~]", _spelled, kept) + rest
-
-
-def name(text):
-    """A learner's id or another name, on one line."""
-    return visible(" ".join(str(text)[:1000].split()), 100).replace("\n", " ")
-
-
-def _spelled(found):
-    letter = found.group()
-    if letter in JOINERS or unicodedata.category(letter) not in ("Cc", "Cf", "Cs", "Zl", "Zp"):
-        return letter
-    return letter.encode("unicode_escape").decode("ascii")
-
-
-def file_name(student):
+def file_name(student: str) -> str:
     """A file name (without suffix) for a learner's id: safe on every system, another one for every
     id.
 
@@ -64,13 +37,13 @@ def file_name(student):
     return f"{readable}-{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
-def render(template, **values):
+def render(template: str, **values: object) -> str:
     """The page that `template` makes of `values`."""
-    return _environment().get_template(template).render(values)
+    return str(_environment().get_template(template).render(values))
 
 
 @cache
-def _environment():
+def _environment() -> Any:
     try:
         import jinja2
     except ModuleNotFoundError:
@@ -85,12 +58,12 @@ def _environment():
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"visible": visible, "name": name}
+    environment.filters |= {"visible": visible, "name": one_line}
     return environment
 
 
-def write(folder, pages):
-    """Write `pages` ({name in the folder: text}) where they differ from what stands there.
+def write(folder: Path, pages: dict[str, str]) -> list[Path]:
+    """Write `pages` ({name in the folder: text}) where they differ from the files there.
 
     Returns the paths written.
     """

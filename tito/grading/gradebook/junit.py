@@ -1,39 +1,53 @@
-"""Verdicts as JUnit XML: testsuites > testsuite > testcase, which every CI system reads."""
+"""Results as JUnit XML: testsuites > testsuite > testcase, which every CI system reads."""
 
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
+from tito.grading.result import CheckResult
 from tito.lesson.outcome import STATUSES
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def lines(verdicts):
-    """The XML text of these verdicts in parts, of which one at a time is in memory: a suite per
-    lesson, points as properties, a failing suite for a failed lesson.
+@dataclass
+class Suite:
+    """What became of one lesson of one learner."""
+
+    lesson: str
+    checks: list[CheckResult]
+    passed: bool
+    reason: str
+    seconds: float
+
+
+def lines(suites: Iterable[Suite]) -> Iterator[str]:
+    """The XML text in parts, of which one at a time is in memory: points as properties, a failing
+    suite for a failed lesson.
     """
     yield '<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n'
-    for verdict in verdicts:
+    for suite in suites:
         top = ET.Element("testsuites")
-        counts = {status: sum(c.status == status for c in verdict.checks) for status in STATUSES}
+        counts = {status: sum(c.status == status for c in suite.checks) for status in STATUSES}
         # A lesson can fail though no check does (it crashes after the last one): that
         # is one more case, which fails.
-        crashed = not verdict.passed and counts["passed"] == len(verdict.checks)
-        suite = ET.SubElement(
+        crashed = not suite.passed and counts["passed"] == len(suite.checks)
+        element = ET.SubElement(
             top,
             "testsuite",
-            name=clean(verdict.lesson),
-            tests=str(len(verdict.checks) + crashed),
+            name=clean(suite.lesson),
+            tests=str(len(suite.checks) + crashed),
             failures=str(counts["failed"] + crashed),
             errors=str(sum(counts.values()) - counts["passed"] - counts["failed"]),
             skipped="0",
-            time=f"{verdict.seconds:.3f}",
+            time=f"{suite.seconds:.3f}",
         )
-        for check in verdict.checks:
+        for check in suite.checks:
             case = ET.SubElement(
-                suite,
+                element,
                 "testcase",
-                classname=clean(f"{verdict.lesson}.{check.exercise}"),
+                classname=clean(f"{suite.lesson}.{check.exercise}"),
                 name=check.name,
                 time=f"{check.seconds:.3f}",
             )
@@ -47,20 +61,20 @@ def lines(verdicts):
                 ).text = clean(check.message)
         if crashed:
             case = ET.SubElement(
-                suite,
+                element,
                 "testcase",
-                classname=clean(verdict.lesson),
+                classname=clean(suite.lesson),
                 name="the lesson runs to its end",
                 time="0",
             )
-            ET.SubElement(
-                case, "failure", message=clean(verdict.reason), type="failed"
-            ).text = clean(verdict.reason)
+            ET.SubElement(case, "failure", message=clean(suite.reason), type="failed").text = clean(
+                suite.reason
+            )
         ET.indent(top)
-        yield f"  {ET.tostring(suite, encoding='unicode').rstrip()}\n"
+        yield f"  {ET.tostring(element, encoding='unicode').rstrip()}\n"
     yield "</testsuites>\n"
 
 
-def clean(text):
+def clean(text: str) -> str:
     """`text` without what XML cannot hold."""
     return NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)

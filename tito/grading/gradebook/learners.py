@@ -1,11 +1,12 @@
-"""The learners in a gradebook, by their ids, for those who write about them: each function works
-within a transaction of its caller.
+"""The learners of a gradebook, by their ids: found, locked while someone writes about them, added.
+Each function works within a transaction of its caller.
 """
 
 import difflib
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from tito.errors import UsageError
-from tito.grading.arrival import is_time
 from tito.grading.gradebook.tables import (
     ALIAS,
     LEARNER,
@@ -18,37 +19,56 @@ from tito.grading.gradebook.tables import (
 )
 
 
-def lock_learner(database, student, who, why="-"):
-    """The learner's id in the book, which nobody else writes about meanwhile.
+class LearnerRow(NamedTuple):
+    """A row of the table `learner`."""
 
-    Raises TitoError when there is none, or when `who` or `why` is empty.
+    student: str
+    name: str
+    columns: dict[str, Any]
+    state: str | None
+
+
+def find_learner(database: sql.Connection, student: str, lock: bool = False) -> LearnerRow | None:
+    """lock: nobody else writes about them meanwhile, where the database knows such locks."""
+    query = sql.select(LEARNER).where(LEARNER.c.student == student)
+    row = database.execute(query.with_for_update() if lock else query).first()
+    return LearnerRow(*row) if row else None
+
+
+def lock_learner(database: sql.Connection, student: str, who: str, why: str = "-") -> LearnerRow:
+    """The learner, about whom nobody else writes meanwhile.
+
+    Raises UsageError when there is none, or when `who` or `why` is empty.
     """
     if not (who.strip() and why.strip()):
         raise UsageError(
-            "Every change of a grade keeps who made it, and why.",
-            "Give both: --who NAME --why TEXT",
+            "Every change of a grade keeps who made it, and why.", "Give the reason: --why TEXT"
         )
-    check_learner(database, student)
-    return database.execute(_learner_query(learner_id(student))).scalar_one()
+    learner = find_learner(database, learner_id(student), lock=True)
+    return learner or _refuse_unknown(database, student)
 
 
-def _learner_query(student):
-    """The query of a learner's id.
-
-    Where the database knows such locks, nobody else can write about them meanwhile.
+def lock_learners(database: sql.Connection, students: Iterable[str]) -> None:
+    """Let nobody else write about these learners meanwhile. In one order, so that two who do this
+    do not wait for each other.
     """
-    return sql.select(LEARNER.c.student).where(LEARNER.c.student == student).with_for_update()
+    ids = LEARNER.c.student.in_([learner_id(student) for student in students])
+    query = sql.select(LEARNER.c.student).where(ids).order_by(LEARNER.c.student)
+    database.execute(query.with_for_update()).all()
 
 
-def check_learner(database, student):
-    """Raise TitoError for an id that the book does not have."""
-    ids = sql.select(LEARNER.c.student)
-    if database.execute(ids.where(LEARNER.c.student == learner_id(student))).first():
-        return
-    if now := merged_into(database, learner_id(student)):
-        raise UsageError(f"{student!r} was merged into {now!r}.", f"Name {now!r} instead.")
-    names = database.execute(ids).scalars().all()
-    close = difflib.get_close_matches(learner_id(student), names, n=1)
+def check_learner(database: sql.Connection, student: str) -> None:
+    """Raise UsageError for an id that the book does not have."""
+    if not find_learner(database, learner_id(student)):
+        _refuse_unknown(database, student)
+
+
+def _refuse_unknown(database: sql.Connection, student: str) -> Any:
+    if into := merged_into(database, learner_id(student)):
+        raise UsageError(f"{student!r} was merged into {into!r}.", f"Name {into!r} instead.")
+    names = database.execute(sql.select(*LEARNER.c["student", "name"])).all()
+    same = [row.student for row in names if row.name.casefold() == student.casefold()]
+    close = same or difflib.get_close_matches(learner_id(student), [row.student for row in names])
     raise UsageError(
         f"The gradebook has no learner {student!r}.",
         f"Did you mean {close[0]!r}?"
@@ -58,23 +78,37 @@ def check_learner(database, student):
     )
 
 
-def merged_into(database, student):
+def merged_into(database: sql.Connection, student: str) -> str | None:
     """The id that this one was merged into, or None."""
-    return database.execute(sql.select(ALIAS.c.student).where(ALIAS.c.alias == student)).scalar()
+    query = sql.select(ALIAS.c.student).where(ALIAS.c.alias == student)
+    return database.execute(query).scalar()
 
 
-def remember_learner(database, student, name, columns=None):
-    """Keep a learner with this id; their name and the columns of a roster where they are given."""
-    new = {"name": clean(name)} if name else {}
-    query = sql.select(LEARNER.c.columns).where(LEARNER.c.student == student)
-    before = database.execute(query.with_for_update()).scalar()
-    if before is None or columns is not None:
+def remember_learner(
+    database: sql.Connection, student: str, name: str, columns: dict[str, str] | None = None
+) -> tuple[LearnerRow, bool]:
+    """Keep a learner with this id; their name and the columns of a roster where they are given.
+
+    Returns the learner, who has another id where this one was merged into it, and whether the book
+    had them before.
+    """
+    into = sql.select(ALIAS.c.student).where(ALIAS.c.alias == student).scalar_subquery()
+    query = sql.select(LEARNER).where(LEARNER.c.student == sql.func.coalesce(into, student))
+    found = database.execute(query.with_for_update()).first()
+    row = LearnerRow(*found) if found else None
+    new: dict[str, Any] = {"name": clean(name)} if name else {}
+    if row is None or columns is not None:
+        before = row.columns if row else {}
         page = (columns or {}).get(SECRET)
-        page = page if is_page(page) else (before or {}).get(SECRET) or new_page()
-        # Rosters of several programs add up; when a batch came in, the newest alone says.
-        kept = {name: text for name, text in (before or {}).items() if not is_time(name)}
-        new["columns"] = kept | (columns or {}) | {SECRET: page}
-    if before is None:
-        database.execute(sql.insert(LEARNER).values({"student": student, "name": ""} | new))
-    elif new:
-        database.execute(sql.update(LEARNER).where(LEARNER.c.student == student).values(new))
+        page = page if is_page(page) else before.get(SECRET) or new_page()
+        # Rosters of several programs add up.
+        new["columns"] = before | (columns or {}) | {SECRET: page}
+    if row is None:
+        row = LearnerRow(student, new.get("name", ""), new["columns"], None)
+        database.execute(sql.insert(LEARNER).values(row._asdict()))
+        return row, False
+    changed = row._replace(**new)
+    if changed != row:
+        update = sql.update(LEARNER).where(LEARNER.c.student == row.student)
+        database.execute(update.values(changed._asdict()))
+    return changed, True

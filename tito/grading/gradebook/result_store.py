@@ -1,30 +1,30 @@
-"""The results in a gradebook: their rows, and how those of one submission are kept, all of them or
-none, with an entry of the history for each grade that they change.
-
-Each function works within a transaction of its caller.
+"""Saving the results of a submission: all of them or none, with an entry of the history for each
+grade that they change. Each function works within a transaction of its caller.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tito.grading.arrival import NOBODY, Arrived, merged
-from tito.grading.gradebook.grade import arrival_of, counting_grade, differences
-from tito.grading.gradebook.history import Fall, instructions_about
-from tito.grading.gradebook.learners import merged_into, remember_learner
+from tito.grading.gradebook.counting import Named, arrival_of, check_differences, counting_grade
+from tito.grading.gradebook.grade import Grade
+from tito.grading.gradebook.history import PointsChange, instructions_about
+from tito.grading.gradebook.instructions import Instructions
+from tito.grading.gradebook.late import Rules
+from tito.grading.gradebook.learners import remember_learner
 from tito.grading.gradebook.tables import (
-    ANSWER,
-    ATTEMPT,
     CHANGE,
-    CODE,
-    LEARNER,
     RESULT,
+    TEXT,
+    WORK,
     clean,
     learner_id,
     now,
     sql,
 )
-from tito.grading.result import LessonResult, Seen
+from tito.grading.result import LessonResult, Seen, packed
 
 
 class ResultRow(NamedTuple):
@@ -42,36 +42,26 @@ class ResultRow(NamedTuple):
     late: bool | None
     fetched: datetime | None
     graded: datetime
-    value: dict
+    value: dict[str, Any]
 
 
-def result_rows(database, student, lessons=None):
-    """The rows of `result` of a learner's lessons; None: of all."""
-    query = sql.select(*(RESULT.c[name] for name in ResultRow._fields)).filter_by(student=student)
+RESULT_COLUMNS = [RESULT.c[name] for name in ResultRow._fields]
+
+
+def result_rows(
+    database: sql.Connection, student: str, lessons: Iterable[str] | None = None
+) -> dict[str, list[ResultRow]]:
+    """{lesson: its rows of `result`} of a learner; of these lessons, or of all."""
+    query = sql.select(*RESULT_COLUMNS).filter_by(student=student).order_by(RESULT.c.number)
     if lessons is not None:
         query = query.where(RESULT.c.lesson.in_(lessons))
-    return [ResultRow(*row) for row in database.execute(query)]
-
-
-def result_keys(database, students=None):
-    """{learner: {lesson: keys}} of the results of these learners; None: of all."""
-    keys, query = {}, sql.select(RESULT.c["student", "lesson", "key"])
-    if students is not None:
-        query = query.where(RESULT.c.student.in_(students))
-    for student, lesson, key in database.execute(query):
-        keys.setdefault(student, {}).setdefault(lesson, set()).add(key)
-    return keys
-
-
-def group_by_lesson(rows):
-    """{lesson: its rows}, in their order."""
-    found = {}
-    for row in rows:
-        found.setdefault(row.lesson, []).append(row)
+    found: dict[str, list[ResultRow]] = {}
+    for row in database.execute(query):
+        found.setdefault(row.lesson, []).append(ResultRow(*row))
     return found
 
 
-def time_columns(arrived):
+def time_columns(arrived: Arrived) -> dict[str, Any]:
     """The columns of `result` that hold an Arrived."""
     return {
         "arrived": arrived.when,
@@ -84,205 +74,159 @@ def time_columns(arrived):
 
 @dataclass
 class Saving:
-    """What is kept in one transaction: the results of one submission, and which files were handed
-    in once more. The arguments are those of `Gradebook.save`.
+    """What a submission writes in one transaction.
+
+    name      of the learner; "" leaves what the book has
+    who, why  for the history
+    results   of this learner
+    seen      results that the book has already, whose file was handed in once more
+    arrivals  {lesson: Arrived}. Of a lesson file with the same bytes as before the earliest arrival
+              counts: handing in a workspace again makes no lesson late that was in it
+    work      the hash of the submission and of all that decides its results; None: nobody needs it
+    regrade   also replace a result of the same key; without it, such a result is left as it is
+    replace_arrivals  forget what earlier runs knew of the arrival of these files
     """
 
     student: str
-    arrived: datetime | Arrived | dict[str, Arrived] | None
-    who: str
     name: str = ""
+    who: str = ""
     why: str = "graded"
     results: list[LessonResult] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
-    regrade: bool = False
+    arrivals: dict[str, Arrived] = field(default_factory=dict)
     work: str | None = None
-    anew: bool = False
-
-    def arrival(self, lesson):
-        """The Arrived of a lesson."""
-        one = self.arrived
-        if isinstance(one, dict):
-            return one.get(lesson, NOBODY)
-        return one if isinstance(one, Arrived) else Arrived(one, "roster" if one else "")
+    regrade: bool = False
+    replace_arrivals: bool = False
 
     @property
-    def files(self):
-        """All results and all Seen."""
+    def files(self) -> list[LessonResult | Seen]:
         return [*self.results, *self.seen]
 
-
-def save(database, rules, saving):
-    """Returns the results that were kept, and the Falls, and rises, of grades."""
-    student = learner_id(saving.student)
-    student = merged_into(database, student) or student  # maybe since the run began
-    remember_learner(database, student, saving.name)
-    rows = Rows(database, student, [one.lesson for one in saving.files])
-    learner = database.execute(sql.select(LEARNER).where(LEARNER.c.student == student)).one()
-    instructions = instructions_about(database, student)
-    before, told, kept = rows.counting(learner, instructions, rules), {}, []
-    for one in saving.files:
-        old = rows.of_key(one)
-        if isinstance(one, Seen) or (old and not saving.regrade):
-            if old and old.sha256:
-                rows.arrive(old, saving.arrival(one.lesson), saving.anew)
-        elif (replaced := _keep_result(rows, one, saving)) is not None:
-            told[one.lesson] = (one, old, replaced)
-            kept.append(one)
-    if saving.work:
-        _end_attempt(rows, saving)
-    moved, changes = [], []
-    for lesson, after in rows.counting(learner, instructions, rules).items():
-        was = before.get(lesson)
-        if entry := _change(instructions, was, after, told.get(lesson), saving.why):
-            who = {"student": student, "lesson": lesson, "who": clean(saving.who), "at": now()}
-            changes.append(entry | who)
-        if was and after.points != was.points:
-            why = _why(was, after)
-            moved.append(Fall(student, learner.name, lesson, was.points, after.points, why))
-    if changes:
-        database.execute(sql.insert(CHANGE), changes)
-    return kept, moved
+    def arrival(self, lesson: str) -> Arrived:
+        return self.arrivals.get(lesson, NOBODY)
 
 
-class Rows:
-    """The rows of `result` of a learner's lessons, as they are in the transaction."""
+@dataclass
+class Replacement:
+    """A result that was written.
 
-    def __init__(self, database, student, lessons):
-        self.database, self.student = database, student
-        self.by_lesson = {lesson: [] for lesson in lessons}
-        for row in result_rows(database, student, self.by_lesson):
-            self.by_lesson[row.lesson].append(row)
-
-    def of_key(self, one):
-        """The row of a result or a Seen, or None."""
-        return next((row for row in self.by_lesson[one.lesson] if row.key == one.key), None)
-
-    def put(self, new, replaced=()):
-        """Write a row, instead of others."""
-        for row in replaced:
-            place = {"student": self.student, "lesson": row.lesson, "key": row.key}
-            self.database.execute(sql.delete(RESULT).filter_by(**place))
-            self.by_lesson[row.lesson].remove(row)
-        values = new._asdict() | {"student": self.student}
-        self.database.execute(sql.insert(RESULT).values(values))
-        self.by_lesson[new.lesson].append(new)
-
-    def arrive(self, file, known, anew):
-        """A row's file arrived, maybe once more. Of the same bytes beside other lessons, too: it is
-        one file.
-        """
-        for row in [row for row in self.by_lesson[file.lesson] if row.sha256 == file.sha256]:
-            new = known if anew else merged(arrival_of(row), known)
-            if new != arrival_of(row):
-                self.put(row._replace(**time_columns(new)), [row])
-
-    def counting(self, learner, instructions, rules):
-        """{lesson: the Grade that counts}, of lessons that have rows."""
-        return {
-            lesson: counting_grade(learner, mine, instructions, rules)
-            for lesson, mine in self.by_lesson.items()
-            if mine
-        }
-
-
-def _keep_result(rows, one, saving):
-    """Write the row of a result. Returns the rows whose place it takes; None: it is not kept, since
-    nothing was handed in where something was before.
+    same_key  whether there was one of the same key
+    rows      whose place it takes
     """
-    known, replaced = saving.arrival(one.lesson), _replaced_by(one, rows.by_lesson[one.lesson])
-    if replaced:
-        if one.verdict == "missing" and replaced[0].value["verdict"] != "missing":
-            return None
-        if one.sha256 and not saving.anew:
-            for row in replaced:
-                known = merged(known, arrival_of(row)) if row.sha256 else known
+
+    result: LessonResult
+    same_key: bool
+    rows: list[ResultRow]
+
+
+def save(
+    database: sql.Connection, rules: Rules, saving: Saving, is_new: bool
+) -> tuple[list[LessonResult], list[PointsChange]]:
+    """Returns the results that were written, and the grades that count more or less by it. is_new:
+    whether the table `work` has no row for this submission.
+    """
+    learner, is_there = remember_learner(database, learner_id(saving.student), saving.name)
+    student = learner.student  # another one, where two ids were merged since the run began
+    lessons = dict.fromkeys(one.lesson for one in saving.files)
+    before = result_rows(database, student, lessons) if is_there else {}
+    instructions = instructions_about(database, student) if is_there else Instructions([])
+    old = _counting(learner, before, instructions, rules)
+    after = {lesson: list(before.get(lesson, ())) for lesson in lessons}
+    written = _replace_rows(after, student, saving)
+    new = _counting(learner, after, instructions, rules)
+    _write_rows(database, student, before, after)
+    _write_texts(database, [one.result for one in written.values()])
+    if saving.work:
+        _write_work(database, student, saving, after, is_new)
+    moved, entries = [], []
+    for lesson, grade in new.items():
+        was = old.get(lesson)
+        entry = _entry(instructions, was, grade, written.get(lesson), saving.why)
+        if entry:
+            about = {"student": student, "lesson": lesson, "who": clean(saving.who), "at": now()}
+            entries.append(entry | about)
+        if was and grade.points != was.points:
+            why = _reason(was, grade)
+            moved.append(PointsChange(student, learner.name, lesson, was.points, grade.points, why))
+    if entries:
+        database.execute(sql.insert(CHANGE), entries)
+    return [one.result for one in written.values()], moved
+
+
+def _counting(
+    learner: Named, rows: dict[str, list[ResultRow]], instructions: Instructions, rules: Rules
+) -> dict[str, Grade]:
+    """{lesson: the Grade that counts}, of lessons that have rows."""
+    return {
+        lesson: counting_grade(learner, mine, instructions, rules)
+        for lesson, mine in rows.items()
+        if mine
+    }
+
+
+def _replace_rows(
+    rows: dict[str, list[ResultRow]], student: str, saving: Saving
+) -> dict[str, Replacement]:
+    """Put the results and arrivals of a submission into these rows. Returns {lesson: what was
+    written there}.
+    """
+    written = {}
+    for one in saving.files:
+        mine = rows[one.lesson]
+        same = next((row for row in mine if row.key == one.key), None)
+        if isinstance(one, Seen) or (same and not saving.regrade):
+            if same and same.sha256:
+                _merge_arrival(mine, same.sha256, saving)
+            continue
+        replaced = _replaced_by(one, mine)
+        missing = [row for row in replaced if row.value["verdict"] == "missing"]
+        if one.verdict == "missing" and replaced and not missing:
+            continue  # nothing was handed in where something was before
+        row = _new_row(one, student, replaced, saving)
+        mine[:] = [other for other in mine if other not in replaced] + [row]
+        if saving.replace_arrivals:
+            _merge_arrival(mine, row.sha256, saving)
+        written[one.lesson] = Replacement(one, bool(same), replaced)
+    return written
+
+
+def _merge_arrival(rows: list[ResultRow], sha256: str, saving: Saving) -> None:
+    """A file arrived, maybe once more. Beside other lessons, too, it is the same file."""
+    for number, row in enumerate(rows):
+        if row.sha256 == sha256:
+            known = saving.arrival(row.lesson)
+            new = known if saving.replace_arrivals else merged(arrival_of(row), known)
+            rows[number] = row._replace(**time_columns(new))
+
+
+def _new_row(
+    result: LessonResult, student: str, replaced: list[ResultRow], saving: Saving
+) -> ResultRow:
+    known = saving.arrival(result.lesson)
+    if result.sha256 and not saving.replace_arrivals:
+        for row in replaced:
+            known = merged(known, arrival_of(row)) if row.sha256 else known
     if not known.fetched and not known.when:
         known = merged(known, Arrived(fetched=now()))  # what was graded first is older
-    new = ResultRow(
-        one.lesson,
-        one.number,
-        clean(one.title),
-        one.max_points,
-        one.key,
-        one.sha256,
+    return ResultRow(
+        result.lesson,
+        result.number,
+        clean(result.title),
+        result.max_points,
+        result.key,
+        result.sha256,
         graded=now(),
-        value=one.as_json() | {"student": rows.student},
+        value=result.as_json() | {"student": student},
         **time_columns(known),
     )
-    rows.put(new, replaced)
-    if saving.anew:
-        rows.arrive(new, known, anew=True)
-    if one.sha256 and one.code and not _has_code(rows.database, one.sha256):
-        rows.database.execute(sql.insert(CODE).values(sha256=one.sha256, data=one.code))
-    _keep_answers(rows.database, one.answers)
-    return replaced
 
 
-def _end_attempt(rows, saving):
-    """Keep that this work has ended, with which results: once they are gone, other checks having
-    replaced them, it is graded again.
-    """
-    ended = [
-        [one.lesson, one.key, one.entry, one.sha256] for one in saving.files if rows.of_key(one)
-    ]
-    place = {"student": rows.student, "work": saving.work}
-    rows.database.execute(sql.delete(ATTEMPT).filter_by(**place))
-    values = place | {"number": 0, "run": "", "at": now(), "seen": ended}
-    rows.database.execute(sql.insert(ATTEMPT).values(values))
-
-
-def _has_code(database, sha256):
-    return database.execute(sql.select(CODE.c.sha256).filter_by(sha256=sha256)).first()
-
-
-def _keep_answers(database, answers):
-    for answer in answers:
-        known = sql.select(ANSWER.c.sha256).filter_by(sha256=answer.sha256)
-        if answer.text and not database.execute(known).first():
-            row = {"sha256": answer.sha256, "text": clean(answer.text)}
-            database.execute(sql.insert(ANSWER).values(row))
-
-
-def _change(instructions, was, now, told, why):
-    """The entry of the history for a lesson that was graded or whose grade became another, or
-    None.
-    """
-    if not told and (not was or (was.points, was.result) == (now.points, now.result)):
-        return None
-    entry = {
-        "kind": "arrived",
-        "why": clean(why),
-        "text": _why(was, now) if was else None,
-        "old_points": was and was.before_late,
-        "new_points": now.before_late,
-        "checks": differences(was and was.result, now.result),
-        "replaced": None,
-    }
-    if not told:
-        return entry
-    result, old, replaced = told
-    if now.result.key != result.key:
-        if not result.is_work:
-            return None  # nothing was handed in, and something counts
-        words = "kept beside it" if now.result.sha256 == result.sha256 else "does not count"
-        entry["text"] = f"a submission of {result.points} points {words}; {_which(now)}"
-    else:
-        entry["text"] = instructions.describe_overrides(was and was.result, now.result)
-        if not entry["text"] and was and now.points < was.points and not replaced:
-            entry["text"] = _why(was, now)
-    return entry | {
-        "kind": "regraded" if old else "graded",
-        "replaced": replaced[0].value if replaced else None,
-    }
-
-
-def _replaced_by(result, rows):
+def _replaced_by(result: LessonResult, rows: list[ResultRow]) -> list[ResultRow]:
     """Of the rows of a lesson, those whose place a new result takes: of the same key; of the same
     file, graded by other checks or limits; and what is no file at all.
     """
 
-    def is_replaced(row):
+    def is_replaced(row: ResultRow) -> bool:
         if row.key == result.key:
             return True
         setting = row.key.partition(".")[2]
@@ -291,20 +235,108 @@ def _replaced_by(result, rows):
     return [row for row in rows if is_replaced(row)]
 
 
-def _which(grade):
-    """Which submission counts, in words."""
-    return f"the one that {arrival} counts" if (arrival := grade.arrival()) else "another counts"
+def _write_rows(
+    database: sql.Connection,
+    student: str,
+    before: dict[str, list[ResultRow]],
+    after: dict[str, list[ResultRow]],
+) -> None:
+    """Write what is in `after` and not in `before`; delete what is not in `after`."""
+    old = [row for rows in before.values() for row in rows]
+    new = [row for rows in after.values() for row in rows]
+    gone = [(student, row.lesson, row.key) for row in old if row not in new]
+    if gone:
+        place = sql.tuple_(RESULT.c.student, RESULT.c.lesson, RESULT.c.key)
+        database.execute(sql.delete(RESULT).where(place.in_(gone)))
+    if rows := [row._asdict() | {"student": student} for row in new if row not in old]:
+        database.execute(sql.insert(RESULT), rows)
 
 
-def _why(was, now):
+def _write_texts(database: sql.Connection, results: list[LessonResult]) -> None:
+    """Keep the graded files and the free answers of these results, each text once."""
+    texts = {one.sha256: one.code for one in results if one.sha256 and one.code}
+    for answer in [answer for one in results for answer in one.answers if answer.text]:
+        texts[answer.sha256] = packed(clean(answer.text))
+    if texts:
+        sha256 = sql.bindparam("sha256", type_=sql.String)
+        row = sql.select(sha256, sql.bindparam("data", type_=sql.LargeBinary))
+        new = row.where(~sql.exists().where(TEXT.c.sha256 == sha256))
+        rows = [{"sha256": name, "data": data} for name, data in texts.items()]
+        database.execute(sql.insert(TEXT).from_select(["sha256", "data"], new), rows)
+
+
+def _write_work(
+    database: sql.Connection,
+    student: str,
+    saving: Saving,
+    rows: dict[str, list[ResultRow]],
+    is_new: bool,
+) -> None:
+    """Keep that this work is graded, with which results: once one of them is gone, replaced by that
+    of other checks, it is graded again.
+    """
+    seen = [
+        [one.lesson, one.key, one.entry, one.sha256]
+        for one in saving.files
+        if any(row.key == one.key for row in rows[one.lesson])
+    ]
+    place = {"student": student, "work": saving.work}
+    if not is_new:
+        database.execute(sql.delete(WORK).filter_by(**place))
+    database.execute(sql.insert(WORK).values(place | {"seen": seen}))
+
+
+def _entry(
+    instructions: Instructions,
+    was: Grade | None,
+    grade: Grade,
+    written: Replacement | None,
+    why: str,
+) -> dict[str, Any] | None:
+    """The entry of the history for a lesson that was graded or whose grade became another, or
+    None.
+    """
+    if not written and (not was or (was.points, was.result) == (grade.points, grade.result)):
+        return None
+    before = was.result if was else None
+    entry: dict[str, Any] = {
+        "kind": "arrived",
+        "why": clean(why),
+        "text": _reason(was, grade) if was else None,
+        "old_points": was and was.before_late,
+        "new_points": grade.before_late,
+        "checks": check_differences(before, grade.result),
+        "replaced": None,
+    }
+    if not written:
+        return entry
+    result = written.result
+    if grade.result.key != result.key:
+        if not result.is_work:
+            return None  # nothing was handed in, and something counts
+        words = "kept beside it" if grade.result.sha256 == result.sha256 else "does not count"
+        arrival = grade.arrival()
+        which = f"the one that {arrival} counts" if arrival else "another counts"
+        entry["text"] = f"a submission of {result.points} points {words}; {which}"
+    else:
+        entry["text"] = instructions.describe_overrides(before, grade.result)
+        if not entry["text"] and was and grade.points < was.points and not written.rows:
+            entry["text"] = _reason(was, grade)
+    return entry | {
+        "kind": "regraded" if written.same_key else "graded",
+        "replaced": written.rows[0].value if written.rows else None,
+    }
+
+
+def _reason(was: Grade, grade: Grade) -> str:
     """Why a grade is another one, in a sentence."""
     parts = []
-    if was.result.sha256 != now.result.sha256:
-        parts.append(f"another submission counts: {now.arrival()}")
-    elif was.result.key != now.result.key:
+    if was.result.sha256 != grade.result.sha256:
+        parts.append(f"another submission counts: {grade.arrival()}")
+    elif was.result.key != grade.result.key:
         parts.append("the same file, graded again")
-    elif was.result != now.result:
+    elif was.result != grade.result:
         parts.append("graded again")
-    if was.late_reason != now.late_reason:
-        parts.append(f"{was.late_reason or 'in time'} -> {now.late_reason or 'in time'}")
+    if was.late_reason != grade.late_reason:
+        parts.append(f"{was.late_reason or 'in time'} -> {grade.late_reason or 'in time'}")
     return "; ".join(parts)

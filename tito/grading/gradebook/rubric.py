@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
 
 from tito.grading.gradebook import late
 from tito.grading.result import Answer
@@ -17,7 +18,7 @@ EMPTY, WAITING, JUDGED, READ = "empty", "to be judged", "judged", "not graded"
 
 
 @dataclass(frozen=True)
-class Item:
+class RubricItem:
     """One line of a question's rubric.
 
     id       by which a judgement names it; it stays when the item changes
@@ -32,7 +33,7 @@ class Item:
     text: str
     version: int
 
-    def as_json(self) -> dict:
+    def as_json(self) -> dict[str, Any]:
         return vars(self) | {"points": late.plain_number(self.points)}
 
 
@@ -50,7 +51,7 @@ class Judgement:
 
     id: int
     sha256: str
-    items: tuple[Item, ...]
+    items: tuple[RubricItem, ...]
     adjustment: Decimal
     comment: str
     who: str
@@ -62,7 +63,7 @@ class Judgement:
         """Of the items."""
         return tuple(item.id for item in self.items)
 
-    def as_json(self) -> dict:
+    def as_json(self) -> dict[str, Any]:
         numbers = {key: late.plain_number(getattr(self, key)) for key in ("adjustment", "points")}
         when = self.when.isoformat(timespec="seconds")
         items = [item.as_json() for item in self.items]
@@ -70,7 +71,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedAnswer:
     """An answer and what it counts.
 
     state      "empty", "to be judged" or "judged"; "not graded" where there are no points for it,
@@ -94,7 +95,7 @@ class Graded:
     def max_points(self) -> int:
         return self.answer.max_points
 
-    def as_json(self) -> dict:
+    def as_json(self) -> dict[str, Any]:
         return self.answer.as_json() | {
             "state": self.state,
             "points": late.plain_number(self.points),
@@ -103,36 +104,38 @@ class Graded:
         }
 
 
-def sum_points(items: Iterable[Item], adjustment: Decimal, most: int) -> Decimal:
+def sum_points(items: Iterable[RubricItem], adjustment: Decimal, most: int) -> Decimal:
     """The points of ticked items and an adjustment, within 0 and `most`."""
     total = sum((item.points for item in items), Decimal(adjustment))
     return late.tidy(min(max(total, Decimal(0)), Decimal(most)))
 
 
-def graded(answer: Answer, entries: Iterable, rubric: dict[int, Item]) -> Graded:
+def graded(answer: Answer, entries: Iterable[Any], rubric: dict[int, RubricItem]) -> GradedAnswer:
     """What an answer counts.
 
     entries  the history's rows of kind "judged" about the learner and the question, oldest first
-    rubric   {id: Item}; an item that was removed is not in it
+    rubric   {id: RubricItem}; an item that was removed is not in it
     """
-    latest = {}  # {sha256 of an answer: its last row}, in the order of those
+    latest: dict[str, Any] = {}  # {sha256 of an answer: its last row}, in the order of those
     for row in entries:
         sha256 = row.replaced["answer"]
         latest.pop(sha256, None)
         latest[sha256] = row
     latest = {sha256: row for sha256, row in latest.items() if row.points is not None}
-
-    def judgement(row):
-        ticked = tuple(rubric[item] for item in row.replaced["items"] if item in rubric)
-        points = sum_points(ticked, row.points, answer.max_points)
-        sha256, comment = row.replaced["answer"], row.text or ""
-        return Judgement(row.id, sha256, ticked, row.points, comment, row.who, row.at, points)
-
-    mine = latest.get(answer.sha256) if answer.sha256 else None
-    others = [row for sha256, row in latest.items() if sha256 != answer.sha256]
-    earlier = judgement(others[-1]) if others and not mine else None
-    if mine:
-        found = judgement(mine)
-        return Graded(answer, JUDGED, found.points, found)
+    if answer.sha256 in latest:
+        judgement = judgement_of(latest[answer.sha256], answer.max_points, rubric)
+        return GradedAnswer(answer, JUDGED, judgement.points, judgement)
+    earlier = None
+    if latest:
+        *_, last = latest.values()
+        earlier = judgement_of(last, answer.max_points, rubric)
     state = EMPTY if not answer.sha256 else WAITING if answer.max_points else READ
-    return Graded(answer, state, Decimal(0), None, earlier)
+    return GradedAnswer(answer, state, Decimal(0), None, earlier)
+
+
+def judgement_of(row: Any, most: int, rubric: dict[int, RubricItem]) -> Judgement:
+    """The Judgement in a row of the history. most: points of the question."""
+    items = tuple(rubric[item] for item in row.replaced["items"] if item in rubric)
+    points = sum_points(items, row.points, most)
+    answer, comment = row.replaced["answer"], row.text or ""
+    return Judgement(row.id, answer, items, row.points, comment, row.who, row.at, points)

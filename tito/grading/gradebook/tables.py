@@ -2,7 +2,6 @@
 
 learner   who is in the class
 alias     ids that were merged into a learner's
-setting   what holds for the whole book
 result    what became of each file that a learner handed in for a lesson, with when it arrived;
           which of them counts is decided when grades are read. A row without `sha256` is of a
           lesson that was not handed in, or of a submission that could not be read at all
@@ -10,19 +9,14 @@ change    the history: an entry for each change of a grade, judgement of an answ
           extension, never edited. Overrides, judgements, comments and extensions are read from it,
           so it cannot disagree with the grades. A result that is replaced stays in the entry that
           tells of it. Points are those before the late rules
-answer    the texts of free answers, by their SHA-256
 rubric    every version of each item of the questions' rubrics; the newest holds
-code      the text of lesson files that were graded, by the SHA-256 of their bytes, so that many who
-          hand in the same file need one row
-attempt   on which submissions grading began, so that one that ends every run is known by it, and
-          that two runs share the work; `number` 0: it ended, and there is nothing to do until the
-          submission or what decides its results changes
-run       the processes that grade, each with the lease by which it holds its attempts
-claim     which person looks at a submission, and when they had done so
-appeal    what a learner asked about a grade, and what came of it
-tito_gradebook  the version of the schema, by which a gradebook is told from any other database
-
-A table or column that is added here needs a migration in `database.py`, for books that are there.
+text      lesson files that were graded and free answers, by their SHA-256, so that many who hand in
+          the same need one row
+work      the submissions that are graded, by the hash of the submission and of all that decides its
+          results, with these results: such a submission is unchanged
+run       a single row: the process that grades now, or graded last, see `run_lock.py`
+tito_gradebook  what holds for the whole book: the version of its schema, by which it is told from
+          any other database, and which column of the rosters its ids are
 """
 
 import hashlib
@@ -31,19 +25,21 @@ import re
 import secrets
 from datetime import datetime, timezone
 from decimal import Decimal
+from typing import Any
 
 from tito.errors import MachineError
 from tito.grading.gradebook import late
 from tito.lesson.outcome import cut
 
 try:
-    import sqlalchemy as sql
+    import sqlalchemy
 except ModuleNotFoundError:
     raise MachineError(
         "The gradebook needs SQLAlchemy, which is not installed here.",
         "In the course's folder: bin/setup instructor",
     ) from None
 
+sql = sqlalchemy
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # no database takes all of these
 LONGEST = 500  # characters of a learner's id: a file name of 255 bytes fits, escaped or not
 SECRET = "page"  # the roster's column that holds a secret which `new_page` made
@@ -57,7 +53,7 @@ CUT = 4_100  # characters of any other text: one that `outcome.cut` has cut is n
 ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{4,16}\b|(?<=\b0x)[0-9A-Fa-f]{9,13}\b")
 
 
-class Points(sql.types.TypeDecorator):
+class Points(sql.types.TypeDecorator[Decimal]):
     """Points as a Decimal of whole hundredths, stored as an integer.
 
     SQLite knows no decimal fractions.
@@ -65,55 +61,55 @@ class Points(sql.types.TypeDecorator):
 
     impl, cache_ok = sql.Integer, True
 
-    def process_bind_param(self, value, dialect):
+    def process_bind_param(self, value: Any, dialect: object) -> Any:
         return None if value is None else int(Decimal(value) * 100)
 
-    def process_result_value(self, value, dialect):
+    def process_result_value(self, value: Any, dialect: object) -> Any:
         return None if value is None else late.tidy(Decimal(value) / 100)
 
 
-class Moment(sql.types.TypeDecorator):
+class Moment(sql.types.TypeDecorator[datetime]):
     """A time, stored in UTC; read with its time zone."""
 
     impl, cache_ok = sql.DateTime, True
 
-    def process_bind_param(self, value, dialect):
+    def process_bind_param(self, value: Any, dialect: object) -> Any:
         return None if value is None else value.astimezone(timezone.utc).replace(tzinfo=None)
 
-    def process_result_value(self, value, dialect):
+    def process_result_value(self, value: Any, dialect: object) -> Any:
         return None if value is None else value.replace(tzinfo=timezone.utc)
 
 
-class Words(sql.types.TypeDecorator):
-    """Text, not endless: see `kept`. What learners wrote may be in all but their ids."""
+class Words(sql.types.TypeDecorator[str]):
+    """Text, not endless: see `shortened`. What learners wrote may be in all but their ids."""
 
     impl, cache_ok = sql.Text, True
 
-    def process_bind_param(self, value, dialect):
-        return kept(value)
+    def process_bind_param(self, value: Any, dialect: object) -> Any:
+        return shortened(value)
 
 
-class Json(sql.types.TypeDecorator):
+class Json(sql.types.TypeDecorator[Any]):
     """Plain data as ASCII text: a learner's message may hold what databases refuse. Each text in
-    it is `kept`.
+    it is `shortened`.
     """
 
     impl, cache_ok = sql.Text, True
 
-    def process_bind_param(self, value, dialect):
-        return None if value is None else json.dumps(kept(value), separators=(",", ":"))
+    def process_bind_param(self, value: Any, dialect: object) -> Any:
+        return None if value is None else json.dumps(shortened(value), separators=(",", ":"))
 
-    def process_result_value(self, value, dialect):
+    def process_result_value(self, value: Any, dialect: object) -> Any:
         return None if value is None else json.loads(value)
 
 
 TABLES = sql.MetaData()
-# Named as Alembic did, which made the first gradebooks: so they are at version 1 as they are.
-VERSION = sql.Table(
+SCHEMA = "1"  # a change of these tables makes it 2
+SETTING = sql.Table(
     "tito_gradebook",
     TABLES,
-    sql.Column("version_num", sql.String(32)),  # 0001, 0002, ...: a single row
-    sql.PrimaryKeyConstraint("version_num", name="tito_gradebook_pkc"),
+    sql.Column("name", sql.String(50), primary_key=True),  # "schema", ID_COLUMN, ...
+    sql.Column("value", Words, nullable=False),
 )
 LEARNER = sql.Table(
     "learner",
@@ -129,12 +125,6 @@ ALIAS = sql.Table(
     TABLES,
     sql.Column("alias", sql.String(LONGEST), primary_key=True),  # an id that was merged
     sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
-)
-SETTING = sql.Table(
-    "setting",
-    TABLES,
-    sql.Column("name", sql.String(50), primary_key=True),
-    sql.Column("value", Words, nullable=False),
 )
 RESULT = sql.Table(
     "result",
@@ -183,14 +173,7 @@ CHANGE = sql.Table(
     # of a grade: the result before; of an override: {"graded": what was earned then}; of a
     # judgement: {"question", "answer": its SHA-256, "items": [ids]}
     sql.Column("replaced", Json),
-    sql.Index("change_of_learner", "student", "lesson"),
-)
-ANSWER = sql.Table(
-    "answer",
-    TABLES,
-    sql.Column("sha256", sql.String(64), primary_key=True),  # of the whole answer
-    # its first `lesson_format.LONGEST_ANSWER` characters, `clean`
-    sql.Column("text", sql.Text, nullable=False),
+    sql.UniqueConstraint("student", "id"),  # an index by learner
 )
 RUBRIC = sql.Table(
     "rubric",
@@ -205,58 +188,32 @@ RUBRIC = sql.Table(
     sql.Column("who", Words, nullable=False),
     sql.Column("at", Moment, nullable=False),
 )
-ATTEMPT = sql.Table(
-    "attempt",
+TEXT = sql.Table(
+    "text",
     TABLES,
-    sql.Column("student", sql.String(LONGEST), primary_key=True),
-    sql.Column("work", sql.String(64), primary_key=True),  # hash of submission, checks and setting
-    sql.Column("number", sql.Integer, nullable=False),  # how often it was begun; 0: it ended
-    sql.Column("run", sql.String(255), nullable=False),  # of `run`: the process that began it last
-    sql.Column("at", Moment, nullable=False),
-    sql.Column("seen", Json),  # once it ended: [[lesson, key, entry, sha256]], see result.Seen
-)
-CODE = sql.Table(
-    "code",
-    TABLES,
-    sql.Column("sha256", sql.String(64), primary_key=True),  # of the file's bytes, as in `result`
+    sql.Column("sha256", sql.String(64), primary_key=True),  # of the file's bytes, or of the answer
     sql.Column("data", sql.LargeBinary, nullable=False),  # see result.packed
 )
-CLAIM = sql.Table(
-    "claim",
+WORK = sql.Table(
+    "work",
     TABLES,
     sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), primary_key=True),
-    sql.Column("lesson", sql.String(100), primary_key=True),
-    sql.Column("who", Words, nullable=False),
-    sql.Column("at", Moment, nullable=False),
-    sql.Column("done", Moment),  # NULL: they are at it
-    sql.Column("sha256", sql.String(64)),  # of the file that they had looked at then
-)
-APPEAL = sql.Table(
-    "appeal",
-    TABLES,
-    sql.Column("id", sql.Integer, primary_key=True),
-    sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
-    sql.Column("lesson", sql.String(100), nullable=False),
-    sql.Column("asked", Words, nullable=False),
-    sql.Column("entered_by", Words, nullable=False),
-    sql.Column("at", Moment, nullable=False),
-    sql.Column("state", sql.String(20), nullable=False),  # open, granted or declined
-    sql.Column("answer", Words),  # it and the next two: NULL while it is open
-    sql.Column("answered_by", Words),
-    sql.Column("answered_at", Moment),
+    sql.Column("work", sql.String(64), primary_key=True),
+    sql.Column("seen", Json, nullable=False),  # [[lesson, key, entry, sha256]], see result.Seen
 )
 RUN = sql.Table(
     "run",
     TABLES,
-    sql.Column("run", sql.String(255), primary_key=True),  # host, process, its start
+    sql.Column("id", sql.Integer, primary_key=True),  # always 1
+    sql.Column("process", sql.String(255), nullable=False),  # run_lock.process_name; "": it ended
     sql.Column("who", Words, nullable=False),
-    sql.Column("began", Moment, nullable=False),
-    sql.Column("until", Moment, nullable=False),  # its lease ends then, unless it is renewed
-    sql.Column("setting", Json, nullable=False),  # see run.described
+    sql.Column("since", Moment, nullable=False),
+    sql.Column("renewed", Moment, nullable=False),
+    sql.Column("begun", Json, nullable=False),  # [[student, work, how often]]
 )
 
 
-def kept(value):
+def shortened(value: Any) -> Any:
     """Plain data as the gradebook keeps it: no text in it longer than CUT, none with the address of
     an object.
     """
@@ -264,9 +221,9 @@ def kept(value):
         text = ADDRESS.sub("", value)
         return text if len(text) <= CUT else cut(text)
     if isinstance(value, dict):
-        return {kept(name): kept(part) for name, part in value.items()}
+        return {shortened(name): shortened(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [kept(part) for part in value]
+        return [shortened(part) for part in value]
     return value
 
 

@@ -1,13 +1,14 @@
-"""`tito gradebook serve`: a page for the people who grade a class, on this machine only.
+"""`tito gradebook page`: a page for the people who grade a class, on this machine only. It takes a
+Gradebook and a function that starts a grading run (`regrade.StartGrading`); it returns nothing:
+what graders decide goes into the gradebook.
 
-access.py  who is let in: the token in the address, loopback, forms; what browsers are told
-class_list.py  the class as lists show it, pseudonyms, what needs a person
+access.py      who is let in: the token in the address, loopback, forms; what browsers are told
+app.py         the pages, and what their forms do
+class_list.py  the class as lists show it, pseudonyms, which submissions need a person
 submission_page.py  a submission, part by part
-questions.py  free answers and their rubrics
-items.py   how the class did in each exercise and check
+questions.py   free answers and their rubrics
 similarity.py  pairs of submissions that are too much alike
-trials.py  `tito grade` as a process beside the page: what it would change, before it counts
-app.py     the pages and what their forms do
-*.html     the pages, made by `html_pages.render`, so that every value is escaped
+regrade.py     a grading run beside the page: what it would change, before it counts
+*.html         the pages, made by `html_pages.render`, so that every value is escaped
 page.css, page.js  how they look, and the keys
 """

@@ -9,6 +9,7 @@ import hmac
 import ipaddress
 import secrets
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from starlette.requests import Request
@@ -17,7 +18,7 @@ from starlette.responses import PlainTextResponse
 MOST = 1_000  # sessions, the oldest of which go
 NO_TOKEN = (
     "This address is not valid. The right one was printed when the page was started: "
-    "tito gradebook serve"
+    "tito gradebook page"
 )
 BODY = 100_000  # bytes of a form
 FORM = b"application/x-www-form-urlencoded"
@@ -56,12 +57,17 @@ class Session:
     said: list[str] = field(default_factory=list)
     here: str = "/"
 
+    def say(self, words: str) -> None:
+        """Show a sentence on the next page."""
+        self.said = [*self.said[-4:], words]
+
 
 class Sessions:
     """The sessions, by token. anonymous: whether names are hidden, for everybody and for good."""
 
     def __init__(self, anonymous: bool = False):
-        self.anonymous, self._by_token = anonymous, {}
+        self.anonymous = anonymous
+        self._by_token: dict[str, Session] = {}
 
     def new(self, who: str = "") -> Session:
         session = Session(secrets.token_urlsafe(24), who, self.anonymous, secrets.token_urlsafe(24))
@@ -78,7 +84,7 @@ class Sessions:
 
     def find(self, token: str) -> Session | None:
         for known, session in list(self._by_token.items()):
-            if hmac.compare_digest(known.encode(), token.encode("utf-8", "backslashreplace")):
+            if is_same(known, token):
                 return session
         return None
 
@@ -95,15 +101,15 @@ class Guard:
     ({name: text}), and no token in its path; `root_path` is the token's.
     """
 
-    def __init__(self, app, sessions: Sessions):
+    def __init__(self, app: Any, sessions: Sessions):
         self.app, self.sessions = app, sessions
 
-    async def __call__(self, scope, receive, send):
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return
         request = Request(scope, receive)
 
-        async def answer(message):
+        async def answer(message: Any) -> None:
             if message["type"] == "http.response.start":
                 message = message | {"headers": [*message.get("headers", ()), *RAW_HEADERS]}
             await send(message)
@@ -111,14 +117,14 @@ class Guard:
         refused = refusal(request)
         token, _, path = scope["path"].removeprefix("/").partition("/")
         session = None if refused else self.sessions.find(token)
-        form = {}
+        form: dict[str, str] | None = {}
         if not refused and not session:
             refused = 403, NO_TOKEN
         if not refused and request.method == "POST":
             form = await read_form(request)
             if form is None:
                 refused = 413, "This form is too long."
-            elif not hmac.compare_digest(form.get("csrf", "").encode(), session.csrf.encode()):
+            elif session and not is_same(session.csrf, form.get("csrf", "")):
                 refused = 403, "This form is not from this page. Reload the page, then try again."
         if refused:
             await PlainTextResponse(refused[1] + "\n", refused[0])(scope, receive, answer)
@@ -145,6 +151,10 @@ def refusal(request: Request) -> tuple[int, str] | None:
         if kind.encode() != FORM:
             return 415, "This page takes forms only."
     return None
+
+
+def is_same(secret: str, text: str) -> bool:
+    return hmac.compare_digest(secret.encode(), text.encode("utf-8", "backslashreplace"))
 
 
 def is_loopback(host: str) -> bool:

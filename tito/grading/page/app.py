@@ -1,13 +1,14 @@
 """The pages for graders, and what their forms do.
 
-Every form of a submission carries what its page had seen of the history: who would overwrite what
-they do not know is shown it instead. A form that is sent twice, since the answer was lost, does
-its work once.
+Every form of a submission carries what its page had seen of the history: a grader who would
+overwrite what they do not know is shown it instead. A form that is sent twice, since the answer was
+lost, does its work once.
 """
 
 import contextlib
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote, urlencode
@@ -19,20 +20,20 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from tito.errors import MachineError, TitoError, UsageError
-from tito.grading.gradebook import appeals, claims, html_pages, overrides
-from tito.grading.gradebook.claims import Place
-from tito.grading.gradebook.grade import Comment
+from tito.grading.gradebook import html_pages
+from tito.grading.gradebook.changes import apply_changes, take_back_comment
+from tito.grading.gradebook.grade import ClassMember, Comment
 from tito.grading.gradebook.gradebook import Gradebook
-from tito.grading.gradebook.history import ChangedMeanwhile
+from tito.grading.gradebook.history import Change, ChangedMeanwhile
+from tito.grading.gradebook.requested_changes import RequestedChange
 from tito.grading.gradebook.tables import clean
 from tito.grading.page import class_list, submission_page
 from tito.grading.page.access import Guard, Session, Sessions
-from tito.grading.page.class_list import Board, Filter
-from tito.grading.page.items import Items
-from tito.grading.page.questions import Questions
-from tito.grading.page.trials import Trials
+from tito.grading.page.class_list import ClassList, Filter, Openings, SubmissionRow
+from tito.grading.page.questions import Questions, number_in, points_in
+from tito.grading.page.regrade import RegradeRequest, Regrading
+from tito.grading.page.submission_page import ShownLearner, SubmissionView
 from tito.grading.result import VERDICTS
-from tito.lesson.course import Entry
 from tito.lesson.lesson_format import Question
 
 HOST = "127.0.0.1"
@@ -40,8 +41,10 @@ NEEDING = 50  # submissions that need a person, on the first page
 LONGEST_NAME = 60  # characters of a grader's
 STATIC = {"page.css": "text/css", "page.js": "text/javascript"}
 
+Answer = Callable[[Request, Session], Response]
 
-class Page:
+
+class GraderPage:
     """The application: what all requests share, and a method for each page or form."""
 
     def __init__(
@@ -49,21 +52,22 @@ class Page:
         book: Gradebook,
         course: str,
         sessions: Sessions,
-        trials: Trials,
+        regrading: Regrading,
         asked: dict[tuple[str, str], Question] | None = None,
-        entries: Iterable[Entry] = (),
     ):
-        self.book, self.course, self.sessions, self.trials = book, course, sessions, trials
-        self.board = Board(book)
+        """asked: the course's questions, {(lesson, name): Question}."""
+        self.book, self.course, self.sessions = book, course, sessions
+        self.regrading, self.openings = regrading, Openings()
+        self.class_list = ClassList(book)
         self.questions = Questions(self, asked or {})
-        self.items = Items(self, entries)
 
     def app(self) -> Guard:
         """The ASGI application."""
 
-        def at(path, method, *methods):
+        def at(path: str, method: Answer, *methods: str) -> Route:
             return Route(path, self._answering(method), methods=methods or ["GET"])
 
+        question = "/question/{lesson}/{question}"
         routes = [
             at("/", self.overview),
             at("/static/{name}", self.static),
@@ -71,43 +75,41 @@ class Page:
             at("/anonymous", self.anonymous, "POST"),
             at("/lesson/{lesson}", self.lesson),
             at("/next", self.next, "POST"),
-            at("/take", self.take_all, "POST"),
             at("/of/{handle}/{lesson}", self.submission),
             at("/of/{handle}/{lesson}/file", self.file),
             at("/of/{handle}/{lesson}/{action}", self.act, "POST"),
-            at("/appeals", self.appeals),
-            at("/appeals/{number:int}", self.answer, "POST"),
             at("/regrade", self.regrade, "GET", "POST"),
-            at("/items", self.items.overview),
-            at("/items/{lesson}", self.items.lesson),
             at("/questions", self.questions.overview),
-            at("/question/{lesson}/{question}", self.questions.answers),
-            at("/question/{lesson}/{question}/next", self.questions.next, "POST"),
-            at("/question/{lesson}/{question}/rubric", self.questions.rubric, "POST"),
-            at("/question/{lesson}/{question}/{handle}", self.questions.answer),
-            at("/question/{lesson}/{question}/{handle}/judge", self.questions.judge, "POST"),
+            at(question, self.questions.answers),
+            at(f"{question}/next", self.questions.next, "POST"),
+            at(f"{question}/rubric", self.questions.rubric, "POST"),
+            at(f"{question}/{{handle}}", self.questions.answer),
+            at(f"{question}/{{handle}}/judge", self.questions.judge, "POST"),
         ]
         lost = {404: self._lost, 405: self._lost}
         return Guard(Starlette(routes=routes, exception_handlers=lost), self.sessions)
 
-    def _answering(self, method: Callable) -> Callable:
+    def _answering(self, method: Answer) -> Callable[[Request], Response]:
         def endpoint(request: Request) -> Response:  # not async: Starlette gives it a thread
             session: Session = request.scope["session"]
             if not session.who and method not in (self.who, self.static):
-                return self._to(session, "/who")
+                return self.to(session, "/who")
             if request.method == "GET" and method != self.static:
                 query = request.url.query
                 session.here = quote(request.scope["path"]) + "?" * bool(query) + query
             try:
                 return method(request, session)
             except TitoError as error:
-                return self._show(session, "problem.html", 409, title="Not done", error=error)
+                return self.show(session, "problem.html", 409, title="Not done", error=error)
 
         return endpoint
 
     # What pages share
 
-    def _show(self, session: Session, template: str, status: int = 200, **values) -> HTMLResponse:
+    def show(
+        self, session: Session, template: str, status: int = 200, **values: object
+    ) -> HTMLResponse:
+        """A page; values: what its template needs besides what all need."""
         said, session.said = session.said, []
         page = html_pages.render(
             f"page/{template}",
@@ -120,7 +122,8 @@ class Page:
             verdicts=VERDICTS,
             shows=Filter.SHOWS,
             asks=bool(self.questions.asked),
-            sections=self.board.sections,
+            sections=self.class_list.sections,
+            opener=self.openings.opener,
             **values,
         )
         return HTMLResponse(page, status)
@@ -128,392 +131,287 @@ class Page:
     @staticmethod
     def _url(session: Session, path: str = "/", **query: str) -> str:
         """The address of a page for this grader."""
-        asked = urlencode({name: text for name, text in query.items() if text})
-        return f"/{session.token}{quote(path)}{'?' * bool(asked)}{asked}"
+        words = urlencode({name: text for name, text in query.items() if text})
+        return f"/{session.token}{quote(path)}{'?' * bool(words)}{words}"
 
-    def _to(self, session: Session, path: str, said: str = "", **query: str) -> RedirectResponse:
-        if said:
-            session.said = [*session.said[-4:], said]
+    def to(self, session: Session, path: str, words: str = "", **query: str) -> RedirectResponse:
+        """Go to a page, which shows these words."""
+        if words:
+            session.say(words)
         return RedirectResponse(self._url(session, path, **query), 303)
 
     @staticmethod
-    def _filter(words) -> Filter:
+    def filter_of(words: Mapping[str, str]) -> Filter:
         show = words.get("show", "")
         return Filter(words.get("section", ""), show if show in Filter.SHOWS else "")
 
-    def _name(self, session: Session, handle: str, student: str, name: str) -> str:
-        """What a learner is called on the pages of this grader."""
-        return class_list.pseudonym(handle) if session.anonymous else name or student
+    def shown(self, session: Session, learner: ClassMember) -> ShownLearner:
+        """A learner as the pages of this grader show them."""
+        handle = self.class_list.handle(learner.student)
+        if session.anonymous:
+            hide = class_list.mask(learner, handle)
+            return ShownLearner(learner, handle, class_list.pseudonym(handle), hide)
+        return ShownLearner(learner, handle, learner.name or learner.student, str)
 
-    def _called(self, session: Session, learner) -> tuple[str, str, Callable[[str], str]]:
-        """A learner's handle, what they are called, and what hides them in a text: see View."""
-        handle = self.board.handle(learner.student)
-        hide = class_list.mask(learner, handle) if session.anonymous else str
-        return handle, self._name(session, handle, learner.student, learner.name), hide
+    def _rows(self, session: Session, lesson: str | None = None) -> list[SubmissionRow]:
+        return self.class_list.rows(lesson, session.anonymous)
 
-    def _lines(self, session: Session, lesson: str | None = None) -> list[class_list.Line]:
-        return self.board.lines(session.who, lesson, session.anonymous)
+    @staticmethod
+    def _name(session: Session, row: SubmissionRow) -> str:
+        return class_list.pseudonym(row.handle) if session.anonymous else row.name or row.student
+
+    def _takes(self, session: Session, chosen: Filter, row: SubmissionRow) -> bool:
+        return chosen.takes(row, self.openings.opener(row), session.who)
+
+    def missing(self, session: Session, words: str, status: int = 404) -> HTMLResponse:
+        error = UsageError(words, "Go back.")
+        return self.show(session, "problem.html", status, title="Not found", error=error)
+
+    def _lost(self, request: Request, error: Exception) -> Response:
+        """The answer to an address that leads nowhere, or that a form alone asks."""
+        status = getattr(error, "status_code", 404)
+        return self.missing(request.scope["session"], "There is no such page.", status)
 
     # Pages
 
-    def static(self, request, session):
+    def static(self, request: Request, session: Session) -> Response:
         name = request.path_params["name"]
         if name not in STATIC:
             return PlainTextResponse("There is no such file.\n", 404)
         text = (Path(__file__).parent / name).read_text(encoding="utf-8")
         return Response(text, media_type=STATIC[name])
 
-    def who(self, request, session):
-        """A form that asks who one is; each name has an address of its own."""
+    def who(self, request: Request, session: Session) -> Response:
+        """A form that asks who one is; each name has its own address."""
         if request.method == "GET":
-            return self._show(session, "who.html")
+            return self.show(session, "who.html")
         name = " ".join(clean(request.scope["form"].get("name", "")).split())
         if not 0 < len(name) <= LONGEST_NAME:
             raise UsageError(
                 f"A name has 1 to {LONGEST_NAME} characters, this one {len(name)}.",
                 "It is kept with all that you write.",
             )
-        return self._to(self.sessions.named(name), "/")
+        return self.to(self.sessions.named(name), "/")
 
-    def anonymous(self, request, session):
+    def anonymous(self, request: Request, session: Session) -> Response:
         if not self.sessions.anonymous:
             session.anonymous = not session.anonymous
         return RedirectResponse(f"/{session.token}{session.here}", 303)
 
-    def overview(self, request, session):
-        chosen = self._filter(request.query_params)
-        lines = self._lines(session)
-        mine = [line for line in lines if chosen.section in ("", line.row.section)]
-        needing = [line for line in mine if line.needs]
-        return self._show(
+    def overview(self, request: Request, session: Session) -> Response:
+        chosen = self.filter_of(request.query_params)
+        section = Filter(chosen.section)
+        rows = [row for row in self._rows(session) if self._takes(session, section, row)]
+        needing = [row for row in rows if row.needs]
+        return self.show(
             session,
             "overview.html",
-            lessons=class_list.summary(mine),
+            lessons=class_list.summary(rows, self.openings),
             filter=chosen,
             needing=needing[:NEEDING],
             more=len(needing) - NEEDING,
-            name=partial(self._named, session),
-            learners=len({line.row.student for line in mine}),
+            name=partial(self._name, session),
+            learners=len({row.student for row in rows}),
         )
 
-    def _named(self, session, row):
-        return self._name(session, row.handle, row.student, row.name)
+    def lesson(self, request: Request, session: Session) -> Response:
+        lesson, chosen = request.path_params["lesson"], self.filter_of(request.query_params)
+        rows = self._rows(session, lesson)
+        if not rows:
+            return self.missing(session, f"Nothing of a lesson {lesson!r} is graded.")
+        find = request.query_params.get("find", "").strip()
 
-    def lesson(self, request, session):
-        lesson, chosen = request.path_params["lesson"], self._filter(request.query_params)
-        lines = self._lines(session, lesson)
-        if not lines:
-            return self._missing(session, f"Nothing of a lesson {lesson!r} is graded.")
-        wanted = request.query_params.get("find", "").strip()
-        shown = self._chosen(session, lines, chosen, wanted)
-        return self._show(
+        def is_wanted(row: SubmissionRow) -> bool:
+            names = [self._name(session, row), *([] if session.anonymous else [row.student])]
+            return any(find.lower() in name.lower() for name in names)
+
+        shown = [row for row in rows if self._takes(session, chosen, row) and is_wanted(row)]
+        return self.show(
             session,
             "lesson.html",
-            summary=class_list.summary(lines)[0],
-            lines=shown,
+            summary=class_list.summary(rows, self.openings)[0],
+            rows=shown,
             filter=chosen,
-            find=wanted,
-            name=partial(self._named, session),
-            of=len(lines),
+            find=find,
+            name=partial(self._name, session),
+            of=len(rows),
         )
 
-    def _chosen(self, session, lines, chosen, wanted):
-        """Of these Lines those that a list shows. wanted: a part of a name or id, or ""."""
-
-        def is_wanted(row):
-            names = [self._named(session, row), *([] if session.anonymous else [row.student])]
-            return any(wanted.lower() in name.lower() for name in names)
-
-        return [line for line in lines if chosen.takes(line, session.who) and is_wanted(line.row)]
-
-    def _lost(self, request, error):
-        """What is said of an address that leads nowhere, or that a form alone asks."""
-        return self._missing(request.scope["session"], "There is no such page.", error.status_code)
-
-    def _missing(self, session, words, status=404):
-        error = UsageError(words, "Go back.")
-        return self._show(session, "problem.html", status, title="Not found", error=error)
-
-    def next(self, request, session):
-        """Give the grader the next submission that nobody has and nobody has looked at."""
+    def next(self, request: Request, session: Session) -> Response:
+        """Give the grader the next submission of a list that nobody has opened."""
         form = request.scope["form"]
-        lesson, chosen = form.get("lesson", ""), self._filter(form)
-        lines = self._lines(session, lesson or None)
-        after = next(
-            (
-                number
-                for number, line in enumerate(lines, 1)
-                if (line.row.handle, line.row.lesson) == (form.get("after"), lesson)
-            ),
-            0,
-        )
-        lines = lines[after:] + lines[:after]
-        only = Filter(chosen.section, "" if chosen.show == "open" else chosen.show)
-        places = [line.row.place for line in lines if only.takes(line, session.who)]
-        place = claims.take_next(self.book, places, session.who)
-        if place is None:
-            words = "Nothing is left to look at here: all is done, or others have it."
-            return self._to(
-                session, f"/lesson/{lesson}" if lesson else "/", words, **chosen.query()
-            )
-        handle = self.board.handle(place.student)
-        return self._to(session, f"/of/{handle}/{place.lesson}", **chosen.query())
-
-    def take_all(self, request, session):
-        """Give the grader all of a list that nobody has: "ta1 has section A"."""
-        form = request.scope["form"]
-        lesson, chosen = form.get("lesson", ""), self._filter(form)
-        lines = self._lines(session, lesson)
-        shown = self._chosen(session, lines, chosen, form.get("find", "").strip())
-        places = [line.row.place for line in shown]
-        count = claims.take_all(self.book, places, session.who)
-        words = f"{count} submissions are yours now." if count else "Nothing of these is free."
-        return self._to(session, f"/lesson/{lesson}", words, **chosen.query())
+        lesson, chosen = form.get("lesson", ""), self.filter_of(form)
+        rows = self._rows(session, lesson or None)
+        places = [(row.handle, row.lesson) for row in rows]
+        after = (form.get("after", ""), lesson)
+        at = places.index(after) + 1 if after in places else 0
+        # Whose it is, nobody has said before it was opened.
+        only = Filter(chosen.section, chosen.show if chosen.show == "needs" else "")
+        wanted = [row for row in rows[at:] + rows[:at] if self._takes(session, only, row)]
+        row = self.openings.open_next(wanted, session.who)
+        if row is None:
+            words = "Nothing is left here that nobody has opened."
+            return self.to(session, f"/lesson/{lesson}" if lesson else "/", words, **chosen.query())
+        return self.to(session, f"/of/{row.handle}/{row.lesson}", **chosen.query())
 
     # A submission
 
-    def _view(self, session, request, chosen):
-        """The View that the address names, or None."""
-        handle, lesson = (request.path_params[name] for name in ("handle", "lesson"))
-        student = self.board.student(handle)
+    def _view(self, session: Session, request: Request, chosen: Filter) -> SubmissionView | None:
+        """The view that the address names, or None."""
+        student = self.class_list.student(request.path_params["handle"])
         learner = next((one for one in self.book.learners() if one.student == student), None)
         if learner is None:  # or merged into another just now
             return None
-        return submission_page.view_of(
-            self.book, student, lesson, *self._called(session, learner), chosen
-        )
+        shown, lesson = self.shown(session, learner), request.path_params["lesson"]
+        return submission_page.view_of(self.book, shown, lesson, chosen)
 
-    def submission(self, request, session):
-        view = self._view(session, request, self._filter(request.query_params))
+    def submission(self, request: Request, session: Session) -> Response:
+        view = self._view(session, request, self.filter_of(request.query_params))
         if not view:
-            return self._missing(session, "There is no such submission.")
+            return self.missing(session, "There is no such submission.")
         view.typed = {"check": request.query_params.get("check", "")}
         return self._show_view(session, view)
 
-    def _show_view(self, session, view, status=200):
-        lines = self._lines(session, view.grade.lesson)
+    def _show_view(self, session: Session, view: SubmissionView, status: int = 200) -> Response:
+        rows = self._rows(session, view.grade.lesson)
         around = [
-            line.row
-            for line in lines
-            if view.filter.takes(line, session.who) or line.row.handle == view.handle
+            row
+            for row in rows
+            if self._takes(session, view.filter, row) or row.handle == view.handle
         ]
-        here = next(n for n, row in enumerate(around) if row.handle == view.handle)
-        needs = next(line.needs for line in lines if line.row.handle == view.handle)
-        return self._show(
+        here = next(number for number, row in enumerate(around) if row.handle == view.handle)
+        row, opener = around[here], self.openings.opener(around[here])
+        self.openings.open(row, session.who)
+        return self.show(
             session,
             "submission.html",
             status,
             view=view,
             parts=submission_page.parts_of(view),
-            needs=[(words, submission_page.PLACES.get(words)) for words in needs],
-            told=submission_page.told,
+            needs=[(words, submission_page.PLACES.get(words)) for words in row.needs],
+            in_words=submission_page.in_words,
+            opened_by=opener if opener != session.who else "",
             here=here + 1,
             of=len(around),
             before=around[here - 1] if here else None,
             after=around[here + 1] if here + 1 < len(around) else None,
         )
 
-    def file(self, request, session):
+    def file(self, request: Request, session: Session) -> Response:
         """The whole file."""
-        view = self._view(session, request, self._filter(request.query_params))
+        view = self._view(session, request, self.filter_of(request.query_params))
         if not view:
-            return self._missing(session, "There is no such submission.")
-        return self._show(session, "file.html", view=view, cells=submission_page.cells_of(view))
+            return self.missing(session, "There is no such submission.")
+        return self.show(session, "file.html", view=view, cells=submission_page.cells_of(view))
 
-    def act(self, request, session):
+    def act(self, request: Request, session: Session) -> Response:
         """Do what a form of a submission asks for."""
         form, action = request.scope["form"], request.path_params["action"]
-        chosen = self._filter(form)
-        view = self._view(session, request, chosen)
-        work = ACTIONS.get(action)
+        chosen = self.filter_of(form)
+        view, work = self._view(session, request, chosen), ACTIONS.get(action)
         if not view or not work:
-            return self._missing(session, "There is no such submission.")
-        here = f"/of/{view.handle}/{view.grade.lesson}"
+            return self.missing(session, "There is no such submission.")
         try:
-            said = work(self, view, form, session.who)
+            words = work(self, view, form, session.who)
         except ChangedMeanwhile as error:
             if not is_done(error.changes, action, form, session.who):
                 view.typed, view.others, view.problem = form, error.changes, error.what
                 return self._show_view(session, view, 409)
-            said = "That was written already."
+            words = "That was written already."
         except TitoError as error:
             view.typed, view.problem = form, f"{error.what} {error.remedy}"
             return self._show_view(session, view, 409)
-        if form.get("then") == "next":
-            following = {"lesson": view.grade.lesson, "after": view.handle} | chosen.query()
-            request.scope["form"] = following
-            session.said = [*session.said[-4:], said]
-            return self.next(request, session)
-        return self._to(session, here, said, **chosen.query())
+        path = f"/of/{view.handle}/{view.grade.lesson}"
+        return self.to(session, path, words, **chosen.query())
 
-    # The work of a form: a method of the View, the form and the grader; it returns what to say.
+    # The work of a form: a method of the view, the form and the grader; it returns what to say.
 
-    def set_points(self, view, form, who):
-        check, points = form.get("check") or None, form.get("points", "").strip()
-        if not points:
+    def _apply(self, form: Mapping[str, str], who: str, change: RequestedChange) -> str:
+        (outcome,) = apply_changes(self.book, [change], who, seen=number_in(form, "seen"))
+        if not outcome.is_new:
+            return "That holds already."
+        return f"Written: {outcome.old} -> {outcome.new} points."
+
+    def set_points(self, view: SubmissionView, form: dict[str, str], who: str) -> str:
+        check = form.get("check", "")
+        if not form.get("points", "").strip():
             raise UsageError("There are no points.", "Write a number such as 7 or 7.5.")
-        ids = {check.id for check in view.grade.result.checks}
-        if check and check not in ids:
+        if check and check not in {check.id for check in view.grade.result.checks}:
             raise UsageError(f"This lesson has no check {check}.", "Choose one of the list.")
-        before, after = overrides.override(
-            self.book,
-            view.grade.student,
-            view.grade.lesson,
-            points,
-            who,
-            form.get("why", ""),
-            check,
-            seen(form),
-        )
-        return f"Points set: {before} -> {after} before the late rules."
+        return self._apply(form, who, override_of(view, form, points_in(form)))
 
-    def lift_points(self, view, form, who):
-        place, check = (view.grade.student, view.grade.lesson), form.get("check") or None
-        before, after = overrides.override(
-            self.book, *place, None, who, form.get("why", ""), check, seen(form)
-        )
-        return f"Taken back: {before} -> {after} points before the late rules."
+    def lift_points(self, view: SubmissionView, form: dict[str, str], who: str) -> str:
+        return self._apply(form, who, override_of(view, form, None))
 
-    def comment(self, view, form, who):
+    def comment(self, view: SubmissionView, form: dict[str, str], who: str) -> str:
         place = (view.grade.student, view.grade.lesson)
-        text = form.get("again") or form.get("text", "").strip()
-        overrides.comment(self.book, *place, text, who, seen(form))
+        self._apply(form, who, RequestedChange("comment", *place, text=comment_in(form)))
         return "Comment kept; the learner reads it."
 
-    def uncomment(self, view, form, who):
-        known = [one for one in view.grade.comments if _comment_key(one) == form.get("comment")]
+    def uncomment(self, view: SubmissionView, form: dict[str, str], who: str) -> str:
+        known = [one for one in view.grade.comments if comment_key(one) == form.get("comment")]
         if not known:
             return "That comment is taken back already."
         place = (view.grade.student, view.grade.lesson)
-        overrides.comment(self.book, *place, None, who, seen(form), only=known[0])
+        take_back_comment(self.book, *place, known[0], who, number_in(form, "seen"))
         return "Comment taken back."
-
-    def take(self, view, form, who):
-        instead = form.get("instead_of") or None
-        claims.take(self.book, view.grade.student, view.grade.lesson, who, instead)
-        return "It is yours now."
-
-    def give_back(self, view, form, who):
-        claims.give_back(self.book, view.grade.student, view.grade.lesson, who)
-        return "Given back: others may take it."
-
-    def finish(self, view, form, who):
-        # Of the file that was shown: if another one came meanwhile, that is to be looked at, too.
-        place = Place(view.grade.student, view.grade.lesson, form.get("file", ""))
-        claim = claims.finish(self.book, place, who)
-        if claim.who != clean(who):
-            return f"{view.name}: {claim.who} had looked at it already."
-        return f"{view.name}: done."
-
-    def ask(self, view, form, who):
-        appeals.ask(self.book, view.grade.student, view.grade.lesson, form.get("asked", ""), who)
-        return "The appeal is kept; it waits for an answer."
-
-    # Appeals
-
-    def appeals(self, request, session):
-        state = request.query_params.get("state", "open")
-        state = state if state in (*appeals.STATES, "all") else "open"
-        return self._show(session, "appeals.html", **self._appeals(session, state))
-
-    def _appeals(self, session, state, typed=None, problem=""):
-        found = []
-        names = {one.student: one for one in self.book.learners()}
-        for one in appeals.appeals(self.book, state=None if state == "all" else state):
-            found.append((one, *self._called(session, names[one.student])))
-        return {
-            "all": found,
-            "state": state,
-            "states": ("open", "granted", "declined", "all"),
-            "typed": typed or {},
-            "problem": problem,
-        }
-
-    def answer(self, request, session):
-        """Answer an appeal, on the list or on the submission's page."""
-        form, number = request.scope["form"], request.path_params["number"]
-        try:
-            done = appeals.answer(
-                self.book, number, form.get("state", ""), form.get("answer", ""), session.who
-            )
-        except TitoError as error:
-            values = self._appeals(
-                session, "all", form | {"id": str(number)}, f"{error.what} {error.remedy}"
-            )
-            return self._show(session, "appeals.html", 409, **values)
-        words = f"The appeal is {done.state}. Points change only where somebody sets them."
-        if form.get("back") == "submission":
-            handle = self.board.handle(done.student)
-            return self._to(session, f"/of/{handle}/{done.lesson}", words)
-        return self._to(session, "/appeals", words)
 
     # Grading again
 
-    def regrade(self, request, session):
+    def regrade(self, request: Request, session: Session) -> Response:
         lessons = self.book.lessons()
         if request.method == "POST":
             form = request.scope["form"]
             if "stop" in form:
-                self.trials.stop(session.who)
-                return self._to(session, "/regrade")
-            lesson, why = form.get("lesson", ""), form.get("why")
+                self.regrading.stop(session.who)
+                return self.to(session, "/regrade")
+            lesson = form.get("lesson", "")
             if lesson not in lessons:
                 raise UsageError(f"There is no lesson {lesson!r}.", "Choose one of the list.")
-            if why is not None and not why.strip():
-                raise UsageError("There is no reason.", "Say why it is graded again.")
-            self.trials.start(lesson, form.get("check", "").strip(), session.who, why)
-            return self._to(session, "/regrade")
-        trial = self.trials.last
-        if trial:
-            trial.look()
-        names, differences, problem = {}, [], ""
-        if trial and (trial.differences or trial.problem):
-            names = {one.student: self._called(session, one) for one in self.book.learners()}
-            differences, problem = trial.differences, trial.problem
+            check, counts = form.get("check", "").strip(), "count" in form
+            self.regrading.start(RegradeRequest(lesson, check, session.who, counts))
+            return self.to(session, "/regrade")
+        run = self.regrading.last
+        if run:
+            run.look()
+        shown: dict[str, ShownLearner] = {}
+        if run and (run.differences or run.problem):
+            learners = self.book.learners()
+            shown = {learner.student: self.shown(session, learner) for learner in learners}
+        differences, problem = run.differences if run else [], run.problem if run else ""
         if session.anonymous:
-            differences = sorted(differences, key=lambda one: names.get(one["student"], ("",))[0])
-            for _, _, hide in names.values() if problem else ():
-                problem = hide(problem)
-        return self._show(
+            handles = {student: one.handle for student, one in shown.items()}
+            differences = sorted(differences, key=lambda one: handles.get(one["student"], ""))
+            for one in shown.values():
+                problem = one.hide(problem)
+        return self.show(
             session,
             "regrade.html",
-            trial=trial,
+            run=run,
             differences=differences,
             problem=problem,
             lessons=lessons,
-            names=names,
-            submissions=self.trials.submissions,
+            shown=shown,
+            submissions=self.regrading.submissions,
         )
 
 
-# {the last word of a form's address: what it does}
-ACTIONS = {
-    "points": Page.set_points,
-    "lift": Page.lift_points,
-    "comment": Page.comment,
-    "uncomment": Page.uncomment,
-    "take": Page.take,
-    "give-back": Page.give_back,
-    "done": Page.finish,
-    "appeal": Page.ask,
+Action = Callable[[GraderPage, SubmissionView, dict[str, str], str], str]
+ACTIONS: dict[str, Action] = {  # {the last word of a form's address: what it does}
+    "points": GraderPage.set_points,
+    "lift": GraderPage.lift_points,
+    "comment": GraderPage.comment,
+    "uncomment": GraderPage.uncomment,
 }
 
 
-def seen(form: dict[str, str]) -> int:
-    """What the page of this form had seen of the history. Raises TitoError without that."""
-    try:
-        return int(form.get("seen", ""))
-    except ValueError:
-        raise UsageError("This form is damaged.", "Reload the page, then try again.") from None
-
-
-def is_done(changes, action, form, who) -> bool:
+def is_done(changes: list[Change], action: str, form: Mapping[str, str], who: str) -> bool:
     """Whether what the form asks for was written since it was made: it was sent twice, since the
-    answer to the first was lost. Points that somebody has set anew since then are not.
+    answer to the first was lost. Points that another grader has set anew since then are not.
     """
     mine = [change for change in changes if change.who == clean(who)]
     if action == "comment":
-        text = clean(form.get("again") or form.get("text", "").strip())
+        text = clean(comment_in(form))
         return any(change.kind == "comment" and change.text == text for change in mine)
     if action not in ("points", "lift"):
         return False
@@ -528,33 +426,37 @@ def is_done(changes, action, form, who) -> bool:
     )
 
 
-def _comment_key(comment: Comment) -> str:
+def override_of(
+    view: SubmissionView, form: Mapping[str, str], points: Decimal | None
+) -> RequestedChange:
+    place, why = (view.grade.student, view.grade.lesson), form.get("why", "").strip()
+    check = form.get("check") or None
+    return RequestedChange("override", *place, why, check=check, points=points)
+
+
+def comment_in(form: Mapping[str, str]) -> str:
+    return form.get("again") or form.get("text", "").strip()
+
+
+def comment_key(comment: Comment) -> str:
     return f"{comment.when.isoformat()} {comment.who}"
 
 
 def serve(
-    book: Gradebook,
-    course: str,
-    trials: Trials,
+    page: GraderPage,
     who: list[str],
     port: int = 0,
-    anonymous: bool = False,
-    asked: dict[tuple[str, str], Question] | None = None,
-    entries: Iterable[Entry] = (),
-    told: Callable[[list[tuple[str, str]]], None] = lambda addresses: None,
+    on_ready: Callable[[list[tuple[str, str]]], None] = lambda addresses: None,
 ) -> None:
     """Serve the page until the process is told to stop.
 
     who   names of graders, each of whom gets an address; without any, one where one says one's name
     port  0: any that is free
-    asked {(lesson, name): lesson_format.Question} of the course; entries: its lessons
-    told  called with [(name or "", address)] when the page can be opened
+    on_ready  called with [(name or "", address)] when the page can be opened
 
     Raises MachineError when the port is taken.
     """
-    sessions = Sessions(anonymous)
-    made = [sessions.new(name) for name in who or [""]]
-    app = Page(book, course, sessions, trials, asked, entries).app()
+    sessions = [page.sessions.new(name) for name in who or [""]]
     with contextlib.closing(socket.socket()) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -566,11 +468,11 @@ def serve(
             ) from None
         listening.listen(64)
         own = listening.getsockname()[1]
-        told([(session.who, f"http://{HOST}:{own}/{session.token}/") for session in made])
+        on_ready([(one.who, f"http://{HOST}:{own}/{one.token}/") for one in sessions])
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, server_header=False, lifespan="off"
+            page.app(), log_level="warning", access_log=False, server_header=False, lifespan="off"
         )
         try:
             uvicorn.Server(config).run([listening])
         finally:
-            trials.close()
+            page.regrading.close()

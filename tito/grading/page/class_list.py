@@ -1,4 +1,5 @@
-"""The class as the page's lists show it: a row for each submission that counts.
+"""The class as the page's lists show it: a row for each submission that counts, and which grader
+has opened it.
 
 Reading every grade takes a while, so rows are kept, and read again for the learners about whom the
 history has new entries.
@@ -8,19 +9,16 @@ import hashlib
 import hmac
 import re
 import threading
-from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
+from typing import Any
 
-from tito.grading.gradebook import appeals, claims
-from tito.grading.gradebook.claims import Claim, Place
 from tito.grading.gradebook.class_lists import ORDER
-from tito.grading.gradebook.grade import Grade, Learner
+from tito.grading.gradebook.grade import ClassMember, Grade
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.late import shown
-from tito.grading.gradebook.rubric import WAITING
 from tito.grading.roster import in_section
 
 # Verdicts that a person should look at: the machine, the check or the file may be at fault.
@@ -34,21 +32,21 @@ DOUBTFUL = (
     "out of memory",
     "tampered",
 )
-APPEAL, TO_JUDGE = "appeal", "an answer to be judged"  # further reasons
+TO_JUDGE = "an answer to be judged"
 # Entries of the history of which one may be committed after a later one.
 OVERLAP = 200
-# Columns of a roster that tell who somebody is, besides their name.
+# Columns of a roster that tell who a learner is, besides the name.
 ID_COLUMNS = {*ORDER, "name"}
 LETTERS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none that is taken for another
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SubmissionRow:
     """A learner's lesson, as a list shows it.
 
     handle  what stands for the learner in addresses: no id, in no mode
-    doubts  why a person should look at it
-    waits   whether an answer of it is to be judged
+    sha256  of the file that counts, "" without one
+    needs   why a person should look at it
     """
 
     handle: str
@@ -64,21 +62,6 @@ class Row:
     late: bool
     by_hand: bool
     sha256: str
-    doubts: tuple[str, ...]
-    waits: bool
-
-    @property
-    def place(self) -> Place:
-        return Place(self.student, self.lesson, self.sha256)
-
-
-@dataclass(frozen=True)
-class Line:
-    """A Row, with what changes from moment to moment: its claim, and why it needs a person."""
-
-    row: Row
-    claim: Claim | None
-    state: str
     needs: tuple[str, ...]
 
 
@@ -87,7 +70,7 @@ class Filter:
     """Which submissions a list has, and in which order one goes through them.
 
     section  of the roster, or ""
-    show     "" all, "open" (not looked at, nobody else's), "needs" (a person), "mine"
+    show     "" all, "unopened" (by nobody), "needs" (a person), "mine" (opened by this grader)
     """
 
     section: str = ""
@@ -95,46 +78,80 @@ class Filter:
 
     SHOWS = {
         "": "all",
-        "open": "not looked at yet",
+        "unopened": "not opened yet",
         "needs": "needs a person",
-        "mine": "mine",
+        "mine": "opened by me",
     }
 
-    def takes(self, line: Line, who: str) -> bool:
-        if self.section and not in_section({"section": line.row.section}, self.section):
+    def takes(self, row: SubmissionRow, opener: str, who: str) -> bool:
+        """opener: the grader who opened it, or ""; who: the one who asks."""
+        if self.section and not in_section({"section": row.section}, self.section):
             return False
-        mine = bool(line.claim) and line.claim.who == who
-        if self.show == "open":
-            free = line.state in (claims.FREE, claims.AGAIN)
-            return free or line.state == claims.TAKEN and mine
+        if self.show == "unopened":
+            return not opener
         if self.show == "needs":
-            return bool(line.needs)
-        return mine if self.show == "mine" else True
+            return bool(row.needs)
+        return opener == who if self.show == "mine" else True
 
     def query(self) -> dict[str, str]:
         return {name: text for name, text in vars(self).items() if text}
 
 
-def doubts_of(grade: Grade) -> tuple[str, ...]:
-    """Why a person should look at a grade, in words."""
-    reasons = [grade.result.verdict] if grade.result.verdict in DOUBTFUL else []
-    by_hand = [(grade.override, grade.result.points, grade.max_points)]
+class Openings:
+    """Which grader opened which submission last, since the page was started. When another file of
+    the learner counts, nobody has opened it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._openers: dict[tuple[str, str, str], str] = {}
+
+    def opener(self, row: SubmissionRow) -> str:
+        """The grader's name, or ""."""
+        return self._openers.get((row.handle, row.lesson, row.sha256), "")
+
+    def open(self, row: SubmissionRow, who: str) -> None:
+        with self._lock:
+            self._openers[row.handle, row.lesson, row.sha256] = who
+
+    def open_next(self, rows: Iterable[SubmissionRow], who: str) -> SubmissionRow | None:
+        """Open the first of these rows that nobody has opened: two graders never get the same
+        one. None when there is none.
+        """
+        with self._lock:
+            for row in rows:
+                if not self.opener(row):
+                    self._openers[row.handle, row.lesson, row.sha256] = who
+                    return row
+        return None
+
+
+def needs_of(grade: Grade) -> tuple[str, ...]:
+    """Why a person should look at a grade, in words. What is wrong with the file was looked at
+    once points are set or a comment is written.
+    """
+    reasons = []
+    if grade.result.verdict in DOUBTFUL and not (grade.is_by_hand or grade.comments):
+        reasons.append(grade.result.verdict)
+    overrides = [(grade.override, grade.result.points, grade.max_points)]
     for check in grade.result.checks:
         override = grade.check_overrides.get(check.id)
-        by_hand.append((override, check.points, check.max_points))
-    if any(one and one.doubt(graded, most) for one, graded, most in by_hand):
+        overrides.append((override, check.points, check.max_points))
+    if any(one and one.doubt(graded, most) for one, graded, most in overrides):
         reasons.append("doubtful override")
+    if grade.to_judge:
+        reasons.append(TO_JUDGE)
     return tuple(reasons)
 
 
-class Board:
+class ClassList:
     """The rows of a gradebook. `book` is shared by the threads that answer requests."""
 
     def __init__(self, book: Gradebook):
         self.book = book
         self.key = book.secret("pseudonyms").encode()
         self._lock = threading.Lock()
-        self._rows: dict[str, list[Row]] = {}
+        self._rows: dict[str, list[SubmissionRow]] = {}
         self._seen: set[int] | None = None
         self._handles: dict[str, str] = {}
 
@@ -147,71 +164,62 @@ class Board:
         self._refresh()
         return self._handles.get(handle)
 
-    def rows(self) -> list[Row]:
-        """Every Row, by lesson, then by learner."""
-        rows = [row for rows in self._refresh() for row in rows]
-        return sorted(rows, key=lambda row: (row.number, row.lesson, row.student))
+    def rows(self, lesson: str | None = None, anonymous: bool = False) -> list[SubmissionRow]:
+        """The rows of a lesson, or of all, by learner. `anonymous`: in an order that tells no
+        id.
+        """
+        rows = [row for rows in self._refresh() for row in rows if lesson in (None, row.lesson)]
+        name = "handle" if anonymous else "student"
+        return sorted(rows, key=lambda row: (row.number, row.lesson, getattr(row, name)))
 
     def sections(self) -> list[str]:
         """The sections of those who have a grade."""
         return sorted({row.section for rows in self._refresh() for row in rows} - {""})
 
-    def lines(self, who: str, lesson: str | None = None, anonymous: bool = False) -> list[Line]:
-        """The Lines of a lesson, or of all. `anonymous`: in an order that tells no id."""
-        held = claims.claims(self.book, lesson)
-        waiting = {one[1:3] for one in appeals.appeals(self.book, state="open")}
-        lines = []
-        for row in self.rows():
-            if lesson is not None and row.lesson != lesson:
-                continue
-            claim = held.get((row.student, row.lesson))
-            state = claims.state(claim, row.sha256)
-            needs = row.doubts * (state != claims.DONE)  # somebody has looked
-            needs += (TO_JUDGE,) * row.waits
-            needs += (APPEAL,) * ((row.student, row.lesson) in waiting)
-            lines.append(Line(row, claim, state, needs))
-        if anonymous:
-            lines.sort(key=lambda line: (line.row.number, line.row.lesson, line.row.handle))
-        return lines
-
-    def _refresh(self):
+    def _refresh(self) -> list[list[SubmissionRow]]:
         with self._lock:
             learners = self.book.learners()
-            first = self._seen is None
-            since = 0 if first else max(self._seen, default=0) - OVERLAP
-            entries = self.book.changed_since(since)
-            changed = {student for number, student in entries if first or number not in self._seen}
-            if first:
-                grades = {one.student: mine for one, mine in self.book.by_learner()}
-            else:
-                ids = {one.student for one in learners}
-                grades = {
-                    one.student: mine
-                    for student in changed & ids
-                    for one, mine in self.book.by_learner(student)
-                }
-            self._seen = {number for number, _ in entries[-OVERLAP:]}
+            grades = self._changed_grades({learner.student for learner in learners})
             rows = {}
             for learner in learners:
                 old = self._rows.get(learner.student, [])
                 if learner.student in grades:
                     mine = grades[learner.student]
                     rows[learner.student] = [self._row(learner, grade) for grade in mine]
-                elif old and (old[0].name, old[0].section) != (learner.name, _section(learner)):
-                    new = {"name": learner.name, "section": _section(learner)}
-                    rows[learner.student] = [replace(row, **new) for row in old]
+                elif old and (old[0].name, old[0].section) != (learner.name, learner.section):
+                    rows[learner.student] = [
+                        replace(row, name=learner.name, section=learner.section) for row in old
+                    ]
                 else:
                     rows[learner.student] = old
             self._rows = rows
             self._handles = {self.handle(student): student for student in rows}
             return list(rows.values())
 
-    def _row(self, learner, grade):
-        return Row(
+    def _changed_grades(self, students: set[str]) -> dict[str, list[Grade]]:
+        """{learner: their grades} of those about whom the history has entries that were not read
+        yet; of all, the first time.
+        """
+        if self._seen is None:
+            entries = self.book.changed_since(0)
+            grades = {learner.student: mine for learner, mine in self.book.by_learner()}
+        else:
+            entries = self.book.changed_since(max(self._seen, default=0) - OVERLAP)
+            changed = {student for number, student in entries if number not in self._seen}
+            grades = {
+                learner.student: mine
+                for student in changed & students
+                for learner, mine in self.book.by_learner(student)
+            }
+        self._seen = {number for number, _ in entries[-OVERLAP:]}
+        return grades
+
+    def _row(self, learner: ClassMember, grade: Grade) -> SubmissionRow:
+        return SubmissionRow(
             self.handle(learner.student),
             learner.student,
             learner.name,
-            _section(learner),
+            learner.section,
             grade.lesson,
             grade.number,
             grade.title,
@@ -219,15 +227,10 @@ class Board:
             grade.max_points,
             grade.result.verdict,
             grade.is_late,
-            bool(grade.override or grade.check_overrides),
+            grade.is_by_hand,
             grade.result.sha256,
-            doubts_of(grade),
-            any(answer.state == WAITING for answer in grade.answers),
+            needs_of(grade),
         )
-
-
-def _section(learner):
-    return learner.columns.get("section") or ""
 
 
 def pseudonym(handle: str) -> str:
@@ -240,11 +243,11 @@ def pseudonym(handle: str) -> str:
     return f"Learner {letters}"
 
 
-def mask(learner: Learner, handle: str) -> Callable[[str], str]:
+def mask(learner: ClassMember, handle: str) -> Callable[[str], str]:
     """A function that hides a learner's id, name and address in a text, by their pseudonym.
 
     What else they write about themselves, nobody can know. A single name is hidden as it is
-    written, or in capitals: somebody is called Max, and `max` is none of their names.
+    written, or in capitals: a learner is called Max, and `max` is none of their names.
     """
     columns = learner.columns.items()
     known = {learner.student, learner.name}
@@ -257,38 +260,35 @@ def mask(learner: Learner, handle: str) -> Callable[[str], str]:
     return partial(re.compile(whole).sub, pseudonym(handle))
 
 
-def _any_of(words, form):
-    """A pattern of these words, the longest first; "" without any that tells somebody."""
-    words = sorted((word for word in words if len(word.strip()) > 2), key=len, reverse=True)
-    return form.format("|".join(map(re.escape, words))) if words else ""
+def _any_of(words: Iterable[str], form: str) -> str:
+    """A pattern of these words, the longest first; "" without any that tells a learner."""
+    chosen = sorted((word for word in words if len(word.strip()) > 2), key=len, reverse=True)
+    return form.format("|".join(map(re.escape, chosen))) if chosen else ""
 
 
-def summary(lines: list[Line]) -> list[dict]:
-    """A row for each lesson: how many submissions, how many are looked at, by whom, mean points."""
-    found = {}
-    for line in lines:
-        found.setdefault(line.row.lesson, []).append(line)
-    rows = []
-    for lesson, mine in found.items():
-        done = Counter(line.claim.who for line in mine if line.state == claims.DONE)
-        taken = Counter(line.claim.who for line in mine if line.state == claims.TAKEN)
-        handed_in = [line for line in mine if line.row.sha256]
-        total = sum((line.row.points for line in handed_in), Decimal(0))
+def summary(rows: list[SubmissionRow], openings: Openings) -> list[dict[str, Any]]:
+    """For each lesson: how many submissions, mean points, how many each grader has opened."""
+    by_lesson: dict[str, list[SubmissionRow]] = {}
+    for row in rows:
+        by_lesson.setdefault(row.lesson, []).append(row)
+    lessons = []
+    for lesson, mine in by_lesson.items():
+        handed_in = [row for row in mine if row.sha256]
+        total = sum((row.points for row in handed_in), Decimal(0))
         mean = total / len(handed_in) if handed_in else None
-        rows.append(
+        openers = [opener for row in mine if (opener := openings.opener(row))]
+        lessons.append(
             {
                 "lesson": lesson,
-                "number": mine[0].row.number,
-                "title": mine[0].row.title,
+                "number": mine[0].number,
+                "title": mine[0].title,
                 "submissions": len(mine),
                 "handed_in": len(handed_in),
                 "mean": None if mean is None else shown(mean.quantize(Decimal("0.1"))),
-                "max_points": max(line.row.max_points for line in mine),
-                "done": sum(done.values()),
-                "needs": sum(bool(line.needs) for line in mine),
-                "graders": [
-                    (who, done[who], taken[who]) for who in sorted(done.keys() | taken.keys())
-                ],
+                "max_points": max(row.max_points for row in mine),
+                "opened": len(openers),
+                "needs": sum(bool(row.needs) for row in mine),
+                "graders": [(who, openers.count(who)) for who in sorted(set(openers))],
             }
         )
-    return rows
+    return lessons

@@ -96,7 +96,7 @@ document.addEventListener("submit", async (event) => {
   words.setAttribute("role", "alert");
   words.textContent =
     "Not sent: the program of this page does not answer. What you wrote is still here: copy it, start " +
-    "`tito gradebook serve` again, and open the address that it prints.";
+    "`tito gradebook page` again, and open the address that it prints.";
   form.append(words);
 });
 window.addEventListener("pageshow", () => {

@@ -19,12 +19,17 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import accumulate, islice
+from pathlib import Path
+from typing import Any
 
 from tito.grading.gradebook import html_pages
+from tito.grading.safe_text import one_line, visible
 from tito.lesson import cells
+from tito.lesson.course import Entry
 
 RUN = 8  # tokens of a run
 LEAST = 40  # tokens that two must have in common to be named: less is agreement by chance
@@ -49,58 +54,64 @@ class Token:
     end: int
 
 
+TokenRun = tuple[str, ...]  # the words of RUN tokens, one after the other
+Runs = dict[TokenRun, list[tuple[str, int]]]  # {run: [(title, number of its first token), ...]}
+
+
 @dataclass
-class Work:
+class LearnerCode:
     """What one learner wrote for one lesson: {title of a cell: its text}.
 
-    `course` is what `gives` told.
+    course: what is released.
     """
 
     student: str
-    texts: dict
-    course: object
+    texts: dict[str, str]
+    course: "ReleasedCode"
 
     @cached_property
-    def tokens(self):
-        """{title: its `Token`s}, of all cells together no more than MOST."""
-        found, left = {}, MOST
+    def tokens(self) -> dict[str, list[Token]]:
+        """{title: its tokens}, of all cells together no more than MOST."""
+        by_title, left = {}, MOST
         for title, text in self.texts.items():
-            found[title] = tokens(text, self.course, left)
-            left -= len(found[title])
-        return found
+            by_title[title] = tokens(text, self.course, left)
+            left -= len(by_title[title])
+        return by_title
 
     @property
-    def is_cut(self):
+    def is_cut(self) -> bool:
         return (
             sum(map(len, self.texts.values())) == LETTERS
             or sum(map(len, self.tokens.values())) == MOST
         )
 
     @cached_property
-    def runs(self):
+    def runs(self) -> Runs:
         """{run: [(title, number of its first token), ...]}, without those that the course gives."""
         return {
-            run: places for run, places in _runs(self.tokens).items() if run not in self.course.runs
+            run: places
+            for run, places in runs_in(self.tokens).items()
+            if run not in self.course.runs
         }
 
-    def covered(self, runs):
+    def covered(self, runs: Iterable[TokenRun]) -> dict[str, set[int]]:
         """{title: numbers of the tokens that those runs cover}."""
-        found = {}
+        numbers: dict[str, set[int]] = {}
         for run in runs:
             for title, first in self.runs[run]:
-                found.setdefault(title, set()).update(range(first, first + RUN))
-        return found
+                numbers.setdefault(title, set()).update(range(first, first + RUN))
+        return numbers
 
 
 @dataclass(frozen=True)
-class Gives:
-    """What the course gives to everybody in its released cells: the names in them, their lines
+class ReleasedCode:
+    """What the course gives to all learners in its released cells: the names in them, their lines
     (stripped) and their runs.
     """
 
-    vocabulary: frozenset
-    lines: frozenset = frozenset()
-    runs: frozenset = frozenset()
+    vocabulary: frozenset[str]
+    lines: frozenset[str] = frozenset()
+    runs: frozenset[TokenRun] = frozenset()
 
 
 @dataclass
@@ -123,323 +134,331 @@ class Pair:
     page: str | None = None
 
     @property
-    def order(self):
+    def order(self) -> tuple[Any, ...]:
         return -self.lessons, -self.similarity, -self.tokens, self.number, self.one, self.two
 
 
 @cache
-def gives(last):
+def released_code(last: Entry) -> ReleasedCode:
     """What the released lessons of the course hold, up to the lesson `last`."""
     entries = [entry for entry in last.root.lessons if entry.number <= last.number]
     texts = [
         cell.source for entry in entries for cell in _released(entry) if cell.kind == "code"
     ] + [entry.declared.released_checks for entry in entries]
     vocabulary = frozenset(re.findall(r"[^\W\d]\w*", "\n".join(texts)))
-    found = {}
+    runs: Runs = {}
     for text in texts:
-        found |= _runs({"": tokens(text, Gives(vocabulary), MOST)})
-    return Gives(
+        runs |= runs_in({"": tokens(text, ReleasedCode(vocabulary), MOST)})
+    return ReleasedCode(
         vocabulary,
         frozenset(line.strip() for text in texts for line in text.split("\n")),
-        frozenset(found),
+        frozenset(runs),
     )
 
 
 @cache
-def _released(entry):
+def _released(entry: Entry) -> Any:
     return cells.parse(entry.script, entry.declared.released).cells
 
 
-def compare(entry, texts, course, threshold=THRESHOLD):
+Columns = list[tuple[str, list[Any] | None, list[Any] | None]]  # see `side_by_side`
+# Two learners' code, and for each of them {title: numbers of the tokens that both have}.
+Evidence = tuple[LearnerCode, LearnerCode, list[dict[str, set[int]]]]
+Notes = list[str]  # sentences about what was not compared, or in part
+
+
+def compare(
+    entry: Entry,
+    texts: dict[str, dict[str, str]],
+    course: ReleasedCode,
+    threshold: float = THRESHOLD,
+) -> tuple[list[tuple[Pair, Evidence]], Notes]:
     """The pairs of one lesson whose similarity is at least `threshold`, most alike first.
 
-    entry   the course's lesson
-    texts   {learner: what `written` found in their file}
-    course  what `gives` returned
-    Returns ([(Pair, what `side_by_side` takes)], sentences about submissions that were read in
-    part).
+    texts   {learner: what `written` gives of their file}
     """
-    works = [Work(student, cells_of, course) for student, cells_of in sorted(texts.items())]
+    works = [LearnerCode(student, mine, course) for student, mine in sorted(texts.items())]
     notes = [
-        f"{entry.name} of {html_pages.name(work.student)} is too long: "
-        "only its beginning was compared."
+        f"{entry.name} of {one_line(work.student)} is too long: only its beginning was compared."
         for work in works
         if work.is_cut
     ]
-    reference = Work("", written(entry, entry.declared), course)
-    count = Counter(run for work in works for run in work.runs)
-    count.update(reference.runs.keys() & count.keys())
-    weights = {run: math.log2((len(works) + 1) / holders) for run, holders in count.items()}
-    totals = [weight_of(work.runs, weights) for work in works]
-    held = [
-        {run for run in work.runs if count[run] > 1} for work in works
-    ]  # what one alone has is shared with nobody
-    alike = []
-    for one, two in _promising(held, weights, totals, threshold):
-        similarity = weight_of(held[one] & held[two], weights) / min(totals[one], totals[two])
-        if similarity >= threshold:
-            alike.append((-similarity, one, two))
-    found, alike = [], sorted(alike)
-    told = _joined_once(alike)
-    for similarity, one, two in told:
-        columns = [works[each].covered(held[one] & held[two]) for each in (one, two)]
-        size = min(sum(map(len, column.values())) for column in columns)
+    alike, shared = _alike(
+        works, LearnerCode("", written(entry, entry.declared), course), threshold
+    )
+    chains = _without_chained(alike)
+    pairs: list[tuple[Pair, Evidence]] = []
+    for similarity, one, two in chains:
+        both = shared[one] & shared[two]
+        covered = [works[place].covered(both) for place in (one, two)]
+        size = min(sum(map(len, column.values())) for column in covered)
         if size < LEAST:
             continue
-        if len(found) == LISTED:
+        if len(pairs) == LISTED:
             notes.append(
                 f"{entry.name}: more than {LISTED} pairs are that much alike. A higher --threshold "
                 f"leaves fewer."
             )
             break
-        pair = Pair(
-            entry.name,
-            entry.number,
-            works[one].student,
-            works[two].student,
-            round(-similarity, 3),
-            size,
-        )
-        found.append((pair, (works[one], works[two], *columns)))
-    if found and (left := len(alike) - len(told)):
+        names = works[one].student, works[two].student
+        pair = Pair(entry.name, entry.number, *names, round(similarity, 3), size)
+        pairs.append((pair, (works[one], works[two], covered)))
+    if pairs and (left := len(alike) - len(chains)):
         notes.append(
             f"{entry.name}: {left} more are the same, of people whom the list already joins."
         )
-    return sorted(found, key=lambda each: each[0].order), notes
+    return sorted(pairs, key=lambda found: found[0].order), notes
 
 
-def _joined_once(alike):
+def _alike(
+    works: list[LearnerCode], reference: LearnerCode, threshold: float
+) -> tuple[list[tuple[float, int, int]], list[set[TokenRun]]]:
+    """([(similarity, place of one work, place of the other)], most alike first; for each work those
+    of its runs that others have, too).
+    """
+    count = Counter(run for work in works for run in work.runs)
+    count.update(reference.runs.keys() & count.keys())
+    weights = {run: math.log2((len(works) + 1) / holders) for run, holders in count.items()}
+    totals = [weight_of(work.runs, weights) for work in works]
+    shared = [{run for run in work.runs if count[run] > 1} for work in works]
+    alike = []
+    for one, two in _promising(shared, weights, totals, threshold):
+        similarity = weight_of(shared[one] & shared[two], weights) / min(totals[one], totals[two])
+        if similarity >= threshold:
+            alike.append((similarity, one, two))
+    return sorted(alike, key=lambda found: (-found[0], *found[1:])), shared
+
+
+def _without_chained(alike: list[tuple[float, int, int]]) -> list[tuple[float, int, int]]:
     """The pairs without those who are the same and joined already: of ten who handed in the same,
     nine pairs tell it, not forty-five.
     """
-    group, kept = {}, []
+    group: dict[int, int] = {}
+    pairs = []
 
-    def of(place):
+    def first_of(place: int) -> int:
         while place in group:
             place = group[place]
         return place
 
     for similarity, one, two in alike:
-        if similarity == -1 and of(one) == of(two):
+        if similarity == 1 and first_of(one) == first_of(two):
             continue
-        if similarity == -1:
-            group[of(two)] = of(one)
-        kept.append((similarity, one, two))
-    return kept
+        if similarity == 1:
+            group[first_of(two)] = first_of(one)
+        pairs.append((similarity, one, two))
+    return pairs
 
 
-def _promising(held, weights, totals, threshold):
-    """Pairs of places in `held` ([set of runs]) that may reach the threshold.
+def _promising(
+    shared: list[set[TokenRun]],
+    weights: dict[TokenRun, float],
+    totals: list[float],
+    threshold: float,
+) -> list[list[int]]:
+    """Pairs of places in `shared` that may reach the threshold.
 
     A product of matrices finds them in a thousandth of the time that 45,000 pairs of sets take, but
     its last digits differ between machines: the few that remain are weighed exactly.
     """
     import numpy as np
 
-    number = {run: i for i, run in enumerate({run for runs in held for run in runs})}
-    columns = [np.sort(np.fromiter((number[run] for run in runs), int, len(runs))) for runs in held]
+    number = {run: i for i, run in enumerate({run for runs in shared for run in runs})}
+    columns = [
+        np.sort(np.fromiter((number[run] for run in runs), int, len(runs))) for runs in shared
+    ]
     weight = np.array([weights[run] for run in number])
-    shared = np.zeros((len(held), len(held)))
+    sums = np.zeros((len(shared), len(shared)))
     for first in range(0, len(number), 4096):  # a part at a time, so that memory stays small
-        part = np.zeros((len(held), min(4096, len(number) - first)))
+        part = np.zeros((len(shared), min(4096, len(number) - first)))
         for row, own in zip(part, columns):
             row[own[slice(*np.searchsorted(own, [first, first + 4096]))] - first] = 1
-        shared += part * weight[first : first + 4096] @ part.T
+        sums += part * weight[first : first + 4096] @ part.T
     least = np.minimum.outer(totals, totals)
-    return np.argwhere(
-        np.triu((shared >= threshold * least * (1 - 1e-9)) & (least > 0), 1)
-    ).tolist()
+    chosen = np.triu((sums >= threshold * least * (1 - 1e-9)) & (least > 0), 1)
+    pairs: list[list[int]] = np.argwhere(chosen).tolist()
+    return pairs
 
 
-def weight_of(runs, weights):
-    return math.fsum(
-        weights[run] for run in runs
-    )  # exact, so that the order of a set changes nothing
+def weight_of(runs: Iterable[TokenRun], weights: dict[TokenRun, float]) -> float:
+    return math.fsum(weights[run] for run in runs)  # exact: the order of a set changes nothing
 
 
-def written(entry, file):
+def written(entry: Entry, file: Any) -> dict[str, str]:
     """{title: text} of the cells that the learner wrote: the exercises, then what no cell of the
     released lesson holds.
 
     file  what has the `source` of a lesson: the course's own, or a learner's LessonFile
     """
     released = {cell.source for cell in _released(entry)}
-    exercises = {exercise.name: exercise.id for exercise in entry.declared.exercises}
-    found, own = {}, {}
+    ids = {exercise.name: exercise.id for exercise in entry.declared.exercises}
+    exercises: dict[str, str] = {}
+    own: dict[str, str] = {}
     for cell in file.source.cells:
         if cell.kind != "code" or cell.checks or cell.source in released:
             continue
-        if (id := exercises.get(cell.exercise)) and id not in found:
-            found[id] = cell.source
+        if (id := ids.get(cell.exercise)) and id not in exercises:
+            exercises[id] = cell.source
         else:
             own[f"own cell {len(own) + 1}"] = cell.source
-    kept, left = {}, LETTERS
-    for title, text in (
-        {
-            exercise.id: found[exercise.id]
-            for exercise in entry.declared.exercises
-            if exercise.id in found
-        }
-        | own
-    ).items():
-        kept[title] = text[:left]
-        left -= len(kept[title])
+    in_order = {id: exercises[id] for id in ids.values() if id in exercises}
+    texts, left = {}, LETTERS
+    for title, text in (in_order | own).items():
+        texts[title] = text[:left]
+        left -= len(texts[title])
         # Here, in the process that reads within limits: the lexer takes minutes over blank lines.
-        tokens(kept[title], Gives(frozenset()), MOST)
-    return kept
+        tokens(texts[title], ReleasedCode(frozenset()), MOST)
+    return texts
 
 
-def tokens(text, course, most):
-    """The first `most` `Token`s of Python text, right or wrong, that stand on lines which the
-    course does not give: no comments, strings all alike, and names all alike but the course's own.
+def tokens(text: str, course: ReleasedCode, most: int) -> list[Token]:
+    """The first `most` tokens of Python text, right or wrong, that are on lines which the course
+    does not give: no comments, strings all alike, and names all alike but the course's own.
     """
-    from pygments import token
-    from pygments.lexers import PythonLexer
-
-    found = []  # [word, start, end, whether it is a name]
-    for start, kind, word in islice(
-        PythonLexer(ensurenl=False).get_tokens_unprocessed(text), 4 * most
-    ):
-        if kind in token.Comment or not word.strip():
-            continue
-        if kind in token.Literal.String:
-            if found and found[-1][0] == "string":
-                found[-1][2] = start + len(word)
-            else:
-                found.append(["string", start, start + len(word), False])
-        else:
-            found.append(
-                [
-                    word,
-                    start,
-                    start + len(word),
-                    kind in token.Name and kind not in token.Name.Builtin,
-                ]
-            )
-    words = [each[0] for each in found] + [""]
+    words = _words(text, most)
     lines = text.split("\n")
     ends = list(accumulate(len(line) + 1 for line in lines))
     given = [line.strip() in course.lines for line in lines]
+    around = ["", *(token.word for token, _ in words), ""]
     own = []
-    for number, (word, start, end, named) in enumerate(found):
-        # A variable of the course's may be renamed like any other; what stands behind a dot or is
-        # called is what it is.
-        if named and not (
-            word in course.vocabulary and (words[number - 1] == "." or words[number + 1] == "(")
-        ):
-            word = "name"
-        if not given[bisect_right(ends, start)]:
-            own.append(Token(word, start, end))
+    for number, (token, is_name) in enumerate(words, 1):
+        # A variable of the course's may be renamed like any other; a name behind a dot, or one that
+        # is called, may not.
+        fixed = token.word in course.vocabulary and (
+            around[number - 1] == "." or around[number + 1] == "("
+        )
+        word = "name" if is_name and not fixed else token.word
+        if not given[bisect_right(ends, token.start)]:
+            own.append(Token(word, token.start, token.end))
     return own[:most]
 
 
-def _runs(words):
-    found = {}
+def _words(text: str, most: int) -> list[tuple[Token, bool]]:
+    """[(token, whether it is a name)] of Python text, without comments; a string is one token."""
+    from pygments import token
+    from pygments.lexers import PythonLexer
+
+    words: list[tuple[Token, bool]] = []
+    pieces = PythonLexer(ensurenl=False).get_tokens_unprocessed(text)
+    for start, kind, word in islice(pieces, 4 * most):
+        end = start + len(word)
+        if kind in token.Comment or not word.strip():
+            continue
+        if kind in token.Literal.String:
+            if words and words[-1][0].word == "string":
+                start = words.pop()[0].start
+            words.append((Token("string", start, end), False))
+        else:
+            is_name = kind in token.Name and kind not in token.Name.Builtin
+            words.append((Token(word, start, end), is_name))
+    return words
+
+
+def runs_in(words: dict[str, list[Token]]) -> Runs:
+    runs: Runs = {}
     for title, line in words.items():
         spelled = [token.word for token in line]
         for first in range(len(spelled) - RUN + 1):
-            found.setdefault(tuple(spelled[first : first + RUN]), []).append((title, first))
-    return found
+            runs.setdefault(tuple(spelled[first : first + RUN]), []).append((title, first))
+    return runs
 
 
-def side_by_side(one, two, *covered):
+def side_by_side(one: LearnerCode, two: LearnerCode, covered: list[dict[str, set[int]]]) -> Columns:
     """[(title, pieces of the one, pieces of the two)]: the same exercise of both beside each other,
-    then cells of their own.
+    then their own cells.
 
-    covered  for each of them {title: numbers of the tokens that both have}
     A column is a list of (text, whether both have it), or None where there is no such cell.
     """
-    columns = []
-    for work, marks in zip((one, two), covered):
-        columns.append(
-            {
-                title: pieces(text, work.tokens[title], marks.get(title, ()))
-                for title, text in work.texts.items()
-                if work.tokens[title]
-            }
-        )  # in others, nothing was compared
+    columns = [
+        {
+            title: pieces(text, work.tokens[title], marks.get(title, ()))
+            for title, text in work.texts.items()
+            if work.tokens[title]  # in others, nothing was compared
+        }
+        for work, marks in zip((one, two), covered)
+    ]
     return [
-        (title, *(column.get(title) for column in columns))
+        (title, columns[0].get(title), columns[1].get(title))
         for title in dict.fromkeys([*columns[0], *columns[1]])
     ]
 
 
-def pieces(text, words, marked):
+def pieces(text: str, words: list[Token], marked: Collection[int]) -> list[tuple[str, bool]]:
     """`text` cut into (piece, marked or not); between two marked neighbours the space is marked,
     too.
     """
-    edges = []
+    edges: list[list[int]] = []
     for word in (words[number] for number in sorted(marked)):
         if edges and not text[edges[-1][1] : word.start].strip():
             edges[-1][1] = word.end
         else:
             edges.append([word.start, word.end])
-    found, at = [], 0
+    cut, at = [], 0
     for start, end in edges:
-        found += [(text[at:start], False), (text[start:end], True)]
+        cut += [(text[at:start], False), (text[start:end], True)]
         at = end
-    return [
-        (html_pages.visible(piece, LETTERS, LETTERS), mark)
-        for piece, mark in [*found, (text[at:], False)]
-        if piece
-    ]
+    cut.append((text[at:], False))
+    return [(visible(piece, LETTERS, LETTERS), mark) for piece, mark in cut if piece]
 
 
-def compare_class(entries, submissions, threshold=THRESHOLD, told=lambda done, of: None):
-    """The pairs of several lessons of a class.
+def compare_class(
+    entries: list[Entry],
+    submissions: Iterable[tuple[Any, dict[str, dict[str, str]]]],
+    threshold: float = THRESHOLD,
+    on_progress: Callable[[int, int], None] = lambda done, of: None,
+) -> tuple[list[tuple[Pair, Columns]], Notes]:
+    """The pairs of several lessons of a class; first come those who are alike in most lessons.
 
     entries      lessons of the course
-    submissions  (submission.Submission, {lesson: what `written` gives}), one at a time
-    told         called with how many lessons are done, and of how many
-    Returns ([(Pair, its two columns)], sentences about what was not compared). First come those who
-    are alike in most lessons.
+    submissions  (intake's Submission, {lesson: what `written` gives}), one at a time
+    on_progress  called with how many lessons are done, and of how many
     """
-    course, found, notes = gives(max(entries, key=lambda entry: entry.number)), [], []
-    texts = {entry.name: {} for entry in entries}
+    course = released_code(max(entries, key=lambda entry: entry.number))
+    texts: dict[str, dict[str, dict[str, str]]] = {entry.name: {} for entry in entries}
+    notes: Notes = []
     for submission, works in submissions:
+        who = one_line(submission.student)
         if submission.problem:
-            notes.append(
-                f"{html_pages.name(submission.student)} was not compared: {submission.problem}"
-            )
+            notes.append(f"{who} was not compared: {submission.problem}")
         for entry in entries:
             file = submission.files.get(entry.name)
             if entry.name in works:
                 texts[entry.name][submission.student] = works[entry.name]
             elif file:
-                notes.append(
-                    f"{entry.name} of {html_pages.name(submission.student)} was not compared: "
-                    f"{file.problem}"
-                )
+                notes.append(f"{entry.name} of {who} was not compared: {file.problem}")
+    pairs: list[tuple[Pair, Evidence]] = []
     for done, entry in enumerate(entries):
-        told(done, len(entries))
-        pairs, said = compare(entry, texts[entry.name], course, threshold)
-        found += pairs
-        notes += said
-    together = Counter((pair.one, pair.two) for pair, _ in found)
-    for pair, _ in found:
+        on_progress(done, len(entries))
+        some, more = compare(entry, texts[entry.name], course, threshold)
+        pairs += some
+        notes += more
+    together = Counter((pair.one, pair.two) for pair, _ in pairs)
+    for pair, _ in pairs:
         pair.lessons = together[pair.one, pair.two]
-    found.sort(key=lambda each: each[0].order)
-    if len(found) > LISTED:
+    pairs.sort(key=lambda found: found[0].order)
+    if len(pairs) > LISTED:
         notes.append(
-            f"Of {len(found)} pairs in all lessons, the first {LISTED} are listed. A higher "
+            f"Of {len(pairs)} pairs in all lessons, the first {LISTED} are listed. A higher "
             f"--threshold leaves fewer."
         )
-    return [(pair, side_by_side(*works)) for pair, works in found[:LISTED]], notes
+    return [(pair, side_by_side(*evidence)) for pair, evidence in pairs[:LISTED]], notes
 
 
-def write(folder, found, threshold, notes):
+def write(
+    folder: Path, pairs: list[tuple[Pair, Columns]], threshold: float, notes: Notes
+) -> list[Path]:
     """Write a page for each pair and `folder`/index.html.
 
     Sets the pairs' `page`. Returns the paths that were written because they changed.
     """
     texts = {}
-    for pair, columns in found:
+    for pair, columns in pairs:
         names = f"{html_pages.file_name(pair.one)}--{html_pages.file_name(pair.two)}"
         pair.page = f"{pair.number:02}-{names}.html"
         texts[pair.page] = html_pages.render("page/similarity.html", pair=pair, columns=columns)
     texts["index.html"] = html_pages.render(
         "page/similarity_index.html",
-        pairs=[pair for pair, _ in found],
+        pairs=[pair for pair, _ in pairs],
         threshold=threshold,
         notes=notes,
         least=LEAST,

@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 from commands import tito
-from some_results import MONDAY, result
+from some_results import MONDAY, result, save
 
 from tito.grading.gradebook import enrollment
 from tito.grading.gradebook.gradebook import open_gradebook
@@ -28,13 +28,13 @@ def course(small_course):
     with open_gradebook(small_course.state / "gradebook.db") as book:
         enrollment.enroll(book, roster, "me")
         for student in CLASS:
-            book.save([result(student)], MONDAY, "me")
+            save(book, [result(student)], MONDAY, "me")
     return small_course
 
 
 def regrade(course, student):
     with open_gradebook(course.state / "gradebook.db") as book:
-        book.save([result(student, points=(3, 3), key="new")], MONDAY, "me")
+        save(book, [result(student, points=(3, 3), key="new")], MONDAY, "me")
 
 
 def download(folder, *names):
@@ -137,20 +137,18 @@ def test_a_mail_merge_has_a_line_for_each_page_that_changed(course, tmp_path):
 
 
 def test_each_way_knows_for_itself_what_changed(course, tmp_path):
-    pages = tmp_path / "pages"
-    tito(course, "feedback", pages, "--mail", tmp_path / "one.csv")
-    out, _ = tito(course, "feedback", pages, "--mail", tmp_path / "two.csv", "--json")
-    assert '"delivered": []' in out
-    (pages / ".delivered.json").write_text("damaged", encoding="utf-8")
-    out, _ = tito(course, "feedback", pages, "--mail", tmp_path / "two.csv", "--json")
-    assert out.count('"mail"') == 3
+    words = ("feedback", tmp_path / "pages", "--mail", tmp_path / "mail.csv", "--force")
+    assert "mail.csv: 3 pages." in tito(course, *words)[0]
+    assert "mail.csv was not written" in tito(course, *words)[0]
+    (tmp_path / "pages" / ".delivered.json").write_text("damaged", encoding="utf-8")
+    assert "mail.csv: 3 pages." in tito(course, *words)[0]
 
 
 def test_who_left_and_who_is_in_no_roster_is_sent_nothing(course, tmp_path):
     with open_gradebook(course.state / "gradebook.db") as book:
         enrollment.leave(book, "bob", "me", "left")
         enrollment.keep_strangers(book, ["eve"])
-        book.save([result("eve")], MONDAY, "me")
+        save(book, [result("eve")], MONDAY, "me")
     tito(course, "feedback", tmp_path / "pages", "--mail", tmp_path / "mail.csv")
     rows = csv.DictReader(io.StringIO((tmp_path / "mail.csv").read_text(encoding="utf-8")))
     assert [row["student"] for row in rows] == ["-lee", "ada"]

@@ -5,10 +5,10 @@ import io
 
 import pytest
 from small_course import NUMBERS, make_course
-from some_results import points, result
+from some_results import points, result, save, set_comment
 
 from tito.errors import TitoError
-from tito.grading.gradebook import enrollment, exports, overrides
+from tito.grading.gradebook import enrollment, exports
 from tito.grading.gradebook.gradebook import open_gradebook
 from tito.grading.intake import collect
 from tito.grading.roster import Roster
@@ -37,20 +37,20 @@ def states(book):
 
 
 def test_the_book_remembers_which_column_its_ids_are(book, roster):
-    assert enrollment.learners(book) is None and enrollment.id_column(book) is None
+    assert enrollment.learners(book) == (None, {}) and enrollment.id_column_of(book) is None
     assert enrollment.enroll(book, roster(NATIVE), "me").id_column == "student"
-    book.save([result("ada")], None, "me")
+    save(book, [result("ada")], None, "me")
     with pytest.raises(TitoError, match="by sis_login_id; this gradebook, which has grades, by st"):
         enrollment.enroll(book, roster(CANVAS), "me")
     with pytest.raises(TitoError, match="which has grades"):
         enrollment.enroll(book, roster(NATIVE), "me", id_column="sis_login_id")
     assert states(book) == {"ada": "", "bob": ""}
-    assert [one.student for one in enrollment.learners(book)] == ["ada", "bob"]
+    assert [one.student for one in enrollment.learners(book)[0]] == ["ada", "bob"]
 
 
 def test_the_remembered_column_goes_before_the_fixed_order(book, roster):
     enrollment.enroll(book, roster(CANVAS), "me", id_column="SIS User ID")
-    book.save([result("s-1")], None, "me")
+    save(book, [result("s-1")], None, "me")
     assert enrollment.enroll(book, roster(CANVAS), "me").learners == ["s-1", "s-2"]
 
 
@@ -62,12 +62,12 @@ def test_without_grades_another_column_takes_the_place_of_the_first(book, roster
 
 def test_an_export_gives_another_book_the_same_ids_of_the_same_column(book, roster, tmp_path):
     enrollment.enroll(book, roster(CANVAS), "me")
-    book.save([result("ada-l")], None, "me")
+    save(book, [result("ada-l")], None, "me")
     grades = roster(exports.text(exports.Selection(book), "csv"), "grades.csv")
     enrollment.enroll(book, grades, "me")  # into the same book
     with open_gradebook(tmp_path / "other.db") as other:
         assert enrollment.enroll(other, grades, "me").id_column == "sis_login_id"
-        other.save([result("ada-l")], None, "me")
+        save(other, [result("ada-l")], None, "me")
         enrollment.enroll(other, roster(CANVAS), "me")
         assert states(other) == states(book) == {"ada-l": "", "bob-b": ""}
 
@@ -77,7 +77,7 @@ def test_what_canvas_lists_is_what_it_gets_back(book, roster):
     more = ["01 Numbers (77),Sums (78),Essay (79)", "6.00,6.00,9.00", ",,", ",,"]
     listed = roster("\n".join(",".join(pair) for pair in zip(lines, more)))
     enrollment.enroll(book, listed, "me")
-    book.save([result("ada-l"), result("ada-l", "sums")], None, "me")
+    save(book, [result("ada-l"), result("ada-l", "sums")], None, "me")
     text = exports.text(exports.Selection(book), "canvas")
     header, most, ada, bob = csv.reader(io.StringIO(text, newline=""))
     assert header == [*lines[0].split(","), "01 Numbers (77)", "Sums (78)"]
@@ -86,18 +86,11 @@ def test_what_canvas_lists_is_what_it_gets_back(book, roster):
     assert bob == ["Berg, Bob", "502", "s-2", "bob-b", "A and B", "", ""]
 
 
-def test_rosters_add_up_and_a_time_of_arrival_is_the_newest_ones(book, roster):
-    text = "student,name,email,arrived,arrived_sums\nada,Ada,a@x,{0},{0}\n"
-    text = text.format("2026-02-01T10:00Z")
-    enrollment.enroll(book, roster(text), "me")
-    (ada,), (again,) = enrollment.learners(book, {"ada"}), enrollment.learners(book)
-    assert ada.columns["arrived"] and ada.columns["arrived_sums"] == "2026-02-01T10:00Z"
-    assert "arrived" not in again.columns, "it is the time of one batch"
-    assert "arrived_sums" not in again.columns, "of a later file of that lesson it says nothing"
+def test_rosters_add_up(book, roster):
+    enrollment.enroll(book, roster("student,name,email\nada,Ada,a@x\n"), "me")
     enrollment.enroll(book, roster("student,section\nada,A\n", "two.csv"), "me")
-    (ada,) = enrollment.learners(book, {"ada"})
-    assert (ada.name, ada.email, ada.columns["section"]) == ("Ada", "a@x", "A")
-    assert "arrived" not in ada.columns and "arrived_sums" not in ada.columns
+    (ada,), _ = enrollment.learners(book)
+    assert (ada.name, ada.email, ada.section) == ("Ada", "a@x", "A")
 
 
 def test_a_list_without_names_takes_none_away(book, roster):
@@ -105,7 +98,7 @@ def test_a_list_without_names_takes_none_away(book, roster):
     enrollment.enroll(book, roster(CANVAS), "me")
     more = roster("SIS Login ID\tE-Mail\tStudent ID\nada-l\ta@x.org\t7\nbob-b\tb@x.org\t8\n")
     enrollment.enroll(book, more, "me")
-    ada, _ = learners = enrollment.learners(book)
+    ada, _ = learners = enrollment.learners(book)[0]
     assert (ada.name, ada.email) == ("Lovelace, Ada", "a@x.org")
     owners = Roster(learners).owners("Ada Lovelace_20001_assignsubmission_file_")
     assert owners == ({0}, True)
@@ -113,15 +106,15 @@ def test_a_list_without_names_takes_none_away(book, roster):
 
 def test_who_is_not_in_a_later_roster_stays_until_it_is_the_whole_class(book, roster):
     enrollment.enroll(book, roster(NATIVE), "me")
-    book.save([result("bob")], None, "me")
+    save(book, [result("bob")], None, "me")
     half = roster("student\nada\n", "half.csv")
     assert enrollment.enroll(book, half, "me").absent == ["bob"]
     assert states(book) == {"ada": "", "bob": ""}
     enrollment.enroll(book, half, "me", whole_class=True)
     assert states(book) == {"ada": "", "bob": "left"} and points(book, "bob") == {"numbers": "3"}
-    assert [one.student for one in enrollment.learners(book)] == ["ada", "bob"], "no stranger"
+    assert [one.student for one in enrollment.learners(book)[0]] == ["ada", "bob"], "no stranger"
     assert enrollment.enroll(book, roster(NATIVE), "me").left == ["bob"]
-    enrollment.leave(book, "bob", "me", "came back", lift=True)
+    enrollment.come_back(book, "bob", "me", "came back")
     assert states(book)["bob"] == ""
     assert [one.kind for one in book.history("bob")] == ["graded", "left", "returned"]
 
@@ -130,16 +123,16 @@ def test_a_strangers_grades_are_kept_until_a_roster_has_them(book, roster):
     enrollment.enroll(book, roster(NATIVE), "me")
     enrollment.keep_strangers(book, ["cy", "doe_LATE_700_12_numbers.zip", "eve"])
     for name in ("cy", "doe_LATE_700_12_numbers.zip", "eve"):
-        book.save([result(name)], None, "me")
+        save(book, [result(name)], None, "me")
     assert states(book)["eve"] == "stranger"
-    assert [one.student for one in enrollment.learners(book)] == ["ada", "bob"]
+    assert [one.student for one in enrollment.learners(book)[0]] == ["ada", "bob"]
     told = enrollment.enroll(
         book, roster("student,name,canvas_id\ncy,Cy,\njane,Jane Doe,700\n"), "me"
     )
     assert told.theirs == {"doe_LATE_700_12_numbers.zip": "jane"}
     assert states(book) == {"ada": "", "bob": "", "cy": "", "eve": "stranger", "jane": ""}
     assert points(book, "jane") == points(book, "cy") == {"numbers": "3"}
-    assert {grade.result.student for grade in book.rows("jane")} == {"jane"}
+    assert {grade.result.student for grade in book.grades("jane")} == {"jane"}
 
 
 def test_a_stranger_of_gradescope_is_known_by_what_it_says_of_them(book, roster, tmp_path):
@@ -153,18 +146,18 @@ def test_a_stranger_of_gradescope_is_known_by_what_it_says_of_them(book, roster,
         (folder / f"submission_{number}" / "numbers_dev.py").write_text(NUMBERS, encoding="utf-8")
         text = f"---\nsubmission_{number}:\n{people}  :created_at: 2026-03-02 12:00:00 Z\n"
         (folder / "submission_metadata.yml").write_text(text, encoding="utf-8")
-        *_, stranger = collect.find_submissions(folder, lessons, enrollment.learners(book))
+        *_, stranger = collect.find_submissions(folder, lessons, enrollment.learners(book)[0])
         assert (stranger.student, stranger.name, stranger.known) == ("bob@x.org", "Bob", False)
-        book.save([result(stranger.student)], None, "me", stranger.name)
+        save(book, [result(stranger.student)], None, "me", stranger.name)
         enrollment.keep_strangers(book, [stranger.student])
     out = enrollment.enroll(book, roster("student,email,sid\nada,,7\nbob,bob@x.org,8\n"), "me")
     assert out.theirs == {"bob@x.org": "bob"} and points(book, "bob") == {"numbers": "3"}
 
 
 def test_who_was_graded_before_there_was_a_roster_is_a_stranger_if_it_has_them_not(book, roster):
-    book.save([result("ada"), result("ada", "sums")], None, "me")
-    book.save([result("berg_502_1_numbers_dev")], None, "me")
-    book.save([result("nobody")], None, "me")
+    save(book, [result("ada"), result("ada", "sums")], None, "me")
+    save(book, [result("berg_502_1_numbers_dev")], None, "me")
+    save(book, [result("nobody")], None, "me")
     told = enrollment.enroll(book, roster("student,name,canvas_id\nada,Ada,\nbob,Bob,502\n"), "me")
     assert told.strangers == ["nobody"] and told.theirs == {"berg_502_1_numbers_dev": "bob"}
     assert states(book) == {"ada": "", "bob": "", "nobody": "stranger"}
@@ -173,14 +166,14 @@ def test_who_was_graded_before_there_was_a_roster_is_a_stranger_if_it_has_them_n
 
 def test_two_ids_of_one_learner_are_merged_and_no_grade_falls(book, roster):
     enrollment.enroll(book, roster("student,email\nada,a@x\nlovelace,\nbob,\n"), "me")
-    book.save([result("ada", points=(1,)), result("ada", "sums", (3,))], None, "me", "Ada")
-    book.save([result("lovelace", points=(3,)), result("lovelace", "sums", (2,))], None, "me")
-    book.save([result("lovelace", "products", (1,))], None, "me")
-    overrides.comment(book, "lovelace", "sums", "well done", "prof")
+    save(book, [result("ada", points=(1,)), result("ada", "sums", (3,))], None, "me", "Ada")
+    save(book, [result("lovelace", points=(3,)), result("lovelace", "sums", (2,))], None, "me")
+    save(book, [result("lovelace", "products", (1,))], None, "me")
+    set_comment(book, "lovelace", "sums", "well done", "prof")
     enrollment.merge(book, "lovelace", "ada", "prof", "two logins")
     assert points(book, "ada") == {"numbers": "3", "sums": "3", "products": "1"}
     assert states(book) == {"ada": "", "bob": ""}
-    grade = next(grade for grade in book.rows("ada") if grade.lesson == "sums")
+    grade = next(grade for grade in book.grades("ada") if grade.lesson == "sums")
     assert grade.comments[0].text == "well done" and grade.result.student == "ada"
     merged = [one for one in book.history("ada") if one.kind == "merged"]
     assert sorted((one.lesson, one.old_points, one.new_points) for one in merged) == [
@@ -196,7 +189,7 @@ def test_two_ids_of_one_learner_are_merged_and_no_grade_falls(book, roster):
 
 def test_who_is_merged_into_a_stranger_stays_in_the_class(book, roster):
     enrollment.enroll(book, roster("student,email\nlovelace.a,a@x\nbob,\n"), "me")
-    book.save([result("ada")], None, "me")
+    save(book, [result("ada")], None, "me")
     enrollment.keep_strangers(book, ["ada"])
     enrollment.merge(book, "lovelace.a", "ada", "prof", "two logins")
     assert states(book) == {"ada": "", "bob": ""}
@@ -204,12 +197,12 @@ def test_who_is_merged_into_a_stranger_stays_in_the_class(book, roster):
 
 def test_a_run_that_began_before_a_merge_grades_the_learner_who_is_there_now(book, roster):
     enrollment.enroll(book, roster("student\nada\nlovelace\n"), "me")
-    book.save([result("ada", points=(1,))], None, "me")
+    save(book, [result("ada", points=(1,))], None, "me")
     enrollment.merge(book, "lovelace", "ada", "prof", "two logins")
-    book.save([result("lovelace", points=(3,), sha256="b" * 64, key="new")], None, "me")
+    save(book, [result("lovelace", points=(3,), sha256="b" * 64, key="new")], None, "me")
     assert states(book) == {"ada": ""}
     assert points(book, "ada") == {"numbers": "3"}
-    assert {one.result.student for one in book.rows()} == {"ada"}
+    assert {one.result.student for one in book.grades()} == {"ada"}
 
 
 def test_what_comes_in_under_a_merged_id_is_the_learners(book, roster):
@@ -217,7 +210,7 @@ def test_what_comes_in_under_a_merged_id_is_the_learners(book, roster):
     enrollment.enroll(book, both, "me")
     enrollment.merge(book, "rob", "lovelace", "prof", "the same")
     enrollment.merge(book, "lovelace", "ada", "prof", "the same")
-    learners = enrollment.learners(book)
+    learners, _ = enrollment.learners(book)
     for name in ("ada", "lovelace", "rob"):
         (owner,) = Roster(learners).owners(name)[0]
         assert learners[owner].student == "ada"
@@ -231,11 +224,11 @@ def test_what_comes_in_under_a_merged_id_is_the_learners(book, roster):
 
 def test_sections_filter(book, roster):
     enrollment.enroll(book, roster(CANVAS), "me")
-    book.save([result("ada-l")], None, "me")
-    book.save([result("bob-b")], None, "me")
+    save(book, [result("ada-l")], None, "me")
+    save(book, [result("bob-b")], None, "me")
     assert enrollment.section(book, "a") == {"ada-l", "bob-b"}
     assert enrollment.section(book, "B") == {"bob-b"}
-    assert [grade.student for grade in book.rows(section="B")] == ["bob-b"]
+    assert [grade.student for grade in book.grades(section="B")] == ["bob-b"]
     with pytest.raises(TitoError) as error:
         enrollment.section(book, "C")
     assert error.value.remedy == "The roster has: A, A and B."

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from tito.grading import safe_text
 from tito.grading.gradebook import html_pages
 
 NASTY = [
@@ -67,36 +68,36 @@ def test_an_id_that_looks_like_anothers_file_name_gets_another():
 
 @given(some.text())
 def test_visible_text_holds_no_control_and_no_direction(text):
-    assert not set(html_pages.visible(text)) & set(
+    assert not set(safe_text.visible(text)) & set(
         "\x00\x08\x1b\x7f\x85\u202a\u202e\u2066\u2069\u200e\u200f\u061c\ufeff\u2028\ud800"
     )
 
 
 def test_what_is_invisible_is_spelled_out_and_what_is_needed_to_write_stays():
     assert (
-        html_pages.visible("a\x1b[31m\u202eb\ud800\U000e0041")
+        safe_text.visible("a\x1b[31m\u202eb\ud800\U000e0041")
         == "a\\x1b[31m\\u202eb\\ud800\\U000e0041"
     )
     assert (
-        html_pages.visible("größer\tnaïve\n日本 \u0645\u06cc\u200c\u062e")
+        safe_text.visible("größer\tnaïve\n日本 \u0645\u06cc\u200c\u062e")
         == "größer\tnaïve\n日本 \u0645\u06cc\u200c\u062e"
     )
 
 
-@pytest.mark.parametrize("text", ["x" * 1_000_000, "x\n" * 500_000, "x" * (html_pages.LETTERS + 1)])
+@pytest.mark.parametrize("text", ["x" * 1_000_000, "x\n" * 500_000, "x" * (safe_text.LETTERS + 1)])
 def test_long_text_is_cut_and_the_rest_counted(text):
-    shown = html_pages.visible(text)
+    shown = safe_text.visible(text)
     kept, _, told = shown.rpartition("\n... ")
     assert (
-        len(kept) <= html_pages.LETTERS
-        and kept.count("\n") < html_pages.LINES
+        len(kept) <= safe_text.LETTERS
+        and kept.count("\n") < safe_text.LINES
         and text.startswith(kept)
     )
     assert told == f"{len(text) - len(kept):,} more characters"
 
 
 def test_text_of_just_the_longest_length_is_not_cut():
-    assert html_pages.visible("x" * html_pages.LETTERS) == "x" * html_pages.LETTERS
+    assert safe_text.visible("x" * safe_text.LETTERS) == "x" * safe_text.LETTERS
 
 
 def test_a_page_that_did_not_change_is_not_written(tmp_path):

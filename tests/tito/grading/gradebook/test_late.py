@@ -71,14 +71,11 @@ def test_the_rules_are_read_from_tito_toml(small_course):
             "Did you mean 'percent_per_day'?",
         ),
         ("[grading]\ndue = 3", "due is 3", "[grading.due]"),
-        ("[late]\nmark = 101", "[late] mark is 101", "between 0 and 100"),
-        ("[late]\nmark = 'much'", "[late] mark is 'much'", "between 0"),
-        ("[late]\nmarks = 1", "[late] has 'marks'", "Did you mean 'mark'?"),
-        ("[late]\nclaimed = ['commits']", "claimed is ['commits']", "commit, zip, file"),
-        ("[late]\nclaimed = ['zip']", "the times in a zip name no zone", "Europe/Berlin"),
-        ("[late]\nzone = 'Berlin'", "zone is 'Berlin'", "Europe/Berlin"),
-        ("[late]\nzone = 1", "zone is 1", "+01:00"),
-        ("[resubmission]\npolicy = 'first'", "policy is 'first'", "latest, best, last-on-time"),
+        ("[grading]\nmark_percent = 101", "mark_percent is 101", "between 0 and 100"),
+        ("[grading]\nmark_percent = 'much'", "mark_percent is 'much'", "between 0"),
+        ("[grading]\nzone = 'Berlin'", "zone is 'Berlin'", "Europe/Berlin"),
+        ("[grading]\nzone = 1", "zone is 1", "+01:00"),
+        ("[grading]\npolicy = 'first'", "policy is 'first'", "latest, best, last-on-time"),
     ],
 )
 def test_a_mistake_in_the_rules_is_named_with_its_value(small_course, text, what, remedy):
@@ -107,19 +104,14 @@ def test_each_started_day_after_the_grace_counts(after_due, days):
     assert lateness(DUE + after_due, DUE, grace=15 * MINUTE) == days
 
 
-def test_late_marks_claims_the_zone_and_the_policy_are_read(small_course):
+def test_late_marks_the_zone_and_the_policy_are_read(small_course):
     found = rules(
         small_course,
-        "[late]\nmark = 12.5\nclaimed = ['commit', 'zip']\nzone = '+01:00'\n"
-        "[resubmission]\npolicy = 'best'\n",
+        "[grading]\nmark_percent = 12.5\nzone = '+01:00'\npolicy = 'best'\ncheck_seconds = 5\n",
     )
-    assert (found.mark, found.claimed, found.policy) == (
-        Decimal("12.5"),
-        ("commit", "zip"),
-        "best",
-    )
+    assert (found.mark_percent, found.policy) == (Decimal("12.5"), "best")
     assert found.zone.utcoffset(None) == timedelta(hours=1)
-    assert (Rules().mark, Rules().claimed, Rules().policy) == (0, (), "latest")
+    assert (Rules().mark_percent, Rules().policy) == (0, "latest")
 
 
 def test_time_zones_do_not_matter():

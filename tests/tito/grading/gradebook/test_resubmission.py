@@ -10,13 +10,14 @@ from decimal import Decimal
 
 import pytest
 from small_course import NUMBERS, SUMS
-from some_results import DAY, MONDAY, RULES, points, result
+from some_results import DAY, MONDAY, RULES, points, result, save, set_time
 
 from tito.grading import run, views, workers
 from tito.grading.arrival import Arrived
-from tito.grading.gradebook import overrides, result_store
+from tito.grading.gradebook import result_store
 from tito.grading.gradebook.gradebook import Gradebook, open_gradebook
 from tito.grading.gradebook.late import POLICIES
+from tito.grading.gradebook.result_store import Saving
 from tito.grading.intake.lesson_file import count_written
 from tito.grading.intake.open_submission import open_submission
 from tito.grading.intake.submission_times import Submitted
@@ -45,17 +46,23 @@ def books():
 def hand_in(book, sha, earned, when=None, beside="x", checks="1", **more):
     """Save a result of numbers: of the file `sha`, graded beside other lessons, by some checks."""
     one = result(points=(earned, 0), sha256=sha and sha * 64, key=f"{sha}{beside}.{checks}", **more)
-    arrived = when if isinstance(when, Arrived) or when is None else Arrived(when, "roster")
-    book.save([one], arrived, "me", "Ada L.")
+    arrived = when if isinstance(when, Arrived) or when is None else Arrived(when, "moodle")
+    save(book, [one], arrived, "me", "Ada L.")
     return one
 
 
 def missing(book, beside="y"):
-    book.save([result(points=(0, 0), sha256="", key=f"{beside}.1", verdict="missing")], None, "me")
+    save(book, [result(points=(0, 0), sha256="", key=f"{beside}.1", verdict="missing")], None, "me")
+
+
+def saw(book, key, arrived, why="graded", anew=False):
+    """The file of a result came in once more."""
+    arrivals, seen = {"numbers": arrived}, [Seen("numbers", key)]
+    book.save(Saving("ada", "", "me", why, seen=seen, arrivals=arrivals, replace_arrivals=anew))
 
 
 def fell(book):
-    return [(one.lesson, str(one.old), str(one.new)) for one in book.fell]
+    return [(one.lesson, str(one.old), str(one.new)) for one in book.points_lost]
 
 
 # Policies. What lateness costs: 10 % a day, 50 % at most, after 15 minutes.
@@ -79,7 +86,7 @@ def test_each_policy_takes_the_submission_that_it_says_in_whatever_order_they_ar
     for sha in order:
         hand_in(book, sha, *files[sha])
     assert points(book) == {"numbers": counts}
-    (grade,) = book.rows("ada")
+    (grade,) = book.grades("ada")
     assert grade.submissions == 4
 
 
@@ -105,7 +112,7 @@ def test_an_extension_makes_the_last_one_in_time(books):
     hand_in(book, "a", 1, MONDAY)
     hand_in(book, "b", 3, MONDAY + DAY)
     assert points(book) == {"numbers": "1"}
-    overrides.extend(book, "ada", "numbers", "prof", "ill", days=2)
+    set_time(book, "ada", "numbers", "prof", "ill", days=2)
     assert points(book) == {"numbers": "3"}
 
 
@@ -124,7 +131,7 @@ def test_what_was_not_handed_in_replaces_no_grade(books, policy, sha, verdict):
         hand_in(book, sha, 0, MONDAY + DAY, verdict=verdict)
         if not first:
             hand_in(book, "a", 3, MONDAY)
-        assert points(book) == {"numbers": "3"} and not book.fell
+        assert points(book) == {"numbers": "3"} and not book.points_lost
         assert [change.new_points for change in book.history()][-1] == 3
 
 
@@ -132,10 +139,10 @@ def test_what_was_not_handed_in_hides_no_reason_why_nothing_could_be_read(books)
     book = books()
     hand_in(book, "", 0, verdict="unreadable")
     missing(book)
-    (grade,) = book.rows("ada")
+    (grade,) = book.grades("ada")
     assert grade.result.verdict == "unreadable"
     hand_in(book, "s", 0, verdict="stub")
-    assert next(book.rows("ada")).result.verdict == "stub"
+    assert next(book.grades("ada")).result.verdict == "stub"
 
 
 def test_the_same_file_beside_other_lessons_keeps_its_best_grading(books):
@@ -143,8 +150,8 @@ def test_the_same_file_beside_other_lessons_keeps_its_best_grading(books):
     book = books()
     hand_in(book, "a", 3, MONDAY, beside="all")
     hand_in(book, "a", 0, MONDAY + DAY, beside="nothing")
-    assert points(book) == {"numbers": "3"} and not book.fell
-    assert book.keys() == {"ada": {"numbers": {"aall.1", "anothing.1"}}}
+    assert points(book) == {"numbers": "3"} and not book.points_lost
+    assert book.graded()[1] == {"ada": {"numbers": {"aall.1", "anothing.1"}}}
 
 
 def test_a_mended_check_replaces_what_the_same_file_had(books):
@@ -152,8 +159,8 @@ def test_a_mended_check_replaces_what_the_same_file_had(books):
     hand_in(book, "a", 3, MONDAY, beside="all")
     hand_in(book, "a", 2, MONDAY, beside="nothing")
     hand_in(book, "a", 1, MONDAY + DAY, checks="2")
-    (grade,) = book.rows("ada")
-    assert (str(grade.points), grade.arrived, grade.submissions) == ("1", MONDAY, 1)
+    (grade,) = book.grades("ada")
+    assert (str(grade.points), grade.lateness.arrived, grade.submissions) == ("1", MONDAY, 1)
     assert fell(book) == [("numbers", "3", "1")]
 
 
@@ -165,13 +172,16 @@ def test_a_file_that_is_handed_in_again_is_the_latest_and_no_later_than_before(b
     hand_in(book, "a", 1, MONDAY)
     hand_in(book, "b", 3, MONDAY + DAY)
     book = Gradebook(book.engine, book.rules)  # another run
-    book.saw("ada", [Seen("numbers", "ax.1")], Arrived(MONDAY + 3 * DAY, "roster"), "me")
-    (grade,) = book.rows("ada")
-    assert (str(grade.points), grade.arrived) == ("1", MONDAY)
+    saw(book, "ax.1", Arrived(MONDAY + 3 * DAY, "moodle"))
+    (grade,) = book.grades("ada")
+    assert (str(grade.points), grade.lateness.arrived) == ("1", MONDAY)
     assert fell(book) == [("numbers", "2.7", "1")]
     last = list(book.history("ada"))[-1]
     assert (last.kind, last.old_points, last.new_points) == ("arrived", 3, 1)
-    assert "another submission counts: arrived 2026-11-02 12:00 UTC, by the roster" in last.text
+    assert (
+        "another submission counts: arrived 2026-11-02 12:00 UTC, by Moodle's worksheet"
+        in last.text
+    )
 
 
 def test_downloads_in_any_order_count_by_their_own_times_where_nothing_else_is_known(books):
@@ -186,29 +196,28 @@ def test_downloads_in_any_order_count_by_their_own_times_where_nothing_else_is_k
 def test_what_is_known_later_counts_and_a_rerun_writes_nothing(books):
     book = books()
     hand_in(book, "a", 3, Arrived(fetched=MONDAY + 9 * DAY))
-    (grade,) = book.rows("ada")
+    (grade,) = book.grades("ada")
     assert (grade.arrival_unknown, str(grade.points)) == (True, "3")
-    seen, late = [Seen("numbers", "ax.1")], Arrived(MONDAY + DAY, "moodle")
     for _ in range(2):
-        book.saw("ada", seen, late, "me", "the worksheet came")
-    (grade,) = book.rows("ada")
+        saw(book, "ax.1", Arrived(MONDAY + DAY, "moodle"), "the worksheet came")
+    (grade,) = book.grades("ada")
     assert (grade.late_reason, str(grade.points)) == ("1 day late: -10 %", "2.7")
     assert len(list(book.history())) == 2
-    ((_, _, _, _, _, why),) = book.fell
+    ((_, _, _, _, _, why),) = book.points_lost
     assert why == "in time -> 1 day late: -10 %"
 
 
 def test_a_mistaken_arrival_is_corrected_only_on_request(books):
     book = books()
     hand_in(book, "a", 3, MONDAY)
-    seen, right = [Seen("numbers", "ax.1")], Arrived(MONDAY + DAY, "--arrived")
-    book.saw("ada", seen, right, "me")
+    right = Arrived(MONDAY + DAY, "--submitted")
+    saw(book, "ax.1", right)
     assert points(book) == {"numbers": "3"}
-    book.saw("ada", seen, right, "me", anew=True)
+    saw(book, "ax.1", right, anew=True)
     assert points(book) == {"numbers": "2.7"}
 
 
-# Marks of lateness, and claims.
+# Marks of lateness.
 
 
 def test_a_late_mark_without_a_time_costs_what_the_course_says_and_is_shown(books):
@@ -217,45 +226,20 @@ def test_a_late_mark_without_a_time_costs_what_the_course_says_and_is_shown(book
         (0, "late (marked by Canvas)", "3"),
         (20, "late (marked by Canvas): -20 %", "2.4"),
     ):
-        book = books(mark=Decimal(mark))
+        book = books(mark_percent=Decimal(mark))
         hand_in(book, "a", 3, marked)
-        (grade,) = book.rows("ada")
+        (grade,) = book.grades("ada")
         assert (grade.late_reason, str(grade.points), grade.is_late) == (reason, left, True)
-        overrides.extend(book, "ada", None, "prof", "ill", days=2)  # the instructor has decided
-        (grade,) = book.rows("ada")
+        set_time(book, "ada", None, "prof", "ill", days=2)  # the instructor has decided
+        (grade,) = book.grades("ada")
         assert (grade.late_reason, str(grade.points), grade.is_late) == ("", "3", False)
 
 
 def test_where_a_time_is_known_it_decides_and_no_mark(books):
-    book = books(mark=Decimal(20))
-    hand_in(book, "a", 3, Arrived(MONDAY, "roster", late=True))
-    (grade,) = book.rows("ada")
+    book = books(mark_percent=Decimal(20))
+    hand_in(book, "a", 3, Arrived(MONDAY, "moodle", late=True))
+    (grade,) = book.grades("ada")
     assert (grade.late_reason, str(grade.points)) == ("", "3")
-
-
-@pytest.mark.parametrize(
-    ("claimed", "how", "left"),
-    [((), "", "3"), (("zip",), "zip", "2.7"), (("commit", "zip"), "commit", "2.4")],
-)
-def test_what_learners_can_set_counts_only_where_the_course_says_so(books, claimed, how, left):
-    claims = {
-        "zip": "2026-11-03T12:00:00",
-        "commit": (MONDAY + 2 * DAY).isoformat(),
-    }
-    book = books(claimed=claimed, zone=MONDAY.tzinfo)
-    hand_in(book, "a", 3, Arrived(fetched=MONDAY), claimed=claims)
-    (grade,) = book.rows("ada")
-    assert (grade.arrived_how, str(grade.points)) == (how, left)
-    assert ("claimed by the " + how in grade.late_reason) == bool(how)
-    hand_in(book, "a", 3, Arrived(MONDAY, "moodle"), claimed=claims, checks="2")
-    assert points(book) == {"numbers": "3"}  # the collector knows
-
-
-def test_a_claim_that_is_no_time_is_none(books):
-    book = books(claimed=("commit", "file"))
-    hand_in(book, "a", 3, Arrived(fetched=MONDAY + DAY), claimed={"commit": "soon"})
-    (grade,) = book.rows("ada")
-    assert grade.arrived_how == "file" and "claimed by the file" in grade.arrival()
 
 
 # What the summary says.
@@ -266,16 +250,16 @@ def lines(found):
 
 
 def test_the_summary_says_who_is_late_and_of_how_many_nobody_knows(books):
-    book = books(mark=Decimal(20))
+    book = books(mark_percent=Decimal(20))
     for student, arrived in {
         "ada": Arrived(MONDAY, "roster"),
         "bob": Arrived(MONDAY + DAY, "roster"),
         "eve": Arrived(how="canvas", late=True),
         "zoe": Arrived(fetched=MONDAY),
     }.items():
-        book.save([result(student, points=(3, 0))], arrived, "me")
-    book.save([result("nil", points=(0, 0), sha256="", verdict="missing")], None, "me")
-    assert lines(views.arrivals(list(book.rows()))) == [
+        save(book, [result(student, points=(3, 0))], arrived, "me")
+    save(book, [result("nil", points=(0, 0), sha256="", verdict="missing")], None, "me")
+    assert lines(views.arrivals(list(book.grades()))) == [
         "arrived: 1 in time, 2 late, 1 at an unknown time, which count as in time.",
         "  bob  numbers  1 day late: -10 %, 3 -> 2.7",
         "  eve  numbers  late (marked by Canvas): -20 %, 3 -> 2.4",
@@ -287,19 +271,19 @@ def test_the_summary_says_who_is_late_and_of_how_many_nobody_knows(books):
 def test_without_due_dates_and_marks_nothing_is_said_of_lateness(books):
     book = books(due={})
     hand_in(book, "a", 3)
-    assert lines(views.arrivals(list(book.rows()))) == []
+    assert lines(views.arrivals(list(book.grades()))) == []
     hand_in(book, "b", 3, Arrived(how="canvas", late=True))
-    assert lines(views.arrivals(list(book.rows())))[0] == "arrived: 0 in time, 1 late."
+    assert lines(views.arrivals(list(book.grades())))[0] == "arrived: 0 in time, 1 late."
 
 
 def test_grades_that_fell_are_told_with_names_and_why(books):
     book = books()
     hand_in(book, "a", 3, MONDAY)
     hand_in(book, "b", 1, MONDAY + DAY)
-    assert list(views.fell(book.fell)) == [
+    assert list(views.points_lost(book.points_lost)) == [
         "1 grade fell:",
         "  ada (Ada L.)  numbers  3 -> 0.9  (another submission counts: arrived 2026-11-03 12:00 "
-        "UTC, by the roster; in time -> 1 day late: -10 %)",
+        "UTC, by Moodle's worksheet; in time -> 1 day late: -10 %)",
     ]
 
 
@@ -323,7 +307,7 @@ def history(chance):
         when = MONDAY + chance.choice([-2, -1, 1, 2, 3]) * DAY + timedelta(seconds=number)
         arrived = chance.choice(
             [
-                Arrived(when, "roster"),
+                Arrived(when, "gradescope"),
                 Arrived(when, "moodle", fetched=when + 9 * DAY),
                 Arrived(how="canvas", late=when > MONDAY, fetched=when + 9 * DAY),
                 Arrived(fetched=when + 9 * DAY),
@@ -380,42 +364,42 @@ def test_no_grade_falls_in_any_order_of_runs_but_as_the_policy_says(
     pieces = history(chance)
     runs = pieces + [chance.choice(pieces) for _ in range(chance.randint(1, 4))]
     chance.shuffle(runs)
-    book, done = books(policy, mark=Decimal(20)), []
-    real = result_store._change
+    book, done = books(policy, mark_percent=Decimal(20)), []
+    real = result_store._entry
     for piece in runs:
         sha, beside, earned, verdict, arrived = piece
         one = result(points=(earned, 0), sha256=sha * 64, key=f"{sha}{beside}.1", verdict=verdict)
-        before = next(iter(book.rows("ada")), None) if done else None
+        before = next(iter(book.grades("ada")), None) if done else None
         told = Gradebook(book.engine, book.rules)
         if killed := chance.random() < 0.2:
 
             def kill(*args):
                 raise Killed
 
-            monkeypatch.setattr(result_store, "_change", kill)
+            monkeypatch.setattr(result_store, "_entry", kill)
         try:
-            if one.key in told.keys().get("ada", {}).get("numbers", ()):
-                told.saw("ada", [Seen("numbers", one.key)], arrived, "me")
+            if one.key in told.graded()[1].get("ada", {}).get("numbers", ()):
+                saw(told, one.key, arrived)
             else:
-                told.save([one], arrived, "me")
+                save(told, [one], arrived, "me")
         except Killed:
             assert killed
         else:
             done.append(piece)
-        monkeypatch.setattr(result_store, "_change", real)
-        now = next(iter(book.rows("ada")), None) if done else None
+        monkeypatch.setattr(result_store, "_entry", real)
+        now = next(iter(book.grades("ada")), None) if done else None
         if not now:
             continue
         assert now.points == expected(done, policy), (policy, done)
         fallen = bool(before and now.points < before.points)
-        assert bool(told.fell) == fallen
+        assert bool(told.points_lost) == fallen
         if not fallen:
             continue
-        (fall,) = told.fell
+        (fall,) = told.points_lost
         assert (fall.old, fall.new, fall.lesson) == (before.points, now.points, "numbers")
         assert now.result.is_work and sha
         if now.result.sha256 == before.result.sha256:
-            assert now.penalty_percent > before.penalty_percent
+            assert now.lateness.percent > before.lateness.percent
         elif sha * 64 != before.result.sha256:  # nothing new is known of what counted before
             assert policy != "best" and sha * 64 == now.result.sha256
     final = [one for one in pieces if one in done]
@@ -471,8 +455,8 @@ def graded(small_course, tmp_path, monkeypatch):
                 submitted=Submitted(**submitted),
             )
             students = [one.student for one in arrivals]
-            standing = list(book.standing(students, setting.lessons))
-            grade.fell, grade.standing = list(book.fell), standing
+            standing = list(book.grades_of(students, setting.lessons))
+            grade.fell, grade.standing = list(book.points_lost), standing
             grade.others = [str(line) for line in views.others_count(standing, progress.given)]
             return {
                 learner.student: {one.lesson: int(one.points) for one in found}

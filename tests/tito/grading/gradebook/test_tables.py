@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from some_results import result
+from some_results import result, save
 
 from tito.grading.gradebook.tables import learner_id
 
@@ -21,10 +21,10 @@ def test_ids_and_names_that_no_database_takes_are_kept_each_on_its_own(book):
         "100%_",
     ]
     for student in students:
-        book.save([result(student, points=(3,))], None, "me", "n" * 10_000 + "\0")
-        assert book.keys()[learner_id(student)] == {"numbers": {"key"}}
-        assert [grade.points for grade in book.rows(student)] == [3]
-    assert len(list(book.rows())) == len(students)
+        save(book, [result(student, points=(3,))], None, "me", "n" * 10_000 + "\0")
+        assert book.graded()[1][learner_id(student)] == {"numbers": {"key"}}
+        assert [grade.points for grade in book.grades(student)] == [3]
+    assert len(list(book.grades())) == len(students)
 
 
 def test_without_sqlalchemy_every_way_in_says_how_to_install_it():

@@ -773,7 +773,7 @@ def test_names_of_ten_thousand_characters_in_zips_are_shown_short(inbox, lessons
 
 CLASS = [
     Learner("zoe", "Zoë Zahn", columns={"canvas_id": "12345"}),
-    Learner("ada", "Ada Lovelace", "ada@example.org", columns={"github": "countess"}),
+    Learner("ada", "Ada Lovelace", {"email": "ada@example.org", "github": "countess"}),
     Learner("bob", "Bob Bauer"),
     Learner("late", "Lea Late"),
 ]

@@ -28,8 +28,8 @@ BERLIN = ZoneInfo("Europe/Berlin")
 MONDAY, WEDNESDAY = (datetime(2026, 3, day, 12, tzinfo=timezone.utc) for day in (2, 4))
 EVENING = datetime(2026, 12, 1, 21, 15, tzinfo=timezone.utc)  # 22:15 in Berlin
 CLASS = [
-    Learner("ada", "Ada Lovelace", "ada@example.org", columns={"id": "1001", "github": "ada-l"}),
-    Learner("bob", "Bob Berg", "bob@example.org", columns={"id": "1002", "github": "bobb"}),
+    Learner("ada", "Ada Lovelace", {"email": "ada@example.org", "id": "1001", "github": "ada-l"}),
+    Learner("bob", "Bob Berg", {"email": "bob@example.org", "id": "1002", "github": "bobb"}),
 ]
 WORKSHEET = """\
 Identifier,"Full name","Email address",Status,Grade,"Maximum Grade","Grade can be changed",\

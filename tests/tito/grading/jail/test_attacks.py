@@ -17,6 +17,7 @@ from grading.jail.hostile.submission import START, WRONG
 from small_course import NUMBERS, make_course
 
 from tito.author import forged_answers
+from tito.cli.instructor.similar import read_works
 from tito.grading.intake import archives, collect
 from tito.grading.intake.open_submission import open_submission
 from tito.grading.jail import proxy, reader, wire
@@ -192,9 +193,9 @@ def test_no_cell_takes_long_to_compare(root, tmp_path, piece):
     path.write_text(f"{START}def own(): pass\n{piece * (similarity.LETTERS // len(piece))}pass\n")
     began = reader.used_by_children() + time.process_time()
     entry = root.lesson("vectors")
-    ((submission, works),) = similarity.read(tmp_path / "in", [entry])
+    ((submission, works),) = read_works(tmp_path / "in", [entry])
     texts = {"ada": works["vectors"], "bob": works["vectors"]} if works else {}
-    similarity.compare(entry, texts, similarity.Gives(frozenset()))
+    similarity.compare(entry, texts, similarity.ReleasedCode(frozenset()))
     assert reader.used_by_children() + time.process_time() - began < 2 * MOST
     assert works or submission.files["vectors"].slow
 

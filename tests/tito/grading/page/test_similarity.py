@@ -174,7 +174,7 @@ def test_a_flood_of_pairs_is_cut_and_told(tmp_path, monkeypatch):
 
 def test_what_calls_something_else_is_not_the_same(tmp_path):
     words = [
-        similarity.tokens(line, similarity.Gives(frozenset({"exp", "log", "x"})), 99)
+        similarity.tokens(line, similarity.ReleasedCode(frozenset({"exp", "log", "x"})), 99)
         for line in ("y = x.exp()", "z = q.exp()", "y = x.log()")
     ]
     one, renamed, other = ([token.word for token in line] for line in words)
@@ -279,8 +279,10 @@ def test_similar_within_a_section(tmp_path):
     ada = lesson(ADA)
     hand_in(tmp_path / "class", ada=ada, copier=disguised(ada), other=disguised(ada))
     (tmp_path / "class.csv").write_text("student,section\nada,A\ncopier,A\nother,B\n")
-    words = ("similar", tmp_path / "class", "2", "--roster", tmp_path / "class.csv")
-    out, _ = tito(REPOSITORY, *words, "--section", "A", "--json")
+    where = ("--gradebook", tmp_path / "class.db")
+    tito(REPOSITORY, "gradebook", "roster", tmp_path / "class.csv", *where)
+    words = ("similar", tmp_path / "class", "2", *where, "--section", "A", "--json")
+    out, _ = tito(REPOSITORY, *words)
     assert [(pair["one"], pair["two"]) for pair in json.loads(out)] == [("ada", "copier")]
 
 

@@ -1,26 +1,28 @@
 """The page for graders, asked without a browser: who is let in, what it shows, what its forms do.
 
-`test_serve_browser.py` opens it in one.
+`test_browser.py` opens it in one.
 """
 
 import html
 import re
-import sys
-import time
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
 from grader_page import EVIL, Client, Grader, Tags
-from some_results import result
+from some_results import handed_in, remember_roster, result, save, set_comment, set_points
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
-from tito.grading.gradebook import appeals, claims, enrollment, overrides
+from tito.grading.gradebook import enrollment
 from tito.grading.page import access, app, class_list
-from tito.grading.page.trials import Trials
+from tito.grading.page.regrade import Regrading
 from tito.grading.result import packed
 
 CODE = f'# %% exercise="exercise"\ndef double(x):\n    """{EVIL}"""\n    return 2 * x\n'
+
+
+def start(request, folder):
+    raise AssertionError("nothing is graded again here: see test_regrade.py")
 
 
 @pytest.fixture
@@ -29,12 +31,12 @@ def page(book, tmp_path):
     for student, name in (("ada", "Ada Lovelace"), ("bob", ""), ("eve", "Eve")):
         one = result(student, points=(3, 0), sha256=student[0] * 64)
         one.code = packed(CODE)
-        book.save([one, result(student, "sums", (3, 3), verdict="passed")], None, "me", name)
+        save(book, [one, result(student, "sums", (3, 3), verdict="passed")], None, "me", name)
     sessions = access.Sessions()
-    made = app.Page(book, "Small", sessions, Trials(tmp_path, "x", options=["--isolation=process"]))
+    made = app.GraderPage(book, "Small", sessions, Regrading(start, tmp_path / "class"))
     client = Client(made.app())
     ta1, ta2 = (Grader(client, sessions.new(name)) for name in ("ta1", "ta2"))
-    handles = {one: made.board.handle(one) for one in ("ada", "bob", "eve")}
+    handles = {one: made.class_list.handle(one) for one in ("ada", "bob", "eve")}
     return SimpleNamespace(
         book=book, client=client, sessions=sessions, ta1=ta1, ta2=ta2, of=handles, page=made
     )
@@ -49,7 +51,7 @@ def fields(response, action):
 
 
 def points_of(page, student, lesson="numbers"):
-    (grade,) = page.book.rows(student, lesson)
+    (grade,) = page.book.grades(student, lesson)
     return str(grade.points)
 
 
@@ -101,7 +103,7 @@ def test_a_form_needs_its_token_and_this_site(page):
         ask("GET", place),
     ]
     assert [one.status_code for one in refused] == [403] * 6 + [415, 413, 405, 405]
-    assert [grade.comments for grade in page.book.rows("ada", "numbers")] == [[]]
+    assert [grade.comments for grade in page.book.grades("ada", "numbers")] == [[]]
     same = {"origin": "http://127.0.0.1:8801", "sec_fetch_site": "same-origin"}
     assert ask("POST", place, form, **same).status_code == 303
 
@@ -118,7 +120,6 @@ def test_every_answer_forbids_scripts_frames_caches_and_cookies(page):
 
 
 def test_no_page_has_a_script_or_style_of_its_own(page):
-    page.ta1.post(f"/of/{page.of['ada']}/numbers/appeal", asked="Why?", seen="0")
     for path in pages_of(page):
         text = page.ta1.get(path).text
         for tag, *attributes in Tags(text).tags:
@@ -129,11 +130,11 @@ def test_no_page_has_a_script_or_style_of_its_own(page):
 
 def pages_of(page):
     here = f"/of/{page.of['ada']}/numbers"
-    lists = ["/", "/lesson/numbers", "/lesson/numbers?show=needs", "/appeals?state=all"]
+    lists = ["/", "/lesson/numbers", "/lesson/numbers?show=needs"]
     return [*lists, here, here + "/file", "/regrade", "/who", "/lesson/nothing"]
 
 
-def test_markup_in_names_code_messages_comments_and_appeals_is_text(page):
+def test_markup_in_names_code_messages_and_comments_is_text(page):
     """The page has the same tags whatever learners and graders write."""
 
     def fill(text):
@@ -142,19 +143,17 @@ def test_markup_in_names_code_messages_comments_and_appeals_is_text(page):
         one.checks[0].message = one.checks[1].message = text
         one.checks[0].name = text
         one.code = packed(f'# %% exercise="exercise"\n{text}\n')
-        book.save([one], None, text, text, regrade=True)
-        book.remember_roster([SimpleNamespace(student="zoe", name=text, columns={"section": text})])
-        overrides.comment(book, "zoe", "numbers", text, text)
-        overrides.override(book, "zoe", "numbers", "1", text, text, "c0")
-        number = appeals.ask(book, "zoe", "numbers", text, text)
-        appeals.answer(book, number, "granted", text, text)
-        appeals.ask(book, "zoe", "numbers", text + "!", text)
-        claims.take(book, "zoe", "numbers", text)
+        save(book, [one], None, text, text, regrade=True)
+        remember_roster(
+            book, [SimpleNamespace(student="zoe", name=text, columns={"section": text})]
+        )
+        set_comment(book, "zoe", "numbers", text, text)
+        set_points(book, "zoe", "numbers", "1", text, text, "c0")
 
     evil = Grader(page.client, page.sessions.new(EVIL))
-    handle = page.page.board.handle("zoe")
+    handle = page.page.class_list.handle("zoe")
     fill(EVIL)
-    for path in (f"/of/{handle}/numbers", f"/of/{handle}/numbers/file", "/appeals", "/", "/who",
+    for path in (f"/of/{handle}/numbers", f"/of/{handle}/numbers/file", "/", "/who",
                  "/lesson/numbers", f"/lesson/numbers?find={EVIL}&section={EVIL}"):  # fmt: skip
         response = evil.get(path)
         assert response.status_code == 200
@@ -168,8 +167,8 @@ def test_markup_in_names_code_messages_comments_and_appeals_is_text(page):
 def test_what_turns_text_around_is_spelled_out(page):
     one = result("mal", sha256="f" * 64)
     one.code = packed('# %% exercise="exercise"\nadmin = "\u202e"\x00\x1b\n')
-    page.book.save([one], None, "me", "Mal\u202e")
-    text = page.ta1.get(f"/of/{page.page.board.handle('mal')}/numbers").text
+    save(page.book, [one], None, "me", "Mal\u202e")
+    text = page.ta1.get(f"/of/{page.page.class_list.handle('mal')}/numbers").text
     assert "\u202e" not in text and "\x1b" not in text and "\\u202e" in text
 
 
@@ -187,36 +186,35 @@ def test_each_name_has_an_address_of_its_own(page):
 
 
 def test_the_class_shows_lessons_graders_and_what_needs_a_person(page):
-    page.book.save([result("mal", verdict="crashed")], None, "me", "Mal")
-    claims.finish(page.book, claims.Place("ada", "numbers", "a" * 64), "ta1")
-    claims.take(page.book, "bob", "numbers", "ta2")
+    save(page.book, [result("mal", verdict="crashed")], None, "me", "Mal")
+    page.ta1.get(f"/of/{page.of['ada']}/numbers")
+    page.ta2.get(f"/of/{page.of['bob']}/numbers")
     text = Tags(page.ta1.get("/").text).spaced
-    assert "01 Numbers 4 of 4 3 of 6 1 of 4 1 of lesson numbers need a person" in text
-    assert "ta1: 1 done; ta2: 0 done, at 1" in text
-    assert "Mal 01 numbers crashed nobody" in text
+    assert "01 Numbers 4 of 4 3 of 6 2 of 4 1 of lesson numbers need a person" in text
+    assert "ta1: 1; ta2: 1" in text and "Mal 01 numbers crashed nobody" in text
 
 
 def test_lists_follow_the_section_what_is_to_be_shown_and_a_name(page):
-    page.book.remember_roster(
+    remember_roster(
+        page.book,
         [
             SimpleNamespace(student=one, name=one.title(), columns={"section": section})
             for one, section in (("ada", "A"), ("bob", "B"), ("eve", "B"))
-        ]
+        ],
     )
-    claims.take(page.book, "bob", "numbers", "ta2")
-    claims.finish(page.book, claims.Place("eve", "numbers", "e" * 64), "ta1")
-    appeals.ask(page.book, "eve", "numbers", "Why?", "ta1")
+    page.ta2.get(f"/of/{page.of['bob']}/numbers")
+    page.ta1.get(f"/of/{page.of['eve']}/numbers")
 
     def names(query):
         text = page.ta1.get(f"/lesson/numbers{query}").text
         return re.findall(r'class="row"[^>]*>(\w+)<', text)
 
     assert names("") == ["Ada", "Bob", "Eve"] and names("?section=B") == ["Bob", "Eve"]
-    assert names("?show=open") == ["Ada"] and names("?show=mine") == ["Eve"]
-    assert names("?show=needs") == ["Eve"] and names("?find=bO") == ["Bob"]
+    assert names("?show=unopened") == ["Ada"] and names("?show=mine") == ["Eve"]
+    assert names("?show=needs") == [] and names("?find=bO") == ["Bob"]
     assert names("?section=C") == [] and names("?show=nonsense") == ["Ada", "Bob", "Eve"]
-    page.book.remember_roster(
-        [SimpleNamespace(student="bob", name="", columns={"section": "A, B"})]
+    remember_roster(
+        page.book, [SimpleNamespace(student="bob", name="", columns={"section": "A, B"})]
     )
     assert names("?section=A") == ["Ada", "Bob"] and names("?section=B") == ["Bob", "Eve"]
 
@@ -252,45 +250,45 @@ first = 1
 # %% exercise="log-softmax"
 second = 2
 """)
-    page.book.save([one], None, "me", regrade=True)
+    save(page.book, [one], None, "me", regrade=True)
     text = page.ta1.get(f"/of/{page.of['ada']}/numbers").text
     first, second = re.findall(r"<article.*?</article>", text, re.S)
     assert "first" in Tags(first).words and "second" not in Tags(first).words
     assert "second" in Tags(second).words and "first" not in Tags(second).words
 
 
-def test_of_an_older_gradebook_the_page_says_that_the_file_is_not_kept(page):
-    page.book.save([result("old", sha256="1" * 64)], None, "me")
-    response = page.ta1.get(f"/of/{page.page.board.handle('old')}/numbers")
-    assert "The file is not kept" in response.text
+def test_of_what_could_not_be_read_the_page_says_that_there_was_no_file(page):
+    save(page.book, [result("old", sha256="1" * 64)], None, "me")
+    response = page.ta1.get(f"/of/{page.page.class_list.handle('old')}/numbers")
+    assert "There was no file that could be read" in response.text
 
 
 def test_a_new_grade_name_or_learner_shows_at_once(page):
     assert "5 of 6" not in page.ta1.get("/lesson/numbers").text
-    overrides.override(page.book, "ada", "numbers", "5", "me", "asked")
-    page.book.save([result("new")], None, "me", "Newcomer")
-    page.book.remember_roster(
-        [SimpleNamespace(student="bob", name="Robert", columns={"section": "Z"})]
+    set_points(page.book, "ada", "numbers", "5", "me", "asked")
+    save(page.book, [result("new")], None, "me", "Newcomer")
+    remember_roster(
+        page.book, [SimpleNamespace(student="bob", name="Robert", columns={"section": "Z"})]
     )
     text = page.ta1.get("/lesson/numbers").text
     assert "5 of 6" in text and "Newcomer" in text and "Robert" in text and ">Z<" in text
 
 
 def test_in_anonymous_mode_no_page_names_a_learner(page):
-    page.book.remember_roster(
+    remember_roster(
+        page.book,
         [
             SimpleNamespace(
                 student="ada",
                 name="Ada Lovelace",
                 columns={"email": "countess@example.org", "sis_login_id": "1815x"},
             )
-        ]
+        ],
     )
     one = result("ada", points=(0, 0), sha256="f" * 64, notes=["ada_numbers.py counts"])
     one.checks[0].message = "LOVELACE's double"
     one.code = packed('# %% exercise="exercise"\n# countess@example.org, 1815x, Lovelace\n')
-    page.book.save([one], None, "me", regrade=True)
-    appeals.ask(page.book, "ada", "numbers", "Ada asks", "ta1")
+    save(page.book, [one], None, "me", regrade=True)
     page.ta1.post("/anonymous")
     called = class_list.pseudonym(page.of["ada"])
     for path in (*pages_of(page), f"/of/{page.of['ada']}/numbers?check=c0"):
@@ -305,7 +303,7 @@ def test_in_anonymous_mode_no_page_names_a_learner(page):
 
 
 def test_pseudonyms_are_of_the_gradebook_and_names_can_be_hidden_for_all(page):
-    again = class_list.Board(page.book)
+    again = class_list.ClassList(page.book)
     assert again.handle("ada") == page.of["ada"]
     page.sessions.anonymous = True
     hidden = Grader(page.client, page.sessions.new("ta3"))
@@ -317,45 +315,26 @@ def test_pseudonyms_are_of_the_gradebook_and_names_can_be_hidden_for_all(page):
 # What its forms do
 
 
-def test_next_gives_each_grader_what_nobody_has_and_goes_on_behind_it(page):
+def test_next_gives_each_grader_what_nobody_has_opened_and_goes_on_behind_it(page):
     def follow(grader, **form):
         response = grader.post("/next", lesson="numbers", **form)
         return response.headers["location"].split("/of/")[-1].split("/")[0]
 
     first = follow(page.ta1)
     assert first == page.of["ada"] and follow(page.ta2) == page.of["bob"]
-    here = f"/of/{first}/numbers"
-    form = fields(page.ta1.get(here), "done")
-    done = page.ta1.post(here + "/done", **form)
-    assert page.of["eve"] in done.headers["location"]
-    assert claims.claims(page.book)["ada", "numbers"].done
-    form = fields(page.ta1.get(f"/of/{page.of['eve']}/numbers"), "done")
-    left = page.ta1.post(f"/of/{page.of['eve']}/numbers/done", **form)
-    assert "Nothing is left" in page.client.get(left.headers["location"]).text
+    assert follow(page.ta1, after=first) == page.of["eve"]
+    assert "ta1 has opened it, too" in page.ta2.get(f"/of/{first}/numbers").text
+    left = page.ta1.post("/next", lesson="numbers").headers["location"]
+    assert "Nothing is left here that nobody has opened" in page.client.get(left).text
+    save(page.book, [result("bob", key="new", sha256="f" * 64)], None, "me")
+    assert follow(page.ta1) == page.of["bob"], "it is another file now"
 
 
-def test_who_is_done_second_is_told_who_was_first(page):
-    here = f"/of/{page.of['ada']}/numbers"
-    forms = [(one, fields(one.get(here), "done")) for one in (page.ta1, page.ta2)]
-    said = []
-    for grader, form in forms:
-        to = grader.post(here + "/done", **form).headers["location"]
-        said.append(Tags(page.client.get(to).text).spaced)
-    assert "Ada Lovelace: done." in said[0]
-    assert "Ada Lovelace: ta1 had looked at it already." in said[1]
-    assert claims.claims(page.book)["ada", "numbers"].who == "ta1"
-
-
-def test_a_grader_takes_a_section_takes_over_and_gives_back(page):
-    response = page.ta1.post("/take", lesson="numbers")
-    assert "3 submissions are yours now." in page.client.get(response.headers["location"]).text
-    here = f"/of/{page.of['bob']}/numbers"
-    assert "Take it over from ta1" in page.ta2.get(here).text
-    assert page.ta2.post(here + "/give-back", seen="0").status_code == 409
-    page.ta2.post(here + "/take", **fields(page.ta2.get(here), "take"))
-    assert claims.claims(page.book)["bob", "numbers"].who == "ta2"
-    page.ta2.post(here + "/give-back", seen="0")
-    assert ("bob", "numbers") not in claims.claims(page.book)
+def test_many_graders_at_once_are_given_different_submissions(page):
+    openings, rows = class_list.Openings(), page.page.class_list.rows()
+    with ThreadPoolExecutor(4) as pool:
+        given = [*pool.map(lambda n: openings.open_next(rows, f"ta{n % 4}"), range(8))]
+    assert {row for row in given if row} == set(rows) and given.count(None) == 8 - len(rows)
 
 
 def test_points_are_set_and_taken_back_with_who_and_why(page):
@@ -363,10 +342,10 @@ def test_points_are_set_and_taken_back_with_who_and_why(page):
     form = fields(page.ta1.get(here), "points")
     done = page.ta1.post(here + "/points", **form, check="c1", points="2.5", why="close")
     assert done.status_code == 303 and points_of(page, "ada") == "5.5"
-    (grade,) = page.book.rows("ada", "numbers")
+    (grade,) = page.book.grades("ada", "numbers")
     assert (grade.check_overrides["c1"].who, grade.check_overrides["c1"].why) == ("ta1", "close")
     text = page.ta2.get(here).text
-    assert "is set to <strong>2.5</strong> by ta1" in text and "Points set: 3 -&gt; 5.5" not in text
+    assert "is set to <strong>2.5</strong> by ta1" in text and "Written: 3 -&gt; 5.5" not in text
     form = fields(page.ta2.get(here), "lift")
     assert page.ta2.post(here + "/lift", **form, why="not so").status_code == 303
     assert points_of(page, "ada") == "3"
@@ -414,16 +393,14 @@ def test_a_form_that_is_sent_twice_does_its_work_once(page):
         ("comment", {"text": "Well done."}),
         ("points", {"check": "c1", "points": "1", "why": "asked"}),
         ("lift", {"check": "c1", "why": "no"}),
-        ("appeal", {"asked": "Why?"}),
     ):
         form = {"seen": str(page.book.last_change("ada", "numbers"))} | more
         codes = [page.ta1.post(f"{here}/{action}", **form).status_code for _ in range(3)]
         assert codes == [303] * 3, action
-    (grade,) = page.book.rows("ada", "numbers")
+    (grade,) = page.book.grades("ada", "numbers")
     assert [comment.text for comment in grade.comments] == ["Well done."]
     kinds = [change.kind for change in page.book.history("ada", "numbers")]
     assert kinds == ["graded", "comment", "override", "override"]
-    assert len(appeals.appeals(page.book)) == 1
 
 
 def test_a_comment_that_is_sent_again_after_somebody_else_wrote_is_there_once(page):
@@ -431,18 +408,18 @@ def test_a_comment_that_is_sent_again_after_somebody_else_wrote_is_there_once(pa
     seen = str(page.book.last_change("ada", "numbers"))
     page.ta1.post(here + "/comment", seen=seen, text="Well done.")
     page.ta1.post(here + "/points", seen=str(int(seen) + 1), check="", points="5", why="asked")
-    overrides.override(page.book, "ada", "numbers", "2", "ta2", "copied")
+    set_points(page.book, "ada", "numbers", "2", "ta2", "copied")
     again = page.ta1.post(here + "/comment", seen=seen, text="Well done.")
     assert again.status_code == 303
     points = page.ta1.post(here + "/points", seen=seen, check="", points="5", why="asked")
     assert points.status_code == 409 and points_of(page, "ada") == "2"
-    (grade,) = page.book.rows("ada", "numbers")
+    (grade,) = page.book.grades("ada", "numbers")
     assert [comment.text for comment in grade.comments] == ["Well done."]
 
 
 def test_comments_are_said_again_counted_and_taken_back_one_by_one(page):
     for student in ("bob", "eve"):
-        overrides.comment(page.book, student, "numbers", "See me.", "ta9")
+        set_comment(page.book, student, "numbers", "See me.", "ta9")
     here = f"/of/{page.of['ada']}/numbers"
     response = page.ta1.get(here)
     assert re.search(r"See me\. <span class=\"dim\">used 2 times", response.text)
@@ -452,23 +429,8 @@ def test_comments_are_said_again_counted_and_taken_back_one_by_one(page):
     page.ta1.post(here + "/comment", seen=fields(page.ta1.get(here), "comment")["seen"], text="Hm.")
     form = fields(page.ta1.get(here), "uncomment")
     page.ta1.post(here + "/uncomment", **form)
-    (grade,) = page.book.rows("ada", "numbers")
+    (grade,) = page.book.grades("ada", "numbers")
     assert [(one.text, one.who) for one in grade.comments] == [("Hm.", "ta1")]
-
-
-def test_appeals_are_entered_answered_and_listed(page):
-    here = f"/of/{page.of['ada']}/numbers"
-    page.ta1.post(here + "/appeal", asked="Why 3?", seen="0")
-    (one,) = appeals.appeals(page.book)
-    assert "Why 3?" in page.ta2.get("/appeals").text and "Why 3?" in page.ta2.get(here).text
-    undecided = page.ta2.post(f"/appeals/{one.id}", answer="You are right.")
-    assert undecided.status_code == 409 and "Say granted or declined." in undecided.text
-    page.ta2.post(f"/appeals/{one.id}", state="granted", answer="You are right.")
-    late = page.ta1.post(f"/appeals/{one.id}", state="declined", answer="No, since")
-    assert late.status_code == 409 and "ta2 answered this appeal already" in late.text
-    assert "No, since" in late.text, "what was typed is not lost"
-    assert "Why 3?" not in page.ta1.get("/appeals").text
-    assert "You are right." in page.ta1.get("/appeals?state=granted").text
 
 
 def test_addresses_of_nothing_and_forms_of_nothing_are_told(page):
@@ -476,110 +438,10 @@ def test_addresses_of_nothing_and_forms_of_nothing_are_told(page):
         assert page.ta1.get(path).status_code == 404
     assert page.ta1.post(f"/of/{page.of['ada']}/numbers/nothing").status_code == 404
     assert page.ta1.get("/static/..%2fapp.py").status_code == 404
-    for path, status in (("/lesso", 404), ("/appeals/7", 405), ("/of/a/b/c/d", 404)):
+    for path, status in (("/lesso", 404), ("/next", 405), ("/of/a/b/c/d", 404)):
         lost = page.ta1.get(path)
         assert lost.status_code == status and "There is no such page." in lost.text
         assert "<h1>Not found</h1>" in lost.text and 'href="/' in lost.text, "with the way back"
-
-
-# Grading again
-
-
-def test_the_page_shows_what_grading_again_would_change_and_lets_it_count(page, monkeypatch):
-    """`tito grade` itself is tested elsewhere; here a program stands for it."""
-    program = (
-        "import json, sys; words = sys.argv[1:]\n"
-        "difference = dict(student='ada', name='', lesson='numbers', old=3, new=5, max_points=6,\n"
-        " graded=[3, 5], reasons=[words[0]], checks=[])\n"
-        "print(json.dumps([difference] if '--dry-run' in words else []))\n"
-    )
-    started = []
-    popen = sys.modules["subprocess"].Popen
-
-    def start(words, **more):
-        started.append((words[3:], more["env"]["LOGNAME"]))
-        return popen([sys.executable, "-c", program, *words[4:]], **more)
-
-    monkeypatch.setattr("tito.grading.page.trials.subprocess.Popen", start)
-    trials = page.page.trials
-    assert "was started without the submissions" in page.ta1.get("/regrade").text
-    assert page.ta1.post("/regrade", lesson="numbers").status_code == 409
-    trials.submissions = trials.root / "class"
-    page.ta1.post("/regrade", lesson="numbers", check="c1")
-    trials.last.process.wait()
-    words = Tags(page.ta1.get("/regrade").text).spaced
-    assert "1 grade would change. Nothing was written." in words
-    assert "Ada Lovelace numbers 3 5" in words
-    assert page.ta1.post("/regrade", lesson="numbers", why=" ").status_code == 409
-    page.ta1.post("/regrade", lesson="numbers", check="c1", why="--mended")
-    trials.last.process.wait()
-    assert "The new grades count." in page.ta2.get("/regrade").text
-    assert page.ta1.post("/regrade", lesson="nothing").status_code == 409
-    (dry, first), (real, second) = started
-    assert dry[:3] == ["grade", str(trials.submissions), "numbers"]
-    assert {"--dry-run", "--isolation=process"} <= set(dry)
-    assert "--check=c1" in real and "--dry-run" not in real
-    assert first == second == "ta1", "as all that a grader writes"
-
-
-def test_grading_again_says_how_far_it_is_and_can_be_stopped(page, monkeypatch, tmp_path):
-    program = (
-        "import signal, sys, time\n"
-        "def end(*_): open('stopped', 'w').close(); sys.exit(130)\n"
-        "signal.signal(signal.SIGTERM, end)\n"
-        "print('tito: not in the roster: ada', '120 of 300 submissions, 40%', file=sys.stderr,\n"
-        "      sep='\\n', flush=True)\n"
-        "time.sleep(60)\n"
-    )
-    popen = sys.modules["subprocess"].Popen
-    monkeypatch.setattr(
-        "tito.grading.page.trials.subprocess.Popen",
-        lambda words, **more: popen([sys.executable, "-c", program], **more),
-    )
-    trials = page.page.trials
-    trials.submissions = trials.root / "class"
-    page.ta1.post("/regrade", lesson="numbers")
-    written = Path(trials.last.folder.name)
-    until, text = time.monotonic() + 30, ""
-    while "It goes on: 120 of 300 submissions, 40%." not in text:
-        assert time.monotonic() < until, text
-        time.sleep(0.05)
-        text = Tags(page.ta2.get("/regrade").text).spaced
-    assert "ada" not in text
-    page.ta2.post("/regrade", stop="yes")
-    assert "Stopped by ta2. Nothing was written." in Tags(page.ta1.get("/regrade").text).spaced
-    assert (trials.root / "stopped").exists(), "it could tidy up"
-    assert not written.exists()
-    page.ta2.post("/regrade", stop="yes")  # its answer was lost
-    page.ta1.post("/regrade", lesson="numbers", why="mended")
-    page.ta1.post("/regrade", stop="yes")
-    text = Tags(page.ta1.get("/regrade").text).spaced
-    assert "Stopped by ta1. What was graded until then counts; the rest is as it was." in text
-    assert "To grade the rest, ask above what would change, then let it count." in text
-
-
-def test_what_grading_again_says_names_nobody_where_names_are_hidden(page, monkeypatch):
-    """What `tito grade` complains of may name learners, and its table is sorted by their ids."""
-    popen = sys.modules["subprocess"].Popen
-    row = "dict(student='%s', lesson='numbers', old=3, new=5, max_points=6, reasons=[], checks=[])"
-    table = f"import json; print(json.dumps([{', '.join(row % one for one in page.of)}]))"
-    programs = ["import sys; sys.exit('tito: ada (Ada Lovelace) could not be graded')", table]
-    monkeypatch.setattr(
-        "tito.grading.page.trials.subprocess.Popen",
-        lambda words, **more: popen([sys.executable, "-c", programs.pop(0)], **more),
-    )
-    trials = page.page.trials
-    trials.submissions = trials.root / "class"
-    page.ta1.post("/anonymous")
-    page.ta1.post("/regrade", lesson="numbers")
-    trials.last.process.wait()
-    text = page.ta1.get("/regrade").text
-    assert "could not be graded" in text and not re.search(r"\bada\b|Lovelace", text, re.I)
-    assert "ada (Ada Lovelace)" in page.ta2.get("/regrade").text
-    page.ta1.post("/regrade", lesson="numbers")
-    trials.last.process.wait()
-    shown = re.findall(r"/of/(\w+)/numbers", page.ta1.get("/regrade").text)
-    assert shown == sorted(page.of.values())
 
 
 def test_a_name_is_hidden_where_it_is_a_name(page):
@@ -587,13 +449,13 @@ def test_a_name_is_hidden_where_it_is_a_name(page):
     one = result("max", sha256="f" * 64)
     one.checks[1].message = "the max of Maximilian should be 3, MAX; yours max_1, Max's"
     one.code = packed('# %% exercise="exercise"\n# by Max, max\ny = max(x, "max Sum")\n')
-    page.book.save([one], None, "me", "Max Sum")
-    handle = page.page.board.handle("max")
+    save(page.book, [one], None, "me", "Max Sum")
+    handle = page.page.class_list.handle("max")
     page.ta1.post("/anonymous")
     words = Tags(page.ta1.get(f"/of/{handle}/numbers").text).words
     called = class_list.pseudonym(handle)
     assert f"# by {called}, {called}" in words and f'y = max(x, "{called}")' in words
-    page.book.save([result("li", sha256="0" * 64)], None, "me", "Li Grace")
+    save(page.book, [result("li", sha256="0" * 64)], None, "me", "Li Grace")
     hide = class_list.mask(page.book.learners()[3], "0" * 24)
     assert hide("li, Grace, grace, GRACE's") == "li, Learner 22222, grace, Learner 22222's"
 
@@ -601,11 +463,11 @@ def test_a_name_is_hidden_where_it_is_a_name(page):
 def test_a_submission_says_first_why_it_needs_a_person_and_what_is_not_right(page):
     one = result("eve", points=(3, 0, 0), sha256="f" * 64)
     one.checks[1].exercise, one.checks[2].exercise = "numbers-b", "numbers-c"
-    page.book.save([one], None, "me", regrade=True)
-    appeals.ask(page.book, "eve", "numbers", "Why?", "ta1")
+    one.answers = handed_in("eve").answers
+    save(page.book, [one], None, "me", regrade=True)
     text = page.ta1.get(f"/of/{page.of['eve']}/numbers").text
     top, parts = text.split("<h2", 1)
-    assert 'Needs a person</strong>: <a href="#appeals">appeal</a>' in top and "Why?" in parts
+    assert 'Needs a person</strong>: <a href="#answers">an answer to be judged</a>' in top
     assert '<a href="#exercise-2">numbers-b</a>, <a href="#exercise-3">numbers-c</a>' in parts
     assert 'id="exercise-1"' in parts and "#exercise-1" not in parts
     text = page.ta1.get(f"/of/{page.of['ada']}/numbers").text
@@ -614,23 +476,27 @@ def test_a_submission_says_first_why_it_needs_a_person_and_what_is_not_right(pag
 
 def test_a_lesson_that_python_cannot_read_needs_a_person(page):
     words = "numbers_dev.py:3: syntax error: invalid syntax:\n  x = = 1"
-    page.book.save([result("mal", verdict="syntax error", reason=words)], None, "me", "Mal")
+    save(page.book, [result("mal", verdict="syntax error", reason=words)], None, "me", "Mal")
     assert "Mal" in page.ta1.get("/lesson/numbers?show=needs").text
-    text = page.ta1.get(f"/of/{page.page.board.handle('mal')}/numbers").text
+    text = page.ta1.get(f"/of/{page.page.class_list.handle('mal')}/numbers").text
     assert "<pre>numbers_dev.py:3: syntax error" in text and "Python cannot read" not in text
 
 
-def test_what_somebody_has_looked_at_needs_a_person_no_more_but_for_an_appeal(page):
-    page.book.save([result("mal", sha256="f" * 64, verdict="crashed")], None, "me", "Mal")
-    needs = "/lesson/numbers?show=needs"
-    assert "Mal" in page.ta1.get(needs).text
-    claims.finish(page.book, claims.Place("mal", "numbers", "f" * 64), "ta1")
-    assert "Mal" not in page.ta1.get(needs).text
-    appeals.ask(page.book, "mal", "numbers", "Why?", "ta1")
-    assert "Mal" in page.ta1.get(needs).text
+@pytest.mark.parametrize("deed", ["points", "comment"])
+def test_a_file_at_fault_needs_a_person_until_points_are_set_or_a_comment_is_written(page, deed):
+    save(page.book, [result("mal", sha256="f" * 64, verdict="crashed")], None, "me", "Mal")
+    assert "Mal" in page.ta1.get("/lesson/numbers?show=needs").text
+    form = {"points": {"points": "3", "why": "it ran here"}, "comment": {"text": "See me."}}[deed]
+    here = f"/of/{page.page.class_list.handle('mal')}/numbers"
+    page.ta1.post(f"{here}/{deed}", **fields(page.ta1.get(here), deed), **form)
+    assert "Mal" not in page.ta1.get("/lesson/numbers?show=needs").text
 
 
-def test_who_takes_a_list_takes_what_it_shows(page):
-    form = fields(page.ta1.get("/lesson/numbers?find=EVE"), "take")
-    page.ta1.post("/take", **form)
-    assert set(claims.claims(page.book)) == {("eve", "numbers")}
+def test_a_comment_says_what_was_typed_whatever_that_is(page):
+    """In a table, `lift` takes comments back; on the page it is a word."""
+    here = f"/of/{page.of['ada']}/numbers"
+    page.ta1.post(here + "/comment", **fields(page.ta1.get(here), "comment"), text="lift")
+    (grade,) = page.book.grades("ada", "numbers")
+    assert [one.text for one in grade.comments] == ["lift"]
+    lift = page.ta1.post(here + "/points", **fields(page.ta1.get(here), "points"), points="lift")
+    assert lift.status_code == 409

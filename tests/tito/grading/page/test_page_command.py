@@ -1,4 +1,4 @@
-"""`tito gradebook serve` as it is typed: what keeps it from starting is said in a sentence."""
+"""`tito gradebook page` as it is typed: what keeps it from starting is said in a sentence."""
 
 import socket
 
@@ -13,14 +13,13 @@ pytest.importorskip("uvicorn", reason="uvicorn is not here: it is in the extra `
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--grade-options", '"--base own'], "--grade-options '\"--base own' cannot be read: No"),
         (["--submissions", "../nowhere"], "There is no "),
         (["--gradebook", "../nowhere.db"], "There is no gradebook at "),
         (["--as", " "], "--as has no name"),
     ],
 )
 def test_what_cannot_be_served_is_told(small_course, words, said):
-    _, err = tito(small_course, "gradebook", "serve", *words, code=2)
+    _, err = tito(small_course, "gradebook", "page", *words, code=2)
     assert said in err
 
 
@@ -29,5 +28,5 @@ def test_a_port_that_is_taken_is_told(small_course):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        _, err = tito(small_course, "gradebook", "serve", "--port", port, code=3)
+        _, err = tito(small_course, "gradebook", "page", "--port", port, code=3)
     assert f"Port {port} of this machine cannot be used" in err and "--port" in err

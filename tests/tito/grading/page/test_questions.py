@@ -1,16 +1,18 @@
 """The pages of free answers, asked without a browser."""
 
 import re
+from decimal import Decimal
 from types import SimpleNamespace
 
 import pytest
 from grader_page import EVIL, Client, Grader, Tags
-from some_results import handed_in, save_each
+from some_results import handed_in, remember_roster, save, save_each
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
-from tito.grading.gradebook import answers, claims, enrollment
+from tito.grading.gradebook import answers, enrollment
+from tito.grading.gradebook.answers import NewJudgement, RubricChange
 from tito.grading.page import access, app
-from tito.grading.page.trials import Trials
+from tito.grading.page.regrade import Regrading
 from tito.grading.roster import learner_of
 from tito.lesson.lesson_format import Question
 
@@ -18,17 +20,18 @@ WHY = "/question/numbers/why"
 
 
 @pytest.fixture
-def page(book, tmp_path):
+def page(book):
     """Three answers, one of them empty, one with markup, and a rubric of two items."""
     save_each(book, handed_in(), handed_in("bob", text=EVIL), handed_in("eve", text=""))
     for words, points in ((EVIL, 2), ("mixes it up", -1)):
-        answers.add_item(book, "numbers", "why", words, points, "prof")
+        change = RubricChange("numbers", "why", None, Decimal(points), words)
+        answers.change_rubric(book, change, "prof")
     asked = {("numbers", "why"): Question("why", 2, f"Why? {EVIL}", None, f"Since {EVIL}")}
     sessions = access.Sessions()
-    made = app.Page(book, "Small", sessions, Trials(tmp_path, "x", None), asked)
+    made = app.GraderPage(book, "Small", sessions, Regrading(None), asked)
     client = Client(made.app())
     ta1, ta2 = (Grader(client, sessions.new(name)) for name in ("ta1", "ta2"))
-    of = {one: f"{WHY}/{made.board.handle(one)}" for one in ("ada", "bob", "eve")}
+    of = {one: f"{WHY}/{made.class_list.handle(one)}" for one in ("ada", "bob", "eve")}
     return SimpleNamespace(book=book, ta1=ta1, ta2=ta2, of=of)
 
 
@@ -41,7 +44,7 @@ def hidden(response, action):
 
 
 def points_of(page, student="ada"):
-    (grade,) = page.book.rows(student, "numbers")
+    (grade,) = page.book.grades(student, "numbers")
     return str(grade.points)
 
 
@@ -56,7 +59,7 @@ def test_answers_are_listed_counted_and_need_a_person(page):
 def test_the_answers_of_one_section_can_be_chosen(page):
     assert 'name="section"' not in page.ta1.get(WHY).text, "there is none"
     for student, section in (("ada", "A"), ("bob", "B")):
-        page.book.remember_roster([learner_of(student, {"student": student, "section": section})])
+        remember_roster(page.book, [learner_of(student, {"student": student, "section": section})])
     assert "<option>A</option>" in page.ta1.get("/questions").text
     chosen = page.ta1.get(f"{WHY}?section=B")
     assert "<option selected>B</option>" in chosen.text and page.of["ada"] not in chosen.text
@@ -73,7 +76,7 @@ def test_ticking_items_gives_points_and_leads_to_the_next(page):
     assert re.search(r'name="item-1"[^>]* checked', again) and "judged by" in again
     assert "1 of 2 judged" in Tags(again).spaced
     page.ta1.post(page.of["ada"] + "/judge", **form)  # the same form once more
-    assert len(answers.history(page.book, "ada", "numbers", "why")) == 1
+    assert [one.kind for one in page.book.history("ada")].count("judged") == 1
     form = hidden(page.ta1.get(page.of["ada"]), "judge")
     page.ta1.post(page.of["ada"] + "/judge", lift="on", **form)
     assert points_of(page) == "3"
@@ -99,23 +102,24 @@ def test_an_answer_that_is_gone_meanwhile_is_told(page, monkeypatch):
         enrollment.merge(page.book, "ada", "zoe", "ta2", "two logins")
         return judge(*arguments)
 
-    page.book.save([handed_in("zoe")], None, "me")
+    save(page.book, [handed_in("zoe")], None, "me")
     monkeypatch.setattr(answers, "judge", late)
     refused = page.ta1.post(page.of["ada"] + "/judge", **form, **{"item-1": "on"})
     assert refused.status_code == 404 and "no such answer" in refused.text
 
 
 def test_an_item_that_is_gone_meanwhile_is_left_out(page, monkeypatch):
-    answers.judge(page.book, "ada", "numbers", "why", "ta1", [1, 2])
-    rows = answers.rows
+    answers.judge(page.book, "ada", "numbers", NewJudgement("why", (1, 2)), "ta1")
+    rows = answers.learner_answers
 
     def late(*arguments):
         found = rows(*arguments)
         if answers.rubric(page.book, "numbers", "why")[0].id == 1:
-            answers.remove_item(page.book, "numbers", "why", 1, "ta2")
+            removal = RubricChange("numbers", "why", 1, None)
+            answers.change_rubric(page.book, removal, "ta2")
         return found
 
-    monkeypatch.setattr(answers, "rows", late)
+    monkeypatch.setattr(answers, "learner_answers", late)
     shown = page.ta1.get(page.of["ada"])
     assert shown.status_code == 200 and 'name="item-1"' not in shown.text
 
@@ -162,16 +166,6 @@ def test_names_are_hidden_and_what_is_not_there_is_told(page):
     assert wrong.status_code == 403 and points_of(page) == "3"
 
 
-def test_next_leads_to_an_answer_that_waits_and_that_nobody_else_has(page):
-    claims.take(page.book, "ada", "numbers", "ta2")
-    assert page.ta1.post(f"{WHY}/next").headers["location"].endswith(page.of["bob"])
-    assert page.ta2.post(f"{WHY}/next").headers["location"].endswith(page.of["ada"])
-    form = hidden(page.ta1.get(page.of["bob"]), "judge")
-    page.ta1.post(page.of["bob"] + "/judge", **form, **{"item-1": "on"})
-    page.ta1.post(f"{WHY}/next")
-    assert "No answer waits here" in page.ta1.get(WHY).text
-
-
 def test_next_leads_two_graders_to_different_answers_while_there_are_some(page):
     first = page.ta1.post(f"{WHY}/next").headers["location"]
     page.ta1.get(page.of["ada"])
@@ -181,3 +175,7 @@ def test_next_leads_two_graders_to_different_answers_while_there_are_some(page):
     page.ta2.post(page.of["bob"] + "/judge", **form, **{"item-1": "on"})
     left = page.ta2.post(f"{WHY}/next").headers["location"]
     assert left.endswith(page.of["ada"]), "ta1 may have gone home"
+    form = hidden(page.ta2.get(page.of["ada"]), "judge")
+    page.ta2.post(page.of["ada"] + "/judge", **form, **{"item-1": "on"})
+    page.ta2.post(f"{WHY}/next")
+    assert "No answer waits here" in page.ta2.get(WHY).text

@@ -1,9 +1,11 @@
-"""`tito gradebook serve`."""
+"""`tito gradebook page`."""
 
-import shlex
+import os
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,16 +20,18 @@ from tito.cli.instructor.options import (
 )
 from tito.errors import MachineError, UsageError
 
+if TYPE_CHECKING:
+    from tito.grading.page.regrade import RegradeRequest, StartGrading
 
-@gradebook_app.command("serve")
-def gradebook_serve(
+
+@gradebook_app.command("page")
+def gradebook_page(
     graders: Annotated[
         list[str] | None,
         typer.Option(
             "--as",
             metavar="NAME",
-            help="A grader, who gets an address of their own; may be repeated. Without it, the "
-            "page asks.",
+            help="A grader, who gets an own address; may be repeated. Without it, the page asks.",
             show_default=False,
         ),
     ] = None,
@@ -42,28 +46,22 @@ def gradebook_serve(
             show_default=False,
         ),
     ] = None,
-    grade_options: Annotated[
-        str,
-        typer.Option(
-            metavar="TEXT",
-            help='How the page grades again, such as "--isolation process": as you do.',
-            show_default=False,
-        ),
-    ] = "",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="0: any that is free.", show_default=False)
     ] = 0,
     gradebook: GradebookOption = None,
     root: RootOption = None,
-):
+) -> None:
     """A page for those who grade: each submission's code beside its checks, points and comments by
-    key, who looks at what, appeals. For browsers on this machine only; Ctrl-C ends it.
+    key, free answers and their rubrics. For browsers on this machine only; Ctrl-C ends it.
 
-    Whoever has a printed address may change grades. Example: tito gradebook serve --as ta1 --as ta2
+    Whoever has a printed address may change grades. Example: tito gradebook page --as ta1 --as ta2
     """
     root = current_course(root)
     try:
-        from tito.grading.page import app, trials
+        from tito.grading.page import app
+        from tito.grading.page.access import Sessions
+        from tito.grading.page.regrade import Regrading
     except ModuleNotFoundError as error:
         raise MachineError(
             f"The page needs {error.name}, which is not installed here.",
@@ -79,16 +77,13 @@ def gradebook_serve(
         submissions = (current_folder() / submissions.expanduser()).resolve()
         if not submissions.exists():
             raise UsageError(f"There is no {submissions}.", "Name what `tito grade` grades.")
+    questions = {
+        (entry.name, question.name): question
+        for entry in root.lessons
+        for question in entry.declared.questions
+    }
 
-    try:
-        options = shlex.split(grade_options)
-    except ValueError as error:
-        raise UsageError(
-            f"--grade-options {grade_options!r} cannot be read: {error}.",
-            'Write it like this: --grade-options "--isolation process"',
-        ) from None
-
-    def tell(addresses):
+    def show_addresses(addresses: list[tuple[str, str]]) -> None:
         for name, address in addresses:
             echo(f"{name}: {address}" if name else address)
         echo("Open it in a browser on this machine. Ctrl-C ends it.")
@@ -98,23 +93,28 @@ def gradebook_serve(
         suppress(KeyboardInterrupt),
         ended_as_by_ctrl_c(),
     ):
-        app.serve(
-            book,
-            root.name,
-            trials.Trials(root.path, where, submissions, options),
-            list(dict.fromkeys(names)),
-            port,
-            anonymous,
-            questions_of(root),
-            root.lessons,
-            tell,
-        )
+        regrading = Regrading(start_grading(root.path, where, submissions), submissions)
+        page = app.GraderPage(book, root.name, Sessions(anonymous), regrading, questions)
+        app.serve(page, list(dict.fromkeys(names)), port, show_addresses)
 
 
-def questions_of(root):
-    """{(lesson, name): lesson_format.Question} of the course."""
-    return {
-        (entry.name, question.name): question
-        for entry in root.lessons
-        for question in entry.declared.questions
-    }
+def start_grading(root: Path, gradebook: str, submissions: Path | None) -> "StartGrading":
+    """What starts `tito grade` for the page."""
+
+    def start(request: "RegradeRequest", folder: Path) -> "subprocess.Popen[bytes]":
+        words = [str(submissions), request.lesson, "--root", str(root), "--json"]
+        words += ["--gradebook", gradebook]
+        words += [f"--check={request.check}"] if request.check else []
+        words += [] if request.counts else ["--dry-run"]
+        with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
+            return subprocess.Popen(
+                [sys.executable, "-m", "tito", "grade", *words],
+                cwd=root,
+                env=os.environ | {"LOGNAME": request.who},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+
+    return start

@@ -1,0 +1,300 @@
+"""Setting by hand: points, more time, comments, judgements of answers.
+
+Each is an entry of the history, with who, when and why. What holds already is left as it is.
+Functions raise UsageError for an unknown learner, lesson or check, and for an empty `who` or `why`;
+and ChangedMeanwhile where there is a later entry about that grade than `seen`.
+"""
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from tito.errors import TitoError, UsageError
+from tito.grading.gradebook import answers, late
+from tito.grading.gradebook.database import transaction, write
+from tito.grading.gradebook.grade import Comment, Grade, OverrideReview
+from tito.grading.gradebook.gradebook import Gradebook
+from tito.grading.gradebook.history import (
+    PointsChange,
+    add_change,
+    check_seen,
+    instructions_about,
+    instructions_by_learner,
+)
+from tito.grading.gradebook.instructions import Instructions
+from tito.grading.gradebook.learners import lock_learner, lock_learners
+from tito.grading.gradebook.requested_changes import RequestedChange, refuse_lines
+from tito.grading.gradebook.tables import CHANGE, LEARNER, sql
+from tito.grading.result import LessonResult
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a requested change.
+
+    name    of the learner
+    is_new  whether something was written; what holds already is left as it is
+    old, new  the points of the lesson that count, before and after; None without a grade
+    """
+
+    change: RequestedChange
+    is_new: bool
+    name: str = ""
+    old: Decimal | None = None
+    new: Decimal | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        change, number = self.change, late.plain_number
+        return {
+            "student": change.student,
+            "lesson": change.lesson,
+            "kind": change.kind,
+            "is_new": self.is_new,
+            "old": None if self.old is None else number(self.old),
+            "new": None if self.new is None else number(self.new),
+        }
+
+
+class _Undone(Exception):
+    """Ends the transaction of a preview."""
+
+
+def apply_changes(
+    book: Gradebook,
+    changes: Iterable[RequestedChange],
+    who: str,
+    preview: bool = False,
+    seen: int | None = None,
+) -> list[Outcome]:
+    """Do what was asked for: all of it, or, when one change cannot be done, nothing.
+
+    preview  nothing is written; the outcomes are what they would be
+    seen     the `last_change` that the person knows of whose changes these are
+
+    Raises UsageError with every line that cannot be done.
+    """
+    wanted = sorted(changes, key=_removals_last)
+    outcomes: list[Outcome] = []
+    moved: list[PointsChange] = []
+
+    def work(database: sql.Connection) -> None:
+        outcomes.clear()
+        moved.clear()
+        refused: list[str] = []
+        lock_learners(database, {change.student for change in wanted})
+        for change in wanted:
+            try:
+                if change.kind == "rubric":
+                    grades = answers.set_item(book, database, change, who)
+                    outcomes.append(Outcome(change, grades is not None))
+                    moved.extend(grades or ())
+                else:
+                    outcomes.append(_apply(book, database, change, who, seen))
+            except TitoError as error:
+                if not change.where:
+                    raise
+                refused.append(f"{change.where}: {error.what} {error.remedy}".rstrip())
+        refuse_lines(refused)
+        if preview:
+            raise _Undone
+
+    try:
+        write(book.engine, work)
+    except _Undone:
+        return outcomes
+    for one in outcomes:
+        if one.change.kind == "judged" and one.old is not None and one.new is not None:
+            about = (one.change.student, one.name, one.change.lesson or "")
+            moved.append(PointsChange(*about, one.old, one.new, one.change.question))
+    book.note_points(moved)
+    return outcomes
+
+
+def _removals_last(change: RequestedChange) -> tuple[bool, int]:
+    """Removing an item of a rubric gives those below it other numbers: the last goes first."""
+    removes = change.kind == "rubric" and change.points is None
+    return removes, -change.items[0] if removes and change.items else 0
+
+
+def _apply(
+    book: Gradebook,
+    database: sql.Connection,
+    change: RequestedChange,
+    who: str,
+    seen: int | None,
+) -> Outcome:
+    why = change.why if change.kind in ("override", "extension") else "-"
+    learner = lock_learner(database, change.student, who, why).student
+    check_seen(database, learner, change.lesson, seen)
+    before = book.grades_within(database, learner, [change.lesson] if change.lesson else [])
+    grade = next(iter(before.values()), None)
+    if change.kind == "override":
+        entry = _override(database, learner, change, who, grade)
+    elif change.kind == "extension":
+        entry = _extend(database, learner, change, who)
+    elif change.kind == "judged":
+        entry = answers.judge_requested(database, change, who, grade)
+    else:
+        entry = _comment(database, learner, change, who)
+    if not grade:
+        return Outcome(change, entry is not None)
+    after = book.grades_within(database, learner, [grade.lesson])[grade.lesson]
+    if entry and change.kind in ("override", "judged"):
+        query = sql.update(CHANGE).where(CHANGE.c.id == entry)
+        database.execute(query.values(new_points=after.before_late))
+    return Outcome(change, entry is not None, grade.name, grade.points, after.points)
+
+
+def _override(
+    database: sql.Connection,
+    student: str,
+    change: RequestedChange,
+    who: str,
+    grade: Grade | None,
+) -> int | None:
+    """Set the points of a lesson, or of one check of it, or lift what was set. Points are final: no
+    lateness is taken from them, no grading changes them. Returns the entry of the history, or None
+    where that holds already.
+    """
+    lesson = change.lesson or ""
+    if not grade:
+        raise UsageError(
+            f"{student} has no grade in {lesson} yet.",
+            f"Grade it first, even if nothing was handed in: tito grade SUBMISSIONS {lesson}",
+        )
+    instructions, result = instructions_about(database, student), grade.result
+    ids = [check.id for check in result.checks]
+    if change.points is None:  # what was set may be of a check that the lesson has no more
+        ids += [name for place, name in instructions.overrides if place == lesson and name]
+    check = change.check and select_check(change.check, lesson, list(dict.fromkeys(ids)))
+    if change.points is not None:
+        _check_points(change.points, result, check)
+    old = instructions.overrides.get((lesson, check))
+    graded = next((one.points for one in result.checks if one.id == check), result.points)
+    if change.points == (old and old.points) and (not old or old.graded == graded):
+        return None
+    return add_change(
+        database,
+        student,
+        lesson,
+        "override",
+        who,
+        why=change.why,
+        text=f"instead of {old.points} by {old.who}" if old else None,
+        check_id=check,
+        points=change.points,
+        old_points=grade.before_late,
+        replaced={"graded": graded},
+    )
+
+
+def _comment(
+    database: sql.Connection, student: str, change: RequestedChange, who: str
+) -> int | None:
+    """Tell the learner something about a lesson or in general, or take all of that back."""
+    if change.text is not None and not change.text.strip():
+        raise UsageError("The comment is empty.", "Write what the learner should read.")
+    comments = instructions_about(database, student).comments(change.lesson)
+    if change.text in [comment.text for comment in comments] if change.text else not comments:
+        return None
+    return add_change(database, student, change.lesson, "comment", who, text=change.text)
+
+
+def take_back_comment(
+    book: Gradebook, student: str, lesson: str, comment: Comment, who: str, seen: int | None = None
+) -> None:
+    """Take one comment back, and leave the others."""
+
+    def work(database: sql.Connection) -> None:
+        learner = lock_learner(database, student, who).student
+        check_seen(database, learner, lesson, seen)
+        replaced = {"comment": [comment.text, comment.who]}
+        add_change(database, learner, lesson, "comment", who, text=None, replaced=replaced)
+
+    write(book.engine, work)
+
+
+def _extend(
+    database: sql.Connection, student: str, change: RequestedChange, who: str
+) -> int | None:
+    """Give a learner more time for a lesson, or for all that have no extension of their own."""
+    given = instructions_about(database, student).extensions.get(change.lesson)
+    if given == change.extension:
+        return None
+    until = change.extension and change.extension.until
+    days = change.extension and change.extension.days
+    return add_change(
+        database, student, change.lesson, "extension", who, why=change.why, until=until, days=days
+    )
+
+
+def _check_points(points: Decimal, result: LessonResult, check: str | None) -> None:
+    """Raise UsageError for points that lesson or check cannot earn: 80 for 8.0 is a slip of the
+    finger.
+    """
+    limits = {one.id: one.max_points for one in result.checks}
+    most = limits[check] if check else result.max_points
+    if not 0 <= points <= most:
+        raise UsageError(
+            f"{points} points are not possible: {check or result.lesson} can earn between 0 and "
+            f"{most}.",
+            "Give a number in between.",
+        )
+
+
+def select_check(text: str, lesson: str, ids: list[str]) -> str:
+    """The one of `ids` that is `text`, or has it as a part."""
+    matches = [text] if text in ids else [check_id for check_id in ids if text in check_id]
+    if len(matches) == 1:
+        return matches[0]
+    listed = matches or ids
+    first = ", ".join(listed[:5]) + ("" if len(listed) <= 5 else ", ...")
+    if matches:
+        raise UsageError(
+            f"Lesson {lesson} has {len(matches)} checks with {text!r} in their names.",
+            f"Write more of one: {first}",
+        )
+    close = difflib.get_close_matches(text, ids, n=1)
+    raise UsageError(
+        f"Lesson {lesson} has no check {text!r}.",
+        f"Did you mean {close[0]!r}?"
+        if close
+        else f"There are: {first}; all: tito gradebook show --student ID --lesson {lesson}",
+    )
+
+
+def review_overrides(book: Gradebook) -> list[OverrideReview]:
+    """The overrides that hold, by learner, with what is to be said against each."""
+    overridden = sql.select(CHANGE.c.student).where(CHANGE.c.kind == "override").distinct()
+    with transaction(book.engine) as database:
+        students = sorted(database.execute(overridden).scalars())
+        if not students:
+            return []
+        query = sql.select(*LEARNER.c["student", "name"]).where(LEARNER.c.student.in_(students))
+        names = {row.student: row.name for row in database.execute(query)}
+        instructions = instructions_by_learner(database, students)
+        reviews: list[OverrideReview] = []
+        for student in students:
+            results = [one.result for one in book.grades_within(database, student).values()]
+            reviews += instructions[student].review(student, names[student], results)
+    return reviews
+
+
+def used_comments(book: Gradebook, lesson: str) -> list[tuple[str, int]]:
+    """[(text, for how many learners it stands)] of the comments on a lesson, the most used
+    first.
+    """
+    query = sql.select(CHANGE).filter_by(lesson=lesson, kind="comment").order_by(CHANGE.c.id)
+    by_learner: dict[str, list[Any]] = {}
+    with transaction(book.engine) as database:
+        for entry in database.execute(query):
+            by_learner.setdefault(entry.student, []).append(entry)
+    used = Counter(
+        text
+        for entries in by_learner.values()
+        for text in {comment.text for comment in Instructions(entries).comments(lesson)}
+    )
+    return sorted(used.items(), key=lambda pair: (-pair[1], pair[0]))

@@ -1,0 +1,112 @@
+"""How the class did in each exercise: the share that is right, and the most frequent misconception.
+
+Counted are learners of the class whose lesson ran, by the submission that counts. What was not
+handed in, is as released, or could not be read or imported says nothing about a single exercise.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tito.errors import TitoError
+from tito.grading.gradebook.gradebook import Gradebook
+from tito.grading.result import LessonResult
+from tito.lesson import misconceptions
+from tito.lesson.course import Entry
+
+NOT_RUN = (
+    *("missing", "stub", "unreadable", "too long to read", "syntax error", "import failed"),
+    *("crashed", "timed out", "out of memory"),  # before any check could pass
+)
+Messages = dict[str, dict[str, str]]  # {exercise: {message: the misconceptions that cause it}}
+
+
+@dataclass
+class ExerciseRow:
+    """An exercise; it is right when all its checks pass.
+
+    learners       whose work has it; right: of them
+    misconception  the recorded misconception whose message most of them got, or ""
+    showed_it      how many did
+    """
+
+    exercise: str
+    lesson: str
+    number: int
+    learners: int = 0
+    right: int = 0
+    misconception: str = ""
+    showed_it: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def exercise_table(
+    book: Gradebook,
+    entries: Iterable[Entry],
+    lesson: str | None = None,
+    section: str | None = None,
+) -> list[ExerciseRow]:
+    """The exercises of a lesson, or of all that were graded, in the order of the course.
+
+    entries  the lessons of the course; of others, misconceptions have no names
+    """
+    messages = {entry.name: _messages(entry) for entry in entries}
+    rows: dict[str, ExerciseRow] = {}
+    showed: dict[str, Counter[str]] = {}
+    for learner, grades in book.by_learner(lesson=lesson, section=section):
+        for grade in grades if not learner.state else ():
+            if not _ran(grade.result):
+                continue
+            for exercise in dict.fromkeys(check.exercise for check in grade.result.checks):
+                new = ExerciseRow(exercise, grade.lesson, grade.number)
+                row = rows.setdefault(exercise, new)
+                row.learners += 1
+                row.right += _is_right(grade.result, exercise)
+                known = messages.get(grade.lesson, {}).get(exercise, {})
+                showed.setdefault(exercise, Counter()).update(_shown(known, grade.result, exercise))
+    for exercise, counter in showed.items():
+        for name, count in sorted(counter.items(), key=lambda pair: (-pair[1], pair[0]))[:1]:
+            rows[exercise].misconception, rows[exercise].showed_it = name, count
+    return sorted(rows.values(), key=lambda row: (row.number, row.lesson))
+
+
+def _messages(entry: Entry) -> dict[str, dict[str, str]]:
+    """{exercise: {message: names of the misconceptions that make it appear}} of a lesson."""
+    names: dict[tuple[str, str], list[str]] = {}
+    try:
+        recorded = misconceptions.load(entry.declared)
+    except TitoError:  # of a lesson that cannot be read now
+        recorded = []
+    for one in recorded:
+        names.setdefault((one.exercise, one.message), []).append(one.name.strip().rstrip("."))
+    messages: dict[str, dict[str, str]] = {}
+    for (exercise, message), several in names.items():
+        messages.setdefault(exercise, {})[message] = " or: ".join(several)
+    return messages
+
+
+def _ran(result: LessonResult) -> bool:
+    return result.verdict not in NOT_RUN and any(c.status != "not run" for c in result.checks)
+
+
+def _is_right(result: LessonResult, exercise: str) -> bool:
+    return all(check.passed for check in result.checks if check.exercise == exercise)
+
+
+def _shown(messages: dict[str, str], result: LessonResult, exercise: str) -> set[str]:
+    """The misconceptions that a learner showed in an exercise: those whose message is in that of a
+    check, and not a part of another such message.
+    """
+    names = set()
+    for check in result.checks:
+        if check.exercise == exercise and not check.passed:
+            found = [message for message in messages if message in check.message]
+            names |= {
+                messages[message]
+                for message in found
+                if not any(message != other and message in other for other in found)
+            }
+    return names

@@ -1,0 +1,134 @@
+"""What instructors have said about one learner and still holds: overrides, judgements of answers,
+comments and extensions. It follows from the history; nothing here knows the database.
+"""
+
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from typing import Any
+
+from tito.grading.gradebook import late, rubric
+from tito.grading.gradebook.grade import Comment, Override, OverrideReview
+from tito.grading.result import LessonResult
+
+
+class Instructions:
+    """What was said about one learner.
+
+    entries  rows of the table `change`, oldest first: overrides, judgements, comments and
+             extensions
+    items    {id: RubricItem} of the book
+    """
+
+    def __init__(self, entries: Iterable[Any], items: dict[int, rubric.RubricItem] | None = None):
+        self.overrides: dict[tuple[str, str | None], Override] = {}  # by lesson and check
+        self.comments_by_lesson: dict[str | None, list[Comment]] = {}
+        self.extensions: dict[str | None, late.Extension | None] = {}
+        self.judged: dict[tuple[str, str], list[Any]] = {}  # by lesson and question
+        self.items = items or {}
+        for entry in entries:
+            if entry.kind == "judged":
+                place = entry.lesson, entry.replaced["question"]
+                self.judged.setdefault(place, []).append(entry)
+            elif entry.kind == "override":
+                self._set_override(entry)
+            elif entry.kind == "extension":
+                self.extensions[entry.lesson] = extension_of(entry)
+            elif entry.text is None:
+                self._take_back(entry.lesson, (entry.replaced or {}).get("comment"))
+            else:
+                comment = Comment(entry.text, entry.who, entry.at)
+                self.comments_by_lesson.setdefault(entry.lesson, []).append(comment)
+
+    def _set_override(self, entry: Any) -> None:
+        place = entry.lesson, entry.check_id
+        if entry.points is None:
+            self.overrides.pop(place, None)
+            return
+        graded = (entry.replaced or {}).get("graded")
+        earned = None if graded is None else Decimal(graded)
+        override = Override(entry.points, entry.who, entry.at, entry.why, earned)
+        self.overrides[place] = override
+
+    def _take_back(self, lesson: str | None, comment: list[str] | None) -> None:
+        """The comments on a lesson do not hold any more; `comment` [text, who]: only this one."""
+        comments = self.comments_by_lesson.pop(lesson, [])
+        for number, one in enumerate(comments if comment else ()):
+            if [one.text, one.who] == comment:
+                comments = comments[:number] + comments[number + 1 :]
+                break
+        if comment and comments:
+            self.comments_by_lesson[lesson] = comments
+
+    def select_overrides(self, result: LessonResult) -> tuple[Override | None, dict[str, Override]]:
+        """(Override of the lesson or None, {check id: Override} of the checks that it has).
+
+        None is above what lesson or check can earn.
+        """
+        by_check = {
+            check.id: self.overrides[result.lesson, check.id].within(check.max_points)
+            for check in result.checks
+            if (result.lesson, check.id) in self.overrides
+        }
+        override = self.overrides.get((result.lesson, None))
+        return override and override.within(result.max_points), by_check
+
+    def review(
+        self, student: str, name: str, results: Iterable[LessonResult]
+    ) -> Iterator[OverrideReview]:
+        """The overrides of this learner that hold, with what is to be said against each."""
+        by_lesson = {result.lesson: result for result in results}
+        for (lesson, check), override in self.overrides.items():
+            result = by_lesson.get(lesson)
+            checks = {one.id: one for one in result.checks} if result else {}
+            place = result if check is None else checks.get(check)
+            doubt = ""
+            if place:
+                doubt = override.doubt(place.points, place.max_points)
+            elif check:
+                doubt = f"there is no check {check} any more: it counts nothing"
+            earned = place.points if place else None
+            yield OverrideReview(student, name, lesson, check, override, earned, doubt)
+
+    def graded_answers(self, result: LessonResult) -> list[rubric.GradedAnswer]:
+        """What the answers of a result count."""
+        return [
+            rubric.graded(answer, self.judged.get((result.lesson, answer.question), ()), self.items)
+            for answer in result.answers
+        ]
+
+    def comments(self, lesson: str | None) -> list[Comment]:
+        return self.comments_by_lesson.get(lesson, [])
+
+    def extension(self, lesson: str) -> late.Extension | None:
+        return self.extensions.get(lesson) or self.extensions.get(None)
+
+    def describe_overrides(self, before: LessonResult | None, result: LessonResult) -> str | None:
+        """What happens to the overrides when `result` replaces `before`, or None without any."""
+        if not before:
+            return None
+        old: dict[str, int] = {check.id: check.points for check in before.checks}
+        new: dict[str, int] = {check.id: check.points for check in result.checks}
+        sentences = []
+        for (lesson, check), override in self.overrides.items():
+            by = f"to {override.points} by {override.who}"
+            if lesson != result.lesson:
+                continue
+            if check is None:
+                hides = result.points > max(Decimal(before.points), override.points)
+                sentences.append(
+                    f"graded {before.points} -> {result.points}; the override {by} stays"
+                    + " and hides the rise" * hides
+                )
+            elif check in new:
+                hides = new[check] > max(Decimal(old.get(check, 0)), override.points)
+                sentences.append(
+                    f"the override of check {check} {by} stays" + " and hides the rise" * hides
+                )
+            else:
+                sentences.append(f"check {check}, overridden {by}, is no longer there")
+        return "; ".join(sentences) or None
+
+
+def extension_of(entry: Any) -> late.Extension | None:
+    """The extension in a row of the table `change`."""
+    return late.Extension(entry.until, entry.days) if entry.until or entry.days else None

@@ -1,0 +1,307 @@
+"""What a person wants to set: points, more time, comments, judgements of answers, items of rubrics;
+by hand, or for many learners from a table. `changes.py` does it.
+
+A table is a CSV file with a header, or a JSON list of objects with the same names. A line is about
+one learner, and may ask for several things at once:
+
+    student   the learner's id
+    lesson    its name or number; empty: all lessons (more time), in general (comments)
+    points    what the lesson, or the check, is set to; `lift` takes that back
+    check     a check of the lesson, or a part of its id that no other has
+    extend    more time: so many days, or the new due date with its time zone; `lift`
+    comment   what the learner will read; `lift` takes all comments on the lesson back
+    why       the reason for points and time; a reason for the whole table stands in for empty cells
+
+With a question, a line judges an answer, or, without a student, sets an item of the rubric:
+
+    question  its name in the lesson
+    items     the numbers of the rubric's items that the answer has: `1 3`; `lift` takes the
+              judgement back. `points` are besides those of the items
+    item, text, points  the number of the rubric's item, and what it is; a new number is a new
+              item, without text and points it is removed
+
+Empty cells ask for nothing. Other columns are left alone.
+"""
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tito.errors import TitoError, UsageError
+from tito.grading.csv_tables import decoded, normalised, table
+from tito.grading.gradebook import late
+from tito.grading.gradebook.tables import CUT, clean
+
+COLUMNS = (
+    *("student", "lesson", "check", "points", "extend", "comment", "why"),
+    *("question", "items", "item", "text"),
+)
+ASKING = ("points", "extend", "comment", "items", "item")  # columns that ask for something
+LIFT = "lift"
+
+
+@dataclass(frozen=True)
+class RequestedChange:
+    """One thing to set.
+
+    kind     "override", "extension", "comment", "judged" or "rubric"
+    lesson   None: all lessons, or in general
+    check    of an override, or None
+    points   of an override, None lifts it; of a judgement, those besides the items'; of a rubric's
+             item, None removes it
+    extension  None takes it back
+    text     of a comment, None takes those back; what the learner reads of a judgement; of an item
+    question, items  of a judgement: the numbers of its items, None takes it back; of an item of a
+             rubric, its number
+    where    file and line, or ""
+    """
+
+    kind: str
+    student: str
+    lesson: str | None
+    why: str = ""
+    check: str | None = None
+    points: Decimal | None = None
+    extension: late.Extension | None = None
+    text: str | None = None
+    question: str = ""
+    items: tuple[int, ...] | None = ()
+    where: str = ""
+
+    @property
+    def wanted(self) -> tuple[object, ...]:
+        """What is asked for, besides the reason."""
+        return self.points, self.extension, self.text, self.items
+
+
+def read_changes(path: Path, name_of: Callable[[str], str], why: str = "") -> list[RequestedChange]:
+    """What a table asks for.
+
+    name_of  gives the name of the lesson that a text names; raises UsageError for others
+    why      the reason where a line has none
+
+    Raises UsageError, with the lines, for what cannot be read.
+    """
+    changes: list[RequestedChange] = []
+    refused: list[TitoError] = []
+    places: dict[tuple[object, ...], RequestedChange] = {}
+    for where, cells in _lines(path):
+        try:
+            for change in requested(cells, name_of, why, where):
+                _check_agrees(change, places)
+                changes.append(change)
+        except TitoError as error:
+            refused.append(error)
+    if len(refused) == 1:
+        raise refused[0]
+    refuse_lines([f"{error.what} {error.remedy}" for error in refused])
+    if not changes:
+        raise UsageError(f"{path} asks for nothing.", f"Fill in one of: {', '.join(ASKING)}.")
+    return changes
+
+
+def requested(
+    cells: dict[str, str], name_of: Callable[[str], str], why: str = "", where: str = ""
+) -> list[RequestedChange]:
+    """What one line asks for; `cells` by column. where: file and line."""
+    line = _Line({name: text for name, text in cells.items() if text}, where)
+    try:
+        lesson = name_of(line.cells["lesson"]) if "lesson" in line.cells else None
+    except TitoError as error:
+        line.refuse(error.what, error.remedy)
+    about: dict[str, Any] = {"lesson": lesson, "why": line.get("why") or why, "where": where}
+    student = line.get("student")
+    if line.get("question"):
+        change = line.judgement(student) if student else line.rubric_item()
+        if not lesson:
+            line.refuse("a question, and no lesson.", "Fill in the column `lesson`.")
+        return [RequestedChange(student=student, **about, **change)] if change else []
+    if not student:
+        line.refuse("no student.", "Fill in the column `student`, or delete the line.")
+    parts = [*line.override(), *line.extension(), *line.comment()]
+    changes = [RequestedChange(student=student, **about, **part) for part in parts]
+    if line.get("check") and not line.get("points"):
+        line.refuse("a check, and no points.", "Give the points, too.")
+    if line.get("points") and not lesson:
+        line.refuse("points, and no lesson.", "Name the lesson.")
+    if (line.get("points") or line.get("extend")) and not about["why"]:
+        line.refuse("no reason is given.", "Give it: --why TEXT, or in the column `why`.")
+    return changes
+
+
+class _Line:
+    """One line of a table. Each method gives arguments of a RequestedChange."""
+
+    def __init__(self, cells: dict[str, str], where: str):
+        self.cells, self.where = cells, where
+
+    def get(self, name: str) -> str:
+        return self.cells.get(name, "").strip()
+
+    def lifts(self, name: str) -> bool:
+        return self.get(name).lower() == LIFT
+
+    def refuse(self, what: str, remedy: str) -> NoReturn:
+        raise UsageError(
+            f"{self.where}: {what}" if self.where else what[:1].upper() + what[1:], remedy
+        )
+
+    def number(self, name: str) -> Decimal:
+        """The points in a cell, with a point or a comma; may be negative."""
+        text = self.get(name) or "0"
+        try:
+            if not re.fullmatch(r"[+-]?[0-9]{1,7}([.,][0-9]{1,9})?", text):
+                raise ValueError(text)
+            return late.exact(text.replace(",", "."))
+        except ValueError:
+            self.refuse(f"{text!r} is no number of points.", "Write 7 or 7.5, say.")
+
+    def short(self, name: str) -> str:
+        text = self.get(name)
+        if len(text) > CUT:
+            self.refuse(f"{name} has {len(text):,} characters.", f"{CUT:,} are kept: shorten it.")
+        return clean(text)
+
+    def override(self) -> list[dict[str, Any]]:
+        if not self.get("points"):
+            return []
+        points = None if self.lifts("points") else self.number("points")
+        return [{"kind": "override", "points": points, "check": self.get("check") or None}]
+
+    def extension(self) -> list[dict[str, Any]]:
+        text = self.get("extend")
+        if not text:
+            return []
+        if self.lifts("extend"):
+            return [{"kind": "extension"}]
+        if re.fullmatch(r"[0-9]{1,4}", text):
+            if not 1 <= int(text) <= 1000:
+                self.refuse(f"more time by {text} days.", "Give between 1 and 1000 days.")
+            return [{"kind": "extension", "extension": late.Extension(days=int(text))}]
+        try:
+            until = datetime.fromisoformat(text)
+        except ValueError:
+            self.refuse(
+                f"{text!r} is no number of days and no time.",
+                "Write 3, or 2026-12-05T23:59:00+01:00",
+            )
+        if until.tzinfo is None:
+            self.refuse(f"{text} has no time zone.", "Write it like this: 2026-12-05T23:59+01:00")
+        return [{"kind": "extension", "extension": late.Extension(until)}]
+
+    def comment(self) -> list[dict[str, Any]]:
+        if not self.get("comment"):
+            return []
+        text = None if self.lifts("comment") else self.short("comment")
+        return [{"kind": "comment", "text": text}]
+
+    def judgement(self, student: str) -> dict[str, Any]:
+        change: dict[str, Any] = {"kind": "judged", "question": self.get("question")}
+        if not any(self.get(name) for name in ("items", "points", "comment")):
+            return {}
+        if self.lifts("items"):
+            return change | {"items": None}
+        if not re.fullmatch(r"[0-9\s,;+]*", self.get("items")):
+            self.refuse(f"{self.get('items')!r} are no items.", "Write their numbers: 1 3")
+        items = tuple(int(number) for number in re.findall("[0-9]+", self.get("items")))
+        return change | {
+            "items": items,
+            "points": self.number("points"),
+            "text": self.short("comment"),
+        }
+
+    def rubric_item(self) -> dict[str, Any]:
+        if not re.fullmatch("[0-9]{1,3}", self.get("item")):
+            self.refuse("no item of the rubric.", "Fill in its number in the column `item`.")
+        removed = not self.get("text") and not self.get("points")
+        return {
+            "kind": "rubric",
+            "question": self.get("question"),
+            "items": (int(self.get("item")),),
+            "points": None if removed else self.number("points"),
+            "text": self.short("text"),
+        }
+
+
+def _lines(path: Path) -> list[tuple[str, dict[str, str]]]:
+    """[(file and line, {column: text})] of a table in CSV or JSON."""
+    text = decoded(path)[0]
+    if text.lstrip().startswith("["):
+        return _json_lines(path, text)
+    (_, written), *rows = table(path, text)
+    header = [normalised(name) for name in written]
+    _check_header(path, header)
+    return [(f"{path}:{number}", dict(zip(header, cells))) for number, cells in rows]
+
+
+def _json_lines(path: Path, text: str) -> list[tuple[str, dict[str, str]]]:
+    try:
+        rows = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{path}: damaged JSON: {error}.", "Mend it.") from None
+    lines = []
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict) or any(
+            isinstance(cell, (dict, list)) for cell in row.values()
+        ):
+            raise UsageError(
+                f"{path}: entry {number} is no object of texts and numbers.",
+                'Write [{"student": "ada", "lesson": "tensor", "points": 7}]',
+            )
+        _check_header(path, row)
+        cells = {name: "" if cell is None else str(cell) for name, cell in row.items()}
+        lines.append((f"{path}:{number}", cells))
+    return lines
+
+
+def _check_header(path: Path, header: Iterable[str]) -> None:
+    names = list(header)
+    if not {"student", "question"} & set(names) or not set(ASKING) & set(names):
+        raise UsageError(
+            f"{path}:1: the columns are {', '.join(names) or 'none'}.",
+            f"There should be student (or question), and one of {', '.join(ASKING)}.",
+        )
+    for name in names:
+        close = difflib.get_close_matches(name, COLUMNS, n=1, cutoff=0.8)
+        if name in COLUMNS and names.count(name) > 1:
+            raise UsageError(f"{path}:1: the column {name!r} is there twice.", "Delete one.")
+        if name not in COLUMNS and close:
+            raise UsageError(
+                f"{path}:1: the column {name!r} means nothing here.", f"Did you mean {close[0]!r}?"
+            )
+
+
+def _check_agrees(
+    change: RequestedChange, places: dict[tuple[object, ...], RequestedChange]
+) -> None:
+    """Raise UsageError where an earlier line asks for something else in the same place: then the
+    order of the lines would decide a grade. places: of the lines before, which is added to.
+    """
+    item = change.items if change.kind == "rubric" else None
+    place = (change.kind, change.student, change.lesson, change.check, change.question, item)
+    other = places.setdefault(place, change)
+    both_comments = change.kind == "comment" and (change.text is None) == (other.text is None)
+    if change.wanted != other.wanted and not both_comments:
+        about = " ".join(filter(None, (change.student, change.lesson, change.check)))
+        raise UsageError(
+            f"{change.where}: another {change.kind} of {about} than {other.where} asks for.",
+            "Delete one of the two.",
+        )
+
+
+def refuse_lines(refused: list[str]) -> None:
+    """Raise the UsageError for lines of a table that cannot be done, if there are any: each with
+    its place and the reason. Then none of the table is done.
+    """
+    if refused:
+        raise UsageError(
+            "\n      ".join(["Nothing was changed.", *refused[:20]])
+            + f"\n      and {len(refused) - 20} more" * (len(refused) > 20),
+            "Mend these lines, then run it again.",
+        )

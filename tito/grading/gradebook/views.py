@@ -1,0 +1,317 @@
+"""How the gradebook looks in a terminal: values in, rich renderables out.
+
+Nothing here prints, reads or decides.
+"""
+
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tito.grading.gradebook.changes import Outcome
+from tito.grading.gradebook.enrollment import Enrollment
+from tito.grading.gradebook.exercise_table import ExerciseRow
+from tito.grading.gradebook.grade import ClassMember, Comment, Grade, OverrideReview
+from tito.grading.gradebook.history import Change
+from tito.grading.gradebook.late import Extension, shown
+from tito.grading.gradebook.requested_changes import RequestedChange
+from tito.grading.safe_text import plain, visible
+from tito.views import count
+
+CHECKS = 5  # of a change that are named; `--json` has them all
+NAMED = 10  # learners that a sentence names
+
+
+def table(*names: str, **options: Any) -> Table:
+    made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", **options)
+    for name in names:
+        made.add_column(name, overflow="fold")
+    return made
+
+
+def grades(
+    rows: Iterable[tuple[ClassMember, list[Grade]]], lessons: dict[str, tuple[int, str, int]]
+) -> Group:
+    """The class: a row per learner. lessons: {name: (number, title, points)}."""
+    made = table()
+    made.add_column("student", no_wrap=True)
+    made.add_column("name")  # gives way when the terminal is narrow
+    for number, _, most in lessons.values():
+        made.add_column(f"{number:02}\nof {most}", justify="right", no_wrap=True)
+    total = sum(most for _, _, most in lessons.values())
+    made.add_column(f"total\nof {total}", justify="right", no_wrap=True)
+    marks = ""
+    for learner, mine in rows:
+        by_lesson = {grade.lesson: grade for grade in mine}
+        points = [_points(by_lesson.get(name)) for name in lessons]
+        marks += "".join(cell.plain for cell in points) + "(" * bool(learner.state)
+        made.add_row(
+            Text(plain(learner.student, 40)),
+            Text(
+                f"({learner.state}) " * bool(learner.state) + plain(learner.name),
+                no_wrap=True,
+                overflow="ellipsis",
+            ),
+            *points,
+            shown(sum((grade.points for grade in mine), Decimal(0))),
+        )
+    legend = ["   ".join(f"{number:02} {name}" for name, (number, _, _) in lessons.items())]
+    notes = {
+        "*": "* set by hand",
+        "~": "~ late",
+        "?": "? with an answer to be judged",
+        "(": "(left), (stranger: in no roster): not exported",
+    }
+    legend += [words for mark, words in notes.items() if mark in marks]
+    return Group(made, *(Text(words, "dim") for words in legend))
+
+
+def _points(grade: Grade | None) -> Text:
+    if not grade:
+        return Text("-", "dim")
+    marks = "*" * grade.is_by_hand + "~" * grade.is_late + "?" * bool(grade.to_judge)
+    return Text(f"{grade.points}{marks}", "green" if grade.points == grade.max_points else "")
+
+
+def grade_table(grades: Iterable[Grade], notes: bool = False) -> Table:
+    """Some grades, a row for each, and why they are what they are; with `notes`, also which of
+    several files counted.
+    """
+    made = table("student", "lesson", "points", "verdict", "base", "why")
+    for grade in grades:
+        words = [visible(why, 300, 5) for why in _reasons(grade, notes) if why]
+        made.add_row(
+            Text(plain(grade.student)),
+            f"{grade.number:02} {grade.lesson}",
+            f"{grade.points} of {grade.max_points}",
+            grade.result.verdict,
+            grade.result.base,
+            Text("\n".join(words), overflow="fold"),
+        )
+    return made
+
+
+def _reasons(grade: Grade, notes: bool) -> Iterator[str]:
+    result, override = grade.result, grade.override
+    yield result.reason
+    yield grade.parts()
+    yield from result.notes if notes else ()
+    yield grade.late_reason
+    if notes and grade.lateness.due or grade.lateness.marked and not grade.late_reason:
+        yield grade.arrival()
+    if notes and grade.submissions > 1:
+        yield f"counts of {grade.submissions} submissions of this lesson"
+    if override:
+        yield f"set by {override.who}, graded {result.points}: {override.why}"
+    for check, one in grade.check_overrides.items() if not override else ():
+        yield f"check {check} set to {one.points} by {one.who}: {one.why}"
+    for comment in grade.comments:
+        yield f"comment by {comment.who}: {comment.text}"
+    if blamed := sorted({check.caused_by for check in result.checks if check.caused_by}):
+        yield f"on the course's {', '.join(blamed)}; with their own it fails"
+
+
+def grade_checks(grade: Grade) -> Table:
+    """The checks of a grade with their ids, which `tito gradebook set --check` takes; below each
+    what it has to say.
+    """
+    made = table("points", "check")
+    made.columns[0].no_wrap = True
+    for check in grade.result.checks:
+        mark = "*" * (check.id in grade.check_overrides)
+        about = Text(plain(check.id) + " (hidden)" * check.hidden, overflow="fold")
+        if not check.passed or check.caused_by:
+            words = f"\n{check.status}: {visible(check.message, 300, 3)}"
+            about.append(words, "dim" if check.passed else "")
+        made.add_row(f"{grade.check_points(check)}{mark} of {check.max_points}", about)
+    for answer in grade.answers:
+        about = Text(f"answer {plain(answer.question)}: {answer.state}", overflow="fold")
+        if answer.judgement:
+            about.append(f" by {plain(answer.judgement.who)}")
+            for item in answer.judgement.items:
+                about.append(f"\n{shown(item.points)}: {visible(item.text, 300, 3)}", "dim")
+            if answer.judgement.comment:
+                about.append(f"\n{visible(answer.judgement.comment, 300, 3)}", "dim")
+        made.add_row(f"{shown(answer.points)} of {answer.max_points}", about)
+    return made
+
+
+def comment(one: Comment) -> str:
+    return f"comment by {plain(one.who)}: {visible(one.text)}"
+
+
+def overrides(reviews: Iterable[OverrideReview]) -> RenderableType:
+    """Overrides that hold, a row for each: who set whose points to what, why, and what is to be
+    said against it.
+    """
+    made = table("student", "lesson", "set to", "graded", "by", "why", "look again")
+    for one in reviews:
+        graded = "gone" if one.graded is None and one.check else one.graded
+        made.add_row(
+            Text(plain(one.student, 40)),
+            Text(one.lesson + (f"\n{plain(one.check)}" if one.check else "")),
+            shown(one.override.points),
+            "-" if graded is None else str(graded),
+            Text(plain(one.override.who, 40)),
+            Text(plain(one.override.why)),
+            Text(plain(one.doubt)),
+        )
+    return made if made.row_count else "No points are set by hand."
+
+
+def exercises(rows: Iterable[ExerciseRow]) -> RenderableType:
+    """How the class did in each exercise."""
+    made = table("exercise", "right", "of", "most frequent misconception")
+    for column in made.columns[1:3]:
+        column.justify = "right"
+    for row in rows:
+        words = f"{row.showed_it}: {plain(row.misconception)}" if row.misconception else ""
+        share = f"{row.right / row.learners:.0%}"
+        made.add_row(Text(plain(row.exercise)), share, str(row.learners), Text(words))
+    return made if made.row_count else "Nobody's work has run yet: tito grade SUBMISSIONS"
+
+
+def outcomes(made_changes: Iterable[Outcome]) -> Table:
+    """What a table changes, or would change: a row for each."""
+    made = table("student", "lesson", "points", "change")
+    made.columns[2].no_wrap = True
+    for one in made_changes:
+        points = "" if one.old is None or one.new is None else f"{one.old} -> {one.new}"
+        if one.old == one.new:
+            points = "" if one.old is None else str(one.old)
+        words = requested(one.change) + ("" if one.is_new else " (holds already)")
+        made.add_row(
+            Text(plain(one.change.student, 40)),
+            one.change.lesson or "all lessons",
+            points,
+            Text(visible(words, 300, 3), "" if one.is_new else "dim", overflow="fold"),
+        )
+    return made
+
+
+def requested(change: RequestedChange) -> str:
+    """What was asked for, in words."""
+    if change.kind == "override":
+        what = change.check or "the lesson"
+        words = "lifted" if change.points is None else f"set to {shown(change.points)}"
+        return f"{what} {words}: {change.why}"
+    if change.kind == "extension":
+        return f"more time {more_time(change.extension)}: {change.why}"
+    if change.kind == "comment":
+        return "comments taken back" if change.text is None else f"comment: {change.text}"
+    if change.kind == "judged":
+        if change.items is None:
+            return f"{change.question}: judgement taken back"
+        items = ", ".join(map(str, change.items))
+        return f"{change.question}: items {items or 'none'}, points {shown(change.points or 0)}"
+    item = f"{change.question}: item {(change.items or (0,))[0]}"
+    return f"{item} removed" if change.points is None else f"{item}, {shown(change.points)} points"
+
+
+def more_time(extension: Extension | None) -> str:
+    if not extension:
+        return "taken back"
+    if extension.until:
+        return f"until {extension.until:%Y-%m-%d %H:%M %Z}"
+    return count(extension.days or 0, "day")
+
+
+def history(changes: Iterable[Change]) -> Iterator[Text]:
+    """What was changed, oldest first."""
+    for change in changes:
+        points = ""
+        if change.new_points is not None:
+            old = "-" if change.old_points is None else change.old_points
+            points = f"{old} -> {change.new_points}"
+        words = [change.why] if change.why and change.why != change.kind else []
+        if change.kind == "comment":
+            words.append(change.text or "taken back")
+        elif change.kind == "override":
+            to = "lifted" if change.points is None else f"set to {change.points}"
+            words.append(f"{change.check or 'the lesson'} {to}")
+            words += [change.text] if change.text else []
+        elif change.kind == "extension":
+            words.append(more_time(change.extension))
+        elif change.text:
+            words.append(change.text)
+        words += changed_checks(change.checks)
+        yield Text.assemble(
+            (f"{change.when:%Y-%m-%d %H:%M:%S} UTC", "dim"),
+            "  ",
+            plain(change.student),
+            f"  {change.lesson or 'all lessons'}  ",
+            (change.kind, "bold"),
+            f"  {points}  " if points else "  ",
+            "by ",
+            plain(change.who),
+            ": " if words else "",
+            visible("; ".join(words), 2000, 20),
+        )
+
+
+def changed_checks(checks: list[dict[str, Any]]) -> list[str]:
+    """The first checks whose points changed: words for each, and how many more there are."""
+    words = [
+        f"{one['id']} {'new' if one['old'] is None else one['old']} -> "
+        f"{'gone' if one['new'] is None else one['new']}"
+        for one in checks[:CHECKS]
+    ]
+    return words + [f"and {len(checks) - CHECKS} more checks"] * (len(checks) > CHECKS)
+
+
+def roster(learners: Iterable[ClassMember]) -> RenderableType:
+    """Who is in the class."""
+    made = table("student", "name", "email", "section", "")
+    for learner in learners:
+        cells = (learner.student, learner.name, learner.email, learner.section, learner.state)
+        made.add_row(*(Text(plain(cell, 60)) for cell in cells))
+    return made if made.row_count else "Nobody is in this gradebook: tito gradebook roster CSV"
+
+
+def enrollment(enrolled: Enrollment, whole_class: bool = False) -> Iterator[str]:
+    """What else an instructor should know of a roster that was read: sentences."""
+    yield from enrolled.remarks
+    if enrolled.left_out:
+        yield f"no learners, left out: {_names(enrolled.left_out)}"
+    for stranger, learner in enrolled.theirs.items():
+        yield f"{plain(stranger)} was in no roster; the grades are {plain(learner)}'s now"
+    if enrolled.strangers:
+        names = _names(enrolled.strangers)
+        yield f"graded, and in no roster: {names}; not exported until one has them"
+    if enrolled.left:
+        names = _names(enrolled.left)
+        yield f"listed, but left: {names}. Back again: tito gradebook roster --restore ID"
+    if enrolled.absent:
+        state = "they have left"
+        if not whole_class:
+            state = "they stay in the class. Left: tito gradebook roster --remove ID"
+        yield f"in the gradebook, and not in this roster: {_names(enrolled.absent)}; {state}"
+
+
+def left_out(absent: dict[str, str], outdated: dict[str, int], waiting: int = 0) -> Iterator[str]:
+    """What an export leaves out, or says differently: sentences.
+
+    absent   {id: state}; outdated: {lesson: number of grades of another maximum}
+    waiting  answers that nobody has judged
+    """
+    if waiting:
+        verb = "is" if waiting == 1 else "are"
+        yield (
+            f"{count(waiting, 'answer')} of those exported {verb} to be judged, and count 0: tito "
+            "gradebook page"
+        )
+    for state, words in (("left", "left the class"), ("stranger", "in no roster")):
+        if ids := [one for one in absent if absent[one] == state]:
+            yield f"not exported, {words} ({len(ids)}): {_names(ids)}"
+    for lesson, number in outdated.items():
+        yield (
+            f"{lesson}: {count(number, 'grade')} of another maximum than today's; the export has "
+            f"today's. Grade again: tito grade SUBMISSIONS {lesson}"
+        )
+
+
+def _names(ids: list[str]) -> str:
+    return f"{', '.join(map(plain, ids[:NAMED]))}{', ...' if len(ids) > NAMED else ''}"
