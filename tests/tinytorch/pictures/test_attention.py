@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from svg_contents import assert_on_page
 
 from tinytorch.core.attention import LearnedPositions, MultiHeadAttention
 from tinytorch.core.embeddings import Embedding
@@ -38,16 +39,8 @@ from tinytorch.support.svg import WIDTH
     ],
     ids=["lookup", "masks", "two heads", "wide heads"],
 )
-def test_every_box_is_on_the_page(drawing):
-    boxes = re.findall(
-        r'<rect class="cell[^"]*" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"',
-        drawing.svg(),
-    )
-    assert boxes
-    for x, y, width, height in (map(float, box) for box in boxes):
-        assert x + width <= WIDTH and y + height <= drawing.height
-    for x in re.findall(r'<text class="[a-z]+" x="([\d.]+)"', drawing.svg()):
-        assert 0 <= float(x) <= WIDTH
+def test_every_cell_is_on_the_page(drawing):
+    assert_on_page(drawing)
 
 
 def test_a_map_shows_the_weights_it_is_given():

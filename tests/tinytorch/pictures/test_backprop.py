@@ -2,15 +2,12 @@
 
 import math
 import random
-import xml.etree.ElementTree as tree
 
 import numpy as np
 import pytest
+from svg_contents import assert_on_page, cells, elements, texts
 
 from tinytorch.pictures.backprop import (
-    GRADIENT,
-    VALUE,
-    WIDE,
     draw,
     draw_boundary,
     draw_tangent,
@@ -40,36 +37,25 @@ def test_training_lowers_the_loss_and_separates_the_classes():
 
 
 def test_the_picture_has_a_boundary_and_every_point():
-    pytest.importorskip("matplotlib")
-    import matplotlib.pyplot as plt
-
     points, targets = make_rings()
-    with plt.rc_context():
-        figure = draw_boundary(lambda x: 0.7 - np.hypot(*x.T), points, targets, "a circle")
-        (axes,) = figure.axes
-        drawn = [c.get_offsets() for c in axes.collections if len(c.get_offsets()) > 1]
-        assert sorted(map(len, drawn)) == [10, 16] and axes.get_title() == "a circle"
-        plt.close(figure)
+    figure = draw_boundary(lambda x: 0.7 - np.hypot(*x.T), points, targets, "a circle")
+    (axes,) = figure.axes
+    drawn = [c.get_offsets() for c in axes.collections if len(c.get_offsets()) > 1]
+    assert sorted(map(len, drawn)) == [10, 16] and axes.get_title() == "a circle"
 
 
 def test_the_lines_have_the_slopes_that_their_labels_say():
-    pytest.importorskip("matplotlib")
-    import matplotlib.pyplot as plt
-
-    with plt.rc_context():
-        figure = draw_tangent(lambda a: (10 - 3 * a) * (a + 5), 2.0, 2.0, ("a", "L"))
-        (axes,) = figure.axes
-        slopes = []
-        for line in axes.lines[1:4]:
-            (x1, x2), (y1, y2) = line.get_data()
-            slopes.append(round((y2 - y1) / (x2 - x1), 6))
-        assert slopes == [-17.0, -23.0, -17.0]
-        labels = [text.get_text().strip() for text in axes.texts]
-        assert labels == ["tangent: -17", "one-sided: -23", "central: -17", "the curve L"]
-        plt.close(figure)
+    figure = draw_tangent(lambda a: (10 - 3 * a) * (a + 5), 2.0, 2.0, ("a", "L"))
+    (axes,) = figure.axes
+    slopes = []
+    for line in axes.lines[1:4]:
+        (x1, x2), (y1, y2) = line.get_data()
+        slopes.append(round((y2 - y1) / (x2 - x1), 6))
+    assert slopes == [-17.0, -23.0, -17.0]
+    labels = [text.get_text().strip() for text in axes.texts]
+    assert labels == ["tangent: -17", "one-sided: -23", "central: -17", "the curve L"]
 
 
-SVG = "{http://www.w3.org/2000/svg}"
 INPUTS = {"a": 2.0, "b": -3.0, "c": 10.0, "d": 5.0}
 STEPS = {"e": ("a", "*", "b"), "f": ("e", "+", "c"), "g": ("a", "+", "d"), "L": ("f", "*", "g")}
 PLACES = {
@@ -83,10 +69,6 @@ PLACES = {
     "L": (1.5, 3),
 }
 GRADIENTS = {"L": 1, "f": 7, "g": 4, "e": 7, "c": 7, "d": 4, "b": 14, "a": -17}
-
-
-def texts(drawing):
-    return [text.text for text in tree.fromstring(drawing.svg()).iter(SVG + "text")]
 
 
 def test_values_and_local_gradients_are_computed():
@@ -121,21 +103,12 @@ def test_with_gradients_boxes_and_edges_have_their_numbers():
 @pytest.mark.parametrize("gradients", [None, GRADIENTS], ids=["empty", "filled"])
 def test_boxes_do_not_overlap_and_stay_in_the_picture(gradients):
     drawing = draw(INPUTS, STEPS, PLACES, gradients)
-    cells = [
-        [float(r.get(name)) for name in ("x", "y", "width", "height")]
-        for r in tree.fromstring(drawing.svg()).iter(SVG + "rect")
-        if r.get("class", "").startswith("cell")
-    ]
-    boxes = [(x, y) for x, y, _, height in cells if height == VALUE]
-    assert len(boxes) == 8 and len(cells) == 16
-    for n, (x, y) in enumerate(boxes):
-        assert 0 <= x <= drawing.width - WIDE and 0 <= y <= drawing.height - VALUE - GRADIENT
-        for u, v in boxes[:n]:
-            assert abs(x - u) >= WIDE or abs(y - v) > VALUE + GRADIENT
+    assert len(cells(drawing)) == 16
+    assert_on_page(drawing)
 
 
 def test_an_input_that_is_used_twice_has_two_edges():
     drawing = draw({"x": 2.0}, {"y": ("x", "*", "x")}, {"x": (0, 0), "y": (0, 1)}, {"x": 4, "y": 1})
-    paths = [p for p in tree.fromstring(drawing.svg()).iter(SVG + "path") if p.get("marker-end")]
+    paths = [path for path in elements(drawing, "path") if path.get("marker-end")]
     assert len({p.get("d") for p in paths}) == 2
     assert texts(drawing).count("\N{MULTIPLICATION SIGN}2") == 2

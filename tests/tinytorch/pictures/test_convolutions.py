@@ -1,11 +1,10 @@
 """The pictures of lesson 10."""
 
-import xml.etree.ElementTree as tree
+from collections import Counter
 
-import matplotlib
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from svg_contents import assert_on_page, cells
 
 from tinytorch.pictures.convolutions import (
     cross_correlate,
@@ -19,15 +18,6 @@ from tinytorch.pictures.convolutions import (
     house,
     strokes,
 )
-from tinytorch.support.svg import WIDTH
-
-matplotlib.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 @pytest.mark.parametrize("size", [24, 48])
@@ -108,7 +98,6 @@ def test_maps_stand_in_a_grid_without_overlap_and_an_empty_place_stays_empty():
     assert figure.get_size_inches()[0] * 72 == 360
 
 
-SVG = "{http://www.w3.org/2000/svg}"
 PICTURE = np.arange(16).reshape(4, 4)
 DRAWINGS = {
     "sliding": lambda: draw_sliding([0, 0, 0, 5, 5, 5, 5], [-1, 0, 1], stride=2, padding=1),
@@ -121,47 +110,20 @@ DRAWINGS = {
 }
 
 
-def cells(drawing):
-    """(kind, x, y, text) of every cell that holds a text, in the order in which they were drawn."""
-    found, last = [], None
-    for element in tree.fromstring(drawing.svg()):
-        if element.tag == SVG + "rect" and "cell" in element.get("class"):
-            last = element
-        elif element.tag == SVG + "text" and last is not None:
-            x, y = float(last.get("x")), float(last.get("y"))
-            found.append((last.get("class").split()[1], x, y, element.text))
-            last = None
-    return found
-
-
-def marked(drawing, kind):
-    return [text for k, _, _, text in cells(drawing) if k == kind]
+def marked(drawing, *kinds):
+    return [cell.text for cell in cells(drawing, *kinds) if cell.text is not None]
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_nothing_lies_outside_of_the_drawing(name):
-    drawing = DRAWINGS[name]()
-    assert drawing.width == WIDTH
-    for element in tree.fromstring(drawing.svg()).iter():
-        if element.tag == SVG + "rect" and "cell" in element.get("class", ""):
-            x, y, width, height = (float(element.get(k)) for k in ("x", "y", "width", "height"))
-            assert 0 <= x <= WIDTH - width and 0 <= y <= drawing.height - height
-        elif element.tag == SVG + "text":
-            x, y, reach = float(element.get("x")), float(element.get("y")), 7.3 * len(element.text)
-            anchor = element.get("text-anchor")
-            left = {"start": x, "middle": x - reach / 2, "end": x - reach}[anchor]
-            assert 0 <= left and left + reach <= WIDTH and y <= drawing.height, element.text
+    assert_on_page(DRAWINGS[name]())
 
 
 def test_every_position_of_the_kernel_is_drawn_with_its_output():
-    drawn = cells(DRAWINGS["sliding"]())
-    assert [text for kind, x, _, text in drawn if kind == "value" and x > 300] == [
-        "0",
-        "5",
-        "0",
-        "-5",
-    ]
-    assert [text for kind, *_, text in drawn if kind == "muted"] == ["-1", "0", "1"] * 4
+    drawing = DRAWINGS["sliding"]()
+    outputs = [cell.text for cell in cells(drawing, "value") if cell.x > 300]
+    assert outputs == ["0", "5", "0", "-5"]
+    assert marked(drawing, "muted") == ["-1", "0", "1"] * 4
 
 
 def test_a_product_marks_its_window_and_adds_up():
@@ -177,19 +139,16 @@ def test_a_window_is_a_column_and_a_weight_is_a_row():
 
 
 def test_col2im_adds_up_as_often_as_a_pixel_was_copied():
-    drawn = cells(DRAWINGS["col2im"]())
-    sums = [text for *_, text in drawn[:16]]
-    assert sums == list("1221244224421221")
-    assert [kind for kind, *_ in drawn[16:]].count("gradient") == 4
+    drawing = DRAWINGS["col2im"]()
+    assert marked(drawing)[:16] == list("1221244224421221")
+    assert marked(drawing, "gradient")[1:] == ["1"] * 4  # the first is a sum
 
 
 def test_only_the_largest_of_a_window_gets_a_gradient():
-    drawn = cells(DRAWINGS["pool"]())
-    assert [text for kind, *_, text in drawn[:20] if kind == "value"] == [
-        *("5", "7", "13", "15"),
-        *("5", "7", "13", "15"),
-    ]
-    gradient = [int(text) for *_, text in drawn[20:36]]
+    numbered = [cell for cell in cells(DRAWINGS["pool"]()) if cell.text is not None]
+    largest = [cell.text for cell in numbered[:20] if cell.kind == "value"]
+    assert largest == ["5", "7", "13", "15"] * 2
+    gradient = [int(cell.text) for cell in numbered[20:36]]
     assert np.flatnonzero(gradient).tolist() == [5, 7, 13, 15]
     assert [gradient[n] for n in (5, 7, 13, 15)] == [10, 20, 30, 40]
 
@@ -200,9 +159,5 @@ def test_a_receptive_field_marks_the_pixels_that_a_number_depends_on():
         ([(2, 1), (2, 2), (3, 1)], 1, [1, 3, 6, 7]),
         ([(1, 2), (3, 1)], 0, [1, 3, 3]),
     ]:
-        svg = tree.fromstring(draw_receptive_field(layers, number).svg())
-        rows = {}
-        for element in svg:
-            if element.tag == SVG + "rect" and "cell value" in element.get("class"):
-                rows[float(element.get("y"))] = rows.get(float(element.get("y")), 0) + 1
+        rows = Counter(cell.y for cell in cells(draw_receptive_field(layers, number), "value"))
         assert [rows[y] for y in sorted(rows)] == marks

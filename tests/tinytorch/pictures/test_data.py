@@ -2,9 +2,9 @@
 
 import re
 
-import matplotlib
 import numpy as np
 import pytest
+from svg_contents import texts
 
 from tinytorch.data.image_sets import digits_arrays
 from tinytorch.pictures.data import (
@@ -20,15 +20,6 @@ from tinytorch.pictures.data import (
     show_images,
     tile,
 )
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    yield
-    plt.close("all")
 
 
 @pytest.mark.parametrize(("count", "columns"), [(1, 1), (1, 4), (4, 4), (5, 4), (12, 5)])
@@ -58,10 +49,6 @@ def test_titles_stand_above_their_images_from_left_to_right_and_downwards():
     assert y2 < 5 + 5 <= y2 + 1  # below the first row, above the second
     with pytest.raises(ValueError, match="zip"):
         show_images([np.ones((1, 5, 7))] * 3, titles=["a", "b"])
-
-
-def texts(drawing):
-    return re.findall(r"<text[^>]*>([^<]*)</text>", drawing.svg())
 
 
 def test_parts_are_as_wide_as_they_are_large_and_fill_the_bar():

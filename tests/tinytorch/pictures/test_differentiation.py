@@ -1,11 +1,8 @@
 """The pictures of lesson 17."""
 
-import re
-
-import matplotlib
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from svg_contents import assert_on_page, cells
 
 from tinytorch.core.differentiation import hessian, jacfwd
 from tinytorch.core.losses import cross_entropy
@@ -25,15 +22,6 @@ from tinytorch.pictures.differentiation import (
     train_by_hand,
     untrained_network,
 )
-from tinytorch.support.svg import WIDTH
-
-matplotlib.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def closed():
-    yield
-    plt.close("all")
 
 
 def test_the_hessian_by_hand_is_that_of_the_lesson():
@@ -72,20 +60,6 @@ def test_the_untrained_network_has_its_parameters_in_a_vector():
     assert np.allclose(net(Tensor(points)).data, forward(weights, points)[-1], atol=1e-6)
 
 
-matplotlib.use("Agg")
-
-
-def boxes(drawing):
-    """(x, y, width, height) of each cell."""
-    return [
-        tuple(float(number) for number in found)
-        for found in re.findall(
-            r'<rect class="cell[^"]*" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"',
-            drawing.svg(),
-        )
-    ]
-
-
 @pytest.mark.parametrize(
     "drawing",
     [
@@ -95,17 +69,17 @@ def boxes(drawing):
     ],
     ids=["lesson", "narrow", "tangents"],
 )
-def test_every_box_is_on_the_page(drawing):
-    for x, y, width, height in boxes(drawing):
-        assert 0 <= x and x + width <= WIDTH and 0 <= y and y + height <= drawing.height
+def test_every_cell_is_on_the_page(drawing):
+    assert_on_page(drawing, overlap=True)
 
 
 def test_the_areas_of_a_product_are_to_scale():
-    whole, right, below, corner = boxes(draw_product(4, 0.6, 3, 0.5))
-    area = lambda box: box[2] * box[3]
-    assert np.isclose(area(right) / area(whole), 0.6 / 4, rtol=1e-3)
-    assert np.isclose(area(below) / area(whole), 0.5 / 3, rtol=1e-3)
-    assert np.isclose(area(corner) / area(whole), 0.6 * 0.5 / 12, rtol=1e-3)
+    whole, right, below, corner = (
+        cell.width * cell.height for cell in cells(draw_product(4, 0.6, 3, 0.5))
+    )
+    assert np.isclose(right / whole, 0.6 / 4, rtol=1e-3)
+    assert np.isclose(below / whole, 0.5 / 3, rtol=1e-3)
+    assert np.isclose(corner / whole, 0.6 * 0.5 / 12, rtol=1e-3)
     assert "tangent 1.8 + 2 = 3.8" in draw_product(4, 0.6, 3, 0.5).svg()
 
 

@@ -1,10 +1,10 @@
 """What several chapters draw with."""
 
 import math
-import xml.etree.ElementTree as tree
 
 import numpy as np
 import pytest
+from svg_contents import cells
 
 from tinytorch.pictures.activations import draw_temperatures
 from tinytorch.pictures.drawing import (
@@ -17,14 +17,6 @@ from tinytorch.pictures.drawing import (
     spread,
 )
 from tinytorch.support.svg import COLOURS, Drawing
-
-
-@pytest.fixture(autouse=True)
-def no_window():
-    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    matplotlib.use("Agg")
-    yield
-    matplotlib.pyplot.close("all")
 
 
 @pytest.mark.parametrize("values", [[1, 2, 3], [0, 0, 0], [0, 5, 5.1, 5.2, 9], [3, 3.9, 4.8], []])
@@ -101,29 +93,20 @@ def test_a_curve_ends_where_it_is_not_finite_or_too_high():
 
 
 def test_each_curve_is_labelled_at_its_end_and_labels_do_not_overlap():
-    matplotlib, plt = map(pytest.importorskip, ("matplotlib", "matplotlib.pyplot"))
-    with plt.rc_context():
-        plot_stds({"a": [1, 0.9], "b": [1, 0.8], "c": [1, 1e-9]}, "title")
-        axes = plt.gca()
-        axes.figure.canvas.draw()
-        boxes = [box(text) for text in axes.texts]
-        assert [text.get_text() for text in axes.texts] == ["c: 1e-09", "b: 0.8", "a: 0.9"]
-        assert all(low.y1 <= high.y0 for low, high in zip(boxes, boxes[1:]))
-        level, wrong = COLOURS["value"][0], COLOURS["wrong"][0]
-        colours = [matplotlib.colors.to_hex(line.get_color()) for line in axes.lines]
-        assert colours == [level, level, wrong]
-        plt.close(axes.figure)
+    from matplotlib import colors, pyplot
+
+    plot_stds({"a": [1, 0.9], "b": [1, 0.8], "c": [1, 1e-9]}, "title")
+    axes = pyplot.gca()
+    axes.figure.canvas.draw()
+    boxes = [box(text) for text in axes.texts]
+    assert [text.get_text() for text in axes.texts] == ["c: 1e-09", "b: 0.8", "a: 0.9"]
+    assert all(low.y1 <= high.y0 for low, high in zip(boxes, boxes[1:]))
+    level, wrong = COLOURS["value"][0], COLOURS["wrong"][0]
+    assert [colors.to_hex(line.get_color()) for line in axes.lines] == [level, level, wrong]
 
 
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def heights(drawing, kind="value"):
-    return [
-        float(cell.get("height"))
-        for cell in tree.fromstring(drawing.svg()).iter(SVG + "rect")
-        if kind in cell.get("class", "").split()
-    ]
+def heights(drawing):
+    return [cell.height for cell in cells(drawing, "value")]
 
 
 def test_bars_are_as_high_as_their_probabilities():
@@ -136,13 +119,8 @@ def test_bars_are_as_high_as_their_probabilities():
 
 
 def test_a_panel_is_as_wide_as_a_phones_page():
-    pytest.importorskip("matplotlib")
-    import matplotlib.pyplot as plt
-
-    with plt.rc_context():
-        figure, axes = panel("loss", "epoch", "loss", yscale="log")
-        assert figure.get_size_inches()[0] * 72 == 360
-        assert axes.get_yscale() == "log" and axes.get_xlabel() == "epoch"
-        (line,) = axes.plot([1, 2])
-        assert line.get_color() == COLOURS["value"][0]
-        plt.close(figure)
+    figure, axes = panel("loss", "epoch", "loss", yscale="log")
+    assert figure.get_size_inches()[0] * 72 == 360
+    assert axes.get_yscale() == "log" and axes.get_xlabel() == "epoch"
+    (line,) = axes.plot([1, 2])
+    assert line.get_color() == COLOURS["value"][0]

@@ -1,9 +1,8 @@
 """The pictures of lesson 13."""
 
-import re
-
 import numpy as np
 import pytest
+from svg_contents import assert_on_page, cells
 
 from tinytorch.pictures.embeddings import (
     MODELS,
@@ -17,7 +16,6 @@ from tinytorch.pictures.embeddings import (
     padded_batch,
     sample_name,
 )
-from tinytorch.support.svg import WIDTH
 
 
 @pytest.mark.parametrize(
@@ -33,19 +31,9 @@ from tinytorch.support.svg import WIDTH
     ],
     ids=["models", "windows", "wide windows", "look-up", "gradient", "recurrence", "one step"],
 )
-def test_every_box_is_on_the_page_and_none_covers_another(drawing):
-    cells = [
-        tuple(map(float, found))
-        for found in re.findall(
-            r'<rect class="cell[^"]*" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"',
-            drawing.svg(),
-        )
-    ]
-    assert cells
-    for i, (x, y, width, height) in enumerate(cells):
-        assert 0 <= x and x + width <= WIDTH and 0 <= y and y + height <= drawing.height
-        for a, b, c, d in cells[:i]:
-            assert x + width <= a + 0.01 or a + c <= x + 0.01 or y + height <= b or b + d <= y
+def test_every_cell_is_on_the_page_and_none_covers_another(drawing):
+    assert cells(drawing)
+    assert_on_page(drawing)
 
 
 def test_a_product_of_one_hot_rows_is_computed():

@@ -1,18 +1,11 @@
 """The picture of lesson 04."""
 
-import xml.etree.ElementTree as tree
-
 import numpy as np
 import pytest
+from svg_contents import texts
 
 from tinytorch.pictures.losses import draw_cross_entropy_gradient
 from tinytorch.support.svg import short
-
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def texts(drawing):
-    return [text.text for text in tree.fromstring(drawing.svg()).iter(SVG + "text")]
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])

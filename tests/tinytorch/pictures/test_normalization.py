@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from svg_contents import texts
 
 from tinytorch.core.data import digits
 from tinytorch.core.layers import Dense, Sequential, manual_seed
@@ -19,10 +20,6 @@ from tinytorch.pictures.normalization import (
     draw_projection,
     draw_residual,
 )
-
-
-def texts(drawing):
-    return re.findall(r">([^<>]+)</text>", drawing.svg())
 
 
 def test_axes_show_which_numbers_share_a_mean():

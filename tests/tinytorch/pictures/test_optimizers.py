@@ -7,13 +7,10 @@ from tinytorch.pictures.optimizers import draw_curves, draw_directions, draw_pat
 
 
 @pytest.fixture
-def plt():
-    pytest.importorskip("matplotlib")
+def plt(no_window):
     import matplotlib.pyplot as plt
 
-    with plt.rc_context():
-        yield plt
-    plt.close("all")
+    return plt
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.7])

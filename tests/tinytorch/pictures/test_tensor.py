@@ -1,10 +1,10 @@
 """The pictures of lesson 01."""
 
 import re
-import xml.etree.ElementTree as tree
 
 import numpy as np
 import pytest
+from svg_contents import cells
 
 from tinytorch.pictures.tensor import (
     draw_broadcasting,
@@ -34,20 +34,14 @@ def test_the_network_is_the_same_each_time(network):
 
 
 def test_a_wrong_answer_stands_above_its_image_in_red(network):
-    pytest.importorskip("matplotlib")
-    import matplotlib.pyplot as plt
-
     images, labels, _ = network
     answers = labels[:7].copy()
     answers[2] = (answers[2] + 1) % 10
-    with plt.rc_context():
-        figure = draw_digits(images[:7], answers, labels[:7])
-        texts = figure.axes[0].texts
-        assert [text.get_text() for text in texts] == [
-            f"{a} (is {b})" if a != b else str(a) for a, b in zip(answers, labels)
-        ]
-        assert len({text.get_color() for text in texts}) == 2
-        plt.close(figure)
+    texts = draw_digits(images[:7], answers, labels[:7]).axes[0].texts
+    assert [text.get_text() for text in texts] == [
+        f"{a} (is {b})" if a != b else str(a) for a, b in zip(answers, labels)
+    ]
+    assert len({text.get_color() for text in texts}) == 2
 
 
 X = np.array([[10, 11, 12], [20, 21, 22]])
@@ -62,13 +56,13 @@ X = np.array([[10, 11, 12], [20, 21, 22]])
     ],
 )
 def test_the_marked_cell_of_memory_holds_the_element(array, index, sentence):
-    svg = draw_strides(array, index).svg()
+    drawing = draw_strides(array, index)
+    svg = drawing.svg()
     assert sentence in svg
-    cells = re.findall(r'<rect class="cell (\w+)".*?/><text.*?>(\d+)</text>', svg)
-    assert [n for _, n in cells[:6]] == ["10", "11", "12", "20", "21", "22"]  # memory stays
-    assert [n for _, n in cells[6:]] == [str(n) for n in array.ravel()]
-    marked = [n for kind, n in cells if kind == "value"]
-    assert marked == [str(array[index])] * 2
+    numbers = [cell.text for cell in cells(drawing)]
+    assert numbers[:6] == ["10", "11", "12", "20", "21", "22"]  # memory stays
+    assert numbers[6:] == [str(n) for n in array.ravel()]
+    assert [cell.text for cell in cells(drawing, "value")] == [str(array[index])] * 2
     assert svg.count("marker-end") == sum(index)  # an arrow for each step
 
 
@@ -76,16 +70,6 @@ def test_strides_that_somebody_else_computed_lead_where_they_say():
     assert draw_strides(X, (1, 1), strides=(3, 1)).svg().count("21</text>") == 2
     wrong = draw_strides(X, (1, 1), strides=(1, 2)).svg()
     assert "x[1, 1] is at position 1 · 1 + 1 · 2 = 3" in wrong and "strides (1, 2)" in wrong
-
-
-def cells(drawing):
-    """(kind, whether dashed, text) of each cell, in the order in which they were drawn."""
-    parts = list(tree.fromstring(drawing.svg()))
-    return [
-        (rect.get("class").split()[1], rect.get("stroke-dasharray") is not None, text.text)
-        for rect, text in zip(parts, parts[1:])
-        if rect.get("class", "").startswith("cell")
-    ]
 
 
 @pytest.mark.parametrize(
@@ -101,26 +85,26 @@ def test_a_drawing_shows_the_operands_and_the_result(a, b, operator):
     a, b = np.array(a), np.array(b)
     result = {"+": a + b, "-": a - b, "*": a * b}[operator]
     rank, n = result.ndim, result.size
-    found = cells(draw_broadcasting(a, b, operator))
-    shapes, grids = found[: 3 * rank], found[3 * rank :]
-    assert [t for _, _, t in shapes[2 * rank :]] == [str(m) for m in result.shape]
-    assert sum(dashed for _, dashed, _ in shapes) == 2 * rank - a.ndim - b.ndim
+    contents = cells(draw_broadcasting(a, b, operator))
+    shapes, grids = contents[: 3 * rank], contents[3 * rank :]
+    assert [cell.text for cell in shapes[2 * rank :]] == [str(m) for m in result.shape]
+    assert sum(cell.dashed for cell in shapes) == 2 * rank - a.ndim - b.ndim
     assert len(grids) == 3 * n
-    assert [float(t) for _, _, t in grids[2 * n :]] == result.ravel().tolist()
+    assert [float(cell.text) for cell in grids[2 * n :]] == result.ravel().tolist()
     for part, grid in ((a, grids[:n]), (b, grids[n : 2 * n])):
         repeated = np.broadcast_to(part, result.shape)
-        assert [float(t) for _, _, t in grid] == repeated.ravel().tolist()
-        assert sum(not dashed for _, dashed, _ in grid) == part.size
+        assert [float(cell.text) for cell in grid] == repeated.ravel().tolist()
+        assert sum(not cell.dashed for cell in grid) == part.size
 
 
 def test_unwanted_elements_are_hatched():
-    found = cells(draw_broadcasting([[1], [2]], [1, 2], "-", wrong=[(0, 1), (1, 0)]))
-    assert [kind for kind, _, _ in found[-4:]] == ["value", "wrong", "wrong", "value"]
+    result = cells(draw_broadcasting([[1], [2]], [1, 2], "-", wrong=[(0, 1), (1, 0)]))[-4:]
+    assert [cell.kind for cell in result] == ["value", "wrong", "wrong", "value"]
 
 
 def test_lengths_that_do_not_fit_are_marked():
     drawing = draw_broadcasting(np.ones((2, 3)), np.ones(2))
-    assert [kind for kind, _, _ in cells(drawing)] == ["value", "wrong", "value", "wrong"]
+    assert [cell.kind for cell in cells(drawing)] == ["value", "wrong", "value", "wrong"]
     assert "ValueError" in drawing.svg()
 
 

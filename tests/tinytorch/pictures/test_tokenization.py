@@ -1,9 +1,9 @@
 """The pictures of lesson 12."""
 
-import re
 import unicodedata
 
 import pytest
+from svg_contents import assert_on_page
 
 from tinytorch.pictures.tokenization import (
     PIECES,
@@ -15,18 +15,6 @@ from tinytorch.pictures.tokenization import (
     draw_utf8,
     wrapped,
 )
-from tinytorch.support.svg import WIDTH
-
-
-def boxes(drawing):
-    """(x, y, width, height) of each cell."""
-    return [
-        tuple(float(number) for number in found)
-        for found in re.findall(
-            r'<rect class="cell[^"]*" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"',
-            drawing.svg(),
-        )
-    ]
 
 
 @pytest.mark.parametrize(
@@ -42,14 +30,8 @@ def boxes(drawing):
     ],
     ids=["pieces", "wide", "none", "bytes", "emoji", "merging", "pairs"],
 )
-def test_every_box_is_on_the_page_and_none_covers_another(drawing):
-    cells = boxes(drawing)
-    for x, y, width, height in cells:
-        assert 0 <= x and x + width <= WIDTH and 0 <= y and y + height <= drawing.height
-    for i, (x, y, width, height) in enumerate(cells):
-        for a, b, c, d in cells[:i]:
-            apart = x + width <= a + 0.01 or a + c <= x + 0.01 or y + height <= b or b + d <= y
-            assert apart, "two boxes overlap"
+def test_every_cell_is_on_the_page_and_none_covers_another(drawing):
+    assert_on_page(drawing)
 
 
 def test_a_line_that_is_too_long_goes_on_in_the_next_row():

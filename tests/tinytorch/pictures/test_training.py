@@ -1,9 +1,7 @@
 """The pictures of lesson 08."""
 
-import xml.etree.ElementTree as tree
-
 import numpy as np
-import pytest
+from svg_contents import cells, texts
 
 from tinytorch.pictures.training import (
     COUNTS,
@@ -25,15 +23,7 @@ HISTORY = {
 }
 
 
-@pytest.fixture(autouse=True)
-def no_window():
-    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-    matplotlib.use("Agg")
-    yield
-    matplotlib.pyplot.close("all")
-
-
-def texts(figure):
+def names(figure):
     return [text.get_text().strip() for text in figure.axes[0].texts]
 
 
@@ -43,30 +33,30 @@ def test_training_and_validation_curves_are_drawn_and_the_best_epoch_is_marked()
     assert training.get_ydata().tolist() == [3.0, 2.0, 1.5]
     assert validation.get_ydata().tolist() == [3.5, 2.5, 2.75]
     assert best.get_xydata().tolist() == [[2.0, 2.5]]
-    assert texts(figure) == ["best epoch: 2", "training", "validation"]
+    assert names(figure) == ["best epoch: 2", "training", "validation"]
 
 
 def test_the_epochs_of_patience_are_shaded():
     figure = plot_learning_curve(HISTORY, patience=1)
-    assert any("1 epochs\nof patience" in text for text in texts(figure))
+    assert any("1 epochs\nof patience" in text for text in names(figure))
     assert len(figure.axes[0].patches) == 1
 
 
 def test_a_metric_without_a_validation_set_is_one_curve():
     figure = plot_learning_curve(HISTORY, "accuracy")
-    assert len(figure.axes[0].lines) == 1 and texts(figure) == ["training"]
+    assert len(figure.axes[0].lines) == 1 and names(figure) == ["training"]
 
 
 def test_losses_that_are_all_nan_have_no_best_epoch():
     nan = float("nan")
     figure = plot_learning_curve({"loss": [1.0, 1.0], "validation loss": [nan, nan]})
-    assert not any("best" in text for text in texts(figure))
+    assert not any("best" in text for text in names(figure))
 
 
 def test_a_range_test_shows_rates_losses_and_the_suggestion():
     figure = plot_rate_range([0.1, 1.0], [2.0, 5.0], suggestion=0.01)
     assert figure.axes[0].lines[0].get_xydata().tolist() == [[0.1, 2.0], [1.0, 5.0]]
-    assert texts(figure) == ["suggested: 0.01"]
+    assert names(figure) == ["suggested: 0.01"]
 
 
 def test_the_points_are_reproducible_and_have_three_classes():
@@ -85,7 +75,6 @@ def test_the_network_overfits():
 
 
 def test_regions_are_those_of_the_largest_score():
-    pytest.importorskip("matplotlib").use("Agg")
     points, labels = noisy_spirals(20, seed=0)
     grids = []
 
@@ -101,7 +90,6 @@ def test_regions_are_those_of_the_largest_score():
 
 
 def test_where_another_model_differs_is_hatched():
-    pytest.importorskip("matplotlib").use("Agg")
     points, labels = noisy_spirals(20, seed=0)
 
     def predict(grid):
@@ -121,21 +109,15 @@ def test_where_another_model_differs_is_hatched():
 
 
 def test_the_numbers_given_are_in_the_diagram():
-    root = tree.fromstring(draw_training_loop(batches=7, epochs=40).svg())
-    texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert "one epoch: 7 batches, 7 steps" in texts and "40 epochs, or should_stop?" in texts
-
-
-SVG = "{http://www.w3.org/2000/svg}"
+    numbers = texts(draw_training_loop(batches=7, epochs=40))
+    assert "one epoch: 7 batches, 7 steps" in numbers and "40 epochs, or should_stop?" in numbers
 
 
 def test_every_count_is_shown_and_mistakes_are_hatched():
     drawing = draw_confusion_matrix(np.array([[5, 1], [0, 4]]), ["cat", "dog"])
-    root = tree.fromstring(drawing.svg())
-    cells = [r.get("class") for r in root.iter(SVG + "rect") if "cell" in r.get("class", "")]
-    assert cells == ["cell value", "cell wrong hatched", "cell muted", "cell value"]
-    texts = [text.text for text in root.iter(SVG + "text")]
-    assert texts[-4:] == ["5", "1", "0", "4"] and texts.count("cat") == 2
+    assert [cell.kind for cell in cells(drawing)] == ["value", "wrong", "muted", "value"]
+    assert [cell.hatched for cell in cells(drawing)] == [False, True, False, False]
+    assert texts(drawing)[-4:] == ["5", "1", "0", "4"] and texts(drawing).count("cat") == 2
 
 
 def test_the_error_descends_twice():
@@ -146,6 +128,5 @@ def test_the_error_descends_twice():
 
 
 def test_the_plot_shows_the_test_errors():
-    pytest.importorskip("matplotlib").use("Agg")
     figure = plot_double_descent((2, 4, 8, 16), np.ones(4), np.array([3.0, 2.0, 1.0, 4.0]))
     assert figure.axes[0].lines[1].get_ydata().tolist() == [3.0, 2.0, 1.0, 4.0]

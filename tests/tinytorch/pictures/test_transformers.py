@@ -1,11 +1,11 @@
 """The pictures of lesson 15."""
 
 import bz2
-import re
 import zlib
 
 import numpy as np
 import pytest
+from svg_contents import assert_on_page, cells
 
 from tinytorch.data.texts import load_text
 from tinytorch.pictures.transformers import (
@@ -26,7 +26,6 @@ from tinytorch.pictures.transformers import (
     plot_shares,
     plot_stream,
 )
-from tinytorch.support.svg import WIDTH
 
 
 @pytest.mark.slow  # reads and compresses the novels twice
@@ -69,16 +68,6 @@ def test_the_first_tokens_of_a_window_are_the_hardest():
     assert list(line.get_ydata()) == BY_POSITION and max(BY_POSITION) == BY_POSITION[0]
 
 
-def cells(drawing, kind):
-    """(x, y, width, height) of the cells of a kind."""
-    found = re.findall(
-        rf'<rect class="cell {kind}[^"]*" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" '
-        r'height="([\d.]+)"',
-        drawing.svg(),
-    )
-    return [tuple(map(float, numbers)) for numbers in found]
-
-
 @pytest.mark.parametrize(
     "drawing",
     [
@@ -86,29 +75,24 @@ def cells(drawing, kind):
         draw_scored(13, 6, 3),
         draw_scored(9, 3, 5),
         draw_dependence(np.ones((6, 6)), list("austen")),
+        draw_block(64, 256),
+        draw_gpt(50257, 1024, 768, 12),
     ],
-    ids=["shifted", "scored", "gaps", "dependence"],
+    ids=["shifted", "scored", "gaps", "dependence", "block", "gpt"],
 )
 def test_every_cell_is_on_the_page_and_none_covers_another(drawing):
-    boxes = [
-        box for kind in ("value", "gradient", "muted", "wrong") for box in cells(drawing, kind)
-    ]
-    for x, y, width, height in boxes:
-        assert 0 <= x and x + width <= WIDTH + 0.01 and 0 <= y and y + height <= drawing.height
-    for n, (x, y, width, height) in enumerate(boxes):
-        for a, b, *_ in boxes[:n]:
-            assert abs(a - x) >= width - 0.01 or abs(b - y) >= height - 0.01
+    assert_on_page(drawing)
 
 
 def test_targets_stand_one_place_right_of_their_inputs():
     drawing = draw_shifted(list("abcdefgh"), 2, 4)
     inputs, targets = cells(drawing, "value"), cells(drawing, "gradient")
-    step = inputs[1][0] - inputs[0][0]
-    assert [t[0] - i[0] for i, t in zip(inputs, targets)] == pytest.approx([step] * 4)
+    step = inputs[1].x - inputs[0].x
+    assert [t.x - i.x for i, t in zip(inputs, targets)] == pytest.approx([step] * 4)
 
 
 def test_no_target_is_scored_twice():
-    scored = [x for x, *_ in cells(draw_scored(25, 8, 4), "value")]
+    scored = [cell.x for cell in cells(draw_scored(25, 8, 4), "value")]
     assert len(scored) == len(set(scored)) == 20
 
 
@@ -123,17 +107,6 @@ def test_the_drawings_hold_the_sizes_that_they_are_given():
     assert "24 to 96 to 24" in block
     for text in ("(5,000, 24)", "(32, 24)", "block 7", "logits (B, T, 5,000)"):
         assert text in gpt
-
-
-@pytest.mark.parametrize("drawing", [draw_block(64, 256), draw_gpt(50257, 1024, 768, 12)])
-def test_no_line_leaves_the_page(drawing):
-    import re
-
-    svg = drawing.svg()
-    for x, width in re.findall(r'class="cell[^"]*" x="([\d.]+)" y="[\d.]+" width="([\d.]+)"', svg):
-        assert 0 <= float(x) and float(x) + float(width) <= drawing.width
-    heights = [float(y) for y in re.findall(r'<text[^>]* y="([\d.]+)"', svg)]
-    assert 0 < min(heights) and max(heights) <= drawing.height
 
 
 def test_the_plots_show_each_curve():
