@@ -29,18 +29,18 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (36373, 28000),
-    "lines of tito/grading": (17157, 12000),
+    "lines of tito": (34054, 28000),
+    "lines of tito/grading": (15611, 12000),
     "lines of tito/learn": (5841, 5000),
-    "lines of tito/book": (3083, 2600),
-    "lines of tests": (53200, 46000),
-    "functions over 40 lines": (66, 30),
-    "functions over 6 parameters": (19, 15),
-    "untyped functions": (860, 0),
-    "modules over 600 lines": (4, 3),
-    "commands": (45, 34),
-    "parameters of commands": (243, 200),
-    "attributes of Tensor": (157, 90),
+    "lines of tito/book": (3085, 2600),
+    "lines of tests": (50500, 46000),
+    "functions over 40 lines": (42, 30),
+    "functions over 6 parameters": (1, 15),
+    "untyped functions": (107, 0),
+    "modules over 600 lines": (2, 3),
+    "commands": (34, 34),
+    "parameters of commands": (149, 200),
+    "attributes of Tensor": (61, 90),
 }
 
 
