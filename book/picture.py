@@ -74,7 +74,7 @@ def terminals(*columns):
         workspace.init(Path(folder) / "my-tinytorch", source)
         entry, exercise = fill_in(source, course.open_root(Path(folder) / "my-tinytorch"))
         keyword = exercise.removeprefix(f"{LESSON}-")
-        result = runner.test_lesson(entry, runner.Selection(keyword))
+        result = runner.test_lesson(entry, keyword)
         consoles = [
             Console(record=True, width=width, file=io.StringIO(), highlight=False,
                     force_terminal=True)

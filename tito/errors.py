@@ -38,3 +38,7 @@ class MachineError(TitoError):
     """The machine, another program or tito itself failed."""
 
     code = 3
+
+
+class Notice(UserWarning):
+    """Something that the user should know and that stops nothing, issued with `warnings.warn`."""

@@ -319,5 +319,4 @@ def edit(entry, old, new):
 
 def verdict_on(entry, keyword=None, first_only=False, **options):
     """The verdict of `runner.test_lesson`."""
-    selection = runner.Selection(keyword, first_only)
-    return runner.test_lesson(entry, selection, **options).verdict
+    return runner.test_lesson(entry, keyword, first_only, **options).verdict

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from tito import import_hook
-from tito.errors import TitoError, UsageError
+from tito.errors import Notice, TitoError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -162,6 +163,20 @@ def warn(text: str) -> None:
     print(fold(f"tito: {text}", sys.stderr, 6), file=sys.stderr)
 
 
+def show_notices() -> None:
+    """Let a Notice look like the other messages of tito."""
+    show_other = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+        if issubclass(category, Notice):
+            warn(str(message))
+        else:
+            show_other(message, category, *place)
+
+    setattr(warnings, "showwarning", show)
+    warnings.simplefilter("always", Notice)
+
+
 def current_lesson(root: Root, announce: bool = True) -> str | None:
     """In a workspace, the name of the lesson to work on, printed with the reason if `announce`.
 
@@ -171,7 +186,7 @@ def current_lesson(root: Root, announce: bool = True) -> str | None:
         return None
     from tito.learn import status
 
-    position = status.current(root, warn)
+    position = status.current(root)
     if position is None:
         return None
     name, reason = position

@@ -9,7 +9,7 @@ from typing import NoReturn
 gc.disable()
 
 from tito.cli import author, instructor, learner  # noqa: E402, F401  each adds its commands
-from tito.cli.app import app, arrange, complain  # noqa: E402
+from tito.cli.app import app, arrange, complain, show_notices  # noqa: E402
 from tito.errors import TitoError, UsageError
 
 gc.enable()
@@ -19,6 +19,7 @@ def run() -> NoReturn:
     """The `tito` command."""
     gc.freeze()
     arrange()
+    show_notices()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a ? for a letter that the terminal cannot show

@@ -12,35 +12,100 @@ and "ended" with its exit code.
 
 import ast
 import atexit
+import base64
 import contextlib
+import functools
 import gc
 import glob
 import importlib
+import importlib.machinery
 import importlib.util
+import io
 import json
 import os
+import re
 import signal
 import sys
 import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
-from types import FrameType
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.machinery import ModuleSpec
+from types import CodeType, FrameType, ModuleType
 from typing import Any, TextIO
 
-from tito.learn.package_import import FreshFinder, compiled
 from tito.learn.run_checks import MOST_FRAMES, Event, OutOfTime, describe_error, run_checks
-from tito.learn.screen import LimitedText, Screen
 from tito.lesson.checks import CheckSuite, remember_lines
 from tito.lesson.outcome import cut
 
 MOST_LATE = 2  # checks may run out of time; then the others are not tried
 MOST_WARNINGS = 10  # of a check are passed on
 IDLE = 0.05  # of a time span on the processor, at most, counts as waiting
+LETTERS = 20_000  # of what a cell prints are kept
+PICTURES = 8  # of a cell are kept
+COMMENT = re.compile(r"\s*#[^\n]*\Z")
 
 Request = dict[str, Any]
 Emit = Callable[[Event], None]
+
+
+class FreshFinder:
+    """Finds the package under one root, compiled from source now, never from cached bytecode.
+
+    `texts` ({path: text}) are the modules as the caller has read them: what is tested is what was
+    read.
+    """
+
+    def __init__(self, root: str, package: str, texts: Mapping[str, str]) -> None:
+        self.folder, self.package, self.texts = os.path.join(root, package), package, texts
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        first, *rest = name.split(".")
+        if first != self.package:
+            return None
+        stem = os.path.join(self.folder, *rest)
+        package = stem + ".py" not in self.texts and os.path.isfile(
+            os.path.join(stem, "__init__.py")
+        )
+        file = os.path.join(stem, "__init__.py") if package else stem + ".py"
+        if not os.path.isfile(file):
+            raise ModuleNotFoundError(f"there is no {name} yet (no file {file})", name=name)
+        return importlib.util.spec_from_file_location(
+            name,
+            file,
+            loader=_FreshLoader(name, file, self.texts),
+            submodule_search_locations=[stem] if package else None,
+        )
+
+    def is_learners(self, frame: FrameType) -> bool:
+        """Whether a frame runs code of the package."""
+        return self.holds(frame.f_code.co_filename)
+
+    def holds(self, file: str | None) -> bool:
+        """Whether a file is one of the package's."""
+        return (file or "").startswith(self.folder + os.sep)
+
+
+class _FreshLoader(importlib.machinery.SourceFileLoader):
+    def __init__(self, name: str, file: str, texts: Mapping[str, str]) -> None:
+        super().__init__(name, file)
+        self.texts = texts
+
+    def get_code(self, name: str) -> CodeType:
+        text = self.texts.get(self.path)
+        if text is None:
+            text = importlib.util.decode_source(self.get_data(self.path))
+        return compiled(text, self.path)
+
+
+@functools.lru_cache(maxsize=256)
+def compiled(text: str, path: str) -> CodeType:
+    """The code of a module. The forks of a process have what it has compiled."""
+    code: CodeType = compile(text, path, "exec", dont_inherit=True)
+    return code
 
 
 def main() -> None:
@@ -61,9 +126,7 @@ def main() -> None:
     preloaded = False
     for line in requests:
         request = json.loads(line)
-        if not request["preload"]:
-            _compile_lower(request)
-        elif not preloaded:
+        if request["preload"] and not preloaded:
             _import_lower(request)
             preloaded = True
         if not hasattr(os, "fork"):  # the caller starts another process for the next request
@@ -109,7 +172,7 @@ def _fork(request: Request, emit: Emit) -> bool:
     waiting.join()
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if not request["preload"]:
-        _compile_given(request)
+        _compile_package(request)
     return False
 
 
@@ -260,20 +323,102 @@ def _no_debugger(*arguments: Any, **options: Any) -> None:
     raise RuntimeError("breakpoint() needs a terminal: run the lesson itself, `python ..._dev.py`")
 
 
+# What a demonstration shows.
+
+
+class LimitedText(io.TextIOBase):
+    """A stream that keeps the first `LETTERS` of what is written to it."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.room, self.lost = LETTERS, False
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        self.parts.append(text[: self.room])
+        self.lost |= len(text) > self.room
+        self.room -= len(self.parts[-1])
+        return len(text)
+
+    def text(self) -> str:
+        return "".join(self.parts) + ("\n... cut here" if self.lost else "")
+
+
+class Screen:
+    """Where cells run, one after the other, in the names `space`; and what the last one showed:
+    text, and pictures as {"kind": "svg" or "png", "data": base64}.
+    """
+
+    def __init__(self, space: dict[str, Any]) -> None:
+        self.space = space | {"display": self.display}
+        self.stream = LimitedText()
+        self.pictures: list[dict[str, str]] = []
+
+    def run(self, source: str, file: str, line: int, show: bool = True) -> None:
+        """Run a cell's code. What it raises passes through; what it showed until then is kept,
+        but for the figures of matplotlib if not `show`.
+        """
+        self.stream, self.pictures = LimitedText(), []
+        tree = ast.parse("\n" * (line - 1) + source, file)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        with contextlib.redirect_stdout(self.stream), contextlib.redirect_stderr(self.stream):
+            exec(compile(tree, file, "exec", dont_inherit=True), self.space)
+            if isinstance(last, ast.Expr):
+                code = compile(ast.Expression(last.value), file, "eval", dont_inherit=True)
+                value = eval(code, self.space)
+                if value is not None and not _is_quiet(source):
+                    self.display(value)
+            self._take_figures(show)
+
+    def display(self, *values: object) -> None:
+        """Show values: their picture where they have one, else their text."""
+        for value in values:
+            draw = getattr(value, "_repr_svg_", None)
+            if draw:
+                self._add_picture("svg", draw().encode("utf-8"))
+            elif not _is_plot(value):  # plots are shown when the cell ends
+                print(value if isinstance(value, str) else repr(value), file=self.stream)
+
+    def _take_figures(self, show: bool) -> None:
+        """Keep the figures of matplotlib that are open, if `show`, and close them."""
+        if not (pyplot := sys.modules.get("matplotlib.pyplot")):
+            return
+        for number in pyplot.get_fignums() if show else ():
+            data = io.BytesIO()
+            pyplot.figure(number).savefig(data, format="png", dpi=110)
+            self._add_picture("png", data.getvalue())
+        pyplot.close("all")
+
+    def _add_picture(self, kind: str, data: bytes) -> None:
+        if len(self.pictures) < PICTURES:
+            self.pictures.append({"kind": kind, "data": base64.b64encode(data).decode("ascii")})
+
+    @property
+    def text(self) -> str:
+        return self.stream.text().rstrip()
+
+
+def _is_quiet(source: str) -> bool:
+    """Whether the cell ends with a semicolon: then a notebook does not show its last value."""
+    while match := COMMENT.search(source):
+        source = source[: match.start()]
+    return source.rstrip().endswith(";")
+
+
+def _is_plot(value: object) -> bool:
+    """Whether it is something of matplotlib's, such as what `plt.plot` returns."""
+    if isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return type(value).__module__.startswith("matplotlib.")
+
+
 # What forks need not do again.
 
 
-def _compile_lower(request: Request) -> None:
-    """Compile the modules of lower lessons, which hardly ever change between two requests."""
-    own = os.path.join(request["root"], request["package"], *request["module"].split(".")) + ".py"
-    for path, text in request["texts"].items():
-        if path != own:
-            with contextlib.suppress(Exception):  # importing it says what is wrong
-                compiled(text, path)
-
-
-def _compile_given(request: Request) -> None:
-    """Compile the package's modules that no learner writes."""
+def _compile_package(request: Request) -> None:
+    """Compile the package's modules, but for those of the request's own texts."""
     files = os.path.join(glob.escape(request["root"]), request["package"], "**", "*.py")
     for path in glob.iglob(files, recursive=True):
         if path not in request["texts"]:

@@ -32,7 +32,8 @@ def begin(name: str, folder: Path = FOLDER) -> None:
     import_hook.install(str(root.path))
     check_builtin.install()
     os.chdir(root.path / SOURCE / entry.folder)
-    missing, records = [], progress.load(root, print)["lessons"]
+    records = progress.load(root)["lessons"]
+    missing = []
     for lower in root.lessons:
         if lower.number < entry.number:
             module = export.current(lower, notebook_sync.read(lower, records.get(lower.name, {})))

@@ -5,7 +5,7 @@ with its solutions, beside the pristine lesson.
 """
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
@@ -39,7 +39,6 @@ class Comparison:
 def compare(
     entry: Entry,
     exercise: Exercise,
-    warn: Callable[[str], None] = lambda text: None,
 ) -> Comparison:
     """The learner's code of an exercise beside the solution.
 
@@ -47,7 +46,7 @@ def compare(
     not pass its checks.
     """
     code = solution_of(entry, exercise)
-    record = progress.load(entry.root, warn)["lessons"].get(entry.name, {})
+    record = progress.load(entry.root)["lessons"].get(entry.name, {})
     source = notebook_sync.read(entry, record)
     cell = source.cell(exercise.name)
     if not cell or entry.declared.is_unwritten(exercise, source):

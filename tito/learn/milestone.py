@@ -32,13 +32,13 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from tito import files
-from tito.errors import MachineError, UsageError, WorkError
+from tito.errors import MachineError, Notice, UsageError, WorkError
 from tito.learn import notebook_sync, progress, status
 from tito.learn.runner import export_lesson, test_lesson
 from tito.learn.verdict import TestedModules, place_of, short
@@ -227,10 +227,10 @@ def find(root: Root, name: str) -> Milestone:
     )
 
 
-def statuses(root: Root, warn: Callable[[str], None]) -> list[MilestoneStatus]:
+def statuses(root: Root) -> list[MilestoneStatus]:
     """The status of every milestone of the root."""
-    data = progress.load(root, warn)
-    states = {row.name: row.state for row in status.rows(root, warn)}
+    data = progress.load(root)
+    states = {row.name: row.state for row in status.rows(root)}
     rows = []
     for program in milestones(root):
         record = data.get("milestones", {}).get(program.name, {})
@@ -274,7 +274,6 @@ def run(
     seed: int = 0,
     words: tuple[str, ...] = (),
     out: IO[str] | None = None,
-    warn: Callable[[str], None] = lambda text: None,
 ) -> MilestoneRun:
     """Bring the package up to date, run a milestone on it, and record what came of it.
 
@@ -291,7 +290,7 @@ def run(
     result = MilestoneRun(program, seed, words)
     entries = [root.lesson(name) for name in program.needs]
     skipped = [entry.name for entry in entries if not root.is_course and export.is_skipped(entry)]
-    records = progress.load(root, warn)["lessons"]
+    records = progress.load(root)["lessons"]
     tested: TestedModules = {}
     texts: dict[str, str] = {}
     for entry in entries:
@@ -300,7 +299,7 @@ def run(
                 exported, notes = export_lesson(entry, records.get(entry.name, {}))
                 tested |= exported
                 for note in notes:
-                    warn(note)
+                    warnings.warn(f"{note}.", Notice, stacklevel=2)
             except WorkError as error:
                 result.reason, result.remedy = short(error.what, entry), error.remedy
                 result.lesson = entry.name
@@ -314,7 +313,7 @@ def run(
             files.write(result.picture, picture)
         _judge(result, report, root, skipped, tested)
     if not words:
-        _record(root, result, texts, warn)
+        _record(root, result, texts)
     return result
 
 
@@ -453,10 +452,8 @@ def _way_back(root: Root, name: str) -> str:
         return "start"
 
 
-def _record(
-    root: Root, result: MilestoneRun, texts: dict[str, str], warn: Callable[[str], None]
-) -> None:
-    with progress.change(root, result.milestone.name, warn, "milestones") as record:
+def _record(root: Root, result: MilestoneRun, texts: dict[str, str]) -> None:
+    with progress.change(root, result.milestone.name, "milestones") as record:
         record |= {
             "when": progress.now(),
             "verdict": result.verdict,

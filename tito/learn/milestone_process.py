@@ -13,8 +13,7 @@ import time
 from types import ModuleType
 from typing import Any
 
-from tito.learn.check_process import die_with_parent
-from tito.learn.package_import import FreshFinder
+from tito.learn.check_process import FreshFinder, die_with_parent
 from tito.learn.run_checks import describe_error
 
 

@@ -8,7 +8,7 @@ the learner says which one counts, or has them merged.
 import difflib
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -131,7 +131,6 @@ def settle(
     entry: Entry,
     keep: str | None = None,
     make: bool = False,
-    warn: Callable[[str], None] = lambda text: None,
 ) -> Path | None:
     """Bring script and notebook into step.
 
@@ -143,7 +142,7 @@ def settle(
     """
     if not (make or entry.notebook.exists()):
         return None
-    with progress.change(entry.root, entry.name, warn) as record:
+    with progress.change(entry.root, entry.name) as record:
         if keep == "both" and not _newer(entry, record):
             return _settle_both(entry, record)
         side = choose(entry, record) if keep in (None, "both") else keep
@@ -240,9 +239,9 @@ def merge(entry: Entry, record: Record) -> Merge:
     return out
 
 
-def planned_merge(entry: Entry, warn: Callable[[str], None] = lambda text: None) -> Merge | None:
+def planned_merge(entry: Entry) -> Merge | None:
     """What `settle` would merge, with nothing written; None when not both were edited."""
-    record = progress.load(entry.root, warn)["lessons"].get(entry.name, {})
+    record = progress.load(entry.root)["lessons"].get(entry.name, {})
     return None if _newer(entry, record) else merge(entry, record)
 
 

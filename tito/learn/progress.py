@@ -15,13 +15,14 @@ and hashes of the code tested.
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
 from tito import files
-from tito.errors import MachineError
+from tito.errors import MachineError, Notice
 from tito.lesson import cells, export
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import Lesson
@@ -31,10 +32,10 @@ def now() -> str:
     return datetime.now().isoformat(timespec="seconds")
 
 
-def load(root: Root, warn: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+def load(root: Root) -> dict[str, Any]:
     """The progress of a root.
 
-    A damaged file is set aside, `warn` says where, and the record begins anew.
+    A damaged file is set aside, a Notice says where, and the record begins anew.
     """
     path = root.state / "progress.json"
     try:
@@ -58,9 +59,11 @@ def load(root: Root, warn: Callable[[str], None] = lambda text: None) -> dict[st
             f"{path} is damaged ({what}) and cannot be moved: {error.strerror}.",
             "Make its folder writable.",
         ) from None
-    warn(
-        f"The progress file was damaged ({what}). It is kept as {aside}; `tito test "
-        "--all` earns the marks again."
+    warnings.warn(
+        f"The progress file was damaged ({what}). It is saved as {aside}; `tito test "
+        "--all` earns the marks again.",
+        Notice,
+        stacklevel=2,
     )
     return {"version": 1, "lessons": {}}
 
@@ -131,14 +134,12 @@ def locked(root: Root) -> Iterator[None]:
 
 
 @contextmanager
-def change(
-    root: Root, name: str, warn: Callable[[str], None] = lambda text: None, kind: str = "lessons"
-) -> Iterator[dict[str, Any]]:
+def change(root: Root, name: str, kind: str = "lessons") -> Iterator[dict[str, Any]]:
     """The record of one lesson (or of one of the "milestones"), to be changed inside the
     `with`; saved when it ends well.
     """
     with locked(root):
-        data = load(root, warn)
+        data = load(root)
         before = json.dumps(data)
         yield data.setdefault(kind, {}).setdefault(name, {})
         if json.dumps(data) != before:

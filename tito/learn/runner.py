@@ -16,13 +16,16 @@ from tito.errors import UsageError, WorkError
 from tito.learn import notebook_sync, progress, status
 from tito.learn.demonstrations import (
     Demonstration,
+    Known,
+    Result,
     above_first,
     file_of,
     find_demonstrations,
+    load_results,
     needed_demonstrations,
+    save_results,
 )
 from tito.learn.process import GRACE, Event, Process
-from tito.learn.results import Known, Result, load_results, save_results
 from tito.learn.verdict import (
     CheckOutcome,
     LessonTest,
@@ -43,28 +46,11 @@ START_SECONDS = 10  # more, for NumPy to load on a slow disk
 MOST_DEATHS = 2  # after so many checks that killed or hung the process, the rest is not tried
 WORD = re.compile(r"[\w:+.\[\]\\/-]+|[()]")  # of an expression for -k
 
-Warn = Callable[[str], None]
 OnChecks = Callable[[list[CheckOutcome]], None]
 
 
 def ignore(value: object) -> None:
     """What is called where nobody listens."""
-
-
-@dataclass(frozen=True)
-class Selection:
-    """Which checks to run.
-
-    keyword     those whose name or exercise it matches, as pytest's -k does; None for all
-    first_only  stop at the first check that fails
-    """
-
-    keyword: str | None = None
-    first_only: bool = False
-
-    @property
-    def is_partial(self) -> bool:
-        return bool(self.keyword or self.first_only)
 
 
 @dataclass
@@ -88,33 +74,35 @@ class Report:
 
 def test_lesson(
     entry: Entry,
-    selection: Selection = Selection(),
+    keyword: str | None = None,
+    first_only: bool = False,
     process: Process | None = None,
-    warn: Warn = ignore,
     on_checks: OnChecks = ignore,
     seconds: float = CHECK_SECONDS,
 ) -> Report:
     """Test one lesson of a root, and record the verdict in its progress unless only some checks
-    were selected.
+    were asked for.
 
+    keyword    run only the checks whose name or exercise it matches, as pytest's -k does
+    first_only stop at the first check that fails
     process    to run in; None for a new one
     on_checks  is called with what became of the checks when demonstrations are still to run
     seconds    time limit of a check
     """
     began = time.perf_counter()
-    record = progress.load(entry.root, warn)["lessons"].get(entry.name, {})
-    test = _prepare(entry, record, seconds)
+    record = progress.load(entry.root)["lessons"].get(entry.name, {})
+    test, partial = _prepare(entry, record, seconds), bool(keyword or first_only)
     if isinstance(test, Verdict):
-        test.partial, report, source = selection.is_partial, Report(test), None
+        test.partial, report, source = partial, Report(test), None
     else:
         test = dataclasses.replace(
-            test, ids=_selected(test, selection.keyword), partial=selection.is_partial
+            test, ids=_selected(test, keyword), first_only=first_only, partial=partial
         )
-        report, source = _report(test, selection, record, process, on_checks), test.source
+        report, source = _report(test, record.get("last", {}), process, on_checks), test.source
     report.verdict.seconds = round(time.perf_counter() - began, 3)
-    if not selection.is_partial:
-        _record(entry, source, report.verdict, warn)
-    _settle(entry, report.verdict, warn)
+    if not partial:
+        _record(entry, source, report.verdict)
+    _settle(entry, report.verdict)
     return report
 
 
@@ -137,9 +125,9 @@ def test_checks(
         return test
     checks = entry.declared.checks
     ids = [check.id for check in checks if check.exercise == exercise] if exercise else test.ids
-    test = dataclasses.replace(test, ids=ids, partial=True)
+    test = dataclasses.replace(test, ids=ids, first_only=first_only, partial=True)
     with _running(process) as running:
-        request = _request(test, first_only) | {"preload": preload}
+        request = _request(test) | {"preload": preload}
         return verdict_of(test, list(_run_checks(running, test, request)))
 
 
@@ -264,7 +252,7 @@ def matches(expression: str, *names: str) -> bool:
 # The runs.
 
 
-def _request(test: LessonTest, first_only: bool) -> dict[str, Any]:
+def _request(test: LessonTest) -> dict[str, Any]:
     """What the process needs to know to run the test."""
     entry, lesson = test.entry, test.entry.declared
     file = str(lesson.checks_source.path)
@@ -277,7 +265,7 @@ def _request(test: LessonTest, first_only: bool) -> dict[str, Any]:
         "suite": asdict(suite),
         "own_suite": asdict(test.own_suite),
         "ids": test.ids,
-        "first_only": first_only,
+        "first_only": test.first_only,
         "demonstrations": [],
         "draws": False,
         "preload": False,
@@ -287,41 +275,32 @@ def _request(test: LessonTest, first_only: bool) -> dict[str, Any]:
 
 
 def _report(
-    test: LessonTest,
-    selection: Selection,
-    record: dict[str, Any],
-    process: Process | None,
-    on_checks: OnChecks,
+    test: LessonTest, last: dict[str, Any], process: Process | None, on_checks: OnChecks
 ) -> Report:
-    """Run the checks, and then the demonstrations of what is right."""
-    entry, last = test.entry, record.get("last", {})
-    demonstrations, known = [], {}
+    """Run the checks, and then the demonstrations of what is right.
+
+    last  the record of the last run
+    """
+    entry = test.entry
+    demonstrations: list[Demonstration] = []
+    known: Known = {}
     if not test.partial:
         demonstrations, known = find_demonstrations(entry, test.source), load_results(entry)
-    needed = needed_demonstrations(demonstrations, known)
-    needed = above_first(needed, entry, test.stubs)
-    request = _request(test, selection.first_only)
+    needed = above_first(needed_demonstrations(demonstrations, known), entry, test.stubs)
+    request = _request(test)
     request["draws"] = any(demonstration.alt for demonstration in needed)
     with _running(process) as running:
         events = list(_run_checks(running, test, request))
-        checks = [*outcomes_of(test, events).values()]
-        checks = [check for check in checks if check.exercise]
+        checks = [check for check in outcomes_of(test, events).values() if check.exercise]
         needed = above_first(needed, entry, {c.exercise for c in checks if not c.passed})
         if needed and _ended_well(events):
             on_checks(checks)
             request |= {"ids": [], "demonstrations": _as_json(needed, known)}
             events.append({"event": "demonstrations"})
             events += running.run(request, _patience(test))
-    report = Report(
-        verdict_of(test, events),
-        places={
-            f"{entry.name}-{cell.exercise}": short(test.source.place(cell), entry)
-            for cell in test.source.cells
-            if cell.exercise
-        },
-        changed=_changed(test, last.get("exercises", {})),
-        passed_before=last.get("verdict") == "passed",
-    )
+    report = Report(verdict_of(test, events), places=test.places)
+    report.changed = _changed(test, last.get("exercises", {}))
+    report.passed_before = last.get("verdict") == "passed"
     if not test.partial:
         fresh = {event["cell"]: event for event in events if event["event"] == "shown"}
         report.results = save_results(entry, demonstrations, known, fresh)
@@ -395,13 +374,13 @@ def _newly_shown(report: Report, entry: Entry, before: dict[str, str]) -> list[R
         if exercise.id in were_wrong - wrong
     }
     turned |= set() if before else {0}
-    return [result for result in report.results if result.before in turned]
+    return [result for result in report.results if result.demonstration.before in turned]
 
 
 # What is remembered.
 
 
-def _record(entry: Entry, source: cells.Source | None, verdict: Verdict, warn: Warn) -> None:
+def _record(entry: Entry, source: cells.Source | None, verdict: Verdict) -> None:
     """Remember a whole run.
 
     One that could not test anything takes nothing away: what the run before it earned stays.
@@ -409,7 +388,7 @@ def _record(entry: Entry, source: cells.Source | None, verdict: Verdict, warn: W
     code = progress.code_of(source, entry.declared) if source else ""
     records = progress.load(entry.root)["lessons"]
     below = {lower.name: status.exported(lower, records) for lower in status.below(entry)}
-    with progress.change(entry.root, entry.name, warn) as record:
+    with progress.change(entry.root, entry.name) as record:
         record.setdefault("started", progress.now())
         if source and verdict.checks_run:
             record["last"] = {
@@ -444,10 +423,10 @@ def _exercise_hashes(entry: Entry, source: cells.Source) -> dict[str, str]:
     }
 
 
-def _settle(entry: Entry, verdict: Verdict, warn: Warn) -> None:
+def _settle(entry: Entry, verdict: Verdict) -> None:
     """Bring notebook and script to the same state, after the one that counts was tested."""
     try:
-        if backup := notebook_sync.settle(entry, warn=warn):
+        if backup := notebook_sync.settle(entry):
             follows = entry.script if verdict.source.endswith(".ipynb") else entry.notebook
             verdict.notes.append(
                 f"{entry.relative(follows)} was brought up to date; what it "

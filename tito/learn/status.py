@@ -2,7 +2,7 @@
 
 import functools
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,9 +51,9 @@ class Hint:
     address: str
 
 
-def rows(root: Root, warn: Callable[[str], None] = lambda text: None) -> list[LessonStatus]:
+def rows(root: Root) -> list[LessonStatus]:
     """The state of every lesson of the root."""
-    records = progress.load(root, warn)["lessons"]
+    records = progress.load(root)["lessons"]
     states = [row(entry, records.get(entry.name, {})) for entry in root.lessons]
     exports: dict[str, str] = {}  # {lesson: a hash of what it exports now}
     for entry, state in zip(root.lessons, states):
@@ -141,13 +141,13 @@ def next_step(rows: Iterable[LessonStatus]) -> tuple[str, str] | None:
     return None
 
 
-def current(root: Root, warn: Callable[[str], None] = lambda text: None) -> tuple[str, str] | None:
+def current(root: Root) -> tuple[str, str] | None:
     """The name of the lesson one is at, and why it is that one; None when every
     lesson is passed or skipped.
 
     The one that was tested last, unless it passed; then the first that has not.
     """
-    states = rows(root, warn)
+    states = rows(root)
     waiting = [state for state in states if state.state in ("new", "started", "stale")]
     last = max(states, key=lambda state: state.last_run or "")
     if last in waiting and last.last_run:
@@ -187,14 +187,12 @@ def first_open(entry: Entry, record: dict[str, Any]) -> Exercise | None:
     )
 
 
-def hint(
-    entry: Entry, exercise: str | None = None, warn: Callable[[str], None] = lambda text: None
-) -> Hint:
+def hint(entry: Entry, exercise: str | None = None) -> Hint:
     """The next hint of an exercise (default: the first that fails), remembered as shown.
 
     Raises TitoError when nothing fails, or the exercise has no hints.
     """
-    with progress.change(entry.root, entry.name, warn) as record:
+    with progress.change(entry.root, entry.name) as record:
         target = entry.declared.exercise(exercise) if exercise else first_open(entry, record)
         if target is None:
             raise UsageError(

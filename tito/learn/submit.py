@@ -62,7 +62,6 @@ def submit(
     root: Root,
     lessons: list[Entry] | None = None,
     output: Path | None = None,
-    warn: Warn = runner.ignore,
     report: Callable[[Verdict], None] = runner.ignore,
     with_hints: bool = False,
 ) -> SubmittedZip:
@@ -81,7 +80,7 @@ def submit(
             f"{root.path} is the course itself; what is handed in is a learner's workspace.",
             "Run it in a workspace: tito init ../my-tinytorch",
         )
-    records = progress.load(root, warn)["lessons"]
+    records = progress.load(root)["lessons"]
     states = {e.name: status.row(e, records.get(e.name, {})).state for e in root.lessons}
     notes: list[str] = []
     if lessons is None:
@@ -99,12 +98,12 @@ def submit(
     verdicts: list[Verdict] = []
     with Process() as process:
         for entry in lessons:
-            verdict = runner.test_lesson(entry, process=process, warn=warn).verdict
+            verdict = runner.test_lesson(entry, process=process).verdict
             verdicts.append(verdict)
             report(verdict)
             notes += _notes_on(verdict, states[entry.name])
     contents = _lesson_files(lessons, notes)
-    hints = _opened_hints(lessons, progress.load(root, warn)["lessons"]) if with_hints else None
+    hints = _opened_hints(lessons, progress.load(root)["lessons"]) if with_hints else None
     summaries = [_summary(verdict) for verdict in verdicts]
     contents[manifest.NAME] = manifest.write(root, contents, summaries, hints)
     data = files.archive(contents, zipfile.ZIP_DEFLATED)
@@ -190,7 +189,7 @@ def _write(root: Root, data: bytes, output: Path | None) -> Path:
     return path
 
 
-def restore(root: Root, path: Path, warn: Warn = runner.ignore) -> RestoreResult:
+def restore(root: Root, path: Path) -> RestoreResult:
     """Bring the lesson files of a submission into a workspace.
 
     Raises TitoError, with nothing changed, when the zip is damaged, holds anything but lesson
@@ -232,17 +231,17 @@ def restore(root: Root, path: Path, warn: Warn = runner.ignore) -> RestoreResult
         result.backup = files.replace(root, "restore", changes)
         for entry in root.lessons:
             if {entry.script, entry.notebook} & changes.keys():
-                _take_in(entry, result, warn)
+                _take_in(entry, result)
     return result
 
 
-def _take_in(entry: Entry, result: RestoreResult, warn: Warn) -> None:
+def _take_in(entry: Entry, result: RestoreResult) -> None:
     """Remember that script and notebook of a restored lesson agree, if they do: then the file that
     is edited next counts.
     """
     result.lessons.append(entry.name)
     if entry.script.exists() and entry.notebook.exists() and notebook_sync.agree(entry):
-        with progress.change(entry.root, entry.name, warn) as record:
+        with progress.change(entry.root, entry.name) as record:
             hashes = notebook_sync.hashes(entry)
             notebook_sync.remember(record, hashes, cells.read(entry.script))
     if export.is_skipped(entry):

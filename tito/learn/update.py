@@ -12,7 +12,7 @@ import json
 import re
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -77,7 +77,7 @@ class Plan:
     pairs: dict[str, tuple[notebook_sync.Hashes, cells.Source]] = field(default_factory=dict)
 
 
-def update(root: Root, source: Path, warn: Callable[[str], None] = lambda text: None) -> Update:
+def update(root: Root, source: Path) -> Update:
     """Put the edition at `source`, a release, a course or a zip of either, under the work in
     the workspace `root`. Returns what that changed.
 
@@ -95,12 +95,12 @@ def update(root: Root, source: Path, warn: Callable[[str], None] = lambda text: 
             contents.pop(".tito/course", None)
         done = Update(root.edition, edition)
         plan = Plan(root, done, {root.path / name: data for name, data in contents.items()})
-        _plan(plan, contents, warn)
+        _plan(plan, contents)
         changes = {path: data for path, data in plan.changes.items() if files.read(path) != data}
         done.changed = len(changes)
         done.backup = files.replace_all(root, "update", changes)
         for name, (hashes, cells_of_both) in plan.pairs.items():
-            with progress.change(root, name, warn) as record:
+            with progress.change(root, name) as record:
                 notebook_sync.remember(record, hashes, cells_of_both)
     return done
 
@@ -183,10 +183,10 @@ def _lessons(root: Root, contents: dict[str, bytes]) -> dict[str, Lesson]:
 # What becomes of the learner's files.
 
 
-def _plan(plan: Plan, contents: dict[str, bytes], warn: Callable[[str], None]) -> None:
+def _plan(plan: Plan, contents: dict[str, bytes]) -> None:
     root, done, changes = plan.root, plan.update, plan.changes
     lessons = _lessons(root, contents)
-    records = progress.load(root, warn)["lessons"]
+    records = progress.load(root)["lessons"]
     old = {entry.name: entry for entry in root.lessons}
     done.added = [name for name in lessons if name not in old]
     done.gone = [name for name in old if name not in lessons]

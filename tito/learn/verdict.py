@@ -73,6 +73,7 @@ class LessonTest:
     own_suite  the learner's own checks
     ids      of the checks to run, the learner's own included
     seconds  that a check may take
+    first_only  whether to stop at the first check that fails
     partial  whether only some checks are to run
     notes    sentences about what was overwritten, and where its copy is
     """
@@ -84,6 +85,7 @@ class LessonTest:
     own_suite: CheckSuite
     ids: list[str]
     seconds: float
+    first_only: bool = False
     partial: bool = False
     notes: list[str] = field(default_factory=list)
 
@@ -92,6 +94,15 @@ class LessonTest:
         """The exercises that are as released."""
         declared = self.entry.declared
         return [e.id for e in declared.exercises if declared.is_unwritten(e, self.source)]
+
+    @property
+    def places(self) -> dict[str, str]:
+        """{exercise: where it is in the learner's file}."""
+        return {
+            f"{self.entry.name}-{cell.exercise}": short(self.source.place(cell), self.entry)
+            for cell in self.source.cells
+            if cell.exercise
+        }
 
     def place(self, cell_number: int, line: int | None = None) -> str:
         """Where a cell is, or a line of it as the process names it."""

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from tito.errors import MachineError, TitoError
-from tito.learn import notebook_sync, progress, results, runner, status
+from tito.learn import demonstrations, notebook_sync, progress, runner, status
 from tito.learn.process import Process, Superseded
 from tito.learn.verdict import CheckOutcome
 from tito.lesson.course import Entry
@@ -134,13 +134,12 @@ def _keyboard(getchar: Callable[[], str], tell: Tell) -> Iterator[Keyboard | Non
 class Watcher:
     """What goes on while a lesson is watched.
 
-    `out` prints renderables, `show` a report, `warn` a sentence.
+    `out` prints renderables, `show` a report.
     """
 
     entry: Entry
     out: Callable[..., None]
     show: Callable[..., None]
-    warn: Callable[[str], None]
     process: Process
     events: "queue.SimpleQueue[str]"
     keyboard: Keyboard | None = None
@@ -154,7 +153,7 @@ class Watcher:
             elif event == "h":
                 self.show_hint()
             elif event == "l":
-                rows = status.rows(self.entry.root, self.warn)
+                rows = status.rows(self.entry.root)
                 self.out(views.status(self.entry.root, rows, status.next_step(rows)))
             elif event == "o":
                 self.open_page()
@@ -188,9 +187,7 @@ class Watcher:
 
             report, problem = None, None
             try:
-                report = runner.test_lesson(
-                    self.entry, process=self.process, warn=self.warn, on_checks=show_checks
-                )
+                report = runner.test_lesson(self.entry, process=self.process, on_checks=show_checks)
             except Superseded:
                 return {}
             except TitoError as error:  # one bad save must not end the watching
@@ -215,7 +212,7 @@ class Watcher:
         after = _now(self.entry)
         is_notebook = report is not None and report.verdict.source.endswith(".ipynb")
         side = "notebook" if is_notebook else "script"
-        records = progress.load(self.entry.root, self.warn)["lessons"]
+        records = progress.load(self.entry.root)["lessons"]
         agreed = records.get(self.entry.name, {}).get("pair")
         return after if after.get(side) == before.get(side) and after == agreed else before
 
@@ -245,10 +242,10 @@ class Watcher:
 
     def open_page(self) -> None:
         """Open the page of the lesson's results in a browser, where there is one."""
-        page = results.page_of(self.entry)
+        page = demonstrations.page_of(self.entry)
         if not page.exists():
             self.out("There are no results yet.")
-        elif results.open_page(page):
+        elif demonstrations.open_page(page):
             self.out(f"{self.entry.relative(page)} is open in the browser.")
         else:
             self.out("No browser opens here. Open this page:", self.entry.relative(page))
@@ -268,7 +265,7 @@ class Watcher:
 
     def show_hint(self) -> None:
         try:
-            self.out(views.hint(status.hint(self.entry, None, self.warn), "h"))
+            self.out(views.hint(status.hint(self.entry, None), "h"))
         except TitoError as error:
             self.out(f"{error.what} {error.remedy}")
 
@@ -277,7 +274,6 @@ def watch(
     entry: Entry,
     out: Callable[..., None],
     show: Callable[..., None],
-    warn: Callable[[str], None],
     getchar: Callable[[], str],
 ) -> None:
     """Watch a lesson until q, Ctrl-C, SIGTERM or the end of the terminal.
@@ -298,7 +294,7 @@ def watch(
         with _keyboard(getchar, tell) as keyboard:
             while following:
                 with _saves(following, tell):
-                    watcher = Watcher(following, out, show, warn, process, events, keyboard)
+                    watcher = Watcher(following, out, show, process, events, keyboard)
                     following = watcher.serve()
     try:
         out("Stopped watching.")

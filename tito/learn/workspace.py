@@ -205,9 +205,7 @@ Nothing you write is lost: whatever tito overwrites, it saves under `.tito/backu
 """
 
 
-def reset(
-    entry: Entry, exercise: str | None = None, warn: Callable[[str], None] = lambda text: None
-) -> Path | None:
+def reset(entry: Entry, exercise: str | None = None) -> Path | None:
     """Put a lesson, or one exercise of it, back to its starting version, in each of script and
     notebook that is there.
 
@@ -222,7 +220,7 @@ def reset(
         text, old_notebook = entry.declared_path.read_text(encoding="utf-8"), None
         if exercise is not None:
             target = entry.declared.exercise(exercise)
-            notebook_sync.settle(entry, warn=warn)
+            notebook_sync.settle(entry)
             source = cells.read(entry.script)
             if not (cell := source.cell(target.name)):
                 raise WorkError(
@@ -240,14 +238,13 @@ def reset(
         if entry.notebook in changes:
             # Of what was written, not of what is there by now: a save in between counts as an edit.
             hashes = notebook_sync.hashes_of(entry, *changes.values())
-            with progress.change(entry.root, entry.name, warn) as record:
+            with progress.change(entry.root, entry.name) as record:
                 notebook_sync.remember(record, hashes, cells.parse(entry.script, text))
         return backup
 
 
 def undo(
     root: Root,
-    warn: Callable[[str], None] = lambda text: None,
     back: Callable[[Root], files.Step] = files.undo,
 ) -> files.Step:
     """`files.undo`, or `back`. Of a lesson whose script or notebook came back, it is not known any
@@ -257,7 +254,7 @@ def undo(
         step = back(root)
         for entry in root.lessons:
             if {entry.script, entry.notebook} & set(step.paths) and entry.notebook.exists():
-                with progress.change(root, entry.name, warn) as record:
+                with progress.change(root, entry.name) as record:
                     record.pop("pair", None)
     return step
 

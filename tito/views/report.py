@@ -23,7 +23,7 @@ from tito.views import (
 )
 
 if TYPE_CHECKING:
-    from tito.learn.results import Result
+    from tito.learn.demonstrations import Result
     from tito.learn.runner import Report
     from tito.learn.verdict import CheckOutcome, Verdict
 
@@ -337,13 +337,14 @@ def question(text: str) -> Text:
 
 def result(shown: Result, link: Link, with_question: bool = True) -> Group:
     """What one demonstration shows with the learner's code."""
+    demonstration = shown.demonstration
     lines: list[RenderableType] = []
-    if shown.question and with_question:
-        lines.append(indented(question(shown.question)))
+    if demonstration.question and with_question:
+        lines.append(indented(question(demonstration.question)))
     if shown.text:
         lines.append(indented(Text(clipped(shown.text, MOST_LINES))))
     lines += [Pieces([Text("picture", "dim"), link(picture)], 2) for picture in shown.pictures]
-    if shown.pictures and shown.alt and (sentence := FIRST_SENTENCE.match(shown.alt)):
+    if shown.pictures and (sentence := FIRST_SENTENCE.match(demonstration.alt)) and sentence[0]:
         lines.append(indented(Text(sentence[0], "dim"), 4))
     return Group(*lines, Text())
 

@@ -87,7 +87,7 @@ def test_a_milestone_passes_on_solved_lessons_and_is_recorded(work, capfd):
     )
     record = progress.load(work)["milestones"]["sum"]
     assert record["verdict"] == "passed" and record["measured"] == {"total": 6.0}
-    assert milestone.statuses(work, print)[0].state == "passed"
+    assert milestone.statuses(work)[0].state == "passed"
 
 
 def test_an_unwritten_exercise_fails_it_and_is_named(work):
@@ -193,7 +193,7 @@ def test_what_is_skipped_does_not_count_as_the_learners(work):
         and not result.passed
         and "numbers is the course's own" in result.reason
     )
-    assert milestone.statuses(work, print)[0].state == milestone.NOT_COUNTED
+    assert milestone.statuses(work)[0].state == milestone.NOT_COUNTED
     assert result.remedy == "tito start numbers"  # to export its stub would break the package
     solve(work.lesson("numbers"))
     workspace.skip(work.lesson("numbers"))
@@ -230,14 +230,14 @@ def test_a_goal_lowered_by_hand_changes_nothing(work):
 def test_a_pass_is_stale_when_the_code_has_changed(work):
     go(solved(work))
     edit(work.lesson("numbers"), "twice = x + x", "twice = 2 * x")
-    go_on = milestone.statuses(work, print)[0]
+    go_on = milestone.statuses(work)[0]
     assert go_on.state == "passed"  # the package is as it was
     from tito.learn import notebook_sync
     from tito.lesson import export
 
     entry = work.lesson("numbers")
     export.write_module(entry, export.current(entry, notebook_sync.read(entry, {})))
-    assert milestone.statuses(work, print)[0].state == "stale"
+    assert milestone.statuses(work)[0].state == "stale"
 
 
 def test_what_may_not_be_too_large_has_a_limit_of_its_own(work):
@@ -275,10 +275,10 @@ def test_an_option_that_a_milestone_does_not_know_is_wrong_usage(work):
 
 
 def test_rows_tell_what_a_milestone_waits_for(work):
-    assert milestone.statuses(work, print)[0].waits == ["numbers", "sums"]
+    assert milestone.statuses(work)[0].waits == ["numbers", "sums"]
     solve(work.lesson("numbers"))
     verdict_on(work.lesson("numbers"))
-    assert milestone.statuses(work, print)[0].waits == ["sums"]
+    assert milestone.statuses(work)[0].waits == ["sums"]
 
 
 @pytest.mark.parametrize("wanted", ["sum", "1", "01", "1900", "01_1900_sum"])

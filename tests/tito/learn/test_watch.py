@@ -17,7 +17,7 @@ import pexpect
 import pytest
 from small_course import edit, solve
 
-from tito.learn import progress, results
+from tito.learn import demonstrations, progress
 from tito.learn.watch import Keyboard, Watcher
 
 TITO = [sys.executable, "-m", "tito"]
@@ -497,7 +497,7 @@ def test_a_prediction_is_asked_for_and_kept_before_the_answer_is_shown(watching,
     terminal.expect(READY)
     (record,) = progress.load(entry.root)["lessons"].values()
     assert record["predictions"] == {"Predict what four becomes.": "ninteen, größer"}
-    assert "ninteen, größer" in results.page_of(entry).read_text(encoding="utf-8")
+    assert "ninteen, größer" in demonstrations.page_of(entry).read_text(encoding="utf-8")
     solve(entry, "numbers-triple")
     terminal.expect("your predictions")
     terminal.expect("you said: ninteen, größer")
@@ -539,7 +539,7 @@ def test_an_enter_that_comes_with_the_question_answers_it(entry, monkeypatch):
                 keyboard.take("\n")  # the prompt has just come to the screen
 
     monkeypatch.setattr(sys, "stdout", Terminal())
-    watcher = Watcher(entry, print, None, print, None, events, keyboard)
+    watcher = Watcher(entry, print, None, None, events, keyboard)
     patience = threading.Timer(5, events.put, ["q"])  # or a lost enter would be waited for
     patience.start()
     watcher.ask("Predict the sum.")

@@ -23,7 +23,6 @@ from tito.cli.app import (
     remember_root,
     select_lesson,
     select_lessons,
-    warn,
 )
 from tito.cli.learner.show import show_report
 from tito.errors import MachineError, TitoError, UsageError, WorkError
@@ -123,7 +122,7 @@ def status(json: Json = False) -> None:
     from tito.learn import status as lesson_status
 
     root = current_root()
-    rows = lesson_status.rows(root, warn)
+    rows = lesson_status.rows(root)
     if json:
         echo_json(
             [
@@ -153,12 +152,12 @@ def start(
 
     root = current_root()
     entry = select_lesson(root, lesson or current_lesson(root))
-    with progress.change(entry.root, entry.name, warn) as record:
+    with progress.change(entry.root, entry.name) as record:
         came_back = "started" in record
         record.setdefault("started", progress.now())
         first = lesson_status.first_open(entry, record)
         source = notebook_sync.read(entry, record)
-    records = progress.load(entry.root, warn)["lessons"]
+    records = progress.load(entry.root)["lessons"]
     cell = source.cell(first.name) if first else None
     line = cell.line if cell and not source.is_notebook else None
     # A reader begins at the top; a learner who comes back goes on at the exercise.
@@ -209,7 +208,7 @@ def watch(lesson: Lesson = None) -> None:
 
     root = current_root()
     name = lesson or current_lesson(root) or root.lessons[0].name
-    watching.watch(select_lesson(root, name), echo, show_report, warn, typer.getchar)
+    watching.watch(select_lesson(root, name), echo, show_report, typer.getchar)
 
 
 @app.command()
@@ -248,9 +247,8 @@ def test(
             if sys.stdout.isatty() and len(entries) == 1 and not json:
                 echo(report_views.checked(checks))
 
-        selection = runner.Selection(keyword, first_only)
         for entry in entries:
-            report = runner.test_lesson(entry, selection, process, warn, show_checks)
+            report = runner.test_lesson(entry, keyword, first_only, process, show_checks)
             verdicts.append(report.verdict)
             if not json:
                 show_report(entry, report, whole=len(entries) == 1)
@@ -283,7 +281,7 @@ def hint(
 
     root = current_root()
     entry = select_lesson(root, lesson or current_lesson(root, not json))
-    passage = lesson_status.hint(entry, exercise, warn)
+    passage = lesson_status.hint(entry, exercise)
     if json:
         echo_json(asdict(passage))
         return
@@ -312,7 +310,7 @@ def compare_(
 
     from tito.learn import compare
 
-    comparison = compare.compare(*current_root().exercise(exercise), warn=warn)
+    comparison = compare.compare(*current_root().exercise(exercise))
     if json:
         echo_json(asdict(comparison))
         return
@@ -374,7 +372,7 @@ def notebook_(
     if keep == "both" and not _confirms_merge(entry):
         echo("Nothing was changed.")
         return
-    backup = notebook_sync.settle(entry, keep, make=True, warn=warn)
+    backup = notebook_sync.settle(entry, keep, make=True)
     echo(f"{entry.relative(entry.notebook)} and {entry.script.name} agree.")
     if backup and keep:
         echo(f"What was overwritten is saved in {backup}; `tito undo` brings it back.")
@@ -388,7 +386,7 @@ def _confirms_merge(entry: "Entry") -> bool:
     """Whether the learner wants the merge, after seeing which cells come from which file."""
     from tito.learn import notebook_sync
 
-    if not (merge := notebook_sync.planned_merge(entry, warn)):
+    if not (merge := notebook_sync.planned_merge(entry)):
         return True
     for name, edited in (("script", merge.script), ("notebook", merge.notebook)):
         echo(f"from the {name}: {', '.join(edited) or 'nothing'}")
@@ -459,7 +457,7 @@ def _is_fresh(entry: "Entry") -> bool:
     from tito.learn import notebook_sync, progress
     from tito.lesson import export as exporting
 
-    record = progress.load(entry.root, warn)["lessons"].get(entry.name, {})
+    record = progress.load(entry.root)["lessons"].get(entry.name, {})
     module = exporting.current(entry, notebook_sync.read(entry, record))
     path = entry.module_path
     return path.exists() and path.read_text(encoding="utf-8", errors="replace") == module.text
@@ -469,8 +467,8 @@ def _export(entry: "Entry") -> None:
     from tito.learn import notebook_sync, progress
     from tito.lesson import export as exporting
 
-    notebook_sync.settle(entry, warn=warn)
-    record = progress.load(entry.root, warn)["lessons"].get(entry.name, {})
+    notebook_sync.settle(entry)
+    record = progress.load(entry.root)["lessons"].get(entry.name, {})
     source = notebook_sync.read(entry, record)
     module = exporting.current(entry, source)
     changed, sentences = exporting.export_to_package(entry, module)

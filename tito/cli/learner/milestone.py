@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tito.cli.app import Json, app, current_root, echo, echo_json, warn
+from tito.cli.app import Json, app, current_root, echo, echo_json
 
 milestone_app = typer.Typer(
     help="Programs that run on your finished package: from the perceptron to a GPT."
@@ -28,7 +28,7 @@ def list_milestones(json: Json = False) -> None:
     """
     from tito.learn import milestone
 
-    rows = milestone.statuses(current_root(), warn)
+    rows = milestone.statuses(current_root())
     if json:
         echo_json([row.as_json() for row in rows])
         return
@@ -71,7 +71,7 @@ def run_milestone(
         echo(views.milestone_card(program))
         sys.stdout.flush()
     out = sys.stderr if json else None
-    result = milestone.run(root, program, seed, tuple(options or ()), out, warn)
+    result = milestone.run(root, program, seed, tuple(options or ()), out)
     picture = result.picture and result.picture.relative_to(root.path).as_posix()
     if json:
         echo_json(result.as_json() | {"picture": picture})

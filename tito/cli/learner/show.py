@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tito.cli.app import echo, warn
+from tito.cli.app import echo
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
-    from tito.learn.results import Result
+    from tito.learn.demonstrations import Result
     from tito.learn.runner import Report
     from tito.lesson.course import Entry
 
@@ -33,7 +33,7 @@ def show_report(
     ask    asks for the learner's prediction, where somebody can type
     """
     from tito import views
-    from tito.learn import progress, results, status
+    from tito.learn import demonstrations, progress, status
     from tito.views import report as report_views
 
     verdict = report.verdict
@@ -45,13 +45,13 @@ def show_report(
         # What answers a question stays below it; all other payoffs of the lesson come last.
         payoffs = [
             result
-            for result in results.payoffs_of(report.results)
-            if not (result.question and result in shown)
+            for result in demonstrations.payoffs_of(report.results)
+            if not (result.demonstration.question and result in shown)
         ]
     _show_results(
         entry, report, [result for result in shown if result not in payoffs], has_keys, ask
     )
-    records = progress.load(entry.root, warn)["lessons"]
+    records = progress.load(entry.root)["lessons"]
     record = records.get(entry.name, {})
     if verdict.passed and with_results and not report.passed_before:
         if answers := record.get("predictions"):
@@ -84,7 +84,7 @@ def _show_results(
     what the learner expects first.
     """
     from tito import views
-    from tito.learn import results
+    from tito.learn import demonstrations
     from tito.views import report as report_views
 
     def link(path: str) -> Text:
@@ -92,16 +92,16 @@ def _show_results(
 
     if not shown:
         return
-    echo(report_views.with_your_code(any(result.before for result in shown)))
+    echo(report_views.with_your_code(any(result.demonstration.before for result in shown)))
     heading = ""
     for result in shown[-MOST_SHOWN:]:
-        if result.heading != heading:
-            heading = result.heading
+        if result.demonstration.heading != heading:
+            heading = result.demonstration.heading
             echo(report_views.section(heading))
-        question = result.question if ask else ""
+        question = result.demonstration.question if ask else ""
         if ask and question and (answer := ask(report_views.question(question))):
-            results.predict(entry, question, answer, report.results)
+            demonstrations.predict(entry, question, answer, report.results)
         echo(report_views.result(result, link, with_question=not question))
     left_out = max(0, len(shown) - MOST_SHOWN)
-    page = entry.relative(results.page_of(entry))
+    page = entry.relative(demonstrations.page_of(entry))
     echo(report_views.results_page(page, left_out, link, "o" if has_keys else None))

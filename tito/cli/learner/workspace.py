@@ -37,7 +37,7 @@ def reset(
 
     entry = select_lesson(current_root(), lesson)
     was_there = entry.script.exists()
-    backup = workspace.reset(entry, exercise, warn)
+    backup = workspace.reset(entry, exercise)
     what = entry.declared.exercise(exercise).id if exercise else entry.name
     if backup:
         echo(
@@ -59,7 +59,7 @@ def undo() -> None:
     from tito.learn import workspace
 
     root = current_root()
-    step = workspace.undo(root, warn)
+    step = workspace.undo(root)
     echo(
         f"What `tito {step.command}` overwrote at {step.when:%H:%M on %d %B} is back; what was "
         "there is saved, and `tito redo` takes this back:",
@@ -77,7 +77,7 @@ def redo() -> None:
     from tito.learn import workspace
 
     root = current_root()
-    step = workspace.undo(root, warn, files.redo)
+    step = workspace.undo(root, files.redo)
     echo(
         "The last undo is taken back:", *(f"  {path.relative_to(root.path)}" for path in step.paths)
     )
@@ -139,7 +139,6 @@ def submit_(
         root,
         select_lessons(root, lessons, None, all_) if lessons or all_ else None,
         output and current_folder() / output.expanduser(),
-        warn,
         lambda verdict: None if json else echo(report.tested_line(verdict)),
         with_hints,
     )
@@ -173,7 +172,7 @@ def restore(
     from tito.learn import submit
 
     root = current_root()
-    result = submit.restore(root, current_folder() / path.expanduser(), warn)
+    result = submit.restore(root, current_folder() / path.expanduser())
     for note in result.notes:
         warn(note)
     if not result.changed:
@@ -203,7 +202,7 @@ def update_(
     from tito.learn import update
     from tito.views import learner as views
 
-    echo(views.update(update.update(current_root(), current_folder() / source.expanduser(), warn)))
+    echo(views.update(update.update(current_root(), current_folder() / source.expanduser())))
 
 
 @app.command("doctor")

@@ -1,4 +1,4 @@
-"""tito/learn/demonstrations.py, screen.py and results.py: what a lesson shows with the learner's
+"""tito/learn/demonstrations.py and check_process.py: what a lesson shows with the learner's
 own code.
 """
 
@@ -9,8 +9,8 @@ import pytest
 from commands import tito
 from small_course import edit, solve
 
-from tito.learn import demonstrations, results, runner
-from tito.learn.screen import LETTERS, Screen
+from tito.learn import demonstrations, runner
+from tito.learn.check_process import LETTERS, Screen
 from tito.views import report
 
 PICTURE = "import matplotlib.pyplot as plt\nplt.plot([1, double(2)]);\n# alt: A line.\n"
@@ -80,7 +80,7 @@ def test_a_demonstration_that_fails_before_all_is_right_is_told_and_changes_no_v
 
 def test_only_part_of_the_checks_shows_nothing(entry):
     solve(entry)
-    assert runner.test_lesson(entry, runner.Selection("double")).shown == []
+    assert runner.test_lesson(entry, "double").shown == []
     assert texts(runner.test_lesson(entry).shown) == ["15 10"]
 
 
@@ -90,9 +90,9 @@ def test_pictures_are_kept_beside_a_page_and_go_with_the_code_that_drew_them(ent
     (one,) = runner.test_lesson(entry).shown
     (picture,) = one.pictures
     path = entry.root.path / picture
-    assert path.read_bytes().startswith(b"\x89PNG") and one.alt == "A line."
-    assert path.parent == results.folder_of(entry) and path.name.startswith("doubling-")
-    page = results.page_of(entry).read_text(encoding="utf-8")
+    assert path.read_bytes().startswith(b"\x89PNG") and one.demonstration.alt == "A line."
+    assert path.parent == demonstrations.folder_of(entry) and path.name.startswith("doubling-")
+    page = demonstrations.page_of(entry).read_text(encoding="utf-8")
     assert f'<img src="{path.name}" alt="A line.">' in page and "<script" not in page
     edit(entry, "double(2)]", "double(3)]")
     runner.test_lesson(entry)
@@ -103,7 +103,7 @@ def test_pictures_are_kept_beside_a_page_and_go_with_the_code_that_drew_them(ent
 def test_what_is_not_kept_any_more_runs_again(entry, spoil):
     solve(entry)
     behind(entry, "triple", f"# %%\n{PICTURE}")
-    kept = results.folder_of(entry) / "results.json"
+    kept = demonstrations.folder_of(entry) / "results.json"
     first = runner.test_lesson(entry).results
     if spoil == "gone":
         kept.unlink()
@@ -182,9 +182,17 @@ def test_what_is_printed_without_end_is_cut():
     assert len(screen.text) < LETTERS + 20 and screen.text.endswith("cut here")
 
 
+def made(source, heading="", question="", before=1, payoff=False):
+    """A demonstration."""
+    return demonstrations.Demonstration(
+        source, "a.py", 1, 1, "k-0", before, heading, question, "", payoff
+    )
+
+
 def test_what_a_page_shows_is_text():
-    one = results.Result("a.py:1", "<b>", "Predict <i>", 1, "<script>alert(1)</script>", ['x".png'])
-    page = results.page(Lesson, [one], {"Predict <i>": "<u>"})
+    demonstration = made("a", heading="<b>", question="Predict <i>")
+    one = demonstrations.Result(demonstration, "<script>alert(1)</script>", ['x".png'])
+    page = demonstrations.page(Lesson, [one], {"Predict <i>": "<u>"})
     assert not [tag for tag in ("<h2><b>", "<i>", "<script", "<u>") if tag in page]
     assert all(f"&lt;{name}" in page for name in ("b&gt;</h2>", "i&gt;", "script&gt;", "u&gt;"))
 
@@ -236,16 +244,19 @@ def test_a_question_is_told_with_the_sentence_before_it(text, question):
 
 
 def test_a_lesson_ends_on_what_its_chapter_tags_or_on_its_last_picture():
-    def one(name, heading="", before=1, **more):
-        return results.Result(name, heading, "", before, name, **more)
+    def one(name, pictures=(), **more):
+        return demonstrations.Result(made(name, **more), name, list(pictures))
 
-    start, line, drawn = one("a", before=0, payoff=True), one("b"), one("c", pictures=["c.svg"])
-    after, last = one("d"), one("e", "Look back", pictures=["e.svg"])
+    start, line, drawn = one("a", before=0, payoff=True), one("b"), one("c", ["c.svg"])
+    after, last = one("d"), one("e", ["e.svg"], heading="Look back")
     every = [start, line, drawn, after, last]
-    assert results.payoffs_of(every) == [drawn]
-    assert results.payoffs_of([start, line, after]) == [after] and results.payoffs_of([last]) == []
-    line.payoff = after.payoff = True
-    assert results.payoffs_of(every) == [line, after]
+    assert demonstrations.payoffs_of(every) == [drawn]
+    assert (
+        demonstrations.payoffs_of([start, line, after]) == [after]
+        and demonstrations.payoffs_of([last]) == []
+    )
+    tagged = [one("b", payoff=True), drawn, one("d", payoff=True)]
+    assert demonstrations.payoffs_of(tagged) == [tagged[0], tagged[2]]
 
 
 def test_formulas_and_emphasis_of_a_question_are_told_as_text():
