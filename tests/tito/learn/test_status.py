@@ -9,7 +9,7 @@ import pytest
 from small_course import edit, solve, verdict_on
 
 from tito import views
-from tito.errors import TitoError
+from tito.errors import Notice, TitoError
 from tito.learn import progress, status, workspace
 
 
@@ -191,13 +191,13 @@ def test_a_progress_file_cut_off_anywhere_is_set_aside_and_the_command_goes_on(e
     whole = path.read_bytes()
     for length in range(0, len(whole) - 2, 10):
         path.write_bytes(whole[:length])
-        said = []
-        assert [one.state for one in status.rows(entry.root, said.append)] == ["started", "new"]
-        aside = list(entry.root.state.glob("progress-damaged-*.json"))
-        assert [one.read_bytes() for one in aside] == [whole[:length]]
-        assert len(said) == 1 and str(aside[0]) in said[0]
+        with pytest.warns(Notice, match="damaged") as notices:
+            assert [row.state for row in status.rows(entry.root)] == ["started", "new"]
+        copies = list(entry.root.state.glob("progress-damaged-*.json"))
+        assert [copy.read_bytes() for copy in copies] == [whole[:length]]
+        assert len(notices) == 1 and str(copies[0]) in str(notices[0].message)
         assert not path.exists()
-        aside[0].unlink()
+        copies[0].unlink()
 
 
 WRONG = [
@@ -227,9 +227,9 @@ WRONG = [
 def test_a_progress_file_of_another_shape_is_set_aside(entry, text):
     path = entry.root.state / "progress.json"
     path.write_text(text, encoding="utf-8")
-    said = []
-    assert [one.state for one in status.rows(entry.root, said.append)] == ["new", "new"]
-    assert len(said) == 1
+    with pytest.warns(Notice, match="damaged") as notices:
+        assert [row.state for row in status.rows(entry.root)] == ["new", "new"]
+    assert len(notices) == 1
     assert status.hint(entry).level == 1
     assert json.loads(path.read_text(encoding="utf-8"))["lessons"]["numbers"]["hints"] == {
         "numbers-double": 1
