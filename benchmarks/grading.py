@@ -866,7 +866,7 @@ def measure_lessons(root, copies, folder):
     for entry in root.lessons:
         measured = []
         with SubmissionJudge(Setting(root.path, (entry.name,), "")) as one:
-            one.judge.begin()
+            one.judge.runner.begin()
             for submission in handed_in:  # the first of them also starts what they all use
                 before = time.process_time(), jailed()
                 (result,) = one.grade(submission, {})

@@ -68,7 +68,7 @@ def test_the_limits_on_the_page_are_those_of_the_code():
         f"{proxy.LARGEST >> 20} MB, text counted {proxy.TEXT} times |",
         f"| {setting.SUBMISSION_LIMIT} times one check's time, at least "
         f"{setting.LEAST_SUBMISSION_SECONDS} s; "
-        f"{judge.MOST_HEARD >> 20} MB |",
+        f"{judge.MOST_RECEIVED >> 20} MB |",
         f"| {setting.EXCUSED} times its limit |",
         f"| {wire.DEEPEST}; {wire.MOST_KEYS:,} |",
     ):

@@ -17,6 +17,7 @@ from tito.author import forged_answers, leaks, mutate
 from tito.author.scratch import SECONDS, ScratchRoots, run_python
 from tito.errors import TitoError
 from tito.grading.jail import judge, modules
+from tito.grading.jail.check_run import Subject
 from tito.grading.setting import OWN, Setting
 from tito.grading.submission import LessonFile
 from tito.learn.verdict import Verdict
@@ -314,8 +315,9 @@ def check_grades(
         def grade(text: str, checks: Sequence[Check]) -> list[Outcome]:
             file = LessonFile(lesson.path.name, source=cells.parse(lesson.path, text))
             code = modules.compiled(entry, file)
+            subject = Subject.of(entry, code, lower)
             with warnings.catch_warnings(action="ignore"):  # NumPy's, about forged values
-                return list(grader.attempt(entry, code, lower, checks, OWN).checks.values())
+                return list(grader.attempt(subject, checks, OWN).checks.values())
 
         yield check_graded_alike(lesson, grade, mistakes, rights, sampled=every > 1)
         yield check_forged_answers(lesson, grade, every)

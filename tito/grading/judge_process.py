@@ -50,7 +50,7 @@ class SubmissionJudge:
 
     def __exit__(self, *error: object) -> None:
         self.reader.close()
-        self.judge.close()
+        self.judge.runner.close()
 
 
 def main() -> None:
@@ -77,7 +77,7 @@ def main() -> None:
                 break
             answer: object
             try:
-                answer = judge.grade(*task) if task else judge.judge.begin()
+                answer = judge.grade(*task) if task else judge.judge.runner.begin()
             except TitoError as error:
                 if task:
                     raise

@@ -111,18 +111,18 @@ class Worker:
             if len(got) >= 8 and len(got) - 8 >= int.from_bytes(got[:8], "big"):
                 return pickle.loads(got[8:])
 
-    def stop(self):
+    def stop(self) -> None:
         """Let no thread start the judge from now on, also one that is about to."""
         with self.starting:
             self.stopped = True
 
-    def part(self):
+    def part(self) -> None:
         """Let the judge hear nothing more: with nothing to do, it ends by itself."""
         if self.process:
             with contextlib.suppress(BrokenPipeError):
                 self.process.stdin.close()
 
-    def close(self):
+    def close(self) -> None:
         """End the judge, and with it its jail."""
         self.part()
         if self.process:

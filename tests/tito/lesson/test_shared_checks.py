@@ -128,7 +128,7 @@ def test_tito_test_and_check_and_the_judge_use_it_alike(entry, sharing, body, wr
     tested = [c.message for c in verdict_on(entry).checks if c.status != "passed"]
     ran = subprocess.run([sys.executable, entry.script], capture_output=True, text=True)
     with SubmissionJudge(Setting(sharing.path, ("numbers",), "process")) as judge:
-        judge.judge.begin()
+        judge.judge.runner.begin()
         (graded,) = judge.grade(handed_in(entry), {})
     judged = [c.message for c in graded.checks if c.status != "passed"]
     assert tested[: len(wrong)] == judged[: len(wrong)] == wrong

@@ -170,11 +170,11 @@ def _too_large(size: int, limit: int) -> str:
 def list_folder(path: Path, limits: Limits) -> Archive:
     """The files below a folder on disk, shallow ones first. Raises Unreadable."""
     archive = Archive([])
-    waiting, seen = deque([("", 1)]), 0
+    waiting, count = deque([("", 1)]), 0
     while waiting:
         above, depth = waiting.popleft()
         try:
-            entries = _entries_below(path, above, limits.members - seen + 1)
+            entries = _entries_below(path, above, limits.members - count + 1)
         except OSError as error:
             if not above:
                 raise Unreadable(f"cannot be read: {error.strerror}") from None
@@ -182,8 +182,8 @@ def list_folder(path: Path, limits: Limits) -> Archive:
                 f"The folder {shown_path(above)} cannot be read: {error.strerror}."
             )
             continue
-        seen += len(entries)
-        if seen > limits.members:
+        count += len(entries)
+        if count > limits.members:
             archive.notes.append(
                 f"It holds more than {limits.members:,} files: the rest was not looked at."
             )
@@ -340,8 +340,8 @@ def is_ignored(folders: Iterable[str], package: str | None = None) -> bool:
 def some(names: Iterable[str], longest: int = 80) -> str:
     """A few of the names, as they can be shown."""
     names = list(names)
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return ", ".join(shown(name, longest) for name in names[:5]) + more
+    rest = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(shown(name, longest) for name in names[:5]) + rest
 
 
 def shown_path(path: str) -> str:

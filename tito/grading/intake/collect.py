@@ -76,10 +76,10 @@ def find_submissions(
 def _time_tables(inbox: Inbox, submitted: Submitted | None) -> list[TimeTable]:
     """The table that the instructor gave, and those in the worksheets among the submissions."""
     if submitted:
-        given = [submitted.table] if submitted.table else []
-        return given + [
+        worksheets = [
             read_time_table(Path(name), text, submitted.zone) for name, text in inbox.worksheets
         ]
+        return [submitted.table, *worksheets] if submitted.table else worksheets
     # For whose each number is, if they can be read: their times are not used.
     with contextlib.suppress(TitoError):
         return [read_time_table(Path(name), text, timezone.utc) for name, text in inbox.worksheets]
@@ -103,8 +103,8 @@ class _Dating:
         if time := self.submitters.get(upload.name, Submitters()).time:
             arrived = Arrived(time, "gradescope")
         if not arrived.when:
-            told = (table.arrival(stem, learner) for table in self.tables)
-            arrived = next((one for one in told if one.when), arrived)
+            arrivals = (table.arrival(stem, learner) for table in self.tables)
+            arrived = next((arrival for arrival in arrivals if arrival.when), arrived)
         mark = arrival_by_name(stem)
         if mark.late or self.from_canvas and mark.how:
             arrived = replace(arrived, late=mark.late, how=arrived.how or mark.how)
@@ -117,14 +117,16 @@ def _of_learner(
     learner: Learner, uploads: list[Upload], notes: Iterable[str], dating: _Dating
 ) -> Submission:
     """The Submission of a line of the roster, with these uploads."""
-    counted, more = _in_order([dating.dated(upload, learner) for upload in uploads])
+    counted, order_notes = _in_order([dating.dated(upload, learner) for upload in uploads])
     name = learner.name or learner.student
-    return Submission(learner.student, name, tuple(counted), (*notes, *more))
+    return Submission(learner.student, name, tuple(counted), (*notes, *order_notes))
 
 
 def _in_order(uploads: list[Upload]) -> tuple[list[Upload], list[str]]:
     """One learner's uploads, the earliest first, and notes on those that are left out."""
-    readable = sorted((one for one in uploads if one.kind), key=lambda one: one.order)
+    readable = sorted(
+        (upload for upload in uploads if upload.kind), key=lambda upload: upload.order
+    )
     refused = [upload for upload in uploads if not upload.kind]
     notes = []
     if len(readable) > UPLOADS:
@@ -156,8 +158,8 @@ def _by_entry(
             student = shown(student + "\0")  # gets another hash: no two entries share a row
         used.add(student.casefold())
         name = ", ".join(person["name"] for person in people if person.get("name"))
-        uploads = [dating.dated(one) for one in (*texts.get(upload.name, ()), upload)]
-        uploads.sort(key=lambda one: one.order)
+        uploads = [dating.dated(part) for part in (*texts.get(upload.name, ()), upload)]
+        uploads.sort(key=lambda part: part.order)
         submissions.append(
             Submission(student, shown(name or student), tuple(uploads), notes, taken is None)
         )

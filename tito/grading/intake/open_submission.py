@@ -74,12 +74,17 @@ def open_submission(
         for lesson in lessons:
             if groups[lesson.name]:
                 contents.files[lesson.name] = _latest(lesson, groups[lesson.name], reading)
+    _settle_notes(contents)
+    return contents
+
+
+def _settle_notes(contents: Contents) -> None:
+    """Make a note of a problem that was not the whole submission's; leave not too many notes."""
     if contents.files and contents.problem:
         contents.notes.append(contents.problem)
         contents.problem = ""
     if len(contents.notes) > NOTES:
         contents.notes[NOTES:] = [f"There are {len(contents.notes) - NOTES} more notes like these."]
-    return contents
 
 
 def _lone_file(upload: Upload) -> Member:
@@ -171,20 +176,20 @@ def _search_inner_zips(archive: Archive, files: Found, reading: Reading) -> Foun
                 raise Unreadable(f"holds {shown_path(member.path)}, which {error}") from None
             reading.notes.append(f"{shown_path(member.path)} {error}.")
             continue
-        more = {
-            lesson: [replace(one, path=f"{member.path}/{one.path}") for one in group]
+        files_inside = {
+            lesson: [replace(file, path=f"{member.path}/{file.path}") for file in group]
             for lesson, group in _candidates(inner.members, reading).items()
             if lesson not in files
         }
-        if more:
+        if files_inside:
             reading.notes += inner.notes
             if zips[number:]:
-                older = some(one.path for one in zips[number:])
+                older = some(other.path for other in zips[number:])
                 reading.notes.append(
                     f"{shown_path(member.path)} counts, the latest zip: not {older}."
                 )
-            return more
-        if any(one.suffix == ".zip" for one in inner.members):
+            return files_inside
+        if any(file.suffix == ".zip" for file in inner.members):
             reading.notes.append(
                 f"{shown_path(member.path)} holds zips again: they were not opened."
             )

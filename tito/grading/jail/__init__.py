@@ -1,7 +1,8 @@
 """The judge, and the jail in which a learner's code runs: a submission and a lesson's checks go in,
 LessonResults come out.
 
-judge.py       the trusted process: runs a lesson's checks against code that runs elsewhere
+judge.py       the trusted process: grades one submission, lesson by lesson, visible checks first
+check_run.py   runs one check there, against code that runs elsewhere
 modules.py     lessons as modules of the package: a learner's, the released and the course's own
 check_namespace.py  what a check sees in the judge
 check_errors.py  words for how a check ended

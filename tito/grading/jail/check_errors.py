@@ -23,12 +23,12 @@ class Missing(Exception):
 def explained(error: BaseException, place: str, seconds: float, check: Check) -> tuple[str, str]:
     """(status, message) of what ended a check."""
     at = f"\n{place}" if place else ""
-    told = getattr(error, "told", None)
+    report = proxy.report_of(error)
     if isinstance(error, proxy.OutOfTime):
         return "timeout", f"still running after {seconds:g} s: an endless loop?"
     if isinstance(error, proxy.Tampered):
         return "tampered", clean(f"the code under test does not answer as it should: {error}")
-    if isinstance(error, MemoryError) or told and told[0] == "MemoryError":
+    if isinstance(error, MemoryError) or report and report.name == "MemoryError":
         return "memory", f"more memory than it may have{at}"
     if isinstance(error, AssertionError):
         line = traceback.extract_tb(error.__traceback__)[-1].lineno or 0
@@ -40,7 +40,7 @@ def explained(error: BaseException, place: str, seconds: float, check: Check) ->
             f"{error}. If your code returns what its docstring says, this is a mistake in the "
             "check: tell your instructor"
         )
-    name, text = (told[0], told[1]) if told else (type(error).__name__, str(error))
+    name, text = report[:2] if report else (type(error).__name__, str(error))
     if exercise := outcome.unwritten_exercise(name, text):
         own = exercise == check.exercise
         return "unwritten", clean(
@@ -48,7 +48,8 @@ def explained(error: BaseException, place: str, seconds: float, check: Check) ->
         )
     if isinstance(error, Missing):
         return "error", clean(str(error))
-    nones = told[2][-1][2] if told and told[2] else None  # of the innermost frame of the learner's
+    # Of the innermost frame of the learner's:
+    nones = report.frames[-1][2] if report and report.frames else None
     call = outcome.call_in(error, CHECKS_FILE)
     return "error", clean(outcome.explain(name, text, call, nones) + at)
 
@@ -66,7 +67,7 @@ def not_imported(error: BaseException, place: str) -> tuple[str, str, str]:
             clean(f"The lesson does not answer as it should while it is imported: {error}"),
             "tampered",
         )
-    name, text = (getattr(error, "told", None) or (type(error).__name__, str(error)))[:2]
+    name, text = (proxy.report_of(error) or (type(error).__name__, str(error)))[:2]
     if name == "MemoryError":
         return (
             "memory",

@@ -64,27 +64,22 @@ class Prepared:
         """
         text = check.cell.source + self.lesson.helpers
         words = words_in(text)
-        wanted = [name for name in [*self.exported, *sorted(self.beside)] if name in words]
-        found = session.do(
-            "load",
-            modules,
-            module,
-            self.exported,
-            wanted,
-            self.imports,
-            self.learner_side if words & self.beside else [],
+        names = [name for name in [*self.exported, *sorted(self.beside)] if name in words]
+        learner_side = self.learner_side if words & self.beside else []
+        objects = session.do(
+            "load", modules, module, self.exported, names, self.imports, learner_side
         )
-        if type(found) is not dict or not found.keys() <= set(wanted):
+        if type(objects) is not dict or not objects.keys() <= set(names):
             raise proxy.Tampered("its names are no names")
-        found |= {
-            name: session.helper(found[name])
-            for name in self.beside & found.keys()
-            if isinstance(found[name], proxy.Remote)
+        objects |= {
+            name: session.helper(objects[name])
+            for name in self.beside & objects.keys()
+            if isinstance(objects[name], proxy.Remote)
         }
-        space = TO_THE_END | imported(self.lesson.imports, text) | found
+        space = TO_THE_END | imported(self.lesson.imports, text) | objects
         for cell in self.lesson.setup:
             exec(helpers_of(cell.source, CHECKS_FILE, cell.line), space)
-        return space, set(self.exported) - found.keys()
+        return space, set(self.exported) - objects.keys()
 
 
 def close_in_shape(
@@ -100,25 +95,25 @@ def close_in_shape(
     return allclose(a, b, *tolerances, **options)
 
 
-def zip_to_the_end(*given: Any, strict: bool = True) -> Iterator[tuple[Any, ...]]:
+def zip_to_the_end(*iterables: Any, strict: bool = True) -> Iterator[tuple[Any, ...]]:
     """zip for checks: of `for g, w in zip(got, want)`, Python runs nothing when `got` is empty, and
     a learner may claim to have nothing. A check that means it says strict=False.
     """
-    return _rows(given) if strict else zip(*given)
+    return _rows(iterables) if strict else zip(*iterables)
 
 
-def _rows(given: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+def _rows(iterables: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
     end = object()
-    iterators = [iter(one) for one in given]
+    iterators = [iter(value) for value in iterables]
     for count in itertools.count():
-        row = [next(one, end) for one in iterators]
-        ended = [number for number, one in enumerate(row, 1) if one is end]
-        if len(ended) == len(row):
+        row = [next(value, end) for value in iterators]
+        ends = [number for number, value in enumerate(row, 1) if value is end]
+        if len(ends) == len(row):
             return
         # Not a ValueError, which a check may expect for another reason.
-        assert not ended, (
+        assert not ends, (
             f"what is compared one by one has different lengths: of {len(row)} values, number "
-            f"{ended[0]} ends after {count}, another goes on"
+            f"{ends[0]} ends after {count}, another goes on"
         )
         yield tuple(row)
 
@@ -136,7 +131,11 @@ def standing_in(session: proxy.Session, package: str, entry: Entry) -> Iterator[
     names = [
         package,
         f"{package}.core",
-        *(f"{package}.core.{one.name}" for one in entry.root.lessons if one.number <= entry.number),
+        *(
+            f"{package}.core.{lesson.name}"
+            for lesson in entry.root.lessons
+            if lesson.number <= entry.number
+        ),
     ]
     before = (
         {name: module for name, module in sys.modules.items() if name.split(".")[0] == package}

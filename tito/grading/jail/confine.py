@@ -326,7 +326,7 @@ def last(pid: int, machine: str | None = None) -> list[Instruction]:
 
 def assembled(code: Iterable[Instruction]) -> bytes:
     """The bytes of a filter that is a list of instructions."""
-    return b"".join(INSTRUCTION.pack(*one) for one in code)
+    return b"".join(INSTRUCTION.pack(*instruction) for instruction in code)
 
 
 def of_fork(program: bytes, pid: int) -> bytes:

@@ -46,35 +46,9 @@ SYSTEM = [Path(path) for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/
 # For BLAS: the jail must not count on cores, and its threads would not outlive the fork.
 ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/nowhere", "HOME": "/nowhere"} | ONE_THREAD
 # What lessons import, loaded once instead of in each fork.
-PRELOAD = [
-    "numpy",
-    "numpy.random",
-    "numpy.linalg",
-    "collections",
-    "collections.abc",
-    "contextlib",
-    "copy",
-    "dataclasses",
-    "functools",
-    "heapq",
-    "html",
-    "inspect",
-    "io",
-    "itertools",
-    "math",
-    "operator",
-    "pathlib",
-    "random",
-    "re",
-    "shutil",
-    "statistics",
-    "string",
-    "time",
-    "types",
-    "typing",
-    "warnings",
-    "weakref",
-]
+PRELOAD = """numpy numpy.random numpy.linalg collections collections.abc contextlib copy dataclasses
+functools heapq html inspect io itertools math operator pathlib random re shutil statistics string
+time types typing warnings weakref""".split()
 PACKAGES = ("numpy", "matplotlib")
 
 
@@ -194,11 +168,12 @@ class Jail:
                     socket.send_fds(self.control, [json.dumps(start).encode()], [reading])
                 marshal.dump(modules(), pipe)
             is_ready = self.receive()[0] == READY
-            seen = [path for path in secret if self.reads(path)] if level != "process" else []
+            checked = secret if level != "process" else []
+            secrets = [path for path in checked if self.reads(path)]
         except (JailFailed, OSError, proxy.Stop):
-            is_ready, seen = False, []
-        if not is_ready or seen:
-            self._refuse(seen)
+            is_ready, secrets = False, []
+        if not is_ready or secrets:
+            self._refuse(secrets)
 
     def _start(self, secret: Sequence[str]) -> None:
         """Start the server process, with one end of a socket pair as its standard input."""
@@ -219,14 +194,14 @@ class Jail:
                 preexec_fn=first_to_go if sys.platform == "linux" else None,
             )
 
-    def _refuse(self, seen: list[str]) -> NoReturn:
-        """Raise the error that says why this jail is none. seen: the secrets that it can read."""
+    def _refuse(self, secrets: list[str]) -> NoReturn:
+        """Raise the error that says why this jail is none. secrets: those that it can read."""
         self.close()
-        if not seen and self.process.returncode in KILLED:
+        if not secrets and self.process.returncode in KILLED:
             raise JailFailed("its server was killed while it started")
         assert self.process.stderr
-        said = self.process.stderr.read().decode(errors="replace").strip()[-300:]
-        why = f"it can read {seen[0]}" if seen else said or "it says nothing"
+        output = self.process.stderr.read().decode(errors="replace").strip()[-300:]
+        why = f"it can read {secrets[0]}" if secrets else output or "it says nothing"
         raise MachineError(
             f"Isolation level {self.level} does not work here: {why}.",
             "`tito grade --isolation LEVEL` names another: " + ", ".join(LEVELS) + ".",
@@ -257,9 +232,9 @@ class Jail:
 
     def hear(self) -> None:
         """Take the server's next answer: a fork, and what became of others."""
-        said, handles = self.receive()
-        self.codes = dict(CODE.iter_unpack(said[NUMBER.size :]))
-        self.ready.append((*NUMBER.unpack_from(said), handles[0] if handles else None))
+        message, handles = self.receive()
+        self.codes = dict(CODE.iter_unpack(message[NUMBER.size :]))
+        self.ready.append((*NUMBER.unpack_from(message), handles[0] if handles else None))
 
     def order(self) -> None:
         """Ask the server for a fork; what it says to that is for `hear`.
@@ -321,43 +296,22 @@ class Jail:
 
 def command(level: str, secret: Sequence[str]) -> list[str]:
     """The command that starts jailed_server.py at this level."""
-    python = [
-        os.path.realpath(getattr(sys, "_base_executable")),
-        "-I",
-        "-S",
-        "-B",
-        "-X",
-        "utf8",
-        str(FILES[0]),
-    ]
+    program = os.path.realpath(getattr(sys, "_base_executable"))
+    python = [program, "-I", "-S", "-B", "-X", "utf8", str(FILES[0])]
     if level != "bubblewrap":
         return python
-    if not (program := shutil.which("bwrap")):
+    if not (bubblewrap := shutil.which("bwrap")):
         raise MachineError(
             f"Isolation level {level} does not work here: there is no program bwrap.",
             "Install bubblewrap (apt install bubblewrap), or let `tito grade` choose a level.",
         )
     return [
-        program,
-        "--unshare-all",
-        "--die-with-parent",
-        "--new-session",
-        "--cap-drop",
-        "ALL",
-        "--clearenv",
+        bubblewrap,
+        *"--unshare-all --die-with-parent --new-session --cap-drop ALL --clearenv".split(),
         *[part for name, value in ENVIRONMENT.items() for part in ("--setenv", name, value)],
-        *binds(python[0], secret),
-        "--dev-bind",
-        "/dev/null",
-        "/dev/null",
-        "--dev-bind",
-        "/dev/urandom",
-        "/dev/urandom",
-        "--remount-ro",
-        "/",
-        "--chdir",
-        "/",
-        "--",
+        *binds(program, secret),
+        *"--dev-bind /dev/null /dev/null --dev-bind /dev/urandom /dev/urandom".split(),
+        *"--remount-ro / --chdir / --".split(),
         *python,
     ]
 
@@ -397,7 +351,7 @@ def site_folders() -> list[Path]:
     """
     return sorted(
         {
-            Path(found)
+            Path(folder)
             for base in {*system(), Path("/usr/local/lib")}
             if base.is_dir()
             for pattern in (
@@ -406,7 +360,7 @@ def site_folders() -> list[Path]:
                 "python3*/site-packages",
                 "python3*/dist-packages",
             )
-            for found in base.glob(pattern)
+            for folder in base.glob(pattern)
         }
     )
 
@@ -414,14 +368,14 @@ def site_folders() -> list[Path]:
 @functools.cache
 def packages() -> dict[str, Path]:
     """{name: folder} of the installed packages that learners' code may import."""
-    found = {}
+    folders = {}
     for name in PACKAGES:
         try:
             spec = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             continue
-        found[name] = Path(str(spec.locate_file(name))).resolve()
-    return {name: folder for name, folder in found.items() if (folder / "__init__.py").is_file()}
+        folders[name] = Path(str(spec.locate_file(name))).resolve()
+    return {name: folder for name, folder in folders.items() if (folder / "__init__.py").is_file()}
 
 
 def package_paths() -> list[Path]:
@@ -450,16 +404,16 @@ def readable(secret: Sequence[str]) -> list[Path]:
 
 def without(path: Path, hidden: Collection[Path]) -> list[Path]:
     """`path`, or its parts when something hidden lies in it: Landlock can only allow."""
-    inside = [one for one in hidden if one.is_relative_to(path)]
-    if not inside:
+    hidden_here = [other for other in hidden if other.is_relative_to(path)]
+    if not hidden_here:
         return [path]
-    if path in inside or not path.is_dir():
+    if path in hidden_here or not path.is_dir():
         return []
-    return [part for child in sorted(path.iterdir()) for part in without(child, inside)]
+    return [part for child in sorted(path.iterdir()) for part in without(child, hidden_here)]
 
 
-def strongest(wanted: str, secret: Sequence[str] = (), **how: Any) -> Jail:
-    """A Jail at the level that is wanted, or, for "", at the strongest that works.
+def strongest(requested: str, secret: Sequence[str] = (), **how: Any) -> Jail:
+    """A Jail at the requested level, or, for "", at the strongest that works.
 
     how  what else a Jail takes
 
@@ -471,9 +425,9 @@ def strongest(wanted: str, secret: Sequence[str] = (), **how: Any) -> Jail:
             "Grading forks a process for each check, and this system cannot.",
             "Use Linux, macOS, WSL or the Dockerfile in tito/grading.",
         )
-    if wanted:
-        check_level(wanted)
-        return start_jail(wanted, secret, **how)
+    if requested:
+        check_level(requested)
+        return start_jail(requested, secret, **how)
     tried = []
     for level in LEVELS[:-1]:
         if level == "bubblewrap" and not shutil.which("bwrap"):

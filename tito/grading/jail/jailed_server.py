@@ -37,6 +37,11 @@ MOST_NAMES, MOST_NAME = 20, 60  # parameters of a function that are looked at, c
 NUMBER, CODE = struct.Struct("i"), struct.Struct("ii")
 READY = b"ready"
 MARK = "_raised_by_the_judge"
+BUILTINS = """iter next len str repr format float int complex abs round divmod isinstance issubclass
+dir""".split()
+OPERATORS = """add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift iadd isub imul
+itruediv ifloordiv imod ipow imatmul neg pos invert eq ne lt le gt ge index getitem setitem
+delitem""".split()
 
 
 def load_file(name: str) -> Any:
@@ -108,7 +113,11 @@ class Agent:
         self.of_judge: dict[int, int] = {}
         self.files: set[str] = set()
         self.asking = RLock()
-        self.do: dict[str, Callable[..., Any]] = {
+        self.do = self.operations()
+
+    def operations(self) -> dict[str, Callable[..., Any]]:
+        """{name: function} of what the judge may ask for."""
+        do: dict[str, Callable[..., Any]] = {
             "call": lambda f, /, *a, **k: f(*a, **k),
             "get": getattr,
             "set": setattr,
@@ -120,30 +129,9 @@ class Agent:
             "enter": lambda x: type(x).__enter__(x),
             "exit": self.exit,
         }
-        for function in (
-            iter,
-            next,
-            len,
-            str,
-            repr,
-            format,
-            float,
-            int,
-            complex,
-            abs,
-            round,
-            divmod,
-            isinstance,
-            issubclass,
-            dir,
-        ):
-            self.do[function.__name__] = function
-        for name in (
-            "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift iadd isub imul "
-            "itruediv ifloordiv imod ipow imatmul "
-            "neg pos invert eq ne lt le gt ge index getitem setitem delitem"
-        ).split():
-            self.do[name] = getattr(operator, name)
+        do |= {name: getattr(builtins, name) for name in BUILTINS}
+        do |= {name: getattr(operator, name) for name in OPERATORS}
+        return do
 
     def make_ready(self) -> None:
         """Import what all forks have and what needs no lesson, so that no fork has to do it."""
@@ -154,8 +142,8 @@ class Agent:
             try:
                 importlib.import_module(name)
             except Exception:  # noqa: BLE001  it needs a lesson, which only forks have
-                for begun in sys.modules.keys() & self.modules.keys() - before:
-                    del sys.modules[begun]
+                for loaded in sys.modules.keys() & self.modules.keys() - before:
+                    del sys.modules[loaded]
         sys.meta_path.remove(finder)
 
     # What the judge may ask for besides Python's own operations.
@@ -352,9 +340,9 @@ def rehearse(wire: Any) -> None:
             ["call", function, [1.0, 2.0]],
         ):
             writer = wire.Writer(lambda x: ["h", 0])  # the function is what the agent handed out
-            asked, *arguments = request
+            operation, *arguments = request
             wire.send(
-                ours, writer.message(["do", asked, writer.value(arguments), writer.value({})])
+                ours, writer.message(["do", operation, writer.value(arguments), writer.value({})])
             )
             agent.answer(agent.receive())
             wire.receive(ours)
@@ -427,13 +415,7 @@ def main() -> None:
     os.dup2(nothing, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.meta_path.append(Installed(start["packages"]))
-    # threading, logging and random ask for functions to run in every fork, which renew locks and
-    # the seed: a fifth of what a fork costs. Here is one thread, and a seed that anybody may know.
-    register, os.register_at_fork = os.register_at_fork, lambda **hooks: None
-    load_file("wire")
-    for name in start["preload"]:
-        importlib.import_module(name)
-    os.register_at_fork = register
+    import_libraries(start["preload"])
     with open(pipe, "rb") as file:
         modules = marshal.load(file)
     agent, program = Agent(first, sys.modules["wire"], modules), b""
@@ -458,6 +440,19 @@ def main() -> None:
     seconds = start["seconds"]
     del start, message  # what stays here, learners' code can find
     serve(control, agent, seconds, program)
+
+
+def import_libraries(names: list[str]) -> None:
+    """Import what lessons import, so that no fork has to.
+
+    threading, logging and random ask for functions to run in every fork, which renew locks and the
+    seed: a fifth of what a fork costs. Here is one thread, and a seed that anybody may know.
+    """
+    register, os.register_at_fork = os.register_at_fork, lambda **hooks: None
+    load_file("wire")
+    for name in names:
+        importlib.import_module(name)
+    os.register_at_fork = register
 
 
 def readable(path: str) -> bool:

@@ -136,9 +136,9 @@ def checks_hash(entry: Entry) -> str:
     """
     lesson = entry.declared
     lower = [
-        export.current(one, one.declared.source).text
-        for one in entry.root.lessons
-        if one.number < entry.number
+        export.current(lower_entry, lower_entry.declared.source).text
+        for lower_entry in entry.root.lessons
+        if lower_entry.number < entry.number
     ]
     graded = [[check.id, check.points] for check in lesson.checks]
     graded += [["question", question.name, question.points] for question in lesson.questions]

@@ -25,13 +25,14 @@ import select
 import socket
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from tito.grading.jail import wire
 
 Exact = TypeVar("Exact")
+Request = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 LARGEST = 256 << 20  # bytes one check may receive
 TEXT = 8  # bytes of an array cost as much to read as one of text does, which counts so often
 LONGEST = 4000  # characters of a learner's message that are kept
@@ -72,8 +73,25 @@ class NoObject(Undecided):
 class RemoteError(Exception):
     """What the learner's code raised when no class here stands for it.
 
-    Errors from there have `told`: name, text, frames, names of their classes.
+    Errors from there have a `report`.
     """
+
+
+class Report(NamedTuple):
+    """What the learner's side tells of an exception. frames: (module, line, the parameters that
+    were None) of each frame of the learner's code; kinds: the names of its built-in classes.
+    """
+
+    name: str
+    text: str
+    frames: list[tuple[str, int, list[str]]]
+    kinds: list[str]
+
+
+def report_of(error: BaseException) -> Report | None:
+    """The Report of an exception that was raised on the learner's side."""
+    report = getattr(error, "report", None)
+    return report if isinstance(report, Report) else None
 
 
 class Reader(wire.Reader):
@@ -93,7 +111,8 @@ class Session:
     """The judge's side of the talk with one fork.
 
     deadline  on the clock `time.monotonic`, for all of it: what the other side does cannot move it
-    excused   a function: seconds by which the deadline is later by now, see `judge.excuses`
+    excused   a function: seconds by which the deadline is later by now, see
+              `check_run.excused_seconds`
     assertion the first AssertionError that one of the judge's own functions raised while the
     learner's code called it
     changed   whether the learner's code changed an array or list that the check had handed over
@@ -114,7 +133,7 @@ class Session:
         self.changed = False
         self.helpers: set[Remote] = set()
 
-    def do(self, asked: str, /, *arguments: Any, **options: Any) -> Any:
+    def do(self, operation: str, /, *arguments: Any, **options: Any) -> Any:
         """Let the jail do one thing and return what came of it; see `Agent.do` in jailed_server.py.
 
         Raises what was raised there.
@@ -122,8 +141,7 @@ class Session:
         if self.early():
             raise Tampered("it sent something that nobody had asked for")
         writer = wire.Writer(self.foreign)
-        self.send(writer, ["do", asked, writer.value(list(arguments)), writer.value(options)])
-        function: Any
+        self.send(writer, ["do", operation, writer.value(list(arguments)), writer.value(options)])
         while True:
             reader = self.receive()
             try:
@@ -131,29 +149,18 @@ class Session:
                 if kind == "ok":
                     value, changed = parts
                     value = reader.value(value)
-                    changed = reader.value(changed)
-                    if type(changed) is not list or any(type(one) is not tuple for one in changed):
-                        raise wire.Malformed("no list of changes")  # an object would be asked
-                    if not (asked == "call" and self.helpers.intersection(arguments[:1])):
-                        # The check may look at what became of its arrays; it has failed by now.
-                        # From a helper nothing is taken over: what a check expects must not be
-                        # computed from what the learner's side could write.
-                        self.put_back(writer.mutable, changed)
-                        self.changed |= bool(changed)
+                    # From a helper nothing is taken over: what a check expects must not be computed
+                    # from what the learner's side could write.
+                    helper = operation == "call" and self.helpers.intersection(arguments[:1])
+                    self.put_back(writer.mutable, reader.value(changed), not helper)
                     return value
                 if kind == "raise":
                     name, kinds, text, frames, mark = (reader.value(part) for part in parts)
                     error = self.error(name, kinds, text, frames, mark)
                 elif kind == "ask":
                     number, given, named = (reader.value(part) for part in parts)
-                    function = (
-                        self.functions[number]
-                        if type(number) is int and 0 <= number < len(self.functions)
-                        else None
-                    )
-                    if function is None or type(given) is not tuple or type(named) is not dict:
-                        raise wire.Malformed("no function")
-                elif kind == "stop" and asked == "next":
+                    request = self.request(number, given, named)
+                elif kind == "stop" and operation == "next":
                     raise StopIteration
                 else:
                     raise wire.Malformed("no kind of answer")
@@ -161,7 +168,14 @@ class Session:
                 raise Tampered(f"its answer is malformed: {problem}") from None
             if kind == "raise":
                 raise error
-            self.run(function, given, named)
+            self.run(*request)
+
+    def request(self, number: Any, arguments: Any, options: Any) -> Request:
+        """The judge's function that the learner's code calls, and its arguments."""
+        is_known = type(number) is int and 0 <= number < len(self.functions)
+        if not is_known or type(arguments) is not tuple or type(options) is not dict:
+            raise wire.Malformed("no function")
+        return self.functions[number], arguments, options
 
     def run(self, function: Callable[..., Any], arguments: Any, options: Any) -> None:
         """Run one of the judge's functions for the learner's code and answer with what it returned
@@ -179,10 +193,15 @@ class Session:
             body = ["raise", type(error).__name__, str(error)[:LONGEST], len(self.errors) - 1]
         self.send(writer, body)
 
-    def put_back(self, sent: list[Any], changed: list[Any]) -> None:
-        """Let the judge's own arrays and lists become what the learner's code made of its
-        copies.
+    def put_back(self, sent: list[Any], changed: Any, is_taken_over: bool) -> None:
+        """Let the judge's own arrays and lists become what the learner's code made of its copies:
+        the check may look at what became of them, though it has failed by now.
         """
+        if type(changed) is not list or any(type(pair) is not tuple for pair in changed):
+            raise wire.Malformed("no list of changes")  # an object would be asked
+        if not is_taken_over:
+            return
+        self.changed |= bool(changed)
         for number, new in changed:
             old = sent[number] if type(number) is int and number >= 0 else None
             if old is None or type(new) is not type(old):
@@ -233,7 +252,7 @@ class Session:
             for file, line, nones in frames
             if type(file) is str and type(line) is int and type(nones) is list
         ]
-        error.told = (name[:100], text, frames, [k for k in kinds if type(k) is str])
+        error.report = Report(name[:100], text, frames, [k for k in kinds if type(k) is str])
         return error
 
     # Values that are not plain.
@@ -315,21 +334,21 @@ class Session:
 
 def exceptions() -> dict[str, Any]:
     """{name: class} of what may be raised in the judge for an error of the learner's code."""
-    found = {
+    classes = {
         name: kind
         for name, kind in vars(builtins).items()
         if isinstance(kind, type)
         and issubclass(kind, Exception)
         and not issubclass(kind, AssertionError)
     }
-    found |= {
+    classes |= {
         name: kind
         for name, kind in vars(np.exceptions).items()
         if isinstance(kind, type) and issubclass(kind, Exception)
     }
-    found["LinAlgError"] = np.linalg.LinAlgError
-    del found["Exception"], found["StopIteration"], found["StopAsyncIteration"]
-    return found
+    classes["LinAlgError"] = np.linalg.LinAlgError
+    del classes["Exception"], classes["StopIteration"], classes["StopAsyncIteration"]
+    return classes
 
 
 EXCEPTIONS = exceptions()
@@ -417,8 +436,8 @@ class Remote:
         return self._session.do("enter", self)
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        told = (None, None) if error is None else (kind.__name__, str(error)[:LONGEST])
-        if self._session.do("exit", self, *told) is True and error is not None:
+        words = (None, None) if error is None else (kind.__name__, str(error)[:LONGEST])
+        if self._session.do("exit", self, *words) is True and error is not None:
             raise AssertionError(
                 "leaving the `with` block swallows the error that was raised in it: __exit__ "
                 "should return None"
@@ -526,6 +545,12 @@ def exactly(kind: type[Exact], value: Any) -> Exact:
     return value
 
 
+BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift divmod".split()
+IN_PLACE = "iadd isub imul itruediv ifloordiv imod ipow imatmul".split()
+UNARY = "neg pos invert abs round".split()
+COMPARISONS = "eq ne lt le gt ge".split()
+
+
 def _operators() -> None:
     """Give Remote the operators: each is done on the learner's side, with both operands in their
     order.
@@ -552,37 +577,13 @@ def _operators() -> None:
     def comparison(name: str) -> Callable[..., Any]:
         return lambda self, other: object_of(self._session.do(name, self, other))
 
-    for name in (
-        "add",
-        "sub",
-        "mul",
-        "truediv",
-        "floordiv",
-        "mod",
-        "pow",
-        "matmul",
-        "and",
-        "or",
-        "xor",
-        "lshift",
-        "rshift",
-        "divmod",
-    ):
-        there = f"{name}_" if name in ("and", "or") else name
-        setattr(Remote, f"__{name}__", binary(there))
-        setattr(Remote, f"__r{name}__", reflected(there))
-    for name in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul"):
-        setattr(Remote, f"__{name}__", binary(name))
-    for name, there in (
-        ("neg", "neg"),
-        ("pos", "pos"),
-        ("invert", "invert"),
-        ("abs", "abs"),
-        ("round", "round"),
-    ):
-        setattr(Remote, f"__{name}__", unary(there))
-    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
-        setattr(Remote, f"__{name}__", comparison(name))
+    for name in BINARY:
+        operation = f"{name}_" if name in ("and", "or") else name
+        setattr(Remote, f"__{name}__", binary(operation))
+        setattr(Remote, f"__r{name}__", reflected(operation))
+    for names, method in ((IN_PLACE, binary), (UNARY, unary), (COMPARISONS, comparison)):
+        for name in names:
+            setattr(Remote, f"__{name}__", method(name))
     Remote.__hash__ = object.__hash__  # type: ignore[method-assign, assignment]
 
 

@@ -237,15 +237,15 @@ def limit() -> None:
 
 def messages(file: BinaryIO, until: float) -> Iterator[Any]:
     """The messages as they come, to the end of the file; no longer than `until`."""
-    got = bytearray()
+    buffer = bytearray()
     while select.select([file], [], [], max(0, until - time.monotonic()))[0]:
         part = file.read(1 << 20)
         if not part:
             return
-        got += part
-        while len(got) >= 8 and len(got) - 8 >= (size := int.from_bytes(got[:8], "big")):
-            yield pickle.loads(got[8 : 8 + size])
-            del got[: 8 + size]
+        buffer += part
+        while len(buffer) >= 8 and len(buffer) - 8 >= (size := int.from_bytes(buffer[:8], "big")):
+            yield pickle.loads(buffer[8 : 8 + size])
+            del buffer[: 8 + size]
 
 
 def used_by_children() -> float:

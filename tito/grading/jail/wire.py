@@ -57,7 +57,7 @@ TYPES = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozense
 
 def _named() -> dict[str, Any]:
     """{name: object} of what both sides have and know by name."""
-    found: dict[str, Any] = {f"builtins.{kind.__name__}": kind for kind in TYPES}
+    objects: dict[str, Any] = {f"builtins.{kind.__name__}": kind for kind in TYPES}
     for name, value in vars(np).items():
         if (
             isinstance(value, np.ufunc)
@@ -65,8 +65,8 @@ def _named() -> dict[str, Any]:
             or isinstance(value, type)
             and issubclass(value, np.generic)
         ):
-            found[f"numpy.{name}"] = value
-    return found
+            objects[f"numpy.{name}"] = value
+    return objects
 
 
 NAMED = _named()
@@ -103,12 +103,10 @@ class Writer:
                 raise TooLarge(f"a number of more than {MOST_BITS} bits")
             return x if -SMALL < x < SMALL else ["i", hex(x)]
         self.parts += 1
-        if depth > DEEPEST or self.parts > WIDEST:
-            raise TooLarge(
-                f"nested more than {DEEPEST} deep"
-                if depth > DEEPEST
-                else f"more than {WIDEST} parts"
-            )
+        if depth > DEEPEST:
+            raise TooLarge(f"nested more than {DEEPEST} deep")
+        if self.parts > WIDEST:
+            raise TooLarge(f"more than {WIDEST} parts")
         if kind is np.ndarray and x.dtype.str in ARRAYS:
             self.mutable.append(x)
             return ["a", x.dtype.str, list(x.shape), self.blob(x.tobytes())]
@@ -122,10 +120,14 @@ class Writer:
                 raise TooLarge(f"a dictionary of more than {MOST_KEYS} keys")
             self.mutable.append(x)
             return ["d", *[self.value(part, depth + 1) for pair in x.items() for part in pair]]
-        if kind is bytes:
-            return ["b", self.blob(x)]
         if kind is slice:
             return ["s", *[self.value(part, depth + 1) for part in (x.start, x.stop, x.step)]]
+        return self.without_parts(x, kind)
+
+    def without_parts(self, x: Any, kind: type) -> Any:
+        """As `value`, of what holds no other values."""
+        if kind is bytes:
+            return ["b", self.blob(x)]
         if x is Ellipsis:
             return ["e"]
         if kind is complex:
@@ -234,6 +236,13 @@ class Reader:
             values = [self.value(part, depth) for part in parts]
             table.update(zip(values[::2], values[1::2], strict=True))
             return table
+        if kind == "s":
+            start, stop, step = parts
+            return slice(self.value(start, depth), self.value(stop, depth), self.value(step, depth))
+        return self._without_parts(kind, parts)
+
+    def _without_parts(self, kind: str, parts: list[Any]) -> Any:
+        """As `_tagged`, of what holds no other values."""
         if kind == "i":
             (text,) = parts
             if len(text) > MOST_BITS // 4 + len("-0x"):
@@ -241,9 +250,6 @@ class Reader:
             return int(text, 16)
         if kind == "b":
             return bytes(self.raw(*parts))
-        if kind == "s":
-            start, stop, step = parts
-            return slice(self.value(start, depth), self.value(stop, depth), self.value(step, depth))
         if kind == "e":
             return Ellipsis
         if kind == "c":
@@ -296,21 +302,21 @@ def receive(
 
     Raises Malformed when it claims more than is allowed or more follows it, Closed at the end.
     """
-    got, wanted = bytearray(), HEAD.size
-    while len(got) < wanted:
+    buffer, length = bytearray(), HEAD.size
+    while len(buffer) < length:
         before()
         try:
-            part = sock.recv(max(wanted - len(got), 1 << 16))
+            part = sock.recv(max(length - len(buffer), 1 << 16))
         except ConnectionResetError:
             part = b""
         if not part:
             raise Closed
-        got += part
-        if wanted == HEAD.size <= len(got):
-            text, blobs = HEAD.unpack_from(got)
+        buffer += part
+        if length == HEAD.size <= len(buffer):
+            text, blobs = HEAD.unpack_from(buffer)
             if text > LONGEST_JSON or blobs > LONGEST_BLOBS:
                 raise Malformed("a message larger than is allowed")
-            wanted += text + blobs
-    if len(got) > wanted:
+            length += text + blobs
+    if len(buffer) > length:
         raise Malformed("more than one message, where one is asked for")
-    return bytes(got[HEAD.size : HEAD.size + text]), got[HEAD.size + text :]
+    return bytes(buffer[HEAD.size : HEAD.size + text]), buffer[HEAD.size + text :]

@@ -38,7 +38,7 @@ from small_course import NUMBERS, SUMS, make_course
 from tito.errors import TitoError
 from tito.grading.intake import collect
 from tito.grading.intake.open_submission import open_submission
-from tito.grading.jail import judge, modules, reader, wire
+from tito.grading.jail import check_run, modules, reader, wire
 from tito.grading.result import LessonResult
 from tito.grading.result import blank as blank_check
 from tito.grading.setting import Setting
@@ -596,14 +596,14 @@ class Ground:
         self.inbox = self.folder / "inbox"
         self.inbox.mkdir()
         root = attacked.make_course(self.folder / "attacked")
-        self.judge = Talking(Setting(root, ("vectors",), "process"))
-        self.talks = recorded(self.judge)
+        self.runner = Talking(Setting(root, ("vectors",), "process"), course.open_root(root))
+        self.talks = recorded(self.runner)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
-        self.judge.close()
+        self.runner.close()
 
 
 def script_is_read(ground, r):
@@ -751,8 +751,8 @@ class Recorder:
         return part
 
 
-class Talking(judge.Judge):
-    """A judge whose learner's side is given: a Peer; or, for None, a real one that is recorded."""
+class Talking(check_run.CheckRunner):
+    """A runner whose learner's side is given: a Peer; or, for None, a real one that is recorded."""
 
     peer = None
 
@@ -766,17 +766,15 @@ class Talking(judge.Judge):
         return found
 
 
-def recorded(one):
+def recorded(runner):
     """[(check, the honest learner's answers)] of the attacked course."""
-    (entry,) = one.lessons
+    entry = runner.root.lesson("vectors")
     file = LessonFile("vectors_dev.py", source=entry.declared.source)
-    one.code = modules.compiled(entry, file)
-    package = one.root.package
-    one.modules = {f"{package}.core.vectors": one.code.code}
+    runner.subject = check_run.Subject.of(entry, modules.compiled(entry, file), {})
     talks = []
     for check in entry.declared.checks:
-        assert one.check(entry, check, one.code, one.modules, 20) == ("passed", "", "")
-        talks.append((check, [split(answer) for answer in one.recorder.answers]))
+        assert runner.run_once(runner.subject, check, 20) == ("passed", "", "")
+        talks.append((check, [split(answer) for answer in runner.recorder.answers]))
     return talks
 
 
@@ -993,18 +991,17 @@ def talk_is_judged(ground, r):
         number = max(r.randrange(len(answers)), r.randrange(len(answers)))  # the first one imports
         answers[number] = an_answer(r, honest[number])
     answers += [an_answer(r, r.choice(honest)) for _ in range(r.randrange(6))]
-    return answers_are_judged(ground.judge, check, answers)
+    return answers_are_judged(ground.runner, check, answers)
 
 
-def answers_are_judged(one, check, answers):
-    (entry,) = one.lessons
-    one.peer = Peer(answers)
+def answers_are_judged(runner, check, answers):
+    runner.peer = Peer(answers)
     try:
         with no_longer_than(reader.EACH):
-            status, message, verdict = one.check(entry, check, one.code, one.modules, 1)
+            status, message, verdict = runner.run_once(runner.subject, check, 1)
     finally:
-        one.peer.end()
-        one.peer = None
+        runner.peer.end()
+        runner.peer = None
     assert status in outcome.STATUSES and verdict in ("", *outcome.VERDICTS)
     assert bool(message) == (status != "passed") and np.allclose is ALLCLOSE
     can_be_kept(message)

@@ -20,9 +20,9 @@ from tito.author import forged_answers
 from tito.cli.instructor.similar import read_works
 from tito.grading.intake import archives, collect
 from tito.grading.intake.open_submission import open_submission
-from tito.grading.jail import proxy, reader, wire
+from tito.grading.jail import check_run, proxy, reader, wire
 from tito.grading.jail.check_namespace import TO_THE_END, close_in_shape, zip_to_the_end
-from tito.grading.jail.judge import Judge
+from tito.grading.jail.check_run import CheckRunner
 from tito.grading.judge_process import SubmissionJudge
 from tito.grading.page import similarity
 from tito.grading.result import LessonResult
@@ -269,7 +269,7 @@ def test_a_check_that_waits_for_a_processor_loses_no_time(root, tmp_path):
     try:
         setting = Setting(root.path, ("vectors",), "process", seconds=0.5, earlier_lessons="own")
         with SubmissionJudge(setting) as one:
-            one.judge.fork().end()  # the jail is there
+            one.judge.runner.fork().end()  # the jail is there
             for _ in range(40):
                 command = [sys.executable, "-c", "while True: pass"]
                 neighbours.append(subprocess.Popen(command, start_new_session=True))
@@ -361,23 +361,23 @@ def test_a_fork_that_the_kernel_kills_is_tried_once_more(root, tmp_path, monkeyp
     inbox.mkdir(parents=True)
     (inbox / "vectors_dev.py").write_text(attacked.VECTORS)
     (arrival,) = collect.find_submissions(tmp_path / "in", root.lessons)
-    run, killed = Judge.run, []
+    call_check, killed = check_run.call_check, []
     with SubmissionJudge(Setting(root.path, ("vectors",), "process")) as one:
 
-        def killed_once(check, space, missing, entry):
+        def killed_once(check, space, missing):
             if killed.count(check.name) < 1 + (check.name == "double of two is four"):
                 killed.append(check.name)
-                os.kill(one.judge.forked.pid, signal.SIGKILL)
-            run(check, space, missing, entry)
+                os.kill(one.judge.runner.forked.pid, signal.SIGKILL)
+            call_check(check, space, missing)
 
-        fork = Judge.fork
+        fork = CheckRunner.fork
 
         def noted(self):
             self.forked = fork(self)
             return self.forked
 
-        monkeypatch.setattr(Judge, "fork", noted)
-        monkeypatch.setattr(one.judge, "run", killed_once)
+        monkeypatch.setattr(CheckRunner, "fork", noted)
+        monkeypatch.setattr(check_run, "call_check", killed_once)
         (result,) = one.grade(arrival, {})
     assert [check.status for check in result.checks] == ["crashed"] + ["passed"] * 11
 
@@ -602,13 +602,13 @@ def test_no_visible_check_runs_after_a_hidden_one(tmp_path, monkeypatch):
         inbox.parent.mkdir(parents=True, exist_ok=True)
         inbox.write_text(text)
     (arrival,) = collect.find_submissions(tmp_path / "in", root.lessons)
-    seen, real = [], Judge.check
+    seen, real = [], CheckRunner.run_once
 
-    def noted(self, entry, check, *more):
+    def noted(self, subject, check, *more):
         seen.append(check.hidden)
-        return real(self, entry, check, *more)
+        return real(self, subject, check, *more)
 
-    monkeypatch.setattr(Judge, "check", noted)
+    monkeypatch.setattr(CheckRunner, "run_once", noted)
     with SubmissionJudge(Setting(root.path, ("sums",), "process", seconds=5)) as one:
         one.grade(arrival, {})
     assert seen == sorted(seen) and len(seen) >= 3

@@ -44,7 +44,7 @@ def test_each_odd_answer_to_each_check_is_judged(ground):
     for check, honest in ground.talks:
         for answer in fuzz.odd_answers():
             answers = [fuzz.framed(*pair) for pair in honest]
-            fuzz.answers_are_judged(ground.judge, check, [*answers[:-1], answer, answer])
+            fuzz.answers_are_judged(ground.runner, check, [*answers[:-1], answer, answer])
 
 
 @pytest.mark.slow

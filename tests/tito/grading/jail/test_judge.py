@@ -13,8 +13,8 @@ from small_course import NUMBERS, SUMS
 
 from tito.grading import result
 from tito.grading.intake import collect
+from tito.grading.jail.check_run import CheckRunner, overflow_is_an_error
 from tito.grading.jail.jail import Jail
-from tito.grading.jail.judge import Judge, overflow_is_an_error
 from tito.grading.judge_process import SubmissionJudge
 from tito.grading.result import unpacked
 from tito.grading.setting import Setting
@@ -46,25 +46,17 @@ def grade(small_course, tmp_path, jail):
                 text if isinstance(text, bytes) else text.encode()
             )
         (arrival,) = collect.find_submissions(inbox, root.lessons)
-        judges.append(
-            SubmissionJudge(
-                Setting(
-                    root.path,
-                    tuple(lessons),
-                    "process",
-                    seconds=setting.pop("seconds", 20),
-                    **setting,
-                )
-            )
-        )
-        judges[-1].judge.jail = jail if "memory" not in setting else None
+        seconds = setting.pop("seconds", 20)
+        given = Setting(root.path, tuple(lessons), "process", seconds=seconds, **setting)
+        judges.append(SubmissionJudge(given))
+        judges[-1].judge.runner.jail = jail if "memory" not in setting else None
         return {one.lesson: one for one in judges[-1].grade(arrival, {})}
 
     yield grade
     for one in judges:
         one.reader.close()
-        if one.judge.jail is not jail:
-            one.judge.close()
+        if one.judge.runner.jail is not jail:
+            one.judge.runner.close()
 
 
 @pytest.fixture
@@ -195,8 +187,8 @@ def test_with_the_course_as_it_is_released_nothing_is_earned(grade, small_course
 
 
 def test_what_holds_no_line_of_a_learner_is_run_once_for_all(small_course, tmp_path, monkeypatch):
-    forks, jailed = [], Judge.fork
-    monkeypatch.setattr(Judge, "fork", lambda judge: forks.append(1) or jailed(judge))
+    forks, jailed = [], CheckRunner.fork
+    monkeypatch.setattr(CheckRunner, "fork", lambda runner: forks.append(1) or jailed(runner))
     released = {entry.name: entry.declared.released for entry in small_course.lessons}
     own_words = released["numbers"].replace("Twice and thrice", "My notes: twice and thrice")
     own_line = changed(released["numbers"], "LIMIT = 10", "LIMIT = 11")
@@ -521,13 +513,13 @@ def test_no_visible_check_of_any_lesson_runs_after_a_hidden_one(tmp_path, monkey
     tell. So they come last in a submission.
     """
     folder = attacked.make_course(tmp_path / "course")
-    seen, real = [], Judge.check
+    seen, real = [], CheckRunner.run_once
 
-    def noted(self, entry, check, *more, **named):
-        seen.append((check.hidden, entry.name))
-        return real(self, entry, check, *more, **named)
+    def noted(self, subject, check, *more):
+        seen.append((check.hidden, subject.entry.name))
+        return real(self, subject, check, *more)
 
-    monkeypatch.setattr(Judge, "check", noted)
+    monkeypatch.setattr(CheckRunner, "run_once", noted)
     for name, text in {"vectors": attacked.VECTORS, "sums": attacked.SUMS}.items():
         path = tmp_path / "in" / "ada" / f"{name}_dev.py"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -272,7 +272,7 @@ def test_an_assertion_in_the_checks_own_function_counts_though_the_learners_code
 def test_an_error_there_is_the_built_in_one_it_derives_from(there, kind, here):
     with pytest.raises(here, match="on purpose") as caught:
         there.fail(kind)
-    name, text, frames, _ = caught.value.told
+    name, text, frames, _ = caught.value.report
     assert name == kind and "on purpose" in text and frames[-1][0] == "course.lesson"
 
 
@@ -293,7 +293,7 @@ def test_an_error_there_is_the_built_in_one_it_derives_from(there, kind, here):
 def test_an_error_there_is_never_an_assertion_or_an_exit_here(there, kind):
     with pytest.raises(proxy.RemoteError) as caught:
         there.fail(kind)
-    assert caught.value.told[0] == kind and not isinstance(caught.value, AssertionError)
+    assert caught.value.report.name == kind and not isinstance(caught.value, AssertionError)
 
 
 def test_a_stop_there_ends_no_loop_here(there):

@@ -1,0 +1,282 @@
+"""Runs one check of a lesson in the judge, with the learner's code in a fresh fork of the jail."""
+
+import contextlib
+import signal
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tito.errors import TitoError
+from tito.grading.jail import proxy
+from tito.grading.jail.check_errors import Missing, explained, not_imported, words_of_death
+from tito.grading.jail.check_namespace import CHECKS_FILE, Prepared, standing_in
+from tito.grading.jail.jail import Fork, Jail, JailFailed, strongest, waited
+from tito.grading.jail.modules import Code, public_modules
+from tito.grading.setting import EXCUSED, GRACE, Setting
+from tito.lesson.checks import functions_of, remember_lines
+from tito.lesson.course import Entry, Root
+from tito.lesson.lesson_format import Check
+
+NOTICED = 0.1  # seconds: of a shorter check nobody asks how long it waited for a processor
+Words = tuple[str, str, str]  # status, message, verdict
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A lesson under test, with the lessons below it.
+
+    code     of the lesson: the learner's, or the course's
+    modules  {module of the package: its code}, of the lesson and the lessons below it
+    is_ours  whether these hold no line of a learner's
+    """
+
+    entry: Entry
+    code: Code
+    modules: Mapping[str, bytes | str]
+    is_ours: bool
+
+    @classmethod
+    def of(cls, entry: Entry, code: Code, lower: Mapping[str, Code]) -> "Subject":
+        """The subject of a lesson. lower: {lesson: Code} of the lessons below it."""
+        codes = {**lower, entry.name: code}
+        package = f"{entry.root.package}.core"
+        modules = {f"{package}.{name}": other.code for name, other in codes.items()}
+        return cls(entry, code, modules, all(other.ours for other in codes.values()))
+
+    @property
+    def module(self) -> str:
+        """The name of the lesson's own module."""
+        return f"{self.entry.root.package}.core.{self.entry.name}"
+
+    def place(self, error: BaseException) -> str:
+        """Where in the lesson's file an error came from, as "line 12: their line", or ""."""
+        report = proxy.report_of(error)
+        lines = [line for file, line, _ in report.frames if file == self.module] if report else []
+        if lines and 0 < lines[-1] <= len(self.code.places):
+            return self.code.places[lines[-1] - 1]
+        return ""
+
+
+class CheckRunner:
+    """Runs checks, each in a fork of one jail.
+
+    received  {whether a check is hidden: the bytes that such checks received}
+    waited    of the last check's seconds, those that it waited for a processor
+    """
+
+    def __init__(self, setting: Setting, root: Root):
+        self.setting, self.root = setting, root
+        self.jail: Jail | None = None
+        self.received: Counter[bool] = Counter()
+        self.waited = 0.0
+
+    def begin(self) -> str:
+        """Start the jail, at the level of the setting or, where that says none, at the strongest
+        that works. Returns the level. Raises TitoError when there is none.
+        """
+        self.jail = strongest(self.setting.level, **self.options())
+        self.setting = replace(self.setting, level=self.jail.level)
+        return self.jail.level
+
+    def options(self) -> dict[str, Any]:
+        """What the jail is started with, besides its level."""
+        return {
+            "secret": self.setting.secret,
+            "memory": self.setting.memory,
+            "seconds": self.setting.seconds,
+            "modules": lambda: public_modules(self.root),
+        }
+
+    def close(self) -> None:
+        if self.jail:
+            self.jail.close()
+        self.jail = None
+
+    def fork(self) -> Fork:
+        """A fork of the jail, of a new one if need be."""
+        for attempts_left in (2, 1, 0):
+            try:
+                self.jail = self.jail or Jail(self.setting.level, **self.options())
+                return self.jail.fork()
+            except (JailFailed, TitoError):  # it was killed
+                self.close()
+                if not attempts_left:
+                    raise
+        raise AssertionError("the last attempt returned or raised")
+
+    def run(self, subject: Subject, check: Check, seconds: float) -> Words:
+        """As `run_once`; where the jail fails, which need not be the check's fault, once more in a
+        new one.
+        """
+        for is_retry in (False, True):
+            with contextlib.suppress(JailFailed):
+                return self.run_once(subject, check, seconds, is_retry)
+        return "crashed", "the process that runs everybody's code ended here, twice", ""
+
+    def run_once(
+        self, subject: Subject, check: Check, seconds: float, is_retry: bool = False
+    ) -> Words:
+        """Run one check in a fork of its own.
+
+        Returns (status, message, verdict): the verdict is "" unless the lesson could not even be
+        imported. Raises JailFailed when the jail died with its fork; and when only the fork was
+        killed, unless this is a retry: the kernel does that when memory runs out, whoever has it.
+        """
+        began = time.monotonic()
+        prepared, fork = Prepared.of(subject.entry), self.fork()
+        excused = excused_seconds(fork, (EXCUSED - 1) * seconds)
+        session = proxy.Session(fork.sock, time.monotonic() + seconds, excused)
+        talk = Talk(subject, prepared, check, session, seconds)
+        try:
+            with (
+                standing_in(session, self.root.package, subject.entry),
+                overflow_is_an_error(),
+                interrupted_after(seconds + GRACE, excused),
+            ):
+                talk.run()
+        except proxy.Stop as error:  # also when the time was up while the words were made
+            talk.words = talk.words_of(error)
+        self.waited = excused() if time.monotonic() > began + NOTICED else 0.0
+        self.received[check.hidden] += session.received
+        exit_code = self.end(fork, talk.died)
+        if exit_code is None:
+            return talk.words
+        if exit_code == -signal.SIGKILL and not is_retry:
+            raise JailFailed("the fork was killed")
+        return words_of_death(exit_code, talk.importing)
+
+    def end(self, fork: Fork, died: bool) -> int | None:
+        """End a fork. Returns the exit code of one that had died, else None."""
+        try:
+            fork.end()
+            return fork.code() if died else None
+        except JailFailed:
+            self.close()
+            if died:
+                raise
+            return None
+
+
+@dataclass
+class Talk:
+    """What one check and the fork say to each other.
+
+    seconds    the limit of the check, as its words tell it
+    importing  whether the lesson is still being imported
+    died       whether the fork has ended by itself
+    words      how the check ended
+    """
+
+    subject: Subject
+    prepared: Prepared
+    check: Check
+    session: proxy.Session
+    seconds: float
+    importing: bool = True
+    died: bool = False
+    words: Words = ("passed", "", "")
+
+    def run(self) -> None:
+        """Let the lesson be imported, and run the check. Raises proxy.Stop but for Died."""
+        session, subject = self.session, self.subject
+        try:
+            space, missing = self.prepared.namespace(
+                session, self.check, subject.module, subject.modules
+            )
+            self.importing = False
+            call_check(self.check, space, missing)
+            if session.assertion:
+                raise session.assertion
+            assert not session.changed, (
+                "the code under test changes an array or list that it was given"
+            )
+        except proxy.Died:
+            self.died = True
+        except Exception as error:
+            # While the fork still answers: a message may hold what must be asked for.
+            self.words = self.words_of(error)
+
+    def words_of(self, error: BaseException) -> Words:
+        """(status, message, verdict) for what ended the check.
+
+        Making them may ask the learner's side, which may do anything.
+        """
+        try:
+            place = self.subject.place(error)
+            if self.importing:
+                return not_imported(error, place)
+            return (*explained(error, place, self.seconds, self.check), "")
+        except Exception as worse:
+            message = f"{type(error).__name__}, and its text could not be read: "
+            return "error", message + type(worse).__name__, ""
+
+
+def call_check(check: Check, space: dict[str, Any], missing: set[str]) -> None:
+    """Run the check's function in its namespace. Its exceptions pass through.
+
+    missing  the names that the learner's lesson lacks
+    """
+    remember_lines(check.cell.source, CHECKS_FILE, check.cell.line)
+    exec(functions_of(check.cell.source, CHECKS_FILE, check.cell.line), space)
+    try:
+        space[check.function]()
+    except NameError as error:
+        if error.name in missing:
+            raise Missing(
+                f"the lesson does not define {error.name}: is its cell gone, or its line "
+                "`#| export`?"
+            ) from None
+        raise
+
+
+def excused_seconds(fork: Fork, most: float) -> Callable[[], float]:
+    """A function: the seconds, at most so many, that this thread and the fork have waited by now
+    for a processor. Of the time of a check they do not count: others took them, however many
+    threads those have. Where the system does not tell, 0.
+    """
+    try:
+        before = waited()
+    except (OSError, ValueError):
+        return lambda: 0.0
+    return lambda: min(most, max(0.0, waited() - before) + fork.waited())
+
+
+@contextlib.contextmanager
+def overflow_is_an_error() -> Iterator[None]:
+    """Raise where NumPy would only remark that a number does not fit the type of another.
+
+    The learner's side chooses the type of what it answers, and a number of the check's is cast to
+    it: `np.float16("inf") == 97222` holds, and so does `abs(got - 5) < 1e-9` of the least int64
+    and 5 more.
+    """
+    with warnings.catch_warnings():
+        overflow = "overflow encountered in (cast|scalar (absolute|subtract|negative))"
+        warnings.filterwarnings("error", overflow, RuntimeWarning)
+        yield
+
+
+@contextlib.contextmanager
+def interrupted_after(seconds: float, excused: Callable[[], float] = lambda: 0.0) -> Iterator[None]:
+    """Raise OutOfTime in what runs too long in the judge itself: a loop over what the learner's
+    side claims, say. excused(): seconds that do not count.
+    """
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    until = time.monotonic() + seconds
+
+    def ring(number: int, frame: object) -> None:
+        if time.monotonic() >= until + excused():
+            raise proxy.OutOfTime
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.2)  # again and again, should one be swallowed
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
