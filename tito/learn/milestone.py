@@ -43,7 +43,7 @@ from tito.learn import notebook_sync, progress, status
 from tito.learn.runner import export_lesson, test_lesson
 from tito.learn.verdict import TestedModules, place_of, short
 from tito.lesson import course, export
-from tito.lesson.course import Root
+from tito.lesson.course import Entry, Root
 
 SOURCE = Path("modules", "milestones")
 PRISTINE = course.PRISTINE / "milestones"
@@ -290,21 +290,9 @@ def run(
     result = MilestoneRun(program, seed, words)
     entries = [root.lesson(name) for name in program.needs]
     skipped = [entry.name for entry in entries if not root.is_course and export.is_skipped(entry)]
-    records = progress.load(root)["lessons"]
-    tested: TestedModules = {}
+    own = [entry for entry in entries if entry.name not in skipped]
     texts: dict[str, str] = {}
-    for entry in entries:
-        if entry.name not in skipped:
-            try:
-                exported, notes = export_lesson(entry, records.get(entry.name, {}))
-                tested |= exported
-                for note in notes:
-                    warnings.warn(f"{note}.", Notice, stacklevel=2)
-            except WorkError as error:
-                result.reason, result.remedy = short(error.what, entry), error.remedy
-                result.lesson = entry.name
-                break
-    else:
+    if (tested := _export(own, result)) is not None:
         texts = _modules(root, program)
         report, picture = execute(root, program, texts, seed, out, words)
         result.measured, result.seconds = report.get("measured", {}), report.get("seconds", 0.0)
@@ -315,6 +303,25 @@ def run(
     if not words:
         _record(root, result, texts)
     return result
+
+
+def _export(entries: list[Entry], result: MilestoneRun) -> TestedModules | None:
+    """The package's modules of these lessons, brought up to date; None, with the reason in the
+    result, when one cannot be exported.
+    """
+    tested: TestedModules = {}
+    for entry in entries:
+        record = progress.load(entry.root)["lessons"].get(entry.name, {})
+        try:
+            modules, notes = export_lesson(entry, record)
+        except WorkError as error:
+            result.reason, result.remedy = short(error.what, entry), error.remedy
+            result.lesson = entry.name
+            return None
+        tested |= modules
+        for note in notes:
+            warnings.warn(f"{note}.", Notice, stacklevel=2)
+    return tested
 
 
 def execute(

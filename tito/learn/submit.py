@@ -29,8 +29,6 @@ NAME = re.compile(r"modules/source/([0-9]+_([a-z][a-z0-9_]*))/\2_dev\.(py|ipynb)
 LARGEST = 100 * 2**20  # bytes of all files, and of the zip
 MOST_FILES = 1000
 
-Warn = Callable[[str], None]
-
 
 @dataclass
 class SubmittedZip:
@@ -80,21 +78,10 @@ def submit(
             f"{root.path} is the course itself; what is handed in is a learner's workspace.",
             "Run it in a workspace: tito init ../my-tinytorch",
         )
-    records = progress.load(root)["lessons"]
-    states = {e.name: status.row(e, records.get(e.name, {})).state for e in root.lessons}
+    states = {row.name: row.state for row in status.rows(root)}
     notes: list[str] = []
     if lessons is None:
-        lessons = [entry for entry in root.lessons if states[entry.name] not in ("new", "skipped")]
-        notes += [
-            f"{name} is skipped, so it is not handed in; `tito submit {name}` does."
-            for name, state in states.items()
-            if state == "skipped"
-        ]
-    if not lessons:
-        raise UsageError(
-            "No lesson has been begun, so there is nothing to hand in.",
-            f"Begin one: tito start {root.lessons[0].name}",
-        )
+        lessons = _begun(root, states, notes)
     verdicts: list[Verdict] = []
     with Process() as process:
         for entry in lessons:
@@ -108,6 +95,25 @@ def submit(
     contents[manifest.NAME] = manifest.write(root, contents, summaries, hints)
     data = files.archive(contents, zipfile.ZIP_DEFLATED)
     return SubmittedZip(_write(root, data, output), len(data), verdicts, notes)
+
+
+def _begun(root: Root, states: dict[str, str], notes: list[str]) -> list[Entry]:
+    """The lessons that were begun, and a note on each that is skipped.
+
+    states  {lesson: its state}
+    """
+    lessons = [entry for entry in root.lessons if states[entry.name] not in ("new", "skipped")]
+    notes += [
+        f"{name} is skipped, so it is not handed in; `tito submit {name}` does."
+        for name, state in states.items()
+        if state == "skipped"
+    ]
+    if not lessons:
+        raise UsageError(
+            "No lesson has been begun, so there is nothing to hand in.",
+            f"Begin one: tito start {root.lessons[0].name}",
+        )
+    return lessons
 
 
 def _lesson_files(lessons: list[Entry], notes: list[str]) -> dict[str, bytes]:
@@ -192,8 +198,7 @@ def _write(root: Root, data: bytes, output: Path | None) -> Path:
 def restore(root: Root, path: Path) -> RestoreResult:
     """Bring the lesson files of a submission into a workspace.
 
-    Raises TitoError, with nothing changed, when the zip is damaged, holds anything but lesson
-    files, or is of another course.
+    Raises TitoError, with nothing changed, when the zip is not of this course, or is damaged.
     """
     if root.is_course:
         raise UsageError(
@@ -212,19 +217,16 @@ def restore(root: Root, path: Path) -> RestoreResult:
             f"The zip is of edition {listed['edition']!r}, this workspace of {root.edition}: "
             "exercises may have changed."
         )
-    folders = {entry.folder for entry in root.lessons}
-    changes: dict[Path, bytes] = {}
-    for name, data in contents.items():
-        folder = name.split("/")[2]
-        if folder in folders:
-            changes[root.path / name] = data
-        else:
-            note = f"{name} stays in the zip: this workspace has no lesson {folder}."
-            result.notes.append(note)
+    folders = [entry.folder for entry in root.lessons]
+    strange = [name for name in contents if name.split("/")[2] not in folders]
+    changes = {root.path / name: data for name, data in contents.items() if name not in strange}
+    result.notes += [
+        f"{name} stays in the zip: this workspace has no lesson {name.split('/')[2]}."
+        for name in strange
+    ]
     if not changes:
         raise UsageError(
-            f"{path} holds no lesson of this workspace.",
-            f"There are: {', '.join(entry.folder for entry in root.lessons)}.",
+            f"{path} holds no lesson of this workspace.", f"There are: {', '.join(folders)}."
         )
     with progress.locked(root):
         result.changed = [place for place, data in changes.items() if files.read(place) != data]
@@ -242,8 +244,7 @@ def _take_in(entry: Entry, result: RestoreResult) -> None:
     result.lessons.append(entry.name)
     if entry.script.exists() and entry.notebook.exists() and notebook_sync.agree(entry):
         with progress.change(entry.root, entry.name) as record:
-            hashes = notebook_sync.hashes(entry)
-            notebook_sync.remember(record, hashes, cells.read(entry.script))
+            record["pair"] = notebook_sync.hashes(entry)
     if export.is_skipped(entry):
         result.notes.append(f"{entry.name} is skipped here; `tito export {entry.name}` ends that.")
 

@@ -311,18 +311,41 @@ def _now(entry: Entry) -> dict[str, Any]:
         return {"problem": error.what}
 
 
+class Saves:
+    """Whether a lesson was saved. Editors touch and rename files: only new content counts."""
+
+    def __init__(self, entry: Entry) -> None:
+        self.entry = entry
+        self.stats, self.hashes = _stats(entry), _now(entry)
+        self.half: dict[str, Any] | None = None  # the hashes of what looks like half a save
+        self.half_since = 0.0
+
+    def is_new(self) -> bool:
+        """Whether the content is another than before. Half a save gets a moment to be done."""
+        stats = _stats(self.entry)
+        if stats == self.stats and not self.half:
+            return False
+        self.stats, now = stats, _now(self.entry)
+        if now == self.hashes:
+            self.half = None
+            return False
+        if _is_half(self.entry, now):
+            if now != self.half:
+                self.half, self.half_since = now, time.monotonic()
+            if time.monotonic() - self.half_since < HALF_SECONDS:
+                return False
+        self.half, self.hashes = None, now
+        return True
+
+
 @contextmanager
 def _saves(entry: Entry, tell: Tell) -> Iterator[None]:
     """Tell "save" whenever the lesson's content changes."""
     import watchfiles
 
-    stop = threading.Event()
-    seen, last = _stats(entry), _now(entry)
+    stop, saves = threading.Event(), Saves(entry)
 
     def look() -> None:
-        nonlocal seen, last
-        half: dict[str, Any] | None = None
-        since = 0.0
         try:
             for _ in watchfiles.watch(
                 entry.script.parent,
@@ -334,20 +357,7 @@ def _saves(entry: Entry, tell: Tell) -> Iterator[None]:
                 yield_on_timeout=True,
                 recursive=False,
             ):
-                # Editors touch and rename; only new content counts. What looks like half a
-                # save gets a moment to be done.
-                stats = _stats(entry)
-                if stats == seen and not half:
-                    continue
-                seen, now = stats, _now(entry)
-                if now == last:
-                    half = None
-                elif _is_half(entry, now) and (
-                    now != half or time.monotonic() - since < HALF_SECONDS
-                ):
-                    half, since = now, since if now == half else time.monotonic()
-                else:
-                    half, last = None, now
+                if saves.is_new():
                     tell("save")
         except OSError:
             tell("broken")

@@ -60,27 +60,23 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
             f"`tito reset {declared.name}` brings the starting version back.",
         )
     imports: list[Import] = []
-    names: dict[str, None] = {}  # the keys, in their order
+    names: list[str] = []
     body: list[Row] = []
     for cell in source.exported:
         own_imports, others, lines = _split(source, cell)
         imports += own_imports
         if "export" in cell.directives:
-            names |= dict.fromkeys(
-                name for node in others for name in defined(node) if not name.startswith("_")
-            )
+            names += [name for node in others for name in defined(node) if name[0] != "_"]
         if lines:
             body += [("", None), ("", None)] * bool(body) + lines
     head: list[Row] = [(f'"""{declared.title}: {declared.summary.rstrip(".")}."""', None)]
     head += [("", None), *_import_rows(imports, package)]
-    head += [(row, None) for row in _all_rows(list(names))]
+    head += [(row, None) for row in _all_rows(list(dict.fromkeys(names)))]
     rows = head + body
     text = "\n".join(line for line, _ in rows) + "\n"
-    first = (
-        relative
-        if relative.startswith("#")
-        else f"# From {relative} by `tito export`; edit that file, not this one."
-    )
+    first = relative
+    if not relative.startswith("#"):
+        first = f"# From {relative} by `tito export`; edit that file, not this one."
     return Module(
         f"{first}\n# checksum: {_checksum(text)}\n{text}",
         [None, None, *(place for _, place in rows)],

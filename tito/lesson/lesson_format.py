@@ -104,8 +104,6 @@ class Lesson:
     hints_text   the text of hints.md, "" without one
     meta         the `tinytorch:` block of the chapter's header
     module       where it is exported to: "core.tensor"
-    checks       of all exercises
-    points       that the checks can earn; the questions' points are a person's to give
     setup, learner_side  these sections of checks.py
     """
 
@@ -115,16 +113,36 @@ class Lesson:
     checks_source: cells.Source
     hints_text: str
     meta: dict[str, Any]
-    title: str
-    summary: str
-    prerequisites: list[str]
     module: str
     exercises: tuple[Exercise, ...]
     questions: tuple[Question, ...]
-    checks: tuple[Check, ...]
-    points: int
     setup: tuple[cells.Cell, ...]
     learner_side: tuple[cells.Cell, ...]
+
+    @property
+    def title(self) -> str:
+        title: str = self.meta["title"]
+        return title
+
+    @property
+    def summary(self) -> str:
+        summary: str = self.meta["summary"]
+        return summary
+
+    @property
+    def prerequisites(self) -> list[str]:
+        names: list[str] = self.meta["prerequisites"]
+        return names
+
+    @cached_property
+    def checks(self) -> tuple[Check, ...]:
+        """The checks of all exercises."""
+        return tuple(check for exercise in self.exercises for check in exercise.checks)
+
+    @cached_property
+    def points(self) -> int:
+        """What the checks can earn. A person gives the points of the questions."""
+        return sum(check.points for check in self.checks)
 
     @property
     def path(self) -> Path:

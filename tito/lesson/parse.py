@@ -92,7 +92,6 @@ def parse_lesson(source: Source, checks_source: Source, hints_text: str = "") ->
         for exercise, cell in exercise_cells.items()
     )
     _check_calls(source, exercises)
-    every = tuple(check for exercise in exercises for check in exercise.checks)
     return Lesson(
         number,
         name,
@@ -100,14 +99,9 @@ def parse_lesson(source: Source, checks_source: Source, hints_text: str = "") ->
         checks_source,
         hints_text,
         meta,
-        meta["title"],
-        meta["summary"],
-        meta["prerequisites"],
         module,
         exercises,
         questions,
-        every,
-        sum(check.points for check in every),
         tuple(setup),
         tuple(learner_side),
     )

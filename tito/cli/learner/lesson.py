@@ -31,7 +31,14 @@ if TYPE_CHECKING:
     from tito.learn.verdict import CheckOutcome
     from tito.lesson.course import Entry, Root
 
-KEEP = ("script", "notebook", "both")
+KEEP = ("script", "notebook")
+Keyword = Annotated[
+    str | None,
+    typer.Option(
+        "-k", metavar="NAME", help="Only checks with this in their name (as pytest's -k)."
+    ),
+]
+FirstOnly = Annotated[bool, typer.Option("-x", help="Stop at the first check that fails.")]
 
 
 @app.callback(invoke_without_command=True)
@@ -216,15 +223,8 @@ def test(
     lessons: Lessons = None,
     module: Module = None,
     all_: All = False,
-    keyword: Annotated[
-        str | None,
-        typer.Option(
-            "-k", metavar="NAME", help="Only checks with this in their name (as pytest's -k)."
-        ),
-    ] = None,
-    first_only: Annotated[
-        bool, typer.Option("-x", help="Stop at the first check that fails.")
-    ] = False,
+    keyword: Keyword = None,
+    first_only: FirstOnly = False,
     json: Json = False,
 ) -> None:
     """Export a lesson and run its checks: what is right, what is wrong, and why.
@@ -350,10 +350,7 @@ def notebook_(
     lesson: Lesson = None,
     keep: Annotated[
         str | None,
-        typer.Option(
-            metavar="script|notebook|both",
-            help="When both were edited: which one counts, or merge them.",
-        ),
+        typer.Option(metavar="script|notebook", help="When both were edited: which one counts."),
     ] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Only make the notebook.")] = False,
 ) -> None:
@@ -366,12 +363,8 @@ def notebook_(
     entry = select_lesson(current_root(), lesson)
     if keep not in (None, *KEEP):
         raise UsageError(
-            f"--keep {keep!r} is neither script nor notebook nor both.",
-            "Say which of the two counts, or have them merged with --keep both.",
+            f"--keep {keep!r} is neither script nor notebook.", "Say which of the two counts."
         )
-    if keep == "both" and not _confirms_merge(entry):
-        echo("Nothing was changed.")
-        return
     backup = notebook_sync.settle(entry, keep, make=True)
     echo(f"{entry.relative(entry.notebook)} and {entry.script.name} agree.")
     if backup and keep:
@@ -380,22 +373,6 @@ def notebook_(
         echo(f"What the other one held before is saved in {backup}.")
     if not no_open:
         _open_jupyter(entry)
-
-
-def _confirms_merge(entry: "Entry") -> bool:
-    """Whether the learner wants the merge, after seeing which cells come from which file."""
-    from tito.learn import notebook_sync
-
-    if not (merge := notebook_sync.planned_merge(entry)):
-        return True
-    for name, edited in (("script", merge.script), ("notebook", merge.notebook)):
-        echo(f"from the {name}: {', '.join(edited) or 'nothing'}")
-    return not can_ask() or typer.confirm("Merge them?", default=True)
-
-
-def can_ask() -> bool:
-    """Whether somebody can answer a question."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _open_jupyter(entry: "Entry") -> None:

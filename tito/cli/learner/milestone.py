@@ -12,6 +12,22 @@ milestone_app = typer.Typer(
 )
 app.add_typer(milestone_app, name="milestone")
 
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="MILESTONE", help="A name, number or year: xor, 2 or 1986.", show_default=False
+    ),
+]
+Options = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[OPTION]...",
+        help="What some milestones let you change: the page of the milestone lists it.",
+        show_default=False,
+    ),
+]
+Seed = Annotated[int, typer.Option(min=0, help="The seed of the random numbers.")]
+
 
 @milestone_app.callback(invoke_without_command=True)
 def milestone_(context: typer.Context) -> None:
@@ -38,24 +54,7 @@ def list_milestones(json: Json = False) -> None:
 
 
 @milestone_app.command("run", context_settings={"ignore_unknown_options": True})
-def run_milestone(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="MILESTONE", help="A name, number or year: xor, 2 or 1986.", show_default=False
-        ),
-    ],
-    options: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[OPTION]...",
-            help="What some milestones let you change: the page of the milestone lists it.",
-            show_default=False,
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the random numbers.")] = 0,
-    json: Json = False,
-) -> None:
+def run_milestone(name: Name, options: Options = None, seed: Seed = 0, json: Json = False) -> None:
     """Run a milestone on your package: it trains, draws, and says whether it reached its goal.
 
     Example: tito milestone run xor

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tito.cli.app import echo
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from rich.text import Text
 
     from tito.learn.demonstrations import Result
     from tito.learn.runner import Report
     from tito.lesson.course import Entry
+    from tito.views.report import Around
 
     Ask = Callable[[Text], str]  # the learner's answer to a question, "" for none
 
@@ -33,7 +33,7 @@ def show_report(
     ask    asks for the learner's prediction, where somebody can type
     """
     from tito import views
-    from tito.learn import demonstrations, progress, status
+    from tito.learn import demonstrations, progress
     from tito.views import report as report_views
 
     verdict = report.verdict
@@ -52,29 +52,37 @@ def show_report(
         entry, report, [result for result in shown if result not in payoffs], has_keys, ask
     )
     records = progress.load(entry.root)["lessons"]
-    record = records.get(entry.name, {})
     if verdict.passed and with_results and not report.passed_before:
-        if answers := record.get("predictions"):
+        if answers := records.get(entry.name, {}).get("predictions"):
             echo(report_views.predictions(answers))
+    around = _around(entry, verdict.passed and whole, records)
+    around.whole, around.key = whole, "h" if has_keys else None
+    if payoffs:
+        around.end = [report_views.payoffs(payoffs, lambda path: views.link(entry.root, path))]
+    echo(report_views.tested(report, around))
+
+
+def _around(entry: Entry, with_next: bool, records: dict[str, Any]) -> Around:
+    """What the report of a lesson says about its hints, the book and the rest of the course.
+
+    with_next  with the command to type next
+    records    the progress of all lessons
+    """
+    from tito.learn import status
+    from tito.views.report import Around
+
     # Row by row: the first lesson that is open ends the reading.
     rows = (status.row(other, records.get(other.name, {})) for other in entry.root.lessons)
-    step = status.next_step(rows) if verdict.passed and whole else None
-    opened = record.get("hints", {})
+    step = status.next_step(rows) if with_next else None
+    opened = records.get(entry.name, {}).get("hints", {})
     passed = sum(r.get("last", {}).get("verdict") == "passed" for r in records.values())
-    end: list[RenderableType] = []
-    if payoffs:
-        end.append(report_views.payoffs(payoffs, lambda path: views.link(entry.root, path)))
     exercises = entry.declared.exercises
-    around = report_views.Around(
+    return Around(
         hints={e.id: len(e.hints) - opened.get(e.id, 0) for e in exercises},
         addresses={e.id: entry.address(e.id) for e in exercises},
-        whole=whole,
         following=step[0] if step else None,
-        key="h" if has_keys else None,
         course=(passed, len(entry.root.lessons)),
-        end=end,
     )
-    echo(report_views.tested(report, around))
 
 
 def _show_results(

@@ -21,6 +21,25 @@ from tito.cli.app import (
     warn,
 )
 
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="ZIP",
+        help="Where the zip goes; default: the next free number in the workspace.",
+        show_default=False,
+    ),
+]
+WithHints = Annotated[
+    bool,
+    typer.Option(
+        "--with-hints",
+        help="Also say how many hints you opened, so that the course can be improved where it "
+        "is hard. No grade depends on it.",
+    ),
+]
+
 
 @app.command()
 def reset(
@@ -105,24 +124,8 @@ def skip(lesson: Lesson = None) -> None:
 def submit_(
     lessons: Lessons = None,
     all_: All = False,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="ZIP",
-            help="Where the zip goes; default: the next free number in the workspace.",
-            show_default=False,
-        ),
-    ] = None,
-    with_hints: Annotated[
-        bool,
-        typer.Option(
-            "--with-hints",
-            help="Also say how many hints you opened, so that the course can be improved where it "
-            "is hard. No grade depends on it.",
-        ),
-    ] = False,
+    output: Output = None,
+    with_hints: WithHints = False,
     json: Json = False,
 ) -> None:
     """Test what you have begun and put it into a zip, to hand in.
