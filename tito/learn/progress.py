@@ -8,8 +8,7 @@ and hashes of the code tested.
              "exercises": {exercise: hash of its code},
              "below": {lesson that it needs: hash of what that exports}},
     "predictions": {question: the learner's answer},
-    "pair": {"script": sha256, "notebook": sha256},                when both last agreed
-    "agreed": {"of": sha256 of the script, "cells": [hash]}}},     and their cells then
+    "pair": {"script": sha256, "notebook": sha256}}},              when both last agreed
  "milestones": {"xor": {"when", "verdict", "seed", "measured": {name: number}, "seconds", "code"}}}
 """
 
@@ -86,10 +85,9 @@ def _is_sound(data: Any) -> bool:
             for record in data.get("milestones", {}).values()
         )
         and all(
-            of(record, started=str, hints=dict, last=dict, pair=dict, agreed=dict, predictions=dict)
+            of(record, started=str, hints=dict, last=dict, pair=dict, predictions=dict)
             and all(isinstance(said, str) for said in record.get("predictions", {}).values())
             and all(isinstance(n, int) and n >= 0 for n in record.get("hints", {}).values())
-            and isinstance(record.get("agreed", {}).get("cells", []), list)
             and of(
                 record.get("last", {}),
                 when=str,

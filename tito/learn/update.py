@@ -68,13 +68,13 @@ class Plan:
     """What an update will write.
 
     changes  {path: new bytes, None to delete it}
-    pairs    {lesson: (hashes of its script and notebook, its cells)} that agree then
+    pairs    {lesson: the hashes of its script and notebook}, which agree then
     """
 
     root: Root
     update: Update
     changes: dict[Path, bytes | None]
-    pairs: dict[str, tuple[notebook_sync.Hashes, cells.Source]] = field(default_factory=dict)
+    pairs: dict[str, notebook_sync.Hashes] = field(default_factory=dict)
 
 
 def update(root: Root, source: Path) -> Update:
@@ -99,9 +99,9 @@ def update(root: Root, source: Path) -> Update:
         changes = {path: data for path, data in plan.changes.items() if files.read(path) != data}
         done.changed = len(changes)
         done.backup = files.replace_all(root, "update", changes)
-        for name, (hashes, cells_of_both) in plan.pairs.items():
+        for name, hashes in plan.pairs.items():
             with progress.change(root, name) as record:
-                notebook_sync.remember(record, hashes, cells_of_both)
+                record["pair"] = hashes
     return done
 
 
@@ -231,8 +231,7 @@ def _plan_lesson(plan: Plan, entry: Entry, new: Lesson, record: dict[str, Any]) 
         before = entry.notebook.read_text(encoding="utf-8")
         book = notebook.to_notebook(merged, new, before).encode("utf-8")
         changes[target.notebook] = book
-        hashes = notebook_sync.hashes_of(target, changes[target.script] or b"", book)
-        plan.pairs[entry.name] = hashes, source
+        plan.pairs[entry.name] = notebook_sync.hashes_of(target, changes[target.script], book)
     if aside:
         _set_aside(plan, entry, target, aside)
     declared = entry.declared

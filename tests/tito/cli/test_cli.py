@@ -216,7 +216,7 @@ def test_export_check_writes_nothing_and_tells_what_is_old(small_workspace):
         (["test", "--nope"], "No such option"),
         (["hint", "numbers", "halve"], "no exercise 'halve'"),
         (["reset", "numbers", "--exercise", "halve"], "no exercise 'halve'"),
-        (["notebook", "numbers", "--keep", "neither"], "neither script nor notebook nor both"),
+        (["notebook", "numbers", "--keep", "neither"], "neither script nor notebook"),
         (["undo"], "nothing to undo"),
         (["init", "."], None),
         (["--root", "/nowhere", "status"], "has no tito.toml"),

@@ -63,20 +63,6 @@ def test_a_notebooks_answer_comes_into_the_script(entry):
     assert answer_of(entry.script) == answer_of(entry.notebook) == ANSWER
 
 
-def test_code_and_answer_edited_on_two_sides_are_merged_by_cells(entry):
-    notebook_sync.settle(entry, make=True)
-    answer(entry.notebook)
-    text = entry.script.read_text("utf-8").replace("LIMIT = 10", "LIMIT = 11")
-    entry.script.write_text(text, "utf-8")
-    notebook_sync.settle(entry, keep="both")
-    assert answer_of(entry.script) == answer_of(entry.notebook) == ANSWER
-    assert "LIMIT = 11" in entry.script.read_text("utf-8")
-    answer(entry.notebook, "One.")
-    answer(entry.script, "Two.")
-    assert "numbers-why" in tito(entry.root, "notebook", "numbers", "--no-open", code=1)[1]
-    assert answer_of(entry.script) == "Two." and answer_of(entry.notebook) == "One."
-
-
 def test_a_reset_keeps_a_copy_and_undo_brings_the_answer_back(entry):
     answer(entry.script)
     before = entry.script.read_bytes()

@@ -216,7 +216,6 @@ WRONG = [
         ' "checks": {}}}}}'
     ),
     '{"lessons": {"numbers": {"pair": "x"}}}',
-    '{"lessons": {"numbers": {"agreed": {"cells": 3}}}}',
     "[" * 100_000,
     "\ufeff{",
     "",

@@ -268,8 +268,7 @@ def test_when_both_were_edited_the_command_stops_and_changes_neither(paired, com
         "numbers_dev.ipynb",
         "both edited",
         "they differ in numbers-double",
-        "tito notebook numbers --keep both",
-        "--keep script",
+        "tito notebook numbers --keep script",
         "--keep notebook",
     ):
         assert words in said
@@ -295,139 +294,6 @@ def test_keep_takes_one_side_saves_the_other_and_undo_brings_it_back(paired, kee
     assert ".tito/backups" in done.stdout and "tito undo" in done.stdout
     assert tito(paired, "undo").returncode == 0
     assert both(paired) == before
-
-
-# Both edited, and merged
-
-
-def write_triple(book):
-    cell = cell_of(book, "triple")
-    text = text_of(cell)
-    cell["source"] = text[: text.index("    raise")] + "    return double(x) + x"
-
-
-def add_cell(book, after, source):
-    """Put a new code cell behind that of an exercise."""
-    place = next(n for n, c in enumerate(book["cells"]) if c["metadata"].get("exercise") == after)
-    cell = {"cell_type": "code", "id": "new", "metadata": {}, "source": source, "outputs": []}
-    book["cells"].insert(place + 1, cell | {"execution_count": None})
-
-
-def test_edits_of_different_cells_are_merged_and_undo_brings_both_back(paired):
-    solve(paired, "double")
-    change_notebook(
-        paired, lambda book: (write_triple(book), add_cell(book, "double", "print('mine', 1)"))
-    )
-    before = both(paired)
-    done = tito(paired, "notebook", "numbers", "--keep", "both", "--no-open")
-    assert done.returncode == 0, done.stderr
-    assert "from the script: numbers-double\n" in done.stdout
-    assert "from the notebook: a cell of numbers_dev.ipynb, numbers-triple" in done.stdout
-    script, book = (path.read_text(encoding="utf-8") for path in (paired.script, paired.notebook))
-    for text in ("twice = x + x", "return double(x) + x", "print('mine', 1)"):
-        assert text in script and text in book
-    assert script.index("twice") < script.index("print('mine'") < script.index('"triple"')
-    assert notebook_sync.agree(paired) and verdict_on(paired).passed
-    assert ".tito/backups" in done.stdout and tito(paired, "undo").returncode == 0
-    assert both(paired) == before
-
-
-def test_edits_of_the_same_exercise_are_refused_with_its_name(paired):
-    solve(paired, "double")
-    change_notebook(paired, lambda book: (write_double(book, "return 2 * x"), write_triple(book)))
-    before = both(paired)
-    done = tito(paired, "notebook", "numbers", "--keep", "both", "--no-open")
-    assert done.returncode == 1 and done.stderr.count("\n") == 2
-    assert "numbers-double: edited in numbers_dev.py and in numbers_dev.ipynb" in done.stderr
-    assert "triple" not in done.stderr and both(paired) == before
-
-
-def test_an_exercise_written_earlier_and_edited_on_one_side_is_merged(paired):
-    """What was there when both last agreed decides, and not the release."""
-    solve(paired)
-    notebook_sync.settle(paired)
-    edit(paired, "twice = x + x", "twice = 2 * x")
-    change_notebook(
-        paired,
-        lambda book: cell_of(book, "triple").update(
-            source=text_of(cell_of(book, "triple")).replace("double(x) + x", "3 * x")
-        ),
-    )
-    notebook_sync.settle(paired, keep="both")
-    text = paired.script.read_text(encoding="utf-8")
-    assert "twice = 2 * x" in text and "return 3 * x" in text and notebook_sync.agree(paired)
-
-
-def test_after_an_undo_a_merge_takes_nothing_old_for_new(paired):
-    solve(paired)
-    notebook_sync.settle(paired)
-    edit(paired, "twice = x + x", "twice = 2 * x")
-    change_notebook(paired, lambda book: add_cell(book, "triple", "1 + 1"))
-    notebook_sync.settle(paired, keep="both")
-    assert tito(paired, "undo").returncode == 0
-    before = both(paired)
-    done = tito(paired, "notebook", "numbers", "--keep", "both", "--no-open")
-    assert done.returncode == 1 and "numbers-double: edited in" in done.stderr
-    assert both(paired) == before
-
-
-def test_new_cells_at_the_same_place_are_both_kept(paired):
-    edit(paired, 'check("double")\n', 'check("double")\n\n# %%\nprint("of the script")\n')
-
-    def add(book):
-        add_cell(book, "double", 'print("of the notebook")')
-        cells = book["cells"]
-        place = next(n for n, c in enumerate(cells) if c["id"] == "new")
-        cells[place], cells[place + 1] = cells[place + 1], cells[place]
-
-    change_notebook(paired, add)
-    notebook_sync.settle(paired, keep="both")
-    text = paired.script.read_text(encoding="utf-8")
-    assert 0 < text.index("of the script") < text.index("of the notebook")
-    assert text.count('check("double")') == 1
-
-
-def test_a_cell_deleted_on_one_side_is_gone_unless_the_other_edited_it(paired):
-    solve(paired, "double")
-    change_notebook(paired, lambda book: book["cells"].pop())
-    notebook_sync.settle(paired, keep="both")
-    assert "print(triple(5), LIMIT)" not in paired.script.read_text(encoding="utf-8")
-    edit(paired, "twice = x + x", "twice = 2 * x")
-    change_notebook(paired, lambda book: book["cells"].remove(cell_of(book, "double")))
-    with pytest.raises(TitoError, match="numbers-double: edited in"):
-        notebook_sync.settle(paired, keep="both")
-
-
-def test_a_merge_keeps_the_lines_of_the_script_and_their_ends(paired):
-    solve(paired, "double")
-    notebook_sync.settle(paired)
-    text = paired.script.read_text(encoding="utf-8") + "\n# %%\n1 + 1\n"
-    paired.script.write_bytes(text.replace("\n", "\r\n").encode("utf-8"))
-    change_notebook(paired, write_triple)
-    notebook_sync.settle(paired, keep="both")
-    stub = next(line for line in text.split("\n") if "numbers-triple is yours" in line)
-    wanted = text.replace(stub, "    return double(x) + x")
-    assert paired.script.read_bytes().decode("utf-8") == wanted.replace("\n", "\r\n")
-
-
-def test_of_one_edited_side_both_is_that_side(paired):
-    solve(paired, "double")
-    assert (
-        "from the" not in tito(paired, "notebook", "numbers", "--keep", "both", "--no-open").stdout
-    )
-    assert "twice = x + x" in paired.notebook.read_text(encoding="utf-8")
-
-
-def test_no_is_an_answer(paired, monkeypatch):
-    import typer
-
-    solve(paired, "double")
-    change_notebook(paired, write_triple)
-    before = both(paired)
-    monkeypatch.setattr("tito.cli.learner.lesson.can_ask", lambda: True)
-    monkeypatch.setattr(typer, "confirm", lambda question, default: False)
-    done = tito(paired, "notebook", "numbers", "--keep", "both", "--no-open")
-    assert "Nothing was changed." in done.stdout and both(paired) == before
 
 
 def test_both_edited_to_the_same_text_is_no_conflict(paired):
