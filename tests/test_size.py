@@ -31,10 +31,10 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 LIMITS = {
     "lines of tito": (34054, 28000),
     "lines of tito/grading": (15611, 12000),
-    "lines of tito/learn": (5841, 5000),
+    "lines of tito/learn": (5600, 5000),
     "lines of tito/book": (3085, 2600),
     "lines of tests": (50500, 46000),
-    "functions over 40 lines": (42, 30),
+    "functions over 40 lines": (21, 30),
     "functions over 6 parameters": (1, 15),
     "untyped functions": (107, 0),
     "modules over 600 lines": (2, 3),
