@@ -342,13 +342,7 @@ def judge_within(
         return None
     assert grade
     _check_judgement_seen(database, grade, one, new)
-    if one.state == EMPTY:
-        raise UsageError(
-            f"{student} wrote nothing for {lesson} {new.question}: it counts 0.",
-            f"Set the points of the lesson: tito gradebook set {student} {lesson} --points P",
-        )
-    if new.items is not None:
-        _check_items(database, lesson, new)
+    _check_can_hold(database, grade, one, new)
     if _holds(one, new, who, exactly=False):
         return None
     taken_back = new.items is None
@@ -396,8 +390,16 @@ def _check_judgement_seen(
         raise ChangedMeanwhile(later)
 
 
-def _check_items(database: sql.Connection, lesson: str, new: NewJudgement) -> None:
-    """Raise UsageError for items that the rubric does not have."""
+def _check_can_hold(
+    database: sql.Connection, grade: Grade, one: GradedAnswer, new: NewJudgement
+) -> None:
+    """Raise UsageError for an empty answer, and for items that the rubric does not have."""
+    student, lesson = grade.student, grade.lesson
+    if one.state == EMPTY:
+        raise UsageError(
+            f"{student} wrote nothing for {lesson} {new.question}: it counts 0.",
+            f"Set the points of the lesson: tito gradebook set {student} {lesson} --points P",
+        )
     if set(new.items or ()) - rubric_items(database, lesson, new.question).keys():
         raise _no_item(lesson, new.question)
 

@@ -8,7 +8,7 @@ and ChangedMeanwhile where there is a later entry about that grade than `seen`.
 import difflib
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -87,16 +87,14 @@ def apply_changes(
         lock_learners(database, {change.student for change in wanted})
         for change in wanted:
             try:
-                if change.kind == "rubric":
-                    grades = answers.set_item(book, database, change, who)
-                    outcomes.append(Outcome(change, grades is not None))
-                    moved.extend(grades or ())
-                else:
-                    outcomes.append(_apply(book, database, change, who, seen))
+                outcome, changed = _apply(book, database, change, who, seen)
             except TitoError as error:
                 if not change.where:
                     raise
                 refused.append(f"{change.where}: {error.what} {error.remedy}".rstrip())
+            else:
+                outcomes.append(outcome)
+                moved.extend(changed)
         refuse_lines(refused)
         if preview:
             raise _Undone
@@ -105,10 +103,6 @@ def apply_changes(
         write(book.engine, work)
     except _Undone:
         return outcomes
-    for one in outcomes:
-        if one.change.kind == "judged" and one.old is not None and one.new is not None:
-            about = (one.change.student, one.name, one.change.lesson or "")
-            moved.append(PointsChange(*about, one.old, one.new, one.change.question))
     book.note_points(moved)
     return outcomes
 
@@ -125,14 +119,20 @@ def _apply(
     change: RequestedChange,
     who: str,
     seen: int | None,
-) -> Outcome:
+) -> tuple[Outcome, list[PointsChange]]:
+    """Returns what became of the change, and the grades that count more or less by a change of
+    answers: nobody chose those points.
+    """
+    if change.kind == "rubric":
+        grades = answers.set_item(book, database, change, who)
+        return Outcome(change, grades is not None), grades or []
     why = change.why if change.kind in ("override", "extension") else "-"
     learner = lock_learner(database, change.student, who, why).student
     check_seen(database, learner, change.lesson, seen)
     before = book.grades_within(database, learner, [change.lesson] if change.lesson else [])
     grade = next(iter(before.values()), None)
     if change.kind == "override":
-        entry = _override(database, learner, change, who, grade)
+        change, entry = _override(database, learner, change, who, grade)
     elif change.kind == "extension":
         entry = _extend(database, learner, change, who)
     elif change.kind == "judged":
@@ -140,12 +140,16 @@ def _apply(
     else:
         entry = _comment(database, learner, change, who)
     if not grade:
-        return Outcome(change, entry is not None)
+        return Outcome(change, entry is not None), []
     after = book.grades_within(database, learner, [grade.lesson])[grade.lesson]
     if entry and change.kind in ("override", "judged"):
         query = sql.update(CHANGE).where(CHANGE.c.id == entry)
         database.execute(query.values(new_points=after.before_late))
-    return Outcome(change, entry is not None, grade.name, grade.points, after.points)
+    outcome = Outcome(change, entry is not None, grade.name, grade.points, after.points)
+    if change.kind != "judged":
+        return outcome, []
+    about = (change.student, grade.name, grade.lesson)
+    return outcome, [PointsChange(*about, grade.points, after.points, change.question)]
 
 
 def _override(
@@ -154,10 +158,12 @@ def _override(
     change: RequestedChange,
     who: str,
     grade: Grade | None,
-) -> int | None:
+) -> tuple[RequestedChange, int | None]:
     """Set the points of a lesson, or of one check of it, or lift what was set. Points are final: no
-    lateness is taken from them, no grading changes them. Returns the entry of the history, or None
-    where that holds already.
+    lateness is taken from them, no grading changes them.
+
+    Returns the change with the whole id of its check, and the entry of the history, or None where
+    that holds already.
     """
     lesson = change.lesson or ""
     if not grade:
@@ -166,17 +172,14 @@ def _override(
             f"Grade it first, even if nothing was handed in: tito grade SUBMISSIONS {lesson}",
         )
     instructions, result = instructions_about(database, student), grade.result
-    ids = [check.id for check in result.checks]
-    if change.points is None:  # what was set may be of a check that the lesson has no more
-        ids += [name for place, name in instructions.overrides if place == lesson and name]
-    check = change.check and select_check(change.check, lesson, list(dict.fromkeys(ids)))
+    change = replace(change, check=_check_of(change, result, instructions))
     if change.points is not None:
-        _check_points(change.points, result, check)
-    old = instructions.overrides.get((lesson, check))
-    graded = next((one.points for one in result.checks if one.id == check), result.points)
+        _check_points(change.points, result, change.check)
+    old = instructions.overrides.get((lesson, change.check))
+    graded = next((one.points for one in result.checks if one.id == change.check), result.points)
     if change.points == (old and old.points) and (not old or old.graded == graded):
-        return None
-    return add_change(
+        return change, None
+    return change, add_change(
         database,
         student,
         lesson,
@@ -184,11 +187,22 @@ def _override(
         who,
         why=change.why,
         text=f"instead of {old.points} by {old.who}" if old else None,
-        check_id=check,
+        check_id=change.check,
         points=change.points,
         old_points=grade.before_late,
         replaced={"graded": graded},
     )
+
+
+def _check_of(
+    change: RequestedChange, result: LessonResult, instructions: Instructions
+) -> str | None:
+    """The id of the check that an override names by a part of it; None for the lesson."""
+    ids = [check.id for check in result.checks]
+    if change.points is None:  # what was set may be of a check that the lesson has no more
+        places = instructions.overrides
+        ids += [check for lesson, check in places if lesson == change.lesson and check]
+    return change.check and select_check(change.check, result.lesson, list(dict.fromkeys(ids)))
 
 
 def _comment(
