@@ -1,5 +1,5 @@
 # From modules/source/05_backprop/backprop_dev.py by `tito export`; edit that file, not this one.
-# checksum: 497073581f06f005
+# checksum: a61db32ad8eca22a
 """Backpropagation: A network that learns, today, from single numbers and their gradients."""
 
 import itertools
@@ -209,14 +209,13 @@ def topological_order(root):
 
     Source: Knuth, The Art of Computer Programming, volume 1, section 2.2.3.
     """
-    seen, nodes = {root}, [root]
-    for node in nodes:  # the list grows during the loop
-        for x in node._prev:
-            if x not in seen:
-                seen.add(x)
-                nodes.append(x)
-    nodes.sort(key=lambda node: node._created, reverse=True)
-    return nodes
+    seen, stack = set(), [root]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack.extend(node._prev)
+    return sorted(seen, key=lambda node: node._created, reverse=True)
 
 
 def backward(root):

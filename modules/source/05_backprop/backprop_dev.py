@@ -518,14 +518,13 @@ def topological_order(root):
     Source: Knuth, The Art of Computer Programming, volume 1, section 2.2.3.
     """
     ### BEGIN SOLUTION
-    seen, nodes = {root}, [root]
-    for node in nodes:  # the list grows during the loop
-        for x in node._prev:
-            if x not in seen:
-                seen.add(x)
-                nodes.append(x)
-    nodes.sort(key=lambda node: node._created, reverse=True)
-    return nodes
+    seen, stack = set(), [root]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack.extend(node._prev)
+    return sorted(seen, key=lambda node: node._created, reverse=True)
     ### END SOLUTION
 
 # %% checks="topological-order"
