@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: d74c3e6e5cfff09d
+# checksum: 983f7f20efe2c519
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import itertools
@@ -229,28 +229,26 @@ def Variable(data, requires_grad=True):
 
 def wrap(array):
     """A Tensor around `array` itself: no copy, no checks. For results only."""
-    out = Tensor.__new__(Tensor)
-    out.data = array
-    out.grad = None
-    out.requires_grad = False
-    out.creator = None
+    out = object.__new__(Tensor)
+    out.data, out.requires_grad = array, False
+    out.grad = out.creator = None
     return out
+
+
+NUMBERS, FLOAT32, ndarray = (float, int, bool), np.dtype(np.float32), np.ndarray
 
 
 def operand(x):
     """What NumPy is to compute with for `x`: an ndarray or a Python number; else TypeError."""
     if isinstance(x, Tensor):
         return x.data
-    if type(x) in (float, int, bool) or isinstance(x, np.ndarray):
+    if type(x) in NUMBERS or isinstance(x, ndarray):
         return x
     if isinstance(x, np.generic):
         return x.item()  # np.sqrt(64) counts as a Python number, which takes the tensor's dtype
     if isinstance(x, (list, tuple)):
         return as_array(x)
     raise TypeError(f"cannot compute with {x!r:.60}: a Tensor, an array or a number is needed")
-
-
-FLOAT32, ndarray, asarray = np.dtype(np.float32), np.ndarray, np.asarray
 
 
 def run(op, arrays, options):
@@ -261,7 +259,7 @@ def run(op, arrays, options):
         common_shape = matmul_shape if op is np.matmul else broadcast_shape
         raise explain_error(error, op, arrays, options, common_shape) from None
     if type(out) is not ndarray:
-        out = asarray(out)  # NumPy returns a bare number for rank 0
+        out = np.asarray(out)  # NumPy returns a bare number for rank 0
     if out.dtype is not FLOAT32 and out.dtype.kind == "f":
         out = out.astype(result_dtype(out.dtype, arrays), copy=False)
     return out
@@ -318,9 +316,12 @@ def apply(op, *inputs, **options):
 
     Source: Baydin et al., Automatic differentiation in machine learning (2018), section 4.
     """
-    arrays = tuple(map(operand, inputs))
-    out = wrap(run(op, arrays, options))
-    if recording.on and any_requires_grad(inputs) and out.data.dtype.kind == "f":
+    arrays = ()
+    for x in inputs:
+        arrays += (operand(x),)
+    data = run(op, arrays, options)
+    out = wrap(data)
+    if recording.on and any_requires_grad(inputs) and data.dtype.kind == "f":
         out.requires_grad = True
         out.creator = Creator(op, inputs, arrays, options)
     return out

@@ -448,11 +448,9 @@ def Variable(data, requires_grad=True):
 #| exporti
 def wrap(array):
     """A Tensor around `array` itself: no copy, no checks. For results only."""
-    out = Tensor.__new__(Tensor)
-    out.data = array
-    out.grad = None
-    out.requires_grad = False
-    out.creator = None
+    out = object.__new__(Tensor)
+    out.data, out.requires_grad = array, False
+    out.grad = out.creator = None
     return out
 
 # %% [markdown]
@@ -465,11 +463,14 @@ def wrap(array):
 
 # %%
 #| exporti
+NUMBERS, FLOAT32, ndarray = (float, int, bool), np.dtype(np.float32), np.ndarray
+
+
 def operand(x):
     """What NumPy is to compute with for `x`: an ndarray or a Python number; else TypeError."""
     if isinstance(x, Tensor):
         return x.data
-    if type(x) in (float, int, bool) or isinstance(x, np.ndarray):
+    if type(x) in NUMBERS or isinstance(x, ndarray):
         return x
     if isinstance(x, np.generic):
         return x.item()  # np.sqrt(64) counts as a Python number, which takes the tensor's dtype
@@ -484,9 +485,6 @@ def operand(x):
 
 # %%
 #| exporti
-FLOAT32, ndarray, asarray = np.dtype(np.float32), np.ndarray, np.asarray
-
-
 def run(op, arrays, options):
     """op(*arrays, **options) as an ndarray; `result_dtype` decides on other floats."""
     try:
@@ -495,7 +493,7 @@ def run(op, arrays, options):
         common_shape = matmul_shape if op is np.matmul else broadcast_shape
         raise explain_error(error, op, arrays, options, common_shape) from None
     if type(out) is not ndarray:
-        out = asarray(out)  # NumPy returns a bare number for rank 0
+        out = np.asarray(out)  # NumPy returns a bare number for rank 0
     if out.dtype is not FLOAT32 and out.dtype.kind == "f":
         out = out.astype(result_dtype(out.dtype, arrays), copy=False)
     return out
@@ -569,9 +567,12 @@ def apply(op, *inputs, **options):
     Source: Baydin et al., Automatic differentiation in machine learning (2018), section 4.
     """
     ### BEGIN SOLUTION
-    arrays = tuple(map(operand, inputs))
-    out = wrap(run(op, arrays, options))
-    if recording.on and any_requires_grad(inputs) and out.data.dtype.kind == "f":
+    arrays = ()
+    for x in inputs:
+        arrays += (operand(x),)
+    data = run(op, arrays, options)
+    out = wrap(data)
+    if recording.on and any_requires_grad(inputs) and data.dtype.kind == "f":
         out.requires_grad = True
         out.creator = Creator(op, inputs, arrays, options)
     return out
