@@ -1,5 +1,7 @@
 """The library that the lessons add up to."""
 
+import gc
+
 from tinytorch import (  # noqa: F401  each opens without its lessons
     data,
     func,
@@ -14,6 +16,11 @@ from tinytorch.support.missing_names import TENSOR
 from tinytorch.support.warning_location import locate_warnings
 
 locate_warnings()
+
+# A computation graph is many objects and no garbage, and Python's garbage collector would search it
+# again and again while it grows. Let it wait for more new objects: a graph of 10,000 operations has
+# about 40,000.
+gc.set_threshold(max(gc.get_threshold()[0], 50_000), 20, 1000)
 
 __getattr__, __dir__ = public_module(
     __name__,

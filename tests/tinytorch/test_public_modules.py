@@ -37,6 +37,12 @@ def test_they_can_be_imported_before_anything_is_built(empty):
     ) == ("True True", "")
 
 
+@pytest.mark.parametrize("before, after", [(700, 50_000), (100_000, 100_000)])
+def test_the_garbage_collector_waits_longer_and_never_less_than_before(empty, before, after):
+    code = f"import gc; gc.set_threshold({before}); import tinytorch; print(gc.get_threshold()[0])"
+    assert python(empty, code)[0] == str(after)
+
+
 def test_what_is_not_built_says_which_lesson_builds_it(empty):
     assert (
         python(empty, "from tinytorch import Tensor")[1]

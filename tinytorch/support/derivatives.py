@@ -7,7 +7,6 @@ taken for a Tensor.
 """
 
 import functools
-import gc
 import inspect
 import math
 
@@ -92,14 +91,13 @@ class Rules(dict):
         """
         made = node.creator
         rules = self[made.op]
-        if callable(rules):
-            gradients = rules(g, node.data, *made.arrays, **made.options)
-            check_rules(gradients, made)
+        if type(rules) is not tuple:
+            rules = rules(g, node.data, *made.arrays, **made.options)
+            check_rules(rules, made)
             # computed already: the rule for each input only returns its part
-            return [
-                part if part is None else lambda *_, part=part, **__: part for part in gradients
-            ]
-        check_rules(rules, made)
+            return [part if part is None else lambda *_, part=part, **__: part for part in rules]
+        if len(rules) != len(made.inputs):
+            check_rules(rules, made)
         return rules
 
 
@@ -116,11 +114,6 @@ class Freed:
 
 
 FREED = Freed()
-
-
-def free(node):
-    """Release everything that the backward pass needed of `node`, a tensor with a creator."""
-    node.creator = FREED
 
 
 # vector-Jacobian products
@@ -314,7 +307,7 @@ def check_recorded(tensor):
             "not recorded. Was it made inside no_grad(), from .data, of integers, or from tensors "
             "without requires_grad=True?"
         )
-    check_float(tensor.dtype)
+    check_float(tensor.data.dtype)
 
 
 def check_rules(rules, made):
@@ -442,16 +435,3 @@ def mismatch(n, at, backward, difference, arrived=True):
         f"input {n} at {at}: backward gives {backward}{cause}, "
         f"a central difference gives {difference}"
     )
-
-
-# the garbage collector
-
-
-def raise_collector_threshold():
-    """Let the garbage collector wait for 20,000 new objects that stay, where it waits for less, and
-    search older ones less often.
-
-    A computation graph has no groups that refer only to each other, but many objects: with Python's
-    own settings, the searches cost a third of building a graph of 400,000.
-    """
-    gc.set_threshold(max(gc.get_threshold()[0], 20_000), 20, 1000)

@@ -76,8 +76,7 @@ from tinytorch.core.tensor import (Tensor, Variable, apply, axes_of, clip_forwar
                                    sum_forward, take_forward)
 from tinytorch.support import derivatives
 from tinytorch.support.arrays import is_exclusive
-from tinytorch.support.derivatives import (FunctionMethods, Rules, free,
-                                           raise_collector_threshold)
+from tinytorch.support.derivatives import FREED, FunctionMethods, Rules
 from tinytorch.support.graph_drawing import draw_graph
 
 # %% [markdown]
@@ -217,13 +216,14 @@ def topological_order(tensor):
     Source: Wengert, A simple automatic derivative evaluation program (1964).
     """
     ### BEGIN SOLUTION
-    found, stack = {}, [tensor]
+    created, stack = {}, [tensor]
     while stack:
         x = stack.pop()
-        if isinstance(x, Tensor) and x.creator is not None and x not in found:
-            found[x] = x.creator.created
-            stack.extend(x.creator.inputs)
-    return sorted(found, key=found.get)
+        creator = x.creator if isinstance(x, Tensor) else None
+        if creator is not None and x not in created:
+            created[x] = creator.created
+            stack.extend(creator.inputs)
+    return sorted(created, key=created.get)
     ### END SOLUTION
 
 # %% checks="topological-order"
@@ -339,9 +339,9 @@ check("propagate")
 # The backward pass starts with the gradient of the output itself and calls `propagate` for each
 # result in reverse topological order. The gradients that are left in the end belong to leaves.
 #
-# A node keeps all arrays that went into its operation, so we `free` it as soon as it has been
-# used, and memory shrinks during the pass. Going through a freed graph again is an error;
-# `retain_graph=True` prevents it.
+# A node keeps all arrays that went into its operation. So its creator becomes `FREED` as soon
+# as it has been used, and memory shrinks during the pass. Going through a freed graph again is
+# an error; `retain_graph=True` prevents it.
 #
 # **Task.** Write `grad`. (Its name is that of `torch.autograd.grad`.)
 
@@ -352,7 +352,7 @@ def grad(output, gradient, retain_graph=False):
 
     output        Tensor
     gradient      ndarray or NumPy number of its shape and dtype: the gradient of `output`
-    retain_graph  False: call free(node) for each node, as soon as it has been propagated
+    retain_graph  False: set node.creator to FREED as soon as a node has been propagated
     returns       dict from each leaf to its gradient, an ndarray; no `.grad` is changed
 
     Each result is propagated once, after all results that were computed from it, when its
@@ -373,7 +373,7 @@ def grad(output, gradient, retain_graph=False):
             propagate(node, gradients.pop(node), gradients, owned)
             owned.discard(node)
         if not retain_graph:
-            free(node)
+            node.creator = FREED
     return gradients
     ### END SOLUTION
 
@@ -527,16 +527,17 @@ def seed_gradient(tensor, gradient=None):
     """
     derivatives.check_recorded(tensor)
     ### BEGIN SOLUTION
+    data = tensor.data
     if gradient is None:
-        if tensor.size != 1:
+        if data.size != 1:
             raise RuntimeError(f"backward() needs one number, this tensor has shape "
-                               f"{tensor.shape}: call .sum() or .mean() on it first, or give "
+                               f"{data.shape}: call .sum() or .mean() on it first, or give "
                                "a gradient of that shape")
-        return np.array(1, tensor.dtype, ndmin=tensor.ndim)  # shape (), (1,), (1, 1), ...
-    gradient = np.array(operand(gradient), tensor.dtype)
-    if gradient.shape != tensor.shape:
+        return np.array(1, data.dtype, ndmin=data.ndim)  # shape (), (1,), (1, 1), ...
+    gradient = np.array(operand(gradient), data.dtype)
+    if gradient.shape != data.shape:
         raise ValueError(f"the gradient has shape {gradient.shape}, "
-                         f"and the tensor {tensor.shape}: give one number for each element")
+                         f"and the tensor {data.shape}: give one number for each element")
     return gradient
     ### END SOLUTION
 
@@ -566,10 +567,6 @@ def backward(tensor, gradient=None, retain_graph=False):
         if not is_exclusive(g):
             g = np.array(g)
         x.grad = g if x.grad is None else np.add(x.grad, g, out=g)
-
-
-# a graph is many objects and no garbage: let Python's garbage collector search less often
-raise_collector_threshold()
 
 # %% checks="seed"
 check("seed")

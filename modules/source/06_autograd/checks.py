@@ -606,7 +606,7 @@ def test_a_freed_graph_is_refused():
             raise
         except RuntimeError as error:
             assert "retain_graph" in str(error), (
-                f"the error of free() names retain_graph, yours: {error}"
+                f"the error of a freed graph names retain_graph, yours: {error}"
             )
         else:
             assert False, (
