@@ -69,7 +69,7 @@ def install(python, venv):
     new = venv / "bin" / "python"
     for command in (
         [python, "-m", "venv", venv],
-        [new, "-m", "pip", "install", "-q", "--no-compile", "-e", ".", "hypothesis>=6.112"],
+        [new, "-m", "pip", "install", "-q", "--no-compile", "-e", ".", "hypothesis>=6.117"],
     ):
         done = run(*command)
         assert done.returncode == 0, done.stderr

@@ -76,7 +76,7 @@ def run(steps, leaves):
     return total
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150)
 @given(programs())
 def test_random_expressions_agree_with_finite_differences(program):
     shapes, steps, seed = program
@@ -94,7 +94,7 @@ def test_random_expressions_agree_with_finite_differences(program):
     assert numerical_gradient_check(lambda *leaves: run(steps, leaves), arrays, tolerance=1e-4)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 @given(programs())
 def test_float32_agrees_with_float64_and_twice_is_double(program):
     shapes, steps, seed = program

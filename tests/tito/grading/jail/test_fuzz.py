@@ -50,13 +50,7 @@ def test_each_odd_answer_to_each_check_is_judged(ground):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", fuzz.KINDS)
-@settings(
-    max_examples=INPUTS,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+@settings(max_examples=INPUTS, suppress_health_check=list(HealthCheck))
 @given(st.randoms(use_true_random=False))
 def test_nothing_breaks_over_random_damage(ground, kind, r):
     fuzz.KINDS[kind](ground, r)
