@@ -2,7 +2,6 @@
 against the composed one, decoding token by token, and what is refused."""
 
 import gc
-import tracemalloc
 import weakref
 
 import numpy as np
@@ -14,13 +13,11 @@ from tinytorch.core.attention import (
     LearnedPositions,
     MultiHeadAttention,
     causal_mask,
-    chunked_attention,
     masked_softmax,
     merge_heads,
     padding_mask,
     rope,
     scaled_dot_product_attention,
-    sinusoidal,
     split_heads,
 )
 from tinytorch.core.autograd import no_grad, numerical_gradient_check, topological_order
@@ -35,27 +32,10 @@ def numbers(shape, dtype="float64", seed=0):
 # Against PyTorch
 
 
-@pytest.fixture
-def torch():
-    return pytest.importorskip(
-        "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
-    )
-
-
-def compare(torch, out, wanted, leaves, others, near):
-    np.testing.assert_allclose(out.data, wanted.detach().numpy(), near, near)
-    assert out.data.dtype == wanted.detach().numpy().dtype
-    g = numbers(out.shape, out.dtype, 9)
-    out.backward(g)
-    wanted.backward(torch.tensor(g))
-    for one, two in zip(leaves, others):
-        np.testing.assert_allclose(one.grad, two.grad.numpy(), near, near)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", ["none", "bool", "float", "causal"])
-def test_attention_equals_pytorchs_over_random_shapes(torch, kind, dtype):
+def test_attention_equals_pytorchs_over_random_shapes(torch, same_as_torch, kind, dtype):
     for seed in range(15):
         random = np.random.default_rng(seed)
         lead = random.integers(1, 4, random.integers(0, 3)).tolist()
@@ -64,16 +44,14 @@ def test_attention_equals_pytorchs_over_random_shapes(torch, kind, dtype):
         shapes = [(*lead, Tq, d), (*lead, Tk, d), (*lead, Tk, e)]
         arrays = [numbers(shape, dtype, seed + n) for n, shape in enumerate(shapes)]
         mask = {"bool": numbers((Tq, Tk)) > -0.3, "float": numbers((Tq, Tk), dtype)}.get(kind)
-        leaves = [Variable(a) for a in arrays]
-        others = [torch.tensor(a, requires_grad=True) for a in arrays]
-        out = scaled_dot_product_attention(*leaves, mask, 0.0, kind == "causal", scale)
-        wanted = torch.nn.functional.scaled_dot_product_attention(
-            *others,
-            attn_mask=None if mask is None else torch.tensor(mask),
-            is_causal=kind == "causal",
-            scale=scale,
+        hidden = None if mask is None else torch.tensor(mask)
+        options = {"is_causal": kind == "causal", "scale": scale}
+        same_as_torch(
+            lambda q, k, v: scaled_dot_product_attention(q, k, v, mask, **options),
+            lambda F, q, k, v: F.scaled_dot_product_attention(q, k, v, hidden, **options),
+            *arrays,
+            near=1e-10 if dtype == "float64" else 1e-4,
         )
-        compare(torch, out, wanted, leaves, others, 1e-10 if dtype == "float64" else 1e-4)
 
 
 @pytest.mark.slow
@@ -100,7 +78,11 @@ def test_the_layer_equals_pytorchs_with_the_same_weights(torch, causal, bias, ma
         y, y, y, attn_mask=torch.tensor(hidden), need_weights=True, average_attn_weights=False
     )
     out = ours(x, allowed) if masked else ours(x)
-    compare(torch, out, wanted, [x], [y], 1e-10)
+    np.testing.assert_allclose(out.data, wanted.detach().numpy(), 1e-10, 1e-10)
+    g = numbers(out.shape, seed=9)
+    out.backward(g)
+    wanted.backward(torch.tensor(g))
+    np.testing.assert_allclose(x.grad, y.grad.numpy(), 1e-10, 1e-10)
     found = ours.attention_weights(Tensor(array), allowed if masked else None)
     np.testing.assert_allclose(found, weights.detach().numpy(), 1e-10, 1e-10)
     np.testing.assert_allclose(
@@ -109,28 +91,6 @@ def test_the_layer_equals_pytorchs_with_the_same_weights(torch, causal, bias, ma
 
 
 # The fused operation
-
-
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("shape, heads", [((1, 1, 6), 1), ((2, 5, 24), 4), ((3, 4, 18), 3)])
-def test_the_fused_operation_equals_the_composed_one(shape, heads, causal):
-    def composed(qkv):
-        D = shape[2] // 3
-        q, k, v = (split_heads(qkv[..., i * D : (i + 1) * D], heads) for i in range(3))
-        return merge_heads(scaled_dot_product_attention(q, k, v, is_causal=causal))
-
-    def fused(qkv):
-        return apply(lesson.attention_forward, qkv, heads=heads, causal=causal, saved={})
-
-    array, results = numbers(shape), []
-    for f in (composed, fused):
-        x = Variable(array)
-        out = f(x)
-        out.backward(numbers(out.shape, seed=1))
-        results.append((out.data, x.grad))
-    for one, two in zip(*results):
-        np.testing.assert_allclose(one, two, 1e-12, 1e-12)
-    assert np.array_equal(x.data, array)
 
 
 @pytest.mark.parametrize(
@@ -213,17 +173,6 @@ def test_a_sequence_of_length_0_gives_zeros_and_no_nan():
     assert all(np.isfinite(p.grad).all() for p in [x, *layer.parameters()])
 
 
-def test_rotated_scores_depend_on_the_distance_far_out_too():
-    q, k = (Tensor(numbers((1, 64), "float32", seed)) for seed in (0, 1))
-    near, far = ((rope(q, [i]) @ rope(k, [i - 7]).T).item() for i in (7, 100_000))
-    assert abs(near - far) < 1e-4
-
-
-def test_positions_of_a_longer_table_begin_alike():
-    # the frequencies depend on the width, the rows not on the number of positions
-    np.testing.assert_array_equal(sinusoidal(50, 7)[:9], sinusoidal(9, 7))
-
-
 # The layer as a module
 
 
@@ -255,20 +204,6 @@ def test_dropout_can_be_seeded():
 
 
 # Memory
-
-
-def test_chunked_attention_needs_memory_for_one_block():
-    x = Tensor(numbers((1024, 8), "float32"))
-    peaks = []
-    for f in (
-        lambda: scaled_dot_product_attention(x, x, x),
-        lambda: chunked_attention(x, x, x, 32, is_causal=True),
-    ):
-        tracemalloc.start()
-        f()
-        peaks.append(tracemalloc.get_traced_memory()[1])
-        tracemalloc.stop()
-    assert peaks[1] < peaks[0] / 10
 
 
 # Refusals

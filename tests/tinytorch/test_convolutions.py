@@ -2,7 +2,6 @@
 the edges, and what they refuse."""
 
 import itertools
-import math
 import weakref
 
 import numpy as np
@@ -20,14 +19,10 @@ from tinytorch.core.convolutions import (
     avg_pool2d,
     col2im,
     conv2d,
-    conv2d_flops,
-    conv2d_loops,
     im2col,
     max_pool2d,
-    output_size,
-    receptive_field,
 )
-from tinytorch.core.layers import Flatten, Linear, Sequential, he_normal, manual_seed, summary
+from tinytorch.core.layers import Flatten, Linear, Sequential, summary
 from tinytorch.core.losses import cross_entropy
 from tinytorch.core.tensor import Tensor, Variable
 
@@ -62,41 +57,18 @@ def cases(draw, most_padding=3):
     return draw(st.integers(1, 3)), channels, draw(st.integers(1, 5)), size, kernel, stride, padding
 
 
-def both(ours, theirs, *arrays, rtol, atol):
-    """The same function of ours and of PyTorch's: results and, with the same random gradient, the
-    gradient of every input."""
-    torch = pytest.importorskip(
-        "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
-    )
-    mine, other = (
-        [Variable(array) for array in arrays],
-        [torch.tensor(array, requires_grad=True) for array in arrays],
-    )
-    out, wanted = ours(*mine), theirs(torch.nn.functional, *other)
-    assert out.shape == tuple(wanted.shape) and out.dtype == wanted.detach().numpy().dtype
-    np.testing.assert_allclose(out.data, wanted.detach().numpy(), rtol, atol)
-    g = numbers(out.shape, out.dtype, 9)
-    kept = [array.copy() for array in arrays]
-    out.backward(g)
-    wanted.backward(torch.tensor(g))
-    for leaf, one, array in zip(mine, other, kept):
-        assert leaf.grad.shape == leaf.shape and leaf.grad.dtype == leaf.dtype
-        np.testing.assert_allclose(leaf.grad, one.grad.numpy(), rtol, atol)
-        assert np.array_equal(leaf.data, array)
-
-
 # Against PyTorch
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     case=cases(),
     bias=st.booleans(),
     dtype=st.sampled_from(["float64", "float32"]),
     seed=st.integers(0, 99),
 )
-def test_convolutions_equal_pytorchs(case, bias, dtype, seed):
+def test_convolutions_equal_pytorchs(same_as_torch, case, bias, dtype, seed):
     n, c, o, size, kernel, stride, padding = case
     arrays = [
         numbers((n, c, *size), dtype, seed),
@@ -104,24 +76,23 @@ def test_convolutions_equal_pytorchs(case, bias, dtype, seed):
     ]
     arrays += [numbers((o,), dtype, seed + 2)] * bias
     near = 1e-10 if dtype == "float64" else 1e-4
-    both(
+    same_as_torch(
         lambda x, w, b=None: conv2d(x, w, b, stride, padding),
         lambda F, x, w, b=None: F.conv2d(x, w, b, stride, padding),
         *arrays,
-        rtol=near,
-        atol=near,
+        near=near,
     )
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     case=cases(),
     ties=st.booleans(),
     own_stride=st.booleans(),
     dtype=st.sampled_from(["float64", "float32"]),
 )
-def test_pools_equal_pytorchs(case, ties, own_stride, dtype):
+def test_pools_equal_pytorchs(same_as_torch, case, ties, own_stride, dtype):
     n, c, _, size, kernel, stride, padding = case
     assume(all(2 * p <= k for p, k in zip(lesson.pair(padding, 0), lesson.pair(kernel))))
     stride = stride if own_stride else None
@@ -131,29 +102,24 @@ def test_pools_equal_pytorchs(case, ties, own_stride, dtype):
     x = numbers((n, c, *size), dtype, sum(size))
     x = np.maximum(np.round(x), 0) if ties else x - 5
     near = 1e-10 if dtype == "float64" else 1e-5
-    both(
+    same_as_torch(
         lambda x: max_pool2d(x, kernel, stride, padding),
         lambda F, x: F.max_pool2d(x, kernel, stride, padding),
         x,
-        rtol=near,
-        atol=near,
+        near=near,
     )
-    both(
+    same_as_torch(
         lambda x: avg_pool2d(x, kernel, stride, padding),
         lambda F, x: F.avg_pool2d(x, kernel, stride, padding),
         x,
-        rtol=near,
-        atol=near,
+        near=near,
     )
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(case=cases())
-def test_im2col_and_col2im_are_pytorchs_unfold_and_fold(case):
-    torch = pytest.importorskip(
-        "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
-    )
+def test_im2col_and_col2im_are_pytorchs_unfold_and_fold(torch, case):
     n, c, _, size, *pairs = case
     kernel, stride = map(lesson.pair, pairs[:2])
     padding = lesson.pair(pairs[2], 0)
@@ -173,10 +139,7 @@ def test_im2col_and_col2im_are_pytorchs_unfold_and_fold(case):
 
 
 @pytest.mark.slow
-def test_a_whole_network_learns_as_pytorchs_does():
-    torch = pytest.importorskip(
-        "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
-    )
+def test_a_whole_network_learns_as_pytorchs_does(torch):
     ours = Sequential(
         Conv2d(1, 8, 3, padding=1),
         Tensor.relu,
@@ -222,7 +185,7 @@ def test_a_whole_network_learns_as_pytorchs_does():
 # The two methods
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(case=cases(), dtypes=st.sampled_from(["dd", "ff", "fd", "df"]))
 def test_im2col_and_strips_agree(case, dtypes):
     n, c, o, size, *pairs = case
@@ -252,21 +215,6 @@ def test_any_layout_in_memory_will_do(channels):
         given_x = Tensor(0.0)
         given_x.data = permuted
         np.testing.assert_allclose(conv2d(given_x, Tensor(w), padding=1).data, wanted, rtol=1e-10)
-
-
-@pytest.mark.parametrize("channels", [3, 8])
-def test_convolution_is_its_definition(channels):
-    x, w, b = (
-        numbers((2, channels, 5, 6)),
-        numbers((4, channels, 3, 2), seed=1),
-        numbers((4,), seed=2),
-    )
-    for stride in [(1, 1), (2, 3)]:
-        np.testing.assert_allclose(
-            conv2d(Tensor(x), Tensor(w), Tensor(b), stride).data,
-            conv2d_loops(x, w, b, stride),
-            rtol=1e-10,
-        )
 
 
 @pytest.mark.parametrize("channels", [2, 8])
@@ -380,18 +328,6 @@ def test_layers_are_modules():
     assert np.array_equal(net(Tensor(x)).data, other(Tensor(x)).data)
 
 
-def test_initial_weights():
-    w = Conv2d(40, 50, 5, rng=1).weights.data
-    assert w.dtype == "float32" and math.isclose(w.var(), 2 / (90 * 25), rel_tol=0.02)
-    assert math.isclose(
-        Conv2d(40, 50, 5, init=he_normal, rng=1).weights.data.var(), 2 / 1000, rel_tol=0.02
-    )
-    manual_seed(4)
-    first = Conv2d(2, 3, 3).weights.data
-    manual_seed(4)
-    assert np.array_equal(first, Conv2d(2, 3, 3).weights.data)
-
-
 def test_texts():
     assert repr(Conv2d(1, 8, 5)) == "Conv2d(1, 8, kernel_size=(5, 5))"
     assert (
@@ -466,37 +402,6 @@ def test_strides_and_paddings_that_are_refused(options):
 def test_a_bias_must_fit_the_kernels(bias):
     with pytest.raises(ValueError, match=r"need a bias of shape \(4,\)"):
         conv2d(np.ones((1, 3, 4, 4)), Tensor(np.ones((4, 3, 2, 2))), Tensor(bias))
-
-
-# Sizes, receptive fields and FLOPs
-
-
-@given(
-    length=st.integers(1, 30),
-    kernel=st.integers(1, 12),
-    stride=st.integers(1, 5),
-    padding=st.integers(0, 4),
-)
-def test_output_sizes(length, kernel, stride, padding):
-    starts = range(-padding, length + padding - kernel + 1, stride)
-    if len(starts):
-        assert output_size(length, kernel, stride, padding) == len(starts)
-    else:
-        with pytest.raises(ValueError, match="does not fit"):
-            output_size(length, kernel, stride, padding)
-
-
-@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 3)), max_size=5))
-def test_a_receptive_field_gives_exactly_one_output(layers):
-    n = receptive_field(layers)
-    for kernel, stride in layers:
-        n = output_size(n, kernel, stride)
-    assert n == 1
-
-
-def test_flops():
-    assert conv2d_flops((32, 1, 28, 28), (8, 1, 5, 5)) == 2 * 3_686_400
-    assert conv2d_flops((2, 3, 7, 9), (5, 3, 2, 4), (2, 1), (0, 1)) == 2 * 2 * 5 * 3 * 8 * 24
 
 
 def test_what_the_forward_pass_saved_is_used_and_freed_with_the_graph():

@@ -65,17 +65,6 @@ class Squares(Dataset):
 # Against PyTorch
 
 
-@pytest.fixture(scope="module")
-def torch():
-    pytest.importorskip(
-        "torch", reason="PyTorch is not installed; it is only needed to compare with"
-    )
-    import torch
-    import torch.utils.data
-
-    return torch
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("drop_last", [False, True])
 @pytest.mark.parametrize(
@@ -245,20 +234,6 @@ def test_wrong_sizes_are_refused():
 def test_a_loader_shows_how_many_examples_and_batches_it_has():
     loader = DataLoader(range(1438), 64)
     assert repr(loader) == ("DataLoader(1,438 examples, 23 batches of up to 64, shuffle=False)")
-
-
-def test_one_hot_accepts_every_integer_dtype_and_many_classes():
-    for dtype, largest in [("uint8", 255), ("int16", 32767), ("int32", 39999)]:
-        found = one_hot(np.array([largest, 0], dtype), 40_000)
-        assert np.argwhere(found.data).tolist() == [[0, largest], [1, 0]]
-
-
-def test_a_file_that_is_cut_inside_a_number_is_refused_with_both_sizes():
-    whole = bytes([0, 0, 13, 1, 0, 0, 0, 3]) + np.arange(3, dtype=">f4").tobytes()
-    assert lesson.parse_idx(whole).tolist() == [0, 1, 2]
-    for cut in (1, 2, 3, 5):
-        with pytest.raises(ValueError, match=f"requires 12 bytes .* there are {12 - cut}:"):
-            lesson.parse_idx(whole[:-cut])
 
 
 def test_arrays_without_rows_or_none_at_all_are_refused():

@@ -280,10 +280,7 @@ def test_a_checkpointed_chain_needs_less_memory():
 
 
 @pytest.mark.slow
-def test_all_of_it_equals_pytorch():
-    torch = pytest.importorskip(
-        "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
-    )
+def test_all_of_it_equals_pytorch(torch):
     F = torch.nn.functional
     theirs = {
         "arithmetic": PROGRAMS["arithmetic"][0],
@@ -323,10 +320,7 @@ def test_all_of_it_equals_pytorch():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
-def test_jacobians_and_hessians_of_random_programs_equal_pytorch(seed):
-    torch = pytest.importorskip(
-        "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
-    )
+def test_jacobians_and_hessians_of_random_programs_equal_pytorch(torch, seed):
     rng = np.random.default_rng(seed)
     n, m = rng.integers(1, 6, 2)
     a, x = rng.normal(size=(n, m)), rng.normal(size=n)

@@ -14,7 +14,7 @@ import pytest
 from tinytorch import nn
 from tinytorch import text as public
 from tinytorch.core import embeddings as lesson
-from tinytorch.core.autograd import no_grad, numerical_gradient_check
+from tinytorch.core.autograd import no_grad
 from tinytorch.core.embeddings import (
     Embedding,
     NGram,
@@ -38,13 +38,6 @@ from tinytorch.data.texts import load_names, load_text
 from tinytorch.pictures.embeddings import COMPRESSORS, MODELS, padded_batch
 
 BITS = {label: bits for label, bits, _ in MODELS}
-
-
-@pytest.fixture
-def torch():
-    return pytest.importorskip(
-        "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
-    )
 
 
 @pytest.fixture(scope="module")
@@ -72,13 +65,6 @@ def test_the_three_ways_to_the_gradient_agree(monkeypatch):
             gradient = lesson.embedding_rule(g, None, weight, ids)
             assert gradient.dtype == np.float32
             np.testing.assert_allclose(gradient, by_add, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("limit", [0, 10**9], ids=["sorted", "one-hot"])
-def test_the_gradient_agrees_with_finite_differences(monkeypatch, limit):
-    monkeypatch.setattr(lesson, "ONE_HOT_LIMIT", limit)
-    table = Variable(np.random.default_rng(1).normal(size=(4, 3)))
-    assert numerical_gradient_check(lambda w: embedding([[2, 0, 2], [2, 3, 3]], w), [table])
 
 
 def test_ids_that_change_later_change_no_gradient():

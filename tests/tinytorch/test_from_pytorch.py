@@ -48,10 +48,7 @@ def test_every_change_of_the_table_is_needed(theirs):
 
 
 @pytest.mark.slow
-def test_from_the_same_weights_it_learns_what_it_learns_with_pytorch():
-    torch = pytest.importorskip(
-        "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
-    )
+def test_from_the_same_weights_it_learns_what_it_learns_with_pytorch(torch):
     ours, theirs = here(), as_module(SCRIPT)
     model, twin = ours.Network([4, 32, 16], 4), theirs.Network([4, 32, 16], 4)
     state = {

@@ -12,22 +12,16 @@ from tinytorch import generate as public
 from tinytorch.core.activations import softmax
 from tinytorch.core.generation import (
     KVCache,
-    accept,
-    beam,
-    cache_bytes,
     filtered,
     generate,
-    next_logits,
     sample,
     slide,
     speculative,
     step,
     top_k,
     top_p,
-    verified,
     with_temperature,
 )
-from tinytorch.core.layers import Module
 from tinytorch.core.tensor import Tensor
 from tinytorch.core.transformers import GPT
 
@@ -58,17 +52,7 @@ class Given(np.random.Generator):
         return int((np.cumsum(p) <= next(self.numbers)).sum())
 
 
-GRID = (np.arange(20) + 0.5) / 20  # numbers spread evenly between 0 and 1
-
-
 # Sampling and filters
-
-
-def test_sample_gives_each_token_its_piece_of_the_interval():
-    p = np.array([0.25, 0.5, 0.0, 0.25])
-    with np.errstate(divide="ignore"):
-        tokens = sample(np.log(np.tile(p, (20, 1))), Given(GRID)).data
-    assert np.bincount(tokens, minlength=4).tolist() == [5, 10, 0, 5]
 
 
 def test_sample_stays_within_the_vocabulary():
@@ -102,26 +86,6 @@ def test_filters_in_any_combination_leave_a_token():
 # The cache
 
 
-@pytest.mark.parametrize("settings", [{}, {"rotary": True}, {"tie": False}, {"dropout": 0.3}])
-@pytest.mark.parametrize("sizes", [(1,) * 8, (5, 1, 2), (8,)])
-def test_steps_give_the_logits_of_the_model(settings, sizes):
-    model = small_gpt(1, **settings)
-    ids, cache, start = np.random.default_rng(3).integers(0, 5, (2, 8)), None, 0
-    cache = KVCache.for_model(model, 2)
-    for size in sizes:
-        logits = model.step(ids[:, start : start + size], cache)
-        start += size
-    assert np.allclose(logits.data, model(ids).data[:, -size:], atol=1e-4)
-    assert not logits.requires_grad and cache.length == 8
-
-
-@pytest.mark.parametrize("options", [{"temperature": 0}, {"top_k": 3}, {"top_p": 0.7, "rng": 5}])
-def test_the_cache_changes_no_token(options):
-    model, ids = small_gpt(2), [[1, 2, 3], [4, 0, 2]]
-    texts = [generate(model, ids, 20, **{"rng": 1, **options}, cache=c) for c in (True, False)]
-    assert texts[0].shape == (2, 23) and np.array_equal(*texts)
-
-
 def test_a_model_in_float64_has_a_cache_in_float64():
     model = small_gpt(3)
     for p in model.parameters():
@@ -148,12 +112,6 @@ def test_generate_refuses_what_is_no_batch_of_ids():
         generate(small_gpt(), [[7]], 1)
 
 
-def test_the_bytes_of_a_cache_are_those_of_its_arrays():
-    cache = KVCache(2, 3, 4, 5, 6, np.float16)
-    assert cache.nbytes == cache_bytes(2, 3, 4, 5, 6, np.float16) == 2 * 2 * 3 * 4 * 5 * 6 * 2
-    assert cache_bytes(2, 3, 4, 5, 6) == KVCache(2, 3, 4, 5, 6).nbytes
-
-
 def test_keys_with_learned_positions_cannot_slide():
     model = small_gpt()
     cache = KVCache.for_model(model)
@@ -165,41 +123,7 @@ def test_keys_with_learned_positions_cannot_slide():
     step(model, [[3]], cache)
 
 
-def test_a_sliding_window_may_go_on_for_ever():
-    model, ids = small_gpt(5, rotary=True, context=4, layers=1), [[1]]
-    cache = KVCache.for_model(model)
-    for _ in range(40):
-        if cache.length == model.context:
-            slide(cache, 1)
-        logits = step(model, np.array(ids)[:, -1:], cache)[:, -1]
-        assert np.allclose(logits.data, next_logits(model, np.array(ids)).data, atol=1e-4)
-        ids[0].append(int(logits.data.argmax()))
-
-
 # Speculative decoding
-
-
-def exact(p, q):
-    """The distribution of what `accept` returns for a token drawn from q, by enumeration."""
-    result = np.zeros(len(p))
-    for token, chance in enumerate(q):
-        if chance > 0:
-            for u, w in itertools.product(GRID, GRID):
-                result[accept(p, q, token, Given([u, w]))[1]] += chance / len(GRID) ** 2
-    return result
-
-
-@pytest.mark.parametrize(
-    "p, q",
-    [
-        ([0.6, 0.3, 0.1], [0.2, 0.3, 0.5]),
-        ([0.1, 0.2, 0.7], [0.5, 0.25, 0.25]),
-        ([0.5, 0.0, 0.5], [0.0, 1.0, 0.0]),
-        ([0.25, 0.5, 0.25], [0.25, 0.5, 0.25]),
-    ],
-)
-def test_an_accepted_or_replaced_token_has_the_distribution_of_the_large_model(p, q):
-    assert np.allclose(exact(p, q), p, atol=1e-9)
 
 
 def text_probabilities(model, ids, n):
@@ -287,38 +211,7 @@ def test_speculative_text_has_exactly_the_distribution_of_the_model(ahead, monke
     assert all(abs(found[tokens] - wanted[tokens]) < 1e-6 for tokens in wanted)
 
 
-def test_a_certain_draft_of_a_certain_model_is_accepted_whole():
-    one = np.eye(3)
-    assert verified(one[[0, 1, 2]], one[[0, 1]], [0, 1], 0) == [0, 1, 2]
-
-
 # Beam search
-
-
-class Positional(Module):
-    """A model whose logits depend on position and last token."""
-
-    def __init__(self, table):
-        self.table, self.context = table, len(table)
-
-    def forward(self, ids):
-        return Tensor(self.table[np.arange(ids.shape[1]), ids])
-
-
-def test_a_wide_beam_finds_the_most_probable_text():
-    model = small_gpt(7, vocab_size=4)
-    wanted = text_probabilities(model, np.array([[1]]), 3)
-    found = beam(model, [[1]], 64, 3)
-    best = max(wanted, key=wanted.get)
-    assert tuple(found[0][0][1:].tolist()) == best and found[0][0].dtype == np.int64
-    assert math.isclose(found[0][1], math.log(wanted[best]), abs_tol=1e-4)
-    assert math.isclose(sum(math.exp(score) for _, score in found), 1, abs_tol=1e-4)
-
-
-def test_a_wider_beam_is_not_worse():
-    model = Positional(np.random.default_rng(8).normal(0, 2, (7, 5, 5)).astype("float32"))
-    scores = [beam(model, [[0]], width, 6)[0][1] for width in (1, 125)]
-    assert scores[0] <= scores[1] + 1e-6
 
 
 # The public module
@@ -330,30 +223,6 @@ def test_the_door_has_the_lesson():
 
 
 # PyTorch
-
-
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch")
-
-
-@pytest.mark.slow
-def test_top_k_keeps_what_torch_topk_returns(torch):
-    logits = np.random.default_rng(9).normal(size=(3, 20)).astype("float32")
-    values, places = torch.topk(torch.tensor(logits), 5)
-    kept = top_k(logits, 5).data
-    assert (np.isfinite(kept).sum(axis=-1) == 5).all()
-    assert np.array_equal(np.take_along_axis(kept, places.numpy(), -1), values.numpy())
-
-
-@pytest.mark.slow
-def test_samples_have_the_distribution_of_torch_multinomial(torch):
-    logits = np.random.default_rng(10).normal(size=6)
-    p = softmax(Tensor(logits)).data
-    ours = np.bincount(sample(np.tile(logits, (20_000, 1)), 0).data, minlength=6)
-    torch.manual_seed(0)
-    theirs = torch.multinomial(torch.tensor(p), 20_000, replacement=True).numpy()
-    assert np.allclose(ours / 20_000, np.bincount(theirs, minlength=6) / 20_000, atol=0.025)
 
 
 @pytest.mark.slow

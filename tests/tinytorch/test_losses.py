@@ -13,16 +13,12 @@ from tinytorch.core.losses import (
     MSELoss,
     binary_cross_entropy_with_logits,
     cross_entropy,
-    cross_entropy_forward,
     mse_loss,
 )
 from tinytorch.core.tensor import Tensor, Variable
 
 bce = binary_cross_entropy_with_logits
-SHAPES = [(), (1,), (5,), (2, 3), (4, 1), (2, 3, 4), (2, 1, 3, 1)]
-ROWS = [(5,), (4, 3), (3, 4), (6, 1), (1, 7), (2, 3, 5), (3, 1, 2, 4)]
 REDUCTIONS = {"mean": np.mean, "sum": np.sum, "none": lambda x: x}
-DTYPES = {"float16": 4e-3, "float32": 2e-6, "float64": 1e-12}
 
 
 def numbers(shape, dtype="float64", seed=0, scale=3.0):
@@ -56,44 +52,6 @@ def true_binary(z, y):
 # Values, shapes and dtypes
 
 
-@pytest.mark.parametrize("reduction", REDUCTIONS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_mse_and_bce_against_float64(shape, dtype, reduction):
-    z, t = numbers(shape, dtype), numbers(shape, seed=1)
-    y = np.random.default_rng(2).uniform(size=shape)
-    for out, wanted in [
-        (mse_loss(Tensor(z), t, reduction), (z.astype("float64") - t.astype(dtype)) ** 2),
-        (bce(Tensor(z), y, reduction), true_binary(z, np.asarray(y, dtype))),
-    ]:
-        wanted = REDUCTIONS[reduction](wanted)
-        assert out.shape == np.shape(wanted) and out.dtype == dtype
-        np.testing.assert_allclose(out.data, wanted, rtol=5 * DTYPES[dtype], atol=DTYPES[dtype])
-
-
-@pytest.mark.parametrize("smoothing", [0, 0.1, 0.5, 1])
-@pytest.mark.parametrize("reduction", REDUCTIONS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", ROWS)
-def test_cross_entropy_against_float64(shape, dtype, reduction, smoothing):
-    z, labels = numbers(shape, dtype), labels_for(shape)
-    out = cross_entropy(Tensor(z), labels, reduction, smoothing)
-    wanted = REDUCTIONS[reduction](true_cross_entropy(z, labels, smoothing))
-    assert out.shape == np.shape(wanted) and out.dtype == dtype
-    np.testing.assert_allclose(out.data, wanted, rtol=5 * DTYPES[dtype], atol=DTYPES[dtype])
-
-
-@pytest.mark.parametrize("size", [1, 30, 1000, 1e4, 1e30])
-def test_logits_of_any_size_have_exact_losses(size):
-    z = (numbers((50, 7)) * size).astype("float32")
-    labels, y = labels_for(z.shape), (numbers((50, 7), seed=3) > 0).astype("float32")
-    with np.errstate(all="raise", under="ignore"):
-        many = cross_entropy(z, labels, "none")
-        two = bce(z, y, "none")
-    np.testing.assert_allclose(many.data, true_cross_entropy(z, labels), rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(two.data, true_binary(z, y), rtol=1e-6, atol=1e-6)
-
-
 def test_two_classes_are_one_logit():
     z = numbers((20,))
     y = numbers((20,), seed=1) > 0
@@ -115,27 +73,11 @@ def test_a_constant_and_the_order_of_classes_do_not_matter():
         np.testing.assert_allclose(moved, base, rtol=1e-9)
 
 
-def test_excluded_classes():
-    z = np.array([[0.0, -np.inf, 0.0]], "float32")
-    assert float(cross_entropy(z, [0])) == pytest.approx(np.log(2))
-    assert float(cross_entropy(z, [1])) == np.inf
-    assert float(cross_entropy(z, [0], label_smoothing=0.1)) == np.inf
-
-
 def test_nan_comes_through():
     assert np.isnan(float(mse_loss([np.nan, 1.0], [0.0, 0.0])))
     assert np.isnan(float(cross_entropy([[np.nan, 1.0]], [0])))
     with np.errstate(invalid="ignore"):
         assert np.isnan(float(bce([np.nan], [0])))
-
-
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "int64", "uint64"])
-def test_labels_of_any_integer_dtype(dtype):
-    z, labels = numbers((300, 5)), labels_for((300, 5))
-    wanted = true_cross_entropy(z, labels).mean()
-    for given in (labels.astype(dtype), Tensor(labels.astype(dtype))):
-        assert float(cross_entropy(z, given)) == pytest.approx(wanted)
-    assert float(cross_entropy(z, labels.tolist())) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int64", "bool"])
@@ -185,44 +127,7 @@ def test_predictions_keep_their_graph_and_targets_have_none(loss, target, reduct
         assert not loss(Tensor(numbers((3, 2))), Variable(target), reduction).requires_grad
 
 
-def test_cross_entropy_is_one_operation():
-    x = Variable(numbers((3, 2), "float32"))
-    node = cross_entropy(x, [0, 1, 1], "none", np.float64(0.25)).creator
-    assert node.op is cross_entropy_forward and node.inputs == (x,)
-    assert sorted(node.options) == ["labels", "smoothing"]
-    assert type(node.options["smoothing"]) is float
-
-
-@pytest.mark.parametrize("y", [0.0, 0.3, 1.0])
-def test_the_gradient_of_binary_cross_entropy_at_its_kink(y):
-    pytest.importorskip("tinytorch.core.autograd")
-    z = Variable(np.array([0.0, -0.0, 2.0, -3.0]))
-    bce(z, np.full(4, y), "sum").backward()
-    np.testing.assert_allclose(z.grad, 1 / (1 + np.exp(-z.data)) - y, rtol=1e-12)
-
-
-@pytest.mark.parametrize("dtype", ["uint16", "int32", "int64", "uint64"])
-def test_forty_thousand_classes(dtype):
-    z = np.zeros((2, 40_000), "float32")
-    z[0, 39_999] = z[1, 32_768] = 30
-    assert float(cross_entropy(z, np.array([39_999, 32_768], dtype))) < 1e-6
-    with pytest.raises(ValueError, match="label 40000"):
-        cross_entropy(z, np.array([0, 40_000], dtype))
-    narrow = np.array([100, 5], "int8")
-    assert float(cross_entropy(z, narrow)) == pytest.approx(30, rel=1e-5)
-
-
 # What is refused
-
-
-@pytest.mark.parametrize("loss", [mse_loss, bce, MSELoss(), BCEWithLogitsLoss()])
-@pytest.mark.parametrize(
-    "ours, theirs", [((3, 1), (3,)), ((3,), (3, 1)), ((2, 3), (3,)), ((2, 3), ()), ((4,), (5,))]
-)
-def test_shapes_must_be_equal(loss, ours, theirs):
-    with pytest.raises(ValueError) as error:
-        loss(Tensor(np.zeros(ours)), np.zeros(theirs))
-    assert str(ours) in str(error.value) and str(theirs) in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -248,18 +153,6 @@ def test_wrong_labels(labels, error, words):
         cross_entropy(Tensor(np.zeros((2, 3))), labels)
 
 
-@pytest.mark.parametrize("wrap", [np.array, Tensor])
-def test_wrong_labels_in_arrays_and_tensors(wrap):
-    for labels, error, words in [
-        ([0, 3], ValueError, "label 3"),
-        ([0.0, 1.0], TypeError, "float"),
-        ([True, False], TypeError, "bool"),
-        ([[0, 1, 0], [1, 0, 0]], ValueError, "one-hot"),
-    ]:
-        with pytest.raises(error, match=words):
-            cross_entropy(np.zeros((2, 3)), wrap(labels))
-
-
 @pytest.mark.parametrize(
     "logits, labels, words",
     [
@@ -277,36 +170,6 @@ def test_logits_without_classes_or_with_classes_elsewhere(logits, labels, words)
 def test_smoothing_outside_0_to_1(smoothing):
     with pytest.raises(ValueError, match="label_smoothing"):
         cross_entropy([[0.0, 1.0]], [0], label_smoothing=smoothing)
-
-
-@pytest.mark.parametrize("value", [-1, 1.5, np.nan, np.inf])
-def test_binary_targets_outside_0_to_1(value):
-    with pytest.raises(ValueError, match=r"at \(1, 0\)"):
-        bce(np.zeros((3, 2)), [[0, 1], [value, 1], [value, value]])
-
-
-@pytest.mark.parametrize("loss, target", [(mse_loss, [1.0]), (bce, [1.0]), (cross_entropy, 0)])
-def test_unknown_reductions(loss, target):
-    for reduction in ("avg", None, "Mean", 1):
-        with pytest.raises(ValueError, match="'mean', 'sum' or 'none'"):
-            loss([0.5], target, reduction)
-
-
-@pytest.mark.parametrize(
-    "loss, empty, target",
-    [
-        (mse_loss, np.zeros((0, 3)), np.zeros((0, 3))),
-        (bce, np.zeros(0), []),
-        (cross_entropy, np.zeros((0, 3)), []),
-        (cross_entropy, np.zeros((0, 3)), np.zeros(0, int)),
-        (cross_entropy, np.zeros((2, 0, 3)), np.zeros((2, 0))),
-    ],
-)
-def test_an_empty_batch(loss, empty, target):
-    with pytest.raises(ValueError, match="empty batch"):
-        loss(empty, target)
-    assert float(loss(empty, target, "sum")) == 0
-    assert loss(empty, target, "none").size == 0
 
 
 # The classes, the documentation, and PyTorch
@@ -350,8 +213,7 @@ def test_names_and_their_order_are_pytorchs():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reduction", REDUCTIONS)
-def test_against_pytorch(reduction):
-    torch = pytest.importorskip("torch")
+def test_against_pytorch(torch, reduction):
     F = torch.nn.functional
     z, t, y = (
         numbers((6, 5)),

@@ -71,10 +71,9 @@ def starts(dtype="float64", shapes=SHAPES):
     ]
 
 
-def both(dtype, kind, options, groups=None):
+def both(torch, dtype, kind, options, groups=None):
     """The same tensors and the same optimizer, ours and PyTorch's; groups are (numbers of tensors,
     options)."""
-    torch = pytest.importorskip("torch")
     ours, theirs = (
         [Variable(x) for x in starts(dtype)],
         [torch.nn.Parameter(torch.tensor(x)) for x in starts(dtype)],
@@ -91,9 +90,7 @@ def both(dtype, kind, options, groups=None):
     return ours, theirs, mine, other
 
 
-def give(ours, theirs, t, dtype, absent=lambda t, n: False):
-    import torch
-
+def give(torch, ours, theirs, t, dtype, absent=lambda t, n: False):
     for n, (p, q) in enumerate(zip(ours, theirs)):
         g = None if absent(t, n) else numbers(t, n, dtype)
         p.grad, q.grad = g, None if g is None else torch.tensor(g)
@@ -115,10 +112,10 @@ def assert_equal(ours, theirs, dtype, what=""):
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("kind, options", CASES)
-def test_twenty_steps_equal_pytorchs(kind, options, dtype):
-    ours, theirs, mine, other = both(dtype, kind, options)
+def test_twenty_steps_equal_pytorchs(torch, kind, options, dtype):
+    ours, theirs, mine, other = both(torch, dtype, kind, options)
     for t in range(20):
-        give(ours, theirs, t, dtype)
+        give(torch, ours, theirs, t, dtype)
         mine.step(), other.step()
         assert_equal(ours, theirs, dtype, f"step {t + 1}, tensor")
 
@@ -126,12 +123,12 @@ def test_twenty_steps_equal_pytorchs(kind, options, dtype):
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("kind", KINDS)
-def test_groups_learning_rates_and_missing_gradients_equal_pytorchs(kind, dtype):
+def test_groups_learning_rates_and_missing_gradients_equal_pytorchs(torch, kind, dtype):
     groups = [([4, 0], {"lr": 0.2, "weight_decay": 0.1}), ([1, 2], {}), ([3, 5], {"lr": 0.01})]
     options = {"lr": 0.05} | ({"momentum": 0.8} if kind == "SGD" else {})
-    ours, theirs, mine, other = both(dtype, kind, options, groups)
+    ours, theirs, mine, other = both(torch, dtype, kind, options, groups)
     for t in range(20):
-        give(ours, theirs, t, dtype, absent=lambda t, n: (t * 3 + n * n) % 5 in (0, 1))
+        give(torch, ours, theirs, t, dtype, absent=lambda t, n: (t * 3 + n * n) % 5 in (0, 1))
         if t == 11:
             for optimizer in (mine, other):
                 optimizer.param_groups[0]["lr"] = 0.003
@@ -148,14 +145,13 @@ def test_groups_learning_rates_and_missing_gradients_equal_pytorchs(kind, dtype)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", TOLERANCE)
-def test_clipping_equals_pytorchs(dtype):
-    torch = pytest.importorskip("torch")
+def test_clipping_equals_pytorchs(torch, dtype):
     for t in range(20):
         ours, theirs = (
             [Variable(x) for x in starts(dtype)],
             [torch.nn.Parameter(torch.tensor(x)) for x in starts(dtype)],
         )
-        give(ours, theirs, t, dtype, absent=lambda t, n: (t + n) % 4 == 0)
+        give(torch, ours, theirs, t, dtype, absent=lambda t, n: (t + n) % 4 == 0)
         limit = 10.0 ** (t % 5 - 1)
         mine, other = clip_grad_norm_(ours, limit), torch.nn.utils.clip_grad_norm_(theirs, limit)
         assert mine == pytest.approx(float(other), rel=TOLERANCE[dtype])
@@ -194,26 +190,28 @@ SCHEDULES = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", SCHEDULES.values(), ids=SCHEDULES)
-def test_schedules_equal_pytorchs(make):
-    torch = pytest.importorskip("torch")
+def test_schedules_equal_pytorchs(torch, make):
     dtype = "float64"
     ours, theirs, mine, other = both(
-        dtype, "SGD", {"lr": 0.3, "momentum": 0.5}, [([0, 1, 2], {}), ([3, 4, 5], {"lr": 0.04})]
+        torch,
+        dtype,
+        "SGD",
+        {"lr": 0.3, "momentum": 0.5},
+        [([0, 1, 2], {}), ([3, 4, 5], {"lr": 0.04})],
     )
     a, b = make(lesson, mine), make(torch.optim.lr_scheduler, other)
     for t in range(20):
         np.testing.assert_allclose(
             a.get_last_lr(), b.get_last_lr(), rtol=1e-10, atol=1e-14, err_msg=f"epoch {t}"
         )
-        give(ours, theirs, t, dtype)
+        give(torch, ours, theirs, t, dtype)
         mine.step(), other.step()
         a.step(), b.step()
         assert_equal(ours, theirs, dtype, f"step {t + 1}, tensor")
 
 
 @pytest.mark.slow
-def test_names_and_their_order_are_pytorchs():
-    torch = pytest.importorskip("torch")
+def test_names_and_their_order_are_pytorchs(torch):
     for name in ("SGD", "Adam", "AdamW"):
         mine, other = [
             inspect.signature(getattr(of, name)).parameters for of in (lesson, torch.optim)
@@ -435,13 +433,6 @@ def test_momentum_may_begin_after_some_steps():
     optimizer.step()
     np.testing.assert_allclose(p.data, 1 - 0.1 * (1 + 1 + 1.5), rtol=1e-6)
     assert optimizer.state[p]["step"] == 3
-
-
-def test_clipping_float32_gradients_neither_overflows_nor_underflows():
-    for size in (1e20, 2e38, 1e-30):
-        p = Variable([1.0, 1.0])
-        p.grad = np.array([3 * size / 5, 4 * size / 5], "float32")
-        assert clip_grad_norm_([p], 1.0) == pytest.approx(size, rel=1e-6)
 
 
 def test_a_shared_parameter_steps_once():

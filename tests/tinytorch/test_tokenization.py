@@ -21,7 +21,6 @@ from tinytorch.core.tokenization import (
     from_json,
     split,
     to_json,
-    train_bpe,
     train_bpe_fast,
 )
 from tinytorch.data.texts import load_names, load_text
@@ -53,37 +52,10 @@ def first(merges, size):
 # Training
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "a", "aaaa aaa aa a", "abab cd cd", "".join(TEN_LINES.values()) * 3],
-    ids=["empty", "letter", "letters", "tie", "scripts"],
-)
-def test_the_fast_trainer_finds_the_merges_of_the_simple_one(text):
-    slow, fast = train_bpe(text, 400, ["<end>"]), train_bpe_fast(text, 400, ["<end>"])
-    assert slow == fast and list(slow) == list(fast)
-    assert list(fast.values()) == list(range(256, 256 + len(fast)))
-
-
 def test_training_does_not_depend_on_the_order_of_the_text():
     lines = load_text()[:10_000].split("\n")
     one, other = (train_bpe_fast("\n".join(order), 350) for order in (lines, lines[::-1]))
     assert list(one) == list(other)
-
-
-def test_fast_training_visits_only_the_words_that_change(monkeypatch):
-    text, count = load_text()[:6000], 0
-    merged = lesson.merged
-
-    def counting(ids, pair, new):
-        nonlocal count
-        count += 1
-        return merged(ids, pair, new)
-
-    monkeypatch.setattr(lesson, "merged", counting)
-    train_bpe_fast(text, 320)
-    fast, count = count, 0
-    train_bpe(text, 320)
-    assert fast < count / 10
 
 
 @pytest.mark.slow
