@@ -4,7 +4,9 @@ feedback shows.
 
 import zlib
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
+from tito.lesson.lesson_format import Check
 from tito.lesson.outcome import STATUSES, VERDICTS, Outcome, reason_of, verdict_of
 
 # Verdicts that follow from the files alone, or from all checks being passed.
@@ -26,7 +28,7 @@ class CheckResult(Outcome):
     base: str = "own"
     caused_by: str | None = None
 
-    def for_learner(self):
+    def for_learner(self) -> "CheckResult":
         """The same outcome; of a hidden check only whether it passed."""
         if not self.hidden:
             return self
@@ -40,7 +42,7 @@ class CheckResult(Outcome):
         )
 
 
-def blank(check):
+def blank(check: Check) -> CheckResult:
     return CheckResult(check.id, check.exercise, check.name, 0, check.points, hidden=check.hidden)
 
 
@@ -61,7 +63,7 @@ class Answer:
     length: int = 0
     text: str = ""
 
-    def as_json(self) -> dict:
+    def as_json(self) -> dict[str, Any]:
         """Without its text."""
         return {key: value for key, value in asdict(self).items() if key != "text"}
 
@@ -100,30 +102,30 @@ class LessonResult:
     seconds: float = 0.0
     sha256: str = ""
     key: str = ""
-    checks: list = field(default_factory=list)
-    notes: list = field(default_factory=list)
+    checks: list[CheckResult] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     entry: str = ""
-    answers: list = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
     code: bytes = field(default=b"", compare=False, repr=False)
 
     @property
-    def check_points(self):
+    def check_points(self) -> int:
         """What the checks can earn."""
         return self.max_points - sum(answer.max_points for answer in self.answers)
 
     @property
-    def is_work(self):
+    def is_work(self) -> bool:
         """Whether something of this lesson was handed in, and not as it was released. What is not
         takes the place of no grade.
         """
         return bool(self.sha256) and self.verdict not in ("missing", "stub")
 
     @property
-    def setting(self):
+    def setting(self) -> str:
         """The part of the key that does not depend on what was handed in; "" where it has none."""
         return self.key.partition(".")[2]
 
-    def for_learner(self):
+    def for_learner(self) -> "LessonResult":
         """The same result with nothing of a hidden check in it but passed or not passed: no
         message, no status word, no time, and no verdict, reason or base that follow from those.
         """
@@ -143,13 +145,13 @@ class LessonResult:
             base = "reference"  # as it was asked for
         return replace(self, verdict=verdict, reason=reason, base=base, checks=checks, seconds=0.0)
 
-    def as_json(self):
+    def as_json(self) -> dict[str, Any]:
         """The object that `tito grade --json` prints."""
         value = {name: value for name, value in asdict(self).items() if name != "code"}
         return value | {"answers": [answer.as_json() for answer in self.answers]}
 
     @classmethod
-    def from_json(cls, value):
+    def from_json(cls, value: dict[str, Any]) -> "LessonResult":
         """The result that `as_json` gave, again."""
         checks = [CheckResult(**check) for check in value["checks"]]
         answers = [Answer(**answer) for answer in value.get("answers", ())]

@@ -95,7 +95,7 @@ def shown(name: str, longest: int = LONGEST) -> str:
 class Roster:
     """Finds the learner whose work an entry is."""
 
-    def __init__(self, learners: list[Learner]):
+    def __init__(self, learners: list[Learner]) -> None:
         self.learners = learners
         self.students = {
             learner.student.casefold(): {number} for number, learner in enumerate(learners)

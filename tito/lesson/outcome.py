@@ -113,7 +113,7 @@ def count_of(statuses: Sequence[str], behind: Sequence[str] = ()) -> str:
     return ", ".join(parts) + "." * bool(parts)
 
 
-def reason_of(verdict: str, checks: list[Outcome]) -> str:
+def reason_of(verdict: str, checks: Sequence[Outcome]) -> str:
     """Why a lesson has this verdict of `verdict_of`, in a sentence; "" where it passed."""
     if verdict == "passed":
         return ""

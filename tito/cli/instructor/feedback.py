@@ -11,58 +11,63 @@ from tito.errors import UsageError
 
 if TYPE_CHECKING:
     from tito.grading.gradebook.deliver import Delivery
+Folder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DIR", help="A folder for the pages; those that did not change are left alone."
+    ),
+]
+MoodleZip = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="ZIP",
+        help="A zip for Moodle: Upload multiple feedback files in a zip.",
+        show_default=False,
+    ),
+]
+CanvasZip = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="ZIP",
+        help="A zip for Canvas: Re-upload submissions. Needs --submissions.",
+        show_default=False,
+    ),
+]
+MailTable = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="CSV",
+        help="A table for a mail merge: name, email, page, points.",
+        show_default=False,
+    ),
+]
+Download = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR_OR_ZIP",
+        help="What Moodle or Canvas gave you: its names tell whose page is whose.",
+        show_default=False,
+    ),
+]
+Everyone = Annotated[
+    bool,
+    typer.Option(
+        "--everyone",
+        help="In zips and table also the pages that did not change since the last one.",
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Write over a zip or table that is there.")]
 
 
 @app.command()
 def feedback(
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DIR", help="A folder for the pages; those that did not change are left alone."
-        ),
-    ],
-    moodle: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="ZIP",
-            help="A zip for Moodle: Upload multiple feedback files in a zip.",
-            show_default=False,
-        ),
-    ] = None,
-    canvas: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="ZIP",
-            help="A zip for Canvas: Re-upload submissions. Needs --submissions.",
-            show_default=False,
-        ),
-    ] = None,
-    mail: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="CSV",
-            help="A table for a mail merge: name, email, page, points.",
-            show_default=False,
-        ),
-    ] = None,
-    submissions: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR_OR_ZIP",
-            help="What Moodle or Canvas gave you: its names tell whose page is whose.",
-            show_default=False,
-        ),
-    ] = None,
-    everyone: Annotated[
-        bool,
-        typer.Option(
-            "--everyone",
-            help="In zips and table also the pages that did not change since the last one.",
-        ),
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Write over a zip or table that is there.")
-    ] = False,
+    folder: Folder,
+    moodle: MoodleZip = None,
+    canvas: CanvasZip = None,
+    mail: MailTable = None,
+    submissions: Download = None,
+    everyone: Everyone = False,
+    force: Force = False,
     section: SectionOption = None,
     gradebook: GradebookOption = None,
     root: RootOption = None,
@@ -77,7 +82,7 @@ def feedback(
     from tito.grading.gradebook import feedback as pages
     from tito.grading.intake.collect import find_submissions
 
-    root = current_root(root)
+    course = current_root(root)
     place = current_folder() / folder.expanduser()
     options = zip(deliver.KINDS, (moodle, canvas, mail))
     targets = {kind: current_folder() / path.expanduser() for kind, path in options if path}
@@ -87,13 +92,13 @@ def feedback(
             "Canvas finds a page by the names of its own download.",
             "Name that download: --submissions DIR_OR_ZIP",
         )
-    with gradebook_of(root, gradebook, create=False, reads=True) as book:
+    with gradebook_of(course, gradebook, create=False, reads=True) as book:
         section_of(book, section)
-        learners, changed = pages.write(place, book.by_learner(section=section), root.name)
+        learners, changed = pages.write(place, book.by_learner(section=section), course.name)
         roster, absent = enrollment.learners(book)
     parts = {}
     if submissions and targets:
-        download = find_submissions(current_folder() / submissions, root.lessons, roster, None)
+        download = find_submissions(current_folder() / submissions, course.lessons, roster, None)
         parts = {submission.student: submission.uploads for submission in download}
     echo(
         f"{folder / 'index.html'}: {general.count(len(learners), 'learner')}, "

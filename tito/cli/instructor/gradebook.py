@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import suppress
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,8 +32,136 @@ from tito.cli.instructor.options import (
 from tito.errors import TitoError, UsageError
 
 if TYPE_CHECKING:
+    from tito.grading.gradebook.enrollment import Enrollment
+    from tito.grading.gradebook.exports import Selection
     from tito.grading.gradebook.gradebook import Gradebook
+    from tito.grading.gradebook.requested_changes import RequestedChange
     from tito.lesson.course import Root
+
+Learner = Annotated[
+    str | None,
+    typer.Argument(metavar="[STUDENT]", help="The learner's id.", show_default=False),
+]
+SetLesson = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[LESSON]",
+        help="A name or number. Without it: more time for all lessons, a general comment.",
+        show_default=False,
+    ),
+]
+Points = Annotated[
+    str | None,
+    typer.Option(metavar="P", help="Such as 7 or 7.5; lift takes it back.", show_default=False),
+]
+CheckPart = Annotated[
+    str | None,
+    typer.Option(metavar="ID", help="Points of this check only.", show_default=False),
+]
+Extend = Annotated[
+    str | None,
+    typer.Option(
+        metavar="DAYS_OR_TIME",
+        help="More time: 3, or 2026-12-05T23:59+01:00, or lift.",
+        show_default=False,
+    ),
+]
+CommentText = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="What the learner will read; lift takes all on that lesson back.",
+        show_default=False,
+    ),
+]
+Why = Annotated[
+    str,
+    typer.Option(
+        metavar="TEXT",
+        help="The reason for points and time, kept in the history.",
+        show_default=False,
+    ),
+]
+FromTable = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="CSV_OR_JSON",
+        help="For many: columns student, lesson, points, check, extend, comment, why; also "
+        "question, items, item, text for free answers. Shows what would change.",
+        show_default=False,
+    ),
+]
+Yes = Annotated[bool, typer.Option("--yes", help="Write what --from asks for.")]
+OneLearner = Annotated[
+    str | None,
+    typer.Argument(metavar="[STUDENT]", help="Default: everybody.", show_default=False),
+]
+Changed = Annotated[
+    bool,
+    typer.Option(
+        "--changed",
+        help="Only what took a grade from some points to others, or would have without an "
+        "override.",
+    ),
+]
+ClassList = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="[CSV]",
+        help="As Canvas, Moodle, Gradescope, Classroom 50 or Excel write it; or of your own, "
+        "with `student`, and as you like name, email, section, id, sis_login_id, ... Without "
+        "it: list the class.",
+    ),
+]
+IdColumn = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The column whose texts are the ids. Default: the one that the gradebook has, or "
+        "the first that tells the learners apart of: student, sis_login_id, username, "
+        "sis_user_id, idnumber, sid, email, github, canvas_id, id, moodle_id.",
+        show_default=False,
+    ),
+]
+WholeClass = Annotated[
+    bool,
+    typer.Option("--whole-class", help="Everybody is in CSV: learners who are not have left."),
+]
+Remove = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ID", help="This learner has left; grades are kept.", show_default=False),
+]
+Restore = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ID", help="This learner is back.", show_default=False),
+]
+Merge = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        metavar="OLD ID",
+        help="A learner was there under two ids: what is OLD's becomes ID's, also later.",
+        show_default=False,
+    ),
+]
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="csv, canvas, moodle, junit, gradescope or classroom50.",
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PATH",
+        help="A file; for gradescope a folder, for classroom50 one with the classroom's short "
+        "name. Default: the screen.",
+        show_default=False,
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Write over what is there.")]
 
 gradebook_app = typer.Typer(
     help="The grades of a class: show, set, export.\n"
@@ -70,14 +199,14 @@ def gradebook_show(
 
     Example: tito gradebook show --student ada --lesson tensor
     """
-    root = current_root(root)
-    lesson = lesson_name(root, lesson)
-    with gradebook_of(root, gradebook, create=False, reads=True) as book:
+    course = current_root(root)
+    lesson = lesson_name(course, lesson)
+    with gradebook_of(course, gradebook, create=False, reads=True) as book:
         members = section_of(book, section)
         if overrides:
             show_overrides(book, lesson, {student} if student else members, json)
         elif exercises:
-            show_exercises(root, book, lesson, section, json)
+            show_exercises(course, book, lesson, section, json)
         else:
             show_grades(book, student, lesson, section, json)
 
@@ -138,61 +267,15 @@ def show_exercises(
 
 @gradebook_app.command("set")
 def gradebook_set(
-    student: Annotated[
-        str | None,
-        typer.Argument(metavar="[STUDENT]", help="The learner's id.", show_default=False),
-    ] = None,
-    lesson: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[LESSON]",
-            help="A name or number. Without it: more time for all lessons, a general comment.",
-            show_default=False,
-        ),
-    ] = None,
-    points: Annotated[
-        str | None,
-        typer.Option(metavar="P", help="Such as 7 or 7.5; lift takes it back.", show_default=False),
-    ] = None,
-    check: Annotated[
-        str | None,
-        typer.Option(metavar="ID", help="Points of this check only.", show_default=False),
-    ] = None,
-    extend: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DAYS_OR_TIME",
-            help="More time: 3, or 2026-12-05T23:59+01:00, or lift.",
-            show_default=False,
-        ),
-    ] = None,
-    comment: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="What the learner will read; lift takes all on that lesson back.",
-            show_default=False,
-        ),
-    ] = None,
-    why: Annotated[
-        str,
-        typer.Option(
-            metavar="TEXT",
-            help="The reason for points and time, kept in the history.",
-            show_default=False,
-        ),
-    ] = "",
-    table: Annotated[
-        Path | None,
-        typer.Option(
-            "--from",
-            metavar="CSV_OR_JSON",
-            help="For many: columns student, lesson, points, check, extend, comment, why; also "
-            "question, items, item, text for free answers. Shows what would change.",
-            show_default=False,
-        ),
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Write what --from asks for.")] = False,
+    student: Learner = None,
+    lesson: SetLesson = None,
+    points: Points = None,
+    check: CheckPart = None,
+    extend: Extend = None,
+    comment: CommentText = None,
+    why: Why = "",
+    table: FromTable = None,
+    yes: Yes = False,
     gradebook: GradebookOption = None,
     json: Json = False,
     root: RootOption = None,
@@ -202,36 +285,42 @@ def gradebook_set(
 
     Example: tito gradebook set ada tensor --points 7.5 --why "showed it in the lab"
     """
-    from tito.grading.gradebook import views
-    from tito.grading.gradebook.changes import apply_changes
     from tito.grading.gradebook.requested_changes import read_changes, requested
 
-    root = current_root(root)
+    course = current_root(root)
     cells = {"points": points, "extend": extend, "comment": comment}
-    asked = [name for name, text in cells.items() if text is not None]
-    if table and (student or asked) or not table and not (student and asked):
+    values = [name for name, text in cells.items() if text is not None]
+    if table and (student or values) or not table and not (student and values):
         raise UsageError(
             "Set what, and whose?",
             "STUDENT [LESSON] with --points, --extend or --comment; or --from CSV alone.",
         )
 
     def name_of(lesson: str) -> str:
-        return str(lesson_name(root, lesson))
+        return str(lesson_name(course, lesson))
 
     if table:
         changes = read_changes(current_folder() / table.expanduser(), name_of, why)
     else:
         cells |= {"student": student, "lesson": lesson, "check": check}
         changes = requested({name: text for name, text in cells.items() if text}, name_of, why)
-    writes = yes or not table
-    with gradebook_of(root, gradebook, create=False) as book:
-        outcomes = apply_changes(book, changes, author_name(), preview=not writes)
-        due = book.rules.due
+    with gradebook_of(course, gradebook, create=False) as book:
+        make_changes(book, changes, preview=bool(table) and not yes, json=json)
+
+
+def make_changes(
+    book: "Gradebook", changes: "list[RequestedChange]", preview: bool, json: bool
+) -> None:
+    """Make these changes, and show them."""
+    from tito.grading.gradebook import views
+    from tito.grading.gradebook.changes import apply_changes
+
+    outcomes, due = apply_changes(book, changes, author_name(), preview), book.rules.due
     if json:
         echo_json([outcome.as_json() for outcome in outcomes])
     else:
         echo(views.outcomes(outcomes))
-        if not writes:
+        if preview:
             echo("Nothing was written. If this is right, run it again with --yes.")
     tell_points_lost(book)
     for lesson in {change.lesson for change in changes if change.extension}:
@@ -242,19 +331,9 @@ def gradebook_set(
 
 @gradebook_app.command("history")
 def gradebook_history(
-    student: Annotated[
-        str | None,
-        typer.Argument(metavar="[STUDENT]", help="Default: everybody.", show_default=False),
-    ] = None,
+    student: OneLearner = None,
     lesson: OneLesson = None,
-    changed: Annotated[
-        bool,
-        typer.Option(
-            "--changed",
-            help="Only what took a grade from some points to others, or would have without an "
-            "override.",
-        ),
-    ] = False,
+    changed: Changed = False,
     gradebook: GradebookOption = None,
     json: Json = False,
     root: RootOption = None,
@@ -265,9 +344,9 @@ def gradebook_history(
     """
     from tito.grading.gradebook import views
 
-    root = current_root(root)
-    lesson = lesson_name(root, lesson)
-    with gradebook_of(root, gradebook, create=False, reads=True) as book:
+    course = current_root(root)
+    lesson = lesson_name(course, lesson)
+    with gradebook_of(course, gradebook, create=False, reads=True) as book:
         changes = (
             change
             for change in book.history(student, lesson)
@@ -282,47 +361,12 @@ def gradebook_history(
 
 @gradebook_app.command("roster")
 def gradebook_roster(
-    csv: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="[CSV]",
-            help="As Canvas, Moodle, Gradescope, Classroom 50 or Excel write it; or of your own, "
-            "with `student`, and as you like name, email, section, id, sis_login_id, ... Without "
-            "it: list the class.",
-        ),
-    ] = None,
-    id_column: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="The column whose texts are the ids. Default: the one that the gradebook has, or "
-            "the first that tells the learners apart of: student, sis_login_id, username, "
-            "sis_user_id, idnumber, sid, email, github, canvas_id, id, moodle_id.",
-            show_default=False,
-        ),
-    ] = None,
-    whole_class: Annotated[
-        bool,
-        typer.Option("--whole-class", help="Everybody is in CSV: learners who are not have left."),
-    ] = False,
-    remove: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="ID", help="This learner has left; grades are kept.", show_default=False
-        ),
-    ] = None,
-    restore: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ID", help="This learner is back.", show_default=False),
-    ] = None,
-    merge: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            metavar="OLD ID",
-            help="A learner was there under two ids: what is OLD's becomes ID's, also later.",
-            show_default=False,
-        ),
-    ] = None,
+    csv: ClassList = None,
+    id_column: IdColumn = None,
+    whole_class: WholeClass = False,
+    remove: Remove = None,
+    restore: Restore = None,
+    merge: Merge = None,
     gradebook: GradebookOption = None,
     json: Json = False,
     root: RootOption = None,
@@ -337,17 +381,17 @@ def gradebook_roster(
     changes = [bool(csv), bool(remove), bool(restore), bool(merge)].count(True)
     if changes > 1:
         raise UsageError("One thing at a time.", "A CSV, --remove, --restore or --merge.")
-    with gradebook_of(current_root(root), gradebook, create=bool(csv), reads=not changes) as book:
+    course, who = current_root(root), author_name() if changes else ""
+    with gradebook_of(course, gradebook, create=bool(csv), reads=not changes) as book:
         if csv:
-            enrolled = enrollment.enroll(
-                book, current_folder() / csv, author_name(), id_column, whole_class
-            )
+            path = current_folder() / csv
+            enrolled = enrollment.enroll(book, path, who, id_column, whole_class)
         for student in remove or ():
-            enrollment.leave(book, student, author_name(), "left the class")
+            enrollment.leave(book, student, who, "left the class")
         for student in restore or ():
-            enrollment.come_back(book, student, author_name(), "came back")
+            enrollment.come_back(book, student, who, "came back")
         if merge:
-            enrollment.merge(book, *merge, author_name(), "two ids")
+            enrollment.merge(book, *merge, who, "two ids")
         tell_points_lost(book)
         learners = book.learners()
     if csv:
@@ -359,7 +403,7 @@ def gradebook_roster(
         echo(views.roster(one for one in learners if not named or one.student in named))
 
 
-def show_enrollment(enrolled, csv: Path, whole_class: bool, json: bool) -> None:
+def show_enrollment(enrolled: "Enrollment", csv: Path, whole_class: bool, json: bool) -> None:
     from tito import views as general
     from tito.grading.gradebook import views
     from tito.grading.safe_text import plain
@@ -379,26 +423,11 @@ def show_enrollment(enrolled, csv: Path, whole_class: bool, json: bool) -> None:
 
 @gradebook_app.command("export")
 def gradebook_export(
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="csv, canvas, moodle, junit, gradescope or classroom50.",
-        ),
-    ] = "csv",
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="A file; for gradescope a folder, for classroom50 one with the classroom's short "
-            "name. Default: the screen.",
-            show_default=False,
-        ),
-    ] = None,
+    kind: Format = "csv",
+    output: Output = None,
     lesson: OneLesson = None,
     section: SectionOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over what is there.")] = False,
+    force: Force = False,
     gradebook: GradebookOption = None,
     root: RootOption = None,
 ) -> None:
@@ -415,23 +444,15 @@ def gradebook_export(
         )
     if kind in exports.TREES and not output:
         raise UsageError(f"{kind} is a folder of files.", "Name a place: --output PATH")
-    root = current_root(root)
-    lesson = lesson_name(root, lesson)
-    place = output and (current_folder() / output.expanduser())
-    with gradebook_of(root, gradebook, create=False, reads=True) as book:
+    course = current_root(root)
+    lesson = lesson_name(course, lesson)
+    with gradebook_of(course, gradebook, create=False, reads=True) as book:
         section_of(book, section)
-        most = today_points(root, book)
-        chosen = exports.Selection(book, lesson, section, most, root.name)
+        most = today_points(course, book)
+        chosen = exports.Selection(book, lesson, section, most, course.name)
         (_, absent), outdated = enrollment.learners(book), chosen.outdated()
         waiting = chosen.waiting()
-        if not place:
-            sys.stdout.reconfigure(encoding="utf-8", newline="")
-            sys.stdout.write(exports.text(chosen, kind))
-            count = 0
-        elif kind in exports.TREES:
-            count = exports.write_tree(place, exports.tree(chosen, kind, place.name), force)
-        else:
-            count = int(exports.write_file(place, exports.text(chosen, kind), force))
+        count = write_export(chosen, kind, output, force)
     for words in views.left_out(absent, outdated, waiting):
         warn(words)
     if output:
@@ -442,6 +463,21 @@ def gradebook_export(
             "Gradescope imports no grades: a results.json is what its autograder gives it for "
             "one submission. Grade there with tito release --gradescope."
         )
+
+
+def write_export(chosen: "Selection", kind: str, output: Path | None, force: bool) -> int:
+    """Write an export to `output`, or to the screen. Returns how many files changed."""
+    from tito.grading.gradebook import exports
+
+    if not output:
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(encoding="utf-8", newline="")
+        sys.stdout.write(exports.text(chosen, kind))
+        return 0
+    place = current_folder() / output.expanduser()
+    if kind in exports.TREES:
+        return exports.write_tree(place, exports.tree(chosen, kind, place.name), force)
+    return int(exports.write_file(place, exports.text(chosen, kind), force))
 
 
 def today_points(root: "Root", book: "Gradebook") -> dict[str, int]:

@@ -32,16 +32,6 @@ GradebookOption = Annotated[
         show_default=False,
     ),
 ]
-RosterOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--roster",
-        metavar="CSV",
-        help="The learners, as your system lists them or with a column `student`. "
-        "Default: the learners of `tito gradebook roster`.",
-        show_default=False,
-    ),
-]
 SectionOption = Annotated[
     str | None,
     typer.Option(
@@ -55,10 +45,6 @@ OneLesson = Annotated[
     str | None,
     typer.Option("--lesson", metavar="LESSON", help="Only this lesson.", show_default=False),
 ]
-Who = Annotated[
-    str | None,
-    typer.Option(help="Who makes the change. Default: your login name.", show_default=False),
-]
 
 
 def current_course(root: Path | None) -> "Root":
@@ -66,13 +52,13 @@ def current_course(root: Path | None) -> "Root":
 
     Raises TitoError in a workspace: it has no hidden checks and no reference.
     """
-    root = current_root(root)
-    if not root.is_course:
+    course = current_root(root)
+    if not course.is_course:
         raise UsageError(
-            f"{root.path} is a workspace; grading needs the course.",
+            f"{course.path} is a workspace; grading needs the course.",
             "Run it in the course, or name it with --root.",
         )
-    return root
+    return course
 
 
 def gradebook_place(root: "Root", where: str | None) -> str | Path:
@@ -104,12 +90,12 @@ def lesson_name(root: "Root", lesson: str | None) -> str | None:
     return root.lesson(lesson).name if lesson else None
 
 
-def author_name(who: str | None = None) -> str:
+def author_name() -> str:
     """The name under which a change is kept. Raises TitoError when nobody is logged in."""
     import getpass
 
     try:
-        return who or getpass.getuser()
+        return getpass.getuser()
     except (KeyError, OSError, ImportError):
         raise UsageError(
             "This machine does not say who you are.", "Set the environment variable LOGNAME."

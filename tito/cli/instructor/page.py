@@ -22,33 +22,37 @@ from tito.errors import MachineError, UsageError
 
 if TYPE_CHECKING:
     from tito.grading.page.regrade import RegradeRequest, StartGrading
+Graders = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--as",
+        metavar="NAME",
+        help="A grader, who gets an own address; may be repeated. Without it, the page asks.",
+        show_default=False,
+    ),
+]
+Anonymous = Annotated[
+    bool, typer.Option("--anonymous", help="Hide the learners' names, for everybody.")
+]
+Regraded = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR_OR_ZIP",
+        help="What `tito grade` grades: the page can show what grading it again would change.",
+        show_default=False,
+    ),
+]
+Port = Annotated[
+    int, typer.Option(min=0, max=65535, help="0: any that is free.", show_default=False)
+]
 
 
 @gradebook_app.command("page")
 def gradebook_page(
-    graders: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--as",
-            metavar="NAME",
-            help="A grader, who gets an own address; may be repeated. Without it, the page asks.",
-            show_default=False,
-        ),
-    ] = None,
-    anonymous: Annotated[
-        bool, typer.Option("--anonymous", help="Hide the learners' names, for everybody.")
-    ] = False,
-    submissions: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR_OR_ZIP",
-            help="What `tito grade` grades: the page can show what grading it again would change.",
-            show_default=False,
-        ),
-    ] = None,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="0: any that is free.", show_default=False)
-    ] = 0,
+    graders: Graders = None,
+    anonymous: Anonymous = False,
+    submissions: Regraded = None,
+    port: Port = 0,
     gradebook: GradebookOption = None,
     root: RootOption = None,
 ) -> None:
@@ -57,7 +61,7 @@ def gradebook_page(
 
     Whoever has a printed address may change grades. Example: tito gradebook page --as ta1 --as ta2
     """
-    root = current_course(root)
+    course = current_course(root)
     try:
         from tito.grading.page import app
         from tito.grading.page.access import Sessions
@@ -67,7 +71,7 @@ def gradebook_page(
             f"The page needs {error.name}, which is not installed here.",
             "In the course's folder: bin/setup instructor",
         ) from None
-    where = str(gradebook_place(root, gradebook))
+    where = str(gradebook_place(course, gradebook))
     if "://" not in where:
         where = str(Path(where).expanduser().absolute())
     names = [" ".join(name.split()) for name in graders or []]
@@ -79,7 +83,7 @@ def gradebook_page(
             raise UsageError(f"There is no {submissions}.", "Name what `tito grade` grades.")
     questions = {
         (entry.name, question.name): question
-        for entry in root.lessons
+        for entry in course.lessons
         for question in entry.declared.questions
     }
 
@@ -89,12 +93,12 @@ def gradebook_page(
         echo("Open it in a browser on this machine. Ctrl-C ends it.")
 
     with (
-        gradebook_of(root, where, create=False) as book,
+        gradebook_of(course, where, create=False) as book,
         suppress(KeyboardInterrupt),
         ended_as_by_ctrl_c(),
     ):
-        regrading = Regrading(start_grading(root.path, where, submissions), submissions)
-        page = app.GraderPage(book, root.name, Sessions(anonymous), regrading, questions)
+        regrading = Regrading(start_grading(course.path, where, submissions), submissions)
+        page = app.GraderPage(book, course.name, Sessions(anonymous), regrading, questions)
         app.serve(page, list(dict.fromkeys(names)), port, show_addresses)
 
 

@@ -66,10 +66,10 @@ def similar(
     from tito.grading.page import similarity
     from tito.grading.safe_text import plain
 
-    root = current_course(root)
-    entries = select_lessons(root, lessons, None, all_)
-    is_there = bool(gradebook) or (root.state / "gradebook.db").exists()
-    with gradebook_of(root, gradebook, create=not is_there, reads=True) as book:
+    course = current_course(root)
+    entries = select_lessons(course, lessons, None, all_)
+    is_there = bool(gradebook) or (course.state / "gradebook.db").exists()
+    with gradebook_of(course, gradebook, create=not is_there, reads=True) as book:
         (learners, _), members = enrollment.learners(book), section_of(book, section)
     with progress_bar(not json) as report:
         works = read_works(current_folder() / submissions, entries, learners, members)

@@ -19,7 +19,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -91,7 +91,7 @@ def deliver(
     folder: Path,
     targets: dict[str, Path],
     pages: list[FeedbackPage],
-    parts: dict[str, Parts],
+    parts: Mapping[str, Parts],
     everyone: bool = False,
 ) -> dict[str, Delivery]:
     """Write the files in `targets`, {kind: path}, each with the pages that changed since the last.

@@ -81,12 +81,7 @@ def enroll(
     column.
     """
     class_list = class_lists.read(path)
-    known = id_column_of(book)
-    if class_list.scheme and class_list.scheme == known and not id_column:
-        column, scheme = "student", class_list.scheme  # an export of this book, or of one like it
-    else:
-        column = class_lists.choose(class_list, id_column, known)
-        scheme = class_list.scheme if class_list.scheme and column == "student" else column
+    column, scheme = _columns(class_list, id_column, id_column_of(book))
     learners = class_lists.learners_of(class_list, column)
 
     def work(database: sql.Connection) -> tuple[Enrollment, list[PointsChange]]:
@@ -117,6 +112,18 @@ def enroll(
     enrollment, moved = write(book.engine, work)
     book.note_points(moved)
     return enrollment
+
+
+def _columns(
+    class_list: class_lists.ClassList, id_column: str | None, known: str | None
+) -> tuple[str, str]:
+    """(the column of the ids, the column from which they first came). known: the latter of the
+    book.
+    """
+    if class_list.scheme and class_list.scheme == known and not id_column:
+        return "student", class_list.scheme  # an export of this book, or of one like it
+    column = class_lists.choose(class_list, id_column, known)
+    return column, class_list.scheme if class_list.scheme and column == "student" else column
 
 
 def _remember_learners(

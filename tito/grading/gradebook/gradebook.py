@@ -63,7 +63,7 @@ class Gradebook:
     Methods raise UsageError for an unknown learner, and MachineError for what the database refuses.
     """
 
-    def __init__(self, engine: sql.Engine, rules: late.Rules):
+    def __init__(self, engine: sql.Engine, rules: late.Rules) -> None:
         self.engine, self.rules = engine, rules
         self._moved: dict[tuple[str, str], PointsChange] = {}  # since it was opened
         # What `save` need not ask for, once it was read.

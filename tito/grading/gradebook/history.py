@@ -95,7 +95,7 @@ class ChangedMeanwhile(UsageError):
     what     who changed what; "" says it of the changes
     """
 
-    def __init__(self, changes: list[Change], what: str = ""):
+    def __init__(self, changes: list[Change], what: str = "") -> None:
         who = ", ".join(dict.fromkeys(change.who for change in changes))
         super().__init__(
             f"{what or f'{who} changed this grade'} after you had opened it; nothing of yours was "

@@ -19,7 +19,9 @@ class Instructions:
     items    {id: RubricItem} of the book
     """
 
-    def __init__(self, entries: Iterable[Any], items: dict[int, rubric.RubricItem] | None = None):
+    def __init__(
+        self, entries: Iterable[Any], items: dict[int, rubric.RubricItem] | None = None
+    ) -> None:
         self.overrides: dict[tuple[str, str | None], Override] = {}  # by lesson and check
         self.comments_by_lesson: dict[str | None, list[Comment]] = {}
         self.extensions: dict[str | None, late.Extension | None] = {}

@@ -138,7 +138,7 @@ def requested(
 class _Line:
     """One line of a table. Each method gives arguments of a RequestedChange."""
 
-    def __init__(self, cells: dict[str, str], where: str):
+    def __init__(self, cells: dict[str, str], where: str) -> None:
         self.cells, self.where = cells, where
 
     def get(self, name: str) -> str:

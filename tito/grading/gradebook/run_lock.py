@@ -35,7 +35,7 @@ class RunLock:
     begun  what the run before has begun and not ended: it was killed then
     """
 
-    def __init__(self, book: Gradebook, process: str, begun: Begun):
+    def __init__(self, book: Gradebook, process: str, begun: Begun) -> None:
         self.engine, self.process, self.begun = book.engine, process, begun
         self._renewed = time.monotonic()
 

@@ -65,7 +65,7 @@ class Session:
 class Sessions:
     """The sessions, by token. anonymous: whether names are hidden, for everybody and for good."""
 
-    def __init__(self, anonymous: bool = False):
+    def __init__(self, anonymous: bool = False) -> None:
         self.anonymous = anonymous
         self._by_token: dict[str, Session] = {}
 
@@ -101,7 +101,7 @@ class Guard:
     ({name: text}), and no token in its path; `root_path` is the token's.
     """
 
-    def __init__(self, app: Any, sessions: Sessions):
+    def __init__(self, app: Any, sessions: Sessions) -> None:
         self.app, self.sessions = app, sessions
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

@@ -54,7 +54,7 @@ class GraderPage:
         sessions: Sessions,
         regrading: Regrading,
         asked: dict[tuple[str, str], Question] | None = None,
-    ):
+    ) -> None:
         """asked: the course's questions, {(lesson, name): Question}."""
         self.book, self.course, self.sessions = book, course, sessions
         self.regrading, self.openings = regrading, Openings()

@@ -147,7 +147,7 @@ def needs_of(grade: Grade) -> tuple[str, ...]:
 class ClassList:
     """The rows of a gradebook. `book` is shared by the threads that answer requests."""
 
-    def __init__(self, book: Gradebook):
+    def __init__(self, book: Gradebook) -> None:
         self.book = book
         self.key = book.secret("pseudonyms").encode()
         self._lock = threading.Lock()

@@ -85,7 +85,7 @@ class Questions:
     {(lesson, name): Question}.
     """
 
-    def __init__(self, page: "GraderPage", asked: dict[tuple[str, str], Question]):
+    def __init__(self, page: "GraderPage", asked: dict[tuple[str, str], Question]) -> None:
         self.page, self.book, self.asked = page, page.book, asked
 
     def overview(self, request: Request, session: Session) -> Response:

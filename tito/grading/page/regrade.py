@@ -109,7 +109,7 @@ class Regrading:
     submissions  the folder or zip that is graded, None: the page cannot grade
     """
 
-    def __init__(self, start: StartGrading, submissions: Path | None = None):
+    def __init__(self, start: StartGrading, submissions: Path | None = None) -> None:
         self._start, self.submissions = start, submissions
         self.last: RegradeRun | None = None
         self._lock = threading.Lock()

@@ -183,9 +183,8 @@ def compare(
         for work in works
         if work.is_cut
     ]
-    alike, shared = _alike(
-        works, LearnerCode("", written(entry, entry.declared), course), threshold
-    )
+    reference = LearnerCode("", written(entry, entry.declared), course)
+    alike, shared = _alike(works, reference, threshold)
     chains = _without_chained(alike)
     pairs: list[tuple[Pair, Evidence]] = []
     for similarity, one, two in chains:
@@ -414,18 +413,7 @@ def compare_class(
     on_progress  called with how many lessons are done, and of how many
     """
     course = released_code(max(entries, key=lambda entry: entry.number))
-    texts: dict[str, dict[str, dict[str, str]]] = {entry.name: {} for entry in entries}
-    notes: Notes = []
-    for submission, works in submissions:
-        who = one_line(submission.student)
-        if submission.problem:
-            notes.append(f"{who} was not compared: {submission.problem}")
-        for entry in entries:
-            file = submission.files.get(entry.name)
-            if entry.name in works:
-                texts[entry.name][submission.student] = works[entry.name]
-            elif file:
-                notes.append(f"{entry.name} of {who} was not compared: {file.problem}")
+    texts, notes = _texts_by_lesson(entries, submissions)
     pairs: list[tuple[Pair, Evidence]] = []
     for done, entry in enumerate(entries):
         on_progress(done, len(entries))
@@ -442,6 +430,25 @@ def compare_class(
             f"--threshold leaves fewer."
         )
     return [(pair, side_by_side(*evidence)) for pair, evidence in pairs[:LISTED]], notes
+
+
+def _texts_by_lesson(
+    entries: list[Entry], submissions: Iterable[tuple[Any, dict[str, dict[str, str]]]]
+) -> tuple[dict[str, dict[str, dict[str, str]]], Notes]:
+    """({lesson: {learner: what `written` gives}}, notes)."""
+    texts: dict[str, dict[str, dict[str, str]]] = {entry.name: {} for entry in entries}
+    notes: Notes = []
+    for submission, works in submissions:
+        who = one_line(submission.student)
+        if submission.problem:
+            notes.append(f"{who} was not compared: {submission.problem}")
+        for entry in entries:
+            file = submission.files.get(entry.name)
+            if entry.name in works:
+                texts[entry.name][submission.student] = works[entry.name]
+            elif file:
+                notes.append(f"{entry.name} of {who} was not compared: {file.problem}")
+    return texts, notes
 
 
 def write(
