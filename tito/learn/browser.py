@@ -50,11 +50,11 @@ class Browser:
 
     def remember(self, folder: str, exercise: str, passed: bool) -> None:
         """Note whether the checks of an exercise of the lesson in `folder` passed."""
-        noted = _passed(self.drive)
-        names = set(noted.get(folder, ())) - {exercise} | ({exercise} if passed else set())
-        if sorted(names) != noted.get(folder, []):
+        records = _passed(self.drive)
+        names = set(records.get(folder, ())) - {exercise} | ({exercise} if passed else set())
+        if sorted(names) != records.get(folder, []):
             try:
-                text = json.dumps(noted | {folder: sorted(names)})
+                text = json.dumps(records | {folder: sorted(names)})
                 (self.drive / PASSED).write_text(text, encoding="utf-8")
             except OSError:
                 pass  # the browser shows no files; the check still says its result
@@ -92,8 +92,8 @@ def begin(
         )
     name = Path.cwd().name
     if passed := _passed(drive).get(name):
-        every = next(len(_exercises(entry)) for entry in root.lessons if entry.folder == name)
-        print(f"The checks of {len(passed)} of {every} exercises have passed here so far.")
+        total = next(len(_exercises(entry)) for entry in root.lessons if entry.folder == name)
+        print(f"The checks of {len(passed)} of {total} exercises have passed here so far.")
 
 
 def _start(
@@ -134,12 +134,12 @@ def _passed(drive: Path) -> dict[str, list[str]]:
 def progress() -> None:
     """Print of each lesson that was begun here the exercises whose checks passed."""
     drive = _drive()
-    noted, root = _passed(drive), course.installed_course()
+    records, root = _passed(drive), course.installed_course()
     rows = [
-        f"{entry.number:02} {entry.name:20} {len(noted.get(entry.folder, []))} of "
+        f"{entry.number:02} {entry.name:20} {len(records.get(entry.folder, []))} of "
         f"{len(_exercises(entry))} exercises"
         for entry in root.lessons
-        if noted.get(entry.folder) or _is_begun(entry, drive)
+        if records.get(entry.folder) or _is_begun(entry, drive)
     ]
     print("\n".join(rows) or "No lesson has been begun here.")
 

@@ -86,7 +86,7 @@ def _is_sound(data: Any) -> bool:
         )
         and all(
             of(record, started=str, hints=dict, last=dict, pair=dict, predictions=dict)
-            and all(isinstance(said, str) for said in record.get("predictions", {}).values())
+            and all(isinstance(answer, str) for answer in record.get("predictions", {}).values())
             and all(isinstance(n, int) and n >= 0 for n in record.get("hints", {}).values())
             and of(
                 record.get("last", {}),

@@ -93,16 +93,16 @@ def update(root: Root, source: Path) -> Update:
         contents, edition = _contents(root, folder)
         if zipfile.is_zipfile(source):  # it is unpacked in a folder that does not stay
             contents.pop(".tito/course", None)
-        done = Update(root.edition, edition)
-        plan = Plan(root, done, {root.path / name: data for name, data in contents.items()})
+        result = Update(root.edition, edition)
+        plan = Plan(root, result, {root.path / name: data for name, data in contents.items()})
         _plan(plan, contents)
         changes = {path: data for path, data in plan.changes.items() if files.read(path) != data}
-        done.changed = len(changes)
-        done.backup = files.replace_all(root, "update", changes)
+        result.changed = len(changes)
+        result.backup = files.replace_all(root, "update", changes)
         for name, hashes in plan.pairs.items():
             with progress.change(root, name) as record:
                 record["pair"] = hashes
-    return done
+    return result
 
 
 # The new edition.
@@ -184,12 +184,12 @@ def _lessons(root: Root, contents: dict[str, bytes]) -> dict[str, Lesson]:
 
 
 def _plan(plan: Plan, contents: dict[str, bytes]) -> None:
-    root, done, changes = plan.root, plan.update, plan.changes
+    root, result, changes = plan.root, plan.update, plan.changes
     lessons = _lessons(root, contents)
     records = progress.load(root)["lessons"]
     old = {entry.name: entry for entry in root.lessons}
-    done.added = [name for name in lessons if name not in old]
-    done.gone = [name for name in old if name not in lessons]
+    result.added = [name for name in lessons if name not in old]
+    result.gone = [name for name in old if name not in lessons]
     for entry in old.values():
         for path in (root.path / PRISTINE / entry.folder).rglob("*"):
             if path.is_file() and path not in changes:
@@ -201,7 +201,7 @@ def _plan(plan: Plan, contents: dict[str, bytes]) -> None:
         if name.startswith(SOURCE.as_posix()) and path.name == CHECKS:
             before = files.read(root.path / PRISTINE / path.parent.name / CHECKS)
             if (mine := files.read(path)) is not None and mine not in (before, data):
-                done.replaced.append(name)
+                result.replaced.append(name)
     for package in [path for path in changes if path.name == "__init__.py"]:
         module = package.parent.with_suffix(".py")  # a module that has become a package
         if module.exists() and module not in changes:
@@ -210,12 +210,12 @@ def _plan(plan: Plan, contents: dict[str, bytes]) -> None:
 
 def _plan_lesson(plan: Plan, entry: Entry, new: Lesson, record: dict[str, Any]) -> None:
     """Plan the changes of one lesson's own files."""
-    done, changes = plan.update, plan.changes
+    result, changes = plan.update, plan.changes
     target = Entry(plan.root, new.folder)
     side = notebook_sync.choose(entry, record)
     file = entry.script if side == "script" else entry.notebook
     if new.folder != entry.folder:
-        done.renumbered[entry.name] = new.folder
+        result.renumbered[entry.name] = new.folder
         _plan_move(entry, target, changes)
     if not file.exists():
         return  # the new edition's stub is put there
@@ -223,7 +223,7 @@ def _plan_lesson(plan: Plan, entry: Entry, new: Lesson, record: dict[str, Any]) 
     text = mine.text
     if side == "notebook":
         text = notebook.to_script(text, entry.declared.source.text)
-    merged, aside = merge(entry.declared, cells.parse(entry.script, text), new, done)
+    merged, aside = merge(entry.declared, cells.parse(entry.script, text), new, result)
     crlf = side == "script" and b"\r\n" in entry.script.read_bytes()
     changes[target.script] = (merged.replace("\n", "\r\n") if crlf else merged).encode("utf-8")
     source = cells.parse(target.script, merged)
@@ -236,7 +236,7 @@ def _plan_lesson(plan: Plan, entry: Entry, new: Lesson, record: dict[str, Any]) 
         _set_aside(plan, entry, target, aside)
     declared = entry.declared
     if any(not declared.is_unwritten(exercise, mine) for exercise in declared.exercises):
-        done.test.append(entry.name)
+        result.test.append(entry.name)
     if entry.module_path.exists() and not export.is_skipped(entry):
         try:
             place = target.script.relative_to(plan.root.path).as_posix()
@@ -270,12 +270,14 @@ def _set_aside(plan: Plan, entry: Entry, target: Entry, aside: dict[str, str]) -
 # The chapter.
 
 
-def merge(old: Lesson, mine: cells.Source, new: Lesson, done: Update) -> tuple[str, dict[str, str]]:
+def merge(
+    old: Lesson, mine: cells.Source, new: Lesson, result: Update
+) -> tuple[str, dict[str, str]]:
     """The new edition's chapter with the learner's code in it.
 
     old   the lesson as it was released to the learner
     mine  the learner's script
-    done  takes what was replaced, and which tasks changed
+    result  takes what was replaced, and which tasks changed
 
     Returns (text, {exercise or question that has no place in it: its code or answer}).
     """
@@ -296,7 +298,7 @@ def merge(old: Lesson, mine: cells.Source, new: Lesson, done: Update) -> tuple[s
                 aside[id] = cells.comment(answer) if is_question else answer
             continue
         if _contract(new_task) != _contract(task):
-            done.tasks.append(id)
+            result.tasks.append(id)
         source = cells.parse(mine.path, text)
         new_cell = source.task_cell(task.name)
         assert new_cell
@@ -305,7 +307,7 @@ def merge(old: Lesson, mine: cells.Source, new: Lesson, done: Update) -> tuple[s
         else:
             code = adopted(task.cell.source, answer, new_task.cell.source)
             text = source.replaced(new_cell, code)
-    return _with_own_cells(old, mine, text, done), aside
+    return _with_own_cells(old, mine, text, result), aside
 
 
 def _contract(task: Exercise | Question) -> str:
@@ -332,9 +334,9 @@ def adopted(old: str, mine: str, new: str) -> str:
     return "".join(piece + body for piece, body in zip(STUB.split(new), [*bodies, ""]))
 
 
-def _with_own_cells(old: Lesson, mine: cells.Source, text: str, done: Update) -> str:
+def _with_own_cells(old: Lesson, mine: cells.Source, text: str, result: Update) -> str:
     """`text` with the cells that the learner added, each behind the cell that it was behind."""
-    for key, chunk in reversed(_own_cells(old, mine, done)):
+    for key, chunk in reversed(_own_cells(old, mine, result)):
         source = cells.parse(mine.path, text)
         keys = _keys(source)
         rows = text.split("\n")
@@ -347,7 +349,7 @@ def _with_own_cells(old: Lesson, mine: cells.Source, text: str, done: Update) ->
 
 
 def _own_cells(
-    old: Lesson, mine: cells.Source, done: Update
+    old: Lesson, mine: cells.Source, result: Update
 ) -> list[tuple[tuple[str, str] | None, list[str]]]:
     """[(key of the cell that it is behind, its lines)] of the cells that the learner added; edited
     cells of the course's are noted as replaced.
@@ -371,7 +373,7 @@ def _own_cells(
             close = difflib.get_close_matches(cell.source, gone, 1, ALIKE)
             if close:
                 gone.remove(close[0])
-                done.replaced.append(mine.place(cell))
+                result.replaced.append(mine.place(cell))
             elif cell.source.strip():
                 own.append((anchor, lines[starts[number] - 1 : starts[number + 1] - 1]))
     return own

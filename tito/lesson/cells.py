@@ -274,11 +274,11 @@ def _header(path: Path, lines: list[str]) -> tuple[dict[str, Any], int]:
     except Exception as error:  # noqa: BLE001  a value such as 2001-99-99 raises anything
         line = getattr(error, "problem_mark", None)
         at = line.line + 2 if line else 1
-        told = (
+        message = (
             str(error) if isinstance(error, (yaml.YAMLError, ValueError)) else type(error).__name__
         )
         raise WorkError(
-            f"{path}:{at}: the header is not valid YAML: {getattr(error, 'problem', told)}.",
+            f"{path}:{at}: the header is not valid YAML: {getattr(error, 'problem', message)}.",
             "Each line is `#`, two spaces per level, `key: value`.",
         ) from None
     block = block if isinstance(block, dict) else {}

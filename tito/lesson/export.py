@@ -93,9 +93,9 @@ def _split(
     body = _parse(source, cell).body
     # An import that shares a line with another statement, as in `import a; a.b()`, stays there.
     crowded: set[ast.stmt] = set()
-    for one, other in itertools.pairwise(body):  # in the order of their lines
-        if (one.end_lineno or 0) >= other.lineno:
-            crowded |= {one, other}
+    for statement, following in itertools.pairwise(body):  # in the order of their lines
+        if (statement.end_lineno or 0) >= following.lineno:
+            crowded |= {statement, following}
     imports: list[Import] = []
     others: list[ast.stmt] = []
     left_out = set(cell.directive_lines)
@@ -182,12 +182,12 @@ def _import_rows(imports: list[Import], package: str) -> list[Row]:
         (_group(module, package), 0, module, f"import {text}", place)
         for module, text, place in plain.values()
     ]
-    for (module, everything), texts in named.items():
+    for (module, is_star), texts in named.items():
         line = f"from {module} import {', '.join(sorted(texts))}"
-        if len(line) > LONGEST and not everything:
+        if len(line) > LONGEST and not is_star:
             folded = "".join(f"    {text},\n" for text in sorted(texts))
             line = f"from {module} import (\n{folded})"
-        lines.append((_group(module, package), 1, module, line, places[module, everything]))
+        lines.append((_group(module, package), 1, module, line, places[module, is_star]))
     out: list[Row] = []
     last = None
     for kind, _, _, line, place in sorted(lines, key=lambda row: row[:4]):

@@ -88,12 +88,12 @@ def find_terms(terms: list[Term], word: str) -> list[Term]:
     by_name: dict[str, list[Term]] = {}
     for term in terms:
         by_name.setdefault(term.term.lower(), []).append(term)
-    wanted = " ".join(word.lower().split())
-    for name in (wanted, wanted.removesuffix("s"), wanted.removesuffix("es"), f"{wanted}s"):
+    key = " ".join(word.lower().split())
+    for name in (key, key.removesuffix("s"), key.removesuffix("es"), f"{key}s"):
         if name in by_name:
             return by_name[name]
-    containing = [name for name in by_name if wanted in name] if len(wanted) > 2 else []
-    near = containing or difflib.get_close_matches(wanted, by_name, n=3)
+    containing = [name for name in by_name if key in name] if len(key) > 2 else []
+    near = containing or difflib.get_close_matches(key, by_name, n=3)
     raise UsageError(
         f"The course has no term {word!r}.",
         f"Did you mean {', '.join(repr(name) for name in near[:3])}?"

@@ -64,14 +64,14 @@ def to_notebook(script: str, lesson: Lesson, old: str | None = None) -> str:
     book.cells = rows
     if old:
         book = _with_outputs(book, old)
-    taken = set()
+    ids = set()
     for number, cell in enumerate(book.cells, 1):
         cell_id = _add_nbgrader(cell, lesson, exercises)
         if cells.is_made(cell.metadata, cell.source):
             cell_id = f"hints-{number}"
-        if not cell_id or cell_id in taken:  # a cell that was copied, say
+        if not cell_id or cell_id in ids:  # a cell that was copied, say
             cell_id = f"cell-{number}"
-        taken.add(cell_id)
+        ids.add(cell_id)
         cell["id"] = cell_id
     book.nbformat, book.nbformat_minor = 4, 5
     return str(nbformat.writes(book))

@@ -385,7 +385,7 @@ def _checks(source: Source, cell: Cell, exercise: str, others: Checks) -> list[C
         what = f"{points} points are too few for {len(names)} test{'s' * (len(names) > 1)}."
         remedy = f"Each is worth at least 1: `# %% {cell.title} points={2 * len(names)}`."
         _refuse_mark(source, what, remedy, cell)
-    each, more = divmod(points, len(names))  # the first tests take the points left over
+    share, more = divmod(points, len(names))  # the first tests take the points left over
     places = {check.function: check.cell.title for row in others.values() for check in row}
     checks: list[Check] = []
     for number, function in enumerate(names):
@@ -394,7 +394,7 @@ def _checks(source: Source, cell: Cell, exercise: str, others: Checks) -> list[C
             _refuse_mark(source, what, "Give each check its own name.", cell)
         places[function] = cell.title
         id, hidden = check_id(cell.title, function), HIDDEN in cell.title.split()
-        checks.append(Check(id, function, exercise, each + (number < more), cell, hidden))
+        checks.append(Check(id, function, exercise, share + (number < more), cell, hidden))
     return checks
 
 

@@ -85,7 +85,7 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
         for row in rows
         if row.answers and row.state not in ("new", "skipped")
     ]
-    last = Text("\nEvery lesson is done.", "green")
+    last = Text("\nEvery lesson is result.", "green")
     if step:
         last = Text.assemble("\n", f"{step[1]}\nnext: ", (step[0], "bold"))
     return Group(title, "", table, *notes, last)
@@ -250,30 +250,34 @@ def doctor(findings: Iterable[Diagnosis]) -> Table:
     return table
 
 
-def update(done: Update) -> RenderableType:
+def update(result: Update) -> RenderableType:
     """What an update of the course changed, and what to do now."""
-    if not done.changed:
-        return Text(f"Edition {done.after} is what you have; nothing was changed.")
-    title = f"edition {done.before} -> {done.after}" if done.before != done.after else done.after
+    if not result.changed:
+        return Text(f"Edition {result.after} is what you have; nothing was changed.")
+    title = (
+        f"edition {result.before} -> {result.after}"
+        if result.before != result.after
+        else result.after
+    )
     lines: list[RenderableType] = [
-        Text.assemble((title, "bold"), f"  {count(done.changed, 'file')} changed")
+        Text.assemble((title, "bold"), f"  {count(result.changed, 'file')} changed")
     ]
     groups = {
-        "new lessons": done.added,
-        "no longer in the course, your files stay": done.gone,
-        "renumbered": [f"{name} -> {folder}" for name, folder in done.renumbered.items()],
+        "new lessons": result.added,
+        "no longer in the course, your files stay": result.gone,
+        "renumbered": [f"{name} -> {folder}" for name, folder in result.renumbered.items()],
         "set aside, the exercise is gone": [
-            f"{name} in {path}" for name, path in done.aside.items()
+            f"{name} in {path}" for name, path in result.aside.items()
         ],
-        "the task changed, look at your code": done.tasks,
-        "your edits of the course's own text, replaced": done.replaced,
-        "to test again": [f"tito test {name}" for name in done.test],
+        "the task changed, look at your code": result.tasks,
+        "your edits of the course's own text, replaced": result.replaced,
+        "to test again": [f"tito test {name}" for name in result.test],
     }
     for title, rows in groups.items():
         if rows:
             lines += [Text(f"{title}:"), *(unbroken(row, indent=2) for row in rows)]
     lines.append(
-        Pieces([f"Everything overwritten is in {done.backup};", "`tito undo` takes this back."])
+        Pieces([f"Everything overwritten is in {result.backup};", "`tito undo` takes this back."])
     )
     return Group(*lines)
 

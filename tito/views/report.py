@@ -369,6 +369,6 @@ def results_page(page: str, left_out: int, link: Link, key: str | None = None) -
 def predictions(answers: dict[str, str]) -> Group:
     """What a learner predicted, {question: answer}, to look back at."""
     rows: list[RenderableType] = []
-    for asked, answer in answers.items():
-        rows += [indented(question(asked)), Pieces([Text("you said:", "dim"), answer], 4)]
+    for text, answer in answers.items():
+        rows += [indented(question(text)), Pieces([Text("you said:", "dim"), answer], 4)]
     return Group(Text("your predictions", "bold cyan"), *rows, Text())
