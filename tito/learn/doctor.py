@@ -48,7 +48,7 @@ def examine(start: Path, given: str | Path | None = None) -> list[Diagnosis]:
         ]
     except TitoError as error:
         findings.append(Diagnosis("problem", "root", error.what, error.remedy))
-    return [*findings, _editor(), _notebook(), *grading]
+    return [*findings, _notebook(), *grading]
 
 
 def _python() -> Diagnosis:
@@ -143,22 +143,6 @@ def _writable(root: Root) -> Diagnosis:
             "Free some space.",
         )
     return Diagnosis("ok", "files", f"writable, {free / 2**30:.1f} GB free")
-
-
-def editor() -> str | None:
-    """The command of the learner's editor, or None."""
-    return os.environ.get("VISUAL") or os.environ.get("EDITOR")
-
-
-def _editor() -> Diagnosis:
-    if command := editor():
-        return Diagnosis("ok", "editor", command)
-    return Diagnosis(
-        "optional",
-        "editor",
-        "neither VISUAL nor EDITOR is set",
-        "export EDITOR='code --wait', say; `tito start --edit` uses it.",
-    )
 
 
 def _notebook() -> Diagnosis:

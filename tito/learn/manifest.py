@@ -14,17 +14,13 @@ NAME = "manifest.json"
 
 
 def write(
-    root: course.Root,
-    contents: Mapping[str, bytes],
-    lessons: Sequence[dict[str, Any]] = (),
-    hints: dict[str, int] | None = None,
+    root: course.Root, contents: Mapping[str, bytes], lessons: Sequence[dict[str, Any]] = ()
 ) -> bytes:
     """The manifest's bytes: the same for the same work, so no time is in it. The system that
     collects the work knows when it arrived.
 
     contents  {path: bytes} of the lesson files
     lessons   what the local test said of each, as dicts
-    hints     {exercise: how many were opened}; None where the learner does not say
     """
     listed = {
         name: {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
@@ -37,5 +33,5 @@ def write(
         "tito": course.version(),
         "files": listed,
         "lessons": list(lessons),
-    } | ({} if hints is None else {"hints": hints})
+    }
     return (json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode("utf-8")

@@ -61,14 +61,12 @@ def submit(
     lessons: list[Entry] | None = None,
     output: Path | None = None,
     report: Callable[[Verdict], None] = runner.ignore,
-    with_hints: bool = False,
 ) -> SubmittedZip:
     """Test lessons of a workspace and put them into a zip.
 
     lessons     None for all that were begun
     output      where the zip goes; None for the next free number in the workspace's folder
     report      is called with each Verdict as it comes
-    with_hints  also say how many hints of each exercise were opened
 
     A lesson that fails is handed in, too. Raises TitoError when there is nothing to hand in, or
     `output` is there.
@@ -90,9 +88,8 @@ def submit(
             report(verdict)
             notes += _notes_on(verdict, states[entry.name])
     contents = _lesson_files(lessons, notes)
-    hints = _opened_hints(lessons, progress.load(root)["lessons"]) if with_hints else None
     summaries = [_summary(verdict) for verdict in verdicts]
-    contents[manifest.NAME] = manifest.write(root, contents, summaries, hints)
+    contents[manifest.NAME] = manifest.write(root, contents, summaries)
     data = files.archive(contents, zipfile.ZIP_DEFLATED)
     return SubmittedZip(_write(root, data, output), len(data), verdicts, notes)
 
@@ -148,16 +145,6 @@ def _notes_on(verdict: Verdict, state: str) -> Iterator[str]:
         was = "It had passed and was edited since. " if state == "stale" else ""
         points = f"{verdict.points} of {verdict.max_points} points"
         yield f"{verdict.lesson} does not pass: {points}. {was}{why}".strip()
-
-
-def _opened_hints(lessons: list[Entry], records: dict[str, Any]) -> dict[str, int]:
-    """{exercise: how many of its hints were opened} of these lessons."""
-    return {
-        exercise.id: min(records.get(entry.name, {}).get("hints", {}).get(exercise.id, 0), most)
-        for entry in lessons
-        for exercise in entry.declared.exercises
-        if (most := len(exercise.hints))
-    }
 
 
 def _summary(verdict: Verdict) -> dict[str, Any]:

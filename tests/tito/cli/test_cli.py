@@ -374,18 +374,6 @@ def test_a_folder_may_be_named_like_markup(small_course, tmp_path):
     assert "my[bold]work[" in out
 
 
-def test_edit_opens_the_lesson_in_the_editor(small_workspace, tmp_path, monkeypatch):
-    note = tmp_path / "opened"
-    (tmp_path / "my editor").write_text(f"#!/bin/sh\necho \"$1\" > '{note}'\n", encoding="utf-8")
-    (tmp_path / "my editor").chmod(0o755)
-    monkeypatch.setenv("EDITOR", f"'{tmp_path / 'my editor'}'")
-    monkeypatch.delenv("VISUAL", raising=False)
-    tito(small_workspace, "start", "numbers", "--edit")
-    assert note.read_text(encoding="utf-8").strip() == str(small_workspace.lesson("numbers").script)
-    monkeypatch.setenv("EDITOR", "no-such-editor")
-    assert "did not start" in tito(small_workspace, "start", "numbers", "--edit", code=3)[1]
-
-
 def test_skip_and_its_end_are_told(small_workspace):
     assert "is skipped" in tito(small_workspace, "skip", "numbers")[0]
     assert "skipped" in tito(small_workspace)[0]

@@ -37,7 +37,7 @@ def test_whatever_is_not_ok_has_a_remedy(small_workspace, monkeypatch):
     found = doctor.examine(small_workspace.path)
     assert {f.state for f in found} <= {"ok", "problem", "optional"}
     assert [f.what for f in found if f.state != "ok" and not f.remedy] == []
-    assert {f.what for f in found if f.state != "ok"} >= {"editor", "notebook"}
+    assert {f.what for f in found if f.state != "ok"} >= {"notebook"}
     assert [f.what for f in found if not f.value] == []
 
 

@@ -72,17 +72,6 @@ def test_what_was_begun_is_tested_and_packed_with_a_manifest(small_workspace):
     ) == ("numbers", "passed", 5, 5, 3)
 
 
-def test_hints_are_told_only_where_the_learner_says_so(small_workspace):
-    solve(small_workspace.lesson("numbers"))
-    tito(small_workspace, "hint", "numbers", "double")
-    tito(small_workspace, "submit")
-    tito(small_workspace, "submit", "--with-hints")
-    path = small_workspace.path / "my-work-2.zip"
-    assert "hints" not in json.loads(held(small_workspace.path / "my-work-1.zip")["manifest.json"])
-    told = {"numbers-double": 1, "numbers-triple": 0}
-    assert json.loads(held(path)["manifest.json"])["hints"] == told
-
-
 def test_nothing_begun_is_nothing_to_hand_in(small_workspace):
     assert "tito start numbers" in tito(small_workspace, "submit", code=2)[1]
     assert list(small_workspace.path.glob("*.zip")) == []

@@ -144,10 +144,7 @@ def status(json: Json = False) -> None:
 
 
 @app.command()
-def start(
-    lesson: Lesson = None,
-    edit: Annotated[bool, typer.Option("--edit", help="Open it in $EDITOR.")] = False,
-) -> None:
+def start(lesson: Lesson = None) -> None:
     """Begin a lesson: what it needs, which file to open, where to begin.
 
     Example: tito start tensor
@@ -181,28 +178,6 @@ def start(
                 ]
             )
         )
-    if edit:
-        _open_editor(source.path)
-
-
-def _open_editor(path: Path) -> None:
-    import shlex
-    import subprocess
-
-    from tito.learn import doctor
-
-    if not (command := doctor.editor()):
-        raise UsageError(
-            "Neither VISUAL nor EDITOR is set.",
-            "export EDITOR='code --wait', say, or open the file yourself.",
-        )
-    try:
-        subprocess.run([*shlex.split(command), str(path)], check=False)
-    except OSError as error:
-        raise MachineError(
-            f"The editor {command!r} did not start: {error.strerror}.",
-            "Set EDITOR to one that is installed.",
-        ) from None
 
 
 @app.command()

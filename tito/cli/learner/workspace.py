@@ -31,14 +31,6 @@ Output = Annotated[
         show_default=False,
     ),
 ]
-WithHints = Annotated[
-    bool,
-    typer.Option(
-        "--with-hints",
-        help="Also say how many hints you opened, so that the course can be improved where it "
-        "is hard. No grade depends on it.",
-    ),
-]
 
 
 @app.command()
@@ -125,7 +117,6 @@ def submit_(
     lessons: Lessons = None,
     all_: All = False,
     output: Output = None,
-    with_hints: WithHints = False,
     json: Json = False,
 ) -> None:
     """Test what you have begun and put it into a zip, to hand in.
@@ -143,7 +134,6 @@ def submit_(
         select_lessons(root, lessons, None, all_) if lessons or all_ else None,
         output and current_folder() / output.expanduser(),
         lambda verdict: None if json else echo(report.tested_line(verdict)),
-        with_hints,
     )
     if json:
         echo_json(
