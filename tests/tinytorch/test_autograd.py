@@ -5,7 +5,6 @@ import copy
 import gc
 import pickle
 import re
-import threading
 import tracemalloc
 import warnings
 import weakref
@@ -21,7 +20,6 @@ from tinytorch.core.autograd import (
     backward,
     derivative,
     draw_graph,
-    no_grad,
     numerical_gradient_check,
 )
 from tinytorch.core.tensor import Tensor, Variable, apply
@@ -269,16 +267,6 @@ def test_powers_at_their_corners():
     assert grad_of(lambda a: 0.0**a, [2.0, 0.0]) == [[0, 0]]
 
 
-def test_ties_share_and_kinks_are_flat():
-    assert grad_of(T.maximum, [1.0, 2.0], [1.0, 1.0]) == [[0.5, 1], [0.5, 0]]
-    assert grad_of(T.minimum, [1.0, 2.0], [1.0, 1.0]) == [[0.5, 0], [0.5, 1]]
-    assert grad_of(lambda x: x.max(1), [[2.0, 2, 1], [0, 0, 0]], gradient=[6, 6]) == [
-        [[3, 3, 0], [2, 2, 2]]
-    ]
-    assert grad_of(lambda x: x.relu() + abs(x), [0.0]) == [[0]]
-    assert grad_of(lambda x: x.clip(0, 1), [0.0, 1.0, 2.0]) == [[1, 1, 0]]
-
-
 def test_nan_and_infinity_stay_visible():
     x = Variable([1.0, np.nan, 4.0])
     backward((x * x).sum())
@@ -313,40 +301,6 @@ def test_mixed_dtypes_come_back_as_they_went():
 
 
 # The backward pass
-
-
-def test_deep_graphs():
-    x0 = x = Variable([1.0, 2.0])
-    for _ in range(50_000):
-        x = x * 1.0 + 0.5
-    x.sum().backward()
-    assert np.array_equal(x0.grad, [1, 1])
-    del x
-
-
-def test_wide_graphs_and_many_paths():
-    x = Variable([1.0, 2.0])
-    sum((x * k for k in range(1000)), Tensor([0.0, 0.0])).sum().backward()
-    assert np.array_equal(x.grad, [499_500] * 2)
-    y = x = Variable(1.0)
-    for _ in range(60):
-        y = y + y
-    y.backward()
-    assert x.grad == 2.0**60
-    x = Variable(1.0)
-    T.stack([x] * 1000).sum().backward()
-    assert x.grad == 1000
-
-
-def test_the_contract_of_the_design():
-    x, y = Variable(5.0), Variable(3.0)
-    z = x**2 + 2 * x * y + y**3
-    z.backward()
-    assert (x.grad, y.grad) == (16, 37) and isinstance(x.grad, np.ndarray) and x.grad.shape == ()
-    assert z.grad is None
-    for _ in range(2):
-        (x * y).backward()
-    assert (x.grad, y.grad) == (22, 47)
 
 
 @pytest.mark.parametrize(
@@ -487,29 +441,7 @@ def unknown(x):
     return x * 1
 
 
-def test_gradients_of_integers_are_floats():
-    x = Variable([1, 2, 3])
-    x[1].backward(0.5)
-    assert x.grad.tolist() == [0, 0.5, 0]
-
-
 # no_grad, Function, the check, the drawing
-
-
-def test_no_grad_in_many_threads():
-    x, wrong = Variable(1.0), []
-
-    def work(quiet):
-        for _ in range(300):
-            if quiet:
-                with no_grad():
-                    wrong.extend([1] * (x * x).requires_grad)
-            wrong.extend([2] * (not (x * x).requires_grad))
-
-    threads = [threading.Thread(target=work, args=(n % 2,)) for n in range(6)]
-    [t.start() for t in threads]
-    [t.join() for t in threads]
-    assert wrong == []
 
 
 def test_functions_may_skip_inputs_and_return_tensors():
@@ -762,26 +694,6 @@ def test_a_freed_graph_holds_no_results():
     assert [r() for r in gone] == [None, None]
 
 
-def test_rules_use_the_arrays_of_the_forward_pass():
-    x, y = Variable([3.0]), Variable([2.0])
-    z = x * y
-    x.data, y.data = np.array([50.0], "float32"), np.array([70.0], "float32")
-    z.backward()
-    assert (x.grad, y.grad) == ([2], [3])
-
-
-AXES_1 = [(1,), (2, 0), (0, 2), (-1, 0), (2, 1), (1, 2, 0), None]
-
-
-@pytest.mark.parametrize("shape", [(2, 1, 3), (1, 3, 1), (1, 1, 1), (3, 1, 2)], ids=str)
-def test_axes_of_length_1_and_in_any_order_agree_with_finite_differences(shape):
-    for axis in AXES_1:
-        for name in ("sum", "max", "mean", "var"):
-            assert numerical_gradient_check(lambda x: getattr(x, name)(axis), numbers(shape))
-    for axes in [(1, 2, 0), (2, 0, 1), (2, 1, 0), (0, 2, 1)]:
-        assert numerical_gradient_check(lambda x: x.transpose(axes) * 2, numbers(shape))
-
-
 def test_no_rule_writes_into_what_it_was_given():
     """Arrays that refuse to be written into go through every operation, forward and backward."""
     for f in [*ONE.values(), lambda x: x[[0, 1, 0]], lambda x: x[1:], lambda x: x @ x.T]:
@@ -801,23 +713,13 @@ def test_exact_ties_only_are_ties():
     assert x.grad.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("kind", [ValueError, SystemExit, KeyboardInterrupt])
-def test_no_grad_ends_with_whatever_ends_its_block(kind):
-    x = Variable(1.0)
-    with pytest.raises(kind):
-        with no_grad():
-            assert not (x * x).requires_grad
-            raise kind
-    assert (x * x).requires_grad
-
-
 def test_subnormal_gradients_arrive():
     x = Variable(np.array([-100.0], "float32"))
     x.exp().sum().backward()
     assert 0 < x.grad[0] < 1e-43
 
 
-def test_what_users_type_in_section_5_of_the_design(tmp_path):
+def test_what_users_of_the_engine_type(tmp_path):
     from tinytorch import Function, Tensor, Variable, draw_graph, no_grad
     from tinytorch import numerical_gradient_check as check
 

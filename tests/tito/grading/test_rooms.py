@@ -1,4 +1,4 @@
-"""The rooms of tito/grading know of each other only what DESIGN.md lets them know."""
+"""The rooms of tito/grading import each other in one direction only."""
 
 import ast
 from pathlib import Path
