@@ -6,20 +6,19 @@ the real one in a real browser.
 """
 
 import contextlib
-import functools
 import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
-import threading
 import zipfile
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from browsers import chromium, served
+from commands import run_process
 from small_course import make_course
 
 pytest.importorskip(
@@ -106,25 +105,12 @@ def distribution(folder, *lacking):
     return folder
 
 
-def tito(folder, *words):
-    return subprocess.run(
-        [sys.executable, "-m", "tito", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=240,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-
-
 @pytest.fixture(scope="module")
 def with_python(root, tmp_path_factory):
     """The site that the command makes."""
     pyodide = distribution(tmp_path_factory.mktemp("all") / "pyodide")
     words = ["--lite", "--fast", "--output", "with", "--pyodide", str(pyodide)]
-    done = tito(root.path, "book", "build", *words)
+    done = run_process(root, "book", "build", *words)
     assert done.returncode == 0 and done.stderr == "", done.stderr
     assert "with/index.html: " in done.stdout
     return SimpleNamespace(path=root.path / "with")
@@ -552,7 +538,7 @@ def test_what_is_exported_from_the_browser_passes_at_home(drive, plain_root, tmp
         (["restore", str(drive.folder / "my-tinytorch.zip")], "numbers"),
         (["test", "numbers"], "4 of 5 points"),
     ):
-        done = tito(home.path, *words)
+        done = run_process(home, *words)
         assert said in done.stdout, done.stdout + done.stderr
     script = home.lesson("numbers").script.read_text(encoding="utf-8")
     assert "return x + x" in script and "browser" not in script
@@ -562,74 +548,45 @@ def test_what_is_exported_from_the_browser_passes_at_home(drive, plain_root, tmp
 # In a real browser.
 
 
-class Silent(SimpleHTTPRequestHandler):
-    def log_message(self, *words):
-        pass
-
-
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: it is in the extra `dev`"
-    )
-    with playwright.sync_playwright() as driver:
-        own = driver.chromium.executable_path
-        program = (
-            shutil.which("chromium")
-            or shutil.which("chromium-browser")
-            or shutil.which("google-chrome")
-            or (own if os.path.exists(own) else None)
-        )
-        if not program:
-            pytest.skip(
-                "there is no Chromium here: `playwright install chromium`, or the system's "
-                "package `chromium`"
-            )
-        found = driver.chromium.launch(
-            executable_path=program, args=["--no-sandbox"]
-        )  # root, as in CI, has no sandbox
+    with chromium() as found:
         yield found
-        found.close()
 
 
 @pytest.fixture
 def visit(browser):
     """A function that serves a folder and gives a page there, its address, and what goes wrong:
     requests to other hosts, errors."""
-    ends = []
+    with contextlib.ExitStack() as stack:
 
-    def go(folder):
-        server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Silent, directory=folder))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        context = browser.new_context(viewport={"width": 1280, "height": 900})
-        ends.extend([server.shutdown, server.server_close, context.close])
-        address, wrong = f"http://127.0.0.1:{server.server_address[1]}/", []
-        context.on(
-            "request",
-            lambda request: (
-                request.url.startswith((address, "data:", "blob:"))
-                or wrong.append(f"asks for {request.url}")
-            ),
-        )
-        # JupyterLite names its pages' icon late: a browser may look for one where the host would
-        # have it
-        icon = f"{address}favicon.ico"
-        context.on(
-            "response",
-            lambda response: (
-                response.status < 400
-                or response.url == icon
-                or wrong.append(f"{response.url}: {response.status}")
-            ),
-        )
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        page.on("pageerror", lambda error: wrong.append(str(error)))
-        return page, address, wrong
+        def go(folder):
+            address, wrong = stack.enter_context(served(folder)), []
+            context = browser.new_context(viewport={"width": 1280, "height": 900})
+            stack.callback(context.close)
+            context.on(
+                "request",
+                lambda request: (
+                    request.url.startswith((address, "data:", "blob:"))
+                    or wrong.append(f"asks for {request.url}")
+                ),
+            )
+            # JupyterLite names its pages' icon late: until then a browser asks the host for one
+            icon = f"{address}favicon.ico"
+            context.on(
+                "response",
+                lambda response: (
+                    response.status < 400
+                    or response.url == icon
+                    or wrong.append(f"{response.url}: {response.status}")
+                ),
+            )
+            page = context.new_page()
+            page.set_default_timeout(60_000)
+            page.on("pageerror", lambda error: wrong.append(str(error)))
+            return page, address, wrong
 
-    yield go
-    for end in reversed(ends):
-        end()
+        yield go
 
 
 def run_all(page):
@@ -713,5 +670,5 @@ def test_what_is_written_is_imported_in_the_next_notebook_kept_and_brought_home(
     download.value.save_as(tmp_path / "mine.zip")
     workspace.init(tmp_path / "home", plain_root)
     for words, said in ((["restore", "../mine.zip"], ""), (["test", "sums"], "2 of 2 points")):
-        done = tito(tmp_path / "home", *words)
+        done = run_process(tmp_path / "home", *words)
         assert done.returncode == 0 and said in done.stdout, done.stdout + done.stderr

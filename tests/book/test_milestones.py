@@ -3,11 +3,10 @@ course's own lessons."""
 
 import re
 import shutil
-import subprocess
-import sys
 from html import unescape
 
 import pytest
+from commands import serve_book
 from small_course import make_course
 
 pytest.importorskip(
@@ -225,21 +224,9 @@ def test_a_milestone_that_gives_a_solution_away_is_refused(again, new):
 
 @pytest.mark.slow
 def test_serve_makes_its_page_again_when_it_is_saved(again):
-    with subprocess.Popen(
-        [sys.executable, "-u", "-m", "tito", "book", "serve", "--fast", "--port", "0"],
-        cwd=again.path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-    ) as served:
-        try:
-            assert "index.html: " in served.stdout.readline()
-            served.stdout.readline()  # its address: from now on no save is missed
-            change(again, "long before", "long after")
-            assert "index.html: " in served.stdout.readline()
-        finally:
-            served.terminate()
+    with serve_book(again) as (server, _):
+        change(again, "long before", "long after")
+        assert "index.html: " in server.stdout.readline()
     assert "added long after" in words(
         (again.path / "book/_build/html/milestones" / f"{NAME}.html").read_text(encoding="utf-8")
     )

@@ -4,11 +4,10 @@ show works."""
 import doctest
 import pkgutil
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import run_process
 from small_course import HEADER, make_course
 
 from tito.book import generated_parts
@@ -17,19 +16,6 @@ from tito.lesson import course
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = sorted(path.name for path in (REPOSITORY / "book").glob("*.md"))
 COMMAND = re.compile(r"(?:bin/)?tito ([a-z][^`\n;|#]*)")
-
-
-def tito(folder, *words):
-    return subprocess.run(
-        [sys.executable, "-m", "tito", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
 
 
 def commands(page):
@@ -85,10 +71,13 @@ def test_a_learners_first_minutes_go_as_the_first_page_says(tmp_path):
     )
     assert [line.split()[0] for line in block.splitlines()] == ["bin/tito", "cd", ".", "tito"]
     mine = tmp_path / "my-tinytorch"
-    assert tito(REPOSITORY, "init", str(mine)).returncode == 0
-    assert "open  modules/source/01_tensor/tensor_dev.py" in tito(mine, "start", "tensor").stdout
-    assert tito(mine, "test", "tensor").returncode == 1
-    assert "hint 1 of" in tito(mine, "hint", "tensor").stdout
+    assert run_process(REPOSITORY, "init", str(mine)).returncode == 0
+    assert (
+        "open  modules/source/01_tensor/tensor_dev.py"
+        in run_process(mine, "start", "tensor").stdout
+    )
+    assert run_process(mine, "test", "tensor").returncode == 1
+    assert "hint 1 of" in run_process(mine, "hint", "tensor").stdout
 
 
 @pytest.mark.slow
@@ -108,9 +97,9 @@ def test_the_lesson_in_contributing_passes_the_gate(tmp_path):
         "misconceptions.toml": mistakes,
     }.items():
         (folder / name).write_text(part, encoding="utf-8")
-    done = tito(course, "export", "mean")
+    done = run_process(course, "export", "mean")
     assert done.returncode == 0, done.stdout + done.stderr
-    done = tito(course, "check", "mean")
+    done = run_process(course, "check", "mean")
     assert done.returncode == 0, done.stdout + done.stderr
 
 

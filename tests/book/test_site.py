@@ -2,21 +2,19 @@
 a screen and on a phone, with a
 keyboard and without scripts."""
 
-import functools
 import itertools
 import os
 import re
 import shutil
 import socket
-import threading
 import zlib
 from html import unescape
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
+from browsers import chromium, served
 
 pytest.importorskip(
     "myst_nb", reason="the book is made with Sphinx and myst-nb: they are in the extra `book`"
@@ -82,22 +80,6 @@ SERIOUS = """axe.run(%s, {preload: false, resultTypes: ["violations"]}).then(tol
 SECTION = re.compile(r"(?:lessons/[^/]+|(?!lessons|milestones)[^/]+)/[^/]+")
 
 
-class Silent(SimpleHTTPRequestHandler):
-    def log_message(self, *words):
-        pass
-
-
-def chromium(driver):
-    """Where a Chromium is: the system's, or playwright's own; None where there is neither."""
-    found = (
-        shutil.which("chromium")
-        or shutil.which("chromium-browser")
-        or shutil.which("google-chrome")
-    )
-    own = driver.chromium.executable_path
-    return found or (own if os.path.exists(own) else None)
-
-
 def nobody(*words, **more):
     raise OSError("the book is made without a network")
 
@@ -148,10 +130,7 @@ def site(tmp_path_factory):
         patched.setattr(socket, "getaddrinfo", nobody)
         built = book.build(course.open_root(root), book.Options(commands=app.commands()))
     folder = built.path
-    with ThreadingHTTPServer(
-        ("127.0.0.1", 0), functools.partial(Silent, directory=folder)
-    ) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with served(folder) as address:
         pages = [
             path.relative_to(folder).as_posix()
             for path in sorted(folder.rglob("*.html"))
@@ -162,28 +141,18 @@ def site(tmp_path_factory):
             built=built,
             folder=folder,
             pages=pages,
-            address=f"http://127.0.0.1:{server.server_address[1]}/",
+            address=address,
             lesson="lessons/02_activations.html",
             section=next(
                 p for p in pages if "activations/" in p and "Hint 1" in text_of(folder / p)
             ),
         )
-        server.shutdown()
 
 
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as driver:
-        if not (program := chromium(driver)):
-            pytest.skip(
-                "there is no Chromium here: `playwright install chromium`, or the system's "
-                "package `chromium`"
-            )
-        found = driver.chromium.launch(
-            executable_path=program, args=["--no-sandbox"]
-        )  # root, as in CI, has no sandbox
+    with chromium() as found:
         yield found
-        found.close()
 
 
 @pytest.fixture

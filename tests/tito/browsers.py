@@ -1,8 +1,12 @@
-"""The browser that tests open pages in: the system's Chromium, or playwright's own."""
+"""The browser that tests open pages in (the system's Chromium, or playwright's own), and a server
+of a folder's pages."""
 
 import contextlib
+import functools
 import os
 import shutil
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -31,3 +35,18 @@ def program_of(driver):
     own = driver.chromium.executable_path
     found = next((path for name in names if (path := shutil.which(name))), None)
     return found or (own if os.path.exists(own) else None)
+
+
+@contextlib.contextmanager
+def served(folder):
+    """The address under which a folder's files are served on this machine."""
+    handler = functools.partial(Silent, directory=folder)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+class Silent(SimpleHTTPRequestHandler):
+    def log_message(self, *words):
+        pass

@@ -45,9 +45,28 @@ def run_process(root, *words, **variables):
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=300,
         stdin=subprocess.DEVNULL,
     )
+
+
+@contextlib.contextmanager
+def serve_book(root):
+    """`tito book serve --fast`, once its first book is made: (process, address)."""
+    words = ["book", "serve", "--fast", "--port", "0"]
+    with subprocess.Popen(
+        [sys.executable, "-u", "-m", "tito", *words],
+        cwd=_folder(root),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    ) as server:
+        try:
+            assert "index.html: " in server.stdout.readline()
+            yield server, server.stdout.readline().split()[0]
+        finally:
+            server.terminate()
 
 
 def _checked(done, code):

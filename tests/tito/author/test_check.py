@@ -2,11 +2,10 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from commands import run_process, tito
 from small_course import MULTIPLIES, NUMBERS_RIGHTS, with_question
 
 from tito.author import check
@@ -276,31 +275,17 @@ def test_an_equivalent_mutation_needs_a_reason_and_must_exist(good):
 
 @pytest.mark.slow
 def test_the_command_prints_a_table_or_json_and_its_exit_code_tells(good):
-    def tito(*words):
-        return subprocess.run(
-            [sys.executable, "-m", "tito", "check", *words],
-            cwd=good.path,
-            capture_output=True,
-            text=True,
-        )
-
-    done = tito("--all")
+    done = run_process(good, "check", "--all")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "numbers" in done.stdout and "sums" in done.stdout and "mutations caught" in done.stdout
     change(good, "LIMIT = 10", "LIMIT = 11", fresh=False)
-    done = tito("numbers", "--json")
+    done = run_process(good, "check", "numbers", "--json")
     assert done.returncode == 1
     assert [f["question"] for f in json.loads(done.stdout) if not f["ok"]] == ["package fresh"]
 
 
 def test_a_workspace_is_refused(small_workspace):
-    done = subprocess.run(
-        [sys.executable, "-m", "tito", "check"],
-        cwd=small_workspace.path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 2 and "is a workspace" in done.stderr
+    assert "is a workspace" in tito(small_workspace, "check", code=2)[1]
 
 
 @pytest.mark.slow

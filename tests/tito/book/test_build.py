@@ -3,12 +3,12 @@
 import json
 import os
 import re
-import subprocess
 import sys
 import urllib.request
 from html import unescape
 
 import pytest
+from commands import run, run_process, serve_book
 from processes import children
 from small_course import make_course
 
@@ -411,29 +411,16 @@ def test_launch_links_name_the_released_repository(small_course):
 # The commands.
 
 
-def tito(root, *words):
-    return subprocess.run(
-        [sys.executable, "-m", "tito", *words],
-        cwd=root.path,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-
-
 @pytest.mark.parametrize("command", ["build", "serve", "pdf"])
 def test_help_shows_an_example(small_course, command):
     assert f"Example: tito book {command}" in " ".join(
-        tito(small_course, "book", command, "--help").stdout.split()
+        run(small_course, "book", command, "--help").stdout.split()
     )
 
 
 @pytest.mark.slow
 def test_the_command_says_where_the_site_is(small_course):
-    done = tito(small_course, "book", "build", "--fast", "--output", "site")
+    done = run_process(small_course, "book", "build", "--fast", "--output", "site")
     assert done.returncode == 0, done.stderr
     assert (
         re.search(r"site/index.html: \d+ pages, [\d.]+ s\.\n", done.stdout)
@@ -443,27 +430,16 @@ def test_the_command_says_where_the_site_is(small_course):
 
 @pytest.mark.slow
 def test_serve_shows_the_site_and_what_is_saved_while_it_does(small_course):
-    with subprocess.Popen(
-        [sys.executable, "-u", "-m", "tito", "book", "serve", "--fast", "--port", "0"],
-        cwd=small_course.path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-    ) as served:
-        try:
-            assert "index.html: " in served.stdout.readline()
-            lessons = served.stdout.readline().split()[0] + "lessons/"
-            assert "1.1 Doubling" in text_of(lessons + "01_numbers/doubling.html")
-            address = lessons + "01_numbers.html"
-            change(small_course, "numbers", "größer als zuvor", "kleiner als zuvor")
-            assert "index.html: " in served.stdout.readline()
-            assert "kleiner als zuvor" in text_of(address)
-            change(small_course, "numbers", "kleiner als zuvor", "[kleiner](nowhere.md)")
-            assert "The book was not made" in served.stderr.readline()
-            assert "kleiner als zuvor" in text_of(address)
-        finally:
-            served.terminate()
+    with serve_book(small_course) as (server, address):
+        lessons = f"{address}lessons/"
+        assert "1.1 Doubling" in text_of(lessons + "01_numbers/doubling.html")
+        page = lessons + "01_numbers.html"
+        change(small_course, "numbers", "größer als zuvor", "kleiner als zuvor")
+        assert "index.html: " in server.stdout.readline()
+        assert "kleiner als zuvor" in text_of(page)
+        change(small_course, "numbers", "kleiner als zuvor", "[kleiner](nowhere.md)")
+        assert "The book was not made" in server.stderr.readline()
+        assert "kleiner als zuvor" in text_of(page)
 
 
 def text_of(address):

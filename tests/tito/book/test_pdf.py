@@ -2,12 +2,12 @@
 
 import re
 import shutil
-import subprocess
 import sys
 from types import SimpleNamespace
 
 import pytest
 from browsers import chromium
+from commands import run_process
 from small_course import make_course
 
 pytest.importorskip(
@@ -135,14 +135,7 @@ def test_what_is_printed(tmp_path):
     root = make_course(tmp_path / "small")
     with (root / "modules/source/01_numbers/numbers_dev.py").open("a", encoding="utf-8") as script:
         script.write(SECTION + MANY)
-    words = ["book", "pdf", "-o", "../book.pdf", "--paper", "letter"]
-    said = subprocess.run(
-        [sys.executable, "-m", "tito", *words],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    said = run_process(root, "book", "pdf", "-o", "../book.pdf", "--paper", "letter")
     assert said.returncode == 0, said.stderr
     reader = PdfReader(tmp_path / "book.pdf")
     assert f"{len(reader.pages)} pages of letter" in said.stdout
