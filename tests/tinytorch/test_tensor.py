@@ -69,6 +69,8 @@ def same(out, wanted, dtype="float32", rtol=1e-6):
         (np.ones(2, "uint8"), "uint8"),
         (np.ones(()), "float64"),
         (np.ones(2, "float16"), "float16"),
+        (2**40, "float32"),
+        (np.zeros((0, 3), "uint8"), "uint8"),
     ],
 )
 def test_constructor_dtype(data, dtype):
@@ -106,11 +108,25 @@ def test_variable_wants_a_gradient():
     assert Tensor(Variable([1.0])).requires_grad is False
 
 
-def test_ragged_lists_and_words_are_refused():
-    with pytest.raises(ValueError, match="rows of length 2 and 1"):
-        Tensor([[1, 2], [3]])
-    with pytest.raises(TypeError, match="real numbers, not 'abc'"):
-        Variable("abc")
+@pytest.mark.parametrize(
+    ("data", "lengths"),
+    [
+        ([[1, 2], [3]], "rows of length 2 and 1"),
+        ([1, [2, 3]], "a number and a row of length 2"),
+        ([[[1], [2, 3]], [[4], [5]]], "rows of length 1 and 2"),
+        ([[], [1]], "rows of length 0 and 1"),
+        ([np.ones(2), [1]], "rows of length 2 and 1"),
+    ],
+)
+def test_ragged_lists_are_refused_with_their_lengths(data, lengths):
+    with pytest.raises(ValueError, match=f"here are {lengths}"):
+        Tensor(data)
+
+
+@pytest.mark.parametrize("data", ["abc", ["a"], None, [1, None], 1j, {"a": 1}, object()])
+def test_what_is_no_real_number_is_refused(data):
+    with pytest.raises(TypeError, match="real numbers, not"):
+        Variable(data)
 
 
 def test_a_misspelt_attribute_is_an_error():
