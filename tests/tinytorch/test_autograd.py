@@ -462,6 +462,9 @@ def test_functions_say_what_is_missing():
         pass
 
     assert "Half needs a method forward" in error_of(lambda: Half()(Variable(1.0)), TypeError)
+    Half.forward = lambda self, x: x * 2
+    out = Half()(Variable(1.0))
+    assert "Half needs a method backward" in error_of(out.backward, TypeError)
 
 
 def test_the_check_raises_with_element_and_numbers_and_leaves_no_trace():
@@ -594,14 +597,27 @@ def test_functions_that_return_nothing_say_so():
     )
 
 
-def test_functions_take_self_and_not_ctx():
-    def define():
-        class Torch(Function):
-            @staticmethod
-            def forward(ctx, x):
-                return x
+@pytest.mark.parametrize(
+    ("gradient", "words"),
+    [
+        ((1.0, 2.0), "should return 1 gradients, one for each input, not 2"),
+        ((), "should return 1 gradients, one for each input, not 0"),
+        (np.zeros(3), "of shape (3,) for input 0, which has shape (2,)"),
+    ],
+    ids=str,
+)
+def test_functions_return_a_gradient_for_each_input(gradient, words):
+    odd = type("Odd", (Function,), {"forward": lambda self, x: x * 2})
+    odd.backward = lambda self, grad: gradient
+    out = odd()(Variable([1.0, 2.0])).sum()
+    assert words in error_of(out.backward, ValueError)
 
-    assert "self, not ctx" in error_of(define, TypeError)
+
+@pytest.mark.parametrize("kind", [staticmethod, classmethod])
+@pytest.mark.parametrize("name", ["forward", "backward"])
+def test_functions_take_self_and_not_ctx(kind, name):
+    with pytest.raises(TypeError, match=rf"Torch\.{name}: .* self, not ctx"):
+        type("Torch", (Function,), {name: kind(lambda ctx, x: x)})
 
 
 def test_nan_raises_no_warning():
