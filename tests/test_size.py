@@ -29,17 +29,17 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (33839, 28000),
-    "lines of tito/grading": (15622, 12000),
-    "lines of tito/learn": (5600, 5000),
+    "lines of tito": (33831, 28000),
+    "lines of tito/grading": (15645, 12000),
+    "lines of tito/learn": (5569, 5000),
     "lines of tito/book": (3085, 2600),
-    "lines of tests": (49263, 46000),
-    "functions over 40 lines": (19, 30),
+    "lines of tests": (48300, 46000),
+    "functions over 40 lines": (15, 30),
     "functions over 6 parameters": (1, 15),
-    "untyped functions": (105, 0),
+    "untyped functions": (84, 0),
     "modules over 600 lines": (1, 3),
     "commands": (34, 34),
-    "parameters of commands": (149, 200),
+    "parameters of commands": (147, 200),
     "attributes of Tensor": (61, 90),
 }
 
