@@ -244,6 +244,14 @@ def test_help_lists_the_commands_by_who_needs_them(small_course, monkeypatch):
         assert [name for name in names.split() if f"│ {name} " not in panel] == []
 
 
+def test_help_in_a_workspace_lists_the_commands_for_learners_only(small_workspace, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)  # it is read at import
+    out, _ = process(small_workspace, "--help")
+    assert "│ test " in out
+    others = ("For instructors", "For authors", "│ grade ", "│ release ", "│ check ", "│ book ")
+    assert [words for words in others if words in out] == []
+
+
 def test_help_begins_as_the_readme_does(small_workspace):
     command = "bin/tito init ../my-tinytorch"
     assert f"Start with: {command}\n" in re.sub(" +\n", "\n", tito(small_workspace, "--help")[0])
