@@ -85,7 +85,7 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
         for row in rows
         if row.answers and row.state not in ("new", "skipped")
     ]
-    last = Text("\nEvery lesson is result.", "green")
+    last = Text("\nEvery lesson is done.", "green")
     if step:
         last = Text.assemble("\n", f"{step[1]}\nnext: ", (step[0], "bold"))
     return Group(title, "", table, *notes, last)
