@@ -1,7 +1,7 @@
-"""`import tinytorch` gives the package of the root one works in, and no other.
+"""`import tinytorch` gives the package of the root you work in, and no other.
 
-An environment may serve a course and several workspaces, each with a `tinytorch/` of its own, and
-another copy may lie on PYTHONPATH. Python runs `install` at each start (tinytorch-root.pth, see
+An environment may serve a course and several workspaces, each with its own `tinytorch/`, and
+another copy may be on PYTHONPATH. Python runs `install` at each start (tinytorch-root.pth, see
 hatch_build.py), so this file costs every start of Python: it imports nothing that is not there yet.
 
 The root is the nearest folder upward with a `tito.toml`:
@@ -30,7 +30,7 @@ except Exception: pass"""
 
 
 def install(root: str | None = None) -> None:
-    """Let `import tinytorch` find the root's package. A given `root` holds from then on."""
+    """Let `import tinytorch` find the root's package. A given `root` stays in force."""
     for finder in sys.meta_path:
         if isinstance(finder, RootFinder):
             break
@@ -58,7 +58,7 @@ class RootFinder:
         folder = os.path.join(root, PACKAGE)
         front = os.path.join(folder, "__init__.py")
         if not os.path.isfile(front):
-            # Another package of that name would be somebody else's work: rather none.
+            # Another package of that name would not be this root's work: no package is better.
             raise ModuleNotFoundError(
                 f"{root} has no {PACKAGE}/__init__.py, so there is no {PACKAGE} to import here. "
                 "`tito doctor` says more.",

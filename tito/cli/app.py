@@ -248,8 +248,8 @@ def complain(error: TitoError) -> None:
 
 
 def arrange() -> None:
-    """Let `tito --help` list the commands by who needs them, each with the first words of its own
-    help; in a workspace, only those for learners.
+    """Let `tito --help` list the commands by their users, each with the first words of its help; in
+    a workspace, only the commands for learners.
     """
     only_learners = "--help" in sys.argv and _in_workspace()
     for command in app.registered_commands:

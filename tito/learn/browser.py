@@ -1,10 +1,10 @@
 """A lesson's notebook in the browser, where the package is made from the learner's own notebooks.
 
 `tito book build --lite` puts tito and the lessons, without solutions, into the Python of its site.
-The first cell of each notebook calls `begin`; from then on, importing a lesson reads its notebook
-as the browser keeps it, and exports it as `tito export` does. A file beside the notebooks says
-which checks passed, so a page that is loaded again knows; `export_work` makes a zip of the
-learner's work, which `tito restore` takes.
+The first cell of each notebook calls `begin`. After that, importing a lesson reads its notebook
+from the browser's storage and exports it as `tito export` does. A file beside the notebooks lists
+the checks that passed, for a page that is loaded again. `export_work` zips the learner's work for
+`tito restore`.
 """
 
 import base64
@@ -67,7 +67,7 @@ def begin(
 
     Called again, what they hold by then counts.
 
-    libraries  what the package imports: says so where one is missing
+    libraries  what the package imports: prints which of them are missing
     inside  whether this Python runs in a browser; anywhere else nothing happens: there,
             `tito export` makes the package
     """
@@ -88,7 +88,7 @@ def begin(
     if missing := [name for name in libraries if not importlib.util.find_spec(name)]:
         print(
             f"Not at hand in this browser's Python: {', '.join(missing)}. You can read and write "
-            "the lesson here, and run it in a workspace of your own."
+            "the lesson here, and run it in your own workspace."
         )
     name = Path.cwd().name
     if passed := _passed(drive).get(name):
@@ -162,7 +162,7 @@ def _notebook(entry: Entry, drive: Path) -> Path:
 
 
 def export_work() -> None:
-    """Make a zip of the notebooks that the learner wrote in, and show a link that downloads it.
+    """Zip the notebooks that the learner wrote in, and show a link that downloads it.
 
     `tito restore` takes it, in a workspace.
     """

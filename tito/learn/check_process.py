@@ -177,7 +177,7 @@ def _fork(request: Request, emit: Emit) -> bool:
 
 
 def answer(request: Request, emit: Emit) -> None:
-    """Answer one request. All that is left then is to end the process."""
+    """Answer one request. After it, the process only has to end."""
     # Runs after the lesson's threads and its own handlers, and spares the clearing away of NumPy.
     atexit.register(os._exit, 0)
     sys.breakpointhook = _no_debugger
@@ -237,7 +237,7 @@ class Recorder:
         try:
             with streams[0], streams[1], limited(self.seconds):
                 yield
-        except KeyboardInterrupt:  # nobody pressed a key: the learner's code raised it
+        except KeyboardInterrupt:  # raised by the learner's code, not by a key
             raise RuntimeError("your code raises KeyboardInterrupt") from None
         finally:
             warnings.showwarning = self.show_warning
@@ -327,7 +327,7 @@ def _no_debugger(*arguments: Any, **options: Any) -> None:
 
 
 class LimitedText(io.TextIOBase):
-    """A stream that keeps the first `LETTERS` of what is written to it."""
+    """A stream that keeps the first `LETTERS` characters of its text."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -418,7 +418,7 @@ def _is_plot(value: object) -> bool:
 
 
 def _compile_package(request: Request) -> None:
-    """Compile the package's modules, but for those of the request's own texts."""
+    """Compile the package's modules, except the modules that came with the request."""
     files = os.path.join(glob.escape(request["root"]), request["package"], "**", "*.py")
     for path in glob.iglob(files, recursive=True):
         if path not in request["texts"]:

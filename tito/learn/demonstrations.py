@@ -161,7 +161,7 @@ def needed_demonstrations(
 def above_first(
     demonstrations: list[Demonstration], entry: Entry, exercises: Collection[str]
 ) -> list[Demonstration]:
-    """Those of the demonstrations that are above the first of these exercises."""
+    """The demonstrations above the first of these exercises."""
     order = [exercise.id for exercise in entry.declared.exercises]
     first = next((n for n, exercise in enumerate(order) if exercise in exercises), len(order))
     return [demonstration for demonstration in demonstrations if demonstration.before <= first]
@@ -302,7 +302,7 @@ def write_page(entry: Entry, results: list[Result]) -> None:
 
 
 def open_page(path: Path) -> bool:
-    """Open a page in a browser with a window of its own. Returns whether there is one."""
+    """Open a page in a browser that has a window. Returns whether there is such a browser."""
     import webbrowser
 
     if sys.platform.startswith("linux") and not any(map(os.environ.get, DISPLAYS)):

@@ -111,7 +111,7 @@ def _imported(root: Root) -> Diagnosis:
             "problem",
             what,
             last,
-            "`tito init .` puts back what is missing; `tito export --all` the lessons.",
+            "`tito init .` puts back missing files; `tito export --all` exports the lessons.",
         )
     origin = Path(ast.literal_eval(process.stdout.splitlines()[-1]))
     if origin.resolve() != package.resolve():

@@ -1,5 +1,5 @@
-"""JupyterLab and its kernel: whether they are there, and how to install them into the environment
-that tito runs in, which is that of the workspaces made with it.
+"""JupyterLab and its kernel: whether they are there, and how to install them into tito's
+environment, which its workspaces share.
 """
 
 import importlib.metadata
@@ -65,9 +65,7 @@ def install() -> None:
 
 
 def _remember() -> None:
-    """Note the extra where `bin/setup` keeps its extras, so that an environment made anew has it,
-    too.
-    """
+    """Note the extra where `bin/setup` keeps its extras, for an environment that is made again."""
     ready = Path(sys.prefix, "tito-ready")
     try:
         folder, extras, _ = ready.read_text(encoding="utf-8").split("\n")

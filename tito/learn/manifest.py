@@ -1,4 +1,4 @@
-"""What is in a submission's zip beside the lesson files: their hashes, and their course.
+"""The manifest in a submission's zip: the hashes of the lesson files, and their course.
 
 `submit.py` writes it, and reads it back; `browser.py` writes it where `submit.py` cannot run.
 """

@@ -18,7 +18,7 @@ Each says about itself, in comments at its top, what it needs and what it must r
 and defines `run(seed)`, which trains and returns ({name: what was measured}, a matplotlib figure).
 One that also says `options = ["--without norm|mask"]` defines `run(seed, words)`: the words after
 its name are an experiment of the learner's, which is shown and neither judged nor recorded.
-It runs in a process of its own (`milestone_process.py`) on the root's package and no other. In a
+It runs in a separate process (`milestone_process.py`) on the root's package and no other. In a
 workspace the course's own copy is what runs, so that the goal is the same for everybody; a
 learner's edited copy runs with plain `python`.
 """
@@ -81,11 +81,11 @@ class Milestone:
     after: str
 
     def picture(self, words: tuple[str, ...] = ()) -> str:
-        """The file name of its picture; that of an experiment has the experiment's words in it."""
+        """The file name of its picture, which contains the words of an experiment."""
         return "_".join(re.findall(r"\w+", " ".join([self.path.stem, *words])))[:80] + ".png"
 
     def missed(self, measured: Figures) -> list[str]:
-        """What was not reached, as sentences without a full stop; empty when all was."""
+        """The goals that were not reached, as sentences without a full stop."""
         missed = [n for n, least in self.goal.items() if not measured.get(n, math.nan) >= least]
         missed += [n for n, most in self.at_most.items() if not measured.get(n, math.nan) <= most]
         texts, goals = self.figures(measured), self.goals()
@@ -218,7 +218,7 @@ def find(root: Root, name: str) -> Milestone:
     if not names:
         raise UsageError(
             f"There are no milestones in {root.path}.",
-            "`tito init` adds what is missing to a workspace.",
+            "`tito init` adds missing files to a workspace.",
         )
     close = difflib.get_close_matches(name.lower(), names, n=1)
     raise UsageError(
@@ -332,7 +332,7 @@ def execute(
     out: IO[str] | None,
     words: tuple[str, ...] = (),
 ) -> tuple[dict[str, Any], bytes | None]:
-    """Run a milestone's program in a process of its own.
+    """Run a milestone's program in a separate process.
 
     Returns its report, {"measured", "seconds"}, or {"error": why there is none}, with the lesson
     where the error was when one is known; and the picture's bytes, or None.

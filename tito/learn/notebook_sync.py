@@ -133,7 +133,7 @@ def settle(entry: Entry, keep: str | None = None, make: bool = False) -> Path | 
         side = keep or choose(entry, record)
         path = entry.script if side == "script" else entry.notebook
         before = hashes(entry)
-        source = cells.read(path)  # refuses what is missing or damaged, before anything is written
+        source = cells.read(path)  # refuses a missing or damaged file before anything is written
         if not keep and before == record.get("pair"):
             return None
         if side == "script":
@@ -142,7 +142,7 @@ def settle(entry: Entry, keep: str | None = None, make: bool = False) -> Path | 
         else:
             changes = {entry.script: _to_script(entry, source.text)}
         backup = files.replace(entry.root, "notebook", changes, step=bool(keep))
-        # What was read, not what is there by now: a save in between counts as an edit.
+        # The hash of the text that was read: a save since then counts as an edit.
         record["pair"] = hashes(entry) | {side: before[side]}
         return backup
 

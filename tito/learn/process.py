@@ -21,7 +21,7 @@ IDLE = 0.05  # of a time span on the processor, at most, counts as waiting
 # On arrays of a lesson's size more threads save nothing, and on a busy machine they wait for each
 # other. What a user has set counts.
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-GRACE = 3  # seconds in which a process that was told to end must have ended
+GRACE = 3  # seconds that a process may take to end after a request to end
 SUPERSEDED: dict[str, Any] = {"event": "superseded"}
 
 Event = dict[str, Any]
@@ -76,7 +76,7 @@ class Process:
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
         except OSError:
-            pass  # it died at once; its end says so
+            pass  # it died at once; the next event reports its end
         try:
             yield from Run(self.process, self.events, patience).follow()
             self.unfinished = False

@@ -1,5 +1,5 @@
 """Run checks of a lesson, one after the other: for `tito test`, `watch` and `submit`, for `pytest
-tests/` and the author's gate in a process of its own (`check_process.py`), and for `check()` where
+tests/` and the author's gate in a separate process (`check_process.py`), and for `check()` where
 the chapter runs (`chapter_checks.py`).
 
 What becomes of a check is an event, a dict. `verdict.py` and `check()` say it in sentences.
@@ -51,8 +51,8 @@ def run_checks(
 
     Yields {"event": "begin", "id"} before each check and {"event": "check", "id", "seconds",
     "status", "message", "frames"} after it, with "unwritten" for a check that reached an exercise
-    as it was released. The frames, outermost first, are those of the learner's code in which an
-    error arose. KeyboardInterrupt passes through.
+    as it was released. The frames, outermost first, are the learner's code in which an error
+    arose. KeyboardInterrupt passes through.
     """
     for check in suite.checks:
         if check.id not in ids:

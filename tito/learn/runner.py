@@ -1,5 +1,5 @@
-"""Test a lesson: export it, run its checks and demonstrations in a process of their own, and record
-what that earned.
+"""Test a lesson: export it, run its checks and demonstrations in a separate process, and record the
+result.
 """
 
 import ast
@@ -50,7 +50,7 @@ OnChecks = Callable[[list[CheckOutcome]], None]
 
 
 def ignore(value: object) -> None:
-    """What is called where nobody listens."""
+    """Do nothing: the default of a callback."""
 
 
 @dataclass
@@ -360,8 +360,8 @@ def _as_json(demonstrations: list[Demonstration], known: Known) -> list[dict[str
 
 
 def _newly_shown(report: Report, entry: Entry, before: dict[str, str]) -> list[Result]:
-    """The results below exercises that turned right in this run; at the first run, what is above
-    the first exercise, too.
+    """The results below exercises that turned right in this run; at the first run, also the
+    results above the first exercise.
 
     before  {check: status} of the last run
     """

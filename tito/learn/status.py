@@ -39,7 +39,7 @@ class LessonStatus:
 @dataclass
 class Hint:
     """One hint of an exercise: number `level` of `of`. `again` when all had been shown before;
-    `address` where the exercise stands in the published book, "" without one.
+    `address` where the exercise is in the published book, "" without one.
     """
 
     lesson: str

@@ -1,7 +1,7 @@
 """Hand in: the lessons of a workspace in one zip, and back from such a zip into a workspace.
 
-    manifest.json                                   what is in it, from which course,
-                                                    and what the local test said
+    manifest.json                                   the files, the course,
+                                                    and the results of the local test
     modules/source/01_tensor/tensor_dev.py, .ipynb  the lesson files, as they are
 
 A zip comes from anywhere, so `restore` accepts only what `submit` writes: lesson files of known
@@ -64,11 +64,11 @@ def submit(
 ) -> SubmittedZip:
     """Test lessons of a workspace and put them into a zip.
 
-    lessons     None for all that were begun
+    lessons     None for every lesson that was begun
     output      where the zip goes; None for the next free number in the workspace's folder
     report      is called with each Verdict as it comes
 
-    A lesson that fails is handed in, too. Raises TitoError when there is nothing to hand in, or
+    A lesson that fails is also handed in. Raises TitoError when there is nothing to hand in, or
     `output` is there.
     """
     if root.is_course:

@@ -157,7 +157,7 @@ def _contents(root: Root, folder: Path) -> tuple[dict[str, bytes], str]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(
             f"{folder} is not a whole release: {error}.",
-            "Name a release that nobody has worked in, or a course.",
+            "Name a release without a learner's work in it, or a course.",
         ) from None
 
 

@@ -47,7 +47,7 @@ class CheckOutcome(outcome.Outcome):
 
     unwritten  the exercise that it waits for because that is not written yet
     waits      the exercise that it waits for because its error arises in that exercise's code,
-               which fails checks of its own
+               which fails its own checks
     arose      the innermost exercise in whose code its error arose
     """
 
@@ -341,7 +341,7 @@ def _find_causes(test: LessonTest, checks: list[CheckOutcome]) -> None:
 
 def _causes(test: LessonTest, wrong: set[str]) -> dict[str, str]:
     """{exercise: the wrong exercise, above it in the chapter, whose functions it calls}, also
-    through others: while that is wrong, nobody can tell whether this one is.
+    through others: while that exercise is wrong, this one cannot be judged.
     """
     definers: dict[str, str] = {}  # {function: the exercise that defines it}
     causes: dict[str, str] = {}
@@ -396,7 +396,7 @@ def _problem(
             reason = f"Every check passes, but the lesson does not run to its end: {place}: "
             return "failed", reason + stopped["message"], ""
         if run[-2:-1] and run[-2]["event"] == "begin":
-            continue  # a check ended the process, and its outcome says so
+            continue  # a check ended the process, and its outcome reports that
         ran_demonstrations = "demonstrations" in last
         none_run = all(check.status == "not run" for check in checks) and not ran_demonstrations
         how = _how_it_ended(last["exit"])

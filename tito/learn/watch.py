@@ -44,8 +44,8 @@ Tell = Callable[[str], None]
 
 
 class Keyboard:
-    """The keys that are pressed: each is an event of its own, and while the learner is asked
-    something, they are the line of the answer.
+    """The keys that are pressed. Each is an event; while a question waits, they are the line of
+    its answer.
     """
 
     def __init__(self, getchar: Callable[[], str], tell: Tell) -> None:
@@ -166,7 +166,7 @@ class Watcher:
             elif event == "broken":
                 raise MachineError(
                     f"{self.entry.script.parent} cannot be watched.",
-                    "Is the folder still there? `tito init .` puts back what is missing.",
+                    "Is the folder still there? `tito init .` puts back missing files.",
                 )
         return None
 
@@ -252,8 +252,8 @@ class Watcher:
 
     @contextmanager
     def sign_of_life(self) -> Iterator[threading.Timer]:
-        """Say that something is going on, if it takes long and somebody may look. Yields a timer
-        to cancel once there is something to see.
+        """Print "testing ..." in a terminal, if it takes long. Yields the timer, to be cancelled
+        once there are results.
         """
         timer = threading.Timer(PATIENCE, self.out, ["testing ..."])
         if sys.stdout.isatty():

@@ -199,7 +199,7 @@ editor or as a notebook; what you write there becomes the package `{source.packa
 `tito restore ZIP` brings it back |
 | `tito update RELEASE` | brings a newer edition of the course under your work |
 | `tito milestone list` | shows what your package can do in the end: it reads digits, and writes |
-| `tito doctor` | looks for what is missing on this machine |
+| `tito doctor` | finds missing programs and packages on this machine |
 
 Nothing you write is lost: whatever tito overwrites, it saves under `.tito/backups/` first.
 """
@@ -236,7 +236,7 @@ def reset(entry: Entry, exercise: str | None = None) -> Path | None:
             changes[entry.notebook] = book.encode("utf-8")
         backup = files.replace(entry.root, "reset", changes)
         if entry.notebook in changes:
-            # Of what was written, not of what is there by now: a save in between counts as an edit.
+            # Hashes of the new contents: a save since then counts as an edit.
             hashes = notebook_sync.hashes_of(entry, *changes.values())
             with progress.change(entry.root, entry.name) as record:
                 record["pair"] = hashes
@@ -277,8 +277,6 @@ def skip(entry: Entry) -> Path | None:
             f"The course at {reference.path} holds no solutions.",
             "Ask your instructor for the reference lessons.",
         )
-    line = (
-        export.SKIPPED.format(source=reference.folder) + "; `tito export` of your own work ends it."
-    )
+    line = export.SKIPPED.format(source=reference.folder) + "; `tito export` of your work ends it."
     module = export.build(reference.source, reference, line, entry.root.package)
     return export.write_module(entry, module, "skip")[1]

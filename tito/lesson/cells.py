@@ -90,15 +90,15 @@ class Cell:
 
     @property
     def alt(self) -> str:
-        """What its picture shows, in words: the comment `# alt: ...`, which may go on
-        over lines of its own; or "".
+        """What its picture shows, in words: the comment `# alt: ...`, which may go on over the
+        next lines; or "".
         """
         match = ALT.search(self.source)
         return " ".join(re.sub(r"\n#", "\n", match.group(1)).split()) if match else ""
 
     @property
     def alt_lines(self) -> range:
-        """The numbers of the lines of that comment, from 0, where it stands on lines of its own."""
+        """The numbers of that comment's lines, from 0, unless it is behind code."""
         match = ALT.search(self.source)
         if not match or self.source[: match.start()].rpartition("\n")[2].strip():
             return range(0)
@@ -235,7 +235,7 @@ def _script(path: Path, text: str) -> Source:
     marks = [i for i in range(start, len(lines)) if "%%" in lines[i] and MARKER.match(lines[i])]
     cells: list[Cell] = []
     if any(line.strip() for line in lines[start : marks[0] if marks else len(lines)]):
-        marks.insert(0, start - 1)  # text before the first marker is a code cell of its own
+        marks.insert(0, start - 1)  # text before the first marker is a separate code cell
     for n, (mark, end) in enumerate(zip(marks, marks[1:] + [len(lines)]), 1):
         match = MARKER.match(lines[mark]) if mark >= start else None
         kind, metadata = _options(path, mark + 1, (match and match[1]) or "")
@@ -287,7 +287,7 @@ def _header(path: Path, lines: list[str]) -> tuple[dict[str, Any], int]:
 
 
 def _options(path: Path, line: int, text: str) -> tuple[str, dict[str, Any]]:
-    """Kind and metadata from what stands behind `# %%`: `words [markdown] tags=["x"] points=2`."""
+    """Kind and metadata from the rest of a `# %%` line: `words [markdown] tags=["x"] points=2`."""
     if text in ("", "[markdown]"):  # nine of ten cells
         return "markdown" if text else "code", {}
     kind = "code"
@@ -312,9 +312,7 @@ def _options(path: Path, line: int, text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _before_keys(text: str) -> str:
-    """What stands before the first `key=`: in time by the length of the line, as no pattern that
-    looks for all of that at once.
-    """
+    """The text before the first `key=`. One pattern for all of it could take quadratic time."""
     match = re.search(r"[\w.-]=", text)
     at = match.end() - 1 if match else len(text)
     while match and at and (text[at - 1].isalnum() or text[at - 1] in "_.-"):
@@ -397,7 +395,7 @@ def made_metadata(source: str, kind: str) -> dict[str, Any]:
 
 
 def is_made(metadata: dict[str, Any], source: str, kinds: tuple[str, ...] = (HINTS, START)) -> bool:
-    """Whether a cell stands as it was made. One that somebody edited is theirs."""
+    """Whether tito made a cell and it was not edited since."""
     return any(
         kind in metadata
         and all(metadata.get(key) == value for key, value in made_metadata(source, kind).items())

@@ -166,7 +166,7 @@ def needed_sections(section: Section, suite: CheckSuite) -> list[Section]:
     """The learner-side sections that define a name which `section` uses: itself, or through one of
     them or a helper of the setup sections.
 
-    Others may need what is not written yet at this point of the chapter.
+    Other sections may need exercises that come later in the chapter.
     """
     waiting: list[tuple[Names, Names, Section | None]] = [
         (defines, uses, None) for s in suite.setup for defines, uses in _statements(s.source)

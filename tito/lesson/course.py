@@ -57,7 +57,7 @@ class Root:
         if not declared.is_dir():
             raise MachineError(
                 f"{self.path} has no folder {declared.relative_to(self.path)}.",
-                f"`tito init {self.path}` puts back what is missing."
+                f"`tito init {self.path}` puts back missing files."
                 if not self.is_course
                 else "A course keeps its lessons there.",
             )
@@ -150,7 +150,7 @@ class Entry:
         self.module_path = root.path / root.package / "core" / f"{self.name}.py"
 
     def address(self, exercise: str) -> str:
-        """Where an exercise stands in the published book, by its id; "" without one."""
+        """Where an exercise is in the published book, by its id; "" without one."""
         return self.root.book and f"{self.root.book}lessons/{self.folder}.html#{exercise}"
 
     @cached_property

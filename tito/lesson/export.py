@@ -50,7 +50,7 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
     source    the cells to export (cells.Source), a learner's perhaps
     declared  the course's lesson, for its title and summary
     relative  what the first line names as its origin
-    package   the name of the package, so that its imports stand in a group of their own
+    package   the name of the package, so that its imports are a separate group
 
     Raises TitoError, with the lesson's own line, when a cell is not valid Python.
     """
@@ -151,7 +151,7 @@ def defined(node: ast.stmt) -> list[str]:
 
 @functools.cache  # `tito watch` asks at each save
 def exported_names(lesson: Lesson) -> list[str]:
-    """Every top-level name that a lesson's exported cells define, private ones too."""
+    """Every top-level name that a lesson's exported cells define, also private names."""
     return [
         name
         for cell in lesson.source.exported

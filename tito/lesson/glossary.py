@@ -2,7 +2,7 @@
 
 A lesson lists its terms in its header and sets each in bold or italics once, in the sentence that
 explains it. That sentence is the term's entry in the book's glossary and what `tito word` prints;
-nothing is written a second time. PyTorch's names stand in the header, too, under `pytorch`.
+nothing is written a second time. The header also has PyTorch's names, under `pytorch`.
 """
 
 import difflib
@@ -121,7 +121,7 @@ def sections(source: Source) -> list[ChapterSection]:
 
 
 def explanation(term: str, parts: list[ChapterSection]) -> tuple[str, str] | None:
-    """(heading, sentence) where the term first stands in bold, else in italics; None if never."""
+    """(heading, sentence) where the term is first in bold, else in italics; None if never."""
     for emphasised in emphasis(term):
         for part in parts:
             for paragraph in part.paragraphs:

@@ -84,7 +84,7 @@ class Question:
 
     name    "why-softmax"; no exercise of the lesson has it
     points  that a person may give for it, 0 or more
-    text    what is asked, as Markdown
+    text    the question, as Markdown
     sample  an answer that earns all of them, which learners do not get; "" in a release
     """
 
@@ -287,7 +287,7 @@ def stub(lesson: str, exercise: str) -> str:
 
 
 def answer_in(source: cells.Source, question: str) -> str:
-    """The answer to a question in a learner's file: what is below the line ANSWER of its cell;
+    """The answer to a question in a learner's file: the text below the line ANSWER of its cell;
     without that line, the whole cell. Of several such cells, the first that holds something.
     """
     for cell in source.cells:

@@ -6,7 +6,7 @@ id = "subtract-reversed"            default: made from the name
 exercise = "subtract"               its name in the chapter
 name = "Swaps the operands."        one sentence
 message = "5 - x should be"         part of the message that a check of the exercise must give
-old = "self, other"                 text that stands once in the exercise's cell, and
+old = "self, other"                 text that is once in the exercise's cell, and
 new = "other, self"                 what they write instead; or, in place of both,
 code = "..."                        what they write between the solution markers
 
@@ -77,8 +77,8 @@ def load(lesson: Lesson, kind: str = "mistake") -> list[Variant]:
             changed = _with_body(path, id, source, entry["code"])
         elif (times := source.count(entry["old"])) != 1:
             raise UsageError(
-                f"{path}: {id}: `old` stands {times} times in {entry['exercise']}.",
-                "It should stand once, in the solution.",
+                f"{path}: {id}: `old` is {times} times in {entry['exercise']}.",
+                "It should be there once, in the solution.",
             )
         else:
             changed = source.replace(entry["old"], entry["new"])

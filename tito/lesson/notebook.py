@@ -22,8 +22,8 @@ PERCENT = {"extension": ".py", "format_name": "percent", "comment_magics": False
 
 
 def _libraries() -> tuple[Any, Any]:
-    """jupytext and nbformat, imported without a grammar of URLs that jsonschema would build, for a
-    second, and nobody here needs.
+    """jupytext and nbformat, imported without the grammar of URLs that jsonschema builds in about a
+    second and tito does not use.
     """
     name = "rfc3987_syntax"
     block = name not in sys.modules

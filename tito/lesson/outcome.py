@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-# What a lesson's result can be called, and what it means for the one who wrote it.
+# The verdicts on a lesson, and what each means for its learner.
 VERDICTS = {
     "passed": "every check passes",
     "failed": "some checks fail",
@@ -40,13 +40,13 @@ STATUSES = (
 )
 LONGEST = 4000  # characters of a learner's message or output that are kept
 UNWRITTEN = re.compile(r"exercise ([\w-]+) is yours to write")
-# What Python says when somebody goes on working with a None that should have been a value.
+# What Python says when code uses a None as if it were a value.
 NONE_USED = re.compile(
     r"'NoneType' object (?:has no attribute|is not subscriptable|does not support item assignment"
     r"|is not iterable|is not callable)|unsupported operand type\(s\) for .*'NoneType'"
     r"|bad operand type for .*'NoneType'"
 )
-SHOWN = 60  # characters of a value in a call that is told
+SHOWN = 60  # characters of a value in a call that a message shows
 
 
 @dataclass

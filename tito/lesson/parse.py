@@ -1,4 +1,4 @@
-"""Read a lesson of the course from its files, and refuse what is not in the format.
+"""Read a lesson of the course from its files, and refuse a wrong format.
 
 The course's own copy of a lesson must be right in every part, and what is wrong is reported with
 file and line.
@@ -207,7 +207,7 @@ def _check_name(source: Source, cell: Cell, kind: str, name: str) -> None:
 
 
 def _questions(source: Source, names: list[str]) -> Iterator[Question]:
-    """The questions of a chapter; `names` are those of the exercises."""
+    """The questions of a chapter; `names` are the names of the exercises."""
     for cell in source.cells:
         if not (name := cell.question):
             continue
@@ -226,7 +226,7 @@ def _questions(source: Source, names: list[str]) -> Iterator[Question]:
             text, has_line = cell.source.removesuffix(f"\n{ANSWER}"), cell.source.endswith(ANSWER)
         if not has_line or not text.strip():
             what = f"question {name} lacks its text, or a line that says where to write."
-            _refuse_mark(source, what, f"Ask, then a line of its own: `# {ANSWER}`", cell)
+            _refuse_mark(source, what, f"Ask, then a separate line: `# {ANSWER}`", cell)
         sample, outside = _split_sample(answer)
         if outside.strip():
             what = f"learners would get an answer to question {name}: {outside.strip()[:60]}"
@@ -306,7 +306,7 @@ def _check_calls(source: Source, exercises: tuple[Exercise, ...]) -> None:
         if name not in waiting or name not in above:
             _refuse_mark(
                 source,
-                f"checks={name!r}: no exercise of that name with visible checks stands "
+                f"checks={name!r}: no exercise of that name with visible checks is "
                 "above, or its checks were run already.",
                 "One cell behind each exercise runs its checks.",
                 cell,
@@ -316,7 +316,7 @@ def _check_calls(source: Source, exercises: tuple[Exercise, ...]) -> None:
             _refuse(
                 source,
                 f"a cell of checks holds {cell.source.strip()[:60]!r}.",
-                f'One line: check("{name}"). The checks themselves stand in {CHECKS}.',
+                f'One line: check("{name}"). The checks themselves are in {CHECKS}.',
                 cell,
             )
     if waiting:
@@ -352,8 +352,8 @@ def _sections(
         elif name in exercises and words in ([], [HIDDEN]):
             place = exercises.index(name), bool(words)
             if place <= last:
-                what = f"the section {cell.title} stands behind a later one, or is there twice."
-                remedy = "Sections stand in the order of the exercises, visible before hidden."
+                what = f"the section {cell.title} is behind a later one, or is there twice."
+                remedy = "Sections are in the order of the exercises, visible before hidden."
                 _refuse_mark(source, what, remedy, cell)
             last = place
             checks[name] += _checks(source, cell, f"{lesson}-{name}", checks)
@@ -376,7 +376,7 @@ def _sections(
 
 
 def _checks(source: Source, cell: Cell, exercise: str, others: Checks) -> list[Check]:
-    """The checks of a section; `others` are those of the sections before."""
+    """The checks of a section; `others` are the checks of the sections before."""
     names, points = TEST.findall(cell.source), cell.metadata.get("points")
     if not names:
         remedy = "Write the check, or take the section out."

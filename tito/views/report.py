@@ -41,7 +41,7 @@ VALUES = re.compile(r" (?=yours\b|should\b)")
 
 @dataclass
 class Around:
-    """What is shown with a tested lesson.
+    """The facts shown with a tested lesson.
 
     hints      {exercise: hints not yet shown}
     addresses  {exercise: where it is in the published book}
@@ -94,7 +94,7 @@ def tested(report: Report, around: Around) -> Group:
         groups = _in_order(shown if verdict.checks_run else [], report.changed)
         parts += _exercises(verdict, groups)
         if verdict.own_checks and verdict.checks_run:
-            parts.append(Text("\nyour own checks (they count for nothing)"))
+            parts.append(Text("\nyour own checks (they earn no points)"))
             parts += map(_check_line, verdict.own_checks)
         failures = _failures(report, around)
         parts += failures if parts else failures[1:]
@@ -144,7 +144,7 @@ def _exercise(name: str, checks: list[CheckOutcome]) -> RenderableType:
         (name, "bold"),
         (f"  {points} of {count(most, 'point')}", "green" if points == most else "dim"),
     )
-    if all(c.unwritten for c in checks):  # one line is enough for what is not written yet
+    if all(c.unwritten for c in checks):  # one line is enough for an exercise to write
         after = "" if checks[0].unwritten == name else f", after {checks[0].unwritten}"
         return head.append(f"  to write{after}", "dim")
     if len({c.waits for c in checks}) == 1 and checks[0].waits:
@@ -169,7 +169,7 @@ def _failures(report: Report, around: Around) -> list[RenderableType]:
     and a line for each other exercise; or, when nothing is wrong, the next exercise to write.
     """
     verdict = report.verdict
-    # What is wrong needs an explanation; of what is not written yet, the first exercise is enough.
+    # Every wrong check needs an explanation; of the exercises to write, the first is enough.
     wrong = [check for check in verdict.checks_run + verdict.own_checks if check.wrong]
     groups = _in_order(wrong, report.changed)
     unwritten = [check.unwritten for check in verdict.checks_run if check.unwritten]

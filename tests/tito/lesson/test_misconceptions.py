@@ -73,7 +73,7 @@ def recorded(tmp_path):
         (GOOD.replace('"did you square"', '""'), "has the keys"),
         (GOOD + GOOD, "'a' is there twice"),
         (CODE + CODE, "'squares-too' is there twice"),
-        (GOOD.replace("x + x", "x - x"), "`old` stands 0 times in double"),
+        (GOOD.replace("x + x", "x - x"), "`old` is 0 times in double"),
         (GOOD.replace('"x + x"', '"x"'), "times in double"),
         (GOOD.replace('"double"', '"halve"'), "no exercise 'halve'"),
         (CODE.replace('"double"', '"halve"'), "no exercise 'halve'"),
@@ -92,7 +92,7 @@ def test_a_mistake_that_does_not_fit_is_told(recorded, text, said):
         (RIGHT + 'message = "x"\n', "Multiplies by two. has the keys"),
         (RIGHT.replace('new = "2 * x"\n', ""), "has the keys"),
         (RIGHT + RIGHT, "'multiplies-by-two' is there twice"),
-        (RIGHT.replace('"x + x"', '"x - x"'), "`old` stands 0 times"),
+        (RIGHT.replace('"x + x"', '"x - x"'), "`old` is 0 times"),
     ],
 )
 def test_a_right_solution_that_does_not_fit_is_told(recorded, text, said):

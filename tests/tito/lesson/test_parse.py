@@ -145,11 +145,11 @@ CHAPTER = {
     ),
     "a cell of checks holds ''": ('check("double")\n', "\n", ""),
     "checks='halve': no exercise of that name": ('checks="double"', 'checks="halve"'),
-    "checks='triple': no exercise of that name with visible checks stands above": (
+    "checks='triple': no exercise of that name with visible checks is above": (
         'checks="double"',
         'checks="triple"',
     ),
-    "checks='double': no exercise of that name with visible checks stands above, "
+    "checks='double': no exercise of that name with visible checks is above, "
     "or its checks were run already": ('checks="triple"', 'checks="double"'),
     "nothing runs the checks of exercise triple": (CHECK_TRIPLE, "", "#| export"),
     "no cell says where the lesson is exported to": (
@@ -216,17 +216,17 @@ CHECKS = {
         "# %%\nimport math\n\n# %% setup\n",
         "# %%",
     ),
-    "the section double stands behind a later one, or is there twice": (
+    "the section double is behind a later one, or is there twice": (
         NUMBERS_CHECKS[NUMBERS_CHECKS.index("# %% double") :],
         SECTION + "\n\n" + NUMBERS_CHECKS[NUMBERS_CHECKS.index("# %% double") :],
         "# %% double",
     ),
-    "the section triple stands behind a later one, or is there twice": (
+    "the section triple is behind a later one, or is there twice": (
         SECTION,
         SECTION + "\n\n" + SECTION.replace("def test_", "def test_again_"),
         "# %% triple",
     ),
-    "the section double stands behind": (  # visible before hidden
+    "the section double is behind": (  # visible before hidden
         "# %% double points=4",
         (
             "# %% double hidden points=1\ndef test_hidden():\n    assert double(9) == 18\n\n\n"

@@ -96,7 +96,7 @@ def init(
 
 
 def _course_to_learn() -> "Root":
-    """The course around this folder, that of the workspace around it, or the installed one."""
+    """The course around this folder, the course of its workspace, or the installed course."""
     from tito.lesson import course
 
     try:

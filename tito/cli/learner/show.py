@@ -30,7 +30,7 @@ def show_report(
     """Print a tested lesson: what its demonstrations show now, then what is right and wrong.
 
     whole  with everything about the lesson, not only the sum
-    ask    asks for the learner's prediction, where somebody can type
+    ask    asks for the learner's prediction, where there is a keyboard
     """
     from tito import views
     from tito.learn import demonstrations, progress

@@ -72,8 +72,8 @@ def undo() -> None:
     root = current_root()
     step = workspace.undo(root)
     echo(
-        f"What `tito {step.command}` overwrote at {step.when:%H:%M on %d %B} is back; what was "
-        "there is saved, and `tito redo` takes this back:",
+        f"What `tito {step.command}` overwrote at {step.when:%H:%M on %d %B} is back; the files "
+        "from before are saved, and `tito redo` takes this back:",
         *(f"  {path.relative_to(root.path)}" for path in step.paths),
     )
 
@@ -121,7 +121,7 @@ def submit_(
 ) -> None:
     """Test what you have begun and put it into a zip, to hand in.
 
-    Without a lesson: every one that was begun. A lesson that fails is reported and handed in, too;
+    Without a lesson: every one that was begun. A lesson that fails is reported and also handed in;
     nothing is overwritten. Example: tito submit tensor
     """
     from tito import views
@@ -157,7 +157,7 @@ def submit_(
 def restore(
     path: Annotated[Path, typer.Argument(metavar="ZIP", help="What `tito submit` wrote.")],
 ) -> None:
-    """Bring the lessons of a submission back into a workspace. What is there is saved first.
+    """Bring the lessons of a submission back into a workspace. Your files are saved first.
 
     After a temporary session in the browser, or on another machine. `tito undo` takes it back.
     Example: tito restore my-tinytorch-1.zip
@@ -176,7 +176,7 @@ def restore(
         *(f"  {place.relative_to(root.path).as_posix()}" for place in result.changed),
     )
     if result.backup:
-        echo(f"What was there is saved in {result.backup}; `tito undo` brings it back.")
+        echo(f"Your files from before are saved in {result.backup}; `tito undo` brings it back.")
 
 
 @app.command("update")
@@ -189,7 +189,7 @@ def update_(
     """Bring a newer edition of the course under your work.
 
     Prose, checks, hints and support code are replaced; what you wrote in the exercises, and cells
-    of your own, stay. Everything else is saved first; `tito undo` takes the update back.
+    that you added, stay. Everything else is saved first; `tito undo` takes the update back.
     Example: tito update ../my-course-2
     """
     from tito.learn import update
