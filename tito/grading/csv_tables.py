@@ -138,5 +138,5 @@ def _line(data: bytes, start: int) -> int:
 
 def _text(cell: str) -> str:
     """What a cell says: `="007"` is a text that a program kept a spreadsheet from computing."""
-    kept = re.fullmatch(r'\s*="(.*)"\s*', cell, re.S)
-    return (kept[1] if kept else plain(cell)).strip()
+    formula = re.fullmatch(r'\s*="(.*)"\s*', cell, re.S)
+    return (formula[1] if formula else plain(cell)).strip()

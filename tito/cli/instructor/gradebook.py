@@ -230,7 +230,7 @@ def show_grades(
     echo(views.grade_table(grades, notes=bool(student)))
     if student:
         echo(*(views.grade_checks(grade) for grade in grades if lesson))
-        echo(*(views.comment(comment) for learner, _ in rows for comment in learner.comments))
+        echo(*(views.comment_line(comment) for learner, _ in rows for comment in learner.comments))
 
 
 def show_overrides(
@@ -241,12 +241,12 @@ def show_overrides(
     from tito.grading.gradebook.changes import review_overrides
 
     reviews = [
-        one
-        for one in review_overrides(book)
-        if (members is None or one.student in members) and lesson in (None, one.lesson)
+        review
+        for review in review_overrides(book)
+        if (members is None or review.student in members) and lesson in (None, review.lesson)
     ]
     if json:
-        echo_json([one.as_json() for one in reviews])
+        echo_json([review.as_json() for review in reviews])
     else:
         echo(views.overrides(reviews))
 
@@ -319,7 +319,7 @@ def make_changes(
     if json:
         echo_json([outcome.as_json() for outcome in outcomes])
     else:
-        echo(views.outcomes(outcomes))
+        echo(views.changes(outcomes))
         if preview:
             echo("Nothing was written. If this is right, run it again with --yes.")
     tell_points_lost(book)
@@ -384,8 +384,7 @@ def gradebook_roster(
     course, who = current_root(root), author_name() if changes else ""
     with gradebook_of(course, gradebook, create=bool(csv), reads=not changes) as book:
         if csv:
-            path = current_folder() / csv
-            enrolled = enrollment.enroll(book, path, who, id_column, whole_class)
+            enrolled = enrollment.enroll(book, current_folder() / csv, who, id_column, whole_class)
         for student in remove or ():
             enrollment.leave(book, student, who, "left the class")
         for student in restore or ():
@@ -400,7 +399,7 @@ def gradebook_roster(
         echo_json([vars(learner) | {"comments": []} for learner in learners])
     else:
         named = {*(remove or ()), *(restore or ()), *(merge or ())}
-        echo(views.roster(one for one in learners if not named or one.student in named))
+        echo(views.roster(learner for learner in learners if not named or learner.student in named))
 
 
 def show_enrollment(enrolled: "Enrollment", csv: Path, whole_class: bool, json: bool) -> None:
@@ -439,9 +438,8 @@ def gradebook_export(
     from tito.grading.gradebook import enrollment, exports, views
 
     if kind not in exports.FORMATS:
-        raise UsageError(
-            f"--format {kind!r} is unknown.", f"There are: {', '.join(exports.FORMATS)}."
-        )
+        known = ", ".join(exports.FORMATS)
+        raise UsageError(f"--format {kind!r} is unknown.", f"There are: {known}.")
     if kind in exports.TREES and not output:
         raise UsageError(f"{kind} is a folder of files.", "Name a place: --output PATH")
     course = current_root(root)

@@ -118,17 +118,17 @@ def ended_as_by_ctrl_c() -> Iterator[None]:
     of a gradebook and no run stays behind. What is ignored, by nohup say, still is.
     """
     signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    taken = [one for one in signals if signal.getsignal(one) is signal.SIG_DFL]
+    taken = [number for number in signals if signal.getsignal(number) is signal.SIG_DFL]
 
-    def end(number: int, frame: object) -> None:
-        for one in taken:
-            signal.signal(one, signal.SIG_IGN)  # both may come, and the first is being heeded
+    def end(received: int, frame: object) -> None:
+        for number in taken:
+            signal.signal(number, signal.SIG_IGN)  # both may come, and the first is being heeded
         raise KeyboardInterrupt
 
-    for one in taken:
-        signal.signal(one, end)
+    for number in taken:
+        signal.signal(number, end)
     try:
         yield
     finally:
-        for one in taken:
-            signal.signal(one, signal.SIG_DFL)
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)

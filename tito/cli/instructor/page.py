@@ -74,32 +74,34 @@ def gradebook_page(
     where = str(gradebook_place(course, gradebook))
     if "://" not in where:
         where = str(Path(where).expanduser().absolute())
-    names = [" ".join(name.split()) for name in graders or []]
-    if not all(0 < len(name) <= app.LONGEST_NAME for name in names):
-        raise UsageError("--as has no name, or a long one.", f"1 to {app.LONGEST_NAME} characters.")
-    if submissions:
-        submissions = (current_folder() / submissions.expanduser()).resolve()
-        if not submissions.exists():
-            raise UsageError(f"There is no {submissions}.", "Name what `tito grade` grades.")
+    names = names_of(graders or [], app.LONGEST_NAME)
+    place = submissions and (current_folder() / submissions.expanduser()).resolve()
+    if place and not place.exists():
+        raise UsageError(f"There is no {place}.", "Name what `tito grade` grades.")
     questions = {
         (entry.name, question.name): question
         for entry in course.lessons
         for question in entry.declared.questions
     }
-
-    def show_addresses(addresses: list[tuple[str, str]]) -> None:
-        for name, address in addresses:
-            echo(f"{name}: {address}" if name else address)
-        echo("Open it in a browser on this machine. Ctrl-C ends it.")
-
-    with (
-        gradebook_of(course, where, create=False) as book,
-        suppress(KeyboardInterrupt),
-        ended_as_by_ctrl_c(),
-    ):
-        regrading = Regrading(start_grading(course.path, where, submissions), submissions)
+    opening = gradebook_of(course, where, create=False)
+    with opening as book, suppress(KeyboardInterrupt), ended_as_by_ctrl_c():
+        regrading = Regrading(start_grading(course.path, where, place), place)
         page = app.GraderPage(book, course.name, Sessions(anonymous), regrading, questions)
-        app.serve(page, list(dict.fromkeys(names)), port, show_addresses)
+        app.serve(page, names, port, show_addresses)
+
+
+def names_of(graders: list[str], most: int) -> list[str]:
+    """The names of the graders, each once. most: characters."""
+    names = [" ".join(name.split()) for name in graders]
+    if not all(0 < len(name) <= most for name in names):
+        raise UsageError("--as has no name, or a long one.", f"1 to {most} characters.")
+    return list(dict.fromkeys(names))
+
+
+def show_addresses(addresses: list[tuple[str, str]]) -> None:
+    for name, address in addresses:
+        echo(f"{name}: {address}" if name else address)
+    echo("Open it in a browser on this machine. Ctrl-C ends it.")
 
 
 def start_grading(root: Path, gradebook: str, submissions: Path | None) -> "StartGrading":

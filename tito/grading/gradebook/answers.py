@@ -115,9 +115,9 @@ def question_progress(
             number,
             question,
             answers[0].max_points,
-            judged=sum(one.state == JUDGED for one in answers),
-            waiting=sum(one.state not in (JUDGED, EMPTY) for one in answers),
-            empty=sum(one.state == EMPTY for one in answers),
+            judged=sum(answer.state == JUDGED for answer in answers),
+            waiting=sum(answer.state not in (JUDGED, EMPTY) for answer in answers),
+            empty=sum(answer.state == EMPTY for answer in answers),
         )
         for question, answers in by_question.items()
     ]
@@ -128,13 +128,14 @@ def learner_answers(
 ) -> list[LearnerAnswer]:
     """The answers to a question, by learner, without those who left; empty ones too."""
     answers = [
-        (learner, one)
-        for learner, one in _counting_answers(book, lesson, section)
-        if one.question == question
+        (learner, answer)
+        for learner, answer in _counting_answers(book, lesson, section)
+        if answer.question == question
     ]
-    texts = answer_texts(book, [one.answer.sha256 for _, one in answers])
+    texts = answer_texts(book, [answer.answer.sha256 for _, answer in answers])
     return [
-        LearnerAnswer(learner, one, texts.get(one.answer.sha256, "")) for learner, one in answers
+        LearnerAnswer(learner, answer, texts.get(answer.answer.sha256, ""))
+        for learner, answer in answers
     ]
 
 
@@ -149,7 +150,7 @@ def _counting_answers(
 
 def answer_texts(book: Gradebook, hashes: Iterable[str]) -> dict[str, str]:
     """{SHA-256: text} of these answers."""
-    wanted = sorted({one for one in hashes if one})
+    wanted = sorted({sha256 for sha256 in hashes if sha256})
     texts: dict[str, str] = {}
     with transaction(book.engine) as database:
         for start in range(0, len(wanted), 500):
@@ -230,7 +231,7 @@ def _change_rubric(
         author = database.execute(query).scalar()
         raise ChangedMeanwhile([], f"{author} changed this item")
     judged = _learners_with(database, change, item) if change.points != item.points else []
-    before = {one: book.grades_within(database, one, [change.lesson]) for one in judged}
+    before = {student: book.grades_within(database, student, [change.lesson]) for student in judged}
     text = item.text if change.points is None else clean(change.text.strip())
     values = row | {"item": item.id, "place": item.place, "text": text}
     database.execute(sql.insert(RUBRIC).values(values))
@@ -335,15 +336,15 @@ def judge_within(
     """Returns the entry of the history, or None where that holds already; its `new_points` are the
     caller's to write. grade: of the lesson, as it counts.
     """
-    one = answer_to(grade, student, lesson, new.question)
-    if new.answer not in (None, one.answer.sha256):
+    graded = answer_to(grade, student, lesson, new.question)
+    if new.answer not in (None, graded.answer.sha256):
         raise ChangedMeanwhile([], f"{student} handed in another answer, which counts now,")
-    if _holds(one, new, who, exactly=True):  # a form that was sent twice, say
+    if _holds(graded, new, who, exactly=True):  # a form that was sent twice, say
         return None
     assert grade
-    _check_judgement_seen(database, grade, one, new)
-    _check_can_hold(database, grade, one, new)
-    if _holds(one, new, who, exactly=False):
+    _check_judgement_seen(database, grade, graded, new)
+    _check_can_hold(database, grade, graded, new)
+    if _holds(graded, new, who, exactly=False):
         return None
     taken_back = new.items is None
     return add_change(
@@ -357,16 +358,16 @@ def judge_within(
         text=new.comment or None,
         replaced={
             "question": new.question,
-            "answer": one.answer.sha256,
+            "answer": graded.answer.sha256,
             "items": list(dict.fromkeys(new.items or ())),
         },
         old_points=grade.before_late,
     )
 
 
-def _holds(one: GradedAnswer, new: NewJudgement, who: str, exactly: bool) -> bool:
+def _holds(graded: GradedAnswer, new: NewJudgement, who: str, exactly: bool) -> bool:
     """Whether an answer is judged like this; exactly: by the same person."""
-    known = one.judgement
+    known = graded.judgement
     if new.items is None or not known:
         return not exactly and new.items is None and not known
     same = set(known.ids) == set(new.items) and known.adjustment == new.adjustment
@@ -375,27 +376,27 @@ def _holds(one: GradedAnswer, new: NewJudgement, who: str, exactly: bool) -> boo
 
 
 def _check_judgement_seen(
-    database: sql.Connection, grade: Grade, one: GradedAnswer, new: NewJudgement
+    database: sql.Connection, grade: Grade, graded: GradedAnswer, new: NewJudgement
 ) -> None:
     """Raise ChangedMeanwhile when this answer was judged after the judgement that was seen."""
     place = {"student": grade.student, "lesson": grade.lesson, "kind": "judged"}
     query = sql.select(CHANGE).filter_by(**place).order_by(CHANGE.c.id)
-    about = {"question": new.question, "answer": one.answer.sha256}
+    about = {"question": new.question, "answer": graded.answer.sha256}
     entries = [
         entry for entry in database.execute(query) if about.items() <= entry.replaced.items()
     ]
-    known = one.judgement.id if one.judgement else 0
+    known = graded.judgement.id if graded.judgement else 0
     if new.seen not in (None, known, entries[-1].id if entries else 0):
         later = [change_of(entry) for entry in entries if entry.id > (new.seen or 0)]
         raise ChangedMeanwhile(later)
 
 
 def _check_can_hold(
-    database: sql.Connection, grade: Grade, one: GradedAnswer, new: NewJudgement
+    database: sql.Connection, grade: Grade, graded: GradedAnswer, new: NewJudgement
 ) -> None:
     """Raise UsageError for an empty answer, and for items that the rubric does not have."""
     student, lesson = grade.student, grade.lesson
-    if one.state == EMPTY:
+    if graded.state == EMPTY:
         raise UsageError(
             f"{student} wrote nothing for {lesson} {new.question}: it counts 0.",
             f"Set the points of the lesson: tito gradebook set {student} {lesson} --points P",
@@ -405,9 +406,9 @@ def _check_can_hold(
 
 
 def answer_to(grade: Grade | None, student: str, lesson: str, question: str) -> GradedAnswer:
-    for one in grade.answers if grade else ():
-        if one.question == question:
-            return one
+    for answer in grade.answers if grade else ():
+        if answer.question == question:
+            return answer
     raise UsageError(
         f"{student} has no graded answer to {lesson} {question}.",
         f"Is that the question's name? Else grade it: tito grade SUBMISSIONS {lesson}",

@@ -8,6 +8,7 @@ and ChangedMeanwhile where there is a later entry about that grade than `seen`.
 import difflib
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -77,34 +78,39 @@ def apply_changes(
     Raises UsageError with every line that cannot be done.
     """
     wanted = sorted(changes, key=_removals_last)
-    outcomes: list[Outcome] = []
-    moved: list[PointsChange] = []
+    results: list[tuple[Outcome, list[PointsChange]]] = []
 
     def work(database: sql.Connection) -> None:
-        outcomes.clear()
-        moved.clear()
-        refused: list[str] = []
         lock_learners(database, {change.student for change in wanted})
-        for change in wanted:
-            try:
-                outcome, changed = _apply(book, database, change, who, seen)
-            except TitoError as error:
-                if not change.where:
-                    raise
-                refused.append(f"{change.where}: {error.what} {error.remedy}".rstrip())
-            else:
-                outcomes.append(outcome)
-                moved.extend(changed)
-        refuse_lines(refused)
+        results[:] = _apply_all(book, database, wanted, who, seen)
         if preview:
             raise _Undone
 
-    try:
+    with suppress(_Undone):
         write(book.engine, work)
-    except _Undone:
-        return outcomes
-    book.note_points(moved)
-    return outcomes
+        book.note_points(change for _, moved in results for change in moved)
+    return [outcome for outcome, _ in results]
+
+
+def _apply_all(
+    book: Gradebook,
+    database: sql.Connection,
+    changes: list[RequestedChange],
+    who: str,
+    seen: int | None,
+) -> list[tuple[Outcome, list[PointsChange]]]:
+    """What `_apply` returns of each change. Raises UsageError for the lines that cannot be done."""
+    results: list[tuple[Outcome, list[PointsChange]]] = []
+    refused: list[str] = []
+    for change in changes:
+        try:
+            results.append(_apply(book, database, change, who, seen))
+        except TitoError as error:
+            if not change.where:
+                raise
+            refused.append(f"{change.where}: {error.what} {error.remedy}".rstrip())
+    refuse_lines(refused)
+    return results
 
 
 def _removals_last(change: RequestedChange) -> tuple[bool, int]:
@@ -160,10 +166,8 @@ def _override(
     grade: Grade | None,
 ) -> tuple[RequestedChange, int | None]:
     """Set the points of a lesson, or of one check of it, or lift what was set. Points are final: no
-    lateness is taken from them, no grading changes them.
-
-    Returns the change with the whole id of its check, and the entry of the history, or None where
-    that holds already.
+    lateness is taken from them, no grading changes them. Returns the change with the whole id of
+    its check, and the entry of the history, or None where that holds already.
     """
     lesson = change.lesson or ""
     if not grade:
@@ -176,7 +180,8 @@ def _override(
     if change.points is not None:
         _check_points(change.points, result, change.check)
     old = instructions.overrides.get((lesson, change.check))
-    graded = next((one.points for one in result.checks if one.id == change.check), result.points)
+    points = {check.id: check.points for check in result.checks}
+    graded = points.get(change.check or "", result.points)
     if change.points == (old and old.points) and (not old or old.graded == graded):
         return change, None
     return change, add_change(
@@ -249,7 +254,7 @@ def _check_points(points: Decimal, result: LessonResult, check: str | None) -> N
     """Raise UsageError for points that lesson or check cannot earn: 80 for 8.0 is a slip of the
     finger.
     """
-    limits = {one.id: one.max_points for one in result.checks}
+    limits = {declared.id: declared.max_points for declared in result.checks}
     most = limits[check] if check else result.max_points
     if not 0 <= points <= most:
         raise UsageError(
@@ -292,7 +297,7 @@ def review_overrides(book: Gradebook) -> list[OverrideReview]:
         instructions = instructions_by_learner(database, students)
         reviews: list[OverrideReview] = []
         for student in students:
-            results = [one.result for one in book.grades_within(database, student).values()]
+            results = [grade.result for grade in book.grades_within(database, student).values()]
             reviews += instructions[student].review(student, names[student], results)
     return reviews
 

@@ -168,7 +168,7 @@ def split_points(
     if override:
         return Decimal(0), override.points
     replaced = sum(check.points for check in result.checks if check.id in check_overrides)
-    by_hand = sum((one.points for one in check_overrides.values()), Decimal(0))
+    by_hand = sum((override.points for override in check_overrides.values()), Decimal(0))
     judged = sum((answer.points for answer in answers), Decimal(0))
     return Decimal(max(0, result.points - replaced)) + judged, by_hand
 

@@ -69,9 +69,8 @@ class Enrollment:
 def enroll(
     book: Gradebook, path: Path, who: str, id_column: str | None = None, whole_class: bool = False
 ) -> Enrollment:
-    """Take the learners of a class list into the book.
+    """Take the learners of a class list, see `class_lists.read`, into the book.
 
-    path         of a CSV file, see `class_lists.read`
     who          does so, for the history
     id_column    the column whose texts are the ids; None: the one that the book remembers, or the
                  first of `class_lists.ORDER` that tells the learners apart
@@ -85,14 +84,8 @@ def enroll(
     learners = class_lists.learners_of(class_list, column)
 
     def work(database: sql.Connection) -> tuple[Enrollment, list[PointsChange]]:
-        before = _setting(database, ID_COLUMN)
-        if before and before != scheme:
-            _refuse_if_graded(database, path, before, scheme)
-            _forget_learners(database)
-        database.execute(sql.delete(SETTING).filter_by(name=ID_COLUMN))
-        database.execute(sql.insert(SETTING).values(name=ID_COLUMN, value=scheme))
-        aliases = _aliases(database)
-        ids = _remember_learners(database, learners, aliases)
+        before = _set_id_column(database, path, scheme)
+        ids = _remember_learners(database, learners)
         states = _states(database, ids, first=not before)
         enrollment = Enrollment(
             scheme,
@@ -100,18 +93,25 @@ def enroll(
             class_list.source,
             class_list.left_out,
             class_list.remarks,
-            absent=[one for one in states if states[one] is None and one not in ids],
-            left=[one for one in ids if states.get(one) == LEFT],
+            absent=_not_listed(states, ids, None),
+            left=[student for student in ids if states.get(student) == LEFT],
         )
-        strangers = [one for one in states if states[one] == STRANGER and one not in ids]
+        strangers = _not_listed(states, ids, STRANGER)
         moved = _claim_strangers(book, database, learners, strangers, enrollment, who)
-        for one in enrollment.absent if whole_class else ():
-            _leave(database, one, who, f"not in {path}")
+        for student in enrollment.absent if whole_class else ():
+            _leave(database, student, who, f"not in {path}")
         return enrollment, moved
 
     enrollment, moved = write(book.engine, work)
     book.note_points(moved)
     return enrollment
+
+
+def _not_listed(states: dict[str, str | None], ids: list[str], state: str | None) -> list[str]:
+    """The learners in this state who are not among `ids`."""
+    return [
+        student for student, current in states.items() if current == state and student not in ids
+    ]
 
 
 def _columns(
@@ -126,10 +126,9 @@ def _columns(
     return column, class_list.scheme if class_list.scheme and column == "student" else column
 
 
-def _remember_learners(
-    database: sql.Connection, learners: list[Learner], aliases: dict[str, str]
-) -> list[str]:
+def _remember_learners(database: sql.Connection, learners: list[Learner]) -> list[str]:
     """Keep the learners of a roster. Returns their ids, each once."""
+    aliases = _aliases(database)
     listed = {learner_id(learner.student) for learner in learners}
     for learner in learners:
         student = learner_id(learner.student)
@@ -154,7 +153,7 @@ def _states(database: sql.Connection, ids: list[str], first: bool) -> dict[str, 
         strange = [student for student in unknown if student not in ids]
         _set_state(database, strange, STRANGER)
         states |= dict.fromkeys(strange, STRANGER)
-    _set_state(database, [one for one in ids if states.get(one) == STRANGER], None)
+    _set_state(database, [student for student in ids if states.get(student) == STRANGER], None)
     return states
 
 
@@ -271,7 +270,9 @@ def merge(book: Gradebook, old: str, into: str, who: str, why: str) -> None:
     """
 
     def work(database: sql.Connection) -> list[PointsChange]:
-        first, second = (lock_learner(database, one, who, why).student for one in (old, into))
+        first, second = (
+            lock_learner(database, student_id, who, why).student for student_id in (old, into)
+        )
         if first == second:
             raise UsageError(f"{old} and {into} are one learner already.", "Name two ids.")
         moved = _merge(book, database, first, second, who, why)
@@ -322,7 +323,7 @@ def _move_results(database: sql.Connection, old: str, into: str) -> list[str]:
     for place, row in results[old].items():
         best, times = row, {}
         if same := results[into].get(place):
-            best = max(same, row, key=lambda one: one.value["points"])
+            best = max(same, row, key=lambda result: result.value["points"])
             times = time_columns(merged(arrival_of(same), arrival_of(row)))
             worst = row if best is same else same
             database.execute(sql.delete(RESULT).where(*_is_row(worst)))
@@ -343,6 +344,19 @@ def _leave(database: sql.Connection, student: str, who: str, why: str) -> None:
 def _set_state(database: sql.Connection, students: Iterable[str], state: str | None) -> None:
     query = sql.update(LEARNER).where(LEARNER.c.student.in_(list(students)))
     database.execute(query.values(state=state))
+
+
+def _set_id_column(database: sql.Connection, path: Path, new: str) -> str | None:
+    """Remember from which column the ids are. Returns from which they were, or None. Raises
+    UsageError where grades have other ids.
+    """
+    before = _setting(database, ID_COLUMN)
+    if before and before != new:
+        _refuse_if_graded(database, path, before, new)
+        _forget_learners(database)
+    database.execute(sql.delete(SETTING).filter_by(name=ID_COLUMN))
+    database.execute(sql.insert(SETTING).values(name=ID_COLUMN, value=new))
+    return before
 
 
 def _refuse_if_graded(database: sql.Connection, path: Path, before: str, scheme: str) -> None:

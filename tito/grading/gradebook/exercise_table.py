@@ -19,7 +19,6 @@ NOT_RUN = (
     *("missing", "stub", "unreadable", "too long to read", "syntax error", "import failed"),
     *("crashed", "timed out", "out of memory"),  # before any check could pass
 )
-Messages = dict[str, dict[str, str]]  # {exercise: {message: the misconceptions that cause it}}
 
 
 @dataclass
@@ -80,8 +79,10 @@ def _messages(entry: Entry) -> dict[str, dict[str, str]]:
         recorded = misconceptions.load(entry.declared)
     except TitoError:  # of a lesson that cannot be read now
         recorded = []
-    for one in recorded:
-        names.setdefault((one.exercise, one.message), []).append(one.name.strip().rstrip("."))
+    for mistake in recorded:
+        names.setdefault((mistake.exercise, mistake.message), []).append(
+            mistake.name.strip().rstrip(".")
+        )
     messages: dict[str, dict[str, str]] = {}
     for (exercise, message), several in names.items():
         messages.setdefault(exercise, {})[message] = " or: ".join(several)
@@ -103,10 +104,10 @@ def _shown(messages: dict[str, str], result: LessonResult, exercise: str) -> set
     names = set()
     for check in result.checks:
         if check.exercise == exercise and not check.passed:
-            found = [message for message in messages if message in check.message]
+            matches = [message for message in messages if message in check.message]
             names |= {
                 messages[message]
-                for message in found
-                if not any(message != other and message in other for other in found)
+                for message in matches
+                if not any(message != other and message in other for other in matches)
             }
     return names

@@ -106,10 +106,10 @@ class Selection:
     def waiting(self) -> int:
         """How many answers nobody has judged: they count 0."""
         return sum(
-            one.state == WAITING
+            answer.state == WAITING
             for _, grades in self.learners()
             for grade in grades
-            for one in grade.answers
+            for answer in grade.answers
         )
 
 
@@ -148,7 +148,7 @@ def _suites(chosen: Selection) -> Iterator[junit.Suite]:
             yield junit.Suite(
                 lesson=f"{learner.student}/{grade.lesson}",
                 checks=checks,
-                passed=grade.points == grade.max_points or all(one.passed for one in checks),
+                passed=grade.points == grade.max_points or all(check.passed for check in checks),
                 reason=result.reason,
                 seconds=result.seconds,
             )
@@ -202,7 +202,7 @@ def _moodle(chosen: Selection, lessons: Lessons) -> Iterator[list[Any]]:
         "Full name",
         "ID number",
         "Email address",
-        *(text for one in titles for text in (one, f"{one} feedback")),
+        *(text for title in titles for text in (title, f"{title} feedback")),
     ]
     for learner, grades in _by_learner(chosen, lessons):
         email, number = (learner.columns.get(name) or "" for name in ("email", "idnumber"))
@@ -242,9 +242,9 @@ def summary(grade: Grade) -> str:
     lateness = [f"{grade.late_reason}."] if grade.late_reason and grade.lateness.percent else []
     points = f"{grade.points} of {grade.max_points} points: {by_hand}{partly}."
     parts = [f"{grade.parts()}.".capitalize()] if grade.answers and not grade.override else []
-    judged = [one.judgement.comment for one in grade.answers if one.judgement]
-    said = [*filter(None, judged), *(comment.text for comment in grade.comments)]
-    return " ".join([points, *parts, *lateness, *said])
+    judged = [answer.judgement.comment for answer in grade.answers if answer.judgement]
+    comments = [*filter(None, judged), *(comment.text for comment in grade.comments)]
+    return " ".join([points, *parts, *lateness, *comments])
 
 
 def tree(chosen: Selection, kind: str, name: str = "") -> Iterator[tuple[str, str]]:
@@ -281,9 +281,9 @@ def _gradescope(learner: ClassMember, grades: list[Grade]) -> Iterator[tuple[str
                         for place, check in enumerate(grade.result.checks, 1)
                     ]
                     + [
-                        _gradescope_answer(grade, one, f"{grade.number}.{place}")
+                        _gradescope_answer(grade, answer, f"{grade.number}.{place}")
                         for grade in grades
-                        for place, one in enumerate(grade.answers, 1 + len(grade.result.checks))
+                        for place, answer in enumerate(grade.answers, 1 + len(grade.result.checks))
                     ],
                 }
             ),
@@ -306,15 +306,15 @@ def _gradescope_test(grade: Grade, check: CheckResult, number: str) -> dict[str,
     return value
 
 
-def _gradescope_answer(grade: Grade, one: GradedAnswer, number: str) -> dict[str, Any]:
-    said = f"{one.state}\n{one.judgement.comment if one.judgement else ''}".strip()
+def _gradescope_answer(grade: Grade, answer: GradedAnswer, number: str) -> dict[str, Any]:
+    output = f"{answer.state}\n{answer.judgement.comment if answer.judgement else ''}".strip()
     return {
         "number": number,
-        "name": f"{grade.title}: {one.question}",
-        "score": late.plain_number(one.points),
-        "max_score": one.max_points,
+        "name": f"{grade.title}: {answer.question}",
+        "score": late.plain_number(answer.points),
+        "max_score": answer.max_points,
         "visibility": "visible",
-        "output": visible(said),
+        "output": visible(output),
     }
 
 
@@ -383,12 +383,12 @@ def _classroom50_result(learner: ClassMember, grade: Grade, classroom: str) -> d
         ]
         + [
             {
-                "test-name": one.question,
-                "passed": bool(one.max_points) and one.points == one.max_points,
-                "score": _whole(one.points),
-                "max-score": one.max_points,
+                "test-name": answer.question,
+                "passed": bool(answer.max_points) and answer.points == answer.max_points,
+                "score": _whole(answer.points),
+                "max-score": answer.max_points,
             }
-            for one in grade.answers
+            for answer in grade.answers
         ],
     }
 

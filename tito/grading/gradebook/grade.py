@@ -170,7 +170,7 @@ class Grade:
     @property
     def to_judge(self) -> int:
         """Points that a person has still to give or refuse; they count 0 so far."""
-        return sum(one.max_points for one in self.answers if one.state == rubric.WAITING)
+        return sum(answer.max_points for answer in self.answers if answer.state == rubric.WAITING)
 
     def parts(self) -> str:
         """What the checks and what persons gave, where the lesson has questions: "automatic 8 of 8,
@@ -178,10 +178,10 @@ class Grade:
         """
         if not self.answers:
             return ""
-        judged = [one for one in self.answers if one.state == rubric.JUDGED]
-        given = sum((one.points for one in judged), Decimal(0))
-        most = sum(one.max_points for one in judged)
-        empty = sum(one.max_points for one in self.answers if one.state == rubric.EMPTY)
+        judged = [answer for answer in self.answers if answer.state == rubric.JUDGED]
+        given = sum((answer.points for answer in judged), Decimal(0))
+        most = sum(answer.max_points for answer in judged)
+        empty = sum(answer.max_points for answer in self.answers if answer.state == rubric.EMPTY)
         checks = sum((self.check_points(check) for check in self.result.checks), Decimal(0))
         words = [f"automatic {late.shown(checks)} of {self.result.check_points}"]
         words += [f"judged {late.shown(given)} of {most}"] * bool(judged)

@@ -119,8 +119,10 @@ class Gradebook:
                 keys.setdefault(student, {}).setdefault(lesson, set()).add(key)
             for row in database.execute(sql.select(WORK)):
                 place, mine = (row.student, row.work), keys.get(row.student, {})
-                seen = [Seen(*one) for one in row.seen]
-                self._works[place] = all(one.key in mine.get(one.lesson, ()) for one in seen)
+                seen = [Seen(*result) for result in row.seen]
+                self._works[place] = all(
+                    result.key in mine.get(result.lesson, ()) for result in seen
+                )
                 if self._works[place]:
                     works[place] = seen
         return works, keys
@@ -132,7 +134,7 @@ class Gradebook:
         read. Returns the results that were written; none where the book has them already. Nothing
         is written where nothing is new.
         """
-        if {one.student for one in saving.results} - {saving.student}:
+        if {result.student for result in saving.results} - {saving.student}:
             raise ValueError("save() takes the results of one learner")
         place = learner_id(saving.student), saving.work or ""
         known = not saving.work or self._works.get(place, False)
@@ -159,10 +161,10 @@ class Gradebook:
                     for row in database.execute(query)
                 }
         student = learner_id(saving.student)
-        for one in saving.seen:
+        for result in saving.seen:
             known, new = (
-                self._arrivals.get((student, one.lesson, one.key)),
-                saving.arrival(one.lesson),
+                self._arrivals.get((student, result.lesson, result.key)),
+                saving.arrival(result.lesson),
             )
             if known and known != (new if saving.replace_arrivals else merged(known, new)):
                 return True

@@ -54,8 +54,8 @@ class Instructions:
     def _take_back(self, lesson: str | None, comment: list[str] | None) -> None:
         """The comments on a lesson do not hold any more; `comment` [text, who]: only this one."""
         comments = self.comments_by_lesson.pop(lesson, [])
-        for number, one in enumerate(comments if comment else ()):
-            if [one.text, one.who] == comment:
+        for number, known in enumerate(comments if comment else ()):
+            if [known.text, known.who] == comment:
                 comments = comments[:number] + comments[number + 1 :]
                 break
         if comment and comments:
@@ -81,7 +81,7 @@ class Instructions:
         by_lesson = {result.lesson: result for result in results}
         for (lesson, check), override in self.overrides.items():
             result = by_lesson.get(lesson)
-            checks = {one.id: one for one in result.checks} if result else {}
+            checks = {check.id: check for check in result.checks} if result else {}
             place = result if check is None else checks.get(check)
             doubt = ""
             if place:

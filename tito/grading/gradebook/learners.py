@@ -94,8 +94,8 @@ def remember_learner(
     """
     into = sql.select(ALIAS.c.student).where(ALIAS.c.alias == student).scalar_subquery()
     query = sql.select(LEARNER).where(LEARNER.c.student == sql.func.coalesce(into, student))
-    found = database.execute(query.with_for_update()).first()
-    row = LearnerRow(*found) if found else None
+    values = database.execute(query.with_for_update()).first()
+    row = LearnerRow(*values) if values else None
     new: dict[str, Any] = {"name": clean(name)} if name else {}
     if row is None or columns is not None:
         before = row.columns if row else {}

@@ -55,10 +55,10 @@ def result_rows(
     query = sql.select(*RESULT_COLUMNS).filter_by(student=student).order_by(RESULT.c.number)
     if lessons is not None:
         query = query.where(RESULT.c.lesson.in_(lessons))
-    found: dict[str, list[ResultRow]] = {}
+    rows: dict[str, list[ResultRow]] = {}
     for row in database.execute(query):
-        found.setdefault(row.lesson, []).append(ResultRow(*row))
-    return found
+        rows.setdefault(row.lesson, []).append(ResultRow(*row))
+    return rows
 
 
 def time_columns(arrived: Arrived) -> dict[str, Any]:
@@ -127,7 +127,7 @@ def save(
     """
     learner, is_there = remember_learner(database, learner_id(saving.student), saving.name)
     student = learner.student  # another one, where two ids were merged since the run began
-    lessons = dict.fromkeys(one.lesson for one in saving.files)
+    lessons = dict.fromkeys(file.lesson for file in saving.files)
     before = result_rows(database, student, lessons) if is_there else {}
     instructions = instructions_about(database, student) if is_there else Instructions([])
     old = _counting(learner, before, instructions, rules)
@@ -135,7 +135,7 @@ def save(
     written = _replace_rows(after, student, saving)
     new = _counting(learner, after, instructions, rules)
     _write_rows(database, student, before, after)
-    _write_texts(database, [one.result for one in written.values()])
+    _write_texts(database, [replacement.result for replacement in written.values()])
     if saving.work:
         _write_work(database, student, saving, after, is_new)
     moved, entries = [], []
@@ -150,7 +150,7 @@ def save(
             moved.append(PointsChange(student, learner.name, lesson, was.points, grade.points, why))
     if entries:
         database.execute(sql.insert(CHANGE), entries)
-    return [one.result for one in written.values()], moved
+    return [replacement.result for replacement in written.values()], moved
 
 
 def _counting(
@@ -171,22 +171,22 @@ def _replace_rows(
     written there}.
     """
     written = {}
-    for one in saving.files:
-        mine = rows[one.lesson]
-        same = next((row for row in mine if row.key == one.key), None)
-        if isinstance(one, Seen) or (same and not saving.regrade):
+    for file in saving.files:
+        mine = rows[file.lesson]
+        same = next((row for row in mine if row.key == file.key), None)
+        if isinstance(file, Seen) or (same and not saving.regrade):
             if same and same.sha256:
                 _merge_arrival(mine, same.sha256, saving)
             continue
-        replaced = _replaced_by(one, mine)
+        replaced = _replaced_by(file, mine)
         missing = [row for row in replaced if row.value["verdict"] == "missing"]
-        if one.verdict == "missing" and replaced and not missing:
+        if file.verdict == "missing" and replaced and not missing:
             continue  # nothing was handed in where something was before
-        row = _new_row(one, student, replaced, saving)
+        row = _new_row(file, student, replaced, saving)
         mine[:] = [other for other in mine if other not in replaced] + [row]
         if saving.replace_arrivals:
             _merge_arrival(mine, row.sha256, saving)
-        written[one.lesson] = Replacement(one, bool(same), replaced)
+        written[file.lesson] = Replacement(file, bool(same), replaced)
     return written
 
 
@@ -254,8 +254,8 @@ def _write_rows(
 
 def _write_texts(database: sql.Connection, results: list[LessonResult]) -> None:
     """Keep the graded files and the free answers of these results, each text once."""
-    texts = {one.sha256: one.code for one in results if one.sha256 and one.code}
-    for answer in [answer for one in results for answer in one.answers if answer.text]:
+    texts = {result.sha256: result.code for result in results if result.sha256 and result.code}
+    for answer in [answer for result in results for answer in result.answers if answer.text]:
         texts[answer.sha256] = packed(clean(answer.text))
     if texts:
         sha256 = sql.bindparam("sha256", type_=sql.String)
@@ -276,9 +276,9 @@ def _write_work(
     of other checks, it is graded again.
     """
     seen = [
-        [one.lesson, one.key, one.entry, one.sha256]
-        for one in saving.files
-        if any(row.key == one.key for row in rows[one.lesson])
+        [file.lesson, file.key, file.entry, file.sha256]
+        for file in saving.files
+        if any(row.key == file.key for row in rows[file.lesson])
     ]
     place = {"student": student, "work": saving.work}
     if not is_new:

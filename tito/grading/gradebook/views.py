@@ -26,29 +26,29 @@ NAMED = 10  # learners that a sentence names
 
 
 def table(*names: str, **options: Any) -> Table:
-    made = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", **options)
+    listing = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", **options)
     for name in names:
-        made.add_column(name, overflow="fold")
-    return made
+        listing.add_column(name, overflow="fold")
+    return listing
 
 
 def grades(
     rows: Iterable[tuple[ClassMember, list[Grade]]], lessons: dict[str, tuple[int, str, int]]
 ) -> Group:
     """The class: a row per learner. lessons: {name: (number, title, points)}."""
-    made = table()
-    made.add_column("student", no_wrap=True)
-    made.add_column("name")  # gives way when the terminal is narrow
+    listing = table()
+    listing.add_column("student", no_wrap=True)
+    listing.add_column("name")  # gives way when the terminal is narrow
     for number, _, most in lessons.values():
-        made.add_column(f"{number:02}\nof {most}", justify="right", no_wrap=True)
+        listing.add_column(f"{number:02}\nof {most}", justify="right", no_wrap=True)
     total = sum(most for _, _, most in lessons.values())
-    made.add_column(f"total\nof {total}", justify="right", no_wrap=True)
+    listing.add_column(f"total\nof {total}", justify="right", no_wrap=True)
     marks = ""
     for learner, mine in rows:
         by_lesson = {grade.lesson: grade for grade in mine}
         points = [_points(by_lesson.get(name)) for name in lessons]
         marks += "".join(cell.plain for cell in points) + "(" * bool(learner.state)
-        made.add_row(
+        listing.add_row(
             Text(plain(learner.student, 40)),
             Text(
                 f"({learner.state}) " * bool(learner.state) + plain(learner.name),
@@ -66,7 +66,7 @@ def grades(
         "(": "(left), (stranger: in no roster): not exported",
     }
     legend += [words for mark, words in notes.items() if mark in marks]
-    return Group(made, *(Text(words, "dim") for words in legend))
+    return Group(listing, *(Text(words, "dim") for words in legend))
 
 
 def _points(grade: Grade | None) -> Text:
@@ -80,10 +80,10 @@ def grade_table(grades: Iterable[Grade], notes: bool = False) -> Table:
     """Some grades, a row for each, and why they are what they are; with `notes`, also which of
     several files counted.
     """
-    made = table("student", "lesson", "points", "verdict", "base", "why")
+    listing = table("student", "lesson", "points", "verdict", "base", "why")
     for grade in grades:
         words = [visible(why, 300, 5) for why in _reasons(grade, notes) if why]
-        made.add_row(
+        listing.add_row(
             Text(plain(grade.student)),
             f"{grade.number:02} {grade.lesson}",
             f"{grade.points} of {grade.max_points}",
@@ -91,7 +91,7 @@ def grade_table(grades: Iterable[Grade], notes: bool = False) -> Table:
             grade.result.base,
             Text("\n".join(words), overflow="fold"),
         )
-    return made
+    return listing
 
 
 def _reasons(grade: Grade, notes: bool) -> Iterator[str]:
@@ -106,8 +106,8 @@ def _reasons(grade: Grade, notes: bool) -> Iterator[str]:
         yield f"counts of {grade.submissions} submissions of this lesson"
     if override:
         yield f"set by {override.who}, graded {result.points}: {override.why}"
-    for check, one in grade.check_overrides.items() if not override else ():
-        yield f"check {check} set to {one.points} by {one.who}: {one.why}"
+    for check, by_hand in grade.check_overrides.items() if not override else ():
+        yield f"check {check} set to {by_hand.points} by {by_hand.who}: {by_hand.why}"
     for comment in grade.comments:
         yield f"comment by {comment.who}: {comment.text}"
     if blamed := sorted({check.caused_by for check in result.checks if check.caused_by}):
@@ -118,15 +118,15 @@ def grade_checks(grade: Grade) -> Table:
     """The checks of a grade with their ids, which `tito gradebook set --check` takes; below each
     what it has to say.
     """
-    made = table("points", "check")
-    made.columns[0].no_wrap = True
+    listing = table("points", "check")
+    listing.columns[0].no_wrap = True
     for check in grade.result.checks:
         mark = "*" * (check.id in grade.check_overrides)
         about = Text(plain(check.id) + " (hidden)" * check.hidden, overflow="fold")
         if not check.passed or check.caused_by:
             words = f"\n{check.status}: {visible(check.message, 300, 3)}"
             about.append(words, "dim" if check.passed else "")
-        made.add_row(f"{grade.check_points(check)}{mark} of {check.max_points}", about)
+        listing.add_row(f"{grade.check_points(check)}{mark} of {check.max_points}", about)
     for answer in grade.answers:
         about = Text(f"answer {plain(answer.question)}: {answer.state}", overflow="fold")
         if answer.judgement:
@@ -135,61 +135,63 @@ def grade_checks(grade: Grade) -> Table:
                 about.append(f"\n{shown(item.points)}: {visible(item.text, 300, 3)}", "dim")
             if answer.judgement.comment:
                 about.append(f"\n{visible(answer.judgement.comment, 300, 3)}", "dim")
-        made.add_row(f"{shown(answer.points)} of {answer.max_points}", about)
-    return made
+        listing.add_row(f"{shown(answer.points)} of {answer.max_points}", about)
+    return listing
 
 
-def comment(one: Comment) -> str:
-    return f"comment by {plain(one.who)}: {visible(one.text)}"
+def comment_line(comment: Comment) -> str:
+    return f"comment by {plain(comment.who)}: {visible(comment.text)}"
 
 
 def overrides(reviews: Iterable[OverrideReview]) -> RenderableType:
     """Overrides that hold, a row for each: who set whose points to what, why, and what is to be
     said against it.
     """
-    made = table("student", "lesson", "set to", "graded", "by", "why", "look again")
-    for one in reviews:
-        graded = "gone" if one.graded is None and one.check else one.graded
-        made.add_row(
-            Text(plain(one.student, 40)),
-            Text(one.lesson + (f"\n{plain(one.check)}" if one.check else "")),
-            shown(one.override.points),
+    listing = table("student", "lesson", "set to", "graded", "by", "why", "look again")
+    for review in reviews:
+        graded = "gone" if review.graded is None and review.check else review.graded
+        listing.add_row(
+            Text(plain(review.student, 40)),
+            Text(review.lesson + (f"\n{plain(review.check)}" if review.check else "")),
+            shown(review.override.points),
             "-" if graded is None else str(graded),
-            Text(plain(one.override.who, 40)),
-            Text(plain(one.override.why)),
-            Text(plain(one.doubt)),
+            Text(plain(review.override.who, 40)),
+            Text(plain(review.override.why)),
+            Text(plain(review.doubt)),
         )
-    return made if made.row_count else "No points are set by hand."
+    return listing if listing.row_count else "No points are set by hand."
 
 
 def exercises(rows: Iterable[ExerciseRow]) -> RenderableType:
     """How the class did in each exercise."""
-    made = table("exercise", "right", "of", "most frequent misconception")
-    for column in made.columns[1:3]:
+    listing = table("exercise", "right", "of", "most frequent misconception")
+    for column in listing.columns[1:3]:
         column.justify = "right"
     for row in rows:
         words = f"{row.showed_it}: {plain(row.misconception)}" if row.misconception else ""
         share = f"{row.right / row.learners:.0%}"
-        made.add_row(Text(plain(row.exercise)), share, str(row.learners), Text(words))
-    return made if made.row_count else "Nobody's work has run yet: tito grade SUBMISSIONS"
+        listing.add_row(Text(plain(row.exercise)), share, str(row.learners), Text(words))
+    return listing if listing.row_count else "Nobody's work has run yet: tito grade SUBMISSIONS"
 
 
-def outcomes(made_changes: Iterable[Outcome]) -> Table:
+def changes(outcomes: Iterable[Outcome]) -> Table:
     """What a table changes, or would change: a row for each."""
-    made = table("student", "lesson", "points", "change")
-    made.columns[2].no_wrap = True
-    for one in made_changes:
-        points = "" if one.old is None or one.new is None else f"{one.old} -> {one.new}"
-        if one.old == one.new:
-            points = "" if one.old is None else str(one.old)
-        words = requested(one.change) + ("" if one.is_new else " (holds already)")
-        made.add_row(
-            Text(plain(one.change.student, 40)),
-            one.change.lesson or "all lessons",
-            points,
-            Text(visible(words, 300, 3), "" if one.is_new else "dim", overflow="fold"),
+    listing = table("student", "lesson", "points", "change")
+    listing.columns[2].no_wrap = True
+    for outcome in outcomes:
+        points = (
+            "" if outcome.old is None or outcome.new is None else f"{outcome.old} -> {outcome.new}"
         )
-    return made
+        if outcome.old == outcome.new:
+            points = "" if outcome.old is None else str(outcome.old)
+        words = requested(outcome.change) + ("" if outcome.is_new else " (holds already)")
+        listing.add_row(
+            Text(plain(outcome.change.student, 40)),
+            outcome.change.lesson or "all lessons",
+            points,
+            Text(visible(words, 300, 3), "" if outcome.is_new else "dim", overflow="fold"),
+        )
+    return listing
 
 
 def requested(change: RequestedChange) -> str:
@@ -255,20 +257,22 @@ def history(changes: Iterable[Change]) -> Iterator[Text]:
 def changed_checks(checks: list[dict[str, Any]]) -> list[str]:
     """The first checks whose points changed: words for each, and how many more there are."""
     words = [
-        f"{one['id']} {'new' if one['old'] is None else one['old']} -> "
-        f"{'gone' if one['new'] is None else one['new']}"
-        for one in checks[:CHECKS]
+        f"{check['id']} {'new' if check['old'] is None else check['old']} -> "
+        f"{'gone' if check['new'] is None else check['new']}"
+        for check in checks[:CHECKS]
     ]
     return words + [f"and {len(checks) - CHECKS} more checks"] * (len(checks) > CHECKS)
 
 
 def roster(learners: Iterable[ClassMember]) -> RenderableType:
     """Who is in the class."""
-    made = table("student", "name", "email", "section", "")
+    listing = table("student", "name", "email", "section", "")
     for learner in learners:
         cells = (learner.student, learner.name, learner.email, learner.section, learner.state)
-        made.add_row(*(Text(plain(cell, 60)) for cell in cells))
-    return made if made.row_count else "Nobody is in this gradebook: tito gradebook roster CSV"
+        listing.add_row(*(Text(plain(cell, 60)) for cell in cells))
+    return (
+        listing if listing.row_count else "Nobody is in this gradebook: tito gradebook roster CSV"
+    )
 
 
 def enrollment(enrolled: Enrollment, whole_class: bool = False) -> Iterator[str]:
@@ -304,7 +308,7 @@ def left_out(absent: dict[str, str], outdated: dict[str, int], waiting: int = 0)
             "gradebook page"
         )
     for state, words in (("left", "left the class"), ("stranger", "in no roster")):
-        if ids := [one for one in absent if absent[one] == state]:
+        if ids := [student for student in absent if absent[student] == state]:
             yield f"not exported, {words} ({len(ids)}): {_names(ids)}"
     for lesson, number in outdated.items():
         yield (

@@ -72,14 +72,14 @@ class Sessions:
     def new(self, who: str = "") -> Session:
         session = Session(secrets.token_urlsafe(24), who, self.anonymous, secrets.token_urlsafe(24))
         self._by_token[session.token] = session
-        named = [token for token, one in self._by_token.items() if one.who]
+        named = [token for token, session in self._by_token.items() if session.who]
         for token in named[:-MOST]:
             del self._by_token[token]
         return session
 
     def named(self, who: str) -> Session:
         """The session of that name, made if need be."""
-        known = (one for one in self._by_token.values() if one.who == who)
+        known = (session for session in self._by_token.values() if session.who == who)
         return next(known, None) or self.new(who)
 
     def find(self, token: str) -> Session | None:
@@ -91,7 +91,9 @@ class Sessions:
     def opened_by_others(self, session: Session) -> set[str]:
         """The paths of the pages that other graders opened last."""
         sessions = list(self._by_token.values())
-        return {unquote(one.here.partition("?")[0]) for one in sessions if one.who != session.who}
+        return {
+            unquote(other.here.partition("?")[0]) for other in sessions if other.who != session.who
+        }
 
 
 class Guard:

@@ -259,7 +259,9 @@ class GraderPage:
     def _view(self, session: Session, request: Request, chosen: Filter) -> SubmissionView | None:
         """The view that the address names, or None."""
         student = self.class_list.student(request.path_params["handle"])
-        learner = next((one for one in self.book.learners() if one.student == student), None)
+        learner = next(
+            (member for member in self.book.learners() if member.student == student), None
+        )
         if learner is None:  # or merged into another just now
             return None
         shown, lesson = self.shown(session, learner), request.path_params["lesson"]
@@ -349,7 +351,11 @@ class GraderPage:
         return "Comment kept; the learner reads it."
 
     def uncomment(self, view: SubmissionView, form: dict[str, str], who: str) -> str:
-        known = [one for one in view.grade.comments if comment_key(one) == form.get("comment")]
+        known = [
+            comment
+            for comment in view.grade.comments
+            if comment_key(comment) == form.get("comment")
+        ]
         if not known:
             return "That comment is taken back already."
         place = (view.grade.student, view.grade.lesson)
@@ -380,10 +386,10 @@ class GraderPage:
             shown = {learner.student: self.shown(session, learner) for learner in learners}
         differences, problem = run.differences if run else [], run.problem if run else ""
         if session.anonymous:
-            handles = {student: one.handle for student, one in shown.items()}
-            differences = sorted(differences, key=lambda one: handles.get(one["student"], ""))
-            for one in shown.values():
-                problem = one.hide(problem)
+            handles = {student: learner.handle for student, learner in shown.items()}
+            differences = sorted(differences, key=lambda change: handles.get(change["student"], ""))
+            for learner in shown.values():
+                problem = learner.hide(problem)
         return self.show(
             session,
             "regrade.html",
@@ -416,7 +422,9 @@ def is_done(changes: list[Change], action: str, form: Mapping[str, str], who: st
     if action not in ("points", "lift"):
         return False
     check = form.get("check", "")
-    last = [one for one in changes if one.kind == "override" and (one.check or "") == check][-1:]
+    last = [
+        change for change in changes if change.kind == "override" and (change.check or "") == check
+    ][-1:]
     points = form.get("points", "").strip() if action == "points" else None
     return any(
         change in mine
@@ -468,7 +476,7 @@ def serve(
             ) from None
         listening.listen(64)
         own = listening.getsockname()[1]
-        on_ready([(one.who, f"http://{HOST}:{own}/{one.token}/") for one in sessions])
+        on_ready([(session.who, f"http://{HOST}:{own}/{session.token}/") for session in sessions])
         config = uvicorn.Config(
             page.app(), log_level="warning", access_log=False, server_header=False, lifespan="off"
         )

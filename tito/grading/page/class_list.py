@@ -137,7 +137,7 @@ def needs_of(grade: Grade) -> tuple[str, ...]:
     for check in grade.result.checks:
         override = grade.check_overrides.get(check.id)
         overrides.append((override, check.points, check.max_points))
-    if any(one and one.doubt(graded, most) for one, graded, most in overrides):
+    if any(override and override.doubt(graded, most) for override, graded, most in overrides):
         reasons.append("doubtful override")
     if grade.to_judge:
         reasons.append(TO_JUDGE)

@@ -206,7 +206,7 @@ def compare(
         notes.append(
             f"{entry.name}: {left} more are the same, of people whom the list already joins."
         )
-    return sorted(pairs, key=lambda found: found[0].order), notes
+    return sorted(pairs, key=lambda pair: pair[0].order), notes
 
 
 def _alike(
@@ -225,7 +225,7 @@ def _alike(
         similarity = weight_of(shared[one] & shared[two], weights) / min(totals[one], totals[two])
         if similarity >= threshold:
             alike.append((similarity, one, two))
-    return sorted(alike, key=lambda found: (-found[0], *found[1:])), shared
+    return sorted(alike, key=lambda pair: (-pair[0], *pair[1:])), shared
 
 
 def _without_chained(alike: list[tuple[float, int, int]]) -> list[tuple[float, int, int]]:
@@ -423,7 +423,7 @@ def compare_class(
     together = Counter((pair.one, pair.two) for pair, _ in pairs)
     for pair, _ in pairs:
         pair.lessons = together[pair.one, pair.two]
-    pairs.sort(key=lambda found: found[0].order)
+    pairs.sort(key=lambda pair: pair[0].order)
     if len(pairs) > LISTED:
         notes.append(
             f"Of {len(pairs)} pairs in all lessons, the first {LISTED} are listed. A higher "
