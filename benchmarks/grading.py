@@ -506,11 +506,19 @@ class Tito:
             self.environment,
         )
         rows = json.loads(said)
-        if wrong := sample.differences({"learners": [vars(learner) for learner in learners]}, rows):
-            raise SystemExit(
-                f"{self.name} graded {len(wrong)} otherwise than the class was made to be graded,"
-                f" such as {wrong[0]}"
-            )
+        wanted = {
+            (one.student, name): one.lessons[name] for one in learners for name in one.lessons
+        }
+        if {(row["student"], row["lesson"]) for row in rows} != wanted.keys():
+            raise SystemExit(f"{self.name} did not grade the learners and lessons of the class")
+        for row in rows:
+            lesson, points = wanted[row["student"], row["lesson"]], row["graded_points"]
+            least, most, verdicts = lesson["least"], lesson["most"], lesson["verdicts"]
+            if not least <= points <= most or row["verdict"] not in verdicts:
+                raise SystemExit(
+                    f"{self.name} graded {row['student']} otherwise than the class was made to be "
+                    f"graded: {points} points, expected {least} to {most}; {row['verdict']}"
+                )
         self.level = next(row["isolation"] for row in rows)
         return {row["student"]: row["points"] for row in rows}, cost
 

@@ -29,14 +29,14 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (33831, 28000),
-    "lines of tito/grading": (15645, 12000),
+    "lines of tito": (33919, 28000),
+    "lines of tito/grading": (15742, 12000),
     "lines of tito/learn": (5569, 5000),
     "lines of tito/book": (3085, 2600),
-    "lines of tests": (48300, 46000),
-    "functions over 40 lines": (15, 30),
-    "functions over 6 parameters": (1, 15),
-    "untyped functions": (84, 0),
+    "lines of tests": (48173, 46000),
+    "functions over 40 lines": (14, 30),
+    "functions over 6 parameters": (0, 15),
+    "untyped functions": (35, 0),
     "modules over 600 lines": (1, 3),
     "commands": (34, 34),
     "parameters of commands": (147, 200),

@@ -4,8 +4,10 @@ Four rooms: intake/ (what was handed in, by whom and when), jail/ (the judge, an
 runs learners' code), gradebook/ (results, grades, what is made of them), page/ (the page for
 graders). Beside them:
 
-run.py         the class: tasks on workers, each result into the gradebook, again after an
-               interruption
+run.py         the class: collect, let workers judge, save; again after an interruption
+executor.py    where the tasks of a run run: threads, or a Dask cluster
+work_hash.py   the hash of all that decides the results of a submission
+single_checks.py  results of single checks, put into those of whole lessons
 dry_run.py     what a run would change: into a copy of the gradebook
 setting.py     how a class is graded: what decides it, and the longest times
 workers.py     the judges of a run, from outside

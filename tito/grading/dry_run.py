@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 from tito.grading.gradebook import late
 from tito.grading.gradebook.counting import check_differences
@@ -37,9 +38,9 @@ class Difference:
     graded: tuple[int | None, int]
     max_points: int
     reasons: list[str]
-    checks: list[dict]
+    checks: list[dict[str, Any]]
 
-    def as_json(self) -> dict:
+    def as_json(self) -> dict[str, Any]:
         numbers = {
             "old": None if self.old is None else late.plain_number(self.old),
             "new": late.plain_number(self.new),
@@ -69,16 +70,16 @@ def compare(book: Gradebook, trial: Gradebook) -> Iterator[Difference]:
             grade.student,
             grade.name,
             grade.lesson,
-            old and old.points,
+            old.points if old else None,
             grade.points,
-            (old and old.result.points, grade.result.points),
+            (old.result.points if old else None, grade.result.points),
             grade.max_points,
             _reasons(old, grade),
-            check_differences(old and old.result, grade.result),
+            check_differences(old.result if old else None, grade.result),
         )
 
 
-def _pairs(book, trial):
+def _pairs(book: Gradebook, trial: Gradebook) -> Iterator[tuple[Grade | None, Grade]]:
     """(Grade of before, or None; Grade of after) of each grade after. Both gradebooks give their
     learners by id; a learner of before may be gone, merged into another.
     """
@@ -108,6 +109,7 @@ def _reasons(old: Grade | None, new: Grade) -> list[str]:
         reasons.append(f"of {old.max_points}, then of {new.max_points} points")
     if old.points == new.points:
         by_hand = [new.override] if new.override else new.check_overrides.values()
-        for one in by_hand:
-            reasons.append(f"the override to {late.shown(one.points)} by {one.who} hides it")
+        for override in by_hand:
+            points = late.shown(override.points)
+            reasons.append(f"the override to {points} by {override.who} hides it")
     return reasons

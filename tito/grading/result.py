@@ -43,6 +43,7 @@ class CheckResult(Outcome):
 
 
 def blank(check: Check) -> CheckResult:
+    """The result of a check that was not run yet."""
     return CheckResult(check.id, check.exercise, check.name, 0, check.points, hidden=check.hidden)
 
 

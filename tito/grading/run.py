@@ -1,143 +1,90 @@
-"""Grade a class: a task for each submission on a `concurrent.futures` executor, each result into
-the gradebook as it comes.
+"""Grade a class: collect the submissions, let workers judge them, and save each result in the
+gradebook as it comes.
 
-The tasks run in threads of this process, each with a judge process of its own (`judge.py`) that has
-a jail of its own; or, given the address of a Dask scheduler, on its workers. A judge that dies
-takes one submission's attempt with it, no more. Only this process writes into the gradebook, one
-transaction for each submission: killed at any moment, run it again.
+`grade_class` is what the command calls; a `Run` does its work. Each submission is a task on a
+`concurrent.futures` executor (`executor.py`). A judge that dies takes one submission's attempt with
+it, no more. Only this process writes into the gradebook, one transaction for each submission:
+killed at any moment, run it again.
 
-One run at a time grades into a gradebook, see `run_lock.py`. Its lock knows on which submissions
-grading has begun. A submission over which a judge died, or a whole run ended, is tried once more
-after all others, with nothing else running, so that none is blamed for a neighbour; when that ends
-in the same way, it gets a result, which is kept until the submission, the checks or the limits
-change.
-
-`grade_class` is what the command calls; a `Run` does its work, step by step. `grade_one` is a task,
-on whichever machine its worker is.
+One run at a time grades into a gradebook (`gradebook/run_lock.py`). Its lock knows on which
+submissions grading has begun. A submission over which a judge died, or a whole run ended, is tried
+once more after all others, with nothing else running, so that none is blamed for a neighbour. When
+that ends in the same way, it gets a result, which is kept until the submission, the checks or the
+limits change.
 """
 
 import contextlib
 import difflib
-import functools
-import getpass
-import hashlib
-import itertools
-import json
-import os
-import socket
 import time
 from collections import deque
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import astuple, dataclass, field, replace
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
 
-from tito.errors import MachineError, TitoError, UsageError
+from tito.errors import TitoError, UsageError
+from tito.grading.executor import Outcome, executor, grade_one, outcome_of
 from tito.grading.gradebook import enrollment, run_lock
+from tito.grading.gradebook.gradebook import Gradebook, Keys, Works
 from tito.grading.gradebook.result_store import Saving
 from tito.grading.gradebook.tables import learner_id
 from tito.grading.intake import collect
 from tito.grading.intake.submission_times import Submitted
-from tito.grading.jail.modules import answers_in, version
+from tito.grading.jail.modules import answers_in
 from tito.grading.result import LessonResult, Seen, blank
-from tito.grading.setting import judge_seconds
+from tito.grading.roster import Learner
+from tito.grading.setting import Setting
+from tito.grading.single_checks import merge_checks
+from tito.grading.submission import Submission
+from tito.grading.work_hash import course_hash, decisive_hash, work_hash
 from tito.grading.workers import WORKERS, JudgeDied
-from tito.lesson.course import open_root
-from tito.lesson.outcome import reason_of, verdict_of
+from tito.lesson.course import Entry
 
-# Tasks for each worker, so that none waits for work, and few are begun in vain when one stops.
-AHEAD = 2
-TOGETHER = 8  # submissions that the gradebook says in one transaction to have begun
+BATCH_SIZE = 8  # submissions that are said in one transaction to have begun
 ATTEMPTS = 2  # at a submission under which the judge, or the whole run, ends
-DIED = "died:"  # before the hash of a submission's work: the key of a result without a judge's
-ALONE = "~"  # in the key of a result into which checks were put that were graded alone
-TELL = 60  # seconds after which a run says how far it is, though nothing has ended
-ENDED = JudgeDied("the whole run was ended")  # while it was busy with this submission
+REPORT_INTERVAL = 60  # seconds after which a run says how far it is, though nothing has ended
+JUDGE_DIED = "died:"  # begins the key of a row that no judge made; the hash of the work follows
+INTERRUPTED = JudgeDied("the whole run was ended")  # while it was busy with this submission
 
 
-def grade_one(setting, course, home, arrival, known, seconds):
-    """One task: the results of one submission, Seen for those that need no grading, JudgeDied for
-    all when the judge died over it.
+@dataclass(frozen=True)
+class RunOptions:
+    """What an instructor asks of a run.
 
-    course  its hash, see `course_hash`
-    home    the run that asks, see `run_lock.process_name`
-
-    It never raises over a submission. On a worker elsewhere it raises TitoError where the course is
-    another one, or the submissions are not.
-    """
-    if home != run_lock.process_name():
-        check_here(setting, course, arrival)
-    try:
-        return WORKERS.of_this_thread(setting, course).grade(arrival, known, seconds)
-    except JudgeDied as error:
-        return [error] * len(setting.lessons)
-
-
-def check_here(setting, course, arrival):
-    """Raise TitoError where this machine has not what the run's own machine has."""
-    _check_course(setting.root, setting.lessons, course)
-    for part in arrival.uploads:
-        if not os.path.lexists(part.path):
-            raise MachineError(
-                f"The worker on {socket.gethostname()} does not see {part.path}.",
-                "Put the submissions where all workers find them at the same path.",
-            )
-
-
-@functools.lru_cache(maxsize=4)  # of those that are right: what raises is asked again
-def _check_course(root, lessons, course):
-    try:
-        entries = open_root(root).lessons
-        asked = [entry for entry in entries if entry.name in lessons]
-        is_same = len(asked) == len(lessons) and course_hash(asked, entries) == course
-    except (TitoError, OSError):
-        is_same = False
-    if not is_same:
-        raise MachineError(
-            f"The worker on {socket.gethostname()} has no course at {root}, or another one, or "
-            "another tito.",
-            "Give each worker the same tito and the same course, at the same path.",
-        )
-
-
-def result_of(future, lessons):
-    """What a task returned; JudgeDied for all its lessons where it ended the workers that tried it.
-    Raises TitoError when that is not its fault: it runs again with the next run.
-    """
-    try:
-        return future.result()
-    except TitoError:
-        raise
-    except Exception as error:
-        if type(error).__name__ == "KilledWorker":  # of Dask: several workers died over it
-            return [JudgeDied("it ended the worker that graded it")] * lessons
-        raise MachineError(
-            f"The workers are gone: {type(error).__name__}: {str(error)[:200]}.",
-            "What was graded is kept. See that the Dask scheduler runs, then run it again.",
-        ) from None
-
-
-@dataclass
-class Task:
-    """A submission that is to be graded.
-
-    work   the hash of all that decides its results
-    begun  how often grading it began, in this run or in one that was killed, without an end; the
-           attempt that is due, or goes on, is one of them
-    known  {lesson: the keys of the learner's results} when this run took it
+    jobs              how many workers, or the address of a Dask scheduler
+    roster            with it, entries that are nobody's are kept as strangers'
+    students          ids: only these; None: all
+    is_included       whether a Submission is graded in this run
+    submitted         what the instructor says of when the submissions arrived
+    regrade           also what is graded already
+    replace_arrivals  forget what earlier runs knew of the arrival of these files
+    who               grades, for the history
     """
 
-    arrival: object
-    work: str
-    begun: int = 0
-    known: dict = field(default_factory=dict)
+    jobs: str | int = 1
+    roster: list[Learner] | None = None
+    students: Sequence[str] | None = None
+    is_included: Callable[[Submission], bool] = lambda submission: True
+    submitted: Submitted = Submitted()
+    regrade: bool = False
+    replace_arrivals: bool = False
+    who: str = ""
 
 
 @dataclass
 class Progress:
-    """How far a run has come. seconds: since it began; graded, unchanged, failed (by us, to be
-    tried again), total: submissions; other: of the
-    unchanged, those whose single check was not graded again, since what was graded is not what is
-    there now. ended: learners whose submission got its row since whole runs ended over it. given:
-    {(learner, lesson): SHA-256 of the file that came}.
+    """How far a run has come.
+
+    total, graded, unchanged  submissions
+    failed       those that could not be graded, by our fault
+    other        of the unchanged, those whose single check was not graded again, since the graded
+                 file is not the one that is there now
+    interrupted  learners whose submission got its row because whole runs ended over it
+    seconds      since it began
+    student      the name of the learner who was graded last
+    verdicts     {verdict: how many lessons got it}
+    files        {(learner, lesson): SHA-256 of the file that came}
     """
 
     total: int
@@ -147,278 +94,65 @@ class Progress:
     other: int = 0
     seconds: float = 0.0
     student: str = ""
-    verdicts: dict = field(default_factory=dict)
-    given: dict = field(default_factory=dict)
-    ended: list = field(default_factory=list)
+    verdicts: dict[str, int] = field(default_factory=dict)
+    files: dict[tuple[str, str], str] = field(default_factory=dict)
+    interrupted: list[str] = field(default_factory=list)
 
     @property
-    def done(self):
+    def done(self) -> int:
         return self.graded + self.unchanged
 
-    def count(self, arrival, results):
-        """A submission has ended with these results, none of them unchanged."""
-        self.graded += bool(results)
-        self.unchanged += not results
-        self.student = arrival.name
-        for result in results:
-            self.verdicts[result.verdict] = self.verdicts.get(result.verdict, 0) + 1
+    def count(self, student: str, results: Iterable[LessonResult]) -> None:
+        """Count a submission that has ended with these results, none of them unchanged."""
+        verdicts = [result.verdict for result in results]
+        self.graded += bool(verdicts)
+        self.unchanged += not verdicts
+        self.student = student
+        for verdict in verdicts:
+            self.verdicts[verdict] = self.verdicts.get(verdict, 0) + 1
+
+
+Report = Callable[[Progress], None]
 
 
 def grade_class(
-    setting,
-    entries,
-    submissions,
-    book,
-    jobs,
-    roster=None,
-    regrade=False,
-    told=lambda progress: None,
-    why="graded",
-    students=None,
-    only=lambda arrival: True,
-    submitted=Submitted(),
-    anew=False,
-    who=None,
-):
-    """Grade every submission that the gradebook does not know yet.
+    setting: Setting,
+    entries: list[Entry],
+    path: Path,
+    book: Gradebook,
+    options: RunOptions = RunOptions(),
+    report: Report = lambda progress: None,
+) -> tuple[list[Submission], Progress]:
+    """Grade every submission in a folder or zip that the gradebook does not know yet.
 
-    Returns (Arrivals, the Progress). Where the policy of the course is not "latest", each of a
-    learner's entries is a submission, graded with those before it.
+    entries  every lesson of the course
+    report   is called with the Progress as it goes on
 
-    setting      setting.Setting
-    entries      every lesson of the course
-    submissions  the folder or zip
-    book         an open Gradebook
-    jobs         how many workers, or the address of a Dask scheduler
-    roster       Learners, or None; with them, entries that are nobody's are kept as strangers'
-    regrade      also what is known
-    told         is called with the Progress as it goes on
-    why          what the history says about grades that this run gives
-    students     ids: only these; None: all
-    only         of a Submission: whether it is graded in this run
-    submitted    Submitted: what the instructor says of when it arrived
-    anew         what earlier runs knew of the arrival of these files is forgotten
-    who          grades, for the history; None: the login name
+    Where the policy of the course is not "latest", each of a learner's uploads is a submission,
+    graded with those before it. Returns the Submissions, each whole, and the Progress.
     """
-    arrivals = named(students, collect.find_submissions(submissions, entries, roster, submitted))
-    arrivals = [one for one in arrivals if only(one)]
-    enrollment.keep_strangers(book, [one.student for one in arrivals if not one.known])
-    every = arrivals
+    submissions = collect.find_submissions(path, entries, options.roster, options.submitted)
+    submissions = select_students(options.students, submissions)
+    submissions = [submission for submission in submissions if options.is_included(submission)]
+    strangers = [submission.student for submission in submissions if not submission.known]
+    enrollment.keep_strangers(book, strangers)
+    rounds = submissions
     if book.rules.policy != "latest":
-        every = [one for arrival in arrivals for one in arrival.rounds()]
-    progress = Progress(len(every))
-    told(progress)
-    who = who or getpass.getuser()
-    run = Run(setting, entries, book, progress, told, who, why, regrade, bool(students), anew)
-    run.grade(every, jobs)
-    return arrivals, progress
+        rounds = [part for submission in submissions for part in submission.rounds()]
+    run = Run(setting, entries, book, options, report)
+    run.grade(rounds)
+    return submissions, run.progress
 
 
-@dataclass
-class Run:
-    """What one call of `grade_class`, which explains the arguments, does with its submissions.
-
-    chosen    whether learners were named: who names them means it
-    ready     Tasks to begin with
-    running   {future: its Task}
-    suspects  Tasks under which a judge, or a whole run, ended: each is tried alone
-    kept      {learner: {lesson: keys}} of the results that this run kept
-    works     {(learner, work): Seen} of the submissions that are graded already
-    begun     {(learner, work): how often} grading these was begun, and has not ended
-    noted     the same, as the lock has it
-    """
-
-    setting: object
-    entries: list
-    book: object
-    progress: Progress
-    told: object
-    who: str
-    why: str
-    regrade: bool
-    chosen: bool
-    anew: bool
-    ready: deque = field(default_factory=deque)
-    running: dict = field(default_factory=dict)
-    suspects: deque = field(default_factory=deque)
-    kept: dict = field(default_factory=dict)
-    works: dict = field(default_factory=dict)
-    begun: dict = field(default_factory=dict)
-    noted: dict = field(default_factory=dict)
-    lock: object = None
-
-    def __post_init__(self):
-        by_name = {entry.name: entry for entry in self.entries}
-        self.asked = [by_name[name] for name in self.setting.lessons]
-        self.began, self.seconds = time.monotonic(), judge_seconds(self.setting)
-        self.decides = decisive(self.setting, self.asked, self.entries)
-        self.course = course_hash(self.asked, self.entries)
-
-    def grade(self, every, jobs):
-        """Grade these Arrivals."""
-        tasks = [Task(arrival, work_of(arrival, self.decides)) for arrival in every]
-        with executor(jobs) as (pool, most), run_lock.hold(self.book, self.who) as self.lock:
-            self.works, self.keys = self.book.graded()
-            self.noted = self.lock.begun
-            self.begun = dict(self.noted)
-            WORKERS.stopping = False
-            try:
-                self._go(pool, most, self._take(tasks))
-            finally:
-                self._stop()
-
-    def _go(self, pool, most, tasks):
-        while True:
-            for task in tasks:
-                self._begin(pool, task)
-                if len(self.running) >= most:
-                    break
-            if not self.running and self.suspects:
-                task = self.suspects.popleft()
-                if task.begun > ATTEMPTS:
-                    self._finish(task, [ENDED] * len(self.asked))
-                    continue
-                self._note([task])
-                self._begin(pool, task)  # alone: whatever ends it, no neighbour did
-            if not self.running:
-                return
-            ended = wait(self.running, timeout=TELL, return_when=FIRST_COMPLETED).done
-            for done in ended:
-                self._finish(self.running.pop(done), result_of(done, len(self.asked)))
-            if not ended:
-                self._tell()
-            self.lock.renew()
-
-    def _stop(self):
-        """Leave what was not graded as if this run had never begun it: nobody killed it."""
-        stopped = [*self.running.values(), *self.ready]
-        for future in self.running:
-            future.cancel()
-        for task in stopped:
-            task.begun -= 1
-        with contextlib.suppress(TitoError):
-            self._note(stopped)
-        WORKERS.close(stopping=True)
-
-    def _take(self, tasks):
-        """Those of the tasks that no run ended over. Several at a time are said to have begun,
-        shortly before they do: that spares transactions.
-        """
-        for some in batched(tasks, TOGETHER):
-            for task in some:
-                place = learner_id(task.arrival.student), task.work
-                task.known = self.keys.get(place[0], {})
-                seen = None if self.regrade else self.works.get(place)
-                if seen is not None:
-                    self.progress.unchanged += 1
-                    self._save(task, [], seen)
-                    continue
-                task.begun = 1 if self.regrade else 1 + self.begun.get(place, 0)
-                (self.ready if task.begun == 1 else self.suspects).append(task)
-            self._note([*self.ready])
-            self._tell()
-            while self.ready:
-                yield self.ready.popleft()
-
-    def _begin(self, pool, task):
-        known = {}
-        if not self.setting.checks:
-            known = self.kept.get(learner_id(task.arrival.student), {})
-            if not self.regrade:
-                known = {
-                    lesson: {*known.get(lesson, ()), *task.known.get(lesson, ())}
-                    for lesson in known.keys() | task.known.keys()
-                }
-        future = pool.submit(
-            grade_one,
-            self.setting,
-            self.course,
-            run_lock.process_name(),
-            task.arrival,
-            known,
-            self.seconds,
-        )
-        self.running[future] = task
-
-    def _finish(self, task, results):
-        """Keep the results of a task, or set it aside to be tried once more."""
-        progress, arrival = self.progress, task.arrival
-        died = [one for one in results if isinstance(one, JudgeDied)]
-        if died and task.begun < ATTEMPTS:
-            task.begun += 1
-            self.suspects.append(task)
-            return
-        progress.failed += bool(died and died[0] is not ENDED)
-        progress.ended += [arrival.student] * bool(died and died[0] is ENDED)
-        now = self.kept.setdefault(learner_id(arrival.student), {})
-        if self.setting.checks:
-            results = with_checks(results, self.book.results(arrival.student), progress)
-        seen = [result for result in results if isinstance(result, Seen)]
-        results = [
-            judged(result, entry, task)
-            for result, entry in zip(results, self.asked)
-            if result is not None
-            and not isinstance(result, Seen)
-            and not (isinstance(result, JudgeDied) and entry.name in task.known | now)
-        ]
-        if arrival.partial:  # what comes later is not missing
-            results = [result for result in results if result.sha256]
-        self._save(task, results, seen)
-        for result in results:
-            now.setdefault(result.lesson, set()).add(result.key)
-        if self.book.rules.policy == "latest":  # this was the learner's only task
-            self.kept.pop(learner_id(arrival.student), None)
-        self.begun.pop((learner_id(arrival.student), task.work), None)
-        progress.count(arrival, results)
-        self._tell()
-
-    def _save(self, task, results, seen):
-        saving = Saving(
-            task.arrival.student,
-            task.arrival.name,
-            self.who,
-            self.why,
-            results,
-            seen,
-            self._came(task.arrival, [*results, *seen]),
-            task.work,
-            self.regrade or bool(self.setting.checks),
-            self.anew,
-        )
-        self.book.save(saving)
-
-    def _came(self, arrival, files):
-        """{lesson: Arrived} of these results or Seen; what came in is counted as given."""
-        if not arrival.partial:
-            student = learner_id(arrival.student)
-            self.progress.given |= {(student, one.lesson): one.sha256 for one in files}
-        return {
-            one.lesson: arrival.arrival(one.entry)
-            for one in files
-            if isinstance(one, Seen) or one.verdict != "missing"
-        }
-
-    def _note(self, tasks):
-        """Let the gradebook know how often these were begun."""
-        for task in tasks:
-            self.begun[learner_id(task.arrival.student), task.work] = task.begun
-        begun = {place: times for place, times in self.begun.items() if times}
-        if begun != self.noted:
-            self.lock.keep(begun)
-            self.noted = begun
-
-    def _tell(self):
-        self.progress.seconds = time.monotonic() - self.began
-        self.told(self.progress)
-
-
-def named(students, arrivals):
-    """The Arrivals of these learners; of all without any. Raises TitoError for one who is not
-    there.
+def select_students(
+    students: Sequence[str] | None, submissions: list[Submission]
+) -> list[Submission]:
+    """The Submissions of these learners; of all without any. Raises UsageError for a learner who
+    has none.
     """
     if not students:
-        return arrivals
-    by_id = {arrival.student: arrival for arrival in arrivals}
+        return submissions
+    by_id = {submission.student: submission for submission in submissions}
     for student in students:
         if student not in by_id:
             close = difflib.get_close_matches(student, by_id, n=1)
@@ -429,113 +163,217 @@ def named(students, arrivals):
     return [by_id[student] for student in dict.fromkeys(students)]
 
 
-def with_checks(results, before, progress):
-    """Results of some checks, each put into the result that the whole lesson has for the same
-    file; Seen where that changes nothing, None where this file was not graded.
+@dataclass(frozen=True)
+class Task:
+    """A submission to grade. work: the hash of all that decides its results."""
 
-    before  {(lesson, SHA-256): LessonResult}
+    submission: Submission
+    work: str
 
-    Such a result has a key of its own: whichever checks the course has, a run without `--check`
-    grades the lesson anew.
+    @property
+    def student(self) -> str:
+        return learner_id(self.submission.student)
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What names it in the gradebook and its lock."""
+        return self.student, self.work
+
+
+class Run:
+    """What one call of `grade_class`, which explains the arguments, does with its submissions.
+
+    waiting   Tasks to begin
+    suspects  Tasks under which a judge, or a whole run, ended: each is tried alone
+    running   {future: its Task}
+    begun     {place of a Task: how often} grading it was begun, and has not ended
+    keys      of all results in the gradebook; new_keys: of those that this run saved
     """
-    merged, other = [], False
-    for part in results:
-        died = isinstance(part, JudgeDied)
-        old = None if died else before.get((part.lesson, part.sha256))
-        merged.append(_put_into(old, part) if old else None)
-        other |= not (old or died)
-    progress.other += other and not any(isinstance(one, LessonResult) for one in merged)
-    return merged
+
+    def __init__(
+        self,
+        setting: Setting,
+        entries: list[Entry],
+        book: Gradebook,
+        options: RunOptions,
+        report: Report,
+    ):
+        self.setting, self.entries, self.book = setting, entries, book
+        self.options, self.on_progress = options, report
+        by_name = {entry.name: entry for entry in entries}
+        self.lessons = [by_name[name] for name in setting.lessons]
+        self.course = course_hash(self.lessons, entries)
+        self.progress, self.start = Progress(0), time.monotonic()
+        self.waiting: deque[Task] = deque()
+        self.suspects: deque[Task] = deque()
+        self.running: dict[Future[Outcome], Task] = {}
+        self.begun: run_lock.Begun = {}
+        self.keys: Keys = {}
+        self.new_keys: Keys = {}
+
+    def grade(self, submissions: list[Submission]) -> None:
+        """Grade these submissions, until each has its results."""
+        self.progress.total = len(submissions)
+        self.report()
+        decisive = decisive_hash(self.setting, self.lessons, self.entries)
+        tasks = [Task(submission, work_hash(submission, decisive)) for submission in submissions]
+        with (
+            executor(self.options.jobs) as (pool, most),
+            run_lock.hold(self.book, self.options.who) as lock,
+        ):
+            works, self.keys = self.book.graded()
+            self.begun = dict(lock.begun)
+            WORKERS.stopping = False
+            try:
+                self.sort_tasks(tasks, works)
+                self.loop(pool, most, lock)
+            finally:
+                self.stop(lock)
+
+    def sort_tasks(self, tasks: Iterable[Task], works: Works) -> None:
+        """Leave out what is graded already, and put what a killed run had begun behind the others.
+
+        works  {place: Seen} of the submissions that are graded already
+        """
+        for task in tasks:
+            seen = None if self.options.regrade else works.get(task.place)
+            if self.options.regrade or seen is not None:
+                self.begun.pop(task.place, None)
+            if seen is not None:
+                self.save(task, [], seen)
+                self.progress.unchanged += 1
+            elif task.place in self.begun:
+                self.suspects.append(task)
+            else:
+                self.waiting.append(task)
+        self.report()
+
+    def loop(self, pool: Executor, most: int, lock: run_lock.RunLock) -> None:
+        """Give tasks to the workers, never more than `most` at once, and save what they return."""
+        while self.waiting or self.suspects or self.running:
+            while self.waiting and len(self.running) < most:
+                if self.waiting[0].place not in self.begun:
+                    self.note_begun(islice(self.waiting, BATCH_SIZE), lock)
+                self.begin(pool, self.waiting.popleft())
+            if not self.running:  # alone: whatever ends it, no neighbour did
+                self.try_alone(pool, self.suspects.popleft(), lock)
+            ended = wait(self.running, timeout=REPORT_INTERVAL, return_when=FIRST_COMPLETED).done
+            for future in ended:
+                self.finish(self.running.pop(future), outcome_of(future))
+            if not ended:
+                self.report()
+            lock.renew()
+
+    def begin(self, pool: Executor, task: Task) -> None:
+        """Give a task to the workers."""
+        known: dict[str, set[str]] = {}
+        if not self.setting.checks:
+            keys = self.new_keys if self.options.regrade else self.keys
+            of_student = keys.get(task.student, {})
+            known = {lesson: set(of_lesson) for lesson, of_lesson in of_student.items()}
+        process = run_lock.process_name()
+        future = pool.submit(grade_one, self.setting, self.course, process, task.submission, known)
+        self.running[future] = task
+
+    def try_alone(self, pool: Executor, task: Task, lock: run_lock.RunLock) -> None:
+        """Begin a suspect once more, or give it up."""
+        if self.begun.get(task.place, 0) < ATTEMPTS:
+            self.note_begun([task], lock)
+            self.begin(pool, task)
+        else:
+            self.finish(task, INTERRUPTED)
+
+    def finish(self, task: Task, outcome: Outcome) -> None:
+        """Save what became of a task, or set it aside to be tried once more."""
+        if isinstance(outcome, JudgeDied):
+            if self.begun.get(task.place, 0) < ATTEMPTS:
+                self.suspects.append(task)
+                return
+            self.progress.failed += outcome is not INTERRUPTED
+            if outcome is INTERRUPTED:
+                self.progress.interrupted.append(task.submission.student)
+            results = self.results_without_judge(task, outcome)
+        else:
+            results = outcome
+        if self.setting.checks:
+            before = self.book.results(task.submission.student)
+            results, is_other_file = merge_checks(results, before)
+            self.progress.other += is_other_file
+        new = [result for result in results if isinstance(result, LessonResult)]
+        if task.submission.partial:  # what comes later is not missing
+            new = [result for result in new if result.sha256]
+        self.begun.pop(task.place, None)
+        self.save(task, new, [result for result in results if isinstance(result, Seen)])
+        self.progress.count(task.submission.name, new)
+        self.report()
+
+    def results_without_judge(self, task: Task, why: JudgeDied) -> list[LessonResult | Seen]:
+        """The rows of a submission that could not be graded. None takes the place of an earlier
+        result.
+        """
+        if self.setting.checks:
+            return []
+        known = self.keys.get(task.student, {})
+        return [ungraded(entry, task, why) for entry in self.lessons if entry.name not in known]
+
+    def save(self, task: Task, results: list[LessonResult], seen: list[Seen]) -> None:
+        """Let the gradebook keep the results of a task, and when its files arrived."""
+        submission = task.submission
+        files: list[LessonResult | Seen] = [*results, *seen]
+        if not submission.partial:
+            self.progress.files |= {(task.student, file.lesson): file.sha256 for file in files}
+        arrivals = {
+            file.lesson: submission.arrival(file.entry)
+            for file in files
+            if isinstance(file, Seen) or file.verdict != "missing"
+        }
+        self.book.save(
+            Saving(
+                submission.student,
+                submission.name,
+                self.options.who,
+                results=results,
+                seen=seen,
+                arrivals=arrivals,
+                work=task.work,
+                regrade=self.options.regrade or bool(self.setting.checks),
+                replace_arrivals=self.options.replace_arrivals,
+            )
+        )
+        for keys in (self.keys, self.new_keys):
+            of_student = keys.setdefault(task.student, {})
+            for result in results:
+                of_student.setdefault(result.lesson, set()).add(result.key)
+
+    def note_begun(self, tasks: Iterable[Task], lock: run_lock.RunLock) -> None:
+        """Let the lock keep that these are begun once more, before they are."""
+        for task in tasks:
+            self.begun[task.place] = self.begun.get(task.place, 0) + 1
+        lock.keep(self.begun)
+
+    def stop(self, lock: run_lock.RunLock) -> None:
+        """Leave what was not graded as if this run had never begun it: nobody killed it."""
+        for future in self.running:
+            future.cancel()
+        for task in [*self.running.values(), *self.waiting]:
+            times = self.begun.pop(task.place, 0)
+            if times > 1:
+                self.begun[task.place] = times - 1
+        with contextlib.suppress(TitoError):
+            lock.keep(self.begun)
+        WORKERS.close(stopping=True)
+
+    def report(self) -> None:
+        self.progress.seconds = time.monotonic() - self.start
+        self.on_progress(self.progress)
 
 
-def _put_into(old, part):
-    """A result with the checks of another one, of the same file, in it; Seen where nothing changes.
-
-    part  the result of some checks of the lesson
+def ungraded(entry: Entry, task: Task, why: JudgeDied) -> LessonResult:
+    """The row of a lesson that has no result because grading the submission ended without one,
+    more than once.
     """
-    unchanged = Seen(old.lesson, old.key, part.entry, part.sha256)
-    new = {check.id: check for check in part.checks}
-    stands = {check.id: (check.points, check.max_points) for check in old.checks}
-    same = all(stands.get(c.id) == (c.points, c.max_points) for c in part.checks)
-    if same and part.verdict not in ("passed", "failed"):  # of the lesson, or of the machine
-        return unchanged
-    checks = [new.pop(check.id, check) for check in old.checks] + list(new.values())
-    points = sum(check.points for check in checks)
-    if [(c.id, c.points, c.max_points, c.status, c.message) for c in checks] == [
-        (c.id, c.points, c.max_points, c.status, c.message) for c in old.checks
-    ]:
-        return unchanged
-    verdict = verdict_of([check.status for check in checks], points)
-    on_reference = any(check.passed and check.base == "reference" for check in checks)
-    on_reference |= all(check.base == "reference" for check in checks)  # as it was asked for
-    return replace(
-        old,
-        key=f"{old.key.partition(ALONE)[0]}{ALONE}{_mixed(old, part)}",
-        checks=checks,
-        points=points,
-        max_points=sum(one.max_points for one in [*checks, *old.answers]),
-        verdict=verdict,
-        reason=reason_of(verdict, checks),
-        base="reference" if on_reference else "own",
-        isolation=part.isolation or old.isolation,
-        seconds=part.seconds,
-        code=part.code,
-    )
-
-
-def _mixed(old, part):
-    """A hash of what decided a result, and the checks that were put into it."""
-    names = sorted(check.id for check in part.checks)
-    return hashlib.sha256(json.dumps([old.key, part.key, names]).encode()).hexdigest()[:32]
-
-
-def batched(items, size):
-    """`items` in lists of so many; the last may be shorter."""
-    items = iter(items)
-    while some := list(itertools.islice(items, size)):
-        yield some
-
-
-def work_of(arrival, decides):
-    """The hash of a submission and of all else that decides its results."""
-    return hashlib.sha256((decides + collect.fingerprint(arrival)).encode()).hexdigest()
-
-
-def decisive(setting, asked, entries):
-    """The hash of what decides results besides the submission: limits, the lessons asked for with
-    their checks, and the course around them.
-    """
-    limits = [setting.seconds, setting.memory, astuple(setting.limits)]
-    names = [entry.name for entry in asked]
-    what = [setting.level, setting.earlier_lessons, limits, names, list(setting.checks)]
-    return hashlib.sha256(json.dumps([*what, course_hash(asked, entries)]).encode()).hexdigest()
-
-
-def course_hash(asked, entries):
-    """The hash of these lessons, of those below them, of the package around them, and of tito;
-    wherever the course lies.
-    """
-    root, last = asked[0].root, max(entry.number for entry in asked)
-    below = [entry.script.parent for entry in entries if entry.number <= last]
-    paths = [path for folder in below for path in sorted(folder.glob("*.py"))]
-    package = root.path / root.package
-    paths += [p for p in sorted(package.rglob("*.py")) if p.parent != package / "core"]
-    texts = [
-        [path.relative_to(root.path).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()]
-        for path in paths
-    ]
-    what = [texts, version()]
-    return hashlib.sha256(json.dumps(what).encode()).hexdigest()
-
-
-def judged(result, entry, task):
-    """A result, or the row for a lesson that has none because grading the submission ended without
-    one, more than once. It never takes the place of an earlier result.
-    """
-    if not isinstance(result, JudgeDied):
-        return result
     reason = (
-        f"Grading ended {ATTEMPTS} times without a result ({result}), the last time with nothing "
+        f"Grading ended {ATTEMPTS} times without a result ({why}), the last time with nothing "
         "else running. It is tried again when the submission, the checks or the limits change, or "
         "with --regrade."
     )
@@ -543,7 +381,7 @@ def judged(result, entry, task):
     for check in checks:
         check.message = reason
     return LessonResult(
-        task.arrival.student,
+        task.submission.student,
         entry.name,
         entry.number,
         entry.declared.title,
@@ -551,39 +389,6 @@ def judged(result, entry, task):
         verdict="crashed",
         reason=reason,
         checks=checks,
-        key=DIED + task.work,
+        key=JUDGE_DIED + task.work,
         answers=answers_in(entry),
     )
-
-
-@contextlib.contextmanager
-def executor(jobs):
-    """A concurrent.futures executor, and how many tasks to give it at once. jobs: how many local
-    workers, or a Dask scheduler's address.
-    """
-    if str(jobs).isdecimal() and int(jobs) > 0:
-        with ThreadPoolExecutor(int(jobs)) as pool:
-            yield pool, int(jobs) * AHEAD
-        return
-    if "://" not in str(jobs):
-        raise UsageError(
-            f"--jobs {jobs} is no number of workers and no address.",
-            "Give 2, say, or the address of a Dask scheduler: tcp://host:8786.",
-        )
-    try:
-        from distributed import Client
-    except ModuleNotFoundError:
-        raise MachineError(
-            "Dask's distributed is not installed here.",
-            "pip install distributed, here and on its workers; or give a number of local workers.",
-        ) from None
-    try:
-        client = Client(jobs)
-    except (OSError, ValueError) as error:
-        raise MachineError(
-            f"There is no Dask scheduler at {jobs}: {error}.",
-            "Start one with `dask scheduler`, or give a number of local workers.",
-        ) from None
-    WORKERS.close()  # the cluster's workers have judges of their own
-    with client, client.get_executor() as pool:
-        yield pool, AHEAD * max(1, sum(client.nthreads().values()))

@@ -447,32 +447,6 @@ def make(
     return value
 
 
-def differences(expected: Mapping[str, Any], rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Where the rows of `tito grade --json` are not as expected: a sentence for each.
-
-    Points are compared as they were before late rules.
-    """
-    by_lesson = {(row["student"], row["lesson"]): row for row in rows}
-    sentences = []
-    for learner in expected["learners"]:
-        for lesson, wanted in learner["lessons"].items():
-            row = by_lesson.get((learner["student"], lesson))
-            who = f"{learner['student']} ({learner['kind']}), {lesson}"
-            if row is None:
-                sentences.append(f"{who}: no row")
-            elif not wanted["least"] <= row["graded_points"] <= wanted["most"]:
-                sentences.append(
-                    f"{who}: {row['graded_points']} points, expected {wanted['least']} to "
-                    f"{wanted['most']}: {row['verdict']}. {row['reason']}"
-                )
-            elif row["verdict"] not in wanted["verdicts"]:
-                sentences.append(
-                    f"{who}: verdict {row['verdict']}, expected {' or '.join(wanted['verdicts'])}: "
-                    f"{row['reason']}"
-                )
-    return sentences
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tito.grading.sample", description="A class to try grading on, made up."

@@ -3,23 +3,32 @@
 Nothing here prints, reads or decides.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tito.grading.gradebook.grade import Grade, OverrideReview
+from tito.grading.gradebook.history import PointsChange
 from tito.grading.gradebook.late import shown
 from tito.grading.gradebook.rubric import WAITING
 from tito.grading.gradebook.views import changed_checks
 from tito.grading.safe_text import plain, visible
 from tito.views import count
 
+if TYPE_CHECKING:
+    from tito.grading.dry_run import Difference
+    from tito.grading.page.similarity import Pair
+    from tito.grading.run import Progress
+
 DOUBTS = 20  # overrides that are named after a run; `gradebook show --overrides` has them all
 NAMED = 10  # late ones that a summary names
 
 
-def class_summary(progress, level, where):
+def class_summary(progress: "Progress", level: str, where: str) -> RenderableType:
     """What a run of `tito grade` did: how many submissions, at which rate and isolation level, what
     became of the lessons.
     """
@@ -28,7 +37,7 @@ def class_summary(progress, level, where):
         if progress.graded and progress.seconds
         else ""
     )
-    parts = [
+    parts: list[RenderableType] = [
         Text(
             f"{progress.graded} of {progress.total} submissions graded in "
             f"{progress.seconds:.1f} s{rate}; {progress.unchanged} were graded already."
@@ -43,7 +52,7 @@ def class_summary(progress, level, where):
     return Group(*parts)
 
 
-def progress_line(progress):
+def progress_line(progress: "Progress") -> str:
     """How far a run is, for a log: "120 of 300 submissions, 40%, 1.4 a second, about 2 min
     left".
     """
@@ -56,16 +65,16 @@ def progress_line(progress):
     return ", ".join(word for word in words if word)
 
 
-def without_checks(grade):
+def without_checks(grade: Grade) -> Grade:
     """The Grade without what takes most of its memory: of a large class all are held at once."""
     return replace(grade, result=replace(grade.result, checks=[], notes=[]), check_overrides={})
 
 
-def arrivals(standing):
+def arrivals(grades: Sequence[Grade]) -> Iterator[Text]:
     """What is known of when the work of these Grades came: a few lines, or none where nothing could
     be late.
     """
-    handed_in = [grade for grade in standing if grade.result.is_work]
+    handed_in = [grade for grade in grades if grade.result.is_work]
     late = sorted(
         (grade for grade in handed_in if grade.is_late),
         key=lambda grade: grade.points == grade.before_late,
@@ -93,15 +102,15 @@ def arrivals(standing):
         )
 
 
-def others_count(standing, given):
+def others_count(grades: Sequence[Grade], files: dict[tuple[str, str], str]) -> Iterator[Text]:
     """Of which files that came in this run another submission counts: a line, or none.
 
-    given  {(learner, lesson): SHA-256 of the file that came}
+    files  {(learner, lesson): SHA-256 of the file that came}
     """
     others = [
         f"{plain(grade.student)} {grade.lesson}"
-        for grade in standing
-        if given.get((grade.student, grade.lesson)) not in (None, "", grade.result.sha256)
+        for grade in grades
+        if files.get((grade.student, grade.lesson)) not in (None, "", grade.result.sha256)
     ]
     if others:
         rest = f" and {len(others) - NAMED} more" if len(others) > NAMED else ""
@@ -112,9 +121,9 @@ def others_count(standing, given):
         )
 
 
-def to_judge(standing):
+def to_judge(grades: Sequence[Grade]) -> Iterator[Text]:
     """How many answers of these Grades wait for a person: a line, or none."""
-    waiting = sum(one.state == WAITING for grade in standing for one in grade.answers)
+    waiting = sum(answer.state == WAITING for grade in grades for answer in grade.answers)
     if waiting:
         yield Text(
             f"{count(waiting, 'answer')} to be judged, which count 0 until then: "
@@ -122,55 +131,60 @@ def to_judge(standing):
         )
 
 
-def points_lost(changes):
+def points_lost(changes: Sequence[PointsChange]) -> Iterator[str]:
     """Grades that became smaller: a headline, then a line for each with its name, from what to
     what, and why.
     """
     yield f"{count(len(changes), 'grade')} fell:"
-    for one in changes:
-        why = f"  ({visible(one.why, 200, 1)})" if one.why else ""
-        name = f" ({plain(one.name)})" if one.name not in ("", one.student) else ""
-        yield f"  {plain(one.student)}{name}  {one.lesson}  {one.old} -> {one.new}{why}"
+    for change in changes:
+        why = f"  ({visible(change.why, 200, 1)})" if change.why else ""
+        name = f" ({plain(change.name)})" if change.name not in ("", change.student) else ""
+        points = f"{change.old} -> {change.new}"
+        yield f"  {plain(change.student)}{name}  {change.lesson}  {points}{why}"
 
 
-def trial(differences):
+def trial(differences: Sequence["Difference"]) -> RenderableType:
     """The grades that a run would change, a row for each; and how many rise, fall and are new."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("student", "lesson", "points", "why"):
         table.add_column(name, no_wrap=name == "points", overflow="fold")
     rise = fall = new = 0
-    for one in differences:
-        rise += one.old is not None and one.new > one.old
-        fall += one.old is not None and one.new < one.old
-        new += one.old is None
-        why = [*one.reasons, *changed_checks(one.checks)]
+    for difference in differences:
+        before, after = difference.old, difference.new
+        rise += before is not None and after > before
+        fall += before is not None and after < before
+        new += before is None
+        why = [*difference.reasons, *changed_checks(difference.checks)]
         table.add_row(
-            Text(plain(one.student, 40)),
-            one.lesson,
-            f"{'-' if one.old is None else one.old} -> {one.new}",
+            Text(plain(difference.student, 40)),
+            difference.lesson,
+            f"{'-' if before is None else before} -> {after}",
             Text(visible("; ".join(why), 2000, 20), overflow="fold"),
         )
     words = f"{rise} would rise, {fall} would fall, {new} would be new. Nothing was written."
     return Group(table, words) if differences else words
 
 
-def doubtful(overrides):
+def doubtful(overrides: Sequence[OverrideReview]) -> list[str]:
     """The overrides to look at again after a run, as lines."""
-    doubted = [one for one in overrides if one.doubt]
-    if not doubted:
+    reviews = [review for review in overrides if review.doubt]
+    if not reviews:
         return []
-    lines = [
-        f"  {plain(one.student, 40)}  {one.lesson}{f' {plain(one.check)}' if one.check else ''}: "
-        f"set to {shown(one.override.points)} by {plain(one.override.who, 40)}; {plain(one.doubt)}"
-        for one in doubted[:DOUBTS]
-    ]
-    if len(doubted) > DOUBTS:
-        lines.append(f"  and {len(doubted) - DOUBTS} more")
-    head = f"{count(len(doubted), 'override')} to look at again: tito gradebook show --overrides"
+    lines = []
+    for review in reviews[:DOUBTS]:
+        check = f" {plain(review.check)}" if review.check else ""
+        points, who = shown(review.override.points), plain(review.override.who, 40)
+        lines.append(
+            f"  {plain(review.student, 40)}  {review.lesson}{check}: set to {points} by {who}; "
+            f"{plain(review.doubt)}"
+        )
+    if len(reviews) > DOUBTS:
+        lines.append(f"  and {len(reviews) - DOUBTS} more")
+    head = f"{count(len(reviews), 'override')} to look at again: tito gradebook show --overrides"
     return [head, *lines]
 
 
-def similar(pairs, threshold):
+def similar(pairs: Sequence["Pair"], threshold: float) -> RenderableType:
     """A row per pair of submissions of one lesson."""
     if not pairs:
         return Text(f"No two submissions are as much alike as {threshold:.0%}.")

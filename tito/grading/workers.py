@@ -11,9 +11,14 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Any
 
 from tito.errors import MachineError, TitoError
+from tito.grading.result import LessonResult, Seen
+from tito.grading.setting import Setting, judge_seconds
+from tito.grading.submission import Submission
 from tito.learn.process import ONE_THREAD
 
 START = 120  # seconds in which a judge must have found its level, on however busy a machine
@@ -27,21 +32,22 @@ class JudgeDied(Exception):
 class Worker:
     """A judge process, from outside.
 
-    course  the hash of the course that it reads, see `run.course_hash`; None: not known yet
+    course  the hash of the course that it reads, see `work_hash.course_hash`; None: not known yet
     """
 
-    def __init__(self, setting, course=None):
-        self.setting, self.course, self.process, self.busy = setting, course, None, False
+    def __init__(self, setting: Setting, course: str | None = None):
+        self.setting, self.course, self.busy = setting, course, False
+        self.process: subprocess.Popen[bytes] | None = None
         self.starting, self.stopped = threading.Lock(), False  # stopped: it starts no judge again
 
-    def ask_level(self):
+    def ask_level(self) -> None:
         """Let the judge start, and find the level of isolation to grade at: see `level`."""
         self.busy = True
         with contextlib.suppress(BrokenPipeError):  # it has ended already, as `level` will tell
             self._start()
-            self._tell(None)
+            self._send(None)
 
-    def level(self):
+    def level(self) -> str:
         """The level that it found. Raises the TitoError that says why there is none."""
         try:
             answer = self._answer(time.monotonic() + START)
@@ -57,27 +63,29 @@ class Worker:
         self.setting = replace(self.setting, level=answer)
         return answer
 
-    def grade(self, arrival, known, seconds):
+    def grade(
+        self, submission: Submission, known: Mapping[str, Collection[str]]
+    ) -> list[LessonResult | Seen]:
         """The judge's results for one submission.
 
-        Raises JudgeDied when there are none within so many seconds, or the run was stopped.
+        Raises JudgeDied when there are none within `judge_seconds`, or the run was stopped.
         """
         if self.process is None:
             self._start()
         self.busy = True
         try:
-            self._tell((arrival, known))
-            answer = self._answer(time.monotonic() + seconds)
+            self._send((submission, known))
+            answer: list[LessonResult | Seen]
+            answer = self._answer(time.monotonic() + judge_seconds(self.setting))
             self.busy = False
             return answer
         except (OSError, EOFError, pickle.UnpicklingError) as error:
             self.close()
             raise JudgeDied(str(error)) from None
 
-    def _start(self):
-        environment = {
-            k: v for k, v in os.environ.items() if not k.startswith("PYTHON")
-        } | ONE_THREAD
+    def _start(self) -> None:
+        environment = {name: v for name, v in os.environ.items() if not name.startswith("PYTHON")}
+        environment |= ONE_THREAD
         with self.starting:
             if self.stopped:
                 raise JudgeDied("the run was stopped")
@@ -88,28 +96,27 @@ class Worker:
                 env=environment,
                 start_new_session=True,
             )
-        self._tell(self.setting)
+        self._send(self.setting)
 
-    def _tell(self, message):
+    def _send(self, message: object) -> None:
+        assert self.process and self.process.stdin
         pickle.dump(message, self.process.stdin)
         self.process.stdin.flush()
 
-    def _answer(self, until):
+    def _answer(self, until: float) -> Any:
         """The next pickle that the judge sends, however slowly it comes; what sends it is ours, and
         trusted.
         """
-        got = b""
-        while True:
-            if not select.select([self.process.stdout], [], [], max(0, until - time.monotonic()))[
-                0
-            ]:
-                raise EOFError("no answer")
-            part = os.read(self.process.stdout.fileno(), 1 << 20)
+        assert self.process and self.process.stdout
+        output, buffer = self.process.stdout, b""
+        while select.select([output], [], [], max(0, until - time.monotonic()))[0]:
+            part = os.read(output.fileno(), 1 << 20)
             if not part:
                 raise EOFError(f"exit code {self.process.wait()}")
-            got += part
-            if len(got) >= 8 and len(got) - 8 >= int.from_bytes(got[:8], "big"):
-                return pickle.loads(got[8:])
+            buffer += part
+            if len(buffer) >= 8 and len(buffer) - 8 >= int.from_bytes(buffer[:8], "big"):
+                return pickle.loads(buffer[8:])
+        raise EOFError("no answer")
 
     def stop(self) -> None:
         """Let no thread start the judge from now on, also one that is about to."""
@@ -118,7 +125,7 @@ class Worker:
 
     def part(self) -> None:
         """Let the judge hear nothing more: with nothing to do, it ends by itself."""
-        if self.process:
+        if self.process and self.process.stdin:
             with contextlib.suppress(BrokenPipeError):
                 self.process.stdin.close()
 
@@ -131,6 +138,7 @@ class Worker:
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()
+            assert self.process.stdout
             self.process.stdout.close()
             self.process = None
 
@@ -141,11 +149,13 @@ class Workers:
     first  a worker that was begun before there were threads; the thread that asks first gets it
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.local, self.lock = threading.local(), threading.Lock()
-        self.all, self.first, self.stopping = [], None, False
+        self.all: list[Worker] = []
+        self.first: Worker | None = None
+        self.stopping = False
 
-    def begin(self, setting):
+    def begin(self, setting: Setting) -> None:
         """Start a judge for this Setting, whose level is the one asked for, or "": which one it
         finds tells `level`, later. Importing what it needs takes as long as what its caller has
         still to do.
@@ -154,18 +164,19 @@ class Workers:
         self.all.append(self.first)
         self.first.ask_level()
 
-    def level(self):
+    def level(self) -> str:
         """The level of isolation that the judge found with which these workers began."""
+        assert self.first
         return self.first.level()
 
-    def of_this_thread(self, setting, course):
+    def of_this_thread(self, setting: Setting, course: str) -> Worker:
         """The worker of the thread that asks, whose judge read the course as it is now: a Dask
         worker outlives a run. Raises JudgeDied once the run is being stopped.
         """
-        found = getattr(self.local, "worker", None)
-        if found is None or (found.setting, found.course) != (setting, course):
-            if found:
-                found.close()
+        worker: Worker | None = getattr(self.local, "worker", None)
+        if worker is None or (worker.setting, worker.course) != (setting, course):
+            if worker:
+                worker.close()
             with self.lock:
                 if self.stopping:
                     raise JudgeDied("the run was stopped")
@@ -174,10 +185,11 @@ class Workers:
                     new = Worker(setting)
                     self.all.append(new)
                 new.course, self.local.worker = course, new
-                self.all = [one for one in self.all if one is not found]
-        return self.local.worker
+                self.all = [other for other in self.all if other is not worker]
+            return new
+        return worker
 
-    def close(self, stopping=False):
+    def close(self, stopping: bool = False) -> None:
         """End the judges. `stopping`: no thread shall start another."""
         with self.lock:
             self.stopping, self.first = stopping, None

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from commands import tito
+from expected_grades import differences
 from small_course import make_course, set_policies
 
 from tito.grading import sample
@@ -65,7 +66,7 @@ def graded_class(tmp_path_factory):
 
 def test_everybody_gets_what_they_should(graded_class):
     *_, expected, rows = graded_class
-    assert sample.differences(expected, rows) == []
+    assert differences(expected, rows) == []
 
 
 def test_there_is_a_row_for_each_learner_and_lesson(graded_class):

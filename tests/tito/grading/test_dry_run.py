@@ -10,6 +10,7 @@ from tito.cli.instructor import grade
 from tito.grading import dry_run, run, views
 from tito.grading.gradebook import enrollment
 from tito.grading.result import CheckResult, Seen
+from tito.grading.single_checks import merge_checks
 
 
 def compare(book, *results, arrived=MONDAY):
@@ -83,23 +84,23 @@ def part(check="c1", earned=3, sha256="a" * 64, **more):
 
 def test_a_check_that_was_graded_alone_is_put_into_the_result():
     before = {PLACE: result(points=(3, 0))}
-    (merged,) = run.with_checks([part()], before, run.Progress(1))
+    (merged,), _ = merge_checks([part()], before)
     assert [check.points for check in merged.checks] == [3, 3]
     assert (merged.points, merged.verdict, merged.reason) == (6, "passed", "")
     assert merged.key.startswith("key~"), "so that a run of all checks grades the lesson anew"
-    (worse,) = run.with_checks([part("c0", 0)], before, run.Progress(1))
+    (worse,), _ = merge_checks([part("c0", 0)], before)
     assert (worse.points, worse.verdict, worse.reason) == (0, "failed", "2 of 2 checks fail.")
 
 
 def test_a_check_that_was_graded_alone_and_put_back_leaves_no_trace(book):
     """Whatever the checks are now, no result that others were put into stands for theirs."""
     save(book, [result(points=(3, 0))], MONDAY, "me")
-    alone = run.with_checks([part()], book.results("ada"), run.Progress(1))
+    alone, _ = merge_checks([part()], book.results("ada"))
     save(book, alone, MONDAY, "me", regrade=True)
     assert points(book) == {"numbers": "6"}
     _, keys = book.graded()
     assert "key" not in keys["ada"]["numbers"], "the checks of before are to be run again"
-    again = run.with_checks([part("c0", 0)], book.results("ada"), run.Progress(1))
+    again, _ = merge_checks([part("c0", 0)], book.results("ada"))
     save(book, again, MONDAY, "me", regrade=True)
     assert points(book) == {"numbers": "3"}
     assert again[0].key != alone[0].key and again[0].key.count("~") == 1
@@ -108,14 +109,10 @@ def test_a_check_that_was_graded_alone_and_put_back_leaves_no_trace(book):
 
 
 def test_a_check_of_another_file_or_of_no_grade_changes_nothing():
-    progress = run.Progress(2)
-    assert run.with_checks([part(sha256="b" * 64)], {PLACE: result()}, progress) == [None]
-    assert run.with_checks([part()], {}, progress) == [None]
-    assert progress.other == 2
-    same = result(points=(3, 3))
-    (seen,) = run.with_checks([part(message="")], {PLACE: same}, progress)
-    assert seen == Seen("numbers", "key", "", PLACE[1])
-    assert progress.other == 2
+    assert merge_checks([part(sha256="b" * 64)], {PLACE: result()}) == ([], True)
+    assert merge_checks([part()], {}) == ([], True)
+    seen = Seen("numbers", "key", "", PLACE[1])
+    assert merge_checks([part(message="")], {PLACE: result(points=(3, 3))}) == ([seen], False)
 
 
 def test_a_lesson_that_could_not_be_run_keeps_its_verdict_when_one_check_is_graded():
@@ -124,7 +121,7 @@ def test_a_lesson_that_could_not_be_run_keeps_its_verdict_when_one_check_is_grad
         check.status, check.message = "not run", "It stops."
     alone = part(earned=0, message="It stops.")
     alone.verdict, alone.checks[0].status = "import failed", "error"
-    (seen,) = run.with_checks([alone], {PLACE: before}, run.Progress(1))
+    (seen,), _ = merge_checks([alone], {PLACE: before})
     assert isinstance(seen, Seen)
 
 
@@ -133,10 +130,10 @@ def test_only_some_learners_are_graded_and_a_slip_is_told():
     from tito.grading.submission import Submission
 
     arrivals = [Submission("ada", "Ada"), Submission("bob", "Bob")]
-    assert run.named(None, arrivals) is arrivals
-    assert run.named(["bob", "bob"], arrivals) == arrivals[1:]
+    assert run.select_students(None, arrivals) is arrivals
+    assert run.select_students(["bob", "bob"], arrivals) == arrivals[1:]
     with pytest.raises(TitoError, match="'boob'") as refused:
-        run.named(["boob"], arrivals)
+        run.select_students(["boob"], arrivals)
     assert refused.value.remedy == "Did you mean 'bob'?"
 
 

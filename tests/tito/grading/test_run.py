@@ -19,7 +19,7 @@ from processes import children
 from some_results import MONDAY, save
 
 from tito.errors import TitoError
-from tito.grading import run, workers
+from tito.grading import executor, run, work_hash, workers
 from tito.grading.gradebook import gradebook, run_lock
 from tito.grading.intake import collect
 from tito.grading.intake.submission_times import Submitted
@@ -27,6 +27,7 @@ from tito.grading.setting import Setting
 from tito.learn import workspace
 from tito.lesson import course
 
+JOBS = run.RunOptions(jobs=2)
 KILLS = int(os.environ.get("TITO_KILLS", 2))  # how often each kind of run is killed
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up in /proc")
 
@@ -168,7 +169,7 @@ def test_a_judge_that_dies_costs_one_attempt(small_course, submissions, monkeypa
     monkeypatch.setattr(workers.Worker, "_answer", kill_once)
     setting = Setting(small_course.path, ("numbers",), "process")
     with open_book(small_course) as book:
-        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 1)
+        _, progress = run.grade_class(setting, small_course.lessons, submissions, book)
     assert killed and (progress.graded, progress.failed) == (8, 0)
     assert progress.verdicts == {"stub": 4, "passed": 4}
 
@@ -183,11 +184,11 @@ def dying(monkeypatch):
     def dying(*students):
         died = []
 
-        def grade(worker, arrival, known, seconds):
+        def grade(worker, arrival, known):
             if arrival.student in students:
                 died.append(arrival.student)
                 raise workers.JudgeDied("exit code -9")
-            return real(worker, arrival, known, seconds)
+            return real(worker, arrival, known)
 
         monkeypatch.setattr(workers.Worker, "grade", grade)
         return died
@@ -203,8 +204,8 @@ def test_a_submission_that_kills_every_judge_is_tried_twice_and_has_a_row(
     with open_book(small_course) as book:
 
         def graded(**more):
-            args = (setting, small_course.lessons, submissions, book, 2)
-            return run.grade_class(*args, **more)[1]
+            args = (setting, small_course.lessons, submissions, book)
+            return run.grade_class(*args, run.RunOptions(jobs=2, **more))[1]
 
         died = dying("learner1", "learner4")
         assert graded().verdicts == {"stub": 3, "passed": 3, "crashed": 2}
@@ -246,7 +247,7 @@ def test_after_a_judges_death_its_submission_is_tried_again_alone(
     monkeypatch.setattr(workers.Worker, "grade", noted)
     setting = Setting(small_course.path, ("numbers",), "process")
     with open_book(small_course) as book:
-        run.grade_class(setting, small_course.lessons, submissions, book, 2)
+        run.grade_class(setting, small_course.lessons, submissions, book, JOBS)
     assert [one for one in alone if one[-1] in ("learner0", "learner1")][-2:] in (
         [["learner0"], ["learner1"]],
         [["learner1"], ["learner0"]],
@@ -343,8 +344,9 @@ def test_what_a_killed_run_had_begun_is_graded_last_and_alone(
     small_course, submissions, monkeypatch
 ):
     setting = Setting(small_course.path, ("numbers",), "process")
-    decides = run.decisive(setting, [small_course.lesson("numbers")], small_course.lessons)
-    learners = run.collect.find_submissions(submissions, small_course.lessons)
+    numbers = [small_course.lesson("numbers")]
+    decisive = work_hash.decisive_hash(setting, numbers, small_course.lessons)
+    learners = collect.find_submissions(submissions, small_course.lessons)
     order, grade = [], workers.Worker.grade
 
     def noted(worker, submission, *more):
@@ -354,8 +356,9 @@ def test_what_a_killed_run_had_begun_is_graded_last_and_alone(
     monkeypatch.setattr(workers.Worker, "grade", noted)
     with open_book(small_course) as book:
         with run_lock.hold(book, "ta1") as lock:
-            lock.keep({(one.student, run.work_of(one, decides)): 1 for one in learners[:2]})
-        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
+            works = [(one.student, work_hash.work_hash(one, decisive)) for one in learners[:2]]
+            lock.keep(dict.fromkeys(works, 1))
+        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, JOBS)
         assert progress.graded == 8 and order[-2:] == ["learner0", "learner1"]
         with run_lock.hold(book, "ta2") as lock:
             assert lock.begun == {}
@@ -364,13 +367,13 @@ def test_what_a_killed_run_had_begun_is_graded_last_and_alone(
 def test_when_nothing_is_to_be_done_no_judge_is_asked(small_course, submissions, monkeypatch):
     setting = Setting(small_course.path, ("numbers", "sums"), "process")
     with open_book(small_course) as book:
-        run.grade_class(setting, small_course.lessons, submissions, book, 2)
+        run.grade_class(setting, small_course.lessons, submissions, book, JOBS)
         monkeypatch.delattr(workers.Worker, "grade")
-        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
+        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, JOBS)
         assert (progress.graded, progress.unchanged, progress.failed) == (0, 8, 0)
-        given = progress.given["learner1", "sums"]
-        args = (setting, small_course.lessons, submissions, book, 2)
-        run.grade_class(*args, submitted=Submitted(time=MONDAY))  # what is new is when it arrived
+        given = progress.files["learner1", "sums"]
+        options = run.RunOptions(submitted=Submitted(time=MONDAY))  # only the arrival is new
+        run.grade_class(setting, small_course.lessons, submissions, book, options)
         ada = {grade.lesson: grade for grade in book.grades("learner1")}
         assert {grade.lateness.arrived for grade in ada.values()} == {MONDAY}
         assert ada["sums"].lateness.how == "--submitted" and ada["sums"].result.sha256 == given
@@ -380,11 +383,11 @@ def test_when_nothing_is_to_be_done_no_judge_is_asked(small_course, submissions,
 def test_what_ended_is_graded_again_where_the_book_lost_its_results(small_course, submissions):
     setting = Setting(small_course.path, ("numbers",), "process")
     with open_book(small_course) as book:
-        run.grade_class(setting, small_course.lessons, submissions, book, 2)
+        run.grade_class(setting, small_course.lessons, submissions, book, JOBS)
         (result,) = book.results("learner1").values()
         other = dataclasses.replace(result, key="other checks", points=1)
         save(book, [other], None, "me")  # of the same file: it takes the first one's place
-        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, 2)
+        _, progress = run.grade_class(setting, small_course.lessons, submissions, book, JOBS)
         assert (progress.graded, progress.unchanged) == (1, 7)
         assert [grade.points for grade in book.grades("learner1")] == [result.points]
 
@@ -397,17 +400,17 @@ def open_book(root):
 
 def test_a_worker_elsewhere_needs_the_same_course_and_the_submissions(small_course, submissions):
     setting = Setting(small_course.path, ("numbers",), "process")
-    course_now = run.course_hash([small_course.lesson("numbers")], small_course.lessons)
-    (arrival, *_) = run.collect.find_submissions(submissions, small_course.lessons)
-    run.check_here(setting, course_now, arrival)
+    course_now = work_hash.course_hash([small_course.lesson("numbers")], small_course.lessons)
+    (arrival, *_) = collect.find_submissions(submissions, small_course.lessons)
+    executor.check_machine(setting, course_now, arrival)
     shutil.rmtree(submissions / "learner0")
     with pytest.raises(TitoError, match="does not see .*learner0"):
-        run.check_here(setting, course_now, arrival)
+        executor.check_machine(setting, course_now, arrival)
     with pytest.raises(TitoError, match="or another one, or another tito"):
-        run.grade_one(setting, "other", "home 1 2", arrival, {}, 60)
+        executor.grade_one(setting, "other", "home 1 2", arrival, {})
     nowhere = dataclasses.replace(setting, root=small_course.path / "nowhere")
     with pytest.raises(TitoError, match="has no course at .*nowhere"):
-        run.check_here(nowhere, course_now, arrival)
+        executor.check_machine(nowhere, course_now, arrival)
 
 
 def test_a_submission_that_ends_workers_is_told_from_a_cluster_that_is_gone():
@@ -416,14 +419,12 @@ def test_a_submission_that_ends_workers_is_told_from_a_cluster_that_is_gone():
 
     future = Future()
     future.set_exception(KilledWorker("3 workers"))
-    assert [str(one) for one in run.result_of(future, 2)] == [
-        "it ended the worker that graded it"
-    ] * 2
+    assert str(executor.outcome_of(future)) == "it ended the worker that graded it"
     future = Future()
     future.cancel()
     future.set_running_or_notify_cancel()
     with pytest.raises(TitoError, match="The workers are gone: CancelledError"):
-        run.result_of(future, 2)
+        executor.outcome_of(future)
 
 
 def test_a_worker_that_outlives_a_run_reads_the_course_anew(small_course, submissions):
@@ -441,7 +442,7 @@ def test_a_thread_that_comes_late_starts_no_judge_when_a_run_has_stopped(small_c
     arrival = collect.find_submissions(submissions, small_course.lessons)[1]
     try:
         with pytest.raises(workers.JudgeDied, match="stopped"):
-            worker.grade(arrival, {}, 60)
+            worker.grade(arrival, {})
         with pytest.raises(workers.JudgeDied, match="stopped"):
             some.of_this_thread(setting, "a")
     finally:
@@ -458,7 +459,7 @@ def test_the_judge_that_finds_the_level_is_the_first_to_grade(small_course, subm
         first = some.of_this_thread(setting, "a")
         assert (first.process, first.course, some.first, some.all) == (begun, "a", None, [first])
         arrival = collect.find_submissions(submissions, small_course.lessons)[1]
-        (result,) = first.grade(arrival, {}, 60)
+        (result,) = first.grade(arrival, {})
         assert (result.verdict, result.points, result.isolation) == ("passed", 5, "process")
         with ThreadPoolExecutor(1) as pool:
             second = pool.submit(some.of_this_thread, setting, "a").result()

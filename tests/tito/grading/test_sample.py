@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from expected_grades import differences
 from some_results import read_roster
 
 from tito.errors import TitoError
@@ -188,8 +189,8 @@ def test_only_the_kinds_asked_for_are_in_the_class(small_course, tmp_path):
 def test_points_and_verdicts_that_are_not_as_expected_are_told(small_course, tmp_path):
     expected = sample.make(small_course, tmp_path / "class")
     assert (
-        sample.differences(expected, rows_of(expected))
-        == sample.differences(expected, rows_of(expected, most=False))
+        differences(expected, rows_of(expected))
+        == differences(expected, rows_of(expected, most=False))
         == []
     )
     right = next(
@@ -204,7 +205,7 @@ def test_points_and_verdicts_that_are_not_as_expected_are_told(small_course, tmp
     mine[1]["verdict"] = "crashed"
     mine[2]["graded_points"] += 1
     rows.remove(mine[3])
-    said = sample.differences(expected, rows)
+    said = differences(expected, rows)
     assert len(said) == 4
     assert (
         sum("points, expected" in one for one in said) == 2

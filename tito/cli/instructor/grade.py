@@ -128,40 +128,37 @@ def grade(
 
     setting = replace(setting, level=WORKERS.level())
     warn_of_level(setting.level)
-    with to_grade_into(root, gradebook, dry_run) as (kept, book):
+    with to_grade_into(root, gradebook, dry_run) as (original, book):
         times = read_submitted(submitted, current_folder(), book.rules.zone)
         learners, absent = enrollment.learners(book)
-        is_asked_for = graded_in_this_run(section_of(book, section), absent)
+        options = run.RunOptions(
+            jobs=jobs or os.cpu_count() or 1,
+            roster=learners,
+            students=students,
+            is_included=graded_in_this_run(section_of(book, section), absent),
+            submitted=times,
+            regrade=regrade,
+            replace_arrivals=regrade and submitted is not None,
+            who=author_name(),
+        )
         try:
             with show_class_progress(not json) as report, report_when_stopped(dry_run):
-                found, progress = run.grade_class(
-                    setting,
-                    root.lessons,
-                    submissions,
-                    book,
-                    jobs or os.cpu_count() or 1,
-                    learners,
-                    regrade,
-                    report,
-                    students=students,
-                    only=is_asked_for,
-                    submitted=times,
-                    anew=regrade and submitted is not None,
-                    who=author_name(),
+                handed_in, progress = run.grade_class(
+                    setting, root.lessons, submissions, book, options, report
                 )
         finally:
             if not dry_run:
                 tell_points_lost(book)
-        place = [one.student for one in found], setting.lessons
-        standing = [views.without_checks(grade) for grade in book.grades_of(*place)]
+        place = [submission.student for submission in handed_in], setting.lessons
+        grades = [views.without_checks(grade) for grade in book.grades_of(*place)]
         if dry_run:
             from tito.grading.dry_run import compare
 
-            differences = list(compare(kept, book))
-        doubted = [] if dry_run else views.doubtful(review_overrides(book))
-        if not (students or section or any(one.uploads for one in found)):
+            differences = list(compare(original, book))
+        doubts = [] if dry_run else views.doubtful(review_overrides(book))
+        if not (students or section or any(submission.uploads for submission in handed_in)):
             warn(f"{submissions} holds nothing that was handed in: is it the right folder?")
-        warn_of_strangers(found)
+        warn_of_strangers(handed_in)
         if json and dry_run:
             echo_json([difference.as_json() for difference in differences])
         elif json:
@@ -169,14 +166,14 @@ def grade(
     if not json:
         echo(
             views.class_summary(progress, setting.level, gradebook_place(root, gradebook)),
-            *views.arrivals(standing),
-            *views.others_count(standing, progress.given),
-            *views.to_judge(standing),
+            *views.arrivals(grades),
+            *views.others_count(grades, progress.files),
+            *views.to_judge(grades),
         )
         if dry_run:
             echo(views.trial(differences))
-    for line in doubted:
-        warn(line) if line is doubted[0] else print(line, file=sys.stderr)
+    for line in doubts:
+        warn(line) if line is doubts[0] else print(line, file=sys.stderr)
     warn_of_what_is_left(progress)
 
 
@@ -222,13 +219,13 @@ def graded_in_this_run(members, absent):
     absent   ids of who left, and of strangers
     """
 
-    def is_asked_for(submission):
+    def is_included(submission):
         if members is not None and submission.student not in members:
             return False
         # Where nothing came in, a row for those whom the roster expects.
         return bool(submission.uploads) or submission.student not in absent
 
-    return is_asked_for
+    return is_included
 
 
 def warn_of_strangers(submissions):
@@ -256,12 +253,12 @@ def warn_of_what_is_left(progress):
             f"{progress.other} were left as they are: --check needs a grade of the same file. "
             "Without --check they are graded."
         )
-    if progress.ended:
+    if progress.interrupted:
+        names = list(map(plain, progress.interrupted))
         warn(
-            f"{ATTEMPTS} whole runs ended while they graded this: "
-            f"{', '.join(map(plain, progress.ended[:10]))}"
-            f"{', ...' if len(progress.ended) > 10 else ''}; the verdict is crashed. If it was a "
-            f"power cut, say: tito grade ... --regrade --student {plain(progress.ended[0])}"
+            f"{ATTEMPTS} whole runs ended while they graded this: {', '.join(names[:10])}"
+            f"{', ...' if len(names) > 10 else ''}; the verdict is crashed. If it was a "
+            f"power cut, say: tito grade ... --regrade --student {names[0]}"
         )
     if progress.failed:
         raise MachineError(
@@ -280,8 +277,8 @@ def select_checks(entries, texts):
     ids = {check.id: entry for entry in entries for check in entry.declared.checks}
     lessons = " ".join(entry.name for entry in entries)
     checks = tuple(select_check(text, lessons, list(ids)) for text in texts)
-    asked = {ids[check].name for check in checks}
-    return [entry for entry in entries if entry.name in asked], checks
+    names = {ids[check].name for check in checks}
+    return [entry for entry in entries if entry.name in names], checks
 
 
 @contextmanager
@@ -297,10 +294,10 @@ def to_grade_into(root, where, dry_run):
 
     with (
         ended_as_by_ctrl_c(),
-        gradebook_of(root, where, reads=True) as kept,
-        copied(kept) as copy,
+        gradebook_of(root, where, reads=True) as original,
+        copied(original) as copy,
     ):
-        yield kept, copy
+        yield original, copy
 
 
 @contextmanager

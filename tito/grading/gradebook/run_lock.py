@@ -32,7 +32,7 @@ Begun: TypeAlias = dict[tuple[str, str], int]
 class RunLock:
     """The lock, as its run holds it.
 
-    begun  what the run before has begun and not ended: it was killed then
+    begun  what was begun and has not ended; first by the run before, which was killed then
     """
 
     def __init__(self, book: Gradebook, process: str, begun: Begun) -> None:
@@ -41,6 +41,9 @@ class RunLock:
 
     def keep(self, begun: Begun) -> None:
         """Keep what this run, or a killed one, has begun and not ended; this renews the lock."""
+        if begun == self.begun:
+            return
+        self.begun = dict(begun)
         rows = [[learner_id(student), work, times] for (student, work), times in begun.items()]
         self._write(begun=rows)
 

@@ -419,7 +419,7 @@ def graded(small_course, tmp_path, monkeypatch):
     """
     solutions = {entry.name: entry.declared.exercises for entry in small_course.lessons}
 
-    def judge(worker, arrival, known, seconds):
+    def judge(worker, arrival, known):
         grade.judged += 1
         submission = open_submission(arrival, small_course.lessons)
         results = []
@@ -445,19 +445,13 @@ def graded(small_course, tmp_path, monkeypatch):
     def grade(folder, policy="latest", roster=None, **submitted):
         rules = replace(RULES, policy=policy)
         with open_gradebook(tmp_path / "class.db", rules) as book:
-            arrivals, progress = run.grade_class(
-                setting,
-                small_course.lessons,
-                folder,
-                book,
-                1,
-                roster,
-                submitted=Submitted(**submitted),
-            )
-            students = [one.student for one in arrivals]
+            options = run.RunOptions(roster=roster, submitted=Submitted(**submitted))
+            args = (setting, small_course.lessons, folder, book, options)
+            submissions, progress = run.grade_class(*args)
+            students = [one.student for one in submissions]
             standing = list(book.grades_of(students, setting.lessons))
             grade.fell, grade.standing = list(book.points_lost), standing
-            grade.others = [str(line) for line in views.others_count(standing, progress.given)]
+            grade.others = [str(line) for line in views.others_count(standing, progress.files)]
             return {
                 learner.student: {one.lesson: int(one.points) for one in found}
                 for learner, found in book.by_learner()

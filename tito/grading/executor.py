@@ -1,0 +1,127 @@
+"""Where a run's tasks run: in threads of its own process, each with a judge process, or on the
+workers of a Dask cluster.
+"""
+
+import contextlib
+import functools
+import os
+import socket
+from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from tito.errors import MachineError, TitoError, UsageError
+from tito.grading.gradebook import run_lock
+from tito.grading.result import LessonResult, Seen
+from tito.grading.setting import Setting
+from tito.grading.submission import Submission
+from tito.grading.work_hash import course_hash
+from tito.grading.workers import WORKERS, JudgeDied
+from tito.lesson.course import open_root
+
+# Tasks for each worker, so that none waits for work, and few are begun in vain when one stops.
+PREFETCH = 2
+Outcome = list[LessonResult | Seen] | JudgeDied
+
+
+@contextlib.contextmanager
+def executor(jobs: str | int) -> Iterator[tuple[Executor, int]]:
+    """A concurrent.futures executor, and how many tasks to give it at once. jobs: how many local
+    workers, or a Dask scheduler's address.
+    """
+    if str(jobs).isdecimal() and int(jobs) > 0:
+        with ThreadPoolExecutor(int(jobs)) as pool:
+            yield pool, int(jobs) * PREFETCH
+        return
+    if "://" not in str(jobs):
+        raise UsageError(
+            f"--jobs {jobs} is no number of workers and no address.",
+            "Give 2, say, or the address of a Dask scheduler: tcp://host:8786.",
+        )
+    try:
+        from distributed import Client
+    except ModuleNotFoundError:
+        raise MachineError(
+            "Dask's distributed is not installed here.",
+            "pip install distributed, here and on its workers; or give a number of local workers.",
+        ) from None
+    try:
+        client: Any = Client(jobs)
+    except (OSError, ValueError) as error:
+        raise MachineError(
+            f"There is no Dask scheduler at {jobs}: {error}.",
+            "Start one with `dask scheduler`, or give a number of local workers.",
+        ) from None
+    WORKERS.close()  # the cluster's workers have judges of their own
+    with client, client.get_executor() as pool:
+        yield pool, PREFETCH * max(1, sum(client.nthreads().values()))
+
+
+def grade_one(
+    setting: Setting,
+    course: str,
+    process: str,
+    submission: Submission,
+    known: Mapping[str, Collection[str]],
+) -> Outcome:
+    """One task, on whichever machine its worker is: the results of one submission, Seen for those
+    that need no grading; JudgeDied when the judge died over it.
+
+    course   its hash, see `course_hash`
+    process  the run that asks, see `run_lock.process_name`
+    known    {lesson: the keys of its results}
+
+    It never raises over a submission. On a worker elsewhere it raises TitoError where the course is
+    another one, or the submissions are not.
+    """
+    if process != run_lock.process_name():
+        check_machine(setting, course, submission)
+    try:
+        return WORKERS.of_this_thread(setting, course).grade(submission, known)
+    except JudgeDied as error:
+        return error
+
+
+def check_machine(setting: Setting, course: str, submission: Submission) -> None:
+    """Raise TitoError where this machine has not what the run's own machine has."""
+    _check_course(setting.root, setting.lessons, course)
+    for upload in submission.uploads:
+        if not os.path.lexists(upload.path):
+            raise MachineError(
+                f"The worker on {socket.gethostname()} does not see {upload.path}.",
+                "Put the submissions where all workers find them at the same path.",
+            )
+
+
+@functools.lru_cache(maxsize=4)  # of courses that are right: what raises is looked at again
+def _check_course(root: Path, names: tuple[str, ...], course: str) -> None:
+    try:
+        entries = open_root(root).lessons
+        lessons = [entry for entry in entries if entry.name in names]
+        is_same = len(lessons) == len(names) and course_hash(lessons, entries) == course
+    except (TitoError, OSError):
+        is_same = False
+    if not is_same:
+        raise MachineError(
+            f"The worker on {socket.gethostname()} has no course at {root}, or another one, or "
+            "another tito.",
+            "Give each worker the same tito and the same course, at the same path.",
+        )
+
+
+def outcome_of(future: "Future[Outcome]") -> Outcome:
+    """What a task returned; JudgeDied where it ended the workers that tried it. Raises TitoError
+    when that is not its fault: it runs again with the next run.
+    """
+    try:
+        return future.result()
+    except TitoError:
+        raise
+    except Exception as error:
+        if type(error).__name__ == "KilledWorker":  # of Dask: several workers died over it
+            return JudgeDied("it ended the worker that graded it")
+        raise MachineError(
+            f"The workers are gone: {type(error).__name__}: {str(error)[:200]}.",
+            "What was graded is kept. See that the Dask scheduler runs, then run it again.",
+        ) from None

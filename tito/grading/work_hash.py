@@ -1,0 +1,45 @@
+"""The hash of a submission and of all else that decides its results: the same work is never graded
+twice.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import astuple
+
+from tito.grading.intake import collect
+from tito.grading.jail.modules import version
+from tito.grading.setting import Setting
+from tito.grading.submission import Submission
+from tito.lesson.course import Entry
+
+
+def work_hash(submission: Submission, decisive: str) -> str:
+    """The hash of a submission and of all else that decides its results, see `decisive_hash`."""
+    return hashlib.sha256((decisive + collect.fingerprint(submission)).encode()).hexdigest()
+
+
+def decisive_hash(setting: Setting, lessons: Sequence[Entry], entries: Sequence[Entry]) -> str:
+    """The hash of what decides results besides the submission: limits, the lessons to grade with
+    their checks, and the course around them.
+    """
+    limits = [setting.seconds, setting.memory, astuple(setting.limits)]
+    names = [entry.name for entry in lessons]
+    what = [setting.level, setting.earlier_lessons, limits, names, list(setting.checks)]
+    return hashlib.sha256(json.dumps([*what, course_hash(lessons, entries)]).encode()).hexdigest()
+
+
+def course_hash(lessons: Sequence[Entry], entries: Sequence[Entry]) -> str:
+    """The hash of these lessons, of those below them, of the package around them, and of tito;
+    wherever the course lies.
+    """
+    root, last = lessons[0].root, max(entry.number for entry in lessons)
+    below = [entry.script.parent for entry in entries if entry.number <= last]
+    paths = [path for folder in below for path in sorted(folder.glob("*.py"))]
+    package = root.path / root.package
+    paths += [p for p in sorted(package.rglob("*.py")) if p.parent != package / "core"]
+    texts = [
+        [path.relative_to(root.path).as_posix(), hashlib.sha256(path.read_bytes()).hexdigest()]
+        for path in paths
+    ]
+    return hashlib.sha256(json.dumps([texts, version()]).encode()).hexdigest()
