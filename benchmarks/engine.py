@@ -123,15 +123,15 @@ WORKLOADS = {
         NODES,
         3,
         1e-9,
-        {"micrograd": 0.50, "torch": 0.10},
+        {"micrograd": 0.50, "torch": 0.12},
     ),
     "w5": Workload(
-        "x = x*1.0001 + 0.1, 50,000 times", "operation", 2 * CHAIN, 1, 1e-3, {"torch": 0.40}
+        "x = x*1.0001 + 0.1, 50,000 times", "operation", 2 * CHAIN, 1, 1e-3, {"torch": 0.45}
     ),
-    "w6": Workload("(a + b).relu().sum().backward()", "call", 1, 3_000, 1e-6, {"torch": 0.42}),
+    "w6": Workload("(a + b).relu().sum().backward()", "call", 1, 3_000, 1e-6, {"torch": 0.40}),
     "w7": Workload("200 tokens from w3's GPT", "token", TOKENS, 1, 1e-9, {"torch": 1.5}),
     "w7_cached": Workload(
-        "200 tokens from w3's GPT, cached", "token", TOKENS, 2, 1e-9, {"torch": 0.90}
+        "200 tokens from w3's GPT, cached", "token", TOKENS, 2, 1e-9, {"torch": 0.80}
     ),
 }
 
