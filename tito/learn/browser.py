@@ -232,7 +232,7 @@ class Notebooks:
             importlib.invalidate_caches()
         return None
 
-    def exported(self, entry: Entry) -> export.Module:
+    def exported(self, entry: Entry) -> export.ExportedModule:
         """The module of a lesson, from its notebook.
 
         Raises TitoError with the notebook's own line.

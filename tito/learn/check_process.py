@@ -35,7 +35,7 @@ from importlib.machinery import ModuleSpec
 from types import CodeType, FrameType, ModuleType
 from typing import Any, TextIO
 
-from tito.learn.run_checks import MOST_FRAMES, Event, OutOfTime, describe_error, run_checks
+from tito.learn.run_checks import MOST_FRAMES, CheckTimeout, Event, describe_error, run_checks
 from tito.lesson.checks import CheckSuite, remember_lines
 from tito.lesson.outcome import cut
 
@@ -270,7 +270,7 @@ def _run_demonstrations(request: Request, names: dict[str, Any], emit: Emit) -> 
         try:
             with limited(request["demonstration_seconds"]):
                 screen.run(cell["source"], cell["file"], cell["line"], show=not cell["known"])
-        except OutOfTime:
+        except CheckTimeout:
             seconds = request["demonstration_seconds"]
             emit({"event": "slow", "cell": cell["number"], "seconds": seconds})
             return
@@ -288,8 +288,8 @@ def _run_demonstrations(request: Request, names: dict[str, Any], emit: Emit) -> 
 
 @contextlib.contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """A `with` block that raises OutOfTime when this process has computed for `seconds` in it, or
-    waited as long.
+    """A `with` block that raises CheckTimeout when this process has computed, or waited, for
+    `seconds` in it.
 
     Time on the processor counts, so that a busy machine changes no verdict. Where there are no
     alarms, the caller ends the process.
@@ -300,13 +300,13 @@ def limited(seconds: float) -> Iterator[None]:
     used = time.process_time()
 
     def stop_computing(number: int, frame: FrameType | None) -> None:
-        raise OutOfTime(f"still running after {seconds:g} s: an endless loop?")
+        raise CheckTimeout(f"still running after {seconds:g} s: an endless loop?")
 
     def stop_waiting(number: int, frame: FrameType | None) -> None:
         nonlocal used
         before, used = used, time.process_time()
         if used - before < seconds * IDLE:
-            raise OutOfTime(f"waiting for {seconds:g} s: does it sleep, or ask for input?")
+            raise CheckTimeout(f"waiting for {seconds:g} s: does it sleep, or ask for input?")
 
     signal.signal(signal.SIGPROF, stop_computing)
     signal.signal(signal.SIGALRM, stop_waiting)

@@ -194,7 +194,7 @@ Known = dict[str, dict[str, Any]]  # {key of a demonstration: {"text", "pictures
 
 
 @dataclass
-class Result:
+class DemonstrationResult:
     """What a demonstration shows: what it prints, and its pictures, as paths from the root."""
 
     demonstration: Demonstration
@@ -235,7 +235,7 @@ def _is_sound(saved: Any, names: set[str]) -> bool:
 
 def save_results(
     entry: Entry, demonstrations: list[Demonstration], known: Known, fresh: dict[int, Event]
-) -> list[Result]:
+) -> list[DemonstrationResult]:
     """Save what demonstrations of this run showed, and forget what the lesson's code does not show
     any more; write the page anew when something changed.
 
@@ -252,7 +252,9 @@ def save_results(
         elif demonstration.key in known:
             saved[demonstration.key] = known[demonstration.key]
     results = [
-        Result(d, shown["text"], [entry.relative(folder_of(entry) / n) for n in shown["pictures"]])
+        DemonstrationResult(
+            d, shown["text"], [entry.relative(folder_of(entry) / n) for n in shown["pictures"]]
+        )
         for d in demonstrations
         if (shown := saved.get(d.key)) and (shown["text"] or shown["pictures"])
     ]
@@ -280,7 +282,7 @@ def _write_pictures(entry: Entry, demonstration: Demonstration, event: Event) ->
     return names
 
 
-def payoffs_of(results: list[Result]) -> list[Result]:
+def payoffs_of(results: list[DemonstrationResult]) -> list[DemonstrationResult]:
     """What a lesson ends on: the demonstrations below an exercise that are tagged "payoff"; else
     its last picture, or else the last that it prints, before the questions of "Look back".
     """
@@ -289,14 +291,14 @@ def payoffs_of(results: list[Result]) -> list[Result]:
     return [result for result in own if result.demonstration.payoff] or (drawn or own)[-1:]
 
 
-def predict(entry: Entry, question: str, answer: str, results: list[Result]) -> None:
+def predict(entry: Entry, question: str, answer: str, results: list[DemonstrationResult]) -> None:
     """Save what the learner predicted, with the progress and on the page."""
     with progress.change(entry.root, entry.name) as record:
         record.setdefault("predictions", {})[question] = answer
     write_page(entry, results)
 
 
-def write_page(entry: Entry, results: list[Result]) -> None:
+def write_page(entry: Entry, results: list[DemonstrationResult]) -> None:
     record = progress.load(entry.root)["lessons"].get(entry.name, {})
     files.write(page_of(entry), page(entry, results, record.get("predictions", {})))
 
@@ -313,7 +315,7 @@ def open_page(path: Path) -> bool:
         return False
 
 
-def page(entry: Entry, results: list[Result], predictions: dict[str, str]) -> str:
+def page(entry: Entry, results: list[DemonstrationResult], predictions: dict[str, str]) -> str:
     """The page of a lesson: everything that its demonstrations show, and what was predicted."""
     title = html.escape(f"{entry.number:02} {entry.declared.title}, with your code")
     parts: list[str] = []

@@ -78,7 +78,7 @@ class Process:
         except OSError:
             pass  # it died at once; the next event reports its end
         try:
-            yield from Run(self.process, self.events, patience).follow()
+            yield from EventStream(self.process, self.events, patience).follow()
             self.unfinished = False
         except Superseded:
             self.unfinished = False
@@ -125,7 +125,7 @@ def _read_events(stream: IO[str], events: "queue.SimpleQueue[Event | None]") -> 
     events.put(None)
 
 
-class Run:
+class EventStream:
     """One request's events, and the time that each of them may take."""
 
     def __init__(

@@ -26,7 +26,7 @@ MOST_FRAMES = 20  # of an error are passed on
 Event = dict[str, Any]
 
 
-class OutOfTime(BaseException):
+class CheckTimeout(BaseException):
     """A check ran longer than it may.
 
     Not an Exception, so that a learner's `except Exception` does not catch it.
@@ -129,7 +129,7 @@ def describe_error(
 
 def _known_error(error: BaseException) -> tuple[str, str]:
     """(status, message) of an error; the message is "" where only its own text can explain it."""
-    if isinstance(error, OutOfTime):
+    if isinstance(error, CheckTimeout):
         return "timeout", str(error)
     if isinstance(error, MemoryError):
         return "memory", "more memory than there is"

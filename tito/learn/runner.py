@@ -16,8 +16,8 @@ from tito.errors import UsageError, WorkError
 from tito.learn import notebook_sync, progress, status
 from tito.learn.demonstrations import (
     Demonstration,
+    DemonstrationResult,
     Known,
-    Result,
     above_first,
     file_of,
     find_demonstrations,
@@ -54,7 +54,7 @@ def ignore(value: object) -> None:
 
 
 @dataclass
-class Report:
+class LessonReport:
     """A tested lesson, for the learner who works on it.
 
     places    {exercise: where it is in the lesson's file}
@@ -67,8 +67,8 @@ class Report:
     verdict: Verdict
     places: dict[str, str] = field(default_factory=dict)
     changed: list[str] = field(default_factory=list)
-    results: list[Result] = field(default_factory=list)
-    shown: list[Result] = field(default_factory=list)
+    results: list[DemonstrationResult] = field(default_factory=list)
+    shown: list[DemonstrationResult] = field(default_factory=list)
     passed_before: bool = False
 
 
@@ -79,7 +79,7 @@ def test_lesson(
     process: Process | None = None,
     on_checks: OnChecks = ignore,
     seconds: float = CHECK_SECONDS,
-) -> Report:
+) -> LessonReport:
     """Test one lesson of a root, and record the verdict in its progress unless only some checks
     were asked for.
 
@@ -93,7 +93,7 @@ def test_lesson(
     record = progress.load(entry.root)["lessons"].get(entry.name, {})
     test, partial = _prepare(entry, record, seconds), bool(keyword or first_only)
     if isinstance(test, Verdict):
-        test.partial, report, source = partial, Report(test), None
+        test.partial, report, source = partial, LessonReport(test), None
     else:
         test = dataclasses.replace(
             test, ids=_selected(test, keyword), first_only=first_only, partial=partial
@@ -276,7 +276,7 @@ def _request(test: LessonTest) -> dict[str, Any]:
 
 def _report(
     test: LessonTest, last: dict[str, Any], process: Process | None, on_checks: OnChecks
-) -> Report:
+) -> LessonReport:
     """Run the checks, and then the demonstrations of what is right.
 
     last  the record of the last run
@@ -298,7 +298,7 @@ def _report(
             request |= {"ids": [], "demonstrations": _as_json(needed, known)}
             events.append({"event": "demonstrations"})
             events += running.run(request, _patience(test))
-    report = Report(verdict_of(test, events), places=test.places)
+    report = LessonReport(verdict_of(test, events), places=test.places)
     report.changed = _changed(test, last.get("exercises", {}))
     report.passed_before = last.get("verdict") == "passed"
     if not test.partial:
@@ -359,7 +359,9 @@ def _as_json(demonstrations: list[Demonstration], known: Known) -> list[dict[str
     ]
 
 
-def _newly_shown(report: Report, entry: Entry, before: dict[str, str]) -> list[Result]:
+def _newly_shown(
+    report: LessonReport, entry: Entry, before: dict[str, str]
+) -> list[DemonstrationResult]:
     """The results below exercises that turned right in this run; at the first run, also the
     results above the first exercise.
 

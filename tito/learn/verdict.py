@@ -14,7 +14,7 @@ from typing import Any
 from tito.lesson import cells, outcome
 from tito.lesson.checks import CheckSuite
 from tito.lesson.course import Entry
-from tito.lesson.export import Module
+from tito.lesson.export import ExportedModule
 
 JSON_KEYS = (
     "lesson number verdict reason points max_points source sha256 seconds checks own_checks answers"
@@ -24,7 +24,7 @@ OWN_KEYS = ("unwritten", "waits", "arose")  # of a check, and not in JSON
 IMPORT_VERDICTS = {"timeout": "timed out", "memory": "out of memory"}
 
 Event = dict[str, Any]
-TestedModules = dict[str, tuple[Entry, cells.Source, Module]]
+TestedModules = dict[str, tuple[Entry, cells.Source, ExportedModule]]
 
 
 @dataclass(frozen=True)

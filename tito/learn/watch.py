@@ -207,7 +207,9 @@ class Watcher:
             self.out(WORDS)
         return self._hashes_shown(before, report)
 
-    def _hashes_shown(self, before: dict[str, Any], report: runner.Report | None) -> dict[str, Any]:
+    def _hashes_shown(
+        self, before: dict[str, Any], report: runner.LessonReport | None
+    ) -> dict[str, Any]:
         """The hashes of what was tested: after the test, where it changed only the other file."""
         after = _now(self.entry)
         is_notebook = report is not None and report.verdict.source.endswith(".ipynb")

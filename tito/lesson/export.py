@@ -34,7 +34,7 @@ Import = tuple[ast.Import | ast.ImportFrom, Place]
 
 
 @dataclass
-class Module:
+class ExportedModule:
     """The text of a package module; `origin[n]` is (cell, line in it) for its line n + 1, or None;
     `lesson`, as the course has it.
     """
@@ -44,7 +44,7 @@ class Module:
     lesson: Lesson
 
 
-def build(source: cells.Source, declared: Lesson, relative: str, package: str) -> Module:
+def build(source: cells.Source, declared: Lesson, relative: str, package: str) -> ExportedModule:
     """The package module of a lesson.
 
     source    the cells to export (cells.Source), a learner's perhaps
@@ -77,7 +77,7 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
     first = relative
     if not relative.startswith("#"):
         first = f"# From {relative} by `tito export`; edit that file, not this one."
-    return Module(
+    return ExportedModule(
         f"{first}\n# checksum: {_checksum(text)}\n{text}",
         [None, None, *(place for _, place in rows)],
         declared,
@@ -228,8 +228,8 @@ def _checksum(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
 
 
-def current(entry: Entry, source: cells.Source) -> Module:
-    """What the package's module of this lesson should be: a Module built from `source`."""
+def current(entry: Entry, source: cells.Source) -> ExportedModule:
+    """What the package's module of this lesson should be: an ExportedModule built from `source`."""
     return _current(source, entry.declared, entry.relative(source.path), entry.root.package)
 
 
@@ -247,7 +247,7 @@ def is_skipped(entry: Entry) -> bool:
         return False
 
 
-def export_to_package(entry: Entry, module: Module) -> tuple[bool, list[str]]:
+def export_to_package(entry: Entry, module: ExportedModule) -> tuple[bool, list[str]]:
     """Write a learner's built module into the package, and say what that ended or replaced.
 
     Returns (changed, sentences without a full stop).
@@ -272,7 +272,9 @@ def export_to_package(entry: Entry, module: Module) -> tuple[bool, list[str]]:
     return changed, sentences
 
 
-def write_module(entry: Entry, module: Module, command: str = "export") -> tuple[bool, Path | None]:
+def write_module(
+    entry: Entry, module: ExportedModule, command: str = "export"
+) -> tuple[bool, Path | None]:
     """Write a built module into the package. Returns (changed, backup folder or None).
 
     One that was edited by hand is saved first: its checksum line no longer fits. And so is one
@@ -322,7 +324,7 @@ def _written(text: str, declared: Lesson) -> set[str]:
     }
 
 
-def unwritten(module: Module) -> list[str]:
+def unwritten(module: ExportedModule) -> list[str]:
     """Ids of the exercises that a module does not hold, written, in their order."""
     written = _written(module.text, module.lesson)
     return [exercise.id for exercise in module.lesson.exercises if exercise.id not in written]

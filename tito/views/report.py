@@ -23,8 +23,8 @@ from tito.views import (
 )
 
 if TYPE_CHECKING:
-    from tito.learn.demonstrations import Result
-    from tito.learn.runner import Report
+    from tito.learn.demonstrations import DemonstrationResult
+    from tito.learn.runner import LessonReport
     from tito.learn.verdict import CheckOutcome, Verdict
 
     Groups = dict[str, list[CheckOutcome]]  # {exercise: its checks}
@@ -85,7 +85,7 @@ def checked(checks: list[CheckOutcome]) -> Group:
     )
 
 
-def tested(report: Report, around: Around) -> Group:
+def tested(report: LessonReport, around: Around) -> Group:
     """A tested lesson, below its `heading`."""
     verdict = report.verdict
     parts: list[RenderableType] = []
@@ -164,7 +164,7 @@ def _check_line(check: CheckOutcome) -> Text:
     return Text.assemble("  ", (word, style), "  ", check.name, (remarks, "dim"))
 
 
-def _failures(report: Report, around: Around) -> list[RenderableType]:
+def _failures(report: LessonReport, around: Around) -> list[RenderableType]:
     """The first failures in full, those of one exercise together and those of changed code first,
     and a line for each other exercise; or, when nothing is wrong, the next exercise to write.
     """
@@ -335,7 +335,7 @@ def question(text: str) -> Text:
     return Text(EMPHASIS.sub(r"\2", plain(text)), "italic")
 
 
-def result(shown: Result, link: Link, with_question: bool = True) -> Group:
+def result(shown: DemonstrationResult, link: Link, with_question: bool = True) -> Group:
     """What one demonstration shows with the learner's code."""
     demonstration = shown.demonstration
     lines: list[RenderableType] = []
@@ -349,7 +349,7 @@ def result(shown: Result, link: Link, with_question: bool = True) -> Group:
     return Group(*lines, Text())
 
 
-def payoffs(results: list[Result], link: Link) -> Group:
+def payoffs(results: list[DemonstrationResult], link: Link) -> Group:
     """What a lesson ends on."""
     shown = (result(payoff, link, with_question=False) for payoff in results)
     return Group(Text("with your code", "bold cyan"), *shown)

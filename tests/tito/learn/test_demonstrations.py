@@ -191,7 +191,7 @@ def made(source, heading="", question="", before=1, payoff=False):
 
 def test_what_a_page_shows_is_text():
     demonstration = made("a", heading="<b>", question="Predict <i>")
-    one = demonstrations.Result(demonstration, "<script>alert(1)</script>", ['x".png'])
+    one = demonstrations.DemonstrationResult(demonstration, "<script>alert(1)</script>", ['x".png'])
     page = demonstrations.page(Lesson, [one], {"Predict <i>": "<u>"})
     assert not [tag for tag in ("<h2><b>", "<i>", "<script", "<u>") if tag in page]
     assert all(f"&lt;{name}" in page for name in ("b&gt;</h2>", "i&gt;", "script&gt;", "u&gt;"))
@@ -245,7 +245,7 @@ def test_a_question_is_told_with_the_sentence_before_it(text, question):
 
 def test_a_lesson_ends_on_what_its_chapter_tags_or_on_its_last_picture():
     def one(name, pictures=(), **more):
-        return demonstrations.Result(made(name, **more), name, list(pictures))
+        return demonstrations.DemonstrationResult(made(name, **more), name, list(pictures))
 
     start, line, drawn = one("a", before=0, payoff=True), one("b"), one("c", ["c.svg"])
     after, last = one("d"), one("e", ["e.svg"], heading="Look back")

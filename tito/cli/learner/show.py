@@ -10,8 +10,8 @@ from tito.cli.app import echo
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from tito.learn.demonstrations import Result
-    from tito.learn.runner import Report
+    from tito.learn.demonstrations import DemonstrationResult
+    from tito.learn.runner import LessonReport
     from tito.lesson.course import Entry
     from tito.views.report import Around
 
@@ -22,7 +22,7 @@ MOST_SHOWN = 6  # demonstrations of a run are shown
 
 def show_report(
     entry: Entry,
-    report: Report,
+    report: LessonReport,
     whole: bool = True,
     has_keys: bool = False,
     ask: Ask | None = None,
@@ -40,7 +40,7 @@ def show_report(
     echo(report_views.heading(verdict))
     with_results = whole and not entry.root.is_course
     shown = report.shown if with_results else []
-    payoffs: list[Result] = []
+    payoffs: list[DemonstrationResult] = []
     if verdict.passed and with_results:
         # What answers a question stays below it; all other payoffs of the lesson come last.
         payoffs = [
@@ -86,7 +86,11 @@ def _around(entry: Entry, with_next: bool, records: dict[str, Any]) -> Around:
 
 
 def _show_results(
-    entry: Entry, report: Report, shown: list[Result], has_keys: bool, ask: Ask | None
+    entry: Entry,
+    report: LessonReport,
+    shown: list[DemonstrationResult],
+    has_keys: bool,
+    ask: Ask | None,
 ) -> None:
     """Print what demonstrations of what turned right show; of each that answers a question, ask
     what the learner expects first.

@@ -81,7 +81,7 @@ def answers_in(entry: Entry, source: cells.Source | None = None) -> list[Answer]
     return answers
 
 
-def places_of(module: export.Module, source: cells.Source) -> list[str]:
+def places_of(module: export.ExportedModule, source: cells.Source) -> list[str]:
     """Where each line of a module stands in the file it was made of: "line 12: its text"."""
     lines, places = {}, []
     for place in module.origin:
