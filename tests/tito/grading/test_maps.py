@@ -1,5 +1,8 @@
-"""The packages of grading begin with a map of their files: no file is missing, none is gone."""
+"""The packages of grading begin with a map of their files: no file is missing, none is gone. The
+README follows a submission through them: each function that it names exists.
+"""
 
+import ast
 import re
 from pathlib import Path
 
@@ -28,3 +31,17 @@ def test_the_map_of_a_package_names_each_of_its_modules_once(package):
     named = re.findall(r"(?m)^(\w+\.py)\b", package.__doc__)
     files = {path.name for path in Path(folder).glob("*.py")} - {"__init__.py"}
     assert sorted(named) == sorted(files)
+
+
+def test_the_readme_names_files_and_functions_that_exist():
+    (folder,) = map(Path, tito.grading.__path__)
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    steps = re.findall(r"\| `([\w./]+\.py)` \| `([\w.]+)` \|$", text, re.M)
+    assert len(steps) == text.count(".py` |") > 20
+    for file, name in steps:
+        body = ast.parse((folder / file).read_text(encoding="utf-8")).body
+        for part in name.split("."):
+            named = {node.name: node for node in body if hasattr(node, "name")}
+            assert part in named, f"{file} has no {name}"
+            body = named[part].body
+    assert all((folder / room).is_dir() for room in re.findall(r"^\| `(\w+/)` \|", text, re.M))

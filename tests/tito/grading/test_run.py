@@ -511,10 +511,8 @@ def test_jobs_that_are_no_number_and_no_address_are_told(small_course, submissio
         encoding="utf-8",
         timeout=60,
     )
-    assert (done.returncode, done.stdout) == (
-        2,
-        "",
-    ) and "is no number of workers and no address" in done.stderr
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is no number of workers and no address" in done.stderr
 
 
 @pytest.mark.slow
@@ -564,25 +562,9 @@ def test_killed_at_a_random_moment_a_second_run_completes_the_gradebook(
         assert orphans() == []
         rows = grade(small_course, submissions, "--gradebook", book)
         assert rows == undisturbed
-        changes = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "tito",
-                "--root",
-                str(small_course.path),
-                "gradebook",
-                "history",
-                "--json",
-                "--gradebook",
-                str(book),
-            ],
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=60,
-        )
-        graded = [(change["student"], change["lesson"]) for change in json.loads(changes.stdout)]
+        words = ("gradebook", "history", "--json", "--gradebook", book)
+        changes = json.loads(commands.tito(small_course, *words)[0])
+        graded = [(change["student"], change["lesson"]) for change in changes]
         assert len(graded) == len(set(graded)) == 16  # nothing twice
         book.unlink()
         assert everything_below(small_course.path.parent) - files == set()

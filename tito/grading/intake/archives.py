@@ -22,14 +22,8 @@ from typing import IO, Any, BinaryIO
 from tito.grading.roster import shown
 from tito.grading.setting import Limits
 
-IGNORED = {
-    "__MACOSX",
-    "__pycache__",
-    "venv",
-    "env",
-    "site-packages",
-    "node_modules",
-}  # and every folder that begins with a dot
+# And every folder that begins with a dot.
+IGNORED = {"__MACOSX", "__pycache__", "venv", "env", "site-packages", "node_modules"}
 
 
 class Unreadable(Exception):

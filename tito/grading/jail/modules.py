@@ -50,9 +50,8 @@ def compiled(entry: Entry, file: LessonFile) -> Code:
     written = not all(lesson.is_unwritten(exercise, file.source) for exercise in exercises)
     written |= any(answer.sha256 for answer in answers)
     try:
-        with warnings.catch_warnings(
-            action="ignore"
-        ):  # Python's remarks on the learner's text are not for this terminal
+        # Python's remarks on the learner's text are not for this terminal.
+        with warnings.catch_warnings(action="ignore"):
             module = export.build(
                 file.source, lesson, entry.relative(entry.script), entry.root.package
             )
