@@ -29,9 +29,9 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (33917, 28000),
+    "lines of tito": (33929, 28000),
     "lines of tito/grading": (15740, 12000),
-    "lines of tito/learn": (5569, 5000),
+    "lines of tito/learn": (5571, 5000),
     "lines of tito/book": (3085, 2600),
     "lines of tests": (48173, 46000),
     "functions over 40 lines": (14, 30),
