@@ -106,13 +106,6 @@ def test_a_sampler_gives_torchs_order_and_length(torch, drop_last):
 
 
 @pytest.mark.slow
-def test_a_sampler_and_shuffling_exclude_each_other_as_in_torch(torch):
-    for loader in (DataLoader, torch.utils.data.DataLoader):
-        with pytest.raises(ValueError, match="sampler"):
-            loader([1, 2], 1, shuffle=True, sampler=[0, 1])
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "samples",
     [
@@ -229,11 +222,6 @@ def test_wrong_sizes_are_refused():
         TensorDataset(np.ones((3, 2)), np.ones(2))
     with pytest.raises(ValueError, match="add up to 8, there are 9"):
         random_split(range(9), [4, 4])
-
-
-def test_a_loader_shows_how_many_examples_and_batches_it_has():
-    loader = DataLoader(range(1438), 64)
-    assert repr(loader) == ("DataLoader(1,438 examples, 23 batches of up to 64, shuffle=False)")
 
 
 def test_arrays_without_rows_or_none_at_all_are_refused():

@@ -85,13 +85,6 @@ def test_the_rest_of_an_epoch_has_the_same_order():
     assert random_states([RandomState.rng, resumed.model]) == states
 
 
-def test_options_that_cannot_work_are_refused():
-    with pytest.raises(ValueError, match="per is 'batch'"):
-        new_run(per="batch")
-    with pytest.raises(ValueError, match="accumulate is 0\nit should be at least 1"):
-        new_run(accumulate=0)
-
-
 def test_an_optimizer_of_some_of_the_parameters_is_for_fine_tuning():
     model = Sequential(Dense(2, 2), Dense(2, 2))
     run = TrainingState(model, SGD(model[1].parameters(), lr=0.1), cross_entropy)
