@@ -17,6 +17,7 @@ pytest.importorskip(
 )
 
 from tito.book import build as book  # noqa: E402
+from tito.book import verify_site
 from tito.errors import TitoError  # noqa: E402
 from tito.lesson import course
 
@@ -320,6 +321,24 @@ def test_an_output_that_gives_a_solution_away_is_refused(small_course):
     said = refused(root, code=3)
     assert "lessons/01_numbers/tripling.html would give away a line of a solution" in said
     assert not (root.path / "book" / "_build" / "html").exists()
+
+
+def test_a_short_line_of_a_solution_in_a_script_is_there_by_chance(small_course, tmp_path):
+    copies = [folder / "_static" for folder in (small_course.path / "book", tmp_path / "site")]
+
+    def verify(text):
+        for folder in copies:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "own.js").write_text(text, encoding="utf-8")
+        verify_site.verify(small_course, tmp_path / "site", {})
+
+    verify("function triple(x) {\n    return double(x) + x;\n}\n")
+    mistake = "Squares the number because two is its own double."
+    record = f'[[mistake]]\nexercise = "double"\nname = "{mistake}"\nmessage = "m"\n'
+    path = small_course.lesson("numbers").script.with_name("misconceptions.toml")
+    path.write_text(f'{record}old = "x + x"\nnew = "x * x"\n', encoding="utf-8")
+    with pytest.raises(TitoError, match="_static/own.js would give away a recorded mistake"):
+        verify(f"// {mistake}\n")
 
 
 def test_a_workspace_has_no_book(small_workspace):
