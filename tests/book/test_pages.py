@@ -4,6 +4,7 @@ show works."""
 import doctest
 import pkgutil
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -81,26 +82,28 @@ def test_a_learners_first_minutes_go_as_the_first_page_says(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_lesson_in_contributing_passes_the_gate(tmp_path):
+@pytest.mark.parametrize("shared", [False, True], ids=["own functions", "shared functions"])
+def test_the_lesson_in_contributing_passes_the_gate(tmp_path, shared):
+    """With either form of its checks; the second has functions of modules/source/checking.py."""
     text = (REPOSITORY / "book" / "contributing.md").read_text(encoding="utf-8")
-    chapter, checks = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
+    chapter, *checks = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
     [hints] = re.findall(r"^```markdown\n(.*?)^```", text, re.S | re.M)
     [mistakes] = re.findall(r"^```toml\n(.*?)^```", text, re.S | re.M)
     course = make_course(tmp_path / "course")
+    shutil.copy(REPOSITORY / "modules" / "source" / "checking.py", course / "modules" / "source")
     folder = course / "modules" / "source" / "90_mean"
     folder.mkdir()
     header = HEADER.format(title="Mean", name="mean", needs=" []") + "\n"
     for name, part in {
         "mean_dev.py": header + chapter,
-        "checks.py": checks,
+        "checks.py": checks[shared],
         "hints.md": hints,
         "misconceptions.toml": mistakes,
     }.items():
         (folder / name).write_text(part, encoding="utf-8")
-    done = run_process(course, "export", "mean")
-    assert done.returncode == 0, done.stdout + done.stderr
-    done = run_process(course, "check", "mean")
-    assert done.returncode == 0, done.stdout + done.stderr
+    for command in ("export", "check"):
+        done = run_process(course, command, "mean")
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_examples_on_the_page_for_those_who_know_pytorch_are_true():
