@@ -29,12 +29,12 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (33929, 28000),
+    "lines of tito": (33940, 28000),
     "lines of tito/grading": (15740, 12000),
     "lines of tito/learn": (5571, 5000),
-    "lines of tito/book": (3085, 2600),
-    "lines of tests": (48173, 46000),
-    "functions over 40 lines": (14, 30),
+    "lines of tito/book": (3096, 2600),
+    "lines of tests": (48300, 46000),
+    "functions over 40 lines": (9, 30),
     "functions over 6 parameters": (0, 15),
     "untyped functions": (35, 0),
     "modules over 600 lines": (1, 3),
