@@ -47,7 +47,7 @@ def test_the_package_and_the_lessons_pass_on_older_processors_and_other_pythons(
         assert done.returncode == 0, (
             f"{version}, {environment}:\n{done.stdout[-5000:]}{done.stderr}"
         )
-        assert int(done.stdout.split(" passed")[0].split()[-1]) > 5000
+        assert int(done.stdout.split(" passed")[0].split()[-1]) > 4000
 
 
 def older_processor():
