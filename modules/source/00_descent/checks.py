@@ -1,0 +1,299 @@
+# The checks of lesson 00, by exercise. `check("predict")` in the chapter runs the visible ones.
+
+# %% setup
+import math
+
+
+def close(found, wanted, tolerance=1e-9):
+    return abs(found - wanted) <= tolerance * max(1.0, abs(wanted))
+
+
+def numbers_of(found, count, call):
+    """`found` as a list of floats; `call` should return a list of `count` numbers."""
+    assert found is not None, f"{call} returned None: is `return` missing?"
+    try:
+        numbers = [float(number) for number in found]
+    except TypeError:
+        assert False, f"{call} should return a list of {count} numbers, yours is {found!r}"
+    assert len(numbers) == count, (
+        f"{call} should return a list of {count} numbers, yours has {len(numbers)}: {numbers}"
+    )
+    return numbers
+
+
+def product_model(parameters, inputs):
+    """A model that is no linear model: the first parameter times all inputs."""
+    return parameters[0] * math.prod(inputs)
+
+
+def of_list(formula):
+    """A function of a list of numbers, which refuses a single number."""
+
+    def f(numbers):
+        if isinstance(numbers, (int, float)):
+            raise TypeError(
+                f"f takes a list of numbers and got {numbers}: change one number in a copy of "
+                "the list, and call f with the whole copy"
+            )
+        return formula(numbers)
+
+    return f
+
+
+# %% predict points=2
+def test_predict_multiplies_the_input_by_the_weight_and_adds_the_bias():
+    for parameters, x, wanted in [([2.0, 0.5], 3.0, 6.5), ([-1.0, 4.0], 1.5, 2.5)]:
+        weight, bias = parameters
+        found = predict(parameters, [x])
+        assert found is not None, "predict returned None: is `return` missing?"
+        cause = ""
+        if close(found, weight * x):
+            cause = ": the bias is missing, it is parameters[-1]"
+        elif close(found, weight * x + bias * x):
+            cause = ": the bias is added as it is, it is not multiplied by an input"
+        assert close(found, wanted), (
+            f"the line with weight {weight} and bias {bias} should be {wanted} at input {x}, "
+            f"yours is {found}{cause}"
+        )
+
+
+def test_predict_takes_any_number_of_inputs():
+    for parameters, inputs, wanted in [
+        ([1.0, 10.0, 100.0, 0.5], [1.0, 2.0, 3.0], 321.5),
+        ([3.0, -2.0, 1.0], [4.0, 5.0], 3.0),
+        ([7.0], [], 7.0),
+    ]:
+        found = predict(parameters, inputs)
+        cause = ""
+        if inputs and close(found, wanted + parameters[-1] * (len(inputs) - 1)):
+            cause = ": add the bias once, after the loop"
+        elif inputs and close(found, parameters[0] * inputs[0] + parameters[-1]):
+            cause = ": only the first input is used, is `return` inside the loop?"
+        assert close(found, wanted), (
+            f"predict({parameters}, {inputs}) should be {wanted}, yours is {found}{cause}"
+        )
+
+
+# %% predict hidden points=1
+def test_predict_does_not_change_its_arguments():
+    parameters, inputs = [1.5, -2.0, 0.25], [4.0, 3.0]
+    found = predict(parameters, inputs)
+    assert close(found, 0.25), (
+        f"predict([1.5, -2.0, 0.25], [4.0, 3.0]) should be 0.25, yours is {found}"
+    )
+    assert (parameters, inputs) == ([1.5, -2.0, 0.25], [4.0, 3.0]), (
+        f"predict changed its arguments: they are {parameters} and {inputs} now"
+    )
+
+
+# %% mean-squared-error points=3
+def test_the_mean_squared_error_of_a_line():
+    examples = [([0.0], 1.0), ([1.0], 1.0), ([2.0], 1.0), ([4.0], 1.0)]
+    found = mean_squared_error(product_model, [1.0], examples)  # differences -1, 0, 1, 3
+    assert found is not None, "mean_squared_error returned None: is `return` missing?"
+    causes = {
+        11.0: "11 is the sum of the squares: divide it by the number of examples",
+        0.75: "0.75 is the mean of the differences: square each difference first",
+        0.5625: "square each difference, then add, do not square the mean",
+        1.25: "1.25 is the mean of the distances: square each difference instead",
+        9.0: "9 is the square of the last difference only: add all of them up",
+        2.25: "2.25 is a quarter of the last square: add all of them up",
+        0.25: "0.25 is a quarter of the first square: is `return` inside the loop?",
+        1.0: "1 is the first square: is `return` inside the loop?",
+    }
+    cause = next((f". {text}" for wrong, text in causes.items() if close(found, wrong)), "")
+    assert close(found, 2.75), (
+        f"with the differences -1, 0, 1 and 3 the loss should be 2.75, yours is {found}{cause}"
+    )
+
+
+def test_the_mean_squared_error_uses_the_model_that_it_gets():
+    examples = [([2.0, 3.0], 10.0), ([1.0, -1.0], 1.0)]
+    found = mean_squared_error(product_model, [2.0, 0.0, 0.0], examples)  # differences 2, -3
+    cause = ""
+    if close(found, 18.5) or close(found, 37.0):  # with a linear model
+        cause = ": call `model`, which is an argument, and not `predict`"
+    assert close(found, 6.5), (
+        "with a model that multiplies its two inputs the loss should be 6.5, "
+        f"yours is {found}{cause}"
+    )
+
+
+# %% mean-squared-error hidden points=1
+def test_the_mean_squared_error_of_one_example_and_of_many():
+    model = lambda parameters, inputs: parameters[0]
+    found = mean_squared_error(model, [0.5], [([], -1.5)])
+    assert close(found, 4.0), f"the square of the difference 2 is 4, yours is {found}"
+    found = mean_squared_error(model, [0.5], [([], float(i)) for i in range(40)])
+    wanted = sum((0.5 - i) ** 2 for i in range(40)) / 40
+    assert close(found, wanted), f"with 40 examples it should be {wanted}, yours is {found}"
+
+
+# %% numerical-gradient points=4
+def test_the_gradient_has_one_partial_derivative_per_number():
+    f = of_list(lambda n: n[0] * n[1] - 4 * n[2])
+    numbers = [3.0, -5.0, 2.0]
+    found = numerical_gradient(f, numbers)
+    found = numbers_of(found, 3, "numerical_gradient(f, [3, -5, 2])")
+    assert numbers == [3.0, -5.0, 2.0], (
+        f"the numbers were [3.0, -5.0, 2.0], and are {numbers} afterwards: change a copy, "
+        "list(numbers)"
+    )
+    assert max(map(abs, found)) > 0, (
+        f"f = n0 * n1 - 4 * n2 depends on all three numbers, yours gives {found}: are the two "
+        "lists the same list?"
+    )
+    for i, (mine, wanted) in enumerate(zip(found, [-5.0, 3.0, -4.0])):
+        cause = ""
+        if close(mine, -wanted, 1e-6):
+            cause = ": the sign is wrong, it is f(up) - f(down)"
+        elif close(mine, 2 * wanted, 1e-6):
+            cause = ": the two points are 2 h apart, so divide by 2 * h"
+        elif abs(mine) < 1e-3 * abs(wanted):
+            cause = ": divide by the distance of the two points, 2 * h"
+        elif mine:
+            cause = ": change one number at a time, while the others keep their values"
+        assert close(mine, wanted, 1e-6), (
+            f"the derivative of n0 * n1 - 4 * n2 with respect to n{i} at [3, -5, 2] is "
+            f"{wanted}, yours is {mine:.6g}{cause}"
+        )
+
+
+def test_the_gradient_uses_central_differences_and_h():
+    call = "numerical_gradient(f, [3], h=0.5)"
+    found = numerical_gradient(of_list(lambda n: n[0] ** 2), [3.0], h=0.5)
+    (found,) = numbers_of(found, 1, call)
+    cause = ""
+    if close(found, 6.5) or close(found, 5.5):
+        cause = ": move the number up and down, a one-sided difference is less exact"
+    assert close(found, 6.0), (
+        f"with h = 0.5, (3.5**2 - 2.5**2) / 1 is 6, yours is {found}{cause}"
+    )
+    found = numerical_gradient(of_list(lambda n: n[0] ** 3), [2.0], h=0.25)
+    (found,) = numbers_of(found, 1, call)
+    cause = ": use `h` wherever you move a number or divide" if close(found, 12.0, 1e-6) else ""
+    assert close(found, 12.0625), (
+        f"with h = 0.25, (2.25**3 - 1.75**3) / 0.5 is 12.0625, yours is {found}{cause}"
+    )
+
+
+# %% numerical-gradient hidden points=1
+def test_the_gradient_of_other_functions_at_other_points():
+    a, b, c, d = at = [-2.0, 1.5, 40.0, -0.25]
+    f = lambda n: n[0] ** 3 * n[1] - n[2] * n[3] ** 2 + 7
+    for h in (0.125, 2.0):
+        found = numbers_of(numerical_gradient(f, at, h), 4, "the gradient of four numbers")
+        # The central difference of a cube is 3 a^2 plus h^2.
+        wanted = [(3 * a * a + h * h) * b, a**3, -d * d, -2 * c * d]
+        assert all(map(close, found, wanted)), f"it should be {wanted}, yours is {found}"
+    found = numbers_of(numerical_gradient(lambda n: math.exp(n[0]), [2.0]), 1, "the gradient")
+    assert close(found[0], math.exp(2), 1e-7), (
+        f"the derivative of exp at 2 is {math.exp(2):.7f}, yours is {found[0]:.7f}"
+    )
+
+
+# %% step points=2
+def test_a_step_moves_against_the_derivatives():
+    call = "step([1, 5, -2], [2, -4, 0], 0.5)"
+    found = numbers_of(step([1.0, 5.0, -2.0], [2.0, -4.0, 0.0], 0.5), 3, call)
+    causes = {
+        (2.0, 3.0, -2.0): ": this moves along the derivatives, the loss grows; use minus",
+        (-1.0, 9.0, -2.0): ": the learning rate is missing",
+        (-1.0, 2.0, 0.0): ": this is only the change, subtract it from the parameter",
+        (1.0, -2.0, 0.0): ": this is only the change, subtract it from the parameter",
+        (-3.0, 13.0, -2.0): ": multiply the derivative by the learning rate, do not divide",
+    }
+    assert found == [0.0, 7.0, -2.0], (
+        f"{call} should be [0.0, 7.0, -2.0], yours is {found}{causes.get(tuple(found), '')}"
+    )
+
+
+def test_a_step_returns_a_new_list():
+    parameters = [1.0, 5.0]
+    found = step(parameters, [2.0, -4.0], 0.25)
+    assert parameters == [1.0, 5.0], (
+        f"the parameters were [1.0, 5.0], and are {parameters} afterwards: build a new list"
+    )
+    assert list(found) == [0.5, 6.0], (
+        f"step([1, 5], [2, -4], 0.25) should be [0.5, 6.0], yours is {found}"
+    )
+
+
+# %% train points=3
+def test_training_returns_the_parameters_before_and_after_each_step():
+    loss = lambda p: p[0] ** 2 + 4 * p[1] ** 2  # the gradient is [2 p0, 8 p1]
+    call = "train(loss, [8, 1], 0.25, 2)"
+    history = train(loss, [8.0, 1.0], 0.25, 2)
+    assert history is not None, f"{call} returned None: is `return` missing?"
+    assert not all(isinstance(entry, float) for entry in history), (
+        f"{call} returned the numbers {list(history)}: return the history, which is a list of "
+        "3 lists, the start and one per step"
+    )
+    assert len(history) == 3, (
+        f"{call} should return 3 lists of parameters, the start and one per step, yours has "
+        f"{len(history)}"
+    )
+    first = numbers_of(history[0], 2, "the first entry of the history")
+    cause = ": is it the same list as a later entry?" if first != [8.0, 1.0] else ""
+    assert first == [8.0, 1.0], (
+        f"the first entry should be the start, [8, 1], yours is {first}{cause}"
+    )
+    for i, wanted in enumerate([[4.0, -1.0], [2.0, 1.0]], 1):
+        before = [list(map(float, entry)) for entry in history][i - 1]
+        found = numbers_of(history[i], 2, f"entry {i} of the history")
+        cause = ""
+        if found == before == [8.0, 1.0]:
+            cause = ": the step changed nothing, use the list that `step` returns"
+        elif i == 2 and close(found[0], 0.0, 1e-6):
+            cause = ": compute the gradient anew in each step, at the latest parameters"
+        elif i == 2 and close(found[0], 4.0, 1e-6):
+            cause = ": each step starts from the parameters after the step before"
+        assert all(close(*pair, 1e-6) for pair in zip(found, wanted)), (
+            f"after {i} step{'s' * (i > 1)} the parameters should be {wanted}, "
+            f"yours are {[round(p, 6) for p in found]}{cause}"
+        )
+
+
+def test_training_does_not_change_the_start():
+    start = [8.0]
+    history = train(lambda p: p[0] ** 2, start, 0.25, 3)
+    found = numbers_of(history[-1], 1, "the last entry of the history")
+    assert close(found[0], 1.0, 1e-6), (
+        f"three steps from 8, each half of the way to 0, end at 1, yours end at {found[0]}"
+    )
+    assert start == [8.0], f"the start was [8.0], and is {start} afterwards"
+
+
+# %% train hidden points=1
+def test_training_with_no_step_and_with_many():
+    found = train(lambda p: p[0] ** 2, [3.0], 0.1, 0)
+    assert [list(p) for p in found] == [[3.0]], f"with 0 steps only the start, yours is {found}"
+    loss = lambda p: (p[0] - 4) ** 2 + (p[1] + 0.5) ** 2 + (p[0] - 4) * (p[1] + 0.5)
+    history = train(loss, [0.0, 0.0], 0.3, 200)
+    found = numbers_of(history[-1], 2, "the last entry of the history")
+    assert close(found[0], 4.0, 1e-6) and close(found[1], -0.5, 1e-6), (
+        f"the minimum is at [4, -0.5], yours ends at {found}"
+    )
+
+
+# %% seconds-per-step points=1
+def test_the_seconds_of_a_step():
+    found = seconds_per_step(0.5, 10, 100)
+    assert found is not None, "seconds_per_step returned None: is `return` missing?"
+    causes = {
+        500.0: ": the loss is computed twice for each parameter, up and down",
+        100.0: ": computing the loss once takes longer, too, in proportion to the parameters",
+        10.0: ": the larger model has more parameters, and computing its loss takes longer",
+        10000.0: ": divide by the parameters of the smaller model, its loss takes that time",
+        2000.0: ": multiply 2 losses per parameter by the time of the larger model's loss",
+    }
+    cause = next((text for wrong, text in causes.items() if close(found, wrong)), "")
+    assert close(found, 1000.0), (
+        "0.5 s for the loss of 10 parameters: a step of 100 parameters should take 1000 s, "
+        f"yours is {found}{cause}"
+    )
+    found = seconds_per_step(0.002, 4, 6)
+    assert close(found, 0.036), (
+        "0.002 s for the loss of 4 parameters: a step of 6 parameters should take 0.036 s, "
+        f"yours is {found}"
+    )

@@ -1,0 +1,404 @@
+# ---
+# jupyter:
+#   jupytext:
+#     notebook_metadata_filter: tinytorch,-jupytext.text_representation.jupytext_version
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+#   tinytorch:
+#     title: Gradient descent
+#     summary: Train a line and then a neural network in plain Python, in twenty minutes
+#     difficulty: 1
+#     hours: 0.5
+#     prerequisites: []
+#     enables: [tensor, backprop]
+#     terms: [model, parameter, loss function, mean squared error, derivative,
+#       partial derivative, gradient, finite difference, central difference,
+#       gradient descent, learning rate, training]
+# ---
+
+# %% [markdown]
+# # 00. Gradient descent
+#
+# The picture shows a small neural network after its training. The network gets two numbers, the
+# position of a point, and answers which of two groups the point belongs to. Nobody drew the
+# curve between the groups: a program found it from 26 examples.
+
+# %% tags=["payoff"]
+#| default_exp core.descent
+#| export
+import math
+
+# %% tags=["payoff"]
+from tinytorch.pictures.descent import draw_goal
+
+draw_goal();
+# alt: 10 round points near the origin inside a closed curve that the network drew around them,
+# and 16 square points on a ring outside it.
+
+# %% [markdown]
+# You will write that program in about twenty minutes: five short functions in plain Python.
+#
+# **You need** Python. **You write** a model, its loss, the gradient of the loss, one step, and
+# the training loop.
+#
+# ## The model
+#
+# A **model** is a function with numbers in it that can be changed. These numbers are called its
+# **parameters**. Our first model is a line, $w x + b$. Its parameters are the *weight* $w$ and
+# the *bias* $b$; $x$ is its input. The second model will have two inputs, so write it for any
+# number of inputs:
+#
+# $$w_1 x_1 + w_2 x_2 + \dots + w_n x_n + b$$
+#
+# **Task.** Write `predict`. Delete the line that says `raise`, and write your lines there.
+
+# %% exercise="predict"
+#| export
+def predict(parameters, inputs):
+    """The output of a linear model: each input times its weight, plus the bias.
+
+    parameters  list of n + 1 floats: the n weights, then the bias
+    inputs      list of n floats
+    returns     float
+
+    >>> predict([2.0, 0.5], [3.0])
+    6.5
+    """
+    ### BEGIN SOLUTION
+    output = parameters[-1]
+    for i in range(len(inputs)):
+        output += parameters[i] * inputs[i]
+    return output
+    ### END SOLUTION
+
+# %% checks="predict"
+check("predict")
+
+# %% [markdown]
+# Twelve examples, each with the inputs and the **target**, the output that we want. With
+# weight 0 and bias 0 the model answers 0 for every input.
+
+# %%
+from tinytorch.pictures.descent import draw_line
+
+examples = [
+    ([0.3], -1.5), ([0.7], -0.4), ([1.1], -0.9), ([1.4], 0.5), ([1.9], 0.5), ([2.2], 0.9),
+    ([2.7], 2.7), ([3.1], 2.4), ([3.4], 2.7), ([3.9], 3.8), ([4.3], 4.6), ([4.8], 4.7),
+]
+start = [0.0, 0.0]
+draw_line(predict, [start], examples);
+# alt: The twelve points, and a flat line at height 0 that misses most of them.
+
+# %% [markdown]
+# ## The loss
+#
+# How wrong is the model? The difference between output and target is positive for some
+# examples and negative for others. We square it, so that nothing cancels, and take the mean
+# over all examples. This is the **mean squared error**. A function that says how wrong a
+# model is, in one number, is a **loss function**.
+#
+# **Task.** Write `mean_squared_error`. Call `model(parameters, inputs)`, not `predict`: at the
+# end of the lesson, the model will be a network.
+
+# %% exercise="mean-squared-error"
+#| export
+def mean_squared_error(model, parameters, examples):
+    """How wrong a model is: the mean of (output - target) squared.
+
+    model       function of (parameters, inputs), returning a float
+    parameters  list of floats, for the model
+    examples    list of pairs (inputs, target): a list of floats and a float; not empty
+    returns     float, at least 0; 0 if every output is its target
+
+    >>> mean_squared_error(predict, [1.0, 0.0], [([1.0], 3.0), ([2.0], 2.0)])
+    2.0
+    """
+    ### BEGIN SOLUTION
+    total = 0.0
+    for inputs, target in examples:
+        total += (model(parameters, inputs) - target) ** 2
+    return total / len(examples)
+    ### END SOLUTION
+
+# %% checks="mean-squared-error"
+check("mean-squared-error")
+
+# %%
+def line_loss(parameters):
+    """The loss of the line with these parameters, on the twelve examples."""
+    return mean_squared_error(predict, parameters, examples)
+
+
+for parameters in ([0.0, 0.0], [1.0, 0.0], [1.0, -1.0]):
+    print(f"weight {parameters[0]}, bias {parameters[1]:4}: loss {line_loss(parameters):.2f}")
+
+# %% [markdown]
+# ## The gradient
+#
+# **Training** means finding parameters with a small loss. Should the weight be larger or
+# smaller? We measure how the loss changes. Increase the weight by a very small amount $h$. The
+# change of the loss, divided by $h$, is about the **derivative** of the loss with respect to
+# the weight. In the picture it is the slope of the orange line. It is negative at weight 0: a
+# larger weight has a smaller loss.
+
+# %%
+from tinytorch.pictures.descent import draw_slope
+
+draw_slope(lambda weight: line_loss([weight, 0.0]), at=0.0);
+# alt: The loss as a function of the weight, with bias 0: a curve that falls, has its lowest
+# point near weight 0.9, and rises again. An orange line touches it at weight 0 and falls
+# steeply.
+
+# %% [markdown]
+# It is more exact to move the weight in both directions, up to $w + h$ and down to $w - h$,
+# which are $2h$ apart. This is a **central difference**, one kind of **finite difference**:
+#
+# $$\text{derivative} \approx \frac{L(w + h) - L(w - h)}{2h}$$
+#
+# Each parameter has such a derivative, while the other parameters keep their values. It is
+# called a **partial derivative**. The list of all of them is the **gradient**.
+#
+# **Task.** Write `numerical_gradient`. The function `f` takes a whole list of numbers. For each
+# number, call `f` twice: with a copy of the list in which only this number is larger by `h`,
+# and with a copy in which only this number is smaller by `h`.
+
+# %% exercise="numerical-gradient"
+#| export
+def numerical_gradient(f, numbers, h=1e-5):
+    """The gradient of f at the given numbers, estimated by central differences.
+
+    f        function of a list of floats, returning one float
+    numbers  list of floats: where the gradient is wanted; it is not changed
+    h        float: how far each number is moved, up and down, while the others stay the same
+    returns  list of floats, one partial derivative per number
+
+    >>> [round(d, 6) for d in numerical_gradient(lambda n: n[0] * n[1], [2.0, 7.0])]
+    [7.0, 2.0]
+
+    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 11.5.
+    """
+    ### BEGIN SOLUTION
+    gradient = []
+    for i in range(len(numbers)):
+        up, down = list(numbers), list(numbers)
+        up[i] += h
+        down[i] -= h
+        gradient.append((f(up) - f(down)) / (2 * h))
+    return gradient
+    ### END SOLUTION
+
+# %% checks="numerical-gradient"
+check("numerical-gradient")
+
+# %% [markdown]
+# Both derivatives are negative at the start: a larger weight and a larger bias lower the loss.
+# In the picture, a given function changes the parameters 100 times, each time a little, in the
+# direction that your gradient says. You will write that function next.
+
+# %%
+from tinytorch.pictures.descent import follow
+
+print("gradient at the start:", [round(d, 2) for d in numerical_gradient(line_loss, start)])
+draw_line(predict, follow(line_loss, numerical_gradient, start, 0.05, 100), examples);
+# alt: The twelve points and six lines, from pale to dark: the flat one at the start, and then
+# lines that turn toward the points. The last one goes through them.
+
+# %% [markdown]
+# ## Gradient descent
+#
+# A positive derivative says that the loss grows with the parameter, so we make the parameter
+# smaller. With a negative derivative we make it larger. In both cases we subtract:
+#
+# $$\text{new parameter} = \text{parameter} - \text{learning rate} \cdot \text{derivative}$$
+#
+# The **learning rate** is a number such as 0.05. A larger learning rate makes larger steps.
+#
+# **Task.** Write `step`.
+
+# %% exercise="step"
+#| export
+def step(parameters, gradient, learning_rate):
+    """Move each parameter against its derivative.
+
+    parameters     list of floats; it is not changed
+    gradient       list of as many floats
+    learning_rate  float, positive
+    returns        a new list: each parameter minus learning_rate times its derivative
+
+    >>> step([1.0, 5.0], [2.0, -4.0], 0.5)
+    [0.0, 7.0]
+    """
+    ### BEGIN SOLUTION
+    return [p - learning_rate * d for p, d in zip(parameters, gradient)]
+    ### END SOLUTION
+
+# %% checks="step"
+check("step")
+
+# %% [markdown]
+# Repeat that, and you have **gradient descent**. Every network in this course is trained in
+# this way, or in an improved version of it.
+#
+# **Task.** Write `train`. Each step computes the gradient at the latest parameters with
+# `numerical_gradient`, and the new parameters with `step`.
+
+# %% exercise="train"
+#| export
+def train(loss, parameters, learning_rate, steps):
+    """Change the parameters by gradient descent.
+
+    loss           function of a list of floats, returning a float
+    parameters     list of floats: where to start; it is not changed
+    learning_rate  float, positive
+    steps          int: how many steps to take, at least 0
+    returns        list of steps + 1 lists of parameters: the start, then those after each step
+
+    >>> [round(p[0], 3) for p in train(lambda p: p[0] ** 2, [8.0], 0.25, 3)]
+    [8.0, 4.0, 2.0, 1.0]
+    """
+    ### BEGIN SOLUTION
+    history = [list(parameters)]
+    for _ in range(steps):
+        gradient = numerical_gradient(loss, history[-1])
+        history.append(step(history[-1], gradient, learning_rate))
+    return history
+    ### END SOLUTION
+
+# %% checks="train"
+check("train")
+
+# %%
+history = train(line_loss, start, learning_rate=0.05, steps=100)
+for step_number in (0, 1, 10, 100):
+    weight, bias = history[step_number]
+    loss = line_loss(history[step_number])
+    print(f"step {step_number:3}: weight {weight:.2f}, bias {bias:5.2f}, loss {loss:.2f}")
+
+# %% [markdown]
+# Predict: which of the learning rates 0.005, 0.05 and 0.12 has the smallest loss after 20
+# steps?
+
+# %% tags=["answer", "explained"]
+from tinytorch.pictures.drawing import plot_lines
+
+curves = {}
+for rate in (0.12, 0.05, 0.005):
+    losses = [line_loss(parameters) for parameters in train(line_loss, start, rate, 20)]
+    curves[f"rate {rate}"] = (range(21), losses)
+    print(f"learning rate {rate}: loss {losses[-1]:.2f}")
+plot_lines(curves, "step", "loss", top=10);
+# alt: Three curves of the loss. With rate 0.12 it leaves the picture at the top. With 0.05 it
+# falls below 1 in a few steps. With 0.005 it falls slowly.
+
+# %% [markdown]
+# With a small rate the loss falls slowly. With a rate that is too large, each step goes past
+# the lowest point of the loss and ends higher than before: training *diverges*.
+#
+# ## A neural network, with the same five functions
+#
+# No line can separate the two groups of points in the picture at the top. A **neural network**
+# can. Ours consists of seven linear models like yours:
+#
+# - Six of them get the position of a point. Each has two weights and a bias, 18 parameters in
+#   all.
+# - The seventh gets the six outputs of the others. It has six weights and a bias, 7 parameters.
+#
+# Between them is `tanh`, a function with an S-shaped curve and values between -1 and 1. Without
+# it, the seven linear models together would be one linear model again. All in all the network
+# has 25 parameters.
+
+# %%
+#| export
+def network(parameters, inputs):
+    """The output of a network of 25 parameters for two inputs, a float between -1 and 1."""
+    hidden = [math.tanh(predict(parameters[i : i + 3], inputs)) for i in range(0, 18, 3)]
+    return math.tanh(predict(parameters[18:], hidden))
+
+# %% [markdown]
+# The target is 1 for the points in the middle and -1 for those around them. You need not change
+# your functions: `mean_squared_error` gets another model, and `train` another loss.
+
+# %%
+import random
+
+from tinytorch.pictures.descent import draw_learning, ring_examples
+
+rings = ring_examples()
+
+
+def network_loss(parameters):
+    """The loss of the network with these parameters, on the points of the picture."""
+    return mean_squared_error(network, parameters, rings)
+
+
+draw = random.Random(0).uniform
+network_start = [draw(-1, 1) for _ in range(25)]
+history = train(network_loss, network_start, learning_rate=0.5, steps=100)
+print(f"loss {network_loss(history[0]):.2f} -> {network_loss(history[-1]):.2f}")
+draw_learning(network, history, rings);
+# alt: Four panels, after 0, 20, 50 and 100 steps. At first a slanted line cuts through both
+# groups. After 20 steps the boundary is a curve that is open at the top, after 50 a wide closed
+# one, and after 100 a closed curve around the points in the middle.
+
+# %% [markdown]
+# This is the curve from the beginning of the lesson, and your program found it.
+#
+# ## What this costs
+#
+# Each step computes the loss twice for every parameter: 50 times for 25 parameters. The GPT
+# that you will train in lesson 15 has 734,336 parameters. Computing its loss once takes longer,
+# too: with 10 times as many parameters, it takes about 10 times as long.
+#
+# **Task.** Write `seconds_per_step`. Then predict, before you run the cell below it: does one
+# training step of the GPT take hours, days or months in this way?
+
+# %% exercise="seconds-per-step"
+#| export
+def seconds_per_step(seconds_per_loss, count, larger_count):
+    """How long one step with central differences takes for a larger model.
+
+    seconds_per_loss  float: the time to compute the loss of a smaller model once
+    count             int: how many parameters the smaller model has
+    larger_count      int: how many parameters the larger model has; if it has 10 times as many,
+                      computing its loss once takes 10 times as long
+    returns           float, seconds: for computing the larger model's loss twice for each of
+                      its parameters
+
+    >>> seconds_per_step(0.5, 10, 100)
+    1000.0
+    """
+    ### BEGIN SOLUTION
+    return 2 * larger_count * seconds_per_loss * larger_count / count
+    ### END SOLUTION
+
+# %% checks="seconds-per-step"
+check("seconds-per-step")
+
+# %% tags=["answer", "explained"]
+import time
+
+began = time.perf_counter()
+for _ in range(100):
+    network_loss(network_start)
+seconds = (time.perf_counter() - began) / 100
+days = seconds_per_step(seconds, 25, 734_336) / (24 * 60 * 60)
+print(f"{days:,.0f} days for one step, on this machine")
+
+# %% [markdown]
+# Lesson 15 takes 3,000 such steps, in about two minutes. Two ideas make that possible.
+# **Backpropagation** (lesson 05) computes all partial derivatives in one pass. **Arrays**
+# (lesson 01) compute thousands of numbers in one call of fast compiled code.
+#
+# ## Look back
+#
+# 1. Compute `numerical_gradient(line_loss, [0.0, 0.0], h)` with `h` 1 and then with `h` 1e-15.
+#    One of the two results is right. Which one, and why is the other one wrong?
+# 2. Start the network from 25 zeros. Which parameters change? Which never do?
+# 3. In PyTorch, `loss.backward()` computes the gradient and `torch.optim.SGD(...).step()` takes
+#    the step. Which of your functions does each of them replace?

@@ -1,0 +1,117 @@
+# From modules/source/00_descent/descent_dev.py by `tito export`; edit that file, not this one.
+# checksum: 26bbcffe549f989c
+"""Gradient descent: Train a line and then a neural network in plain Python, in twenty minutes."""
+
+import math
+
+__all__ = ["predict", "mean_squared_error", "numerical_gradient", "step", "train", "network", "seconds_per_step"]
+
+
+def predict(parameters, inputs):
+    """The output of a linear model: each input times its weight, plus the bias.
+
+    parameters  list of n + 1 floats: the n weights, then the bias
+    inputs      list of n floats
+    returns     float
+
+    >>> predict([2.0, 0.5], [3.0])
+    6.5
+    """
+    output = parameters[-1]
+    for i in range(len(inputs)):
+        output += parameters[i] * inputs[i]
+    return output
+
+
+def mean_squared_error(model, parameters, examples):
+    """How wrong a model is: the mean of (output - target) squared.
+
+    model       function of (parameters, inputs), returning a float
+    parameters  list of floats, for the model
+    examples    list of pairs (inputs, target): a list of floats and a float; not empty
+    returns     float, at least 0; 0 if every output is its target
+
+    >>> mean_squared_error(predict, [1.0, 0.0], [([1.0], 3.0), ([2.0], 2.0)])
+    2.0
+    """
+    total = 0.0
+    for inputs, target in examples:
+        total += (model(parameters, inputs) - target) ** 2
+    return total / len(examples)
+
+
+def numerical_gradient(f, numbers, h=1e-5):
+    """The gradient of f at the given numbers, estimated by central differences.
+
+    f        function of a list of floats, returning one float
+    numbers  list of floats: where the gradient is wanted; it is not changed
+    h        float: how far each number is moved, up and down, while the others stay the same
+    returns  list of floats, one partial derivative per number
+
+    >>> [round(d, 6) for d in numerical_gradient(lambda n: n[0] * n[1], [2.0, 7.0])]
+    [7.0, 2.0]
+
+    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 11.5.
+    """
+    gradient = []
+    for i in range(len(numbers)):
+        up, down = list(numbers), list(numbers)
+        up[i] += h
+        down[i] -= h
+        gradient.append((f(up) - f(down)) / (2 * h))
+    return gradient
+
+
+def step(parameters, gradient, learning_rate):
+    """Move each parameter against its derivative.
+
+    parameters     list of floats; it is not changed
+    gradient       list of as many floats
+    learning_rate  float, positive
+    returns        a new list: each parameter minus learning_rate times its derivative
+
+    >>> step([1.0, 5.0], [2.0, -4.0], 0.5)
+    [0.0, 7.0]
+    """
+    return [p - learning_rate * d for p, d in zip(parameters, gradient)]
+
+
+def train(loss, parameters, learning_rate, steps):
+    """Change the parameters by gradient descent.
+
+    loss           function of a list of floats, returning a float
+    parameters     list of floats: where to start; it is not changed
+    learning_rate  float, positive
+    steps          int: how many steps to take, at least 0
+    returns        list of steps + 1 lists of parameters: the start, then those after each step
+
+    >>> [round(p[0], 3) for p in train(lambda p: p[0] ** 2, [8.0], 0.25, 3)]
+    [8.0, 4.0, 2.0, 1.0]
+    """
+    history = [list(parameters)]
+    for _ in range(steps):
+        gradient = numerical_gradient(loss, history[-1])
+        history.append(step(history[-1], gradient, learning_rate))
+    return history
+
+
+def network(parameters, inputs):
+    """The output of a network of 25 parameters for two inputs, a float between -1 and 1."""
+    hidden = [math.tanh(predict(parameters[i : i + 3], inputs)) for i in range(0, 18, 3)]
+    return math.tanh(predict(parameters[18:], hidden))
+
+
+def seconds_per_step(seconds_per_loss, count, larger_count):
+    """How long one step with central differences takes for a larger model.
+
+    seconds_per_loss  float: the time to compute the loss of a smaller model once
+    count             int: how many parameters the smaller model has
+    larger_count      int: how many parameters the larger model has; if it has 10 times as many,
+                      computing its loss once takes 10 times as long
+    returns           float, seconds: for computing the larger model's loss twice for each of
+                      its parameters
+
+    >>> seconds_per_step(0.5, 10, 100)
+    1000.0
+    """
+    return 2 * larger_count * seconds_per_loss * larger_count / count

@@ -1,0 +1,124 @@
+"""What lesson 00 draws: a line that turns toward points, and a network that learns to separate two
+groups of points.
+"""
+
+import numpy as np
+
+from tinytorch.pictures.backprop import draw_boundary, make_rings, train_in_numpy
+from tinytorch.pictures.drawing import panel, shade_above
+from tinytorch.support.svg import COLOURS
+
+REACH = 1.4  # the coordinates that a picture of the network shows: from -REACH to REACH
+
+
+def ring_examples():
+    """The 26 examples of the network: a list of ([x1, x2], target).
+
+    The target is 1.0 for the 10 points near the origin and -1.0 for the 16 points around them.
+    """
+    return list(zip(*make_rings()))
+
+
+def draw_goal():
+    """The decision boundary of a network that NumPy trained on the ring examples.
+
+    returns  a matplotlib figure
+    """
+    points, targets = make_rings()
+    trained = train_in_numpy(points, targets, [6, 1], learning_rate=0.5 / 26, steps=100)
+    return draw_boundary(trained, points, targets, "25 parameters, 100 steps")
+
+
+def draw_slope(loss, at, low=-0.5, high=3.0):
+    """Draw a loss of one parameter, and its tangent at one place.
+
+    loss       function of a float, returning a float
+    at         float: where the tangent touches
+    low, high  floats: the parameters that the picture shows
+    returns    a matplotlib figure
+    """
+    figure, axes = panel("", "weight", "loss")
+    across = np.linspace(low, high, 101)
+    heights = [loss(float(weight)) for weight in across]
+    axes.plot(across, heights, "C0")
+    slope = (loss(at + 1e-5) - loss(at - 1e-5)) / 2e-5
+    reach = np.array([-0.3, 0.5])
+    axes.plot(at + reach, loss(at) + slope * reach, "C1")
+    axes.plot([at], [loss(at)], "C1o")
+    axes.text(at + 0.1, loss(at), f"slope {slope:.1f}", color="C1", va="bottom")
+    axes.set_ylim(0, 1.1 * max(heights))
+    return figure
+
+
+def draw_line(predict, history, examples):
+    """Draw examples with one input, and the line of a model after some steps of its training.
+
+    predict   function of (parameters, inputs), returning a float
+    history   list of lists of parameters: before training, and after each step
+    examples  list of ([x], target)
+    returns   a matplotlib figure; with a history of several, up to six lines from pale to dark
+    """
+    figure, axes = panel("", "input", "target")
+    xs, targets = [x for (x,), _ in examples], [target for _, target in examples]
+    axes.plot(xs, targets, "o", color=COLOURS["muted"][0])
+    ends = [0.0, max(xs) + 0.2]
+    steps = shown_steps(len(history) - 1, 6)
+    for step in steps:
+        heights = [predict(history[step], [x]) for x in ends]
+        opacity = 0.25 + 0.75 * step / steps[-1] if steps[-1] else 1.0
+        axes.plot(ends, heights, "C0", alpha=opacity)
+        if len(history) > 1 and step in (0, steps[-1]):
+            axes.text(ends[1], heights[1], f" step {step}", color="C0", va="center")
+    return figure
+
+
+def shown_steps(last, count):
+    """At most `count` steps from 0 to `last`, with growing distances: most happens early.
+
+    >>> shown_steps(100, 6), shown_steps(2, 6), shown_steps(0, 6)
+    ([0, 3, 6, 16, 40, 100], [0, 1, 2], [0])
+    """
+    if last < count:
+        return list(range(last + 1))
+    return [0, *(round(last ** (i / (count - 1))) for i in range(1, count))]
+
+
+def follow(loss, gradient_of, parameters, learning_rate, steps):
+    """Gradient descent with a given function for the gradient.
+
+    loss         function of a list of floats, returning a float
+    gradient_of  function of (loss, parameters), returning a list of floats
+    parameters   list of floats: where to start; it is not changed
+    returns      list of steps + 1 lists of parameters: the start, then those after each step
+    """
+    history = [np.array(parameters, "float64")]
+    for _ in range(steps):
+        gradient = np.asarray(gradient_of(loss, history[-1].tolist()), "float64")
+        history.append(history[-1] - learning_rate * gradient)
+    return [point.tolist() for point in history]
+
+
+def draw_learning(network, history, examples, steps=(0, 20, 50, 100)):
+    """Draw the decision boundary of a network after some steps of its training.
+
+    network   function of (parameters, [x1, x2]), returning a float; the boundary is where it is 0
+    history   list of lists of parameters: before training, and after each step
+    examples  list of ([x1, x2], target), positive for one group and negative for the other
+    steps     the four steps to draw, in the order of the panels
+    returns   a matplotlib figure with two rows of two panels
+    """
+    figure, first = panel(width=5.0, height=5.2)
+    first.remove()
+    grid = np.linspace(-REACH, REACH, 41)
+    for axes, step in zip(figure.subplots(2, 2).flat, steps):
+        parameters = history[step]
+
+        def outputs(points):
+            return [network(parameters, point) for point in points.tolist()]
+
+        shade_above(axes, outputs, grid, grid, level=0)
+        for inputs, target in examples:
+            kind, marker = ("value", "o") if target > 0 else ("muted", "s")
+            axes.plot(*inputs, marker, color=COLOURS[kind][0], markersize=4)
+        axes.set(title=f"step {step}", aspect="equal", xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+    return figure
