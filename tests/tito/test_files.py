@@ -119,12 +119,12 @@ def test_reset_killed_anywhere_loses_nothing_and_can_be_undone(tmp_path):
         return root.lesson("numbers"), root.lesson("numbers").script.read_bytes()
 
     def check(prepared):
-        entry, mine = prepared
+        entry, work = prepared
         pristine = entry.declared_path.read_bytes()
-        assert entry.script.read_bytes() in (mine, pristine)
+        assert entry.script.read_bytes() in (work, pristine)
         if entry.script.read_bytes() == pristine:
             files.undo(entry.root)
-            assert entry.script.read_bytes() == mine
+            assert entry.script.read_bytes() == work
         notebook_sync.settle(entry)  # the pair is still one that can be told apart
         assert progress.load(entry.root)["version"] == 1
 
@@ -135,18 +135,18 @@ def test_undo_killed_anywhere_loses_nothing(tmp_path):
     def prepare(moment):
         root = a_workspace(tmp_path, moment)
         entry = root.lesson("numbers")
-        mine = entry.script.read_bytes()
+        work = entry.script.read_bytes()
         workspace.reset(entry)
-        return entry, mine
+        return entry, work
 
     def check(prepared):
-        entry, mine = prepared
+        entry, work = prepared
         seen = {entry.script.read_bytes()}
         for back in (files.undo, files.redo):
             with contextlib.suppress(TitoError):  # the killed one may have got to its end
                 back(entry.root)
             seen.add(entry.script.read_bytes())
-        assert seen == {mine, entry.declared_path.read_bytes()}
+        assert seen == {work, entry.declared_path.read_bytes()}
 
     every_moment(prepare, lambda prepared: files.undo(prepared[0].root), check)
 
@@ -187,12 +187,12 @@ def test_init_killed_anywhere_is_completed_by_the_next(tmp_path):
 
     def check(folder):
         workspace.init(folder, source)
-        found = {
+        result = {
             path.relative_to(folder): path.read_bytes()
             for path in folder.rglob("*")
             if path.is_file() and path.suffix != files.SUFFIX
         }
-        assert found == whole
+        assert result == whole
 
     every_moment(
         lambda moment: tmp_path / "new" / str(moment),
@@ -251,10 +251,10 @@ def test_real_commands_killed_at_random_moments_lose_nothing(tmp_path, command):
     """The same, from outside, on the whole command. TITO_KILLS=100 for more of them."""
     root = a_workspace(tmp_path, "w")
     entry = root.lesson("numbers")
-    mine, pristine = entry.script.read_bytes(), entry.declared_path.read_bytes()
+    work, pristine = entry.script.read_bytes(), entry.declared_path.read_bytes()
     random.seed(command)
     for number in range(int(os.environ.get("TITO_KILLS", "6"))):
-        entry.script.write_bytes(mine)
+        entry.script.write_bytes(work)
         entry.notebook.unlink(missing_ok=True)
         if command == "undo":
             workspace.reset(entry)
@@ -278,14 +278,14 @@ def test_real_commands_killed_at_random_moments_lose_nothing(tmp_path, command):
             assert not (root.path / "README.md").exists() or "tito hint" in (
                 root.path / "README.md"
             ).read_text(encoding="utf-8")
-        assert entry.script.read_bytes() in (mine, pristine), f"kill {number}"
+        assert entry.script.read_bytes() in (work, pristine), f"kill {number}"
         if entry.script.read_bytes() == pristine and command == "reset":
             files.undo(root)
-            assert entry.script.read_bytes() == mine
+            assert entry.script.read_bytes() == work
         progress.load(root, pytest.fail)
         if entry.notebook.exists():
             assert notebook.to_script(entry.notebook.read_text(encoding="utf-8")).encode() in (
-                mine,
+                work,
                 pristine,
             )
 
@@ -293,17 +293,17 @@ def test_real_commands_killed_at_random_moments_lose_nothing(tmp_path, command):
 def test_what_reset_overwrites_comes_back_and_goes_again(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry)
-    mine, pristine = entry.script.read_bytes(), entry.declared_path.read_bytes()
-    kept = workspace.reset(entry)
+    work, pristine = entry.script.read_bytes(), entry.declared_path.read_bytes()
+    saved_copy = workspace.reset(entry)
     assert entry.script.read_bytes() == pristine
     assert (
-        kept / "files" / "modules" / "source" / "01_numbers" / "numbers_dev.py"
-    ).read_bytes() == mine
+        saved_copy / "files" / "modules" / "source" / "01_numbers" / "numbers_dev.py"
+    ).read_bytes() == work
     step = files.undo(small_workspace)
     assert (step.command, step.paths) == ("reset", [entry.script]) and abs(
         datetime.now() - step.when
     ) < timedelta(hours=1)
-    assert entry.script.read_bytes() == mine
+    assert entry.script.read_bytes() == work
     files.redo(small_workspace)
     assert entry.script.read_bytes() == pristine
 
@@ -359,20 +359,20 @@ def test_a_notebook_brought_up_to_date_is_no_step_back(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry)
     notebook_sync.settle(entry, make=True)
-    mine = entry.script.read_bytes()
+    work = entry.script.read_bytes()
     workspace.reset(entry)
     entry.script.write_text(
         entry.script.read_text(encoding="utf-8") + "\n# later\n", encoding="utf-8"
     )
-    made = entry.notebook.read_bytes()
-    kept = notebook_sync.settle(entry)
+    book = entry.notebook.read_bytes()
+    saved_copy = notebook_sync.settle(entry)
     assert (
-        kept / "files" / entry.notebook.relative_to(small_workspace.path)
-    ).read_bytes() == made  # saved it is
+        saved_copy / "files" / entry.notebook.relative_to(small_workspace.path)
+    ).read_bytes() == book  # saved it is
     assert workspace.undo(small_workspace).command == "reset"
-    assert entry.script.read_bytes() == mine
+    assert entry.script.read_bytes() == work
     notebook_sync.settle(entry)  # both came back, and agree
-    assert entry.script.read_bytes() == mine
+    assert entry.script.read_bytes() == work
 
 
 def test_what_an_editor_saves_in_the_last_moment_is_saved_too(small_workspace, monkeypatch):
@@ -381,19 +381,22 @@ def test_what_an_editor_saves_in_the_last_moment_is_saved_too(small_workspace, m
     saved, real = [], files._save
 
     def save_and_edit(*arguments):
-        kept = real(*arguments)
+        saved_copy = real(*arguments)
         if len(saved) < 3:
             saved.append(f"# save {len(saved)}\n")
             entry.script.write_text(saved[-1], encoding="utf-8")
-        return kept
+        return saved_copy
 
     monkeypatch.setattr(files, "_save", save_and_edit)
     workspace.reset(entry)
-    kept = [
+    saved_copy = [
         path.read_text(encoding="utf-8")
         for path in (small_workspace.state / "backups").rglob("numbers_dev.py")
     ]
-    assert set(saved) <= set(kept) and entry.script.read_bytes() == entry.declared_path.read_bytes()
+    assert (
+        set(saved) <= set(saved_copy)
+        and entry.script.read_bytes() == entry.declared_path.read_bytes()
+    )
 
 
 def test_a_clock_that_goes_back_does_not_confuse_undo(small_workspace):
@@ -422,8 +425,8 @@ def test_three_undos_at_once_each_do_one(small_workspace):
         )
         for _ in range(3)
     ]
-    said = [one.communicate(timeout=60) for one in several]
-    assert [one.returncode for one in several] == [0, 0, 0], said
+    output = [one.communicate(timeout=60) for one in several]
+    assert [one.returncode for one in several] == [0, 0, 0], output
     assert entry.script.read_text(encoding="utf-8") == "# one\n"
 
 
@@ -435,8 +438,8 @@ def test_undo_without_a_backup_says_so(small_workspace):
 def test_a_damaged_backup_is_told_and_changes_nothing(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry)
-    kept = workspace.reset(entry)
-    (kept / "manifest.json").write_text("{", encoding="utf-8")
+    saved_copy = workspace.reset(entry)
+    (saved_copy / "manifest.json").write_text("{", encoding="utf-8")
     with pytest.raises(TitoError, match="is damaged"):
         files.undo(small_workspace)
     assert entry.script.read_bytes() == entry.declared_path.read_bytes()

@@ -34,8 +34,8 @@ def test_help_lists_every_command_and_in_a_workspace_those_for_learners(
     out, _ = tito(small_course, "--help")
     assert [word for word in COMMANDS if f" {word} " not in out] == []
     out, _ = tito(small_workspace, "--help")
-    listed = {word for word in COMMANDS if f" {word} " in out}
-    assert set(COMMANDS) - listed == {"release", "grade", "similar", "feedback", "check"}
+    names = {word for word in COMMANDS if f" {word} " in out}
+    assert set(COMMANDS) - names == {"release", "grade", "similar", "feedback", "check"}
     assert "instructor" not in out and "author" not in out
     assert "is a workspace" in tito(small_workspace, "check", code=2)[1]
 
@@ -78,30 +78,30 @@ def test_a_learners_first_lesson(small_course, tmp_path):
     """Fail, hint, fix, pass: what the README promises."""
     out, _ = tito(small_course, "init", tmp_path / "mine")
     assert "is ready: 2 lessons of Small" in out
-    mine = tmp_path / "mine"
-    out, _ = tito(mine)
+    work = tmp_path / "mine"
+    out, _ = tito(work)
     assert "new" in out and "next: tito start numbers" in out
-    out, _ = tito(mine, "start", "numbers")
+    out, _ = tito(work, "start", "numbers")
     assert (
         "open  modules/source/01_numbers/numbers_dev.py:24" in out
         and "begin with exercise numbers-double, line 48" in out
     )
-    assert "open  modules/source/01_numbers/numbers_dev.py:48" in tito(mine, "start", "numbers")[0]
-    out, _ = tito(mine, "test", "numbers", code=1)
+    assert "open  modules/source/01_numbers/numbers_dev.py:48" in tito(work, "start", "numbers")[0]
+    out, _ = tito(work, "test", "numbers", code=1)
     assert "Nothing is written yet" in out and "tito hint numbers double" in out
-    assert "What is a number plus itself?" in tito(mine, "hint", "numbers")[0]
-    assert "`x + x`" in tito(mine, "hint", "numbers")[0]
+    assert "What is a number plus itself?" in tito(work, "hint", "numbers")[0]
+    assert "`x + x`" in tito(work, "hint", "numbers")[0]
     from tito.lesson import course
 
-    entry = course.open_root(mine).lesson("numbers")
+    entry = course.open_root(work).lesson("numbers")
     solve(entry, "numbers-double")
-    out, _ = tito(mine, "test", "numbers", code=1)
+    out, _ = tito(work, "test", "numbers", code=1)
     assert "4 of 5 points, 2 of 3 checks" in out
-    assert "Use `double`." in tito(mine, "hint", "numbers")[0]
+    assert "Use `double`." in tito(work, "hint", "numbers")[0]
     solve(entry)
-    out, _ = tito(mine, "test", "numbers")
+    out, _ = tito(work, "test", "numbers")
     assert re.search(r"^passed  5 of 5 points, 3 of 3 checks", out, re.M)
-    (first, second) = json.loads(tito(mine, "status", "--json")[0])
+    (first, second) = json.loads(tito(work, "status", "--json")[0])
     assert first | {"last_run": ""} == {
         "number": 1,
         "name": "numbers",
@@ -114,7 +114,7 @@ def test_a_learners_first_lesson(small_course, tmp_path):
         "answers": {},
     }
     assert second["state"] == "new"
-    assert "next: tito start sums" in tito(mine)[0]
+    assert "next: tito start sums" in tito(work)[0]
 
 
 def test_a_lesson_that_stops_though_every_check_passes_says_where(small_workspace):
@@ -134,7 +134,7 @@ def test_a_failure_shows_message_values_exercise_place_and_hint(small_workspace)
     edit(entry, "twice = x + x", "twice = x / 0")
     out, _ = tito(small_workspace, "test", "numbers", code=1)
     line = entry.script.read_text(encoding="utf-8").split("\n").index("    twice = x / 0") + 1
-    for said in (
+    for output in (
         "FAIL  double of two is four  (0 of 2)",
         "exercise numbers-double, modules/source/01_numbers/numbers_dev.py:46",
         "double(2) raised ZeroDivisionError: division by zero",
@@ -143,7 +143,7 @@ def test_a_failure_shows_message_values_exercise_place_and_hint(small_workspace)
         "2 hints left: tito hint numbers double",
         "failed  0 of 5 points, 0 of 3 checks",
     ):
-        assert said in out
+        assert output in out
 
 
 def test_the_published_book_is_named_beside_help(small_course, tmp_path):
@@ -179,8 +179,8 @@ def test_a_lesson_is_named_in_any_of_the_ways(small_workspace, words):
 def test_test_all_prints_one_json_object_per_lesson(small_workspace):
     solve(small_workspace.lesson("numbers"))
     out, _ = tito(small_workspace, "test", "--all", "--json", code=1)
-    one, two = json.loads(out)
-    assert (one["lesson"], one["number"], one["verdict"], one["points"]) == (
+    value, two = json.loads(out)
+    assert (value["lesson"], value["number"], value["verdict"], value["points"]) == (
         "numbers",
         1,
         "passed",
@@ -192,7 +192,7 @@ def test_test_all_prints_one_json_object_per_lesson(small_workspace):
         0,
         2,
     )
-    assert two["checks"][0]["status"] == "unwritten" and len(one["sha256"]) == 64
+    assert two["checks"][0]["status"] == "unwritten" and len(value["sha256"]) == 64
 
 
 def test_export_check_writes_nothing_and_tells_what_is_old(small_workspace):
@@ -287,10 +287,10 @@ def test_in_the_course_a_lesson_has_to_be_named_and_start_says_where_to_learn(
     small_course, small_workspace
 ):
     assert "Which lesson?" in tito(small_course, "test", code=2)[1]
-    told = (
+    messages = (
         "This folder holds the course with its solutions. To learn: bin/tito init ../my-tinytorch\n"
     )
-    assert tito(small_course, "start", "numbers")[0].endswith(told)
+    assert tito(small_course, "start", "numbers")[0].endswith(messages)
     assert (
         "solutions"
         not in tito(small_workspace, "start", "numbers")[0]
@@ -310,13 +310,13 @@ def test_a_syntax_error_is_shown_first_with_its_line_and_no_score(small_workspac
         "    return (twice\n           ^\n"
         "Python cannot read the lesson until that is mended.\n\nnot tested\n"
     )
-    (one,) = json.loads(tito(small_workspace, "test", "numbers", "--json", code=1)[0])
-    assert (one["verdict"], one["points"], {c["status"] for c in one["checks"]}) == (
+    (value,) = json.loads(tito(small_workspace, "test", "numbers", "--json", code=1)[0])
+    assert (value["verdict"], value["points"], {c["status"] for c in value["checks"]}) == (
         "syntax error",
         0,
         {"not run"},
     )
-    assert one["reason"].endswith(
+    assert value["reason"].endswith(
         f"numbers_dev.py:{line}: syntax error: '(' was never closed: return (twice Python cannot "
         f"read the lesson until that is mended."
     )
@@ -386,10 +386,10 @@ def test_skip_and_its_end_are_told(small_workspace):
     assert "is skipped" in tito(small_workspace, "skip", "numbers")[0]
     assert "skipped" in tito(small_workspace)[0]
     assert "numbers is skipped" in tito(small_workspace, "export", "--all")[0]
-    said = tito(small_workspace, "export", "numbers")[0]
-    assert "The skip of numbers is over: the package holds your own code again" in said
-    assert "2 of its 2 exercises are still to be written" in said
-    assert "`tito skip numbers`" in said
+    output = tito(small_workspace, "export", "numbers")[0]
+    assert "The skip of numbers is over: the package holds your own code again" in output
+    assert "2 of its 2 exercises are still to be written" in output
+    assert "`tito skip numbers`" in output
     assert "skipped" not in tito(small_workspace)[0]
 
 
@@ -402,9 +402,11 @@ def test_a_test_that_ends_a_skip_says_so_once(small_workspace):
 def test_lessons_that_were_skipped_are_not_called_done(small_workspace):
     for name in ("numbers", "sums"):
         tito(small_workspace, "skip", name)
-    said = tito(small_workspace, "status")[0]
-    assert "Every lesson is done" not in said
-    assert "2 lessons are skipped: numbers, sums." in said and "next: tito start numbers" in said
+    output = tito(small_workspace, "status")[0]
+    assert "Every lesson is done" not in output
+    assert (
+        "2 lessons are skipped: numbers, sums." in output and "next: tito start numbers" in output
+    )
     solve(small_workspace.lesson("sums"))
     assert "next: tito start numbers" in tito(small_workspace, "test", "sums")[0]
 
@@ -418,8 +420,8 @@ def test_after_a_reset_a_copy_is_not_told_as_damage(small_workspace):
     solve(entry)
     tito(small_workspace, "test", "numbers")
     tito(small_workspace, "reset", "numbers")
-    said = tito(small_workspace, "test", "numbers", code=1)[0]
-    assert "held code that is not in your lesson now (from before a reset" in said
+    output = tito(small_workspace, "test", "numbers", code=1)[0]
+    assert "held code that is not in your lesson now (from before a reset" in output
 
 
 def test_reset_and_undo_say_where_the_copy_is(small_workspace):
@@ -450,10 +452,10 @@ def commands_of(path):
 
 
 def test_every_tito_command_in_the_readmes_exists(small_course, small_workspace):
-    shown = commands_of(REPOSITORY / "README.md") + commands_of(small_workspace.path / "README.md")
-    words = {match.group(1) for line in shown if (match := re.match(r"(?:bin/)?tito (\w+)", line))}
-    listed, _ = tito(small_course, "--help")
-    assert len(words) >= 8 and [word for word in words if f" {word} " not in listed] == []
+    screen = commands_of(REPOSITORY / "README.md") + commands_of(small_workspace.path / "README.md")
+    words = {match.group(1) for line in screen if (match := re.match(r"(?:bin/)?tito (\w+)", line))}
+    names, _ = tito(small_course, "--help")
+    assert len(words) >= 8 and [word for word in words if f" {word} " not in names] == []
 
 
 @pytest.mark.slow
@@ -469,14 +471,14 @@ def test_the_way_in_the_readme_works(tmp_path):
     script = blocks[0].replace("bin/tito", f"{sys.executable} -m tito --root {folder}") + blocks[
         1
     ].replace("tito test tensor", "tito test tensor || [ $? = 1 ]")
-    done = subprocess.run(
+    result = subprocess.run(
         ["bash", "-e", "-c", script], cwd=folder, capture_output=True, text=True, timeout=120
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
     assert (
-        "Nothing is written yet" in done.stdout
-        and "hint 1 of" in done.stdout
-        and "tensor" in done.stdout
+        "Nothing is written yet" in result.stdout
+        and "hint 1 of" in result.stdout
+        and "tensor" in result.stdout
     )
     assert blocks[2].split() == [
         "bin/tito",
@@ -490,10 +492,10 @@ def test_the_example_in_the_readme_is_true():
     code = re.search(
         r"```python\n(.*?)```", (REPOSITORY / "README.md").read_text(encoding="utf-8"), re.S
     ).group(1)
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True
     )
-    assert done.stdout.strip() == re.search(r"# (.*)", code).group(1), done.stderr
+    assert result.stdout.strip() == re.search(r"# (.*)", code).group(1), result.stderr
 
 
 def test_a_word_is_explained_with_its_lesson(small_course):

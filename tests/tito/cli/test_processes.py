@@ -132,9 +132,9 @@ def test_every_command_is_run_in_a_process_by_some_test():
     [pytest.param(name, marks=[pytest.mark.slow] * (name in AUTHOR)) for name in RUNS],
 )
 def test_it_runs_in_a_process(folders, command):
-    where, before, words, said = RUNS[command]
+    where, before, words, output = RUNS[command]
     for earlier in before:
         tito(folders[where], *earlier.split())
     out, err = process(folders[where], *words.split())
-    assert said in out + err
+    assert output in out + err
     assert words.startswith(command.removeprefix("tito "))

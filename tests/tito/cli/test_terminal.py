@@ -100,8 +100,8 @@ def test_an_ascii_locale_changes_no_file_and_breaks_no_output(root, entry, varia
     assert "2 of 5 points" in tito(root.path, "test", "numbers", code=1, **variables)
     one = json.loads(tito(root.path, "status", "--json", **variables))[0]
     assert (one["title"], one["points"]) == ("Numbers", 2)
-    found = json.loads(tito(root.path, "doctor", "--json", **variables))
-    assert {f["what"]: f["state"] for f in found}["import tinytorch"] == "ok"
+    result = json.loads(tito(root.path, "doctor", "--json", **variables))
+    assert {f["what"]: f["state"] for f in result}["import tinytorch"] == "ok"
     tito(root.path, "notebook", "numbers", "--no-open", **variables)
     tito(root.path, "hint", "numbers", **variables)
     assert "größer als zuvor" in entry.script.read_text(encoding="utf-8")
@@ -118,28 +118,28 @@ def test_no_color_gives_no_escape_codes(root, entry, words):
 
 
 def test_a_terminal_gets_colours_and_links(root, entry):
-    shown = on_screen(root.path, "start", "numbers")
-    assert "\x1b[" in shown and "\x1b]8;" in shown and entry.script.as_uri() in shown
+    screen = on_screen(root.path, "start", "numbers")
+    assert "\x1b[" in screen and "\x1b]8;" in screen and entry.script.as_uri() in screen
 
 
 @pytest.mark.parametrize("words", WORDS[:4], ids=lambda words: words[0])
 def test_a_pipe_gets_no_escape_codes_and_no_folded_lines(root, entry, words):
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "tito", *words],
         cwd=root.path,
         env=os.environ | {"COLUMNS": "40"},
         capture_output=True,
     )
-    shown = done.stdout.decode("utf-8")
-    assert "\x1b" not in shown
+    screen = result.stdout.decode("utf-8")
+    assert "\x1b" not in screen
     if words[0] in ("test", "start"):
         assert (
-            f"modules/source/01_numbers/numbers_dev.py:{48 if words[0] == 'test' else 24}" in shown
+            f"modules/source/01_numbers/numbers_dev.py:{48 if words[0] == 'test' else 24}" in screen
         )
     if words[0] == "test":
-        assert "double([1, 3]) should be [2, 6], yours is [1 9]" in shown
+        assert "double([1, 3]) should be [2, 6], yours is [1 9]" in screen
     if words[0] == "status":
-        assert str(root.path) in shown
+        assert str(root.path) in screen
 
 
 @pytest.mark.slow
@@ -209,15 +209,15 @@ def test_where_there_is_no_terminal_a_sentence_is_one_line(root, entry):
 
 def test_a_place_that_does_not_fit_stands_on_a_line_of_its_own(root, entry):
     tito(root.path, "reset", "numbers")
-    shown = CODES.sub("", on_screen(root.path, "test", "numbers", columns=80))
+    screen = CODES.sub("", on_screen(root.path, "test", "numbers", columns=80))
     assert (
         "\nNext to write: exercise numbers-double,\nmodules/source/01_numbers/numbers_dev.py:48\n"
-        in shown
+        in screen
     )
-    shown = CODES.sub("", on_screen(root.path, "test", "numbers", columns=100))
+    screen = CODES.sub("", on_screen(root.path, "test", "numbers", columns=100))
     assert (
         "\nNext to write: exercise numbers-double, modules/source/01_numbers/numbers_dev.py:48\n"
-        in shown
+        in screen
     )
 
 
@@ -230,19 +230,19 @@ def test_a_place_that_does_not_fit_stands_on_a_line_of_its_own(root, entry):
     ],
 )
 def test_a_message_that_is_too_long_breaks_before_a_value_not_inside(root, entry, columns, lines):
-    shown = CODES.sub("", on_screen(root.path, "test", "numbers", columns=columns))
-    assert "\n".join(f"   {line}" for line in lines) + "\n" in shown
+    screen = CODES.sub("", on_screen(root.path, "test", "numbers", columns=columns))
+    assert "\n".join(f"   {line}" for line in lines) + "\n" in screen
 
 
 def test_a_syntax_error_has_its_mark_under_the_place(root, entry):
     edit(entry, "    return x * x  # größer", "    return 'größer' +* x")
-    shown = CODES.sub("", on_screen(root.path, "test", "numbers"))
-    assert "\n    return 'größer' +* x\n                     ^\n" in shown
+    screen = CODES.sub("", on_screen(root.path, "test", "numbers"))
+    assert "\n    return 'größer' +* x\n                     ^\n" in screen
 
 
 def test_activating_says_where_one_is_to_a_person_only(root):
     script = Path(__file__).resolve().parents[3] / "bin" / "activate-tinytorch.sh"
-    said = {
+    output = {
         option: subprocess.run(
             ["bash", "--norc", option, f". '{script}'"],
             cwd=root.path,
@@ -251,12 +251,12 @@ def test_activating_says_where_one_is_to_a_person_only(root):
         ).stdout
         for option in ("-c", "-ic")
     }
-    assert said == {"-c": "", "-ic": f"TinyTorch in {root.path}: tito status\n"}
+    assert output == {"-c": "", "-ic": f"TinyTorch in {root.path}: tito status\n"}
 
 
 def test_columns_of_the_environment_count(root, entry):
-    shown = CODES.sub("", on_screen(root.path, "start", "numbers", columns=200, COLUMNS="40"))
-    assert re.search(r"about 0.5 hours, difficulty 1 of 5, 2 ?\nexercises", shown)
+    screen = CODES.sub("", on_screen(root.path, "start", "numbers", columns=200, COLUMNS="40"))
+    assert re.search(r"about 0.5 hours, difficulty 1 of 5, 2 ?\nexercises", screen)
 
 
 @pytest.mark.parametrize("how", ["crlf", "crlf and bom"])
@@ -319,10 +319,10 @@ def test_a_folder_that_is_gone_is_told(root, tmp_path):
         "import os, sys; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone'); sys.argv = "
         "['tito', 'status']; from tito.cli.run import run; run()"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
     )
-    assert (done.returncode, done.stderr.splitlines()[0]) == (
+    assert (result.returncode, result.stderr.splitlines()[0]) == (
         2,
         "tito: The current folder is gone.",
     )

@@ -18,7 +18,7 @@ def entry(small_workspace):
 
 def run(entry, *words, cwd=None):
     """Run the lesson as a learner does; (exit code, what stands in stderr)."""
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, *map(str, words or (entry.script,))],
         check=False,
         cwd=cwd or entry.script.parent,
@@ -26,7 +26,7 @@ def run(entry, *words, cwd=None):
         text=True,
         encoding="utf-8",
     )
-    return done.returncode, done.stderr
+    return result.returncode, result.stderr
 
 
 def line_of(entry, text):
@@ -78,8 +78,8 @@ def test_what_is_not_written_is_one_line(entry):
 def test_a_check_that_needs_another_exercise_says_which(entry):
     solve(entry, "triple")
     edit(entry, 'check("double")', "")
-    said = 'check("triple") needs exercise numbers-double, which is not written yet.\n'
-    assert run(entry) == (1, said)
+    output = 'check("triple") needs exercise numbers-double, which is not written yet.\n'
+    assert run(entry) == (1, output)
 
 
 @pytest.mark.parametrize("change", ["emptied", "gone", "damaged"])
@@ -110,8 +110,8 @@ def test_other_exceptions_keep_their_traceback(entry):
 
 def test_an_exercise_that_there_is_not_is_told_with_those_that_there_are(entry):
     edit(entry, 'check("double")', 'check("halve")')
-    said = "There is no exercise 'halve' here. There are: double, triple.\n"
-    assert run(entry) == (1, said)
+    output = "There is no exercise 'halve' here. There are: double, triple.\n"
+    assert run(entry) == (1, output)
 
 
 def test_outside_a_lesson_check_says_where_it_works(entry, tmp_path):
@@ -123,11 +123,11 @@ def test_outside_a_lesson_check_says_where_it_works(entry, tmp_path):
 def test_a_hidden_check_is_not_run_and_not_named(small_course):
     entry = small_course.lesson("sums")
     edit(entry, "return sum(double(n) for n in numbers)", "return 6")
-    for one in small_course.lessons:
+    for lesson in small_course.lessons:
         from tito.learn import notebook_sync
         from tito.lesson import export
 
-        export.write_module(one, export.current(one, notebook_sync.read(one, {})))
+        export.write_module(lesson, export.current(lesson, notebook_sync.read(lesson, {})))
     assert run(entry) == (0, "")
 
 
@@ -169,7 +169,7 @@ def in_ipython(entry, *sources, cwd=None):
         "shell = InteractiveShell.instance(colors='NoColor', history_length=0)\n"
         "for source in sys.argv[1:]: shell.run_cell(source)\n"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code, *sources],
         check=True,
         cwd=cwd or entry.script.parent,
@@ -177,7 +177,7 @@ def in_ipython(entry, *sources, cwd=None):
         text=True,
         encoding="utf-8",
     )
-    return done.stdout
+    return result.stdout
 
 
 DOUBLE = "def double(x):\n    return x + {}"
@@ -227,11 +227,11 @@ def test_where_the_notebook_lies_is_told_by_the_editor(entry, tmp_path, monkeypa
 
 
 def test_check_is_a_builtin_of_every_python_with_tito():
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", "print(check.__name__, check.__doc__)"],
         check=True,
         capture_output=True,
         text=True,
     )
-    assert done.stdout.startswith("check Run the checks of an exercise")
+    assert result.stdout.startswith("check Run the checks of an exercise")
     assert hasattr(builtins, "check")

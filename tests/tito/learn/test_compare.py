@@ -37,9 +37,9 @@ def compared(entry):
 
 def test_it_shows_both(entry):
     write(entry)
-    done = compared(entry)
-    assert done.yours == f"def double(x):\n{LOOP}"
-    assert done.solution == "def double(x):\n    twice = x + x\n    return twice"
+    result = compared(entry)
+    assert result.yours == f"def double(x):\n{LOOP}"
+    assert result.solution == "def double(x):\n    twice = x + x\n    return twice"
 
 
 @pytest.mark.parametrize(
@@ -73,11 +73,11 @@ def test_json_has_the_same_values(entry):
 
 def test_the_texts_stand_side_by_side_where_there_is_room():
     sides = (f"def double(x):\n    return {code}" for code in ("x + x", "2 * x"))
-    done = compare.Comparison("numbers-double", "numbers_dev.py:48", *sides)
+    result = compare.Comparison("numbers-double", "numbers_dev.py:48", *sides)
     for width, rows in ((60, 1), (30, 2)):
         console = Console(width=width, force_terminal=True, color_system=None)
         with console.capture() as captured:
-            console.print(learner.comparison(done))
+            console.print(learner.comparison(result))
         lines = captured.get().split("\n")
         assert sum("def double" in line for line in lines) == rows
 

@@ -36,7 +36,7 @@ def behind(entry, exercise, text):
 
 
 def texts(shown):
-    return [one.text for one in shown]
+    return [result.text for result in shown]
 
 
 def test_what_an_exercise_makes_possible_is_shown_once_it_is_right(entry):
@@ -74,8 +74,8 @@ def test_a_demonstration_that_fails_before_all_is_right_is_told_and_changes_no_v
     behind(entry, "double", "# %%\nprint(double(1) / 0)\n")
     result = runner.test_lesson(entry)
     assert (result.verdict.verdict, result.verdict.points) == ("failed", 4)
-    (told,) = result.verdict.notes
-    assert "a demonstration of what is right so far stops: ZeroDivisionError" in told
+    (note,) = result.verdict.notes
+    assert "a demonstration of what is right so far stops: ZeroDivisionError" in note
 
 
 def test_only_part_of_the_checks_shows_nothing(entry):
@@ -87,10 +87,10 @@ def test_only_part_of_the_checks_shows_nothing(entry):
 def test_pictures_are_kept_beside_a_page_and_go_with_the_code_that_drew_them(entry):
     solve(entry, "numbers-double")
     behind(entry, "double", f"# %%\n{PICTURE}")
-    (one,) = runner.test_lesson(entry).shown
-    (picture,) = one.pictures
+    (result,) = runner.test_lesson(entry).shown
+    (picture,) = result.pictures
     path = entry.root.path / picture
-    assert path.read_bytes().startswith(b"\x89PNG") and one.demonstration.alt == "A line."
+    assert path.read_bytes().startswith(b"\x89PNG") and result.demonstration.alt == "A line."
     assert path.parent == demonstrations.folder_of(entry) and path.name.startswith("doubling-")
     page = demonstrations.page_of(entry).read_text(encoding="utf-8")
     assert f'<img src="{path.name}" alt="A line.">' in page and "<script" not in page
@@ -103,18 +103,22 @@ def test_pictures_are_kept_beside_a_page_and_go_with_the_code_that_drew_them(ent
 def test_what_is_not_kept_any_more_runs_again(entry, spoil):
     solve(entry)
     behind(entry, "triple", f"# %%\n{PICTURE}")
-    kept = demonstrations.folder_of(entry) / "results.json"
+    saved_copy = demonstrations.folder_of(entry) / "results.json"
     first = runner.test_lesson(entry).results
     if spoil == "gone":
-        kept.unlink()
+        saved_copy.unlink()
     elif spoil == "damaged":
-        kept.write_text('{"x": 1}', encoding="utf-8")
+        saved_copy.write_text('{"x": 1}', encoding="utf-8")
     else:
         (entry.root.path / first[0].pictures[0]).unlink()
     again = runner.test_lesson(entry).results
     assert texts(again) == texts(first)
-    assert all((entry.root.path / name).exists() for one in again for name in one.pictures)
-    json.loads(kept.read_text(encoding="utf-8"))
+    assert all(
+        (entry.root.path / name).exists()
+        for demonstration_result in again
+        for name in demonstration_result.pictures
+    )
+    json.loads(saved_copy.read_text(encoding="utf-8"))
 
 
 def test_what_is_not_shown_anew_is_not_drawn_again():
@@ -132,7 +136,11 @@ def test_a_picture_stays_as_it_was_when_its_cell_runs_for_its_names(entry):
     last = "\n# %% [markdown]\n# ## B\n\n# %%\nprint({} + x)\n"
     text = entry.script.read_text(encoding="utf-8")
     entry.script.write_text(text + last.format(1), encoding="utf-8")
-    (drawn,) = [one for one in runner.test_lesson(entry).results if one.pictures]
+    (drawn,) = [
+        demonstration_result
+        for demonstration_result in runner.test_lesson(entry).results
+        if demonstration_result.pictures
+    ]
     picture = entry.root.path / drawn.pictures[0]
     picture.write_bytes(b"\x89PNG as it was")
     entry.script.write_text(text + last.format(2), encoding="utf-8")
@@ -173,7 +181,7 @@ def test_a_cell_shows_what_a_notebook_shows(source, text, kinds):
         pyplot.close("all")  # what other tests have left open
     screen = Screen({"Drawn": Drawn})
     screen.run(source, "cell", 1)
-    assert (screen.text, [one["kind"] for one in screen.pictures]) == (text, kinds)
+    assert (screen.text, [picture["kind"] for picture in screen.pictures]) == (text, kinds)
 
 
 def test_what_is_printed_without_end_is_cut():
@@ -191,8 +199,10 @@ def made(source, heading="", question="", before=1, payoff=False):
 
 def test_what_a_page_shows_is_text():
     demonstration = made("a", heading="<b>", question="Predict <i>")
-    one = demonstrations.DemonstrationResult(demonstration, "<script>alert(1)</script>", ['x".png'])
-    page = demonstrations.page(Lesson, [one], {"Predict <i>": "<u>"})
+    demonstration_result = demonstrations.DemonstrationResult(
+        demonstration, "<script>alert(1)</script>", ['x".png']
+    )
+    page = demonstrations.page(Lesson, [demonstration_result], {"Predict <i>": "<u>"})
     assert not [tag for tag in ("<h2><b>", "<i>", "<script", "<u>") if tag in page]
     assert all(f"&lt;{name}" in page for name in ("b&gt;</h2>", "i&gt;", "script&gt;", "u&gt;"))
 
@@ -249,8 +259,8 @@ def test_a_lesson_ends_on_what_its_chapter_tags_or_on_its_last_picture():
 
     start, line, drawn = one("a", before=0, payoff=True), one("b"), one("c", ["c.svg"])
     after, last = one("d"), one("e", ["e.svg"], heading="Look back")
-    every = [start, line, drawn, after, last]
-    assert demonstrations.payoffs_of(every) == [drawn]
+    results = [start, line, drawn, after, last]
+    assert demonstrations.payoffs_of(results) == [drawn]
     assert (
         demonstrations.payoffs_of([start, line, after]) == [after]
         and demonstrations.payoffs_of([last]) == []
@@ -260,11 +270,11 @@ def test_a_lesson_ends_on_what_its_chapter_tags_or_on_its_last_picture():
 
 
 def test_formulas_and_emphasis_of_a_question_are_told_as_text():
-    asked = (
+    questions = (
         r"With $s\,(1 - s)$ *not* reset, why is `z = 4 * (3 * x)` at $2 \cdot 10$/$\mathrm{lr}$?"
     )
-    told = "With s (1 - s) not reset, why is `z = 4 * (3 * x)` at 2 · 10/lr?"
-    assert report.question(asked).plain == told
+    messages = "With s (1 - s) not reset, why is `z = 4 * (3 * x)` at 2 · 10/lr?"
+    assert report.question(questions).plain == messages
 
 
 def test_the_terminal_names_the_section_and_says_what_a_picture_shows(small_workspace, entry):

@@ -34,32 +34,32 @@ def test_whatever_is_not_ok_has_a_remedy(small_workspace, monkeypatch):
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.setenv("PATH", str(small_workspace.path))
     monkeypatch.setattr(jupyter, "missing", lambda: ["jupyterlab"])
-    found = doctor.examine(small_workspace.path)
-    assert {f.state for f in found} <= {"ok", "problem", "optional"}
-    assert [f.what for f in found if f.state != "ok" and not f.remedy] == []
-    assert {f.what for f in found if f.state != "ok"} >= {"notebook"}
-    assert [f.what for f in found if not f.value] == []
+    result = doctor.examine(small_workspace.path)
+    assert {f.state for f in result} <= {"ok", "problem", "optional"}
+    assert [f.what for f in result if f.state != "ok" and not f.remedy] == []
+    assert {f.what for f in result if f.state != "ok"} >= {"notebook"}
+    assert [f.what for f in result if not f.value] == []
 
 
 def test_a_sound_workspace_has_no_problem(small_workspace):
-    done = tito(small_workspace.path, "doctor")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert str(small_workspace.path / "tinytorch") in done.stdout
+    result = tito(small_workspace.path, "doctor")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert str(small_workspace.path / "tinytorch") in result.stdout
 
 
 def test_json_has_the_same_findings(small_workspace):
-    done = tito(small_workspace.path, "doctor", "--json")
-    assert done.returncode == 0
-    found = json.loads(done.stdout)
-    assert [f["what"] for f in found] == [f.what for f in doctor.examine(small_workspace.path)]
-    assert all(set(f) == {"state", "what", "value", "remedy"} for f in found)
+    result = tito(small_workspace.path, "doctor", "--json")
+    assert result.returncode == 0
+    findings = json.loads(result.stdout)
+    assert [f["what"] for f in findings] == [f.what for f in doctor.examine(small_workspace.path)]
+    assert all(set(f) == {"state", "what", "value", "remedy"} for f in findings)
 
 
 def test_outside_a_root_the_exit_code_is_3_and_says_what_to_do(tmp_path):
     for words in (["doctor"], ["doctor", "--json"]):
-        done = tito(tmp_path, *words)
-        assert done.returncode == 3
-        assert "tito init" in done.stdout
+        result = tito(tmp_path, *words)
+        assert result.returncode == 3
+        assert "tito init" in result.stdout
 
 
 @pytest.fixture
@@ -91,18 +91,20 @@ def test_another_package_that_would_be_imported_is_a_problem(
         " Rival())\n",
         encoding="utf-8",
     )
-    done = tito(small_workspace.path, "doctor", "--json", python=bare_python, PYTHONPATH=str(rival))
-    found = {f["what"]: f for f in json.loads(done.stdout)}["import tinytorch"]
-    assert (done.returncode, found["state"]) == (3, "problem")
-    assert str(rival) in found["value"] and "PYTHONPATH" in found["remedy"]
+    result = tito(
+        small_workspace.path, "doctor", "--json", python=bare_python, PYTHONPATH=str(rival)
+    )
+    finding = {f["what"]: f for f in json.loads(result.stdout)}["import tinytorch"]
+    assert (result.returncode, finding["state"]) == (3, "problem")
+    assert str(rival) in finding["value"] and "PYTHONPATH" in finding["remedy"]
 
 
 def test_a_rival_on_pythonpath_that_loses_is_no_problem(small_workspace, tmp_path):
     (tmp_path / "rival" / "tinytorch").mkdir(parents=True)
     (tmp_path / "rival" / "tinytorch" / "__init__.py").write_text("", encoding="utf-8")
-    done = tito(small_workspace.path, "doctor", "--json", PYTHONPATH=str(tmp_path / "rival"))
-    found = {f["what"]: f for f in json.loads(done.stdout)}["import tinytorch"]
-    assert (found["state"], found["value"]) == ("ok", str(small_workspace.path / "tinytorch"))
+    result = tito(small_workspace.path, "doctor", "--json", PYTHONPATH=str(tmp_path / "rival"))
+    finding = {f["what"]: f for f in json.loads(result.stdout)}["import tinytorch"]
+    assert (finding["state"], finding["value"]) == ("ok", str(small_workspace.path / "tinytorch"))
 
 
 @pytest.mark.parametrize(
@@ -116,14 +118,14 @@ def test_a_rival_on_pythonpath_that_loses_is_no_problem(small_workspace, tmp_pat
 def test_a_package_that_cannot_be_imported_is_a_problem(small_workspace, monkeypatch, text, told):
     monkeypatch.setattr(doctor, "IMPORT_SECONDS", 2)
     (small_workspace.path / "tinytorch" / "__init__.py").write_text(text, encoding="utf-8")
-    found = examined(small_workspace)["import tinytorch"]
-    assert found.state == "problem" and told in found.value and found.remedy
+    result = examined(small_workspace)["import tinytorch"]
+    assert result.state == "problem" and told in result.value and result.remedy
 
 
 def test_a_missing_package_is_a_problem_with_the_command_that_mends_it(small_workspace):
     (small_workspace.path / "tinytorch" / "__init__.py").unlink()
-    found = examined(small_workspace)["import tinytorch"]
-    assert found.state == "problem" and "tito init ." in found.remedy
+    result = examined(small_workspace)["import tinytorch"]
+    assert result.state == "problem" and "tito init ." in result.remedy
 
 
 def test_what_the_package_prints_is_not_taken_for_its_place(small_workspace, monkeypatch):
@@ -136,7 +138,7 @@ def test_what_the_package_prints_is_not_taken_for_its_place(small_workspace, mon
 
 def test_a_damaged_lesson_is_a_problem(small_workspace):
     small_workspace.lesson("numbers").declared_path.write_text("x = 1\n", encoding="utf-8")
-    done = tito(small_workspace.path, "doctor", "--json")
-    found = {f["what"]: f for f in json.loads(done.stdout)}["lessons"]
-    assert (done.returncode, found["state"]) == (3, "problem")
-    assert "numbers_dev.py" in found["value"] and found["remedy"]
+    result = tito(small_workspace.path, "doctor", "--json")
+    finding = {f["what"]: f for f in json.loads(result.stdout)}["lessons"]
+    assert (result.returncode, finding["state"]) == (3, "problem")
+    assert "numbers_dev.py" in finding["value"] and finding["remedy"]

@@ -165,12 +165,12 @@ def test_a_lesson_that_cannot_be_imported_is_told_once_at_its_own_line_with_the_
         work.lesson("numbers").script.read_text(encoding="utf-8").split("\n").index("import mathh")
         + 1
     )
-    said = tito(work, "milestone", "run", "sum").stdout
-    assert said.endswith(
+    output = tito(work, "milestone", "run", "sum").stdout
+    assert output.endswith(
         f"failed  modules/source/01_numbers/numbers_dev.py:{line}: the lesson stops while it is"
         " imported: ModuleNotFoundError: No module named 'mathh'\nnext: tito test numbers\n"
     )
-    assert said.count("mathh") == 1
+    assert output.count("mathh") == 1
 
 
 def test_a_lesson_that_python_cannot_read_is_told(work):
@@ -315,8 +315,8 @@ def test_a_workspace_has_the_milestones_its_lessons_are_enough_for(small_course)
     write_program(
         small_course, 'needs = ["numbers", "sums"]', 'needs = ["numbers"]', "02_1901_less.py"
     )
-    every = workspace.contents(small_course)
-    assert {name for name in every if "milestones" in name} == {
+    results = workspace.contents(small_course)
+    assert {name for name in results if "milestones" in name} == {
         f"{folder}/{name}"
         for folder in ("modules/milestones", ".tito/pristine/milestones")
         for name in ("01_1900_sum.py", "02_1901_less.py", "shared.py")
@@ -342,31 +342,31 @@ def tito(root, *words):
 
 def test_the_commands_say_it_all(work):
     solved(work)
-    listed = tito(work, "milestone")
-    assert listed.returncode == 0 and "sum" in listed.stdout and "new" in listed.stdout
-    done = tito(work, "milestone", "run", "sum")
+    names = tito(work, "milestone")
+    assert names.returncode == 0 and "sum" in names.stdout and "new" in names.stdout
+    result = tito(work, "milestone", "run", "sum")
     assert (
-        done.returncode == 0
-        and "goal: total 6" in done.stdout
-        and "adding" in done.stdout
-        and "passed  total 6" in done.stdout
+        result.returncode == 0
+        and "goal: total 6" in result.stdout
+        and "adding" in result.stdout
+        and "passed  total 6" in result.stdout
     )
     assert (
-        done.stdout.index("goal") < done.stdout.index("adding") < done.stdout.index("passed")
-        and "01_1900_sum.png" in done.stdout
+        result.stdout.index("goal") < result.stdout.index("adding") < result.stdout.index("passed")
+        and "01_1900_sum.png" in result.stdout
     )
-    found = json.loads(tito(work, "milestone", "list", "--json").stdout)
-    assert [(row["name"], row["state"], row["measured"]) for row in found] == [
+    rows = json.loads(tito(work, "milestone", "list", "--json").stdout)
+    assert [(row["name"], row["state"], row["measured"]) for row in rows] == [
         ("sum", "passed", {"total": 6.0})
     ]
     edit(work.lesson("numbers"), "twice = x + x", "twice = x + 0")
-    done = tito(work, "milestone", "run", "sum", "--json")
-    told = json.loads(done.stdout)
+    result = tito(work, "milestone", "run", "sum", "--json")
+    messages = json.loads(result.stdout)
     assert (
-        done.returncode == 1
-        and told["verdict"] == "failed"
-        and told["lesson"] == "numbers"
-        and told["picture"] == "modules/milestones/01_1900_sum.png"
+        result.returncode == 1
+        and messages["verdict"] == "failed"
+        and messages["lesson"] == "numbers"
+        and messages["picture"] == "modules/milestones/01_1900_sum.png"
     )
     assert tito(work, "milestone", "run", "sun").returncode == 2
 
@@ -375,8 +375,8 @@ def test_the_commands_say_it_all(work):
 
 
 def test_the_courses_milestones_name_lessons_that_exist():
-    found = milestone.milestones(COURSE)
-    assert [(one.year, one.name) for one in found] == [
+    result = milestone.milestones(COURSE)
+    assert [(program.year, program.name) for program in result] == [
         (1958, "perceptron"),
         (1986, "xor"),
         (1989, "digits_mlp"),
@@ -384,8 +384,8 @@ def test_the_courses_milestones_name_lessons_that_exist():
         (2018, "gpt"),
         (2020, "generation"),
     ]
-    for one in found:
-        numbers = [COURSE.lesson(name).number for name in one.needs]
+    for program in result:
+        numbers = [COURSE.lesson(name).number for name in program.needs]
         assert numbers == sorted(set(numbers))
 
 
@@ -397,30 +397,31 @@ def test_a_program_imports_exactly_the_lessons_it_names(one):
         " s.loader.exec_module(m); print(*sorted(n.split('.')[2] for n in sys.modules if"
         " n.startswith('tinytorch.core.')))"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], cwd=COURSE.path, capture_output=True, text=True
     )
-    assert done.stdout.split() == sorted(one.needs), done.stderr
+    assert result.stdout.split() == sorted(one.needs), result.stderr
 
 
 @pytest.mark.parametrize("name", ["perceptron", "xor"])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
 def test_the_quick_ones_reach_their_goals(tmp_path, name, seed):
-    one = milestone.find(COURSE, name)
+    program = milestone.find(COURSE, name)
     code = (
-        f"import sys, importlib.util as u; s = u.spec_from_file_location('m', {str(one.path)!r}); m"
-        f" = u.module_from_spec(s);s.loader.exec_module(m); import json; d, f = m.run({seed});"
+        "import sys, importlib.util as u;"
+        f" s = u.spec_from_file_location('m', {str(program.path)!r});"
+        f" m = u.module_from_spec(s); s.loader.exec_module(m); import json; d, f = m.run({seed});"
         f" f.savefig({str(tmp_path / 'p.png')!r}); print(); print(json.dumps(d))"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code],
         cwd=COURSE.path,
         capture_output=True,
         text=True,
         env={"MPLBACKEND": "Agg", "PATH": ""},
     )
-    measured = json.loads(done.stdout.splitlines()[-1])
+    measured = json.loads(result.stdout.splitlines()[-1])
     assert (
-        all(measured[key] >= least for key, least in one.goal.items())
+        all(measured[key] >= least for key, least in program.goal.items())
         and (tmp_path / "p.png").stat().st_size > 5000
     )

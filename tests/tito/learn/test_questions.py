@@ -80,19 +80,19 @@ def test_an_update_puts_the_answer_below_the_new_words(entry, tmp_path, gone):
     if gone:
         text = with_question().replace('question="why"', 'question="other"')
     (root.path / CHAPTER).write_text(text, "utf-8")
-    done = update.update(entry.root, root.path)
+    result = update.update(entry.root, root.path)
     aside = entry.script.with_name("set_aside.py")
     if gone:
-        assert done.aside == {"numbers-why": "modules/source/01_numbers/set_aside.py"}
+        assert result.aside == {"numbers-why": "modules/source/01_numbers/set_aside.py"}
         assert cells.comment(ANSWER) in aside.read_text("utf-8")
     else:
         assert "four times as much" in entry.script.read_text("utf-8") and not aside.exists()
-        assert answer_of(entry.script) == ANSWER and done.tasks == ["numbers-why"]
+        assert answer_of(entry.script) == ANSWER and result.tasks == ["numbers-why"]
 
 
 def test_what_is_handed_in_holds_the_answer(entry):
     answer(entry.script)
-    done = submit.submit(entry.root)
-    with zipfile.ZipFile(done.path) as archive:
+    result = submit.submit(entry.root)
+    with zipfile.ZipFile(result.path) as archive:
         text = archive.read(CHAPTER).decode()
     assert lesson_format.answer_in(cells.parse(entry.script, text), "why") == ANSWER

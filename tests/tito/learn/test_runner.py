@@ -233,13 +233,13 @@ NO_SUCH_NOTEBOOK = {
     ],
 )
 def test_it_fails_with_its_own_words(entry, wrong, kind):
-    spoil, said = WRONG[wrong]
+    spoil, output = WRONG[wrong]
     spoil(entry)
     if kind == "notebook":
         as_notebook(entry)
     result = verdict_on(entry, seconds=1)
     assert result.verdict == VERDICTS.get(wrong, "failed")
-    assert said in result.reason, result.reason
+    assert output in result.reason, result.reason
     assert not result.passed and result.verdict in outcome.VERDICTS
     assert {c.status for c in result.checks} <= set(outcome.STATUSES)
     assert [c.id for c in result.checks] == CHECKS
@@ -262,8 +262,8 @@ def test_honest_work_passes(entry, kind):
 def test_the_words_of_each_check_say_what_happened(entry):
     change(entry, "return twice", "return twice / 0")
     first, second, third = verdict_on(entry).checks
-    said = "double(2) raised ZeroDivisionError: division by zero"
-    assert (first.status, first.message) == ("error", said)
+    output = "double(2) raised ZeroDivisionError: division by zero"
+    assert (first.status, first.message) == ("error", output)
     line = entry.script.read_text(encoding="utf-8").split("\n").index("    return twice / 0") + 1
     place = "modules/source/01_numbers/numbers_dev.py"
     assert first.where == Place(place, line, None, "return twice / 0")
@@ -298,8 +298,8 @@ def test_a_parameter_that_is_none_is_named_and_no_return_suspected(entry):
 
 def test_an_error_that_only_mentions_none_suspects_nothing(entry):
     change(entry, "return twice", "raise ValueError('x may be no NoneType')")
-    said = "double(2) raised ValueError: x may be no NoneType"
-    assert verdict_on(entry).checks[0].message == said
+    output = "double(2) raised ValueError: x may be no NoneType"
+    assert verdict_on(entry).checks[0].message == output
 
 
 def test_breakpoint_says_where_it_works(entry):
@@ -321,9 +321,9 @@ def test_in_a_notebook_the_place_is_a_cell_and_its_line(entry):
 def test_a_check_that_waits_for_another_exercise_says_which(entry):
     solve(entry, "triple")
     result = verdict_on(entry)
-    said = "needs exercise numbers-double, which is not written yet"
+    output = "needs exercise numbers-double, which is not written yet"
     assert [c.status for c in result.checks] == ["unwritten"] * 3
-    assert (result.checks[2].message, result.checks[2].unwritten) == (said, "numbers-double")
+    assert (result.checks[2].message, result.checks[2].unwritten) == (output, "numbers-double")
     assert result.checks[0].message.startswith("exercise numbers-double is yours to write")
     assert (result.verdict, result.reason) == (
         "failed",
@@ -758,8 +758,8 @@ def test_a_check_that_computes_too_long_is_stopped_and_told(entry):
 def test_a_check_that_only_waits_is_stopped_and_told(entry):
     change(entry, "return twice", "import threading; threading.Event().wait()")
     first = verdict_on(entry, keyword="is_four", seconds=0.2).checks[0]
-    said = "waiting for 0.2 s: does it sleep, or ask for input?"
-    assert (first.status, first.message) == ("timeout", said)
+    output = "waiting for 0.2 s: does it sleep, or ask for input?"
+    assert (first.status, first.message) == ("timeout", output)
 
 
 def test_a_lesson_all_of_whose_checks_run_out_of_time_timed_out(entry):
@@ -784,7 +784,7 @@ def test_the_checks_are_told_before_demonstrations_run(entry, tmp_path):
     ran, seen = tmp_path / "ran", []
 
     def on_checks(checks):
-        seen.append((sum(one.passed for one in checks), ran.exists()))
+        seen.append((sum(check.passed for check in checks), ran.exists()))
 
     append(f"open({str(ran)!r}, 'w').close()")(entry)
     verdict_on(entry, on_checks=on_checks)

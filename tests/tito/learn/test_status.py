@@ -105,8 +105,8 @@ def test_points_of_before_a_reset_are_told_as_such(entry):
     verdict_on(entry)
     assert "4 of 5 points so far" in tito(entry.root, "status").stdout
     tito(entry.root, "reset", "numbers")
-    said = tito(entry.root, "status").stdout
-    assert "4 of 5 points before your last edit" in said and "just now, edited since" in said
+    output = tito(entry.root, "status").stdout
+    assert "4 of 5 points before your last edit" in output and "just now, edited since" in output
 
 
 def test_a_part_of_the_checks_earns_nothing(entry):
@@ -165,8 +165,8 @@ def test_the_next_step_follows_the_states(entry):
     root, sums = entry.root, entry.root.lesson("sums")
 
     def step():
-        found = status.next_step(status.rows(root))
-        return found and found[0]
+        result = status.next_step(status.rows(root))
+        return result and result[0]
 
     assert step() == "tito start numbers"
     tito(root, "start", "numbers")
@@ -249,14 +249,14 @@ def test_a_progress_file_of_another_shape_is_set_aside(entry, text):
 def test_every_command_goes_on_after_a_damaged_progress_file(entry, words):
     path = entry.root.state / "progress.json"
     path.write_bytes(b'{"lessons": {"num\xff')
-    done = tito(entry.root, *words)
+    result = tito(entry.root, *words)
     aside = next(entry.root.state.glob("progress-damaged-*.json"))
     assert aside.read_bytes() == b'{"lessons": {"num\xff'
-    assert done.returncode == (1 if words[0] == "test" else 0)
-    assert done.stderr.count(str(aside)) == 1 and done.stderr.count("\n") == 1
-    assert done.stdout
+    assert result.returncode == (1 if words[0] == "test" else 0)
+    assert result.stderr.count(str(aside)) == 1 and result.stderr.count("\n") == 1
+    assert result.stdout
     if "--json" in words:
-        assert json.loads(done.stdout)[0]["state"] == "new"
+        assert json.loads(result.stdout)[0]["state"] == "new"
 
 
 @pytest.mark.parametrize("when", ["2026-01-01T00:00:00+00:00", "yesterday", "9999-01-01T00:00:00"])
@@ -264,9 +264,9 @@ def test_an_odd_time_of_the_last_run_is_no_crash(entry, when):
     verdict_on(entry)
     with progress.change(entry.root, "numbers") as record:
         record["last"]["when"] = when
-    done = tito(entry.root, "status")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "numbers" in done.stdout
+    result = tito(entry.root, "status")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "numbers" in result.stdout
 
 
 def test_status_as_json_has_the_promised_keys(entry):
@@ -293,8 +293,8 @@ def test_a_lesson_below_that_changed_since_is_named(small_workspace):
         verdict_on(entry)
     assert "since" not in tito(small_workspace, "status").stdout
     edit(small_workspace.lesson("numbers"), "    twice = x + x\n", "    twice = 2 * x\n")
-    said = tito(small_workspace, "status").stdout
-    assert "just now, edited since" in said and "just now, numbers changed since" in said
+    output = tito(small_workspace, "status").stdout
+    assert "just now, edited since" in output and "just now, numbers changed since" in output
     verdict_on(small_workspace.lesson("sums"))
     assert "numbers changed" not in tito(small_workspace, "status").stdout
 

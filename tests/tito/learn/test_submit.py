@@ -93,11 +93,11 @@ def test_the_same_work_gives_the_same_zip_and_other_work_another_one(small_works
 def test_two_workspaces_with_the_same_work_give_the_same_bytes(small_workspace, tmp_path):
     solve(small_workspace.lesson("numbers"))
     shutil.copytree(small_workspace.path, tmp_path / "copy")
-    one, two = (
+    first, two = (
         submit.submit(course.open_root(folder)).path
         for folder in (small_workspace.path, tmp_path / "copy")
     )
-    assert one.read_bytes() == two.read_bytes() and (one.name, two.name) == (
+    assert first.read_bytes() == two.read_bytes() and (first.name, two.name) == (
         "my-work-1.zip",
         "copy-1.zip",
     )
@@ -225,12 +225,12 @@ def test_after_restore_both_sides_may_be_edited_and_merged(handed_in, fresh):
 
 def test_what_restore_overwrites_is_saved_and_undo_brings_it_back(handed_in, fresh):
     edit(fresh.lesson("numbers"), "LIMIT = 10", "LIMIT = 99")
-    mine = fresh.lesson("numbers").script.read_bytes()
+    work = fresh.lesson("numbers").script.read_bytes()
     out, _ = tito(fresh, "restore", handed_in)
-    assert ".tito/backups/" in out and fresh.lesson("numbers").script.read_bytes() != mine
+    assert ".tito/backups/" in out and fresh.lesson("numbers").script.read_bytes() != work
     tito(fresh, "undo")
     assert (
-        fresh.lesson("numbers").script.read_bytes() == mine
+        fresh.lesson("numbers").script.read_bytes() == work
         and not fresh.lesson("numbers").notebook.exists()
     )
 
@@ -271,9 +271,9 @@ def packed(path, **changes):
     """A copy of a submission with {name: bytes} added or replaced; None takes one out. Its
     manifest stays as it was.
     """
-    kept = {name: data for name, data in (held(path) | changes).items() if data is not None}
+    saved_copy = {name: data for name, data in (held(path) | changes).items() if data is not None}
     out = path.with_name("changed.zip")
-    out.write_bytes(files.archive(kept, zipfile.ZIP_DEFLATED))
+    out.write_bytes(files.archive(saved_copy, zipfile.ZIP_DEFLATED))
     return out
 
 
@@ -349,14 +349,14 @@ def test_a_special_entry_or_a_damaged_zip_is_told_and_changes_nothing(handed_in,
     ],
 )
 def test_only_lesson_files_come_out_of_a_zip(handed_in, fresh, name):
-    listed = json.loads(held(handed_in)["manifest.json"])["files"] | {
+    names = json.loads(held(handed_in)["manifest.json"])["files"] | {
         name: {"sha256": hashlib.sha256(b"x").hexdigest()}
     }
-    said = assert_refused(
-        packed(handed_in, **{name: b"x", "manifest.json": manifest_with(handed_in, files=listed)}),
+    output = assert_refused(
+        packed(handed_in, **{name: b"x", "manifest.json": manifest_with(handed_in, files=names)}),
         fresh,
     )
-    assert "it holds " in said and "\x1b" not in said
+    assert "it holds " in output and "\x1b" not in output
 
 
 @pytest.mark.parametrize(
@@ -403,9 +403,11 @@ def test_what_is_no_zip_is_told(fresh, tmp_path, kind):
 
 
 def assert_refused(path, root):
-    before = {one: one.read_bytes() for one in root.path.rglob("*") if one.is_file()}
+    before = {first: first.read_bytes() for first in root.path.rglob("*") if first.is_file()}
     with pytest.raises(TitoError) as error:
         submit.restore(root, path)
     assert error.value.code == 2 and error.value.remedy
-    assert {one: one.read_bytes() for one in root.path.rglob("*") if one.is_file()} == before
+    assert {
+        first: first.read_bytes() for first in root.path.rglob("*") if first.is_file()
+    } == before
     return error.value.what

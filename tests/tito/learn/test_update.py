@@ -170,15 +170,15 @@ STATES = {
 
 @pytest.mark.parametrize("state", STATES)
 def test_whatever_was_written_stays_and_undo_brings_every_byte_back(root, tmp_path, state):
-    prepare, changes, kept = STATES[state]
+    prepare, changes, saved_copy = STATES[state]
     prepare(root.lesson("numbers"))
     before, recorded = held(root), progress.load(root)
-    done = update.update(root, newer(tmp_path / "new", *changes))
-    for name, texts in kept.items():
+    result = update.update(root, newer(tmp_path / "new", *changes))
+    for name, texts in saved_copy.items():
         now = (root.path / "modules" / "source" / name).read_bytes().decode("utf-8")
         for text in texts:
             assert text in now, f"{name} lacks:\n{text}\nIt is:\n{now}"
-    assert (done.before, done.after, again(root).edition) == ("1", "2", "2")
+    assert (result.before, result.after, again(root).edition) == ("1", "2", "2")
     assert (root.path / "tinytorch" / "support.py").exists()
     pristine = root.path / ".tito" / "pristine" / NUMBERS
     assert "Twice, and three times." in pristine.read_text(encoding="utf-8")
@@ -256,8 +256,8 @@ def test_a_lesson_that_is_renumbered_takes_its_files_with_it(root, tmp_path):
     source = newer(
         tmp_path / "new", (SUMS, "# # 02. Sums", "# # 03. Sums"), rename=[("02_sums", "03_sums")]
     )
-    done = update.update(root, source)
-    assert done.renumbered == {"sums": "03_sums"}
+    result = update.update(root, source)
+    assert result.renumbered == {"sums": "03_sums"}
     moved = again(root).lesson("sums")
     assert "map(double" in moved.script.read_text(encoding="utf-8")
     assert moved.script.with_name("notes.txt").exists() and not entry.script.parent.exists()

@@ -64,9 +64,9 @@ def watching(small_workspace):
 def verdict_of(terminal):
     """The next verdict on the screen, as "failed 0"."""
     terminal.expect(VERDICT)
-    found = f"{terminal.match.group(1)} {terminal.match.group(2)}"
+    result = f"{terminal.match.group(1)} {terminal.match.group(2)}"
     terminal.expect(READY)
-    return found
+    return result
 
 
 def nothing_more(terminal):
@@ -76,28 +76,28 @@ def nothing_more(terminal):
 
 def family(pid):
     """The processes that descend from `pid`."""
-    listed = [
+    names = [
         tuple(map(int, line.split()))
         for line in subprocess.run(
             ["ps", "-axo", "pid=,ppid="], capture_output=True, text=True, check=True
         ).stdout.splitlines()
     ]
-    found = [pid]
-    for one in found:
-        found += [child for child, parent in listed if parent == one]
-    return found[1:]
+    result = [pid]
+    for one in result:
+        result += [child for child, parent in names if parent == one]
+    return result[1:]
 
 
 def alive(pids):
     """Which of these processes still run after a moment of grace."""
     until = time.monotonic() + 5
     while True:
-        listed = subprocess.run(
+        names = subprocess.run(
             ["ps", "-axo", "pid=,stat="], capture_output=True, text=True, check=True
         ).stdout.splitlines()
         left = [
             pid
-            for pid, state in (line.split()[:2] for line in listed)
+            for pid, state in (line.split()[:2] for line in names)
             if int(pid) in pids and not state.startswith("Z")
         ]
         if not left or time.monotonic() > until:

@@ -141,16 +141,16 @@ def test_the_tests_of_a_workspace_show_each_check_under_pytest(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry)
     edit(entry, "return double(x) + x", "return double(x) + 1")
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "pytest", "tests/", "-k", "numbers", "-v", "-p", "no:cacheprovider"],
         cwd=root,
         capture_output=True,
         text=True,
     )
-    assert "test_check[numbers-double_of_two_is_four] PASSED" in done.stdout
-    assert "test_check[numbers-triple_of_two_is_six] FAILED" in done.stdout
+    assert "test_check[numbers-double_of_two_is_four] PASSED" in result.stdout
+    assert "test_check[numbers-triple_of_two_is_six] FAILED" in result.stdout
     assert (
-        "triple(2) should be 6, yours is 5" in done.stdout
-        and "tito hint numbers triple" in done.stdout
+        "triple(2) should be 6, yours is 5" in result.stdout
+        and "tito hint numbers triple" in result.stdout
     )
-    assert "1 failed, 2 passed, 1 deselected" in done.stdout
+    assert "1 failed, 2 passed, 1 deselected" in result.stdout

@@ -30,25 +30,25 @@ def told(cell):
 
 @pytest.mark.parametrize("name", [name for name in FILED if name.endswith(".py")])
 def test_a_script_is_read_as_jupytext_reads_it(name):
-    mine = cells.parse(Path(name), FILED[name])
+    source = cells.parse(Path(name), FILED[name])
     jupytext, _ = notebook._libraries()
-    theirs = jupytext.reads(FILED[name], fmt={"extension": ".py", "comment_magics": False}).cells
-    for cell in theirs:
+    solution = jupytext.reads(FILED[name], fmt={"extension": ".py", "comment_magics": False}).cells
+    for cell in solution:
         cell.metadata.pop("lines_to_next_cell", None)
-    assert [(c.kind, c.source.strip(), c.metadata) for c in mine.cells] == [
-        (c.cell_type, c.source.strip(), dict(c.metadata)) for c in theirs
+    assert [(c.kind, c.source.strip(), c.metadata) for c in source.cells] == [
+        (c.cell_type, c.source.strip(), dict(c.metadata)) for c in solution
     ]
 
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_script_and_notebook_hold_the_same_cells(name):
-    one = LESSONS[name]
-    script = cells.parse(Path("x_dev.py"), one.source.text)
-    book = cells.parse(Path("x_dev.ipynb"), notebook.to_notebook(one.source.text, one))
+    cell = LESSONS[name]
+    script = cells.parse(Path("x_dev.py"), cell.source.text)
+    book = cells.parse(Path("x_dev.ipynb"), notebook.to_notebook(cell.source.text, cell))
     assert list(map(told, script.cells)) == list(map(told, book.cells))
     assert book.header["tinytorch"] == script.header["tinytorch"]
-    assert [book.cell(e.name).source for e in one.exercises] == [
-        e.cell.source for e in one.exercises
+    assert [book.cell(e.name).source for e in cell.exercises] == [
+        e.cell.source for e in cell.exercises
     ]
 
 
@@ -62,8 +62,8 @@ def test_a_cell_s_line_says_what_it_is():
 # %% A title [markdown]
 # %%
 """
-    found = cells.parse(Path("x.py"), text).cells
-    assert [(c.kind, c.title, c.exercise, c.checks, c.tags) for c in found] == [
+    result = cells.parse(Path("x.py"), text).cells
+    assert [(c.kind, c.title, c.exercise, c.checks, c.tags) for c in result] == [
         ("code", "", "double", None, []),
         ("code", "", None, "double", []),
         ("code", "", None, None, ["answer", "x"]),
@@ -72,7 +72,7 @@ def test_a_cell_s_line_says_what_it_is():
         ("markdown", "A title", None, None, []),
         ("code", "", None, None, []),
     ]
-    assert found[3].metadata == {"title": "total hidden", "points": 2}
+    assert result[3].metadata == {"title": "total hidden", "points": 2}
 
 
 @pytest.mark.parametrize("value", ["3", "null", "[]", '""', '{"a": 1}'])
@@ -112,11 +112,11 @@ def test_a_notebook_whose_own_metadata_is_lost_is_read_by_nbgrader_s(metadata, e
 
 @pytest.mark.parametrize("kind", [cells.HINTS, cells.START])
 def test_made_cells_are_no_cells_of_the_lesson(kind):
-    made = cells.made_metadata("text", kind)
+    cell = cells.made_metadata("text", kind)
     book = {
         "cells": [
-            {"cell_type": "markdown", "source": "text", "metadata": made},
-            {"cell_type": "markdown", "source": "text, and mine", "metadata": made},
+            {"cell_type": "markdown", "source": "text", "metadata": cell},
+            {"cell_type": "markdown", "source": "text, and mine", "metadata": cell},
             {"cell_type": "code", "source": "1", "metadata": {}},
         ],
         "metadata": {},
@@ -161,8 +161,8 @@ def test_line_endings_of_any_system_read_the_same(tmp_path, ending):
 
 
 def test_text_before_the_first_marker_is_a_cell():
-    found = cells.parse(Path("x.py"), "import os\n# %%\nprint(1)\n").cells
-    assert [(c.source, c.line) for c in found] == [("import os", 1), ("print(1)", 3)]
+    result = cells.parse(Path("x.py"), "import os\n# %%\nprint(1)\n").cells
+    assert [(c.source, c.line) for c in result] == [("import os", 1), ("print(1)", 3)]
 
 
 @pytest.mark.parametrize(

@@ -109,13 +109,13 @@ def test_an_unfinished_lesson_can_be_exported_and_imported(small_workspace):
     entry = small_workspace.lesson("numbers")
     export.write_module(entry, built(entry))
     code = "import tinytorch.core.numbers as n; print(n.LIMIT); n.double(1)"
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], cwd=small_workspace.path, capture_output=True, text=True
     )
-    assert done.stdout == "10\n"
+    assert result.stdout == "10\n"
     assert (
         "NotImplementedError: exercise numbers-double is yours to write: tito hint numbers double"
-        in done.stderr
+        in result.stderr
     )
 
 
@@ -153,12 +153,12 @@ def test_long_lists_of_names_are_folded(small_workspace):
 
 def test_a_skip_shows_in_the_module_and_ends_with_the_next_export(small_workspace):
     entry = small_workspace.lesson("numbers")
-    mine = entry.script.read_bytes()
+    work = entry.script.read_bytes()
     workspace.skip(entry)
     assert export.is_skipped(entry) and "twice = x + x" in entry.module_path.read_text(
         encoding="utf-8"
     )
-    assert entry.script.read_bytes() == mine
+    assert entry.script.read_bytes() == work
     export.write_module(entry, built(entry))
     assert not export.is_skipped(entry) and "is yours to write" in entry.module_path.read_text(
         encoding="utf-8"
@@ -201,7 +201,7 @@ def test_written_exercises_that_the_lesson_has_lost_are_saved_from_the_package(
     entry = small_workspace.lesson("numbers")
     solve(entry)
     export.write_module(entry, export.current(entry, cells.read(entry.script)))
-    held = entry.module_path.read_bytes()
+    contents = entry.module_path.read_bytes()
     if loss == "cut in two":
         text = entry.script.read_text(encoding="utf-8")
         entry.script.write_text(
@@ -209,23 +209,23 @@ def test_written_exercises_that_the_lesson_has_lost_are_saved_from_the_package(
             encoding="utf-8",
         )
     else:
-        wanted = None if loss == "emptied and reset" else "triple"
+        expected = None if loss == "emptied and reset" else "triple"
         pristine = small_workspace.lesson("numbers").declared
         entry.script.write_text(
             (
                 pristine.source.text
-                if wanted is None
+                if expected is None
                 else entry.script.read_text(encoding="utf-8").replace(
-                    entry.root.reference.lesson("numbers").declared.exercise(wanted).cell.source,
-                    pristine.exercise(wanted).cell.source,
+                    entry.root.reference.lesson("numbers").declared.exercise(expected).cell.source,
+                    pristine.exercise(expected).cell.source,
                 )
             ),
             encoding="utf-8",
         )
-    kept = export.write_module(entry, export.current(entry, cells.read(entry.script)))[1]
+    saved_copy = export.write_module(entry, export.current(entry, cells.read(entry.script)))[1]
     assert (
-        kept / "files" / entry.module_path.relative_to(small_workspace.path)
-    ).read_bytes() == held
+        saved_copy / "files" / entry.module_path.relative_to(small_workspace.path)
+    ).read_bytes() == contents
     with pytest.raises(TitoError, match="nothing to undo"):
         files.undo(small_workspace)  # it would bring back the package, not the lesson
 

@@ -46,8 +46,8 @@ def test_a_term_knows_the_later_lessons_that_use_it(root):
 
 def test_a_term_is_found_in_the_plural_and_in_capitals(root):
     terms = glossary.read_terms(root)
-    (found,) = glossary.find_terms(terms, " Fixed  POINTS")
-    assert found.term == "fixed point"
+    (result,) = glossary.find_terms(terms, " Fixed  POINTS")
+    assert result.term == "fixed point"
 
 
 def test_a_name_that_two_lessons_explain_gives_both(root):
@@ -65,9 +65,9 @@ def test_a_name_that_two_lessons_explain_gives_both(root):
     ],
 )
 def test_an_unknown_word_is_told_with_its_neighbours(root, word, remedy):
-    with pytest.raises(TitoError) as told:
+    with pytest.raises(TitoError) as messages:
         glossary.find_terms(glossary.read_terms(root), word)
-    assert told.value.remedy == remedy
+    assert messages.value.remedy == remedy
 
 
 def test_prose_about_what_one_needs_explains_nothing(root):

@@ -28,11 +28,11 @@ def test_a_release_has_stubs_for_solutions():
 
 
 def test_a_release_holds_no_hidden_check_and_no_hint():
-    one = lesson("sums")
-    everything = one.released + one.released_checks
+    numbers = lesson("sums")
+    everything = numbers.released + numbers.released_checks
     assert "secret" not in everything and "hidden" not in everything
     assert "test_total_of_nothing" not in everything
-    assert "# ## Look back" in one.released
+    assert "# ## Look back" in numbers.released
     assert "plus itself" not in lesson().released and "hint 1" not in lesson().released.lower()
 
 
@@ -67,44 +67,50 @@ def test_a_release_promises_no_hint_where_there_is_none():
 
 @pytest.mark.parametrize("name", ["numbers", "sums"])
 def test_a_release_is_a_sound_lesson_that_python_can_read(name):
-    one = lesson(name)
-    released = lesson(name, one.released, one.released_checks)
+    numbers = lesson(name)
+    released = lesson(name, numbers.released, numbers.released_checks)
     for cell in released.source.cells:
         if cell.kind == "code":
             ast.parse(cell.source)
     assert released.released == released.source.text
     assert released.released_checks == released.checks_source.text
-    assert [e.id for e in released.exercises] == [e.id for e in one.exercises]
+    assert [e.id for e in released.exercises] == [e.id for e in numbers.exercises]
 
 
 def test_what_is_not_a_solution_keeps_its_bytes():
     released = lesson().released
     assert lesson(hints="").released == re.sub(r"#\n# Stuck\? .*\n", "", released)
     before, after = NUMBERS.split("\n"), lesson(hints="").released.split("\n")
-    kept = [line for line in after if "is yours to write" not in line]
+    saved_copy = [line for line in after if "is yours to write" not in line]
     rest = iter(before)
-    assert all(line in rest for line in kept)  # a subsequence: nothing reordered, nothing rewritten
-    assert len(before) - len(kept) == 7  # two regions: markers and bodies of 2 + 2 and 2 + 1 lines
+    assert all(
+        line in rest for line in saved_copy
+    )  # a subsequence: nothing reordered, nothing rewritten
+    assert (
+        len(before) - len(saved_copy) == 7
+    )  # two regions: markers and bodies of 2 + 2 and 2 + 1 lines
 
 
 def test_an_exercise_is_found_by_its_id_and_by_its_short_name():
-    one = lesson()
-    assert one.exercise("double") is one.exercise("numbers-double")
+    numbers = lesson()
+    assert numbers.exercise("double") is numbers.exercise("numbers-double")
     with pytest.raises(TitoError, match="no exercise 'halve'") as error:
-        one.exercise("halve")
+        numbers.exercise("halve")
     assert "numbers-triple" in error.value.remedy
 
 
 def test_an_exercise_is_unwritten_while_its_cell_is_as_released():
-    one = lesson()
-    released = cells.parse(one.path, one.released)
-    begun = cells.parse(one.path, one.released.replace("    raise Not", "    y = x\n    raise Not"))
-    gone = cells.parse(one.path, one.released.replace("exercise=", "lost="))
-    for exercise in one.exercises:
-        assert one.is_unwritten(exercise, released)
-        assert not one.is_unwritten(exercise, one.source)
-        assert not one.is_unwritten(exercise, begun)
-        assert not one.is_unwritten(exercise, gone)
+    numbers = lesson()
+    released = cells.parse(numbers.path, numbers.released)
+    begun = cells.parse(
+        numbers.path, numbers.released.replace("    raise Not", "    y = x\n    raise Not")
+    )
+    gone = cells.parse(numbers.path, numbers.released.replace("exercise=", "lost="))
+    for exercise in numbers.exercises:
+        assert numbers.is_unwritten(exercise, released)
+        assert not numbers.is_unwritten(exercise, numbers.source)
+        assert not numbers.is_unwritten(exercise, begun)
+        assert not numbers.is_unwritten(exercise, gone)
 
 
 @pytest.mark.slow
@@ -115,9 +121,9 @@ def test_nbgrader_accepts_the_notebook(name, released):
     from nbgrader.nbgraderformat import MetadataValidator
     from nbgrader.preprocessors import CheckCellMetadata
 
-    one = lesson(name)
-    text = one.released if released else one.source.text
-    book = nbformat.reads(notebook.to_notebook(text, one), as_version=4)
+    numbers = lesson(name)
+    text = numbers.released if released else numbers.source.text
+    book = nbformat.reads(notebook.to_notebook(text, numbers), as_version=4)
     nbformat.validate(book)
     MetadataValidator().validate_nb(book)
     CheckCellMetadata().preprocess(book, {})
@@ -128,7 +134,7 @@ def test_what_the_picture_of_an_answer_shows_is_not_told_to_learners():
         '\n\n# %% tags=["answer"]\ndraw(triple)\n# alt: A line that\n# rises.\n\n'
         "# %%\ndraw(double)\n# alt: Two points.\n"
     )
-    one = lesson(chapter=NUMBERS + drawn)
-    assert "A line that" in one.source.text and "draw(triple)\n\n" in one.released
-    assert "A line that" not in one.released and "# rises" not in one.released
-    assert "# alt: Two points." in one.released
+    numbers = lesson(chapter=NUMBERS + drawn)
+    assert "A line that" in numbers.source.text and "draw(triple)\n\n" in numbers.released
+    assert "A line that" not in numbers.released and "# rises" not in numbers.released
+    assert "# alt: Two points." in numbers.released

@@ -103,17 +103,17 @@ def test_a_right_solution_that_does_not_fit_is_told(recorded, text, said):
 
 def test_a_mistake_is_made_in_its_own_exercise_only(recorded):
     lesson = recorded(GOOD)
-    (one,) = misconceptions.load(lesson)
-    assert (one.id, one.exercise, one.name) == ("a", "numbers-double", "Squares.")
-    assert one.message == "did you square"
-    assert one.apply(lesson) == lesson.source.text.replace("twice = x + x", "twice = x * x")
+    (numbers,) = misconceptions.load(lesson)
+    assert (numbers.id, numbers.exercise, numbers.name) == ("a", "numbers-double", "Squares.")
+    assert numbers.message == "did you square"
+    assert numbers.apply(lesson) == lesson.source.text.replace("twice = x + x", "twice = x * x")
 
 
 def test_code_stands_in_place_of_the_whole_solution(recorded):
     lesson = recorded(CODE)
-    (one,) = misconceptions.load(lesson)
-    assert one.id == "squares-too"  # made from the name
-    assert one.apply(lesson) == lesson.source.text.replace(
+    (numbers,) = misconceptions.load(lesson)
+    assert numbers.id == "squares-too"  # made from the name
+    assert numbers.apply(lesson) == lesson.source.text.replace(
         "    twice = x + x\n    return twice\n",
         "    if x is None:\n        return 0\n    return x * x\n",
     )
@@ -131,10 +131,10 @@ def test_code_does_not_fit_an_exercise_with_two_solutions(recorded, tmp_path):
 
 def test_mistakes_and_right_solutions_are_kept_apart(recorded):
     lesson = recorded(GOOD + RIGHT + CODE + RIGHT.replace("by two", "by 2").replace("2 * x", "x*2"))
-    assert [one.id for one in misconceptions.load(lesson)] == ["a", "squares-too"]
+    assert [numbers.id for numbers in misconceptions.load(lesson)] == ["a", "squares-too"]
     rights = misconceptions.load(lesson, "right")
-    assert [one.id for one in rights] == ["multiplies-by-two", "multiplies-by-2"]
-    assert [one.message for one in rights] == ["", ""]
+    assert [numbers.id for numbers in rights] == ["multiplies-by-two", "multiplies-by-2"]
+    assert [numbers.message for numbers in rights] == ["", ""]
     assert "    twice = 2 * x\n" in rights[0].apply(lesson)
 
 
@@ -149,8 +149,8 @@ EQUAL = '[[equivalent]]\nexercise = "double"\nchange = "`x + x` -> `(x) + (x)`"\
 
 
 def test_equivalent_mutations_are_known_by_exercise_and_change(recorded):
-    found = misconceptions.equivalent(recorded(EQUAL))
-    assert found == {("numbers-double", "`x + x` -> `(x) + (x)`"): "Same."}
+    result = misconceptions.equivalent(recorded(EQUAL))
+    assert result == {("numbers-double", "`x + x` -> `(x) + (x)`"): "Same."}
 
 
 @pytest.mark.parametrize(

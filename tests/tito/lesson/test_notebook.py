@@ -26,8 +26,8 @@ LESSONS = {e.name: e.declared for e in COURSE.lessons} | {
 @cache
 def notebook_of(name, released=False):
     """The text of a lesson's notebook, made once for all tests."""
-    one = LESSONS[name]
-    return notebook.to_notebook(one.released if released else one.source.text, one)
+    numbers = LESSONS[name]
+    return notebook.to_notebook(numbers.released if released else numbers.source.text, numbers)
 
 
 @pytest.fixture
@@ -77,24 +77,24 @@ def both(entry):
 @pytest.mark.parametrize("released", [False, True], ids=["whole", "released"])
 @pytest.mark.parametrize("name", LESSONS)
 def test_script_to_notebook_to_script_gives_the_same_bytes(name, released):
-    one = LESSONS[name]
-    text = one.released if released else one.source.text
+    numbers = LESSONS[name]
+    text = numbers.released if released else numbers.source.text
     assert notebook.to_script(notebook_of(name, released), text) == text
 
 
 @pytest.mark.parametrize("name", ["tensor", "numbers"])
 def test_a_notebook_has_the_same_bytes_each_time(name):
-    one = LESSONS[name]
-    assert notebook_of(name) == notebook.to_notebook(one.source.text, one)
+    numbers = LESSONS[name]
+    assert notebook_of(name) == notebook.to_notebook(numbers.source.text, numbers)
 
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_the_notebook_keeps_the_metadata_and_is_valid(name):
     import nbformat
 
-    one, made = LESSONS[name], notebook_of(name)
-    nbformat.validate(nbformat.reads(made, as_version=4))
-    script, book = one.source, cells.parse(Path("a.ipynb"), made)
+    numbers, made_cells = LESSONS[name], notebook_of(name)
+    nbformat.validate(nbformat.reads(made_cells, as_version=4))
+    script, book = numbers.source, cells.parse(Path("a.ipynb"), made_cells)
     for cell in book.cells:
         cell.metadata.pop("nbgrader", None)
         cell.metadata.pop("lines_to_next_cell", None)  # jupytext's own note
@@ -107,14 +107,14 @@ def test_the_notebook_keeps_the_metadata_and_is_valid(name):
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_each_exercise_and_its_checks_are_nbgrader_s_with_points_and_id(name):
-    one = LESSONS[name]
+    numbers = LESSONS[name]
     book = json.loads(notebook_of(name))
-    held = {
+    contents = {
         c["id"]: c["metadata"]["nbgrader"] for c in book["cells"] if "nbgrader" in c["metadata"]
     }
-    wanted = {}
-    for exercise in one.exercises:
-        wanted[exercise.id] = {
+    expected = {}
+    for exercise in numbers.exercises:
+        expected[exercise.id] = {
             "grade": False,
             "grade_id": exercise.id,
             "locked": False,
@@ -123,7 +123,7 @@ def test_each_exercise_and_its_checks_are_nbgrader_s_with_points_and_id(name):
             "task": False,
         }
         if points := sum(c.points for c in exercise.checks if not c.hidden):
-            wanted[f"check-{exercise.name}"] = {
+            expected[f"check-{exercise.name}"] = {
                 "grade": True,
                 "grade_id": f"check-{exercise.name}",
                 "locked": True,
@@ -132,29 +132,29 @@ def test_each_exercise_and_its_checks_are_nbgrader_s_with_points_and_id(name):
                 "solution": False,
                 "task": False,
             }
-    assert held == wanted
+    assert contents == expected
 
 
 @pytest.mark.parametrize("name", LESSONS)
 def test_hints_are_folded_before_their_exercise_and_nowhere_in_the_script(name):
-    one = LESSONS[name]
-    made = json.loads(notebook_of(name))["cells"]
-    for exercise in one.exercises:
-        at = made.index(cell_of({"cells": made}, exercise.name))
-        before = made[at - 1]
+    numbers = LESSONS[name]
+    book = json.loads(notebook_of(name))["cells"]
+    for exercise in numbers.exercises:
+        at = book.index(cell_of({"cells": book}, exercise.name))
+        before = book[at - 1]
         assert ("hints" in before["metadata"].get("tags", ())) == bool(exercise.hints)
         for number, hint in enumerate(exercise.hints, 1):
             folded = f"<details><summary>Hint {number}</summary>\n\n{hint}\n\n</details>"
             assert folded in text_of(before)
         assert before["cell_type"] == "markdown" or not exercise.hints
-    count = sum("hints" in c["metadata"].get("tags", ()) for c in made)
-    assert count == sum(bool(e.hints) for e in one.exercises)
+    count = sum("hints" in c["metadata"].get("tags", ()) for c in book)
+    assert count == sum(bool(e.hints) for e in numbers.exercises)
 
 
 def test_only_the_hints_that_were_made_go_on_the_way_back():
     """What a learner wrote into the cell of hints is theirs: it stays, in the script, too."""
-    one = lesson()
-    book = json.loads(notebook.to_notebook(NUMBERS, one))
+    numbers = lesson()
+    book = json.loads(notebook.to_notebook(NUMBERS, numbers))
     first, second = (c for c in book["cells"] if "hints" in c["metadata"].get("tags", ()))
     first["source"] = text_of(first) + "\n\nI see!"
     script = notebook.to_script(json.dumps(book), NUMBERS)
@@ -175,16 +175,16 @@ def test_a_notebook_s_metadata_is_made_anew_not_taken_from_the_old_one():
     for cell in old["cells"]:
         if "nbgrader" in cell["metadata"]:
             cell["metadata"]["nbgrader"].update(points=100, grade_id="mine", solution=False)
-    made = notebook.to_notebook(NUMBERS, lesson(), json.dumps(old))
-    assert made == notebook.to_notebook(NUMBERS, lesson())
+    book = notebook.to_notebook(NUMBERS, lesson(), json.dumps(old))
+    assert book == notebook.to_notebook(NUMBERS, lesson())
 
 
 def test_a_script_that_says_nbgrader_s_metadata_loses_it_on_the_way():
     """Lessons of an older edition had it; the chapter's marks and the course say it all."""
     odd = NUMBERS.replace('# %% exercise="double"', '# %% exercise="double" nbgrader={"points": 9}')
-    made = notebook.to_notebook(odd, lesson())
-    assert made == notebook.to_notebook(NUMBERS, lesson())
-    assert notebook.to_script(made, NUMBERS) == NUMBERS
+    book = notebook.to_notebook(odd, lesson())
+    assert book == notebook.to_notebook(NUMBERS, lesson())
+    assert notebook.to_script(book, NUMBERS) == NUMBERS
 
 
 def test_the_workspace_s_notebook_comes_back_as_the_same_script(paired):
@@ -196,9 +196,9 @@ def test_the_workspace_s_notebook_comes_back_as_the_same_script(paired):
 
 def test_an_edit_of_the_notebook_is_tested_and_the_script_follows(paired):
     change_notebook(paired, write_double)
-    done = tito(paired, "test", "numbers", "--json")
-    result = json.loads(done.stdout)[0]
-    assert (done.returncode, result["points"], result["source"]) == (
+    process = tito(paired, "test", "numbers", "--json")
+    result = json.loads(process.stdout)[0]
+    assert (process.returncode, result["points"], result["source"]) == (
         1,
         4,
         "modules/source/01_numbers/numbers_dev.ipynb",
@@ -260,9 +260,9 @@ def test_when_both_were_edited_the_command_stops_and_changes_neither(paired, com
     solve(paired, "double")
     change_notebook(paired, lambda book: write_double(book, "return 2 * x"))
     before = both(paired)
-    done = tito(paired, *command)
-    said = done.stdout + done.stderr
-    assert done.returncode == 1
+    result = tito(paired, *command)
+    output = result.stdout + result.stderr
+    assert result.returncode == 1
     for words in (
         "numbers_dev.py",
         "numbers_dev.ipynb",
@@ -271,8 +271,8 @@ def test_when_both_were_edited_the_command_stops_and_changes_neither(paired, com
         "tito notebook numbers --keep script",
         "--keep notebook",
     ):
-        assert words in said
-    assert "Traceback" not in said
+        assert words in output
+    assert "Traceback" not in output
     assert both(paired) == before
 
 
@@ -281,8 +281,8 @@ def test_keep_takes_one_side_saves_the_other_and_undo_brings_it_back(paired, kee
     solve(paired, "double")
     change_notebook(paired, lambda book: write_double(book, "return 2 * x"))
     script, book = before = both(paired)
-    done = tito(paired, "notebook", "numbers", "--keep", keep, "--no-open")
-    assert done.returncode == 0, done.stderr
+    result = tito(paired, "notebook", "numbers", "--keep", keep, "--no-open")
+    assert result.returncode == 0, result.stderr
     winner, loser = (
         ("twice = x + x", "return 2 * x") if keep == "script" else ("return 2 * x", "twice = x + x")
     )
@@ -291,7 +291,7 @@ def test_keep_takes_one_side_saves_the_other_and_undo_brings_it_back(paired, kee
         assert winner in text and loser not in text
     saved = [path.read_bytes() for path in (paired.root.state / "backups").rglob("numbers_dev.*")]
     assert saved == [book if keep == "script" else script]
-    assert ".tito/backups" in done.stdout and "tito undo" in done.stdout
+    assert ".tito/backups" in result.stdout and "tito undo" in result.stdout
     assert tito(paired, "undo").returncode == 0
     assert both(paired) == before
 
@@ -366,8 +366,8 @@ def test_a_damaged_notebook_is_told_and_nothing_is_lost(paired, kind):
     assert error.value.code == 1
     assert "numbers_dev.ipynb" in error.value.what and error.value.remedy
     assert both(paired) == before
-    kept = notebook_sync.settle(paired, keep="script")
-    assert (kept / "files" / paired.relative(paired.notebook)).read_bytes() == before[1]
+    saved_copy = notebook_sync.settle(paired, keep="script")
+    assert (saved_copy / "files" / paired.relative(paired.notebook)).read_bytes() == before[1]
     assert paired.script.read_bytes() == before[0]
     assert json.loads(paired.notebook.read_text(encoding="utf-8"))["cells"]
 
@@ -378,10 +378,10 @@ def test_a_damaged_notebook_is_a_failed_test_in_own_words(paired, kind):
         DAMAGE[kind](paired.notebook.read_text(encoding="utf-8")), encoding="utf-8"
     )
     before = both(paired)
-    done = tito(paired, "test", "numbers")
-    assert done.returncode == 1
-    assert "numbers_dev.ipynb" in done.stdout and "--keep script" in done.stdout
-    assert "Traceback" not in done.stdout + done.stderr
+    result = tito(paired, "test", "numbers")
+    assert result.returncode == 1
+    assert "numbers_dev.ipynb" in result.stdout and "--keep script" in result.stdout
+    assert "Traceback" not in result.stdout + result.stderr
     assert tito(paired, "status").returncode == 0
     assert both(paired) == before
 
@@ -401,11 +401,11 @@ def test_cells_copied_with_their_id_make_a_valid_notebook(paired):
     text = paired.script.read_text(encoding="utf-8")
     marker = '# %% exercise="double"'
     copied = text + "\n" + text[text.index(marker) : text.index("# %%", text.index(marker) + 4)]
-    made = notebook.to_notebook(copied, paired.declared)
-    ids = [c["id"] for c in json.loads(made)["cells"]]
+    book = notebook.to_notebook(copied, paired.declared)
+    ids = [c["id"] for c in json.loads(book)["cells"]]
     assert len(ids) == len(set(ids))
-    nbformat.validate(nbformat.reads(made, as_version=4))
-    assert notebook.to_script(made, copied) == copied
+    nbformat.validate(nbformat.reads(book, as_version=4))
+    assert notebook.to_script(book, copied) == copied
 
 
 @pytest.mark.parametrize(
@@ -440,15 +440,15 @@ def test_a_comment_that_looks_like_a_shell_command_stays_a_comment(paired, comme
 
 def test_a_text_that_looks_like_a_magic_is_kept():
     text = NUMBERS.replace('"""Twice `x`.', '"""Twice `x`.\n\n# %time is text here\n%time too\n')
-    made = notebook.to_notebook(text, lesson())
-    assert notebook.to_script(made, text) == text
+    book = notebook.to_notebook(text, lesson())
+    assert notebook.to_script(book, text) == text
 
 
 def test_another_language_s_cell_comes_back():
     text = NUMBERS + '\n# %% language="bash"\n# ls\n'
-    made = notebook.to_notebook(text, lesson())
-    assert "".join(json.loads(made)["cells"][-1]["source"]) == "%%bash\nls"
-    assert notebook.to_script(made, text) == text
+    book = notebook.to_notebook(text, lesson())
+    assert "".join(json.loads(book)["cells"][-1]["source"]) == "%%bash\nls"
+    assert notebook.to_script(book, text) == text
 
 
 @pytest.mark.parametrize("older", ["script", "notebook"])
@@ -468,9 +468,9 @@ def test_a_save_while_the_notebook_is_written_counts_as_an_edit(paired, monkeypa
     write = files.replace
 
     def slow(*arguments, **options):
-        kept = write(*arguments, **options)
+        saved_copy = write(*arguments, **options)
         edit(paired, "twice = x + x", "twice = 2 * x")
-        return kept
+        return saved_copy
 
     monkeypatch.setattr(files, "replace", slow)
     notebook_sync.settle(paired)

@@ -48,8 +48,8 @@ def test_an_exception_is_told_in_the_learners_terms(name, text, call, nones, sai
 def test_whatever_uses_a_none_suspects_a_forgotten_return(slip):
     with pytest.raises((TypeError, AttributeError)) as error:
         slip(None)
-    said = outcome.explain(error.type.__name__, str(error.value), nones=[])
-    assert said.endswith("Does a function lack its `return`?")
+    output = outcome.explain(error.type.__name__, str(error.value), nones=[])
+    assert output.endswith("Does a function lack its `return`?")
 
 
 def frame_of(error):
@@ -64,10 +64,13 @@ def test_the_parameters_that_are_none_are_found():
         local = None
         raise ValueError(a, b, rest, c, d, more, local)
 
-    for arguments, found in ((((1,), {}), ["b", "c"]), (((None, 2), {"d": None}), ["a", "c", "d"])):
+    for arguments, result in (
+        (((1,), {}), ["b", "c"]),
+        (((None, 2), {"d": None}), ["a", "c", "d"]),
+    ):
         with pytest.raises(ValueError) as error:  # noqa: PT011
             broken(*arguments[0], **arguments[1])
-        assert outcome.none_parameters(frame_of(error.value)) == found
+        assert outcome.none_parameters(frame_of(error.value)) == result
 
 
 def called(source, **names):
@@ -164,9 +167,9 @@ def test_what_is_left_to_do_is_one_sentence(statuses, behind, said):
 
 
 def test_only_the_stubs_own_error_is_unwritten():
-    said = "exercise numbers-double is yours to write: tito hint numbers double"
-    assert outcome.unwritten_exercise("NotImplementedError", said) == "numbers-double"
-    assert outcome.unwritten_exercise("ValueError", said) is None
+    output = "exercise numbers-double is yours to write: tito hint numbers double"
+    assert outcome.unwritten_exercise("NotImplementedError", output) == "numbers-double"
+    assert outcome.unwritten_exercise("ValueError", output) is None
     assert outcome.unwritten_exercise("NotImplementedError", "later") is None
 
 

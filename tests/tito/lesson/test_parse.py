@@ -33,22 +33,22 @@ def test_exercises_have_their_hints_checks_and_points():
 
 
 def test_hidden_checks_count_in_the_course():
-    one = lesson("sums")
-    assert [(c.id, c.hidden, c.points) for c in one.checks] == [
+    numbers = lesson("sums")
+    assert [(c.id, c.hidden, c.points) for c in numbers.checks] == [
         ("check-total.test_total_doubles_every_number", False, 2),
         ("check-total-hidden.test_total_of_nothing_is_zero", True, 1),
     ]
-    assert one.points == 3
+    assert numbers.points == 3
 
 
 def test_setup_gives_the_checks_imports_and_helpers():
     setup = "# %% setup\nimport numpy as np\nfrom math import pi, tau as t\n\nNEAR = 1e-9\n\n"
-    one = lesson(checks=NUMBERS_CHECKS.replace("# %% setup\nimport numpy as np\n", setup))
-    assert one.imports == {
+    numbers = lesson(checks=NUMBERS_CHECKS.replace("# %% setup\nimport numpy as np\n", setup))
+    assert numbers.imports == {
         "import numpy as np": ["np"],
         "from math import pi, tau as t": ["pi", "t"],
     }
-    assert one.helpers == "NEAR = 1e-09"
+    assert numbers.helpers == "NEAR = 1e-09"
     without = lesson("sums")
     assert (without.setup, without.imports, without.helpers) == ((), {}, "")
 
@@ -56,9 +56,9 @@ def test_setup_gives_the_checks_imports_and_helpers():
 def test_learner_side_sections_stand_anywhere_and_earn_nothing():
     side = "# %% learner-side\ndef halves(x):\n    return double(x) / 4\n\n\n"
     text = NUMBERS_CHECKS.replace("# %% triple points", f"{side}# %% triple points") + "\n\n" + side
-    one = lesson(checks=text)
-    assert [c.title for c in one.learner_side] == ["learner-side"] * 2
-    assert [c.id for c in one.checks] == [c.id for c in lesson().checks]
+    numbers = lesson(checks=text)
+    assert [c.title for c in numbers.learner_side] == ["learner-side"] * 2
+    assert [c.id for c in numbers.checks] == [c.id for c in lesson().checks]
 
 
 def test_comments_and_text_between_the_sections_of_checks_are_no_sections():
@@ -335,9 +335,12 @@ def test_line_endings_of_any_system_read_the_same(tmp_path):
     folder = make_course(tmp_path) / "modules" / "source" / "01_numbers"
     for path in folder.iterdir():
         path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    one = load_lesson(folder / "numbers_dev.py")
-    assert (one.released, one.released_checks) == (lesson().released, lesson().released_checks)
-    assert [e.hints for e in one.exercises] == [e.hints for e in lesson().exercises]
+    numbers = load_lesson(folder / "numbers_dev.py")
+    assert (numbers.released, numbers.released_checks) == (
+        lesson().released,
+        lesson().released_checks,
+    )
+    assert [e.hints for e in numbers.exercises] == [e.hints for e in lesson().exercises]
 
 
 def test_the_folder_gives_number_and_name(tmp_path):

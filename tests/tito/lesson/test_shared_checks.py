@@ -159,8 +159,8 @@ def test_a_source_notebook_of_nbgrader_defines_it_before_its_first_use(sharing):
 
 def test_an_autograder_for_gradescope_holds_it(sharing, tmp_path):
     gradescope.pack(sharing, tmp_path / "a.zip")
-    with zipfile.ZipFile(tmp_path / "a.zip") as held:
-        assert held.read("course/modules/source/checking.py").decode() == CHECKING
+    with zipfile.ZipFile(tmp_path / "a.zip") as contents:
+        assert contents.read("course/modules/source/checking.py").decode() == CHECKING
 
 
 def test_another_text_of_it_means_that_a_lesson_is_graded_again(sharing):
