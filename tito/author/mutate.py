@@ -137,11 +137,13 @@ def exercise_mutations(lesson: Lesson, exercise: Exercise) -> Iterator[Mutation]
 
 
 def solution_nodes(source: str) -> Iterator[Node]:
-    """The nodes between the solution markers of a cell."""
+    """The nodes of a cell's solutions, each of which is between two markers."""
     marks = [n for n, line in enumerate(source.split("\n"), 1) if MARK.match(line)]
+    solutions = list(zip(marks[::2], marks[1::2]))
     for node in ast.walk(cells.tree_of(source)):
         if isinstance(node, ast.stmt | ast.expr | ast.keyword | ast.arg):
-            if marks[0] < node.lineno and (node.end_lineno or 0) < marks[-1]:
+            first, last = node.lineno, node.end_lineno or 0
+            if any(begin < first and last < end for begin, end in solutions):
                 yield node
 
 

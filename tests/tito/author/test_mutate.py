@@ -64,6 +64,14 @@ def test_only_the_solution_is_changed():
         assert len(before) == len(after) and differing == [m.line]
 
 
+def test_given_code_between_two_solutions_is_not_changed():
+    given = "### END SOLUTION", "given(x)", "### BEGIN SOLUTION"
+    assert {change.split(" ->")[0] for change in mutants("f(x)", *given, "g(x)")} == {
+        "`f(x)`",
+        "`g(x)`",
+    }
+
+
 def test_no_two_are_the_same_and_none_is_the_solution():
     texts = [m.text for m in mutate.mutations(lesson())]
     assert len(texts) == len(set(texts)) > 5 and NUMBERS not in texts
