@@ -19,6 +19,9 @@ from tito.lesson.export import ExportedModule
 JSON_KEYS = (
     "lesson number verdict reason points max_points source sha256 seconds checks own_checks answers"
 ).split()
+LEFT_OVER = (
+    "the line `raise NotImplementedError(...)` of the released exercise is still there: delete it"
+)
 OWN_KEYS = ("unwritten", "waits", "arose")  # of a check, and not in JSON
 # {what ended the import: the verdict}
 IMPORT_VERDICTS = {"timeout": "timed out", "memory": "out of memory"}
@@ -250,7 +253,10 @@ def _record(test: LessonTest, check: CheckOutcome, event: Event) -> None:
     for warning in event["warnings"]:
         where, _ = _where(test, warning["frames"], check.exercise)
         check.output += f"{where}: {warning['text']}\n  {where.code}\n" if where else ""
-    if check.unwritten and check.unwritten != check.exercise:
+    if check.unwritten == check.exercise and check.exercise not in test.stubs:
+        check.status, check.unwritten = "error", None
+        check.message = LEFT_OVER
+    elif check.unwritten and check.unwritten != check.exercise:
         check.message = f"needs exercise {check.unwritten}, which is not written yet"
 
 

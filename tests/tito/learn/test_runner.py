@@ -331,6 +331,19 @@ def test_a_check_that_waits_for_another_exercise_says_which(entry):
     )
 
 
+def test_a_line_that_raises_left_above_the_code_is_named(entry):
+    line = entry.declared.exercise("double").stub.splitlines()[-1]
+    edit(entry, line, f"{line}\n    return x + x")
+    result = runner.test_lesson(entry).verdict
+    checks = {check.exercise: check for check in result.checks}
+    double, triple = checks["numbers-double"], checks["numbers-triple"]
+    assert double.status == "error" and double.message == (
+        "the line `raise NotImplementedError(...)` of the released exercise is still there: "
+        "delete it"
+    )
+    assert triple.unwritten == "numbers-triple" and result.points == 0
+
+
 def test_a_check_that_fails_in_another_exercises_code_waits_for_it_if_that_one_is_wrong(entry):
     change(entry, "twice = x + x", "twice = x.nothing")
     first, second, third = (result := verdict_on(entry)).checks
