@@ -29,14 +29,14 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (33940, 28000),
-    "lines of tito/grading": (15740, 12000),
-    "lines of tito/learn": (5571, 5000),
+    "lines of tito": (34063, 28000),
+    "lines of tito/grading": (15741, 12000),
+    "lines of tito/learn": (5577, 5000),
     "lines of tito/book": (3096, 2600),
     "lines of tests": (48300, 46000),
-    "functions over 40 lines": (9, 30),
+    "functions over 40 lines": (6, 30),
     "functions over 6 parameters": (0, 15),
-    "untyped functions": (35, 0),
+    "untyped functions": (20, 0),
     "modules over 600 lines": (1, 3),
     "commands": (34, 34),
     "parameters of commands": (147, 200),

@@ -5,6 +5,7 @@ Nothing here prints, reads or decides.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -28,7 +29,7 @@ DOUBTS = 20  # overrides that are named after a run; `gradebook show --overrides
 NAMED = 10  # late ones that a summary names
 
 
-def class_summary(progress: "Progress", level: str, where: str) -> RenderableType:
+def class_summary(progress: "Progress", level: str, where: str | Path) -> RenderableType:
     """What a run of `tito grade` did: how many submissions, at which rate and isolation level, what
     became of the lessons.
     """

@@ -3,6 +3,7 @@ into exit codes; what a command needs is imported inside it.
 
 release.py     `tito release`
 grade.py       `tito grade`
+run_progress.py  how far a run of it is
 gradebook.py   `tito gradebook`: show, set, history, roster, export
 page.py        `tito gradebook page`
 feedback.py    `tito feedback`

@@ -1,12 +1,12 @@
-"""`tito grade`: a class, and how far it is."""
+"""`tito grade`: grade a class."""
 
 import os
 import sys
-import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -35,7 +35,92 @@ from tito.cli.instructor.options import (
     section_of,
     tell_points_lost,
 )
+from tito.cli.instructor.run_progress import report_when_stopped, show_class_progress
 from tito.errors import MachineError
+
+if TYPE_CHECKING:
+    from tito.grading.gradebook.gradebook import Gradebook
+    from tito.grading.run import Progress, RunOptions
+    from tito.grading.setting import Setting
+    from tito.grading.submission import Submission
+    from tito.lesson.course import Entry, Root
+
+SubmittedOption = Annotated[
+    str | None,
+    typer.Option(
+        "--submitted",
+        metavar="TIME_OR_CSV",
+        help="When this batch was submitted: 2026-12-01T23:59+01:00; or a table of ids and "
+        "times, also Moodle's grading worksheet or Gradescope's grades.",
+        show_default=False,
+    ),
+]
+Students = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--student",
+        metavar="ID",
+        help="Only this learner; may be repeated.",
+        show_default=False,
+    ),
+]
+OnlyChecks = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--check",
+        metavar="ID",
+        help="Only this check, by its id or a part of it; the others keep what they earned. "
+        "May be repeated.",
+        show_default=False,
+    ),
+]
+Regrade = Annotated[
+    bool,
+    typer.Option(
+        "--regrade",
+        help="Also what is in the gradebook already. With --submitted, also replace the times "
+        "in it.",
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run", help="Show whose grade would change, by how much and why; write nothing."
+    ),
+]
+Jobs = Annotated[
+    str | None,
+    typer.Option(
+        "--jobs",
+        metavar="N",
+        help="Workers: as many as there are cores; or a Dask scheduler's address.",
+        show_default=False,
+    ),
+]
+Isolation = Annotated[
+    str | None,
+    typer.Option(
+        "--isolation",
+        metavar="LEVEL",
+        help="bubblewrap, landlock+seccomp or process; else the strongest that works.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the options of the command say about which submissions are graded, and how."""
+
+    submissions: Path
+    gradebook: str | None
+    section: str | None
+    submitted: str | None
+    students: list[str] | None
+    regrade: bool
+    dry_run: bool
+    jobs: str | None
+    json: bool
 
 
 @app.command()
@@ -45,64 +130,13 @@ def grade(
     all_: All = False,
     gradebook: GradebookOption = None,
     section: SectionOption = None,
-    submitted: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME_OR_CSV",
-            help="When this batch was submitted: 2026-12-01T23:59+01:00; or a table of ids and "
-            "times, also Moodle's grading worksheet or Gradescope's grades.",
-            show_default=False,
-        ),
-    ] = None,
-    students: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--student",
-            metavar="ID",
-            help="Only this learner; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    only_checks: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--check",
-            metavar="ID",
-            help="Only this check, by its id or a part of it; the others keep what they earned. "
-            "May be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    regrade: Annotated[
-        bool,
-        typer.Option(
-            "--regrade",
-            help="Also what is in the gradebook already. With --submitted, also replace the times "
-            "in it.",
-        ),
-    ] = False,
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run", help="Show whose grade would change, by how much and why; write nothing."
-        ),
-    ] = False,
-    jobs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N",
-            help="Workers: as many as there are cores; or a Dask scheduler's address.",
-            show_default=False,
-        ),
-    ] = None,
-    isolation: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LEVEL",
-            help="bubblewrap, landlock+seccomp or process; else the strongest that works.",
-            show_default=False,
-        ),
-    ] = None,
+    submitted: SubmittedOption = None,
+    students: Students = None,
+    only_checks: OnlyChecks = None,
+    regrade: Regrade = False,
+    dry_run: DryRun = False,
+    jobs: Jobs = None,
+    isolation: Isolation = None,
     json: Json = False,
     root: RootOption = None,
 ) -> None:
@@ -115,69 +149,112 @@ def grade(
     """
     from tito.grading.workers import WORKERS
 
-    root = current_course(root)
-    entries = select_lessons(root, lessons, None, all_)
-    setting = setting_of(root, entries, isolation, only_checks, (submissions, gradebook))
+    course = current_course(root)
+    entries = select_lessons(course, lessons, None, all_)
+    setting = setting_of(course, entries, isolation, only_checks, (submissions, gradebook))
     WORKERS.begin(setting)
+    grade_requested(
+        course,
+        setting,
+        Request(submissions, gradebook, section, submitted, students, regrade, dry_run, jobs, json),
+    )
 
-    # Only now: a judge starts meanwhile.
-    from tito.grading import run, views
-    from tito.grading.gradebook import enrollment
-    from tito.grading.gradebook.changes import review_overrides
-    from tito.grading.intake.submission_times import read_submitted
+
+def grade_requested(root: "Root", setting: "Setting", request: Request) -> None:
+    """Grade a class while a judge starts, and show what became of it."""
+    from tito.grading import run
+    from tito.grading.workers import WORKERS
 
     setting = replace(setting, level=WORKERS.level())
     warn_of_level(setting.level)
-    with to_grade_into(root, gradebook, dry_run) as (original, book):
-        times = read_submitted(submitted, current_folder(), book.rules.zone)
-        learners, absent = enrollment.learners(book)
-        options = run.RunOptions(
-            jobs=jobs or os.cpu_count() or 1,
-            roster=learners,
-            students=students,
-            is_included=graded_in_this_run(section_of(book, section), absent),
-            submitted=times,
-            regrade=regrade,
-            replace_arrivals=regrade and submitted is not None,
-            who=author_name(),
-        )
+    with to_grade_into(root, request.gradebook, request.dry_run) as (original, book):
+        options = run_options(book, request)
+        path, report_on = request.submissions, show_class_progress(not request.json)
         try:
-            with show_class_progress(not json) as report, report_when_stopped(dry_run):
-                handed_in, progress = run.grade_class(
-                    setting, root.lessons, submissions, book, options, report
+            with report_on as report, report_when_stopped(request.dry_run):
+                submissions, progress = run.grade_class(
+                    setting, root.lessons, path, book, options, report
                 )
         finally:
-            if not dry_run:
+            if not request.dry_run:
                 tell_points_lost(book)
-        place = [submission.student for submission in handed_in], setting.lessons
-        grades = [views.without_checks(grade) for grade in book.grades_of(*place)]
-        if dry_run:
-            from tito.grading.dry_run import compare
-
-            differences = list(compare(original, book))
-        doubts = [] if dry_run else views.doubtful(review_overrides(book))
-        if not (students or section or any(submission.uploads for submission in handed_in)):
-            warn(f"{submissions} holds nothing that was handed in: is it the right folder?")
-        warn_of_strangers(handed_in)
-        if json and dry_run:
-            echo_json([difference.as_json() for difference in differences])
-        elif json:
-            echo_json_list(grade.as_json() for grade in book.grades_of(*place))
-    if not json:
-        echo(
-            views.class_summary(progress, setting.level, gradebook_place(root, gradebook)),
-            *views.arrivals(grades),
-            *views.others_count(grades, progress.files),
-            *views.to_judge(grades),
-        )
-        if dry_run:
-            echo(views.trial(differences))
+        if not (
+            request.students
+            or request.section
+            or any(submission.uploads for submission in submissions)
+        ):
+            warn(f"{path} holds nothing that was handed in: is it the right folder?")
+        warn_of_strangers(submissions)
+        doubts = show_class(root, setting, request, (original, book), (submissions, progress))
     for line in doubts:
         warn(line) if line is doubts[0] else print(line, file=sys.stderr)
     warn_of_what_is_left(progress)
 
 
-def setting_of(root, entries, isolation, only_checks, private):
+def run_options(book: "Gradebook", request: Request) -> "RunOptions":
+    """What the run is asked for: the request, and what the gradebook knows of the class."""
+    from tito.grading.gradebook import enrollment
+    from tito.grading.intake.submission_times import read_submitted
+    from tito.grading.run import RunOptions
+
+    submitted = read_submitted(request.submitted, current_folder(), book.rules.zone)
+    learners, absent = enrollment.learners(book)
+    return RunOptions(
+        jobs=request.jobs or os.cpu_count() or 1,
+        roster=learners,
+        students=request.students,
+        is_included=graded_in_this_run(section_of(book, request.section), absent),
+        submitted=submitted,
+        regrade=request.regrade,
+        replace_arrivals=request.regrade and request.submitted is not None,
+        who=author_name(),
+    )
+
+
+def show_class(
+    root: "Root",
+    setting: "Setting",
+    request: Request,
+    books: tuple["Gradebook", "Gradebook"],
+    outcome: tuple[list["Submission"], "Progress"],
+) -> list[str]:
+    """Show what a run did, or would do. Returns lines about overrides to look at again.
+
+    books    the gradebook, and the one that the run wrote into
+    outcome  what `run.grade_class` returned
+    """
+    from tito.grading import views
+    from tito.grading.dry_run import compare
+    from tito.grading.gradebook.changes import review_overrides
+
+    (original, book), (submissions, progress) = books, outcome
+    students = [submission.student for submission in submissions]
+    differences = list(compare(original, book)) if request.dry_run else []
+    if request.json and request.dry_run:
+        echo_json([difference.as_json() for difference in differences])
+    elif request.json:
+        echo_json_list(grade.as_json() for grade in book.grades_of(students, setting.lessons))
+    else:
+        graded = book.grades_of(students, setting.lessons)
+        grades = [views.without_checks(grade) for grade in graded]
+        echo(
+            views.class_summary(progress, setting.level, gradebook_place(root, request.gradebook)),
+            *views.arrivals(grades),
+            *views.others_count(grades, progress.files),
+            *views.to_judge(grades),
+        )
+        if request.dry_run:
+            echo(views.trial(differences))
+    return [] if request.dry_run else views.doubtful(review_overrides(book))
+
+
+def setting_of(
+    root: "Root",
+    entries: list["Entry"],
+    isolation: str | None,
+    only_checks: list[str] | None,
+    private: tuple[Path, str | None],
+) -> "Setting":
     """The Setting of a run: the course's policies, and what the options say.
 
     private  what else no jail may read: the submissions, and the gradebook or None
@@ -202,7 +279,8 @@ def setting_of(root, entries, isolation, only_checks, private):
     )
 
 
-def warn_of_level(level):
+def warn_of_level(level: str) -> None:
+    """Say what the weakest level of isolation means."""
     from tito.grading.setting import LEVELS
 
     if level == LEVELS[-1]:
@@ -212,14 +290,16 @@ def warn_of_level(level):
         )
 
 
-def graded_in_this_run(members, absent):
+def graded_in_this_run(
+    members: set[str] | None, absent: dict[str, str]
+) -> Callable[["Submission"], bool]:
     """A function: whether a Submission is graded.
 
     members  ids of a section, or None for everybody
     absent   ids of who left, and of strangers
     """
 
-    def is_included(submission):
+    def is_included(submission: "Submission") -> bool:
         if members is not None and submission.student not in members:
             return False
         # Where nothing came in, a row for those whom the roster expects.
@@ -228,7 +308,7 @@ def graded_in_this_run(members, absent):
     return is_included
 
 
-def warn_of_strangers(submissions):
+def warn_of_strangers(submissions: Sequence["Submission"]) -> None:
     """Say whose work was graded though no roster has them."""
     from tito.grading.safe_text import plain
 
@@ -241,7 +321,7 @@ def warn_of_strangers(submissions):
         )
 
 
-def warn_of_what_is_left(progress):
+def warn_of_what_is_left(progress: "Progress") -> None:
     """Say what a run did not grade, and what to do then. Raises MachineError where that is ours to
     mend.
     """
@@ -268,7 +348,9 @@ def warn_of_what_is_left(progress):
         )
 
 
-def select_checks(entries, texts):
+def select_checks(
+    entries: list["Entry"], texts: list[str] | None
+) -> tuple[list["Entry"], tuple[str, ...]]:
     """(the lessons that have these checks, the checks' ids); all lessons without any check."""
     from tito.grading.gradebook.changes import select_check
 
@@ -282,7 +364,9 @@ def select_checks(entries, texts):
 
 
 @contextmanager
-def to_grade_into(root, where, dry_run):
+def to_grade_into(
+    root: "Root", where: str | None, dry_run: bool
+) -> Iterator[tuple["Gradebook", "Gradebook"]]:
     """(the gradebook, the one that a run writes into), which for a dry run is a copy and thrown
     away.
     """
@@ -298,88 +382,3 @@ def to_grade_into(root, where, dry_run):
         copied(original) as copy,
     ):
         yield original, copy
-
-
-@contextmanager
-def report_when_stopped(dry_run=False):
-    """Ctrl-C ends a run; this says what that means."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        warn(
-            "stopped; nothing was written."
-            if dry_run
-            else "stopped. The submissions that were graded are in the gradebook; the same command "
-            "goes on with the others."
-        )
-        raise
-
-
-def progress_lines(now=time.monotonic):
-    """A function (done, of, words) for a standard error that is no terminal, a log say: it prints a
-    line when another tenth is done, at most every 10 seconds, and each minute in any case.
-
-    words  a function that gives the line: most calls print nothing
-    """
-    last, tenth = now(), 0
-
-    def tell(done, of, words):
-        nonlocal last, tenth
-        seconds, reached = now() - last, 10 * done // max(1, of)
-        if seconds >= 60 or seconds >= 10 and reached > tenth:
-            last, tenth = now(), reached
-            print(words(), file=sys.stderr, flush=True)
-
-    return tell
-
-
-@contextmanager
-def show_class_progress(visible):
-    """A function that shows a run.Progress on standard error, with rate and time
-    left: a bar where that is a terminal, else lines, for a log.
-    """
-    if not sys.stderr.isatty():
-        from tito.grading.views import progress_line
-
-        tell = progress_lines()
-        yield lambda progress: tell(progress.done, progress.total, lambda: progress_line(progress))
-        return
-    if not visible:
-        yield lambda progress: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    from tito.grading.safe_text import plain
-
-    columns = [
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        TextColumn("{task.description}", markup=False),
-    ]
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", rate="")
-
-        def report(progress):
-            rate = (
-                f"{progress.graded / progress.seconds:.1f}/s"
-                if progress.graded and progress.seconds
-                else ""
-            )
-            bar.update(
-                task,
-                total=progress.total,
-                completed=progress.done,
-                rate=rate,
-                description=plain(progress.student),
-            )
-
-        yield report

@@ -1,0 +1,91 @@
+"""How far a run of `tito grade` is: a bar in a terminal, lines in a log."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tito.cli.app import warn
+
+if TYPE_CHECKING:
+    from tito.grading.run import Progress, Report
+
+Line = Callable[[int, int, Callable[[], str]], None]
+
+
+@contextmanager
+def report_when_stopped(dry_run: bool = False) -> Iterator[None]:
+    """Ctrl-C ends a run; this says what that means."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        warn(
+            "stopped; nothing was written."
+            if dry_run
+            else "stopped. The submissions that were graded are in the gradebook; the same command "
+            "goes on with the others."
+        )
+        raise
+
+
+def progress_lines(now: Callable[[], float] = time.monotonic) -> Line:
+    """A function (done, of, words) for a standard error that is no terminal, a log say: it prints a
+    line when another tenth is done, at most every 10 seconds, and each minute in any case.
+
+    words  a function that gives the line: most calls print nothing
+    """
+    last, tenth = now(), 0
+
+    def tell(done: int, of: int, words: Callable[[], str]) -> None:
+        nonlocal last, tenth
+        seconds, reached = now() - last, 10 * done // max(1, of)
+        if seconds >= 60 or seconds >= 10 and reached > tenth:
+            last, tenth = now(), reached
+            print(words(), file=sys.stderr, flush=True)
+
+    return tell
+
+
+@contextmanager
+def show_class_progress(visible: bool) -> Iterator["Report"]:
+    """A function that shows a run.Progress on standard error, with rate and time left: a bar where
+    that is a terminal, else lines, for a log.
+    """
+    if not sys.stderr.isatty():
+        from tito.grading.views import progress_line
+
+        tell = progress_lines()
+        yield lambda progress: tell(progress.done, progress.total, lambda: progress_line(progress))
+    elif visible:
+        with progress_bar() as report:
+            yield report
+    else:
+        yield lambda progress: None
+
+
+@contextmanager
+def progress_bar() -> Iterator["Report"]:
+    """A function that shows a run.Progress as a bar in the terminal."""
+    from rich import progress as bars
+    from rich.console import Console
+
+    from tito.grading.safe_text import plain
+
+    columns = [
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TextColumn("{task.fields[rate]}"),
+        bars.TimeRemainingColumn(),
+        bars.TextColumn("{task.description}", markup=False),
+    ]
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", rate="")
+
+        def report(progress: "Progress") -> None:
+            is_known = progress.graded and progress.seconds
+            rate = f"{progress.graded / progress.seconds:.1f}/s" if is_known else ""
+            done, student = progress.done, plain(progress.student)
+            bar.update(task, total=progress.total, completed=done, rate=rate, description=student)
+
+        yield report
