@@ -126,10 +126,10 @@ def remembered():
 
 
 def is_ready(extras):
-    folder, there = ready()
+    folder, installed = ready()
     return (
         folder == str(ROOT)
-        and set(extras) <= there
+        and set(extras) <= installed
         and PYTHON.exists()
         and INSTALLED.exists()
         and INSTALLED.read_bytes() == project()
@@ -213,9 +213,9 @@ def prepare(uv):
     marked unfinished.
     """
     folder, _ = ready()
-    ours = READY.exists() or UNFINISHED.exists()
+    is_ours = READY.exists() or UNFINISHED.exists()
     usable = works(PYTHON) and not UNFINISHED.exists() and folder in (None, str(ROOT))
-    if not usable and not ours and VENV.is_dir() and any(VENV.iterdir()):
+    if not usable and not is_ours and VENV.is_dir() and any(VENV.iterdir()):
         raise Failed(
             f"{VENV} was not made by this program and does not work.",
             "Move or remove it, then run the same again.",
@@ -296,7 +296,7 @@ def environment():
 
 def step(title, command, lock, must_work=True):
     """Run a command, telling each second (in a log: every 10 s) how long it has taken."""
-    started, told, live = time.monotonic(), 0, sys.stderr.isatty()
+    started, reported, live = time.monotonic(), 0, sys.stderr.isatty()
     say(f"  {title} ...", end="" if live else "\n")
     with LOG.open("ab") as log:
         begin = log.tell()
@@ -321,8 +321,8 @@ def step(title, command, lock, must_work=True):
                     seconds = time.monotonic() - started
                     if live:
                         say(f"\r\033[K  {line(title, seconds, last_line(begin))}", end="")
-                    elif seconds - told >= 10:
-                        told = seconds
+                    elif seconds - reported >= 10:
+                        reported = seconds
                         say(f"    {seconds:.0f} s  {last_line(begin)}")
         except BaseException:
             child.kill()

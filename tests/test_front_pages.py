@@ -25,7 +25,7 @@ def text(name):
 @pytest.mark.parametrize("page", PAGES)
 def test_every_link_leads_to_a_file(page):
     targets = re.findall(r"\]\(([^)]+)\)", text(page))
-    assert [one for one in targets if not (REPOSITORY / one).exists()] == []
+    assert [path for path in targets if not (REPOSITORY / path).exists()] == []
     assert page == "CHANGELOG.md" or targets
 
 
@@ -37,13 +37,14 @@ def test_every_command_and_every_path_in_a_page_is_there(page):
         for block in re.findall(r"```sh\n(.*?)```", text(page), re.S)
         for line in block.split("\n")
     ]
-    asked = {found.group(1) for one in named if (found := re.match(r"(?:bin/)?tito (\w+)", one))}
-    assert asked <= commands
+    words = [re.match(r"(?:bin/)?tito (\w+)", code) for code in named]
+    assert {match.group(1) for match in words if match} <= commands
     paths = [
-        found
-        for one in named
-        for found in re.findall(
-            r"^(?:\w+ )?((?:bin|binder|book|benchmarks|tests|tito|tinytorch|modules)/[\w./-]*)", one
+        path
+        for code in named
+        for path in re.findall(
+            r"^(?:\w+ )?((?:bin|binder|book|benchmarks|tests|tito|tinytorch|modules)/[\w./-]*)",
+            code,
         )
     ]
     assert (
@@ -64,9 +65,8 @@ def test_the_changelog_names_every_command_and_this_version():
     first = re.search(r"^## (\S+)\n(.*?)(?=^## |\Z)", text("CHANGELOG.md"), re.S | re.M)
     assert first.group(1) == version
     if version == "0.1.0":  # the first version: all there is
-        assert [
-            one for one in get_command(cli.app).commands if f"`{one}`" not in first.group(2)
-        ] == []
+        commands = get_command(cli.app).commands
+        assert [name for name in commands if f"`{name}`" not in first.group(2)] == []
 
 
 def test_the_readme_shows_its_picture_with_words_for_who_cannot_see_it():
@@ -80,5 +80,6 @@ def test_the_citation_names_this_version_and_what_one_needs_to_cite():
     assert {"cff-version", "message", "title", "authors"} <= cited.keys()
     assert cited["cff-version"] == "1.2.0" and cited["type"] == "software"
     assert (str(cited["version"]), cited["license"]) == (project["version"], project["license"])
-    assert [one["name"] for one in cited["authors"]] == [one["name"] for one in project["authors"]]
+    authors = [[author["name"] for author in owner["authors"]] for owner in (cited, project)]
+    assert authors[0] == authors[1]
     assert all(isinstance(cited[key], str) and cited[key] for key in ("message", "title"))

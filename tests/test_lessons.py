@@ -31,7 +31,7 @@ def verdict_of(name):
     ],
 )
 def test_check(lesson, check):
-    outcome = next(one for one in verdict_of(lesson).checks if one.id == check)
+    outcome = next(result for result in verdict_of(lesson).checks if result.id == check)
     if not outcome.passed:
         name = outcome.exercise.removeprefix(f"{lesson}-")
         pytest.fail(

@@ -33,8 +33,8 @@ def program_of(driver):
     """Where a Chromium is, None where there is none."""
     names = ("chromium", "chromium-browser", "google-chrome")
     own = driver.chromium.executable_path
-    found = next((path for name in names if (path := shutil.which(name))), None)
-    return found or (own if os.path.exists(own) else None)
+    system = next((path for name in names if (path := shutil.which(name))), None)
+    return system or (own if os.path.exists(own) else None)
 
 
 @contextlib.contextmanager

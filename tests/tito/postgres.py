@@ -19,10 +19,10 @@ HURRY = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "shared_
 
 def programs():
     """The folder with the programs of the newest server here, or None."""
-    if found := shutil.which("initdb"):
-        return Path(found).resolve().parent
-    folders = Path("/usr/lib/postgresql").glob("*/bin/initdb")
-    return max((one.parent for one in folders), key=lambda one: float(one.parts[-2]), default=None)
+    if program := shutil.which("initdb"):
+        return Path(program).resolve().parent
+    folders = [path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb")]
+    return max(folders, key=lambda folder: float(folder.parts[-2]), default=None)
 
 
 def missing():

@@ -84,14 +84,14 @@ def save(book, results, arrived=None, who="me", name="", why="graded", **more):
     """Save the results of one learner, all of which arrived then: a time, an Arrived, or None."""
     if isinstance(arrived, datetime):
         arrived = Arrived(arrived, "moodle")
-    arrivals = {one.lesson: arrived for one in results} if arrived else {}
+    arrivals = {result.lesson: arrived for result in results} if arrived else {}
     return book.save(Saving(results[0].student, name, who, why, results, arrivals=arrivals, **more))
 
 
 def save_each(book, *results, arrived=None):
     """Save each result, as it is handed in."""
-    for one in results:
-        save(book, [one], arrived, "me", one.student.title())
+    for result in results:
+        save(book, [result], arrived, "me", result.student.title())
 
 
 def set_points(book, student, lesson, points, who="prof", why="asked", check=None, seen=None):
@@ -116,8 +116,8 @@ def set_time(book, student, lesson, who="prof", why="ill", until=None, days=None
 
 def remember_roster(book, learners):
     """Let the book know these learners, with name and columns, as a roster does."""
-    for one in learners:
-        row = (learner_id(one.student), one.name, one.columns)
+    for learner in learners:
+        row = (learner_id(learner.student), learner.name, learner.columns)
         write(book.engine, lambda database: remember_learner(database, *row))
 
 

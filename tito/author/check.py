@@ -235,7 +235,7 @@ def check_mistakes(lesson: Lesson, scratch: ScratchRoots, mistakes: list[Variant
         result = scratch.test(mistake.apply(lesson), mistake.exercise)
         return mistake_problem(mistake, failing_messages(result.checks, mistake.exercise))
 
-    problems = [found for _, found in scratch.map(problem, mistakes) if found]
+    problems = [text for _, text in scratch.map(problem, mistakes) if text]
     right = len(mistakes) - len(problems)
     return Finding(lesson.name, "mistakes caught", len(mistakes), right, problems)
 
@@ -247,7 +247,8 @@ def check_rights(lesson: Lesson, scratch: ScratchRoots, rights: list[Variant]) -
         result = scratch.test(right.apply(lesson), right.exercise)
         return failing_messages(result.checks, right.exercise)
 
-    refused = [f"{right.id}: {said[0]}" for right, said in scratch.map(messages, rights) if said]
+    results = scratch.map(messages, rights)
+    refused = [f"{right.id}: {failures[0]}" for right, failures in results if failures]
     recorded = Counter(right.exercise for right in rights)
     missing = [
         f"{exercise.id}: {recorded[exercise.id]} recorded, {RIGHTS} are needed"
@@ -348,7 +349,7 @@ def check_graded_alike(
             if c.passed
         ]
     problems += filter(None, [mistake_problem(mistake, messages(mistake)) for mistake in mistakes])
-    problems += [f"{right.id}: {said[0]}" for right in rights if (said := messages(right))]
+    problems += [f"{right.id}: {failed[0]}" for right in rights if (failed := messages(right))]
     cases = (not sampled) * 2 * len(lesson.checks) + len(mistakes) + len(rights)
     problems = [f"graded, {problem}" for problem in problems]
     return Finding(lesson.name, "graded alike", cases, cases - len(problems), problems)

@@ -76,13 +76,13 @@ def secrets(source: Root) -> dict[str, str]:
             reasons.setdefault(text, reason)
     search = TextSearch(reasons)
     public = search.find_in("\n".join(text for entry in source.lessons for text in read_by(entry)))
-    ours = search.find_in(
+    in_tito = search.find_in(
         "\n".join(data.decode("utf-8", "replace") for data in wheel.own_files().values())
     )
     return {
         text: reason
         for text, reason in reasons.items()
-        if len(text) >= LEAST and text not in public and (len(text) >= LONG or text not in ours)
+        if len(text) >= LEAST and text not in public and (len(text) >= LONG or text not in in_tito)
     }
 
 

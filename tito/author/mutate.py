@@ -66,19 +66,19 @@ Change = tuple[int, int, str]
 
 @dataclass
 class Mutation:
-    """One wrong version: `was` on line `line` of the lesson became `now`; `text` is the whole
+    """One wrong version: `before` on line `line` of the lesson became `after`; `text` is the whole
     lesson with it.
     """
 
     exercise: str
     line: int
-    was: str
-    now: str
+    before: str
+    after: str
     text: str
 
     @property
     def change(self) -> str:
-        return f"`{self.was}` -> `{self.now}`"
+        return f"`{self.before}` -> `{self.after}`"
 
 
 class CellText:
@@ -126,11 +126,11 @@ def exercise_mutations(lesson: Lesson, exercise: Exercise) -> Iterator[Mutation]
             if changed in seen or not is_another_program(cell.source, changed):
                 continue
             seen.add(changed)
-            was = text.raw[start:end].decode()
+            before = text.raw[start:end].decode()
             yield Mutation(
                 exercise.id,
                 cell.line + node.lineno - 1,
-                " ".join(was.split()),
+                " ".join(before.split()),
                 " ".join(new.split()),
                 lesson.source.replaced(cell, changed),
             )

@@ -82,8 +82,8 @@ def release(
             write_file(stage / name, name, data)
         on_disk = {name: (stage / name).read_bytes() for name in new}
         published = on_disk | other_files(folder, {*new, *(earlier or {})})
-        shown = solution_files(chosen) if with_solutions else {}
-        searched = {name: data for name, data in published.items() if name not in shown}
+        public = solution_files(chosen) if with_solutions else {}
+        searched = {name: data for name, data in published.items() if name not in public}
         leaks.verify(source, chosen, searched)
         out = Released(folder, [entry.name for entry in chosen])
         if earlier is None and not holds_anything(folder):
@@ -197,11 +197,11 @@ def update(folder: Path, earlier: dict[str, str], on_disk: dict[str, bytes], out
     by_hand: dict[Path, bytes | str | None] = {}
     for name in sorted({*earlier, *on_disk} - {NOTE}):
         path, data = folder / name, on_disk.get(name)
-        now = path.read_bytes() if path.is_file() else None
-        if now == data:
+        current = path.read_bytes() if path.is_file() else None
+        if current == data:
             continue
         out.changed.append(name)
-        if now is not None and sha256(now) != earlier.get(name):
+        if current is not None and sha256(current) != earlier.get(name):
             by_hand[path] = data
             out.by_hand.append(name)
         elif data is None:
