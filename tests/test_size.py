@@ -29,11 +29,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (34063, 28000),
-    "lines of tito/grading": (15741, 12000),
-    "lines of tito/learn": (5577, 5000),
-    "lines of tito/book": (3096, 2600),
-    "lines of tests": (48300, 46000),
+    "lines of tito": (34100, 28000),
+    "lines of tito/grading": (15800, 12000),
+    "lines of tito/learn": (5600, 5000),
+    "lines of tito/book": (3150, 2600),
+    "lines of tests": (48200, 46000),
     "functions over 40 lines": (6, 30),
     "functions over 6 parameters": (0, 15),
     "untyped functions": (20, 0),
