@@ -18,11 +18,9 @@ RTOL = {"float32": 2e-3, "float64": 1e-9}
 
 
 @pytest.fixture(autouse=True)
-def imported_torch():
+def imported_torch(request):
     global torch
-    torch = pytest.importorskip(
-        "torch", reason="PyTorch is not installed: it is in the extra `dev-torch`"
-    )
+    torch = request.getfixturevalue("torch")
 
 
 # Elementwise operations of one tensor. The inner functions keep every number where the operation
