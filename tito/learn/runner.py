@@ -295,11 +295,14 @@ def _report(
         needed = above_first(needed, entry, {c.exercise for c in checks if not c.passed})
         if needed and _ended_well(events):
             on_checks(checks)
-            request |= {"ids": [], "demonstrations": _as_json(needed, known)}
+            cells_to_run = [asdict(row) | {"known": row.key in known} for row in needed]
+            request |= {"ids": [], "demonstrations": cells_to_run}
             events.append({"event": "demonstrations"})
             events += running.run(request, _patience(test))
     report = LessonReport(verdict_of(test, events), places=test.places)
-    report.changed = _changed(test, last.get("exercises", {}))
+    before = last.get("exercises", {})
+    hashes = _exercise_hashes(entry, test.source) if before else {}
+    report.changed = [name for name in hashes if hashes[name] != before.get(name)]
     report.passed_before = last.get("verdict") == "passed"
     if not test.partial:
         fresh = {event["cell"]: event for event in events if event["event"] == "shown"}
@@ -344,19 +347,6 @@ def _patience(test: LessonTest) -> Callable[[Event | None], float]:
         return (test.seconds if kind == "begin" else DEMONSTRATION_SECONDS) + GRACE
 
     return seconds_after
-
-
-def _as_json(demonstrations: list[Demonstration], known: Known) -> list[dict[str, Any]]:
-    return [
-        {
-            "source": demonstration.source,
-            "file": demonstration.file,
-            "line": demonstration.line,
-            "number": demonstration.number,
-            "known": demonstration.key in known,
-        }
-        for demonstration in demonstrations
-    ]
 
 
 def _newly_shown(
@@ -406,12 +396,6 @@ def _record(entry: Entry, source: cells.Source | None, verdict: Verdict) -> None
             # The fault is elsewhere, in an earlier lesson, say: this code is not known to pass any
             # more.
             record["last"]["code"] = ""
-
-
-def _changed(test: LessonTest, before: dict[str, str]) -> list[str]:
-    """The exercises whose code is another than before, {exercise: hash}; none without a run."""
-    now = _exercise_hashes(test.entry, test.source)
-    return [name for name in now if before and now[name] != before.get(name)]
 
 
 def _exercise_hashes(entry: Entry, source: cells.Source) -> dict[str, str]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from tito.learn.process import Event
 from tito.lesson import cells, outcome
 from tito.lesson.checks import CheckSuite
 from tito.lesson.course import Entry
@@ -26,7 +27,6 @@ OWN_KEYS = ("unwritten", "waits", "arose")  # of a check, and not in JSON
 # {what ended the import: the verdict}
 IMPORT_VERDICTS = {"timeout": "timed out", "memory": "out of memory"}
 
-Event = dict[str, Any]
 TestedModules = dict[str, tuple[Entry, cells.Source, ExportedModule]]
 
 
