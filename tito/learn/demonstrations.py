@@ -3,7 +3,7 @@ are, which have to run, and what they show with the learner's own code.
 
 .tito/results/05_backprop/results.json    {key of the demonstration: {"text", "pictures": names}}
 .tito/results/05_backprop/the-chain-rule-c4f1-0-0.svg    its pictures, named for their section
-.tito/results/05_backprop/index.html      all of it on one page, for a browser
+.tito/results/05_backprop/index.html      the page of the lesson (lesson_page.py), once it was read
 
 The keys change with the code. So the saved results are also the list of the demonstrations that
 need not run again.
@@ -12,11 +12,8 @@ need not run again.
 import ast
 import base64
 import hashlib
-import html
 import json
-import os
 import re
-import sys
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,17 +26,8 @@ from tito.lesson import cells
 from tito.lesson.checks import TEST
 from tito.lesson.course import Entry
 
-DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 LAST = "Look back"  # the section behind the lesson's own end
 NAME = re.compile(r"[a-z0-9-]+\.(svg|png)")
-STYLE = """
-:root { color-scheme: light dark; }
-body { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; font: 17px/1.5 system-ui, sans-serif; }
-h2 { margin-top: 2.5rem; border-top: 1px solid #8886; padding-top: 1rem; }
-pre { overflow-x: auto; background: #8881; padding: .8rem; border-radius: 4px; }
-img { max-width: 100%; background: #fff; }
-figcaption, .question { color: #777; }
-"""
 HEADING = re.compile(r"^## (.*)", re.M)
 PREDICT = re.compile(r"\bPredict\b")
 SENTENCE = re.compile(r"(?<=[.:?!)])\s+(?=[A-Z`$(*])")  # where the next one begins
@@ -206,10 +194,6 @@ def folder_of(entry: Entry) -> Path:
     return entry.root.state / "results" / entry.folder
 
 
-def page_of(entry: Entry) -> Path:
-    return folder_of(entry) / "index.html"
-
-
 def load_results(entry: Entry) -> Known:
     """The saved results of a lesson's demonstrations, {key: {"text", "pictures"}}; none where they
     are damaged or a picture is gone, so that the demonstrations run again.
@@ -237,7 +221,7 @@ def save_results(
     entry: Entry, demonstrations: list[Demonstration], known: Known, fresh: dict[int, Event]
 ) -> list[DemonstrationResult]:
     """Save what demonstrations of this run showed, and forget what the lesson's code does not show
-    any more; write the page anew when something changed.
+    any more.
 
     known    what `load_results` gave
     fresh    {number of a cell: its event "shown"}
@@ -261,8 +245,6 @@ def save_results(
     if saved != known or fresh:
         folder = folder_of(entry)
         with progress.locked(entry.root):
-            if results:
-                write_page(entry, results)
             files.write(folder / "results.json", json.dumps(saved, indent=1))
             names = {name for shown in saved.values() for name in shown["pictures"]}
             for path in folder.iterdir():
@@ -289,57 +271,3 @@ def payoffs_of(results: list[DemonstrationResult]) -> list[DemonstrationResult]:
     own = [r for r in results if r.demonstration.before and r.demonstration.heading != LAST]
     drawn = [result for result in own if result.pictures]
     return [result for result in own if result.demonstration.payoff] or (drawn or own)[-1:]
-
-
-def predict(entry: Entry, question: str, answer: str, results: list[DemonstrationResult]) -> None:
-    """Save what the learner predicted, with the progress and on the page."""
-    with progress.change(entry.root, entry.name) as record:
-        record.setdefault("predictions", {})[question] = answer
-    write_page(entry, results)
-
-
-def write_page(entry: Entry, results: list[DemonstrationResult]) -> None:
-    record = progress.load(entry.root)["lessons"].get(entry.name, {})
-    files.write(page_of(entry), page(entry, results, record.get("predictions", {})))
-
-
-def open_page(path: Path) -> bool:
-    """Open a page in a browser that has a window. Returns whether there is such a browser."""
-    import webbrowser
-
-    if sys.platform.startswith("linux") and not any(map(os.environ.get, DISPLAYS)):
-        return False  # a browser for terminals would take this one
-    try:
-        return webbrowser.open(path.as_uri())
-    except (webbrowser.Error, OSError):
-        return False
-
-
-def page(entry: Entry, results: list[DemonstrationResult], predictions: dict[str, str]) -> str:
-    """The page of a lesson: everything that its demonstrations show, and what was predicted."""
-    title = html.escape(f"{entry.number:02} {entry.declared.title}, with your code")
-    parts: list[str] = []
-    heading = None
-    for result in results:
-        demonstration = result.demonstration
-        if demonstration.heading != heading:
-            heading = demonstration.heading
-            parts.append(f"<h2>{html.escape(heading or entry.declared.title)}</h2>")
-        if question := demonstration.question:
-            answer = predictions.get(question)
-            parts.append(
-                f'<p class="question">{html.escape(question)}'
-                + (f" Your prediction: <b>{html.escape(answer)}</b>" if answer else "")
-                + "</p>"
-            )
-        if result.text:
-            parts.append(f"<pre>{html.escape(result.text)}</pre>")
-        for picture in result.pictures:
-            alt = html.escape(demonstration.alt, quote=True)
-            name = html.escape(Path(picture).name, quote=True)
-            parts.append(f'<figure><img src="{name}" alt="{alt}"></figure>')
-    return (
-        f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
-        f'<meta name="viewport" content="width=device-width">\n<title>{title}</title>\n'
-        f"<style>{STYLE}</style>\n<h1>{title}</h1>\n" + "\n".join(parts) + "\n</html>\n"
-    )

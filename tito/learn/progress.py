@@ -155,6 +155,17 @@ def code_of(source: cells.Source, lesson: Lesson) -> str:
     return digest.hexdigest()
 
 
+def exercise_hashes(entry: Entry, source: cells.Source) -> dict[str, str]:
+    """{exercise: a hash of the learner's code in its cell}."""
+    return {
+        f"{entry.name}-{cell.exercise}": hashlib.sha256(
+            cell.source.strip().encode("utf-8", "surrogatepass")
+        ).hexdigest()[:16]
+        for cell in source.cells
+        if cell.exercise
+    }
+
+
 def state_of(entry: Entry, source: cells.Source | None, record: dict[str, Any]) -> str:
     """ "skipped", "new", "started", "passed" or "stale" (passed once, edited since).
 

@@ -4,7 +4,6 @@ result.
 
 import ast
 import dataclasses
-import hashlib
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from tito.errors import UsageError, WorkError
-from tito.learn import notebook_sync, progress, status
+from tito.learn import lesson_page, notebook_sync, progress, status
 from tito.learn.demonstrations import (
     Demonstration,
     DemonstrationResult,
@@ -103,6 +102,8 @@ def test_lesson(
     if not partial:
         _record(entry, source, report.verdict)
     _settle(entry, report.verdict)
+    if not partial:
+        lesson_page.refresh(entry)
     return report
 
 
@@ -301,7 +302,7 @@ def _report(
             events += running.run(request, _patience(test))
     report = LessonReport(verdict_of(test, events), places=test.places)
     before = last.get("exercises", {})
-    hashes = _exercise_hashes(entry, test.source) if before else {}
+    hashes = progress.exercise_hashes(entry, test.source) if before else {}
     report.changed = [name for name in hashes if hashes[name] != before.get(name)]
     report.passed_before = last.get("verdict") == "passed"
     if not test.partial:
@@ -389,24 +390,13 @@ def _record(entry: Entry, source: cells.Source | None, verdict: Verdict) -> None
                 "verdict": verdict.verdict,
                 "points": verdict.points,
                 "checks": {check.id: check.status for check in verdict.checks},
-                "exercises": _exercise_hashes(entry, source),
+                "exercises": progress.exercise_hashes(entry, source),
                 "below": below,
             }
         elif record.get("last", {}).get("code") == code:
             # The fault is elsewhere, in an earlier lesson, say: this code is not known to pass any
             # more.
             record["last"]["code"] = ""
-
-
-def _exercise_hashes(entry: Entry, source: cells.Source) -> dict[str, str]:
-    """{exercise: a hash of the learner's code in its cell}."""
-    return {
-        f"{entry.name}-{cell.exercise}": hashlib.sha256(
-            cell.source.strip().encode("utf-8", "surrogatepass")
-        ).hexdigest()[:16]
-        for cell in source.cells
-        if cell.exercise
-    }
 
 
 def _settle(entry: Entry, verdict: Verdict) -> None:

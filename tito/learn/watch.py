@@ -1,7 +1,7 @@
 """Test a lesson at each save, in one process for all tests: NumPy is loaded once.
 
-In a terminal single keys work (h hint, l list, n next lesson, o the page of results, q quit), and
-it asks for predictions; elsewhere it only watches, until Ctrl-C.
+In a terminal single keys work (h hint, l list, n next lesson, o open the page, q quit), and it
+asks for predictions; elsewhere it only watches, until Ctrl-C.
 """
 
 import errno
@@ -21,7 +21,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from tito.errors import MachineError, TitoError
-from tito.learn import demonstrations, notebook_sync, progress, runner, status
+from tito.learn import lesson_page, notebook_sync, progress, runner, status
 from tito.learn.process import Process, Superseded
 from tito.learn.verdict import CheckOutcome
 from tito.lesson.course import Entry
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 KEYS = "hlnoq"
-WORDS = "h hint  l list  n next lesson  o open the results  q quit"
+WORDS = "h hint  l list  n next lesson  o open the page  q quit"
 CTRL_C, CTRL_Z = "\x03", "\x1a"
 ESCAPE = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]?|O.?|.)?")  # what arrow and function keys send
 LONGEST = 500  # letters of a prediction
@@ -243,11 +243,9 @@ class Watcher:
                 return ""
 
     def open_page(self) -> None:
-        """Open the page of the lesson's results in a browser, where there is one."""
-        page = demonstrations.page_of(self.entry)
-        if not page.exists():
-            self.out("There are no results yet.")
-        elif demonstrations.open_page(page):
+        """Open the page of the lesson in a browser, where there is one."""
+        page = lesson_page.write(self.entry)
+        if lesson_page.open_page(page):
             self.out(f"{self.entry.relative(page)} is open in the browser.")
         else:
             self.out("No browser opens here. Open this page:", self.entry.relative(page))

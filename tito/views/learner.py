@@ -120,7 +120,6 @@ def lesson_card(
     """What `tito start` shows: the file to open, what it needs, where to begin (exercise
     `first`, on that line of a script).
     """
-    lesson = entry.declared
     parts: list[RenderableType] = [*_lesson_title(entry)]
     for name in needs:
         parts.append(
@@ -133,10 +132,8 @@ def lesson_card(
             )
         )
     parts += [Text(), unbroken("open  ", place)]
-    if any(cell.alt for cell in lesson.source.cells) and not entry.notebook.exists():
-        command = (f"tito notebook {entry.name}", "bold")
-        pictures = Text.assemble("to see its pictures: ", command, ",")
-        parts.append(Pieces([pictures, "or Run Cell in VS Code"]))
+    read = (f"tito read {entry.name}", "bold")
+    parts.append(Text.assemble("read  ", read, "  shows it as a page, with what your code draws"))
     if first:
         begin = f"begin with exercise {first}" + ("," if line else "")
         parts.append(Pieces([begin, *([f"line {line}"] if line else [])]))

@@ -355,15 +355,15 @@ def payoffs(results: list[DemonstrationResult], link: Link) -> Group:
     return Group(Text("with your code", "bold cyan"), *shown)
 
 
-def results_page(page: str, left_out: int, link: Link, key: str | None = None) -> Group:
-    """Where the page is with everything that the demonstrations of a lesson show.
+def all_results(lesson: str, left_out: int, key: str | None = None) -> Group:
+    """Where everything is that the demonstrations of a lesson show.
 
-    left_out  how many of this run are only there
+    left_out  how many results of this run are only there
     key       the key that opens it, where keys work
     """
     more = f"{count(left_out, 'more result')}, and all before:" if left_out else "all results:"
-    opens = [Text(f"(key {key} opens it)", "dim")] if key else []
-    return Group(Pieces([Text(more, "dim"), link(page), *opens]), Text())
+    opens = f"key {key}, or tito read {lesson}" if key else f"tito read {lesson}"
+    return Group(Pieces([Text(more, "dim"), opens]), Text())
 
 
 def predictions(answers: dict[str, str]) -> Group:

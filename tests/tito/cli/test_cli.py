@@ -470,7 +470,7 @@ def test_the_way_in_the_readme_works(tmp_path):
     )
     script = blocks[0].replace("bin/tito", f"{sys.executable} -m tito --root {folder}") + blocks[
         1
-    ].replace("tito test tensor", "tito test tensor || [ $? = 1 ]")
+    ].replace("tito test descent", "tito test descent || [ $? = 1 ]")
     result = subprocess.run(
         ["bash", "-e", "-c", script], cwd=folder, capture_output=True, text=True, timeout=120
     )
@@ -478,7 +478,7 @@ def test_the_way_in_the_readme_works(tmp_path):
     assert (
         "Nothing is written yet" in result.stdout
         and "hint 1 of" in result.stdout
-        and "tensor" in result.stdout
+        and "descent" in result.stdout
     )
     assert blocks[2].split() == [
         "bin/tito",

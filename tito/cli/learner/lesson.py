@@ -181,6 +181,23 @@ def start(lesson: Lesson = None) -> None:
 
 
 @app.command()
+def read(lesson: Lesson = None) -> None:
+    """Open a lesson in the browser: its text, your code, and what it prints and draws.
+
+    The page shows the last test, and follows when you test again. Example: tito read tensor
+    """
+    from tito.learn import lesson_page
+    from tito.views import Pieces, link
+
+    root = current_root()
+    entry = select_lesson(root, lesson or current_lesson(root))
+    page = lesson_page.write(entry)
+    opened = lesson_page.open_page(page)
+    words = "open in the browser:" if opened else "no browser opens here; open this file:"
+    echo(Pieces([words, link(root, entry.relative(page))]))
+
+
+@app.command()
 def watch(lesson: Lesson = None) -> None:
     """Test a lesson at each save. Keys: h hint, l list, n next lesson, q quit.
 

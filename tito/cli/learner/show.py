@@ -96,7 +96,7 @@ def _show_results(
     what the learner expects first.
     """
     from tito import views
-    from tito.learn import demonstrations
+    from tito.learn import lesson_page
     from tito.views import report as report_views
 
     def link(path: str) -> Text:
@@ -112,8 +112,7 @@ def _show_results(
             echo(report_views.section(heading))
         question = result.demonstration.question if ask else ""
         if ask and question and (answer := ask(report_views.question(question))):
-            demonstrations.predict(entry, question, answer, report.results)
+            lesson_page.save_prediction(entry, question, answer)
         echo(report_views.result(result, link, with_question=not question))
     left_out = max(0, len(shown) - MOST_SHOWN)
-    page = entry.relative(demonstrations.page_of(entry))
-    echo(report_views.results_page(page, left_out, link, "o" if has_keys else None))
+    echo(report_views.all_results(entry.name, left_out, "o" if has_keys else None))

@@ -1,0 +1,179 @@
+"""tito/learn/lesson_page.py: the page of a lesson, as `tito read` and `tito test` write it."""
+
+import re
+
+import browsers
+import pytest
+from bs4 import BeautifulSoup
+from commands import tito
+from small_course import edit, solve
+
+from tito.learn import lesson_page, runner
+from tito.learn.lesson_page import markdown
+
+ASKED = """
+# %% [markdown]
+# Predict what four becomes.
+
+# %% tags=["answer", "explained"]
+print("four becomes", double(4), "<b>")
+
+# %% [markdown]
+# Twice four is eight.
+#
+# The next paragraph is no explanation.
+"""
+PICTURE = "# %%\nimport matplotlib.pyplot as plt\nplt.plot([1, double(2)]);\n# alt: A line.\n"
+
+
+@pytest.fixture
+def entry(small_workspace):
+    return small_workspace.lesson("numbers")
+
+
+def page_of(entry):
+    lesson_page.write(entry)
+    return BeautifulSoup(lesson_page.path_of(entry).read_text(encoding="utf-8"), "html.parser")
+
+
+def states(page):
+    return {box["id"]: box.select_one(".state").text for box in page.select(".exercise")}
+
+
+def test_a_new_lesson_shows_its_text_and_what_is_to_write(entry):
+    page = page_of(entry)
+    assert page.h1.text == "01. Numbers" and "größer als zuvor" in page.main.text
+    assert states(page) == {"numbers-double": "to write", "numbers-triple": "to write"}
+    assert "0 of 2 exercises right; next: double" in page.footer.text
+    assert page.footer.a["href"] == "#numbers-double"
+    assert "def double(x):" in page.select_one("#numbers-double pre").text
+    assert "#|" not in page.text and 'check("double")' not in page.text
+
+
+def test_the_state_of_an_exercise_is_that_of_the_last_test(entry):
+    solve(entry, "numbers-double")
+    assert states(page_of(entry))["numbers-double"] == "edited since the last test"
+    runner.test_lesson(entry)
+    page = page_of(entry)
+    assert states(page) == {"numbers-double": "right", "numbers-triple": "to write"}
+    edit(entry, "twice = x + x", "twice = x * x")
+    assert states(page_of(entry))["numbers-double"] == "edited since the last test"
+    runner.test_lesson(entry)
+    page = page_of(entry)
+    assert states(page)["numbers-double"] == "not right yet"
+    visible = entry.declared.exercise("double").checks
+    failed = [item.text for item in page.select("#numbers-double .failed li")]
+    assert failed and set(failed) <= {check.name for check in visible if not check.hidden}
+    hidden = [check.name for check in visible if check.hidden]
+    assert not [name for name in hidden if name in page.text]
+
+
+def test_hints_are_folded(entry):
+    page = page_of(entry)
+    hints = page.select("#numbers-double details summary")
+    declared = entry.declared.exercise("double").hints
+    assert [hint.text for hint in hints] == [f"Hint {n}" for n in range(1, len(declared) + 1)]
+    assert not page.select("details[open]")
+
+
+def test_results_are_below_their_cell_and_answers_are_folded(entry):
+    solve(entry, "numbers-double")
+    edit(entry, 'check("double")\n', f'check("double")\n{ASKED}\n{PICTURE}')
+    runner.test_lesson(entry)
+    page = page_of(entry)
+    answer, why = [page.find("summary", string=words).parent for words in ("The answer", "Why")]
+    assert answer.pre.text == "four becomes 8 <b>"
+    assert why.p.text == "Twice four is eight."
+    assert why.find_next("p", string="The next paragraph is no explanation.").parent.name == "div"
+    image = page.select_one("figure img")
+    assert image["alt"] == "A line."
+    assert (lesson_page.path_of(entry).parent / image["src"]).read_bytes()[1:4] == b"PNG"
+    lesson_page.save_prediction(entry, "Predict what four becomes.", "nine <i>")
+    page = page_of(entry)
+    assert page.select_one("details[open] p").text == "Your prediction: nine <i>"
+
+
+def test_a_test_writes_an_opened_page_again_and_no_other(entry):
+    runner.test_lesson(entry)
+    path = lesson_page.path_of(entry)
+    assert not path.exists()
+    lesson_page.write(entry)
+    before = path.with_name("version.js").read_text(encoding="utf-8")
+    solve(entry, "numbers-double")
+    runner.test_lesson(entry)
+    after = path.with_name("version.js").read_text(encoding="utf-8")
+    version = re.fullmatch(r'newest\("(\w{16})"\);\n', after)
+    assert before != after and f'data-version="{version[1]}"' in path.read_text(encoding="utf-8")
+    lesson_page.refresh(entry)
+    assert path.with_name("version.js").read_text(encoding="utf-8") == after
+    entry.script.write_bytes(b"\xff")
+    lesson_page.refresh(entry)  # the page stays as it was
+    assert path.with_name("version.js").read_text(encoding="utf-8") == after
+
+
+def test_formulas_become_mathml_and_html_stays_text():
+    page = BeautifulSoup(markdown("The $x^2$ of\n\n$$\\frac{1}{n}$$\n\n<b>a</b>"), "html.parser")
+    inline, block = page.find_all("math")
+    assert inline["display"] == "inline" and inline.msup and block["display"] == "block"
+    assert block.mfrac and page.find("b") is None and "<b>a</b>" in page.text
+    table = BeautifulSoup(markdown("| a | b |\n| --- | --- |\n| 1 | $y$ |"), "html.parser")
+    assert [cell.text for cell in table.find_all("th")] == ["a", "b"] and table.td.text == "1"
+
+
+def test_a_formula_that_cannot_be_read_is_shown_as_it_is():
+    assert "<code>x_</code>" in markdown("see $x_$ there")
+
+
+@pytest.mark.parametrize("opens", [True, False])
+def test_read_opens_the_page_or_says_where_it_is(small_workspace, entry, monkeypatch, opens):
+    opened = []
+    monkeypatch.setattr(lesson_page, "open_page", lambda path: opened.append(path) or opens)
+    out, _ = tito(small_workspace, "read", "numbers")
+    assert opened == [lesson_page.path_of(entry)] and opened[0].exists()
+    words = "open in the browser" if opens else "no browser opens here; open this file"
+    assert out == f"{words}: .tito/results/01_numbers/index.html\n"
+
+
+# The lessons of the course, in a browser.
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with browsers.chromium() as browser:
+        yield browser
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_follows_and_keeps_its_place(entry, browser, width):
+    edit(entry, "# ## Tripling\n", "# ## Tripling\n" + "#\n# A paragraph.\n" * 60)
+    lesson_page.write(entry)
+    page = browser.new_page(viewport={"width": width, "height": 700})
+    page.goto(lesson_page.path_of(entry).as_uri())
+    page.evaluate("document.getElementById('numbers-triple').scrollIntoView()")
+    page.locator("#numbers-triple details").first.evaluate("fold => { fold.open = true }")
+    top = page.evaluate("document.getElementById('numbers-triple').getBoundingClientRect().top")
+    solve(entry, "numbers-double")
+    edit(entry, 'check("double")\n', f'check("double")\n{ASKED}')
+    runner.test_lesson(entry)
+    page.wait_for_selector("#numbers-double.right", timeout=10_000)
+    now = page.evaluate("document.getElementById('numbers-triple').getBoundingClientRect().top")
+    assert abs(now - top) < 2 and page.locator("#numbers-triple details").first.evaluate(
+        "fold => fold.open"
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(entry, browser, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    solve(entry, "numbers-double")
+    edit(entry, 'check("double")\n', f'check("double")\n{ASKED}\n{PICTURE}\n# See $x^2$.\n')
+    runner.test_lesson(entry)
+    page = browser.new_page(color_scheme=scheme)
+    page.goto(lesson_page.write(entry).as_uri())
+    problems = axe.run(page).response["violations"]
+    assert [p["id"] for p in problems if p["impact"] in ("serious", "critical")] == []
+    page.close()
