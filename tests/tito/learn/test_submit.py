@@ -209,20 +209,6 @@ def test_restore_brings_script_and_notebook_into_a_fresh_workspace_and_work_goes
     assert "return 3 * x" in fresh.lesson("numbers").notebook.read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
-def test_after_restore_both_sides_may_be_edited_and_merged(handed_in, fresh):
-    tito(fresh, "restore", handed_in)
-    entry = fresh.lesson("numbers")
-    if not entry.notebook.exists():
-        tito(fresh, "notebook", "numbers")
-    edit(entry, "LIMIT = 10", "LIMIT = 99")
-    text = entry.notebook.read_text(encoding="utf-8")
-    entry.notebook.write_text(text.replace("print(triple(5)", "print(triple(6)"), encoding="utf-8")
-    tito(fresh, "notebook", "numbers", "--keep", "both")
-    text = entry.script.read_text(encoding="utf-8")
-    assert "LIMIT = 99" in text and "print(triple(6)" in text
-
-
 def test_what_restore_overwrites_is_saved_and_undo_brings_it_back(handed_in, fresh):
     edit(fresh.lesson("numbers"), "LIMIT = 10", "LIMIT = 99")
     work = fresh.lesson("numbers").script.read_bytes()
