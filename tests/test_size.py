@@ -29,17 +29,17 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (34300, 28000),
+    "lines of tito": (34400, 28000),
     "lines of tito/grading": (15800, 12000),
     "lines of tito/learn": (5850, 5000),
     "lines of tito/book": (3150, 2600),
-    "lines of tests": (48200, 46000),
+    "lines of tests": (48300, 46000),
     "functions over 40 lines": (6, 30),
     "functions over 6 parameters": (0, 15),
     "untyped functions": (20, 0),
     "modules over 600 lines": (1, 3),
     "commands": (35, 34),
-    "parameters of commands": (148, 200),
+    "parameters of commands": (146, 200),
     "attributes of Tensor": (61, 90),
 }
 

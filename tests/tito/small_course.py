@@ -319,4 +319,5 @@ def edit(entry, old, new):
 
 def verdict_on(entry, keyword=None, first_only=False, **options):
     """The verdict of `runner.test_lesson`."""
-    return runner.test_lesson(entry, keyword, first_only, **options).verdict
+    selection = runner.CheckSelection((), keyword, first_only)
+    return runner.test_lesson(entry, selection, **options).verdict

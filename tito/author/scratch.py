@@ -70,7 +70,8 @@ class ScratchRoots:
     def test(self, text: str, exercise: str | None = None, first_only: bool = False) -> Verdict:
         """The verdict on a chapter's text, by all checks or by those of one exercise."""
         with self.borrow(text) as (entry, process):
-            return runner.test_checks(entry, exercise, first_only, SECONDS, process, preload=True)
+            selection = runner.CheckSelection([exercise] if exercise else [], None, first_only)
+            return runner.test_checks(entry, selection, SECONDS, process, preload=True)
 
     def map(
         self, function: Callable[[Case], Answer], cases: Iterable[Case]

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from tito.lesson.course import Entry, Root
+    from tito.lesson.lesson_format import Exercise
 
 app = typer.Typer(
     name="tito",
@@ -51,7 +52,15 @@ Lessons = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[LESSON]...",
-        help="A name or number: tensor, 1, 01 or 01_tensor.",
+        help="Names or numbers: tensor, 1, 01 or 01_tensor; 1-10 for several.",
+        show_default=False,
+    ),
+]
+Tasks = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[LESSON|EXERCISE]...",
+        help="Lessons: tensor, 1 or 1-10. Exercises: tensor-strides or tensor strides.",
         show_default=False,
     ),
 ]
@@ -208,16 +217,45 @@ def select_lessons(
     root: Root, lessons: list[str] | None, module: str | None, all_: bool
 ) -> list[Entry]:
     """The lessons that were named, each once, in the order of the course."""
-    names = [*(lessons or []), *([module] if module else [])]
-    if all_ and names:
-        raise UsageError(f"--all and {' '.join(names)} contradict each other.", "Give one of them.")
-    if not (all_ or names):
+    selection = select_tasks(root, lessons, module, all_)
+    for entry, exercises in selection.items():
+        if exercises:
+            raise UsageError(
+                f"{exercises[0].id} is an exercise, and this command takes lessons.",
+                f"Name its lesson: {entry.name}",
+            )
+    return list(selection)
+
+
+def select_tasks(
+    root: Root, words: list[str] | None, module: str | None, all_: bool
+) -> dict[Entry, list[Exercise]]:
+    """{lesson that was named: its exercises that were named, none for all}, in the order of the
+    course.
+    """
+    words = [*(words or []), *([module] if module else [])]
+    if all_ and words:
+        raise UsageError(f"--all and {' '.join(words)} contradict each other.", "Give one of them.")
+    if not (all_ or words):
         raise UsageError(
             "Which lesson?",
             f"Name one of: {', '.join(entry.name for entry in root.lessons)}; or --all.",
         )
-    selection = {root.lesson(name) for name in names}
-    return [entry for entry in root.lessons if all_ or entry in selection]
+    selection = {entry: [] for entry in root.lessons} if all_ else root.select(words)
+    return {entry: selection[entry] for entry in root.lessons if entry in selection}
+
+
+def select_exercise(
+    root: Root, words: list[str] | None, announce: bool = True
+) -> tuple[Entry, Exercise | None]:
+    """The lesson that was named, or else the one to work on; and the exercise, if one was named."""
+    selection = root.select(words or [current_lesson(root, announce) or ""])
+    if len(selection) > 1 or any(len(exercises) > 1 for exercises in selection.values()):
+        raise UsageError(
+            f"{' '.join(words or [])} names more than one exercise.", "Name one: tensor-strides"
+        )
+    ((entry, exercises),) = selection.items()
+    return entry, exercises[0] if exercises else None
 
 
 @contextmanager

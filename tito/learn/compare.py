@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from tito.errors import UsageError, WorkError
 from tito.learn import notebook_sync, progress
-from tito.learn.runner import test_checks
+from tito.learn.runner import CheckSelection, test_checks
 from tito.learn.verdict import short
 from tito.lesson import cells
 from tito.lesson.course import PRISTINE, Entry
@@ -51,7 +51,7 @@ def compare(
     cell = source.cell(exercise.name)
     if not cell or entry.declared.is_unwritten(exercise, source):
         raise _not_right(entry, exercise, "is not written yet")
-    result = test_checks(entry, exercise.id)
+    result = test_checks(entry, CheckSelection([exercise.id]))
     if not result.checks_run:
         raise WorkError(result.reason, result.remedy)
     if not all(check.passed for check in result.checks if check.exercise == exercise.id):

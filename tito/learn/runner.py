@@ -6,7 +6,7 @@ import ast
 import dataclasses
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -52,6 +52,27 @@ def ignore(value: object) -> None:
     """Do nothing: the default of a callback."""
 
 
+@dataclass(frozen=True)
+class CheckSelection:
+    """Which checks of a lesson are run: without anything else, all of them.
+
+    exercises   only those of these exercises, by their ids
+    keyword     only those whose name or exercise it matches, as pytest's -k does
+    first_only  no more after the first that fails
+    """
+
+    exercises: Collection[str] = ()
+    keyword: str | None = None
+    first_only: bool = False
+
+    @property
+    def is_partial(self) -> bool:
+        return bool(self.exercises or self.keyword or self.first_only)
+
+
+ALL = CheckSelection()
+
+
 @dataclass
 class LessonReport:
     """A tested lesson, for the learner who works on it.
@@ -73,8 +94,7 @@ class LessonReport:
 
 def test_lesson(
     entry: Entry,
-    keyword: str | None = None,
-    first_only: bool = False,
+    selection: CheckSelection = ALL,
     process: Process | None = None,
     on_checks: OnChecks = ignore,
     seconds: float = CHECK_SECONDS,
@@ -82,21 +102,18 @@ def test_lesson(
     """Test one lesson of a root, and record the verdict in its progress unless only some checks
     were asked for.
 
-    keyword    run only the checks whose name or exercise it matches, as pytest's -k does
-    first_only stop at the first check that fails
+    selection  the checks to run
     process    to run in; None for a new one
     on_checks  is called with what became of the checks when demonstrations are still to run
     seconds    time limit of a check
     """
     began = time.perf_counter()
     record = progress.load(entry.root)["lessons"].get(entry.name, {})
-    test, partial = _prepare(entry, record, seconds), bool(keyword or first_only)
+    test, partial = _prepare(entry, record, seconds), selection.is_partial
     if isinstance(test, Verdict):
         test.partial, report, source = partial, LessonReport(test), None
     else:
-        test = dataclasses.replace(
-            test, ids=_selected(test, keyword), first_only=first_only, partial=partial
-        )
+        test = _select(test, selection)
         report, source = _report(test, record.get("last", {}), process, on_checks), test.source
     report.verdict.seconds = round(time.perf_counter() - began, 3)
     if not partial:
@@ -109,13 +126,12 @@ def test_lesson(
 
 def test_checks(
     entry: Entry,
-    exercise: str | None = None,
-    first_only: bool = False,
+    selection: CheckSelection = ALL,
     seconds: float = CHECK_SECONDS,
     process: Process | None = None,
     preload: bool = False,
 ) -> Verdict:
-    """Run the checks of an exercise, by its id, or all, and nothing else; nothing is recorded.
+    """Run checks of a lesson and nothing else; nothing is recorded.
 
     preload  let the process import once what the lesson imports: for a process that is only asked
              about this lesson, and while nothing below it changes
@@ -124,9 +140,7 @@ def test_checks(
     test = _prepare(entry, record, seconds)
     if isinstance(test, Verdict):
         return test
-    checks = entry.declared.checks
-    ids = [check.id for check in checks if check.exercise == exercise] if exercise else test.ids
-    test = dataclasses.replace(test, ids=ids, first_only=first_only, partial=True)
+    test = dataclasses.replace(_select(test, selection), partial=True)
     with _running(process) as running:
         request = _request(test) | {"preload": preload}
         return verdict_of(test, list(_run_checks(running, test, request)))
@@ -219,12 +233,21 @@ def _own_suite(source: cells.Source) -> CheckSuite:
     return CheckSuite(tuple(checks), setup=(imports,))
 
 
-def _selected(test: LessonTest, keyword: str | None) -> list[str]:
-    """The ids of the checks whose name or exercise the keyword matches; of all without one."""
-    if not keyword:
-        return test.ids
+def _select(test: LessonTest, selection: CheckSelection) -> LessonTest:
+    """The test with the selected checks only."""
     exercises = {check.id: check.exercise for check in test.entry.declared.checks}
-    return [id for id in test.ids if matches(keyword, id.partition(".")[2], exercises.get(id, ""))]
+    ids = [
+        id
+        for id in test.ids
+        if (not selection.exercises or exercises.get(id) in selection.exercises)
+        and (
+            not selection.keyword
+            or matches(selection.keyword, id.partition(".")[2], exercises.get(id, ""))
+        )
+    ]
+    return dataclasses.replace(
+        test, ids=ids, first_only=selection.first_only, partial=selection.is_partial
+    )
 
 
 def matches(expression: str, *names: str) -> bool:

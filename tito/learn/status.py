@@ -187,13 +187,13 @@ def first_open(entry: Entry, record: dict[str, Any]) -> Exercise | None:
     )
 
 
-def hint(entry: Entry, exercise: str | None = None) -> Hint:
+def hint(entry: Entry, exercise: Exercise | None = None) -> Hint:
     """The next hint of an exercise (default: the first that fails), remembered as shown.
 
     Raises TitoError when nothing fails, or the exercise has no hints.
     """
     with progress.change(entry.root, entry.name) as record:
-        target = entry.declared.exercise(exercise) if exercise else first_open(entry, record)
+        target = exercise or first_open(entry, record)
         if target is None:
             raise UsageError(
                 f"Every exercise of {entry.name} passed in its last test.",

@@ -17,7 +17,7 @@ from tito.errors import UsageError, WorkError
 from tito.learn import milestone, notebook_sync, progress
 from tito.lesson import cells, course, export, notebook
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
-from tito.lesson.lesson_format import CHECKS, HINTS
+from tito.lesson.lesson_format import CHECKS, HINTS, Exercise
 from tito.lesson.outcome import UNWRITTEN
 
 MACHINE = (".tito/course", ".tito/environment")  # where things are here: written anew each time
@@ -205,7 +205,7 @@ Nothing you write is lost: whatever tito overwrites, it saves under `.tito/backu
 """
 
 
-def reset(entry: Entry, exercise: str | None = None) -> Path | None:
+def reset(entry: Entry, exercise: Exercise | None = None) -> Path | None:
     """Put a lesson, or one exercise of it, back to its starting version, in each of script and
     notebook that is there.
 
@@ -219,15 +219,14 @@ def reset(entry: Entry, exercise: str | None = None) -> Path | None:
     with progress.locked(entry.root):
         text, old_notebook = entry.declared_path.read_text(encoding="utf-8"), None
         if exercise is not None:
-            target = entry.declared.exercise(exercise)
             notebook_sync.settle(entry)
             source = cells.read(entry.script)
-            if not (cell := source.cell(target.name)):
+            if not (cell := source.cell(exercise.name)):
                 raise WorkError(
-                    f"{entry.script} has no cell {target.id!r} any more.",
+                    f"{entry.script} has no cell {exercise.id!r} any more.",
                     "Reset the whole lesson, or `tito undo`.",
                 )
-            text = source.replaced(cell, target.cell.source)
+            text = source.replaced(cell, exercise.cell.source)
             if entry.notebook.exists():
                 old_notebook = entry.notebook.read_text(encoding="utf-8")
         changes = {entry.script: text.encode("utf-8")}

@@ -8,6 +8,7 @@ pristine copy under `.tito/`.
 import difflib
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,7 @@ from tito.lesson.parse import load_lesson
 SOURCE = Path("modules", "source")
 DISTRIBUTION = "tinytorch"
 PRISTINE = Path(".tito", "pristine")
+RANGE = re.compile(r"(\d+)-(\d+)")
 NEEDED = {"course": ("name", "edition", "package"), "workspace": ("course", "edition", "package")}
 
 
@@ -82,15 +84,21 @@ class Root:
             )
         return entries
 
+    def find_lesson(self, key: str) -> "Entry | None":
+        """The lesson meant by `autograd`, `6`, `06` or `06_autograd`, or None."""
+        for entry in self.lessons:
+            if key in (entry.name, entry.folder) or (key.isdecimal() and int(key) == entry.number):
+                return entry
+        return None
+
     def lesson(self, key: str | int) -> "Entry":
         """The lesson meant by `autograd`, `6`, `06` or `06_autograd`.
 
         Raises TitoError with a suggestion.
         """
         key = str(key)
-        for entry in self.lessons:
-            if key in (entry.name, entry.folder) or (key.isdecimal() and int(key) == entry.number):
-                return entry
+        if entry := self.find_lesson(key):
+            return entry
         names = [entry.name for entry in self.lessons]
         close = difflib.get_close_matches(re.sub(r"^\d+_", "", key.lower()), names, n=1)
         raise UsageError(
@@ -98,24 +106,58 @@ class Root:
             f"Did you mean {close[0]!r}?" if close else f"There are: {', '.join(names)}.",
         )
 
+    def select(self, words: Sequence[str]) -> "dict[Entry, list[Exercise]]":
+        """{lesson: its exercises that were named, none for all of it}, in the order of the words.
+
+        words  lessons (tensor, 1, 01_tensor), ranges of lessons (1-10), and exercises: by their id
+               (tensor-strides), by their name after their lesson (tensor strides), or by a name
+               that only one lesson has
+
+        Raises TitoError with a suggestion.
+        """
+        selection: dict[Entry, list[Exercise]] = {}
+        latest: Entry | None = None
+        for word in words:
+            if latest and (exercise := _exercise_of(latest, word)):
+                selection[latest].append(exercise)
+            elif match := RANGE.fullmatch(word):
+                first, last = sorted(map(int, match.groups()))
+                named = [entry for entry in self.lessons if first <= entry.number <= last]
+                selection |= {entry: [] for entry in named or [self.lesson(match[1])]}
+            elif entry := self.find_lesson(word):
+                latest = entry
+                selection.setdefault(entry, [])
+            elif latest and "-" not in word:
+                latest.declared.exercise(word)  # raises, with the exercises that it has
+            else:
+                entry, exercise = self.exercise(word)
+                selection.setdefault(entry, []).append(exercise)
+        return selection
+
     def exercise(self, key: str) -> "tuple[Entry, Exercise]":
         """(lesson, exercise) of an exercise's id, tensor-strides, or its name, strides, where only
         one lesson has it.
 
         Raises TitoError with a suggestion.
         """
-        for entry in self.lessons:
-            if key.startswith(f"{entry.name}-"):
-                return entry, entry.declared.exercise(key)
-        pairs = [(entry, e) for entry in self.lessons for e in entry.declared.exercises]
-        matches = [(entry, exercise) for entry, exercise in pairs if exercise.name == key]
+        exercises = [(entry, e) for entry in self.lessons for e in entry.declared.exercises]
+        matches = [pair for pair in exercises if pair[1].id == key] or [
+            pair for pair in exercises if pair[1].name == key
+        ]
         if len(matches) == 1:
             return matches[0]
-        ids = [exercise.id for _, exercise in matches or pairs]
-        close = ids if matches else difflib.get_close_matches(key, ids, n=3, cutoff=0.4)
+        ids = [exercise.id for _, exercise in matches or exercises]
+        if matches:
+            raise UsageError(
+                f"Several lessons have an exercise {key!r}.", f"Did you mean {' or '.join(ids)}?"
+            )
+        names = [entry.name for entry in self.lessons]
+        close = difflib.get_close_matches(key, ids if "-" in key else names)
         raise UsageError(
-            f"{'Several lessons have an' if matches else 'No lesson has an'} exercise {key!r}.",
-            f"Did you mean {' or '.join(close)}?" if close else "Name it like tensor-strides.",
+            f"There is no lesson and no exercise {key!r} in {self.path}.",
+            f"Did you mean {' or '.join(map(repr, close))}?"
+            if close
+            else f"There are these lessons: {', '.join(names)}.",
         )
 
     @property
@@ -128,6 +170,11 @@ class Root:
         if recorded and (recorded / "tito.toml").exists():
             return open_root(recorded)
         return installed_course()
+
+
+def _exercise_of(entry: "Entry", key: str) -> Exercise | None:
+    exercises = entry.declared.exercises
+    return next((exercise for exercise in exercises if key in (exercise.id, exercise.name)), None)
 
 
 class Entry:

@@ -162,8 +162,7 @@ def _lesson_title(entry: Entry) -> Iterator[Text]:
 
 def hint(passage: Hint, key: str | None = None) -> Group:
     """A hint, and how to get the next: by `key`, where keys work."""
-    name = passage.exercise.removeprefix(passage.lesson + "-")
-    how = f"key {key}" if key else f"tito hint {passage.lesson} {name}"
+    how = f"key {key}" if key else f"tito hint {passage.exercise}"
     footer = (
         "that was the last one"
         if passage.level == passage.of

@@ -220,8 +220,7 @@ def _hint_lines(verdict: Verdict, around: Around, exercise: str) -> list[Text]:
     if (left := around.hints.get(exercise, 0)) <= 0:
         return []
     first = next((check.exercise for check in verdict.checks if not check.passed), None)
-    name = exercise.removeprefix(f"{verdict.lesson}-")
-    how = f"tito hint {verdict.lesson} {name}"
+    how = f"tito hint {exercise}"
     if around.key and exercise == first:
         how = f"key {around.key}"
     return [

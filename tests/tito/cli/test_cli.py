@@ -88,7 +88,7 @@ def test_a_learners_first_lesson(small_course, tmp_path):
     )
     assert "open  modules/source/01_numbers/numbers_dev.py:48" in tito(work, "start", "numbers")[0]
     out, _ = tito(work, "test", "numbers", code=1)
-    assert "Nothing is written yet" in out and "tito hint numbers double" in out
+    assert "Nothing is written yet" in out and "tito hint numbers-double" in out
     assert "What is a number plus itself?" in tito(work, "hint", "numbers")[0]
     assert "`x + x`" in tito(work, "hint", "numbers")[0]
     from tito.lesson import course
@@ -140,7 +140,7 @@ def test_a_failure_shows_message_values_exercise_place_and_hint(small_workspace)
         "double(2) raised ZeroDivisionError: division by zero",
         f"modules/source/01_numbers/numbers_dev.py:{line}  twice = x / 0",
         "yours is [inf inf]",
-        "2 hints left: tito hint numbers double",
+        "2 hints left: tito hint numbers-double",
         "failed  0 of 5 points, 0 of 3 checks",
     ):
         assert output in out
@@ -215,7 +215,7 @@ def test_export_check_writes_nothing_and_tells_what_is_old(small_workspace):
         (["tset"], "No such command 'tset'"),
         (["test", "--nope"], "No such option"),
         (["hint", "numbers", "halve"], "no exercise 'halve'"),
-        (["reset", "numbers", "--exercise", "halve"], "no exercise 'halve'"),
+        (["reset", "numbers", "halve"], "no exercise 'halve'"),
         (["notebook", "numbers", "--keep", "neither"], "neither script nor notebook"),
         (["undo"], "nothing to undo"),
         (["init", "."], None),

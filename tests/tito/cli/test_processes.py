@@ -63,6 +63,7 @@ LEARNER = {
         "restore work-1.zip",
         "as in the zip",
     ),
+    "tito read": ("work", [], "read numbers", ".tito/results/01_numbers/index.html"),
     "tito update": ("work", [], "update ../course", "is what you have; nothing was changed"),
     "tito doctor": ("work", [], "doctor", "import tinytorch"),
     "tito milestone list": ("done", [], "milestone list", "total 6"),

@@ -189,7 +189,7 @@ SAID = [
 def test_sentences_end_their_lines_at_spaces_and_break_no_path_or_command(
     root, entry, words, columns
 ):
-    tito(root.path, "reset", "numbers", "--exercise", "triple")
+    tito(root.path, "reset", "numbers", "triple")
     text = CODES.sub("", on_screen(root.path, *words, columns=columns))
     assert text.strip()
     for line in text.split("\n"):
@@ -272,7 +272,7 @@ def test_a_lesson_as_windows_saves_it(root, entry, how):
     assert "\\r" not in entry.notebook.read_text(encoding="utf-8")
     assert "passed  5 of 5 points" in tito(root.path, "test", "numbers")
     assert entry.script.read_bytes() == before
-    tito(root.path, "reset", "numbers", "--exercise", "double")
+    tito(root.path, "reset", "numbers-double")
     assert "0 of 5 points" in tito(root.path, "test", "numbers", code=1)
     tito(root.path, "undo")
     assert entry.script.read_bytes() == before

@@ -80,7 +80,7 @@ def test_a_demonstration_that_fails_before_all_is_right_is_told_and_changes_no_v
 
 def test_only_part_of_the_checks_shows_nothing(entry):
     solve(entry)
-    assert runner.test_lesson(entry, "double").shown == []
+    assert runner.test_lesson(entry, runner.CheckSelection(["numbers-double"])).shown == []
     assert texts(runner.test_lesson(entry).shown) == ["15 10"]
 
 

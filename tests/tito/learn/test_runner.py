@@ -600,9 +600,9 @@ def test_checks_only_say_what_a_whole_test_says_of_each_text_of_a_lesson(entry, 
 
 def test_checks_only_run_those_of_an_exercise_and_end_at_the_first_that_fails(entry):
     edit(entry, f"    {stub('numbers', 'double')}", "    return x * x * x")
-    run = runner.test_checks(entry, "numbers-double", first_only=True)
+    run = runner.test_checks(entry, runner.CheckSelection(["numbers-double"], None, True))
     assert [c.status for c in run.checks] == ["failed", "not run", "not run"]
-    run = runner.test_checks(entry, "numbers-double")
+    run = runner.test_checks(entry, runner.CheckSelection(["numbers-double"]))
     assert [c.status for c in run.checks] == ["failed", "failed", "not run"]
 
 

@@ -145,7 +145,7 @@ def test_without_a_failing_exercise_a_hint_has_to_be_named(entry):
     verdict_on(entry)
     with pytest.raises(TitoError, match="Every exercise of numbers passed"):
         status.hint(entry)
-    assert status.hint(entry, "double").level == 1
+    assert status.hint(entry, entry.declared.exercise("double")).level == 1
 
 
 def test_start_names_what_is_needed_until_it_has_passed(entry):
@@ -186,7 +186,7 @@ def test_the_next_step_follows_the_states(entry):
 def test_a_progress_file_cut_off_anywhere_is_set_aside_and_the_command_goes_on(entry):
     solve(entry)
     verdict_on(entry)
-    status.hint(entry, "double")
+    status.hint(entry, entry.declared.exercise("double"))
     path = entry.root.state / "progress.json"
     whole = path.read_bytes()
     for length in range(0, len(whole) - 2, 10):

@@ -27,6 +27,42 @@ def test_an_unknown_lesson_is_told_with_a_suggestion(small_course, wanted, remed
     assert repr(wanted) in error.value.what and remedy in error.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("words", "selection"),
+    [
+        ("numbers", {"numbers": []}),
+        ("numbers-double", {"numbers": ["double"]}),
+        ("numbers double", {"numbers": ["double"]}),
+        ("1 double triple sums", {"numbers": ["double", "triple"], "sums": []}),
+        ("numbers numbers-double", {"numbers": ["double"]}),
+        ("triple", {"numbers": ["triple"]}),
+        ("sums-total numbers-double", {"sums": ["total"], "numbers": ["double"]}),
+        ("1-2", {"numbers": [], "sums": []}),
+        ("2-9", {"sums": []}),
+        ("", {}),
+    ],
+)
+def test_lessons_and_exercises_are_named_in_any_form(small_course, words, selection):
+    selected = small_course.select(words.split())
+    assert {e.name: [x.name for x in exercises] for e, exercises in selected.items()} == selection
+
+
+@pytest.mark.parametrize(
+    ("words", "what", "remedy"),
+    [
+        ("numbers-doubel", "no lesson and no exercise 'numbers-doubel'", "numbers-double"),
+        ("numbers doubel", "Lesson numbers has no exercise 'doubel'", "There are: numbers-double"),
+        ("nmbers", "no lesson and no exercise 'nmbers'", "Did you mean 'numbers'?"),
+        ("7-9", "There is no lesson '7'", "There are: numbers, sums."),
+        ("x", "no lesson and no exercise 'x'", "There are these lessons: numbers, sums."),
+    ],
+)
+def test_an_unknown_exercise_is_refused_with_a_suggestion(small_course, words, what, remedy):
+    with pytest.raises(TitoError) as error:
+        small_course.select(words.split())
+    assert what in error.value.what and remedy in error.value.remedy
+
+
 def test_the_root_is_found_upward(small_course):
     assert course.find_root(small_course.lesson("sums").script.parent) == small_course
 

@@ -13,6 +13,7 @@ from tito.cli.app import (
     Lessons,
     Module,
     RootOption,
+    Tasks,
     app,
     complain,
     current_lesson,
@@ -21,8 +22,10 @@ from tito.cli.app import (
     echo_json,
     named_root,
     remember_root,
+    select_exercise,
     select_lesson,
     select_lessons,
+    select_tasks,
 )
 from tito.cli.learner.show import show_report
 from tito.errors import MachineError, TitoError, UsageError, WorkError
@@ -212,7 +215,7 @@ def watch(lesson: Lesson = None) -> None:
 
 @app.command()
 def test(
-    lessons: Lessons = None,
+    tasks: Tasks = None,
     module: Module = None,
     all_: All = False,
     keyword: Keyword = None,
@@ -221,14 +224,14 @@ def test(
 ) -> None:
     """Export a lesson and run its checks: what is right, what is wrong, and why.
 
-    Example: tito test tensor -k strides
+    Example: tito test tensor; of one exercise only: tito test tensor-strides
     """
     from tito.learn.process import Process
 
     root = current_root()
-    if not (lessons or module or all_):
+    if not (tasks or module or all_):
         module = current_lesson(root, not json)
-    entries = select_lessons(root, lessons, module, all_)
+    selection = select_tasks(root, tasks, module, all_)
     verdicts = []
     with Process() as process:
         # Here these imports cost nothing: the process is loading NumPy.
@@ -236,14 +239,15 @@ def test(
         from tito.views import report as report_views
 
         def show_checks(checks: "list[CheckOutcome]") -> None:
-            if sys.stdout.isatty() and len(entries) == 1 and not json:
+            if sys.stdout.isatty() and len(selection) == 1 and not json:
                 echo(report_views.checked(checks))
 
-        for entry in entries:
-            report = runner.test_lesson(entry, keyword, first_only, process, show_checks)
+        for entry, exercises in selection.items():
+            checks = runner.CheckSelection([e.id for e in exercises], keyword, first_only)
+            report = runner.test_lesson(entry, checks, process, show_checks)
             verdicts.append(report.verdict)
             if not json:
-                show_report(entry, report, whole=len(entries) == 1)
+                show_report(entry, report, whole=len(selection) == 1)
     if json:
         echo_json([verdict.as_json() for verdict in verdicts])
     elif len(verdicts) > 1:
@@ -254,25 +258,19 @@ def test(
 
 @app.command()
 def hint(
-    lesson: Lesson = None,
-    exercise: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="EXERCISE", help="Default: the first one that fails.", show_default=False
-        ),
-    ] = None,
+    tasks: Tasks = None,
     json: Json = False,
 ) -> None:
-    """Give the next hint, a little more each time.
+    """Give the next hint, a little more each time: of the first exercise that fails, or of one.
 
-    Example: tito hint tensor
+    Example: tito hint tensor-strides
     """
     from dataclasses import asdict
 
     from tito.learn import status as lesson_status
 
     root = current_root()
-    entry = select_lesson(root, lesson or current_lesson(root, not json))
+    entry, exercise = select_exercise(root, tasks, not json)
     passage = lesson_status.hint(entry, exercise)
     if json:
         echo_json(asdict(passage))
@@ -284,14 +282,7 @@ def hint(
 
 @app.command("compare")
 def compare_(
-    exercise: Annotated[
-        str,
-        typer.Argument(
-            metavar="EXERCISE",
-            help="Its id, as tests print it; its name where only one lesson has it.",
-            show_default=False,
-        ),
-    ],
+    tasks: Tasks = None,
     json: Json = False,
 ) -> None:
     """Show the course's solution beside yours, once yours is right.
@@ -302,7 +293,10 @@ def compare_(
 
     from tito.learn import compare
 
-    comparison = compare.compare(*current_root().exercise(exercise))
+    entry, exercise = select_exercise(current_root(), tasks, not json)
+    if not exercise:
+        raise UsageError("Which exercise?", f"tito compare {entry.declared.exercises[0].id}")
+    comparison = compare.compare(entry, exercise)
     if json:
         echo_json(asdict(comparison))
         return

@@ -8,14 +8,15 @@ import typer
 from tito.cli.app import (
     All,
     Json,
-    Lesson,
     Lessons,
+    Tasks,
     app,
     current_folder,
     current_root,
     echo,
     echo_json,
     named_root,
+    select_exercise,
     select_lesson,
     select_lessons,
     warn,
@@ -35,21 +36,21 @@ Output = Annotated[
 
 @app.command()
 def reset(
-    lesson: Lesson = None,
-    exercise: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only this exercise.", show_default=False)
-    ] = None,
+    tasks: Tasks = None,
 ) -> None:
     """Put a lesson, or one exercise, back to its start. What you wrote is saved first.
 
-    Example: tito reset tensor --exercise tensor-strides
+    Example: tito reset tensor-strides
     """
     from tito.learn import workspace
 
-    entry = select_lesson(current_root(), lesson)
+    root = current_root()
+    if not tasks:
+        select_lesson(root, None)  # raises: it has to be named
+    entry, exercise = select_exercise(root, tasks)
     was_there = entry.script.exists()
     backup = workspace.reset(entry, exercise)
-    what = entry.declared.exercise(exercise).id if exercise else entry.name
+    what = exercise.id if exercise else entry.name
     if backup:
         echo(
             f"{what} is back at its start. What you had is saved in {backup}; "
@@ -95,21 +96,21 @@ def redo() -> None:
 
 
 @app.command()
-def skip(lesson: Lesson = None) -> None:
-    """Put the course's own code for a lesson into the package, so that later lessons can be tried.
+def skip(lessons: Lessons = None) -> None:
+    """Put the course's own code for lessons into the package, so that later lessons can be tried.
 
-    Your work stays as it is; the next export or test of it ends the skip. Example: tito skip tensor
+    Your work stays as it is; the next export or test of it ends the skip. Example: tito skip 1-10
     """
     from tito.learn import workspace
 
-    entry = select_lesson(current_root(), lesson)
-    backup = workspace.skip(entry)
-    echo(
-        f"{entry.name} is skipped: {entry.relative(entry.module_path)} is the course's own. "
-        f"`tito export {entry.name}` ends that."
-    )
-    if backup:
-        echo(f"It held code that is not in your lesson; a copy is in {backup}.")
+    for entry in select_lessons(current_root(), lessons, None, False):
+        backup = workspace.skip(entry)
+        echo(
+            f"{entry.name} is skipped: {entry.relative(entry.module_path)} is the course's own. "
+            f"`tito export {entry.name}` ends that."
+        )
+        if backup:
+            echo(f"It held code that is not in your lesson; a copy is in {backup}.")
 
 
 @app.command("submit")
