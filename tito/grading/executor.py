@@ -13,7 +13,7 @@ from typing import Any
 
 from tito.errors import MachineError, TitoError, UsageError
 from tito.grading.gradebook import run_lock
-from tito.grading.result import LessonResult, Seen
+from tito.grading.result import LessonResult, Unchanged
 from tito.grading.setting import Setting
 from tito.grading.submission import Submission
 from tito.grading.work_hash import course_hash
@@ -22,7 +22,7 @@ from tito.lesson.course import open_root
 
 # Tasks for each worker, so that none waits for work, and few are begun in vain when one stops.
 PREFETCH = 2
-Outcome = list[LessonResult | Seen] | JudgeDied
+Outcome = list[LessonResult | Unchanged] | JudgeDied
 
 
 @contextlib.contextmanager
@@ -65,8 +65,8 @@ def grade_one(
     submission: Submission,
     known: Mapping[str, Collection[str]],
 ) -> Outcome:
-    """One task, on whichever machine its worker is: the results of one submission, Seen for those
-    that need no grading; JudgeDied when the judge died over it.
+    """One task, on whichever machine its worker is: the results of one submission, Unchanged for
+    those that need no grading; JudgeDied when the judge died over it.
 
     course   its hash, see `course_hash`
     process  the run that asks, see `run_lock.process_name`

@@ -3,8 +3,8 @@
     python -m tito.grading.judge_process
 
 `workers.py` starts it and sends pickles: a Setting; then for each submission the Submission and the
-keys of its results that are known, for which a list of LessonResults and Seen goes back; or None,
-for which the level of isolation goes back.
+keys of its results that are known, for which a list of LessonResults and Unchanged goes back; or
+None, for which the level of isolation goes back.
 """
 
 import os
@@ -20,7 +20,7 @@ from tito.grading.intake.open_submission import open_submission
 from tito.grading.jail.judge import Judge, slow_files
 from tito.grading.jail.modules import compiled
 from tito.grading.jail.reader import Reader
-from tito.grading.result import LessonResult, Seen
+from tito.grading.result import LessonResult, Unchanged
 from tito.grading.setting import Setting
 from tito.grading.submission import Submission
 
@@ -37,8 +37,8 @@ class SubmissionJudge:
 
     def grade(
         self, submission: Submission, known: Mapping[str, Collection[str]]
-    ) -> list[LessonResult | Seen]:
-        """The LessonResults of one learner; a Seen for a lesson that was graded already.
+    ) -> list[LessonResult | Unchanged]:
+        """The LessonResults of one learner; an Unchanged for a lesson that was graded already.
 
         known  {lesson: the keys of its results}
         """

@@ -11,7 +11,7 @@ from tito.lesson.outcome import STATUSES, VERDICTS, Outcome, reason_of, verdict_
 
 # Verdicts that follow from the files alone, or from all checks being passed.
 NO_CODE_RAN = ("passed", "stub", "missing", "unreadable", "too long to read", "syntax error")
-__all__ = ["STATUSES", "VERDICTS", "CheckResult", "LessonResult", "Seen"]
+__all__ = ["STATUSES", "VERDICTS", "CheckResult", "LessonResult", "Unchanged"]
 
 
 @dataclass
@@ -160,7 +160,7 @@ class LessonResult:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Unchanged:
     """A lesson that is graded already: the key of its result, and the file that came in now, with
     its entry.
     """

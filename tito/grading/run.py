@@ -32,7 +32,7 @@ from tito.grading.gradebook.tables import learner_id
 from tito.grading.intake import collect
 from tito.grading.intake.submission_times import Submitted
 from tito.grading.jail.modules import answers_in
-from tito.grading.result import LessonResult, Seen, blank
+from tito.grading.result import LessonResult, Unchanged, blank
 from tito.grading.roster import Learner
 from tito.grading.setting import Setting
 from tito.grading.single_checks import merge_checks
@@ -233,7 +233,7 @@ class Run:
     def sort_tasks(self, tasks: Iterable[Task], works: Works) -> None:
         """Leave out what is graded already, and put what a killed run had begun behind the others.
 
-        works  {place: Seen} of the submissions that are graded already
+        works  {place: Unchanged} of the submissions that are graded already
         """
         for task in tasks:
             seen = None if self.options.regrade else works.get(task.place)
@@ -303,11 +303,11 @@ class Run:
         if task.submission.partial:  # what comes later is not missing
             new = [result for result in new if result.sha256]
         self.begun.pop(task.place, None)
-        self.save(task, new, [result for result in results if isinstance(result, Seen)])
+        self.save(task, new, [result for result in results if isinstance(result, Unchanged)])
         self.progress.count(task.submission.name, new)
         self.report()
 
-    def results_without_judge(self, task: Task, why: JudgeDied) -> list[LessonResult | Seen]:
+    def results_without_judge(self, task: Task, why: JudgeDied) -> list[LessonResult | Unchanged]:
         """The rows of a submission that could not be graded. None takes the place of an earlier
         result.
         """
@@ -316,16 +316,16 @@ class Run:
         known = self.keys.get(task.student, {})
         return [ungraded(entry, task, why) for entry in self.lessons if entry.name not in known]
 
-    def save(self, task: Task, results: list[LessonResult], seen: list[Seen]) -> None:
+    def save(self, task: Task, results: list[LessonResult], seen: list[Unchanged]) -> None:
         """Let the gradebook keep the results of a task, and when its files arrived."""
         submission = task.submission
-        files: list[LessonResult | Seen] = [*results, *seen]
+        files: list[LessonResult | Unchanged] = [*results, *seen]
         if not submission.partial:
             self.progress.files |= {(task.student, file.lesson): file.sha256 for file in files}
         arrivals = {
             file.lesson: submission.arrival(file.entry)
             for file in files
-            if isinstance(file, Seen) or file.verdict != "missing"
+            if isinstance(file, Unchanged) or file.verdict != "missing"
         }
         self.book.save(
             Saving(

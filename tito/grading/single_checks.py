@@ -7,18 +7,18 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from tito.grading.result import CheckResult, LessonResult, Seen
+from tito.grading.result import CheckResult, LessonResult, Unchanged
 from tito.lesson.outcome import reason_of, verdict_of
 
 GRADED_ALONE = "~"  # in the key of a result into which checks were put that were graded alone
 
 
 def merge_checks(
-    results: Iterable[LessonResult | Seen], before: Mapping[tuple[str, str], LessonResult]
-) -> tuple[list[LessonResult | Seen], bool]:
+    results: Iterable[LessonResult | Unchanged], before: Mapping[tuple[str, str], LessonResult]
+) -> tuple[list[LessonResult | Unchanged], bool]:
     """Results of some checks, each put into the result that the whole lesson has for the same file;
-    Seen where that changes nothing, and nothing where this file was not graded. And whether nothing
-    changes because another file was graded.
+    Unchanged where that changes nothing, and nothing where this file was not graded. And whether
+    nothing changes because another file was graded.
 
     before  {(lesson, SHA-256): LessonResult}
 
@@ -32,12 +32,12 @@ def merge_checks(
     return merged, len(merged) < len(parts) and not changes
 
 
-def _put_into(old: LessonResult, part: LessonResult) -> LessonResult | Seen:
-    """A result with the checks of another one, of the same file, in it; Seen where nothing changes.
+def _put_into(old: LessonResult, part: LessonResult) -> LessonResult | Unchanged:
+    """A result with the checks of another one, of the same file, in it, or Unchanged.
 
     part  the result of some checks of the lesson
     """
-    unchanged = Seen(old.lesson, old.key, part.entry, part.sha256)
+    unchanged = Unchanged(old.lesson, old.key, part.entry, part.sha256)
     new = {check.id: check for check in part.checks}
     points = {check.id: (check.points, check.max_points) for check in old.checks}
     same = all(points.get(check.id) == (check.points, check.max_points) for check in part.checks)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from tito.errors import MachineError, TitoError
-from tito.grading.result import LessonResult, Seen
+from tito.grading.result import LessonResult, Unchanged
 from tito.grading.setting import Setting, judge_seconds
 from tito.grading.submission import Submission
 from tito.learn.process import ONE_THREAD
@@ -65,7 +65,7 @@ class Worker:
 
     def grade(
         self, submission: Submission, known: Mapping[str, Collection[str]]
-    ) -> list[LessonResult | Seen]:
+    ) -> list[LessonResult | Unchanged]:
         """The judge's results for one submission.
 
         Raises JudgeDied when there are none within `judge_seconds`, or the run was stopped.
@@ -75,7 +75,7 @@ class Worker:
         self.busy = True
         try:
             self._send((submission, known))
-            answer: list[LessonResult | Seen]
+            answer: list[LessonResult | Unchanged]
             answer = self._answer(time.monotonic() + judge_seconds(self.setting))
             self.busy = False
             return answer

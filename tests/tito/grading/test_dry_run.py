@@ -9,7 +9,7 @@ from some_results import DAY, MONDAY, points, result, save, set_points
 from tito.cli.instructor import grade, run_progress
 from tito.grading import dry_run, run, views
 from tito.grading.gradebook import enrollment
-from tito.grading.result import CheckResult, Seen
+from tito.grading.result import CheckResult, Unchanged
 from tito.grading.single_checks import merge_checks
 
 
@@ -111,7 +111,7 @@ def test_a_check_that_was_graded_alone_and_put_back_leaves_no_trace(book):
 def test_a_check_of_another_file_or_of_no_grade_changes_nothing():
     assert merge_checks([part(sha256="b" * 64)], {PLACE: result()}) == ([], True)
     assert merge_checks([part()], {}) == ([], True)
-    seen = Seen("numbers", "key", "", PLACE[1])
+    seen = Unchanged("numbers", "key", "", PLACE[1])
     assert merge_checks([part(message="")], {PLACE: result(points=(3, 3))}) == ([seen], False)
 
 
@@ -122,7 +122,7 @@ def test_a_lesson_that_could_not_be_run_keeps_its_verdict_when_one_check_is_grad
     alone = part(earned=0, message="It stops.")
     alone.verdict, alone.checks[0].status = "import failed", "error"
     (seen,), _ = merge_checks([alone], {PLACE: before})
-    assert isinstance(seen, Seen)
+    assert isinstance(seen, Unchanged)
 
 
 def test_only_some_learners_are_graded_and_a_slip_is_told():

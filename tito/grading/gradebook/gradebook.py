@@ -46,7 +46,7 @@ from tito.grading.gradebook.tables import (
     learner_id,
     sql,
 )
-from tito.grading.result import LessonResult, Seen, unpacked
+from tito.grading.result import LessonResult, Unchanged, unpacked
 from tito.grading.roster import in_section
 
 AT_A_TIME = 50  # learners whose grades are in memory
@@ -54,7 +54,7 @@ PAGE = 500  # entries of the history in memory
 Results = dict[str, list[ResultRow]]  # {lesson: rows}
 Keys = dict[str, dict[str, set[str]]]  # {learner: {lesson: keys of the results}}
 # {(learner, hash of the submission and of all that decides its results): its results}
-Works = dict[tuple[str, str], list[Seen]]
+Works = dict[tuple[str, str], list[Unchanged]]
 
 
 class Gradebook:
@@ -119,7 +119,7 @@ class Gradebook:
                 keys.setdefault(student, {}).setdefault(lesson, set()).add(key)
             for row in database.execute(sql.select(WORK)):
                 place, mine = (row.student, row.work), keys.get(row.student, {})
-                seen = [Seen(*result) for result in row.seen]
+                seen = [Unchanged(*result) for result in row.seen]
                 self._works[place] = all(
                     result.key in mine.get(result.lesson, ()) for result in seen
                 )

@@ -24,7 +24,7 @@ from tito.grading.gradebook.tables import (
     now,
     sql,
 )
-from tito.grading.result import LessonResult, Seen, packed
+from tito.grading.result import LessonResult, Unchanged, packed
 
 
 class ResultRow(NamedTuple):
@@ -92,14 +92,14 @@ class Saving:
     who: str = ""
     why: str = "graded"
     results: list[LessonResult] = field(default_factory=list)
-    seen: list[Seen] = field(default_factory=list)
+    seen: list[Unchanged] = field(default_factory=list)
     arrivals: dict[str, Arrived] = field(default_factory=dict)
     work: str | None = None
     regrade: bool = False
     replace_arrivals: bool = False
 
     @property
-    def files(self) -> list[LessonResult | Seen]:
+    def files(self) -> list[LessonResult | Unchanged]:
         return [*self.results, *self.seen]
 
     def arrival(self, lesson: str) -> Arrived:
@@ -174,7 +174,7 @@ def _replace_rows(
     for file in saving.files:
         mine = rows[file.lesson]
         same = next((row for row in mine if row.key == file.key), None)
-        if isinstance(file, Seen) or (same and not saving.regrade):
+        if isinstance(file, Unchanged) or (same and not saving.regrade):
             if same and same.sha256:
                 _merge_arrival(mine, same.sha256, saving)
             continue

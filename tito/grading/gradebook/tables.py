@@ -199,7 +199,7 @@ WORK = sql.Table(
     TABLES,
     sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), primary_key=True),
     sql.Column("work", sql.String(64), primary_key=True),
-    sql.Column("seen", Json, nullable=False),  # [[lesson, key, entry, sha256]], see result.Seen
+    sql.Column("seen", Json, nullable=False),  # [[lesson, key, entry, sha256]]: Unchanged
 )
 RUN = sql.Table(
     "run",

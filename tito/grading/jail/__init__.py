@@ -3,8 +3,8 @@ LessonResults come out.
 
 `reader.Reader(lessons, limits, open_submission, compiled).read(submission)` returns the Contents of
 a submission and the Code of each lesson. `judge.Judge(setting).grade(contents, codes, known)`
-returns a LessonResult for each lesson, or a Seen for one whose key is known. Neither raises over
-what a learner did. What an attacker may try is in `book/security.md`.
+returns a LessonResult for each lesson, or an Unchanged for one whose key is known. Neither raises
+over what a learner did. What an attacker may try is in `book/security.md`.
 
 judge.py       the trusted process: grades one submission, lesson by lesson, visible checks first
 check_run.py   runs one check there, against code that runs elsewhere

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from tito.grading.jail.check_run import CheckRunner, Subject
 from tito.grading.jail.modules import Code, answers_in, checks_hash, reference, version
-from tito.grading.result import CheckResult, LessonResult, Seen, blank, packed
+from tito.grading.result import CheckResult, LessonResult, Unchanged, blank, packed
 from tito.grading.setting import BOTH, OWN, REFERENCE, Setting, submission_seconds
 from tito.grading.submission import Contents
 from tito.lesson import course, outcome
@@ -100,14 +100,14 @@ class Judge:
 
     def grade(
         self, contents: Contents, codes: dict[str, Code], known: Mapping[str, Collection[str]]
-    ) -> list[LessonResult | Seen]:
-        """The LessonResults of one learner; a Seen for a lesson that was graded already.
+    ) -> list[LessonResult | Unchanged]:
+        """The LessonResults of one learner; an Unchanged for a lesson that was graded already.
 
         codes  {lesson: what `modules.compiled` makes of its file}, of those that could be read
         known  {lesson: the keys of its results}
         """
         work = Work(contents, codes)
-        results: list[LessonResult | Seen] = []
+        results: list[LessonResult | Unchanged] = []
         pending = []
         self.total.clear()
         self.runner.received.clear()
@@ -115,7 +115,7 @@ class Judge:
             key, file = self.key(entry, contents), contents.files.get(entry.name)
             if key in known.get(entry.name, ()):
                 came = (file.entry, file.sha256) if file else ()
-                results.append(Seen(entry.name, key, *came))
+                results.append(Unchanged(entry.name, key, *came))
                 continue
             result = self.blank_result(entry, work, key)
             pending.append((self.grade_lesson(entry, result, work), result))

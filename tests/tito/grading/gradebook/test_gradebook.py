@@ -18,7 +18,7 @@ from tito.grading.gradebook.database import transaction
 from tito.grading.gradebook.gradebook import Gradebook, open_gradebook
 from tito.grading.gradebook.result_store import Saving
 from tito.grading.gradebook.tables import TEXT, sql
-from tito.grading.result import LessonResult, Seen, packed
+from tito.grading.result import LessonResult, Unchanged, packed
 
 # Results
 
@@ -243,7 +243,10 @@ def test_a_submission_is_known_until_one_of_its_results_is_replaced(book):
     save(book, [result(), result(lesson="sums")], None, work="w")
     works, keys = book.graded()
     assert works == {
-        ("ada", "w"): [Seen("numbers", "key", "", "a" * 64), Seen("sums", "key", "", "a" * 64)]
+        ("ada", "w"): [
+            Unchanged("numbers", "key", "", "a" * 64),
+            Unchanged("sums", "key", "", "a" * 64),
+        ]
     }
     assert keys == {"ada": {"numbers": {"key"}, "sums": {"key"}}}
     save(book, [result(key="new")], None, work="v")

@@ -21,7 +21,7 @@ from tito.grading.gradebook.result_store import Saving
 from tito.grading.intake.lesson_file import count_written
 from tito.grading.intake.open_submission import open_submission
 from tito.grading.intake.submission_times import Submitted
-from tito.grading.result import LessonResult, Seen
+from tito.grading.result import LessonResult, Unchanged
 from tito.grading.roster import Learner
 from tito.grading.setting import Setting
 
@@ -57,7 +57,7 @@ def missing(book, beside="y"):
 
 def saw(book, key, arrived, why="graded", anew=False):
     """The file of a result came in once more."""
-    arrivals, seen = {"numbers": arrived}, [Seen("numbers", key)]
+    arrivals, seen = {"numbers": arrived}, [Unchanged("numbers", key)]
     book.save(Saving("ada", "", "me", why, seen=seen, arrivals=arrivals, replace_arrivals=anew))
 
 
@@ -436,7 +436,9 @@ def graded(small_course, tmp_path, monkeypatch):
                 one.sha256, one.entry = file.sha256, file.entry
             one.key, one.notes = f"{one.sha256}{one.verdict}.1", submission.notes
             is_known = one.key in known.get(entry.name, ())
-            results.append(Seen(entry.name, one.key, one.entry, one.sha256) if is_known else one)
+            results.append(
+                Unchanged(entry.name, one.key, one.entry, one.sha256) if is_known else one
+            )
         return results
 
     monkeypatch.setattr(workers.Worker, "grade", judge)
