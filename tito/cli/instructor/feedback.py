@@ -89,7 +89,7 @@ def feedback(
     deliver.refuse(list(targets.values()), force)
     if canvas and not submissions:
         raise UsageError(
-            "Canvas finds a page by the names of its own download.",
+            "Canvas finds a page by the names in its download.",
             "Name that download: --submissions DIR_OR_ZIP",
         )
     with gradebook_of(course, gradebook, create=False, reads=True) as book:
@@ -120,7 +120,7 @@ def show_delivery(delivery: "Delivery", path: Path, kind: str) -> None:
     if delivery.students:
         echo(f"{path.name}: {count(len(delivery.students), 'page')}.")
     elif delivery.nameless:
-        echo(f"{path.name} was not written: nobody has a name there.")
+        echo(f"{path.name} was not written: no learner has a name there.")
     else:
         echo(
             f"{path.name} was not written: no page changed since the last one. --everyone takes "

@@ -92,7 +92,7 @@ FromTable = Annotated[
         show_default=False,
     ),
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Write what --from asks for.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Make the changes that --from asks for.")]
 OneLearner = Annotated[
     str | None,
     typer.Argument(metavar="[STUDENT]", help="Default: everybody.", show_default=False),
@@ -101,15 +101,14 @@ Changed = Annotated[
     bool,
     typer.Option(
         "--changed",
-        help="Only what took a grade from some points to others, or would have without an "
-        "override.",
+        help="Only changes of points, also those that an override hides.",
     ),
 ]
-ClassList = Annotated[
+RosterCsv = Annotated[
     Path | None,
     typer.Argument(
         metavar="[CSV]",
-        help="As Canvas, Moodle, Gradescope, Classroom 50 or Excel write it; or of your own, "
+        help="As Canvas, Moodle, Gradescope, Classroom 50 or Excel write it; or your own CSV "
         "with `student`, and as you like name, email, section, id, sis_login_id, ... Without "
         "it: list the class.",
     ),
@@ -126,7 +125,9 @@ IdColumn = Annotated[
 ]
 WholeClass = Annotated[
     bool,
-    typer.Option("--whole-class", help="Everybody is in CSV: learners who are not have left."),
+    typer.Option(
+        "--whole-class", help="CSV lists everybody: learners who are not in it have left."
+    ),
 ]
 Remove = Annotated[
     list[str] | None,
@@ -140,7 +141,7 @@ Merge = Annotated[
     tuple[str, str] | None,
     typer.Option(
         metavar="OLD ID",
-        help="A learner was there under two ids: what is OLD's becomes ID's, also later.",
+        help="Join two ids of one learner: everything of OLD becomes ID's, also later.",
         show_default=False,
     ),
 ]
@@ -161,7 +162,7 @@ Output = Annotated[
         show_default=False,
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Write over what is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Write over files that exist.")]
 
 gradebook_app = typer.Typer(
     help="The grades of a class: show, set, export.\n"
@@ -361,7 +362,7 @@ def gradebook_history(
 
 @gradebook_app.command("roster")
 def gradebook_roster(
-    csv: ClassList = None,
+    csv: RosterCsv = None,
     id_column: IdColumn = None,
     whole_class: WholeClass = False,
     remove: Remove = None,

@@ -91,7 +91,7 @@ def lesson_name(root: "Root", lesson: str | None) -> str | None:
 
 
 def author_name() -> str:
-    """The name under which a change is kept. Raises TitoError when nobody is logged in."""
+    """The name under which a change is kept. Raises UsageError where it is unknown."""
     import getpass
 
     try:
@@ -103,7 +103,7 @@ def author_name() -> str:
 
 
 def tell_points_lost(book: "Gradebook") -> None:
-    """Say which grades count less than before, by what was written just now."""
+    """Print which grades the last change made smaller."""
     from tito.grading import views
 
     if book.points_lost:

@@ -56,10 +56,10 @@ def gradebook_page(
     gradebook: GradebookOption = None,
     root: RootOption = None,
 ) -> None:
-    """A page for those who grade: each submission's code beside its checks, points and comments by
+    """A page for graders: each submission's code beside its checks, points and comments by
     key, free answers and their rubrics. For browsers on this machine only; Ctrl-C ends it.
 
-    Whoever has a printed address may change grades. Example: tito gradebook page --as ta1 --as ta2
+    Anyone with a printed address can change grades. Example: tito gradebook page --as ta1 --as ta2
     """
     course = current_course(root)
     try:

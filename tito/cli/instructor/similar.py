@@ -39,7 +39,7 @@ def similar(
     lessons: Lessons = None,
     all_: All = False,
     threshold: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Similarity from which a pair is told, 0 to 1.")
+        float, typer.Option(min=0.0, max=1.0, help="Lowest similarity of a listed pair, 0 to 1.")
     ] = 0.85,
     output: Annotated[
         Path | None,

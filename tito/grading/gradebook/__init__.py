@@ -9,7 +9,7 @@ What it keeps:
 tables.py      the tables
 database.py    connections, transactions, the version of the schema
 run_lock.py    one run at a time grades into a gradebook
-learners.py    the rows of learners: found, locked while somebody changes their grades, remembered
+learners.py    the rows of learners: find them, lock them for a change, remember them
 enrollment.py  who is in the class: rosters, who left, merged ids, strangers
 class_lists.py the list of a class as Canvas, Moodle, Gradescope, ... write it
 result_store.py  the results of a submission

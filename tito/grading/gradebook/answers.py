@@ -126,7 +126,7 @@ def question_progress(
 def learner_answers(
     book: Gradebook, lesson: str, question: str, section: str | None = None
 ) -> list[LearnerAnswer]:
-    """The answers to a question, by learner, without those who left; empty ones too."""
+    """The answers to a question, by learner, also empty ones; without learners who left."""
     answers = [
         (learner, answer)
         for learner, answer in _counting_answers(book, lesson, section)
@@ -213,7 +213,7 @@ def _change_rubric(
     if change.points is not None and not change.text.strip():
         raise UsageError("An item of a rubric needs a text.", "Say what an answer has, or lacks.")
     place = {"lesson": change.lesson, "question": change.question}
-    # Nobody else changes this rubric meanwhile.
+    # A lock: no other grader changes this rubric meanwhile.
     database.execute(sql.select(RUBRIC.c.version).filter_by(**place).with_for_update())
     items = rubric_items(database, change.lesson, change.question)
     row = place | {"who": clean(who), "at": now(), "points": change.points}
@@ -231,17 +231,14 @@ def _change_rubric(
         author = database.execute(query).scalar()
         raise ChangedMeanwhile([], f"{author} changed this item")
     judged = _learners_with(database, change, item) if change.points != item.points else []
-    before = {student: book.grades_within(database, student, [change.lesson]) for student in judged}
+    before = [book.grades_within(database, student, [change.lesson]) for student in judged]
     text = item.text if change.points is None else clean(change.text.strip())
     values = row | {"item": item.id, "place": item.place, "text": text}
     database.execute(sql.insert(RUBRIC).values(values))
     worth = "removed" if change.points is None else late.shown(change.points)
     why = f"{change.question}: {item.text[:100]!r} {late.shown(item.points)} -> {worth}"
-    return [
-        moved
-        for student in judged
-        for moved in _note_change(book, database, before[student], who, why)
-    ]
+    grades = [grade for by_lesson in before for grade in by_lesson.values()]
+    return list(_note_changes(book, database, grades, who, why))
 
 
 def _no_item(lesson: str, question: str) -> UsageError:
@@ -264,25 +261,25 @@ def _learners_with(database: sql.Connection, change: RubricChange, item: RubricI
     )
 
 
-def _note_change(
-    book: Gradebook, database: sql.Connection, before: dict[str, Grade], who: str, why: str
+def _note_changes(
+    book: Gradebook, database: sql.Connection, before: list[Grade], who: str, why: str
 ) -> Iterator[PointsChange]:
-    """Add an entry to the history for a grade that a rubric made another one."""
-    for lesson, was in before.items():
-        grade = book.grades_within(database, was.student, [lesson])[lesson]
-        if was.before_late != grade.before_late:
-            points = {"old_points": was.before_late, "new_points": grade.before_late}
-            add_change(database, was.student, lesson, "rubric", who, why=why, **points)
-            if was.points != grade.points:
-                yield PointsChange(was.student, was.name, lesson, was.points, grade.points, why)
+    """Add an entry to the history for each of these grades that a rubric changed."""
+    for old in before:
+        new = book.grades_within(database, old.student, [old.lesson])[old.lesson]
+        if old.before_late != new.before_late:
+            points = {"old_points": old.before_late, "new_points": new.before_late}
+            add_change(database, old.student, old.lesson, "rubric", who, why=why, **points)
+        if old.points != new.points:
+            yield PointsChange(old.student, old.name, old.lesson, old.points, new.points, why)
 
 
 # Judgements
 
 
 def judge(book: Gradebook, student: str, lesson: str, new: NewJudgement, who: str) -> GradedAnswer:
-    """Judge the answer of the submission that counts: its points are those of the ticked items and
-    the adjustment, within 0 and the question's points. An earlier judgement of it is replaced, and
+    """Judge the answer of the submission that counts: its points are the points of the ticked items
+    plus the adjustment, within 0 and the question's points. It replaces an earlier judgement, which
     stays in the history. Returns what the answer counts now.
     """
 
@@ -295,9 +292,8 @@ def judge(book: Gradebook, student: str, lesson: str, new: NewJudgement, who: st
         if entry and before:
             points = {"new_points": after.before_late}
             database.execute(sql.update(CHANGE).where(CHANGE.c.id == entry).values(points))
-            if before.points != after.points:
-                names = (learner, after.name, lesson)
-                moved = [PointsChange(*names, before.points, after.points, new.question)]
+            names = (learner, after.name, lesson)
+            moved = [PointsChange(*names, before.points, after.points, new.question)]
         return answer_to(after, student, lesson, new.question), moved
 
     graded, moved = write(book.engine, work)

@@ -33,7 +33,7 @@ from tito.grading.result import LessonResult
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ChangeOutcome:
     """What became of a requested change.
 
     name    of the learner
@@ -69,8 +69,8 @@ def apply_changes(
     who: str,
     preview: bool = False,
     seen: int | None = None,
-) -> list[Outcome]:
-    """Do what was asked for: all of it, or, when one change cannot be done, nothing.
+) -> list[ChangeOutcome]:
+    """Make these changes: all of them, or none when one cannot be made.
 
     preview  nothing is written; the outcomes are what they would be
     seen     the `last_change` that the person knows of whose changes these are
@@ -78,7 +78,7 @@ def apply_changes(
     Raises UsageError with every line that cannot be done.
     """
     wanted = sorted(changes, key=_removals_last)
-    results: list[tuple[Outcome, list[PointsChange]]] = []
+    results: list[tuple[ChangeOutcome, list[PointsChange]]] = []
 
     def work(database: sql.Connection) -> None:
         lock_learners(database, {change.student for change in wanted})
@@ -98,9 +98,9 @@ def _apply_all(
     changes: list[RequestedChange],
     who: str,
     seen: int | None,
-) -> list[tuple[Outcome, list[PointsChange]]]:
+) -> list[tuple[ChangeOutcome, list[PointsChange]]]:
     """What `_apply` returns of each change. Raises UsageError for the lines that cannot be done."""
-    results: list[tuple[Outcome, list[PointsChange]]] = []
+    results: list[tuple[ChangeOutcome, list[PointsChange]]] = []
     refused: list[str] = []
     for change in changes:
         try:
@@ -125,13 +125,13 @@ def _apply(
     change: RequestedChange,
     who: str,
     seen: int | None,
-) -> tuple[Outcome, list[PointsChange]]:
-    """Returns what became of the change, and the grades that count more or less by a change of
-    answers: nobody chose those points.
+) -> tuple[ChangeOutcome, list[PointsChange]]:
+    """Returns what became of the change, and the grades whose points follow from a change of
+    answers or rubrics.
     """
     if change.kind == "rubric":
         grades = answers.set_item(book, database, change, who)
-        return Outcome(change, grades is not None), grades or []
+        return ChangeOutcome(change, grades is not None), grades or []
     why = change.why if change.kind in ("override", "extension") else "-"
     learner = lock_learner(database, change.student, who, why).student
     check_seen(database, learner, change.lesson, seen)
@@ -146,12 +146,12 @@ def _apply(
     else:
         entry = _comment(database, learner, change, who)
     if not grade:
-        return Outcome(change, entry is not None), []
+        return ChangeOutcome(change, entry is not None), []
     after = book.grades_within(database, learner, [grade.lesson])[grade.lesson]
     if entry and change.kind in ("override", "judged"):
         query = sql.update(CHANGE).where(CHANGE.c.id == entry)
         database.execute(query.values(new_points=after.before_late))
-    outcome = Outcome(change, entry is not None, grade.name, grade.points, after.points)
+    outcome = ChangeOutcome(change, entry is not None, grade.name, grade.points, after.points)
     if change.kind != "judged":
         return outcome, []
     about = (change.student, grade.name, grade.lesson)
@@ -239,7 +239,7 @@ def take_back_comment(
 def _extend(
     database: sql.Connection, student: str, change: RequestedChange, who: str
 ) -> int | None:
-    """Give a learner more time for a lesson, or for all that have no extension of their own."""
+    """Give a learner more time for a lesson, or for all lessons without an extension."""
     given = instructions_about(database, student).extensions.get(change.lesson)
     if given == change.extension:
         return None

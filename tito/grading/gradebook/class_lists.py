@@ -15,7 +15,7 @@ from tito.grading.csv_tables import decoded, normalised, table
 from tito.grading.roster import Learner, learner_of
 
 # The column that becomes a learner's id: the first of these that every line fills, each with
-# another text. Logins come before numbers, since they stand in the names of files and are read by
+# another text. Logins come before numbers, because they are in the names of files and are read by
 # people; Moodle's number comes last, since each of its assignments has others.
 ORDER = (
     "student",
@@ -78,15 +78,15 @@ ROUNDED = re.compile(r"\d([.,]\d+)?E\+\d+", re.I)  # 1.23457E+11: a number that 
 
 
 @dataclass
-class ClassList:
+class RosterFile:
     """What a file says.
 
     source   which program wrote it, in words
     columns  ours, in the file's order
     lines    (line number, {column: text}) of each learner
     left_out what is no learner, such as "Student, Test"
-    remarks  what somebody should know about how it was read
-    scheme   what its ids are, if it says so: the column of an earlier roster, see `exports.py`
+    remarks  what the instructor should know about how it was read
+    scheme   of an export, see `exports.py`: from which column of an earlier roster its ids came
     """
 
     path: str
@@ -98,16 +98,16 @@ class ClassList:
     scheme: str = ""
 
 
-def read(path: Path) -> ClassList:
-    """The ClassList in a CSV file: separated by commas, semicolons or tabs, in UTF-8, UTF-16 or, as
-    Excel writes it on Windows, cp1252; with or without a byte order mark and a line `sep=;`.
+def read(path: Path) -> RosterFile:
+    """A roster in a CSV file: separated by commas, semicolons or tabs, in UTF-8, UTF-16 or Windows'
+    cp1252 (as Excel writes it); with or without a byte order mark and a line `sep=;`.
 
     Raises UsageError with the line for what is damaged.
     """
     text, remarks = decoded(path)
     (start, written), *rows = table(path, text)
     source, columns = _headers(path, start, written)
-    class_list = ClassList(str(path), source, columns, [], remarks=remarks)
+    class_list = RosterFile(str(path), source, columns, [], remarks=remarks)
     for number, row in rows:
         _add(class_list, number, row)
     names = dict.fromkeys(name for _, line in class_list.lines for name in line)
@@ -117,8 +117,8 @@ def read(path: Path) -> ClassList:
     return class_list
 
 
-def choose(class_list: ClassList, wanted: str | None = None, remembered: str | None = None) -> str:
-    """The column of a ClassList that holds the ids.
+def choose(class_list: RosterFile, wanted: str | None = None, remembered: str | None = None) -> str:
+    """The column of a RosterFile that holds the ids.
 
     wanted      that was asked for, or None
     remembered  that the gradebook's ids were taken from, or None; taken where the file has it
@@ -154,8 +154,8 @@ def choose(class_list: ClassList, wanted: str | None = None, remembered: str | N
     raise UsageError(f"{path}: no line fills {', '.join(known)}.", "Fill in one of these columns.")
 
 
-def learners_of(class_list: ClassList, id_column: str) -> list[Learner]:
-    """The learners in a ClassList, whose ids are in that column."""
+def learners_of(class_list: RosterFile, id_column: str) -> list[Learner]:
+    """The learners in a RosterFile, whose ids are in that column."""
     return [learner_of(line[id_column], line) for _, line in class_list.lines]
 
 
@@ -199,7 +199,7 @@ def _headers(path: Path, line: int, written: list[str]) -> tuple[str, list[str]]
     return source, columns
 
 
-def _add(class_list: ClassList, number: int, row: list[str]) -> None:
+def _add(class_list: RosterFile, number: int, row: list[str]) -> None:
     """Add a line, or what it has that is no learner to `left_out`."""
     source, columns = class_list.source, class_list.columns
     line: dict[str, str] = {}
@@ -213,7 +213,7 @@ def _add(class_list: ClassList, number: int, row: list[str]) -> None:
     parts = (line.get("first_name"), line.get("last_name"))
     name = line.get("name") or " ".join(filter(None, parts))
     if name or {"name", "first_name", "last_name"} & line.keys():
-        line["name"] = name  # a list without names takes nobody's away
+        line["name"] = name  # a list without names leaves the names as they are
     is_test = name.casefold() in ("student, test", "test student") and not line.get("sis_user_id")
     if source == CANVAS and (is_test or not line["id"]):
         # Without a name it is the row that says which columns are posted by hand.
@@ -229,7 +229,7 @@ def _add(class_list: ClassList, number: int, row: list[str]) -> None:
     class_list.lines.append((number, line))
 
 
-def _check(class_list: ClassList, name: str) -> None:
+def _check(class_list: RosterFile, name: str) -> None:
     """Raise UsageError where a column does not tell the learners apart."""
     lines: dict[str, int] = {}
     other = "" if name == "student" else ", or name another column with --id-column"

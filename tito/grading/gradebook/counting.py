@@ -45,8 +45,8 @@ class SubmittedFile:
 
 def submitted_files(rows: Iterable[Any]) -> list[SubmittedFile]:
     """The rows of one learner's lesson, by file. Beside other earlier lessons the same file may
-    have earned less: its best grading counts, so that nobody loses points over a lesson that was
-    not handed in again.
+    have earned less: its best grading counts, so that a learner loses no points over a lesson that
+    was not handed in again.
     """
     by_file: dict[str, list[Any]] = {}
     for row in rows:
@@ -73,8 +73,8 @@ def counting_grade(
 
     rows  of the table `result`, one or more of that lesson
 
-    What was not handed in, could not be read at all or is as it was released counts only where
-    there is nothing else. "best" compares the points after lateness; of equals, the latest counts.
+    A file that was not handed in, could not be read or is as it was released counts only when
+    there is no other. "best" compares the points after lateness; of equals, the latest counts.
     """
     graded = [
         (make_grade(learner, file, instructions, rules), file) for file in submitted_files(rows)

@@ -108,7 +108,7 @@ def _make_file(path: Path) -> bool:
     """Returns whether it was made: another process may have been faster."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch(mode=0o600, exist_ok=False)  # grades are nobody else's business
+        path.touch(mode=0o600, exist_ok=False)  # only the owner may read grades
         return True
     except FileExistsError:
         return False
@@ -142,14 +142,14 @@ def _engine(url: sql.URL) -> sql.Engine:
 def _prepare_sqlite(engine: sql.Engine) -> None:
     @sql.event.listens_for(engine, "connect")
     def prepare_connection(connection: Any, record: object) -> None:
-        # Transactions begin where we say, and hold changes of the schema, too.
+        # Transactions begin at our BEGIN, and include changes of the schema.
         connection.isolation_level = None
         connection.execute("PRAGMA foreign_keys=ON")
 
     @sql.event.listens_for(engine, "begin")
     def begin(database: sql.Connection) -> None:
-        # A transaction that is going to write says so first: two that read and then both want to
-        # write could only fail.
+        # A transaction that will write takes the lock first: of two that read and then both want
+        # to write, one could only fail.
         writes = database.get_execution_options().get("tito_writes")
         database.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 

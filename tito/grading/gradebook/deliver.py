@@ -2,12 +2,12 @@
 merge.
 
 moodle  `NAME_NUMBER_assignfeedback_file_feedback.html` for each learner: what Moodle's "Upload
-        multiple feedback files in a zip" finds them by. The number is that of its own download
-        (`NAME_NUMBER_assignsubmission_file`), or the roster's column moodle_id or identifier; each
-        assignment of Moodle's has numbers of its own
-canvas  the names of Canvas's own download, which hold the numbers of learner and file: Canvas takes
-        no others. It makes a comment of each, and shows it under the name of the file that was
-        handed in; so to a zip it answers with a zip that holds the page
+        multiple feedback files in a zip" finds them by. The number is in Moodle's download
+        (`NAME_NUMBER_assignsubmission_file`), or in the roster's column moodle_id or identifier;
+        each assignment of Moodle has other numbers
+canvas  the names in Canvas's download, which hold the numbers of learner and file: Canvas takes
+        no others. It turns each page into a comment with the name of the file that was handed in;
+        so the comment on a zip is a zip that holds the page
 mail    a CSV file with a line for each learner: student, name, email, page, points, max_points
 
 Each holds only the pages that changed since the last of its kind, of learners who are in the class.
@@ -53,8 +53,8 @@ Parts = Sequence[HandedIn]
 
 @dataclass
 class Delivery:
-    """One file. students: ids of those who are in it; nameless: of those for whom there is no
-    name.
+    """One file. students: ids of the learners in it; nameless: ids of learners who have no name in
+    the download.
     """
 
     students: list[str] = field(default_factory=list)
@@ -99,7 +99,7 @@ def deliver(
     parts     {learner's id: the parts of what they handed in}, as grading finds them
     everyone  also those that did not change
 
-    Returns {kind: Delivery}. A file for nobody is not written.
+    Returns {kind: Delivery}. A file without pages is not written.
     """
     record, deliveries = _record(folder), {}
     pages = [page for page in pages if page.max_points and not page.learner.state]

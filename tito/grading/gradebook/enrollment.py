@@ -45,7 +45,7 @@ class Enrollment:
 
     id_column  whose texts are the ids
     learners   ids of those whom it lists
-    source     which program wrote it; left_out, remarks: see `class_lists.ClassList`
+    source     which program wrote it; left_out, remarks: see `class_lists.RosterFile`
     theirs     {stranger: learner} whose grades became that learner's
     strangers  ids that were graded and that no roster has
     absent     ids of learners of the book whom it does not list
@@ -115,7 +115,7 @@ def _not_listed(states: dict[str, str | None], ids: list[str], state: str | None
 
 
 def _columns(
-    class_list: class_lists.ClassList, id_column: str | None, known: str | None
+    class_list: class_lists.RosterFile, id_column: str | None, known: str | None
 ) -> tuple[str, str]:
     """(the column of the ids, the column from which they first came). known: the latter of the
     book.
@@ -184,9 +184,9 @@ def _claim_strangers(
 
 def learners(book: Gradebook) -> tuple[list[Learner] | None, dict[str, str]]:
     """(the learners of the book, as collecting submissions takes them, or None when it has had no
-    roster; {id: state} of the learners whom exports leave out: those who left, and strangers).
+    roster; {id: state} of the learners whom exports leave out: they left, or are strangers).
 
-    Ids that were merged into a learner's are theirs, too.
+    A learner also has the ids that were merged into theirs.
     """
     with transaction(book.engine) as database:
         is_enrolled = _setting(database, ID_COLUMN)
@@ -213,14 +213,14 @@ def id_column_of(book: Gradebook) -> str | None:
 
 
 def section(book: Gradebook, name: str) -> set[str]:
-    """The ids of the learners in a section. Raises UsageError when nobody is in it."""
+    """The ids of the learners in a section. Raises UsageError for an empty section."""
     with transaction(book.engine) as database:
         rows = database.execute(sql.select(*LEARNER.c["student", "columns"])).all()
     ids = {row.student for row in rows if in_section(row.columns, name)}
     if not ids:
         there = sorted({row.columns.get("section") or "" for row in rows} - {""})
         raise UsageError(
-            f"Nobody is in section {name!r}.",
+            f"No learner is in section {name!r}.",
             f"The roster has: {', '.join(there[:10])}{', ...' if len(there) > 10 else ''}."
             if there
             else "No roster of this gradebook has a column `section`.",

@@ -1,7 +1,7 @@
 """How the class did in each exercise: the share that is right, and the most frequent misconception.
 
-Counted are learners of the class whose lesson ran, by the submission that counts. What was not
-handed in, is as released, or could not be read or imported says nothing about a single exercise.
+Counted are learners of the class whose lesson ran, by the submission that counts. A file that
+was not handed in, is as released, or could not be imported tells nothing about one exercise.
 """
 
 from collections import Counter
@@ -48,7 +48,7 @@ def exercise_table(
     lesson: str | None = None,
     section: str | None = None,
 ) -> list[ExerciseRow]:
-    """The exercises of a lesson, or of all that were graded, in the order of the course.
+    """The exercises of a lesson, or of all graded lessons, in the order of the course.
 
     entries  the lessons of the course; of others, misconceptions have no names
     """
@@ -98,7 +98,7 @@ def _is_right(result: LessonResult, exercise: str) -> bool:
 
 
 def _shown(messages: dict[str, str], result: LessonResult, exercise: str) -> set[str]:
-    """The misconceptions that a learner showed in an exercise: those whose message is in that of a
+    """The misconceptions that a learner showed in an exercise: their message is in the message of a
     check, and not a part of another such message.
     """
     names = set()

@@ -104,7 +104,7 @@ class Selection:
         return counts
 
     def waiting(self) -> int:
-        """How many answers nobody has judged: they count 0."""
+        """How many answers are to be judged: they count 0."""
         return sum(
             answer.state == WAITING
             for _, grades in self.learners()
@@ -155,7 +155,7 @@ def _suites(chosen: Selection) -> Iterator[junit.Suite]:
 
 
 def _csv(chosen: Selection, lessons: Lessons) -> Iterator[list[Any]]:
-    # Ids that another column of a roster holds: read as a roster, the file is to say so.
+    # The column names where the ids came from, for `tito gradebook roster`.
     column = enrollment.id_column_of(chosen.book) or "student"
     more = [] if column == "student" else [column]
     yield ["student", "name", *lessons, "total", *(["id_column"] if more else []), "page"]
@@ -426,7 +426,7 @@ def write_file(path: Path, text: str, force: bool = False) -> bool:
 
 
 def write_tree(folder: Path, tree: Iterable[tuple[str, str]], force: bool = False) -> int:
-    """Write the files of `tree` into a new or empty folder, or, with `force`, over what is there.
+    """Write the files of `tree` into a new or empty folder; with `force` over files that exist.
 
     Returns how many.
     """

@@ -3,8 +3,8 @@ and a table of all for the instructor.
 
 A learner sees of a hidden check its name, and whether it passed. The pages depend on nothing but
 the gradebook, so the same grades give the same bytes, and a page that did not change is not written
-again. A page's name holds a secret of the gradebook: who knows an id, and their own page's address,
-cannot tell another's.
+again. A page's name holds a secret of the gradebook: a learner who knows an id and the address of
+their own page cannot guess another address.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from tito.grading.gradebook.grade import ClassMember, Grade, Override
 from tito.grading.gradebook.late import shown
 from tito.grading.result import VERDICTS, CheckResult
 
-# Statuses as words for a reader; result.STATUSES are those of the judge.
+# Statuses as words for a reader; result.STATUSES are the judge's words.
 WORDS = {
     "passed": "passed",
     "failed": "failed",

@@ -21,7 +21,7 @@ class Override:
 
     They are final: no late rule and no grading changes them.
 
-    graded  what lesson or check had earned when they were set; None where nobody kept it
+    graded  what lesson or check had earned when they were set; None when unknown
     """
 
     points: Decimal
@@ -107,9 +107,9 @@ class ClassMember(Learner):
 class Lateness:
     """When a submission arrived, and what that costs.
 
-    arrived          or None when nobody knows
-    how              who says so, or who marked it late or in time: a key of arrival.SAID, "" when
-                     nobody does
+    arrived          or None when unknown
+    how              the source of the time, or of the mark late or in time: a key of
+                     arrival.SAID; "" without any
     marked           whether the collector marked it late and no time is known; with an extension
                      given here that costs nothing
     due              the date that counts for this learner, extension included, or None
@@ -204,11 +204,11 @@ class Grade:
 
     @property
     def arrival_unknown(self) -> bool:
-        """Whether nobody knows if this work came in time; it then counts as if it had."""
+        """Whether it is unknown if this work came in time; it then counts as in time."""
         return self.result.is_work and not self.lateness.how
 
     def arrival(self) -> str:
-        """When it arrived, in words, and who says so."""
+        """When it arrived, in words, and the source of that time."""
         arrived, how = self.lateness.arrived, self.lateness.how
         if not how:
             return "arrived at an unknown time" if self.result.is_work else ""

@@ -60,7 +60,7 @@ Works = dict[tuple[str, str], list[Unchanged]]
 class Gradebook:
     """An open gradebook: `with open_gradebook(...) as book`. A method that writes is a transaction.
 
-    Methods raise UsageError for an unknown learner, and MachineError for what the database refuses.
+    Methods raise UsageError for an unknown learner, and MachineError when the database refuses.
     """
 
     def __init__(self, engine: sql.Engine, rules: late.Rules) -> None:
@@ -162,10 +162,8 @@ class Gradebook:
                 }
         student = learner_id(saving.student)
         for result in saving.seen:
-            known, new = (
-                self._arrivals.get((student, result.lesson, result.key)),
-                saving.arrival(result.lesson),
-            )
+            known = self._arrivals.get((student, result.lesson, result.key))
+            new = saving.arrival(result.lesson)
             if known and known != (new if saving.replace_arrivals else merged(known, new)):
                 return True
         return False
@@ -221,11 +219,11 @@ class Gradebook:
     def by_learner(
         self, student: str | None = None, lesson: str | None = None, section: str | None = None
     ) -> Iterator[tuple[ClassMember, list[Grade]]]:
-        """(learner, their grades) one after the other, those without a grade too.
+        """(learner, their grades) one after the other, also learners without a grade.
 
         section  only who is in this section of the roster
 
-        No transaction is open between two learners, so that nobody who writes has to wait.
+        No transaction is open between two learners, so that writers need not wait.
         """
         with transaction(self.engine) as database:
             if student is not None:
@@ -291,7 +289,7 @@ class Gradebook:
     def history(self, student: str | None = None, lesson: str | None = None) -> Iterator[Change]:
         """The entries of the history, oldest first: of all, of one learner, of one lesson.
 
-        Those of a lesson come with what was said of all lessons.
+        The entries of a lesson include the entries about all lessons.
         """
         query = sql.select(*ENTRY_COLUMNS).order_by(CHANGE.c.id).limit(PAGE)
         if student is not None:

@@ -32,9 +32,8 @@ from tito.errors import TitoError, UsageError
 from tito.lesson.course import Root
 
 CENT = Decimal("0.01")
-MOST = Decimal(
-    1_000_000
-)  # points of one lesson, minutes of grace, days of an extension: more is a slip of the finger
+# Points of one lesson, minutes of grace, days of an extension: more is a slip of the finger.
+MOST = Decimal(1_000_000)
 PERCENT = ("percent_per_day", "at_most_percent", "mark_percent")
 NUMBERS = ("grace_minutes", *PERCENT)
 HOW_GRADED = ("check_seconds", "memory_mb", "earlier_lessons")  # see grading/setting.py
@@ -79,7 +78,7 @@ class Extension:
 def read(root: Root) -> Rules:
     """The rules in a course's `tito.toml`.
 
-    Raises UsageError, with key and value, for what is not as shown above.
+    Raises UsageError, with key and value, for a table that is not as shown above.
     """
     path = root.path / "tito.toml"
     text = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
@@ -177,7 +176,7 @@ def lateness(
 ) -> int:
     """Days late: 0 in time, 1 from the first second after the grace, 2 from the second day on, ...
 
-    Without a due date or an arrival, 0: what nobody knows costs nothing.
+    Without a due date or an arrival, 0: an unknown time costs nothing.
     """
     if arrived is None or due is None:
         return 0

@@ -1,4 +1,4 @@
-"""The learners of a gradebook, by their ids: found, locked while someone writes about them, added.
+"""The learners of a gradebook, by their ids: find, lock and add them.
 Each function works within a transaction of its caller.
 """
 
@@ -29,14 +29,14 @@ class LearnerRow(NamedTuple):
 
 
 def find_learner(database: sql.Connection, student: str, lock: bool = False) -> LearnerRow | None:
-    """lock: nobody else writes about them meanwhile, where the database knows such locks."""
+    """lock: no other transaction writes about them meanwhile, where the database has such locks."""
     query = sql.select(LEARNER).where(LEARNER.c.student == student)
     row = database.execute(query.with_for_update() if lock else query).first()
     return LearnerRow(*row) if row else None
 
 
 def lock_learner(database: sql.Connection, student: str, who: str, why: str = "-") -> LearnerRow:
-    """The learner, about whom nobody else writes meanwhile.
+    """The learner, locked: no other transaction writes about them meanwhile.
 
     Raises UsageError when there is none, or when `who` or `why` is empty.
     """
@@ -49,8 +49,8 @@ def lock_learner(database: sql.Connection, student: str, who: str, why: str = "-
 
 
 def lock_learners(database: sql.Connection, students: Iterable[str]) -> None:
-    """Let nobody else write about these learners meanwhile. In one order, so that two who do this
-    do not wait for each other.
+    """Lock these learners against other transactions; in one order, so that two transactions do
+    not wait for each other.
     """
     ids = LEARNER.c.student.in_([learner_id(student) for student in students])
     query = sql.select(LEARNER.c.student).where(ids).order_by(LEARNER.c.student)

@@ -76,12 +76,12 @@ class RequestedChange:
 
     @property
     def wanted(self) -> tuple[object, ...]:
-        """What is asked for, besides the reason."""
+        """The values to set, without the reason."""
         return self.points, self.extension, self.text, self.items
 
 
 def read_changes(path: Path, name_of: Callable[[str], str], why: str = "") -> list[RequestedChange]:
-    """What a table asks for.
+    """The changes in a table.
 
     name_of  gives the name of the lesson that a text names; raises UsageError for others
     why      the reason where a line has none

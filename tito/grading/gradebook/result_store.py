@@ -82,7 +82,7 @@ class Saving:
     seen      results that the book has already, whose file was handed in once more
     arrivals  {lesson: Arrived}. Of a lesson file with the same bytes as before the earliest arrival
               counts: handing in a workspace again makes no lesson late that was in it
-    work      the hash of the submission and of all that decides its results; None: nobody needs it
+    work      the hash of the submission and of everything that decides its results, or None
     regrade   also replace a result of the same key; without it, such a result is left as it is
     replace_arrivals  forget what earlier runs knew of the arrival of these files
     """
@@ -241,7 +241,7 @@ def _write_rows(
     before: dict[str, list[ResultRow]],
     after: dict[str, list[ResultRow]],
 ) -> None:
-    """Write what is in `after` and not in `before`; delete what is not in `after`."""
+    """Insert the rows that are only in `after`; delete the rows that are only in `before`."""
     old = [row for rows in before.values() for row in rows]
     new = [row for rows in after.values() for row in rows]
     gone = [(student, row.lesson, row.key) for row in old if row not in new]

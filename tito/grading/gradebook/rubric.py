@@ -1,7 +1,7 @@
 """The values of judging by hand: a rubric's items, an answer, what a person said about it.
 
-The points of an answer are those of the rubric items that were ticked, and an adjustment, within 0
-and the question's points. They are computed when grades are read, so an item whose points change
+The points of an answer are the points of the ticked rubric items plus an adjustment, between 0 and
+the question's points. They are computed when grades are read, so an item whose points change
 counts so for all answers at once. Nothing here knows the database.
 """
 
@@ -44,7 +44,7 @@ class Judgement:
     id          of its entry in the history
     sha256      of the answer
     items       the rubric items that were ticked, without those that were removed since
-    adjustment  points besides those of the items
+    adjustment  points besides the items' points
     comment     for the learner
     points      these make now
     """
@@ -74,8 +74,8 @@ class Judgement:
 class GradedAnswer:
     """An answer and what it counts.
 
-    state      "empty", "to be judged" or "judged"; "not graded" where there are no points for it,
-               and nobody has judged it all the same
+    state      "empty", "to be judged" or "judged"; "not graded" without points for it and without a
+               judgement
     points     that count: 0 until a person has judged it
     judgement  of this answer, or None
     earlier    of another answer of the learner to this question, the last; or None

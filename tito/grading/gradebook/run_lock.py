@@ -1,9 +1,9 @@
 """One run at a time grades into a gradebook.
 
 A run holds the lock of its gradebook until it ends. When its process is gone, the next run takes
-the lock over: on the same machine at once; on another one, where nobody can look, when the lock was
-not renewed for some minutes. The lock also keeps which submissions its run has begun, so that the
-run after one that was killed knows under which of them that happened.
+the lock over: on the same machine at once; on another one, which cannot see the process, when
+the lock was not renewed for some minutes. The lock also keeps which submissions its run has begun,
+so that the run after a killed one knows over which of them that happened.
 """
 
 import os
@@ -25,7 +25,7 @@ RENEW = 60  # seconds after which the lock is renewed
 ENDED = "ZX"  # states of a process that is over, though its parent has not asked how it ended
 FIRST_NAMESPACE = "pid:[4026531836]"  # that of processes in no container
 
-# {(learner, hash of the submission and of all that decides its results): how often it was begun}
+# {(learner, hash of the submission and of everything that decides its results): times begun}
 Begun: TypeAlias = dict[tuple[str, str], int]
 
 

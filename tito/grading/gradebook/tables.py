@@ -154,7 +154,7 @@ CHANGE = sql.Table(
     sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
     sql.Column("lesson", sql.String(100)),  # NULL: all lessons
     sql.Column("check_id", Words),  # of an override of a single check
-    # see grade.Change, which has them all
+    # see history.Change, which has them all
     sql.Column("kind", sql.String(20), nullable=False),
     sql.Column("who", Words, nullable=False),
     sql.Column("at", Moment, nullable=False),

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tito.grading.gradebook.changes import Outcome
+from tito.grading.gradebook.changes import ChangeOutcome
 from tito.grading.gradebook.enrollment import Enrollment
 from tito.grading.gradebook.exercise_table import ExerciseRow
 from tito.grading.gradebook.grade import ClassMember, Comment, Grade, OverrideReview
@@ -171,10 +171,10 @@ def exercises(rows: Iterable[ExerciseRow]) -> RenderableType:
         words = f"{row.showed_it}: {plain(row.misconception)}" if row.misconception else ""
         share = f"{row.right / row.learners:.0%}"
         listing.add_row(Text(plain(row.exercise)), share, str(row.learners), Text(words))
-    return listing if listing.row_count else "Nobody's work has run yet: tito grade SUBMISSIONS"
+    return listing if listing.row_count else "No work has run yet: tito grade SUBMISSIONS"
 
 
-def changes(outcomes: Iterable[Outcome]) -> Table:
+def changes(outcomes: Iterable[ChangeOutcome]) -> Table:
     """What a table changes, or would change: a row for each."""
     listing = table("student", "lesson", "points", "change")
     listing.columns[2].no_wrap = True
@@ -195,7 +195,7 @@ def changes(outcomes: Iterable[Outcome]) -> Table:
 
 
 def requested(change: RequestedChange) -> str:
-    """What was asked for, in words."""
+    """A requested change in words."""
     if change.kind == "override":
         what = change.check or "the lesson"
         words = "lifted" if change.points is None else f"set to {shown(change.points)}"
@@ -271,7 +271,9 @@ def roster(learners: Iterable[ClassMember]) -> RenderableType:
         cells = (learner.student, learner.name, learner.email, learner.section, learner.state)
         listing.add_row(*(Text(plain(cell, 60)) for cell in cells))
     return (
-        listing if listing.row_count else "Nobody is in this gradebook: tito gradebook roster CSV"
+        listing
+        if listing.row_count
+        else "No learner is in this gradebook: tito gradebook roster CSV"
     )
 
 
@@ -299,7 +301,7 @@ def left_out(absent: dict[str, str], outdated: dict[str, int], waiting: int = 0)
     """What an export leaves out, or says differently: sentences.
 
     absent   {id: state}; outdated: {lesson: number of grades of another maximum}
-    waiting  answers that nobody has judged
+    waiting  answers to be judged
     """
     if waiting:
         verb = "is" if waiting == 1 else "are"

@@ -2,7 +2,7 @@
 Gradebook and a function that starts a grading run (`regrade.StartGrading`); it returns nothing:
 what graders decide goes into the gradebook.
 
-access.py      who is let in: the token in the address, loopback, forms; what browsers are told
+access.py      who is let in: the token in the address, loopback, forms; headers for browsers
 app.py         the pages, and what their forms do
 class_list.py  the class as lists show it, pseudonyms, which submissions need a person
 submission_page.py  a submission, part by part

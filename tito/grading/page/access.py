@@ -1,7 +1,7 @@
-"""Who is let in, and what a browser is told with every answer.
+"""Who is let in, and the headers of every answer.
 
-The address that is printed holds a token; whoever has it is one of the graders. Each grader's name
-has a token of its own, so no cookie is needed. A page of another site can neither guess the token
+The printed address holds a token; anyone with it is a grader. Each grader's name has a different
+token, so no cookie is needed. A page of another site can neither guess the token
 nor send a form here, and a name of another site that points to this machine is refused.
 """
 
@@ -40,10 +40,10 @@ RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADER
 
 
 @dataclass
-class Session:
+class GraderSession:
     """A grader at the page.
 
-    who        their name, kept with all that they write; "" until they have chosen one
+    who        their name, kept with everything they write; "" until they have chosen one
     anonymous  whether learners' names are hidden from them
     csrf       what their forms hold
     said       sentences to show on the next page
@@ -67,28 +67,30 @@ class Sessions:
 
     def __init__(self, anonymous: bool = False) -> None:
         self.anonymous = anonymous
-        self._by_token: dict[str, Session] = {}
+        self._by_token: dict[str, GraderSession] = {}
 
-    def new(self, who: str = "") -> Session:
-        session = Session(secrets.token_urlsafe(24), who, self.anonymous, secrets.token_urlsafe(24))
+    def new(self, who: str = "") -> GraderSession:
+        session = GraderSession(
+            secrets.token_urlsafe(24), who, self.anonymous, secrets.token_urlsafe(24)
+        )
         self._by_token[session.token] = session
         named = [token for token, session in self._by_token.items() if session.who]
         for token in named[:-MOST]:
             del self._by_token[token]
         return session
 
-    def named(self, who: str) -> Session:
+    def named(self, who: str) -> GraderSession:
         """The session of that name, made if need be."""
         known = (session for session in self._by_token.values() if session.who == who)
         return next(known, None) or self.new(who)
 
-    def find(self, token: str) -> Session | None:
+    def find(self, token: str) -> GraderSession | None:
         for known, session in list(self._by_token.items()):
             if is_same(known, token):
                 return session
         return None
 
-    def opened_by_others(self, session: Session) -> set[str]:
+    def opened_by_others(self, session: GraderSession) -> set[str]:
         """The paths of the pages that other graders opened last."""
         sessions = list(self._by_token.values())
         return {
@@ -97,10 +99,10 @@ class Sessions:
 
 
 class Guard:
-    """An ASGI application before another one: it lets in whoever has a token, from this machine.
+    """An ASGI application before another one: it lets in requests with a token, from this machine.
 
-    The other one finds the Session in `scope["session"]`, the form of a POST in `scope["form"]`
-    ({name: text}), and no token in its path; `root_path` is the token's.
+    The other one finds the GraderSession in `scope["session"]`, the form of a POST in
+    `scope["form"]` ({name: text}), and no token in its path; `root_path` is the token's.
     """
 
     def __init__(self, app: Any, sessions: Sessions) -> None:
@@ -143,7 +145,7 @@ def refusal(request: Request) -> tuple[int, str] | None:
     if len(hosts) != 1 or not is_loopback(hosts[0]):
         return 403, "This page answers to 127.0.0.1 and localhost only."
     if request.method == "POST":
-        # With `Referrer-Policy: no-referrer` a browser says "null" for the origin of our own forms.
+        # With `Referrer-Policy: no-referrer` a browser says "null" for the origin of our forms.
         origin = request.headers.get("origin", "null")
         if origin != "null" and origin.partition("://")[2] != hosts[0]:
             return 403, "This form comes from another site."

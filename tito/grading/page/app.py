@@ -28,7 +28,7 @@ from tito.grading.gradebook.history import Change, ChangedMeanwhile
 from tito.grading.gradebook.requested_changes import RequestedChange
 from tito.grading.gradebook.tables import clean
 from tito.grading.page import class_list, submission_page
-from tito.grading.page.access import Guard, Session, Sessions
+from tito.grading.page.access import GraderSession, Guard, Sessions
 from tito.grading.page.class_list import ClassList, Filter, Openings, SubmissionRow
 from tito.grading.page.questions import Questions, number_in, points_in
 from tito.grading.page.regrade import RegradeRequest, Regrading
@@ -41,7 +41,7 @@ NEEDING = 50  # submissions that need a person, on the first page
 LONGEST_NAME = 60  # characters of a grader's
 STATIC = {"page.css": "text/css", "page.js": "text/javascript"}
 
-Answer = Callable[[Request, Session], Response]
+Answer = Callable[[Request, GraderSession], Response]
 
 
 class GraderPage:
@@ -91,7 +91,7 @@ class GraderPage:
 
     def _answering(self, method: Answer) -> Callable[[Request], Response]:
         def endpoint(request: Request) -> Response:  # not async: Starlette gives it a thread
-            session: Session = request.scope["session"]
+            session: GraderSession = request.scope["session"]
             if not session.who and method not in (self.who, self.static):
                 return self.to(session, "/who")
             if request.method == "GET" and method != self.static:
@@ -107,7 +107,7 @@ class GraderPage:
     # What pages share
 
     def show(
-        self, session: Session, template: str, status: int = 200, **values: object
+        self, session: GraderSession, template: str, status: int = 200, **values: object
     ) -> HTMLResponse:
         """A page; values: what its template needs besides what all need."""
         said, session.said = session.said, []
@@ -129,12 +129,14 @@ class GraderPage:
         return HTMLResponse(page, status)
 
     @staticmethod
-    def _url(session: Session, path: str = "/", **query: str) -> str:
+    def _url(session: GraderSession, path: str = "/", **query: str) -> str:
         """The address of a page for this grader."""
         words = urlencode({name: text for name, text in query.items() if text})
         return f"/{session.token}{quote(path)}{'?' * bool(words)}{words}"
 
-    def to(self, session: Session, path: str, words: str = "", **query: str) -> RedirectResponse:
+    def to(
+        self, session: GraderSession, path: str, words: str = "", **query: str
+    ) -> RedirectResponse:
         """Go to a page, which shows these words."""
         if words:
             session.say(words)
@@ -145,7 +147,7 @@ class GraderPage:
         show = words.get("show", "")
         return Filter(words.get("section", ""), show if show in Filter.SHOWS else "")
 
-    def shown(self, session: Session, learner: ClassMember) -> ShownLearner:
+    def shown(self, session: GraderSession, learner: ClassMember) -> ShownLearner:
         """A learner as the pages of this grader show them."""
         handle = self.class_list.handle(learner.student)
         if session.anonymous:
@@ -153,17 +155,17 @@ class GraderPage:
             return ShownLearner(learner, handle, class_list.pseudonym(handle), hide)
         return ShownLearner(learner, handle, learner.name or learner.student, str)
 
-    def _rows(self, session: Session, lesson: str | None = None) -> list[SubmissionRow]:
+    def _rows(self, session: GraderSession, lesson: str | None = None) -> list[SubmissionRow]:
         return self.class_list.rows(lesson, session.anonymous)
 
     @staticmethod
-    def _name(session: Session, row: SubmissionRow) -> str:
+    def _name(session: GraderSession, row: SubmissionRow) -> str:
         return class_list.pseudonym(row.handle) if session.anonymous else row.name or row.student
 
-    def _takes(self, session: Session, chosen: Filter, row: SubmissionRow) -> bool:
+    def _takes(self, session: GraderSession, chosen: Filter, row: SubmissionRow) -> bool:
         return chosen.takes(row, self.openings.opener(row), session.who)
 
-    def missing(self, session: Session, words: str, status: int = 404) -> HTMLResponse:
+    def missing(self, session: GraderSession, words: str, status: int = 404) -> HTMLResponse:
         error = UsageError(words, "Go back.")
         return self.show(session, "problem.html", status, title="Not found", error=error)
 
@@ -174,14 +176,14 @@ class GraderPage:
 
     # Pages
 
-    def static(self, request: Request, session: Session) -> Response:
+    def static(self, request: Request, session: GraderSession) -> Response:
         name = request.path_params["name"]
         if name not in STATIC:
             return PlainTextResponse("There is no such file.\n", 404)
         text = (Path(__file__).parent / name).read_text(encoding="utf-8")
         return Response(text, media_type=STATIC[name])
 
-    def who(self, request: Request, session: Session) -> Response:
+    def who(self, request: Request, session: GraderSession) -> Response:
         """A form that asks who one is; each name has its own address."""
         if request.method == "GET":
             return self.show(session, "who.html")
@@ -189,16 +191,16 @@ class GraderPage:
         if not 0 < len(name) <= LONGEST_NAME:
             raise UsageError(
                 f"A name has 1 to {LONGEST_NAME} characters, this one {len(name)}.",
-                "It is kept with all that you write.",
+                "It is kept with everything you write.",
             )
         return self.to(self.sessions.named(name), "/")
 
-    def anonymous(self, request: Request, session: Session) -> Response:
+    def anonymous(self, request: Request, session: GraderSession) -> Response:
         if not self.sessions.anonymous:
             session.anonymous = not session.anonymous
         return RedirectResponse(f"/{session.token}{session.here}", 303)
 
-    def overview(self, request: Request, session: Session) -> Response:
+    def overview(self, request: Request, session: GraderSession) -> Response:
         chosen = self.filter_of(request.query_params)
         section = Filter(chosen.section)
         rows = [row for row in self._rows(session) if self._takes(session, section, row)]
@@ -214,7 +216,7 @@ class GraderPage:
             learners=len({row.student for row in rows}),
         )
 
-    def lesson(self, request: Request, session: Session) -> Response:
+    def lesson(self, request: Request, session: GraderSession) -> Response:
         lesson, chosen = request.path_params["lesson"], self.filter_of(request.query_params)
         rows = self._rows(session, lesson)
         if not rows:
@@ -237,15 +239,15 @@ class GraderPage:
             of=len(rows),
         )
 
-    def next(self, request: Request, session: Session) -> Response:
-        """Give the grader the next submission of a list that nobody has opened."""
+    def next(self, request: Request, session: GraderSession) -> Response:
+        """Give the grader the next submission of a list that is not opened yet."""
         form = request.scope["form"]
         lesson, chosen = form.get("lesson", ""), self.filter_of(form)
         rows = self._rows(session, lesson or None)
         places = [(row.handle, row.lesson) for row in rows]
         after = (form.get("after", ""), lesson)
         at = places.index(after) + 1 if after in places else 0
-        # Whose it is, nobody has said before it was opened.
+        # Before it is opened, it is not "opened by me".
         only = Filter(chosen.section, chosen.show if chosen.show == "needs" else "")
         wanted = [row for row in rows[at:] + rows[:at] if self._takes(session, only, row)]
         row = self.openings.open_next(wanted, session.who)
@@ -256,7 +258,9 @@ class GraderPage:
 
     # A submission
 
-    def _view(self, session: Session, request: Request, chosen: Filter) -> SubmissionView | None:
+    def _view(
+        self, session: GraderSession, request: Request, chosen: Filter
+    ) -> SubmissionView | None:
         """The view that the address names, or None."""
         student = self.class_list.student(request.path_params["handle"])
         learner = next(
@@ -267,14 +271,16 @@ class GraderPage:
         shown, lesson = self.shown(session, learner), request.path_params["lesson"]
         return submission_page.view_of(self.book, shown, lesson, chosen)
 
-    def submission(self, request: Request, session: Session) -> Response:
+    def submission(self, request: Request, session: GraderSession) -> Response:
         view = self._view(session, request, self.filter_of(request.query_params))
         if not view:
             return self.missing(session, "There is no such submission.")
         view.typed = {"check": request.query_params.get("check", "")}
         return self._show_view(session, view)
 
-    def _show_view(self, session: Session, view: SubmissionView, status: int = 200) -> Response:
+    def _show_view(
+        self, session: GraderSession, view: SubmissionView, status: int = 200
+    ) -> Response:
         rows = self._rows(session, view.grade.lesson)
         around = [
             row
@@ -299,14 +305,14 @@ class GraderPage:
             after=around[here + 1] if here + 1 < len(around) else None,
         )
 
-    def file(self, request: Request, session: Session) -> Response:
+    def file(self, request: Request, session: GraderSession) -> Response:
         """The whole file."""
         view = self._view(session, request, self.filter_of(request.query_params))
         if not view:
             return self.missing(session, "There is no such submission.")
         return self.show(session, "file.html", view=view, cells=submission_page.cells_of(view))
 
-    def act(self, request: Request, session: Session) -> Response:
+    def act(self, request: Request, session: GraderSession) -> Response:
         """Do what a form of a submission asks for."""
         form, action = request.scope["form"], request.path_params["action"]
         chosen = self.filter_of(form)
@@ -364,7 +370,7 @@ class GraderPage:
 
     # Grading again
 
-    def regrade(self, request: Request, session: Session) -> Response:
+    def regrade(self, request: Request, session: GraderSession) -> Response:
         lessons = self.book.lessons()
         if request.method == "POST":
             form = request.scope["form"]
@@ -456,10 +462,10 @@ def serve(
     port: int = 0,
     on_ready: Callable[[list[tuple[str, str]]], None] = lambda addresses: None,
 ) -> None:
-    """Serve the page until the process is told to stop.
+    """Serve the page until the process gets a signal to stop.
 
-    who   names of graders, each of whom gets an address; without any, one where one says one's name
-    port  0: any that is free
+    who   names of graders, each of whom gets an address; without any, one address asks for a name
+    port  0: any free one
     on_ready  called with [(name or "", address)] when the page can be opened
 
     Raises MachineError when the port is taken.

@@ -67,7 +67,7 @@ class SubmissionRow:
 
 @dataclass(frozen=True)
 class Filter:
-    """Which submissions a list has, and in which order one goes through them.
+    """Which submissions a list has, and in which order.
 
     section  of the roster, or ""
     show     "" all, "unopened" (by nobody), "needs" (a person), "mine" (opened by this grader)
@@ -84,7 +84,7 @@ class Filter:
     }
 
     def takes(self, row: SubmissionRow, opener: str, who: str) -> bool:
-        """opener: the grader who opened it, or ""; who: the one who asks."""
+        """opener: the grader who opened it, or ""; who: the grader who asks."""
         if self.section and not in_section({"section": row.section}, self.section):
             return False
         if self.show == "unopened":
@@ -99,7 +99,7 @@ class Filter:
 
 class Openings:
     """Which grader opened which submission last, since the page was started. When another file of
-    the learner counts, nobody has opened it.
+    the learner counts, it is not opened yet.
     """
 
     def __init__(self) -> None:
@@ -115,8 +115,8 @@ class Openings:
             self._openers[row.handle, row.lesson, row.sha256] = who
 
     def open_next(self, rows: Iterable[SubmissionRow], who: str) -> SubmissionRow | None:
-        """Open the first of these rows that nobody has opened: two graders never get the same
-        one. None when there is none.
+        """Open the first of these rows that is not opened yet: two graders never get the same
+        row. None when all are opened.
         """
         with self._lock:
             for row in rows:
@@ -173,7 +173,7 @@ class ClassList:
         return sorted(rows, key=lambda row: (row.number, row.lesson, getattr(row, name)))
 
     def sections(self) -> list[str]:
-        """The sections of those who have a grade."""
+        """The sections of learners with a grade."""
         return sorted({row.section for rows in self._refresh() for row in rows} - {""})
 
     def _refresh(self) -> list[list[SubmissionRow]]:
@@ -246,7 +246,7 @@ def pseudonym(handle: str) -> str:
 def mask(learner: ClassMember, handle: str) -> Callable[[str], str]:
     """A function that hides a learner's id, name and address in a text, by their pseudonym.
 
-    What else they write about themselves, nobody can know. A single name is hidden as it is
+    Other things that they write about themselves stay. A single name is hidden as it is
     written, or in capitals: a learner is called Max, and `max` is none of their names.
     """
     columns = learner.columns.items()

@@ -18,7 +18,7 @@ from tito.grading.gradebook import answers, late
 from tito.grading.gradebook.answers import LearnerAnswer, NewJudgement, RubricChange
 from tito.grading.gradebook.history import Change, ChangedMeanwhile
 from tito.grading.gradebook.rubric import WAITING, Judgement, RubricItem
-from tito.grading.page.access import Session
+from tito.grading.page.access import GraderSession
 from tito.grading.page.class_list import Filter
 from tito.grading.page.submission_page import ShownLearner, in_words
 from tito.lesson.lesson_format import Question
@@ -32,9 +32,9 @@ DAMAGED = UsageError("This form is damaged.", "Reload the page, then try again."
 
 @dataclass
 class AnswerView:
-    """All that the page of one answer shows.
+    """Everything that the page of one answer shows.
 
-    words    what is asked and a sample answer, None where the course has the question no more
+    words    the question and a sample answer; None when the course no longer has the question
     items    the question's rubric; used: {item id: in how many answers}
     judged, written  of how many answers how many are judged
     here, of the place of this answer in the list; before, after: the handles of its neighbours
@@ -88,7 +88,7 @@ class Questions:
     def __init__(self, page: "GraderPage", asked: dict[tuple[str, str], Question]) -> None:
         self.page, self.book, self.asked = page, page.book, asked
 
-    def overview(self, request: Request, session: Session) -> Response:
+    def overview(self, request: Request, session: GraderSession) -> Response:
         """Every question of what was graded."""
         chosen = self.page.filter_of(request.query_params)
         lessons = dict.fromkeys(lesson for lesson, _ in self.asked)
@@ -99,7 +99,7 @@ class Questions:
         ]
         return self.page.show(session, "questions.html", rows=rows, filter=chosen)
 
-    def answers(self, request: Request, session: Session) -> Response:
+    def answers(self, request: Request, session: GraderSession) -> Response:
         """The answers to one question, in a list."""
         place, chosen = _place(request), self.page.filter_of(request.query_params)
         rows = self._answers(session, place, chosen)
@@ -115,12 +115,12 @@ class Questions:
             written=sum(bool(row.graded.answer.sha256) for row in rows),
         )
 
-    def answer(self, request: Request, session: Session) -> Response:
+    def answer(self, request: Request, session: GraderSession) -> Response:
         """One answer."""
         view = self._view(request, session, self.page.filter_of(request.query_params))
         return self._show(session, view) if view else self._missing(session)
 
-    def next(self, request: Request, session: Session) -> Response:
+    def next(self, request: Request, session: GraderSession) -> Response:
         """Go to the next answer that waits, behind one, or the first."""
         form, (lesson, question) = request.scope["form"], _place(request)
         chosen, after = self.page.filter_of(form), form.get("after")
@@ -139,7 +139,7 @@ class Questions:
         words = "No answer waits here: all are judged."
         return self.page.to(session, f"/question/{lesson}/{question}", words, **chosen.query())
 
-    def judge(self, request: Request, session: Session) -> Response:
+    def judge(self, request: Request, session: GraderSession) -> Response:
         """Judge an answer, or take its judgement back."""
         form = request.scope["form"]
         chosen, (lesson, question) = self.page.filter_of(form), _place(request)
@@ -162,7 +162,7 @@ class Questions:
         return self.page.to(session, path, words, **chosen.query())
 
     def _refused(
-        self, request: Request, session: Session, form: dict[str, str], error: TitoError
+        self, request: Request, session: GraderSession, form: dict[str, str], error: TitoError
     ) -> Response:
         """The page of an answer with what was typed, and why it was not done."""
         view = self._view(request, session, self.page.filter_of(form))
@@ -172,7 +172,7 @@ class Questions:
         view.changes = error.changes if isinstance(error, ChangedMeanwhile) else []
         return self._show(session, view, 409)
 
-    def rubric(self, request: Request, session: Session) -> Response:
+    def rubric(self, request: Request, session: GraderSession) -> Response:
         """Add, change or remove an item of a rubric, for all answers at once."""
         form, (lesson, question) = request.scope["form"], _place(request)
         back = f"/question/{lesson}/{question}"
@@ -192,7 +192,7 @@ class Questions:
     # What these share
 
     def _answers(
-        self, session: Session, place: tuple[str, str], chosen: Filter
+        self, session: GraderSession, place: tuple[str, str], chosen: Filter
     ) -> list[LearnerAnswer]:
         """The answers in the order in which one goes through them: one that tells no id, where
         names are hidden.
@@ -202,10 +202,10 @@ class Questions:
             rows.sort(key=lambda row: self.page.class_list.handle(row.learner.student))
         return rows
 
-    def _missing(self, session: Session) -> Response:
+    def _missing(self, session: GraderSession) -> Response:
         return self.page.missing(session, "There is no such answer.")
 
-    def _show(self, session: Session, view: AnswerView, status: int = 200) -> Response:
+    def _show(self, session: GraderSession, view: AnswerView, status: int = 200) -> Response:
         return self.page.show(
             session,
             "answer.html",
@@ -216,7 +216,7 @@ class Questions:
             in_words=in_words,
         )
 
-    def _view(self, request: Request, session: Session, chosen: Filter) -> AnswerView | None:
+    def _view(self, request: Request, session: GraderSession, chosen: Filter) -> AnswerView | None:
         """The view of the answer that the address names, or None."""
         place, handle = _place(request), request.path_params["handle"]
         student = self.page.class_list.student(handle)

@@ -2,10 +2,10 @@
 compared within one lesson.
 
 Only cells that learners write are read, never run. Comments, layout and names do not count:
-`largest - x` and `m - x` are the same run, while `x.exp` and `x.log` differ, because a name of the
-course's own behind a dot or before a bracket cannot be changed by a copier. Runs that stand in the
-released lessons count nothing. Every other run counts log2(submissions / submissions that have it),
-so what everybody writes counts little and what two alone write counts most; the course's own
+`largest - x` and `m - x` are the same run, while `x.exp` and `x.log` differ, because a copier
+cannot change the course's names behind a dot or before a bracket. Runs that are in the released
+lessons count nothing. Every other run counts log2(submissions / submissions that have it),
+so common runs count little and runs of only two learners count most; the course's own
 solution is one of the submissions. The similarity of two is the weight of the runs they share,
 divided by the weight of all runs of the one with less. Two who agree by chance in one lesson seldom
 do in the next: compare several.
@@ -33,12 +33,8 @@ from tito.lesson.course import Entry
 
 RUN = 8  # tokens of a run
 LEAST = 40  # tokens that two must have in common to be named: less is agreement by chance
-MOST = (
-    20_000  # tokens of one lesson that are read; the longest of our own solutions has about 1,000
-)
-LETTERS = (
-    100_000  # of one lesson that are read: reading a single word of two million takes half a minute
-)
+MOST = 20_000  # tokens of one lesson that are read; the longest solution has about 1,000
+LETTERS = 100_000  # of one lesson that are read: a word of two million takes half a minute
 LISTED = 200  # pairs of a lesson, and of all
 # Measured on lesson 02, where most answers are one line: in an honest class of 30, about 4 of 435
 # pairs are above.
@@ -47,7 +43,7 @@ THRESHOLD = 0.85
 
 @dataclass(frozen=True)
 class Token:
-    """A word or sign of a cell: as it is compared, and where it stands in the cell's text."""
+    """A word or sign of a cell: as it is compared, and where it is in the cell's text."""
 
     word: str
     start: int
@@ -71,7 +67,7 @@ class LearnerCode:
 
     @cached_property
     def tokens(self) -> dict[str, list[Token]]:
-        """{title: its tokens}, of all cells together no more than MOST."""
+        """{title: its tokens}, of all cells together at most MOST."""
         by_title, left = {}, MOST
         for title, text in self.texts.items():
             by_title[title] = tokens(text, self.course, left)
@@ -119,7 +115,7 @@ class Pair:
     """Two submissions of one lesson.
 
     similarity  0 to 1
-    tokens      words and signs that stand in shared runs, of the one with fewer
+    tokens      words and signs in shared runs, of the submission with fewer
     lessons     in how many of the lessons compared these two are that much alike
     page        the name of its page, once written
     """
@@ -164,7 +160,7 @@ def _released(entry: Entry) -> Any:
 Columns = list[tuple[str, list[Any] | None, list[Any] | None]]  # see `side_by_side`
 # Two learners' code, and for each of them {title: numbers of the tokens that both have}.
 Evidence = tuple[LearnerCode, LearnerCode, list[dict[str, set[int]]]]
-Notes = list[str]  # sentences about what was not compared, or in part
+Notes = list[str]  # sentences about files that were compared in part or not at all
 
 
 def compare(
@@ -212,8 +208,8 @@ def compare(
 def _alike(
     works: list[LearnerCode], reference: LearnerCode, threshold: float
 ) -> tuple[list[tuple[float, int, int]], list[set[TokenRun]]]:
-    """([(similarity, place of one work, place of the other)], most alike first; for each work those
-    of its runs that others have, too).
+    """([(similarity, place of one work, place of the other)], most alike first; for each work its
+    runs that others also have).
     """
     count = Counter(run for work in works for run in work.runs)
     count.update(reference.runs.keys() & count.keys())
@@ -229,8 +225,8 @@ def _alike(
 
 
 def _without_chained(alike: list[tuple[float, int, int]]) -> list[tuple[float, int, int]]:
-    """The pairs without those who are the same and joined already: of ten who handed in the same,
-    nine pairs tell it, not forty-five.
+    """The pairs without equal works that are already joined: ten equal submissions give nine pairs,
+    not forty-five.
     """
     group: dict[int, int] = {}
     pairs = []
@@ -383,8 +379,8 @@ def side_by_side(one: LearnerCode, two: LearnerCode, covered: list[dict[str, set
 
 
 def pieces(text: str, words: list[Token], marked: Collection[int]) -> list[tuple[str, bool]]:
-    """`text` cut into (piece, marked or not); between two marked neighbours the space is marked,
-    too.
+    """`text` cut into (piece, marked or not); the space between two marked neighbours is marked
+    as they are.
     """
     edges: list[list[int]] = []
     for word in (words[number] for number in sorted(marked)):
@@ -406,7 +402,7 @@ def compare_class(
     threshold: float = THRESHOLD,
     on_progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> tuple[list[tuple[Pair, Columns]], Notes]:
-    """The pairs of several lessons of a class; first come those who are alike in most lessons.
+    """The pairs of several lessons of a class; first come pairs that are alike in most lessons.
 
     entries      lessons of the course
     submissions  (intake's Submission, {lesson: what `written` gives}), one at a time

@@ -54,12 +54,12 @@ class ShownLearner:
 
 @dataclass
 class SubmissionView:
-    """All that the page of one submission shows.
+    """Everything that the page of one submission shows.
 
-    seen     `Gradebook.last_change` before the rest was read: forms carry it, so that nobody
-             overwrites what they have not seen
-    used_comments  [(text, for how many)]: comments on this lesson by anybody, the most used first
-    typed    {field: text} of a form that was refused, so that nobody types it twice
+    seen     `Gradebook.last_change` before the rest was read: forms carry it, so that a
+             grader overwrites nothing unseen
+    used_comments  [(text, for how many)]: comments on this lesson, the most used first
+    typed    {field: text} of a form that was refused, to show it again
     others   changes that another grader made meanwhile
     """
 
@@ -193,7 +193,7 @@ def points(view: SubmissionView) -> Part:
 
 
 def comments(view: SubmissionView) -> Part:
-    """What the learner is told, and what others were told that one may say again."""
+    """The comments for the learner, and comments for other learners to use again."""
     written = {comment.text for comment in view.grade.comments}
     used = [pair for pair in view.used_comments if pair[0] not in written]
     return Part("comments", "Comments", "comments.html", {"used": used[:WITH_KEY]})
