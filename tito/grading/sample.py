@@ -194,11 +194,11 @@ def _and_cell(text: str, code: str) -> str:
 
 def _partly(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random) -> None:
     """Somebody who came to some exercise of each lesson, and no further."""
-    for one in sheets:
-        count = rng.randint(0, len(one.ids))
-        points = sum(one.worth[:count])
-        verdict = "passed" if count == len(one.ids) else "failed" if count else "stub"
-        work.give(one.entry, one.with_solutions(count), (points, points), verdict)
+    for other in sheets:
+        count = rng.randint(0, len(other.ids))
+        points = sum(other.worth[:count])
+        verdict = "passed" if count == len(other.ids) else "failed" if count else "stub"
+        work.give(other.entry, other.with_solutions(count), (points, points), verdict)
 
 
 def _mistake(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random) -> None:
@@ -225,9 +225,9 @@ def _whole(verdict: str, form: str | None = None, cut: bool = False) -> "Maker":
 
     def make(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random) -> None:
         work.form, work.cut = work.form if form is None else form, cut
-        for one in sheets:
-            text = {"stub": one.released, "missing": None}.get(verdict, one.solved)
-            work.give(one.entry, text, (0, 0), verdict)
+        for other in sheets:
+            text = {"stub": other.released, "missing": None}.get(verdict, other.solved)
+            work.give(other.entry, text, (0, 0), verdict)
 
     return make
 
@@ -302,28 +302,28 @@ KINDS: dict[str, Maker] = {
 Files = dict[str, bytes]
 
 
-def _folder(learner: Mapping[str, str], held: Files) -> Files:
-    return {f"{learner['student']}/{name.rpartition('/')[2]}": held[name] for name in held}
+def _folder(learner: Mapping[str, str], contents: Files) -> Files:
+    return {f"{learner['student']}/{name.rpartition('/')[2]}": contents[name] for name in contents}
 
 
-def _workspace(learner: Mapping[str, str], held: Files) -> Files:
-    return {f"{learner['student']}/my work/{name}": data for name, data in held.items()}
+def _workspace(learner: Mapping[str, str], contents: Files) -> Files:
+    return {f"{learner['student']}/my work/{name}": data for name, data in contents.items()}
 
 
-def _zip(learner: Mapping[str, str], held: Files) -> Files:
-    return {f"{learner['student']}.zip": files.archive(held, zipfile.ZIP_DEFLATED)}
+def _zip(learner: Mapping[str, str], contents: Files) -> Files:
+    return {f"{learner['student']}.zip": files.archive(contents, zipfile.ZIP_DEFLATED)}
 
 
-def _canvas(learner: Mapping[str, str], held: Files) -> Files:
+def _canvas(learner: Mapping[str, str], contents: Files) -> Files:
     letters = "".join(c for c in learner["name"].lower() if c.isalnum()) or "x"
     name = f"{letters}_{learner['id']}_{int(learner['id']) + 70000}_my work-1.zip"
-    return {name: files.archive(held, zipfile.ZIP_DEFLATED)}
+    return {name: files.archive(contents, zipfile.ZIP_DEFLATED)}
 
 
-def _moodle(learner: Mapping[str, str], held: Files) -> Files:
+def _moodle(learner: Mapping[str, str], contents: Files) -> Files:
     words = "".join(c if c.isalnum() or c == " " else "-" for c in learner["name"])
     name = f"{words}_{learner['moodle_id']}_assignsubmission_file/my work-1.zip"
-    return {name: files.archive(held, zipfile.ZIP_DEFLATED)}
+    return {name: files.archive(contents, zipfile.ZIP_DEFLATED)}
 
 
 FORMS = {
@@ -335,20 +335,20 @@ FORMS = {
 }
 
 
-def _held(work: Work, root: Root) -> Files:
+def _files(work: Work, root: Root) -> Files:
     """{path in a workspace: bytes} of the lesson files, and of what makes it one."""
-    held: Files = {}
+    contents: Files = {}
     for lesson, text in work.files.items():
         entry = root.lesson(lesson)
         if isinstance(text, str):
             text = (notebook.to_notebook(text, entry.declared) if work.notebook else text).encode()
         if text is not None:
-            held[entry.relative(entry.notebook if work.notebook else entry.script)] = text
+            contents[entry.relative(entry.notebook if work.notebook else entry.script)] = text
     if work.form != "folder":
         lines = [f"{key} = {json.dumps(getattr(root, key))}" for key in ("edition", "package")]
         toml = "\n".join(["[workspace]", f"course = {json.dumps(root.name)}", *lines, ""])
-        held["tito.toml"] = toml.encode()
-    return held
+        contents["tito.toml"] = toml.encode()
+    return contents
 
 
 # The class.
@@ -423,28 +423,36 @@ def make(
     rng.shuffle(everybody)
     expected, written = [], {}
     for learner, work in zip(everybody, works(sheets, size, rng, kinds)):
-        handed_in = FORMS[work.form](learner, _held(work, root)) if work.form else {}
+        handed_in = FORMS[work.form](learner, _files(work, root)) if work.form else {}
         for name, data in handed_in.items():
             written[f"submissions/{name}"] = data[: len(data) // 2] if work.cut else data
-        lessons_expected = {
-            name: dict(zip(("least", "most", "verdicts"), work.expected[name]))
-            for name in work.expected
-        }
-        student = {"student": learner["student"], "kind": work.kind, "form": work.form}
-        expected.append(student | {"notebook": work.notebook, "lessons": lessons_expected})
-    everybody.sort(key=lambda learner: int(learner["id"]))
-    table = io.StringIO()
-    writer = csv.DictWriter(table, everybody[0], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(everybody)
-    written["roster.csv"] = table.getvalue().encode()
+        expected.append(_expected(learner["student"], work))
     value = {"course": root.name, "edition": root.edition, "learners": expected}
     text = json.dumps(value, indent=1, ensure_ascii=False)
-    written["expected.json"] = f"{text}\n".encode()
+    written |= {"roster.csv": _roster(everybody), "expected.json": f"{text}\n".encode()}
     for name, data in written.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)
     return value
+
+
+def _expected(student: str, work: Work) -> dict[str, Any]:
+    """What `expected.json` says of a learner."""
+    lessons = {
+        name: {"least": least, "most": most, "verdicts": verdicts}
+        for name, (least, most, verdicts) in work.expected.items()
+    }
+    about = {"student": student, "kind": work.kind, "form": work.form, "notebook": work.notebook}
+    return about | {"lessons": lessons}
+
+
+def _roster(everybody: list[dict[str, str]]) -> bytes:
+    """The roster of these learners, as CSV."""
+    table = io.StringIO()
+    writer = csv.DictWriter(table, everybody[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(sorted(everybody, key=lambda learner: int(learner["id"])))
+    return table.getvalue().encode()
 
 
 def main() -> int:
