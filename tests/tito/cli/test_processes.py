@@ -46,7 +46,6 @@ LEARNER = {
     "tito init": ("course", [], "init ../new", "is ready: 2 lessons of Small"),
     "tito status": ("work", [], "status", "next: tito start numbers"),
     "tito start": ("work", [], "start numbers", "begin with exercise numbers-double"),
-    "tito read": ("work", [], "read numbers", ".tito/results/01_numbers/index.html"),
     "tito notebook": ("work", [], "notebook numbers --no-open", "numbers_dev.ipynb"),
     "tito export": ("work", [], "export numbers", "tinytorch/core/numbers.py"),
     "tito test": ("done", [], "test numbers", "passed  5 of 5 points"),
