@@ -1,7 +1,8 @@
 """The demonstrations of a lesson, cells that print or draw with what was just written: which there
 are, which have to run, and what they show with the learner's own code.
 
-.tito/results/05_backprop/results.json    {key of the demonstration: {"text", "pictures": names}}
+.tito/results/05_backprop/results.json    {key of the demonstration: {"text", "pictures": names,
+                                          "place"}}
 .tito/results/05_backprop/the-chain-rule-c4f1-0-0.svg    its pictures, named for their section
 .tito/results/05_backprop/index.html      the page of the lesson (lesson_page.py), once it was read
 
@@ -59,6 +60,11 @@ class Demonstration:
     question: str
     alt: str
     payoff: bool
+
+    @property
+    def place(self) -> str:
+        """Its section and its number there: what stays the same when the code changes."""
+        return f"{self.heading}-{self.key.rpartition('-')[2]}"
 
 
 def find_demonstrations(entry: Entry, source: cells.Source) -> list[Demonstration]:
@@ -232,7 +238,11 @@ def save_results(
     for demonstration in demonstrations:
         if event := fresh.get(demonstration.number):
             pictures = _write_pictures(entry, demonstration, event)
-            saved[demonstration.key] = {"text": event["text"], "pictures": pictures}
+            saved[demonstration.key] = {
+                "text": event["text"],
+                "pictures": pictures,
+                "place": demonstration.place,
+            }
         elif demonstration.key in known:
             saved[demonstration.key] = known[demonstration.key]
     results = [

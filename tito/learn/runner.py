@@ -331,7 +331,8 @@ def _report(
     if not test.partial:
         fresh = {event["cell"]: event for event in events if event["event"] == "shown"}
         report.results = save_results(entry, demonstrations, known, fresh)
-        report.shown = _newly_shown(report, entry, last.get("checks", {}))
+        places = {saved.get("place") for saved in known.values()}
+        report.shown = _newly_shown(report, entry, last.get("checks", {}), places)
     return report
 
 
@@ -374,12 +375,13 @@ def _patience(test: LessonTest) -> Callable[[Event | None], float]:
 
 
 def _newly_shown(
-    report: LessonReport, entry: Entry, before: dict[str, str]
+    report: LessonReport, entry: Entry, before: dict[str, str], places: Collection[str | None]
 ) -> list[DemonstrationResult]:
-    """The results below exercises that turned right in this run; at the first run, also the
-    results above the first exercise.
+    """The results below exercises that turned right in this run, and those of demonstrations that
+    could not run before: an exercise further up was not right.
 
     before  {check: status} of the last run
+    places  of the demonstrations that had run before
     """
     checks = report.verdict.checks
     wrong = {check.exercise for check in checks if not check.passed}
@@ -389,8 +391,11 @@ def _newly_shown(
         for n, exercise in enumerate(entry.declared.exercises, 1)
         if exercise.id in were_wrong - wrong
     }
-    turned |= set() if before else {0}
-    return [result for result in report.results if result.demonstration.before in turned]
+    return [
+        result
+        for result in report.results
+        if result.demonstration.before in turned or result.demonstration.place not in places
+    ]
 
 
 # What is remembered.

@@ -62,6 +62,19 @@ def test_what_stands_above_the_first_exercise_is_shown_by_the_first_run(entry):
     assert runner.test_lesson(entry).shown == []
 
 
+def test_what_waited_for_an_earlier_exercise_is_shown_when_it_can_run(entry):
+    behind(entry, "double", '# %%\nprint("twice", double(4))\n')
+    solve(entry, "numbers-triple")
+    edit(entry, "return double(x) + x", "return x + x + x")
+    report = runner.test_lesson(entry)
+    assert report.shown == [] and report.verdict.checks[-1].passed
+    solve(entry, "numbers-double")
+    assert texts(runner.test_lesson(entry).shown) == ["twice 8", "15 10"]
+    edit(entry, "twice = x + x", "twice = 2 * x")
+    result = runner.test_lesson(entry)
+    assert texts(result.results) == ["twice 8", "15 10"] and result.shown == []
+
+
 def test_behind_an_exercise_that_is_wrong_nothing_runs(entry, tmp_path):
     solve(entry)
     edit(entry, "twice = x + x", "twice = x * x + 1")
