@@ -29,7 +29,7 @@ REPLACED = [
     ),
     ("_dev.py:37", "_dev.py:24"),
 ]
-ENDS_WITH_1 = ("test numbers",)  # nothing is written yet
+ENDS_WITH_1 = ("test numbers", "test numbers-double")  # nothing is written yet
 
 
 def replaced(text):
@@ -92,7 +92,7 @@ def write(entry):
 @pytest.mark.slow
 def test_every_command_on_the_page_works(runs):
     assert [line.split()[1] for line, *_ in runs] == (
-        "init start test hint notebook update undo".split()
+        "init start test test hint notebook update undo".split()
     )
 
 
