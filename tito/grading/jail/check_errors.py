@@ -20,7 +20,9 @@ class Missing(Exception):
     """The learner's lesson lacks a name that the course's defines."""
 
 
-def explained(error: BaseException, place: str, seconds: float, check: Check) -> tuple[str, str]:
+def explain_error(
+    error: BaseException, place: str, seconds: float, check: Check
+) -> tuple[str, str]:
     """(status, message) of what ended a check."""
     at = f"\n{place}" if place else ""
     report = proxy.report_of(error)
@@ -54,7 +56,7 @@ def explained(error: BaseException, place: str, seconds: float, check: Check) ->
     return "error", clean(outcome.explain(name, text, call, nones) + at)
 
 
-def not_imported(error: BaseException, place: str) -> tuple[str, str, str]:
+def explain_import(error: BaseException, place: str) -> tuple[str, str, str]:
     """(status of the check that found out, message, verdict) for a lesson that could not be
     imported.
     """
@@ -62,26 +64,17 @@ def not_imported(error: BaseException, place: str) -> tuple[str, str, str]:
     if isinstance(error, proxy.OutOfTime):
         return LATE_IMPORT
     if isinstance(error, proxy.Tampered):
-        return (
-            "tampered",
-            clean(f"The lesson does not answer as it should while it is imported: {error}"),
-            "tampered",
-        )
+        words = f"The lesson does not answer as it should while it is imported: {error}"
+        return "tampered", clean(words), "tampered"
     name, text = (proxy.report_of(error) or (type(error).__name__, str(error)))[:2]
     if name == "MemoryError":
-        return (
-            "memory",
-            f"The lesson takes more memory than it may have while it is imported{at}.",
-            "out of memory",
-        )
-    return (
-        "error",
-        clean(f"The lesson stops while it is imported{at}: {name}: {text}"),
-        "import failed",
-    )
+        words = f"The lesson takes more memory than it may have while it is imported{at}."
+        return "memory", words, "out of memory"
+    words = f"The lesson stops while it is imported{at}: {name}: {text}"
+    return "error", clean(words), "import failed"
 
 
-def words_of_death(code: int, importing: bool) -> tuple[str, str, str]:
+def explain_exit(code: int, importing: bool) -> tuple[str, str, str]:
     """(status, message, verdict) of a process that ended under a check, with this exit code;
     negative: by that signal. The verdict is "" unless it was still importing the lesson.
     """

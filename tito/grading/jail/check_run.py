@@ -11,7 +11,7 @@ from typing import Any
 
 from tito.errors import TitoError
 from tito.grading.jail import proxy
-from tito.grading.jail.check_errors import Missing, explained, not_imported, words_of_death
+from tito.grading.jail.check_errors import Missing, explain_error, explain_exit, explain_import
 from tito.grading.jail.check_namespace import CHECKS_FILE, Prepared, standing_in
 from tito.grading.jail.jail import Fork, Jail, JailFailed, strongest, waited
 from tito.grading.jail.modules import Code, public_modules
@@ -146,7 +146,7 @@ class CheckRunner:
             return talk.words
         if exit_code == -signal.SIGKILL and not is_retry:
             raise JailFailed("the fork was killed")
-        return words_of_death(exit_code, talk.importing)
+        return explain_exit(exit_code, talk.importing)
 
     def end(self, fork: Fork, died: bool) -> int | None:
         """End a fork. Returns the exit code of one that had died, else None."""
@@ -207,8 +207,8 @@ class Talk:
         try:
             place = self.subject.place(error)
             if self.importing:
-                return not_imported(error, place)
-            return (*explained(error, place, self.seconds, self.check), "")
+                return explain_import(error, place)
+            return (*explain_error(error, place, self.seconds, self.check), "")
         except Exception as worse:
             message = f"{type(error).__name__}, and its text could not be read: "
             return "error", message + type(worse).__name__, ""

@@ -117,7 +117,7 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
     "arch_prctl": (158, None),
 }
 # What the server needs besides, to fork and to end its forks. A fork gives these up, but for uses
-# of clone, tgkill and prlimit64 that `last` allows.
+# of clone, tgkill and prlimit64 that `fork_filter` allows.
 FORKING: dict[str, tuple[Any, Any]] = {
     "clone": (56, 220),
     "tgkill": (234, 131),
@@ -266,7 +266,7 @@ def _look_at(number: int, argument: int, tests: list[Instruction]) -> list[Instr
     return [(EQUAL, 0, len(body), number), *body]
 
 
-def table(machine: str | None = None) -> list[Instruction]:
+def server_filter(machine: str | None = None) -> list[Instruction]:
     """The filter of the server, as a list of instructions: the calls of the table, and the few that
     forking takes.
     """
@@ -295,7 +295,7 @@ def table(machine: str | None = None) -> list[Instruction]:
     return [*code, (RETURN, 0, 0, REFUSE)]
 
 
-def last(pid: int, machine: str | None = None) -> list[Instruction]:
+def fork_filter(pid: int, machine: str | None = None) -> list[Instruction]:
     """The filter that fork `pid` adds, as a list of instructions: threads yes, another process no;
     nothing that forking took.
     """
@@ -324,12 +324,12 @@ def last(pid: int, machine: str | None = None) -> list[Instruction]:
     return [*code, (RETURN, 0, 0, ALLOW)]
 
 
-def assembled(code: Iterable[Instruction]) -> bytes:
+def assemble(code: Iterable[Instruction]) -> bytes:
     """The bytes of a filter that is a list of instructions."""
     return b"".join(INSTRUCTION.pack(*instruction) for instruction in code)
 
 
-def of_fork(program: bytes, pid: int) -> bytes:
+def filter_of_fork(program: bytes, pid: int) -> bytes:
     """The filter that was assembled for the fork SOME, for fork `pid`."""
     return program.replace(SOME.to_bytes(4, sys.byteorder), pid.to_bytes(4, sys.byteorder))
 

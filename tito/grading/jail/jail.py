@@ -104,9 +104,9 @@ class Fork:
         it.
         """
         if self.pid in self.jail.ended:
-            self.jail.order()
+            self.jail.request_fork()
         while self.pid not in self.jail.codes:
-            self.jail.hear()
+            self.jail.read_answer()
         return self.jail.codes[self.pid]
 
 
@@ -119,7 +119,7 @@ def waited(process: str = "thread-self") -> float:
         return int(file.read().split()[1]) / 1e9
 
 
-def first_to_go() -> None:
+def be_killed_first() -> None:
     """Let the kernel, when memory runs out, end this process and what it starts before others."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
@@ -146,7 +146,7 @@ class Jail:
     ):
         self.level = level
         # Our sockets of forks to come; (pid, handle) of those that have.
-        self.ordered: list[socket.socket] = []
+        self.requested: list[socket.socket] = []
         self.ready: list[tuple[int, int | None]] = []
         # Pids of forks that the server is to bury; exit codes of those that it has.
         self.ended: list[int] = []
@@ -191,7 +191,7 @@ class Jail:
                 env=ENVIRONMENT,
                 start_new_session=True,
                 close_fds=True,
-                preexec_fn=first_to_go if sys.platform == "linux" else None,
+                preexec_fn=be_killed_first if sys.platform == "linux" else None,
             )
 
     def _refuse(self, secrets: list[str]) -> NoReturn:
@@ -230,19 +230,19 @@ class Jail:
             raise JailFailed("its server is gone")
         return message, descriptors
 
-    def hear(self) -> None:
+    def read_answer(self) -> None:
         """Take the server's next answer: a fork, and what became of others."""
         message, handles = self.receive()
         self.codes = dict(CODE.iter_unpack(message[NUMBER.size :]))
         self.ready.append((*NUMBER.unpack_from(message), handles[0] if handles else None))
 
-    def order(self) -> None:
-        """Ask the server for a fork; what it says to that is for `hear`.
+    def request_fork(self) -> None:
+        """Ask the server for a fork; what it says to that is for `read_answer`.
 
         Raises JailFailed when it is gone.
         """
         ours, theirs = socket.socketpair()
-        self.ordered.append(ours)
+        self.requested.append(ours)
         with theirs:
             try:
                 numbers = b"".join(map(NUMBER.pack, [0, *self.ended]))
@@ -258,12 +258,12 @@ class Jail:
         for.
         """
         for passed_over in (False, True):
-            while len(self.ordered) < 2:  # this one, and the next
-                self.order()
+            while len(self.requested) < 2:  # this one, and the next
+                self.request_fork()
             while not self.ready:
-                self.hear()
+                self.read_answer()
             pid, handle = self.ready.pop(0)
-            fork = Fork(self, pid, self.ordered.pop(0), handle)
+            fork = Fork(self, pid, self.requested.pop(0), handle)
             if passed_over or not select.select([fork.sock], [], [], 0)[0]:
                 return fork
             fork.end()
@@ -275,12 +275,12 @@ class Jail:
         It ends by itself when it hears nothing more; killed, its time would be nobody's.
         """
         self.control.close()
-        for sock in self.ordered:
+        for sock in self.requested:
             sock.close()
         for _, handle in self.ready:
             if handle is not None:
                 os.close(handle)
-        self.ordered, self.ready = [], []
+        self.requested, self.ready = [], []
         try:
             self.process.wait(PARTING)
         except subprocess.TimeoutExpired:

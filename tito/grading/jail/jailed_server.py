@@ -400,7 +400,7 @@ def fork(theirs: int, agent: Agent, seconds: float, program: bytes) -> None:
         confine.die_with_parent()
         confine.time_limit(seconds)
         if program:
-            confine.seccomp(confine.of_fork(program, os.getpid()))
+            confine.seccomp(confine.filter_of_fork(program, os.getpid()))
     while True:
         agent.answer(agent.receive())
 
@@ -424,7 +424,7 @@ def main() -> None:
     if sys.platform == "linux":
         confine = load_file("confine")
         if start["confine"]:
-            program = confine.assembled(confine.last(confine.SOME))
+            program = confine.assemble(confine.fork_filter(confine.SOME))
     gc.collect()
     gc.freeze()  # or each fork's own collections would copy all of this
     if sys.platform == "linux":
@@ -433,7 +433,7 @@ def main() -> None:
         if start["confine"]:
             confine.drop_privileges()
             confine.landlock(start["readable"])
-            confine.seccomp(confine.assembled(confine.table()))
+            confine.seccomp(confine.assemble(confine.server_filter()))
     os.dup2(nothing, 1)
     os.dup2(nothing, 2)  # until here, a failure can be told
     control.send(READY)

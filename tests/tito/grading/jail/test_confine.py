@@ -66,7 +66,7 @@ def in_fork(machine, number, *arguments, **more):
     """What becomes of a call in a fork, under both filters: of allowed and refused, refused."""
     found = [
         outcome(code, machine, number, *arguments, **more)
-        for code in (confine.table(machine), confine.last(PID, machine))
+        for code in (confine.server_filter(machine), confine.fork_filter(PID, machine))
     ]
     return next((one for one in found if one != ALLOWED), ALLOWED)
 
@@ -202,14 +202,19 @@ def test_neither_fork_nor_server_makes_a_namespace(machine, namespace):
     clone = number(machine, confine.FORKING["clone"])
     assert in_fork(machine, clone, NAMESPACES[namespace] | 17) == EPERM
     assert in_fork(machine, clone, NAMESPACES[namespace] | THREAD) == EPERM
-    assert outcome(confine.table(machine), machine, clone, NAMESPACES[namespace] | 17) == EPERM
+    assert (
+        outcome(confine.server_filter(machine), machine, clone, NAMESPACES[namespace] | 17) == EPERM
+    )
 
 
 @machines
 def test_the_server_may_fork(machine):
     assert (
         outcome(
-            confine.table(machine), machine, number(machine, confine.FORKING["clone"]), 0x1200011
+            confine.server_filter(machine),
+            machine,
+            number(machine, confine.FORKING["clone"]),
+            0x1200011,
         )
         == ALLOWED
     )
@@ -273,15 +278,19 @@ def test_a_call_of_another_architecture_ends_the_process():
 
 def test_a_machine_without_table_is_refused():
     with pytest.raises(OSError, match="riscv64"):
-        confine.table("riscv64")
+        confine.server_filter("riscv64")
     with pytest.raises(OSError, match="riscv64"):
-        confine.last(PID, "riscv64")
+        confine.fork_filter(PID, "riscv64")
 
 
 @machines
 def test_the_filter_of_a_fork_is_made_of_one_for_some_fork(machine):
-    some = confine.assembled(confine.last(confine.SOME, machine))
-    assert confine.of_fork(some, PID) == confine.assembled(confine.last(PID, machine)) != some
+    some = confine.assemble(confine.fork_filter(confine.SOME, machine))
+    assert (
+        confine.filter_of_fork(some, PID)
+        == confine.assemble(confine.fork_filter(PID, machine))
+        != some
+    )
 
 
 def confined(code, *arguments):
@@ -307,8 +316,9 @@ def confined(code, *arguments):
 )
 def test_the_kernel_takes_both_filters_and_does_as_they_say():
     code = """
-confine.seccomp(confine.assembled(confine.table()))
-confine.seccomp(confine.of_fork(confine.assembled(confine.last(confine.SOME)), os.getpid()))
+confine.seccomp(confine.assemble(confine.server_filter()))
+program = confine.assemble(confine.fork_filter(confine.SOME))
+confine.seccomp(confine.filter_of_fork(program, os.getpid()))
 for action in (os.fork, os.getpid, lambda: os.kill(0, 0),
                lambda: resource.getrlimit(resource.RLIMIT_AS),
                lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0))):

@@ -290,9 +290,9 @@ def test_a_fork_that_was_killed_while_it_waited_is_passed_over(level):
     with Jail(level) as jail:
         jail.fork().end()
         while not jail.ready:
-            jail.hear()
+            jail.read_answer()
         signal.pidfd_send_signal(jail.ready[0][1], signal.SIGKILL)
-        assert select.select([jail.ordered[0]], [], [], 10)[0]  # it is gone
+        assert select.select([jail.requested[0]], [], [], 10)[0]  # it is gone
         fork = jail.fork()
         assert talk(fork).do("len", [1]) == 1
         fork.end()
