@@ -113,7 +113,8 @@ def equal(found, wanted, case, cause=""):
     Traceback (most recent call last):
     AssertionError: the shape should be [2, 3], yours is (2, 3): a tuple is no list
     """
-    kind = type(wanted) if isinstance(wanted, (tuple, list, dict, str)) else object
+    kinds = (tuple, list, dict, str, type(None))
+    kind = type(wanted) if isinstance(wanted, kinds) else object
     assert isinstance(found, kind) and found == wanted, (
         f"{case} should be {wanted!r}, yours is {found!r}{because(cause)}"
     )
@@ -150,7 +151,11 @@ empty list
     assert False, f"{case} must be refused with {names}, yours gives {out}{because(cause)}"
 
 
-def result_of(call, case, cause="", kind=(ValueError, IndexError, TypeError)):
+# What wrong code usually raises.
+USUAL_ERRORS = (ValueError, IndexError, TypeError, AttributeError, KeyError)
+
+
+def result_of(call, case, cause="", kind=USUAL_ERRORS):
     """What a call returns. An error of this kind, or of one of these, becomes a message with
     its likely cause.
 
@@ -168,6 +173,7 @@ def result_of(call, case, cause="", kind=(ValueError, IndexError, TypeError)):
         complaint = str(error).strip().removesuffix(".")
         if isinstance(cause, dict):
             cause = next((text for words, text in cause.items() if words in complaint), "")
+        case = case.removesuffix(",")
         assert False, f"{case}: {type(error).__name__}: {complaint}{because(cause)}"
 
 

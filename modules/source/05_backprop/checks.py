@@ -4,7 +4,7 @@
 import math
 import random
 
-from checking import equal, refused
+from checking import equal, refused, result_of
 
 
 def near(got, wanted, tolerance=1e-12):
@@ -18,6 +18,40 @@ def recorded_as(out, op, x):
     """Assert that a result was recorded with this operation and this one input."""
     got = [out._op, inputs_of(out)]
     assert got == [op, [x]], f"{op}({x}) should be recorded as {[op, [x]]}, yours is {got}"
+
+
+def is_value(out, name):
+    """Assert that a result is a Value."""
+    assert isinstance(out, Value), (
+        f"{name} should be a Value, yours is {out!r:.60}: return what record returns"
+    )
+
+
+def grads(*nodes):
+    """The gradients of some nodes, as floats."""
+    return [float(node.grad) for node in nodes]
+
+
+def data_of(parts):
+    """The numbers in some Values, as floats."""
+    return [float(part.data) for part in parts]
+
+
+def difference(f, at, i, step=1e-5):
+    """The central difference of f(*at) with respect to number i."""
+    up, down = list(at), list(at)
+    up[i] += step
+    down[i] -= step
+    return (f(*up) - f(*down)) / (2 * step)
+
+
+def is_flat(out, name, x, result):
+    """Assert that the local gradient of a function is 0 at x, far from 0."""
+    local = local_gradients_of(out)
+    assert len(local) == 1 and abs(local[0]) < 1e-300, (
+        f"{name} is flat at {x}: its local gradient is 0, yours is {local}: use the result "
+        f"{result}, not x"
+    )
 
 
 def random_graph(seed, leaves, count=30):
@@ -34,22 +68,26 @@ def random_graph(seed, leaves, count=30):
 def layer_outputs(layer, row):
     """What the neurons of a layer compute for a row, before their nonlinearity."""
     return [
-        sum(float(w.data) * v for w, v in zip(neuron.w, row)) + float(neuron.b.data)
+        sum(w * v for w, v in zip(data_of(neuron.w), row)) + float(neuron.b.data)
         for neuron in layer.neurons
     ]
+
+
+def derivatives(roots, leaf):
+    """What forward_mode_derivatives returns, as floats."""
+    return [float(derivative) for derivative in forward_mode_derivatives(roots, leaf)]
 
 
 # %% numerical-gradient points=3
 def test_numerical_gradient_has_one_partial_derivative_per_input():
     got = numerical_gradient(lambda x, y, z: x * y - 4 * z, 3.0, -5.0, 2.0)
-    expected = [-5.0, 3.0, -4.0]
     assert got is not None, "numerical_gradient returned None: is `return` missing?"
     assert len(got) == 3, f"three inputs have three partial derivatives, yours are {got}"
     assert max(map(abs, got)) > 0, (
         f"x*y - 4*z depends on all three inputs, yours gives {got}: are up and down the same "
         "list?"
     )
-    for name, mine, right in zip("xyz", got, expected):
+    for name, mine, right in zip("xyz", got, [-5.0, 3.0, -4.0]):
         assert abs(mine - right) < 1e-6, (
             f"the derivative of x*y - 4*z with respect to {name} at x=3, y=-5, z=2 is {right}, "
             f"yours is {mine:.6g}: divide by the distance between the two points, and move one "
@@ -82,13 +120,13 @@ def test_numerical_gradient_of_other_functions_at_other_points():
     def f(a, b, c, d):
         return a**3 * b - c * d * d + 7
 
-    a, b, c, d = -2.0, 1.5, 40.0, -0.25
+    a, b, c, d = at = -2.0, 1.5, 40.0, -0.25
     for step in (0.125, 2.0):
-        got = numerical_gradient(f, a, b, c, d, step=step)
+        got = numerical_gradient(f, *at, step=step)
         # The central difference of a cube is 3 a² plus step².
         expected = [(3 * a * a + step * step) * b, a**3, -d * d, -2 * c * d]
         assert near(got, expected, 1e-9), (
-            f"a³b - cd² + 7 at {a}, {b}, {c}, {d}, step {step}: {expected}, yours gives {got}"
+            f"a³b - cd² + 7 at {at}, step {step}: {expected}, yours gives {got}"
         )
     squares = lambda *numbers: sum(i * x * x for i, x in enumerate(numbers))
     got = numerical_gradient(squares, *[0.5] * 9)
@@ -104,47 +142,34 @@ def test_gradients_of_intermediate_results_by_hand():
     missing = [name for name in ("L", "f", "g", "e", "c", "d", "b", "a") if name not in got]
     assert not missing, f"there are eight gradients, yours lack the keys {missing}"
     e, f, g = -6.0, 4.0, 7.0
-    functions = {
-        "L": lambda h: f * g + h,
-        "f": lambda h: (f + h) * g,
-        "g": lambda h: f * (g + h),
-        "e": lambda h: (e + h + 10) * g,
-    }
-    for name, moved in functions.items():
-        right = moved(0.5) - moved(-0.5)
-        why = (
-            "L changes as much as itself: 1"
-            if name == "L"
-            else "the derivative of a product with respect to one factor is the other factor"
-        )
-        assert float(got[name]) == right, (
-            f"the derivative of L with respect to {name} is {right} by a central difference, "
-            f"yours is {got[name]}: {why}"
-        )
+    product = "the derivative of a product with respect to one factor is the other factor"
+    for name, moved, why in [
+        ("L", lambda h: f * g + h, "L changes as much as itself: 1"),
+        ("f", lambda h: (f + h) * g, product),
+        ("g", lambda h: f * (g + h), product),
+        ("e", lambda h: (e + h + 10) * g, product),
+    ]:
+        case = f"by a central difference, the derivative of L with respect to {name}"
+        equal(float(got[name]), moved(0.5) - moved(-0.5), case, why)
 
 
 def test_gradients_of_the_inputs_by_hand():
     got = gradients_by_hand()
     missing = [name for name in "dcba" if name not in got]
     assert not missing, f"every input has a gradient, yours lack the keys {missing}"
-    whys = {
-        "a": ": two paths lead from a to L, over e and over g; their contributions add up",
-        "b": ": b changes e, and e changes L; along a path, derivatives multiply",
-    }
 
     def result(a, b, c, d):
         return (a * b + c) * (a + d)
 
-    at = {"a": 2.0, "b": -3.0, "c": 10.0, "d": 5.0}
-    for name in "dcba":
-        up, down = dict(at), dict(at)
-        up[name] += 0.5
-        down[name] -= 0.5
-        right = result(**up) - result(**down)
-        assert float(got[name]) == right, (
-            f"the derivative of L with respect to {name} is {right} by a central difference, "
-            f"yours is {got[name]}{whys.get(name, '')}"
-        )
+    at = 2.0, -3.0, 10.0, 5.0
+    for name, why in [
+        ("d", ""),
+        ("c", ""),
+        ("b", "b changes e, and e changes L; along a path, derivatives multiply"),
+        ("a", "two paths lead from a to L, over e and over g; their contributions add up"),
+    ]:
+        case = f"by a central difference, the derivative of L with respect to {name}"
+        equal(float(got[name]), difference(result, at, "abcd".index(name), 0.5), case, why)
 
 
 # %% learner-side
@@ -172,10 +197,7 @@ def local_gradients_of(out):
 # %% add points=3
 def test_add_returns_a_value():
     a, b = Value(2.5), Value(-7.0)
-    out = add(a, b)
-    assert isinstance(out, Value), (
-        f"add(a, b) should be a Value, yours is {out!r:.60}: return what record returns"
-    )
+    is_value(add(a, b), "add(a, b)")
     for name, out, right in [
         ("a + b", a + b, -4.5),
         ("a + 3", a + 3, 5.5),
@@ -183,25 +205,16 @@ def test_add_returns_a_value():
         ("a + a", a + a, 5.0),
         ("sum([a, b, a])", sum([a, b, a]), -2.0),
     ]:
-        assert isinstance(out, Value), (
-            f"{name} should be a Value, yours is {out!r:.60}: return what record returns"
-        )
-        assert float(out.data) == right, (
-            f"{name} with a=2.5, b=-7 should be {right}, yours is {out.data}"
-        )
-    assert (float(a.data), float(b.data)) == (2.5, -7.0), (
-        f"adding changed the operands a and b: they are {a.data} and {b.data} now"
-    )
+        is_value(out, name)
+        equal(float(out.data), right, f"{name} with a=2.5, b=-7")
+    equal(data_of([a, b]), [2.5, -7.0], "after adding, the operands a and b")
 
 
 def test_add_records_its_operation_and_its_inputs():
     out = Value(2.5) + Value(-7.0)
-    assert out._op == "+", f"the recorded operation should be '+', yours is {out._op!r}"
-    got = inputs_of(out)
-    assert got == [2.5, -7.0], (
-        f"_prev should be a tuple of the Values 2.5 and -7.0, yours holds {got}: record the "
-        "Values (a, b) themselves"
-    )
+    equal(out._op, "+", "the recorded operation")
+    case = "_prev should be a tuple of the Values 2.5 and -7.0: what it holds"
+    equal(inputs_of(out), [2.5, -7.0], case, "record the Values (a, b) themselves")
 
 
 def test_the_local_gradients_of_a_sum_are_1():
@@ -222,30 +235,23 @@ def test_multiply_returns_a_value():
         ("3 * a", 3 * a, 7.5),
         ("a * a", a * a, 6.25),
     ]:
-        assert isinstance(out, Value), (
-            f"{name} should be a Value, yours is {out!r:.60}: return what record returns"
-        )
-        assert float(out.data) == right, (
-            f"{name} with a=2.5, b=-7 should be {right}, yours is {out.data}"
-        )
+        is_value(out, name)
+        equal(float(out.data), right, f"{name} with a=2.5, b=-7")
 
 
 def test_multiply_records_its_operation_and_its_inputs():
     out = Value(2.5) * Value(-7.0)
-    assert out._op == "*", f"the recorded operation should be '*', yours is {out._op!r}"
-    got = inputs_of(out)
-    assert got == [2.5, -7.0], (
-        f"2.5 * -7.0 should record the inputs 2.5 and -7.0, yours records {got}"
-    )
+    equal(out._op, "*", "the recorded operation")
+    equal(inputs_of(out), [2.5, -7.0], "the recorded inputs of 2.5 * -7.0")
 
 
 def test_the_local_gradient_for_one_factor_is_the_other_factor():
     for a, b in [(2.5, -7.0), (0.0, 40.0), (-0.125, 3.0)]:
-        got = local_gradients_of(Value(a) * Value(b))
-        assert got == [b, a], (
+        case = (
             f"{a} * {b}: the derivative with respect to the first factor is the second, {b}, "
-            f"and the other way round, so [{b}, {a}], yours are {got}"
         )
+        case += "and the other way round: the local gradients"
+        equal(local_gradients_of(Value(a) * Value(b)), [b, a], case)
 
 
 # %% multiply hidden points=1
@@ -271,13 +277,12 @@ def test_each_input_gets_its_local_gradient_times_the_upstream_gradient():
     out = record("f", 1.0, (a, b), (3.0, -0.5))
     out.grad = 7.0
     propagate(out)
-    got = [float(a.grad), float(b.grad)]
-    assert got == [21.0, -3.5], (
-        "the upstream gradient is 7 and the local gradients are 3 and -0.5, so the inputs "
-        f"should get 21 and -3.5, yours get {got}: multiply each local gradient by the grad of "
-        "the node"
+    case = (
+        "the upstream gradient is 7 and the local gradients are 3 and -0.5: the grads of the "
     )
-    assert float(out.grad) == 7.0, f"propagate changed the node's own grad to {out.grad}"
+    cause = "multiply each local gradient by the grad of the node"
+    equal(grads(a, b), [21.0, -3.5], case + "inputs", cause)
+    equal(float(out.grad), 7.0, "after propagate, the node's own grad")
 
 
 def test_gradients_accumulate_over_paths():
@@ -285,12 +290,9 @@ def test_gradients_accumulate_over_paths():
     out = record("f", 1.0, (a, b), (3.0, -0.5))
     a.grad, b.grad, out.grad = 100.0, 40.0, 2.0
     propagate(out)
-    got = [float(a.grad), float(b.grad)]
-    assert got == [106.0, 39.0], (
-        "a.grad was 100 and b.grad 40 already, from another path through the graph. "
-        f"Propagating 6 and -1 should give [106.0, 39.0], yours gives {got}. Gradients "
-        "accumulate: += instead of ="
-    )
+    case = "a.grad was 100 and b.grad 40 already, from another path through the graph. After "
+    case += "propagating 6 and -1 they"
+    equal(grads(a, b), [106.0, 39.0], case, "Gradients accumulate: += instead of =")
 
 
 def test_an_input_that_is_used_twice_gets_both_contributions():
@@ -298,10 +300,10 @@ def test_an_input_that_is_used_twice_gets_both_contributions():
     out = record("f", 1.0, (a, a), (3.0, 5.0))
     out.grad = -2.0
     propagate(out)
-    assert float(a.grad) == -16.0, (
+    case = (
         "a is the first and the second input, with local gradients 3 and 5, and the upstream "
-        f"gradient is -2: -6 + -10 = -16, yours is {a.grad}"
     )
+    equal(float(a.grad), -16.0, case + "gradient is -2: its grad, -6 + -10,")
 
 
 def test_propagate_works_for_any_number_of_inputs():
@@ -312,12 +314,11 @@ def test_propagate_works_for_any_number_of_inputs():
         out = record("f", 1.0, tuple(parts), local_gradients)
         out.grad = 4.0
         propagate(out)
-        got = [float(part.grad) for part in parts]
-        right = [10.0 + 4.0 * local for local in local_gradients]
-        assert got == right, (
+        case = (
             f"{len(local_gradients)} inputs with local gradients {local_gradients}, each with "
-            f"grad 10, upstream gradient 4: their grads should be {right}, yours are {got}"
         )
+        case += "grad 10, upstream gradient 4: their grads"
+        equal(grads(*parts), [10.0 + 4.0 * local for local in local_gradients], case)
 
 
 def test_propagate_makes_one_step_only():
@@ -326,11 +327,11 @@ def test_propagate_makes_one_step_only():
     out = record("f", 1.0, (inner, inner), (5.0, 1.0))
     out.grad = 7.0
     propagate(out)
-    assert [float(inner.grad), float(a.grad)] == [42.0, 0.0], (
-        "inner, used twice, should get 42, and a, from which inner was computed, nothing yet; "
-        f"yours get {inner.grad} and {a.grad}: propagate makes one step only, `backward` will "
-        "make the others in the right order"
+    case = (
+        "inner, used twice, should get 42, and a, from which inner was computed, nothing yet: "
     )
+    cause = "propagate makes one step only, `backward` will make the others in the right order"
+    equal(grads(inner, a), [42.0, 0.0], case + "their grads", cause)
 
 
 # %% propagate hidden points=1
@@ -358,9 +359,7 @@ def test_contributions_of_any_size_reach_inputs_in_any_order():
     ]:
         out.grad = upstream
         propagate(out)
-    assert [float(a.grad), float(b.grad)] == [-5.0, 28.0], (
-        f"two users: [-5, 28], yours is {[a.grad, b.grad]}"
-    )
+    equal(grads(a, b), [-5.0, 28.0], "the grads of two inputs with two users")
 
 
 # %% learner-side
@@ -484,20 +483,12 @@ def test_inputs_created_before_and_after_other_users():
     nodes = topological_order(record("f", 4.0, (d, e), (1.0, 1.0)))
     place = {float(node.data): i for i, node in enumerate(nodes)}
     assert len(place) == 7, f"seven nodes belong to this graph, yours lists {sorted(place)}"
-    for user, used in [
-        (4, 0.5),
-        (4, -7),
-        (0.5, 90),
-        (0.5, 8),
-        (-7, 8),
-        (-7, 60),
-        (8, 60),
-        (8, -5),
-    ]:
-        assert place[user] < place[used], (
-            f"{used} is an input of {user}, so {user} must come first; your order is "
-            f"{list(place)}"
-        )
+    for user, inputs in [(4, (0.5, -7)), (0.5, (90, 8)), (-7, (8, 60)), (8, (60, -5))]:
+        for used in inputs:
+            assert place[user] < place[used], (
+                f"{used} is an input of {user}, so {user} must come first; your order is "
+                f"{list(place)}"
+            )
 
 
 def test_a_deep_graph_is_fast_and_needs_no_recursion():
@@ -538,33 +529,21 @@ def test_random_graphs_of_forty_nodes():
         for i in range(40):
             chosen = draw.choices(range(i), k=draw.randint(0, 4)) if i else []
             inputs.append(chosen)
-            nodes.append(
-                record(
-                    "f" if chosen else "",
-                    float(i),
-                    tuple(nodes[c] for c in chosen),
-                    (1.0,) * len(chosen),
-                )
-            )
+            parts, op = tuple(nodes[c] for c in chosen), "f" if chosen else ""
+            nodes.append(record(op, float(i), parts, (1.0,) * len(chosen)))
         for root in (39, 38, 25, 0):
             below = {root}
             for i in range(root, -1, -1):
                 below |= set(inputs[i]) if i in below else set()
             got = [int(float(node.data)) for node in topological_order(nodes[root])]
-            assert sorted(got) == sorted(below), (
-                f"seed {seed}, root {root}: computed from {sorted(below)}, yours lists {got}"
-            )
-            assert got[0] == root, f"seed {seed}: the root, {root}, comes first, yours is {got}"
+            case = f"seed {seed}, root {root}"
+            equal(sorted(got), sorted(below), f"{case}: the nodes, sorted,")
+            equal(got[0], root, f"{case}: the first node, the root,")
             place = {name: at for at, name in enumerate(got)}
-            early = [
-                (user, used)
-                for user in got
-                for used in inputs[user]
-                if place[user] > place[used]
-            ]
+            pairs = [(user, used) for user in got for used in inputs[user]]
+            early = [(user, used) for user, used in pairs if place[user] > place[used]]
             assert not early, (
-                f"seed {seed}, root {root}: these (node, input) are the wrong way round: "
-                f"{early}, yours is {got}"
+                f"{case}: these (node, input) are the wrong way round: {early}, yours is {got}"
             )
 
 
@@ -586,47 +565,35 @@ def test_backward_finds_the_gradients_worked_out_by_hand():
         ("b", b, 14),
         ("a", a, -17),
     ]:
-        why = (
-            "the derivative of L with respect to itself is 1: begin with it"
-            if name == "L"
-            else "compare with the graph that you filled in by hand"
+        why = "compare with the graph that you filled in by hand"
+        if name == "L":
+            why = "the derivative of L with respect to itself is 1: begin with it"
+        assert isinstance(node.grad, (float, int)), (
+            f"{name}.grad should be a plain number, yours is {node.grad!r:.60}: gradients and "
+            "local gradients are floats, not Values"
         )
-        got = node.grad
-        assert isinstance(got, (float, int)), (
-            f"{name}.grad should be a plain number, yours is {got!r:.60}: gradients and"
-            " local gradients are floats, not Values"
-        )
-        assert float(got) == right, (
-            f"the derivative of L with respect to {name} is {right}, yours is {got}: {why}"
-        )
+        equal(float(node.grad), right, f"the derivative of L with respect to {name}", why)
 
 
 def test_the_upstream_gradient_is_a_factor():
     a, b = Value(2.0), Value(-3.0)
     ((a + b) * 3).backward()
-    got = [float(a.grad), float(b.grad)]
-    assert got == [3.0, 3.0], (
-        f"(a + b) * 3 has the derivative 3 with respect to a and to b, yours are {got}"
-    )
+    equal(grads(a, b), [3.0, 3.0], "the derivatives of (a + b) * 3 with respect to a and to b")
 
 
 def test_a_shared_node_waits_for_both_its_users():
     a = Value(1.0)
     b = a + a
     (b + b).backward()
-    assert float(a.grad) == 4.0, (
-        f"b = a + a, c = b + b: c is 4 a, its derivative 4, yours is {a.grad}: b propagated "
-        "too early or too often"
-    )
+    case = "b = a + a, c = b + b: c is 4 a, its derivative"
+    equal(float(a.grad), 4.0, case, "b propagated too early or too often")
     for far_first in (True, False):
         x = Value(2.0)
         y = 3 * x
         q, s = 5 * y, (2 * y) * 1
         (q + s if far_first else s + q).backward()
-        assert float(x.grad) == 21.0, (
-            f"y = 3x, q = 5y, s = 2y*1: q + s is 21 x, its derivative 21, yours is {x.grad}: y "
-            "must wait until both its users have propagated"
-        )
+        case = "y = 3x, q = 5y, s = 2y*1: q + s is 21 x, its derivative"
+        equal(float(x.grad), 21.0, case, "y must wait until both its users have propagated")
 
 
 def test_leaves_accumulate_and_intermediate_results_start_from_0():
@@ -634,29 +601,20 @@ def test_leaves_accumulate_and_intermediate_results_start_from_0():
     inner = 3 * x
     z = 4 * inner
     z.backward()
-    assert float(x.grad) == 12.0, f"z = 4*(3*x) has the derivative 12, yours is {x.grad}"
+    equal(float(x.grad), 12.0, "the derivative of z = 4*(3*x)")
     z.backward()
-    assert float(inner.grad) == 4.0, (
-        f"after a second backward pass the derivative of z with respect to 3*x is still 4, "
-        f"yours is {inner.grad}: set the grad of intermediate results to 0 first"
-    )
-    assert float(z.grad) == 1.0, (
-        f"the derivative of z with respect to itself is 1 in every pass, yours is {z.grad}"
-    )
-    assert float(x.grad) == 24.0, (
-        f"two backward passes give the leaf x 12 + 12 = 24, yours is {x.grad}: leaves "
-        "accumulate"
-    )
+    case = "after a second backward pass the derivative of z with respect to 3*x, still 4,"
+    cause = "set the grad of intermediate results to 0 first"
+    equal(float(inner.grad), 4.0, case, cause)
+    equal(float(z.grad), 1.0, "the derivative of z with respect to itself, in every pass,")
+    case = "after two backward passes the grad of the leaf x, 12 + 12,"
+    equal(float(x.grad), 24.0, case, "leaves accumulate")
     x.grad = 0.0
     z.backward()
-    assert float(x.grad) == 12.0, (
-        f"x.grad was set to 0, so the third pass should give 12, yours is {x.grad}: "
-        "gradients of intermediate results must start at 0"
-    )
+    case = "x.grad was set to 0, and after the third pass it"
+    equal(float(x.grad), 12.0, case, "gradients of intermediate results must start at 0")
     (x * 7).backward()
-    assert float(x.grad) == 19.0, (
-        f"another result, 7*x, adds 7 to the 12 that x.grad holds, yours is {x.grad}"
-    )
+    equal(float(x.grad), 19.0, "another result, 7*x, adds 7 to the 12 that x.grad holds: it")
 
 
 def test_backward_from_a_leaf():
@@ -664,10 +622,8 @@ def test_backward_from_a_leaf():
     x.backward()
     first = float(x.grad)
     x.backward()
-    assert [first, float(x.grad)] == [1.0, 2.0], (
-        f"x.backward() on a leaf x accumulates 1 each time: 1, then 2; yours: {first}, then "
-        f"{x.grad}"
-    )
+    case = "x.backward() on a leaf x accumulates 1 each time: its grad after each of two passes"
+    equal([first, float(x.grad)], [1.0, 2.0], case)
 
 
 def test_backward_agrees_with_finite_differences():
@@ -680,10 +636,7 @@ def test_backward_agrees_with_finite_differences():
     values = [Value(number) for number in at]
     f(*values).backward()
     for i, value in enumerate(values):
-        up, down = list(at), list(at)
-        up[i] += 1e-5
-        down[i] -= 1e-5
-        right = (f(*up) - f(*down)) / 2e-5
+        right = difference(f, at, i)
         assert abs(float(value.grad) - right) < 1e-6 * max(1, abs(right)), (
             f"input {i}: a central difference gives {right:.6f}, backward {value.grad:.6f}"
         )
@@ -692,16 +645,12 @@ def test_backward_agrees_with_finite_differences():
 def test_ten_thousand_operations_and_sixty_doublings():
     x = Value(0.5)
     repeated_sum(x, 10_000).backward()
-    assert float(x.grad) == 10_001.0, (
-        f"x added to itself 10,000 times has the derivative 10,001, yours is {x.grad}"
-    )
+    equal(float(x.grad), 10_001.0, "the derivative of x added to itself 10,000 times")
     x.grad, y = 0.0, x
     for _ in range(60):
         y = y + y
     y.backward()
-    assert float(x.grad) == 2.0**60, (
-        f"y = y + y, 60 times, has the derivative 2**60, yours is {x.grad}"
-    )
+    equal(float(x.grad), 2.0**60, "the derivative, 2**60, of y = y + y, 60 times,")
 
 
 # %% backward hidden points=1
@@ -717,14 +666,11 @@ def test_backward_from_several_results_of_one_large_graph():
                     share[c] += local * share[i]
             nodes[root].backward()
             leaves = [before + new for before, new in zip(leaves, share[:4])]
-            grads = [float(node.grad) for node in nodes]
-            equal(grads[:4], leaves, f"seed {seed}, root {root}: the grads of the leaves")
-            wrong = {
-                i: grads[i] for i in range(4, root + 1) if share[i] and grads[i] != share[i]
-            }
+            got, case = grads(*nodes), f"seed {seed}, root {root}"
+            equal(got[:4], leaves, f"{case}: the grads of the leaves")
+            wrong = {i: got[i] for i in range(4, root + 1) if share[i] and got[i] != share[i]}
             assert not wrong, (
-                f"seed {seed}, root {root}: intermediate results should have {share}, these do "
-                f"not: {wrong}"
+                f"{case}: intermediate results should have {share}, these do not: {wrong}"
             )
 
 
@@ -838,7 +784,7 @@ def test_powers_have_the_right_value():
         (5.0, 1, 5.0),
     ]:
         out = Value(x) ** n
-        assert isinstance(out, Value), f"{x} ** {n} should be a Value, yours is {out!r:.60}"
+        is_value(out, f"{x} ** {n}")
         assert abs(float(out.data) - right) < 1e-12, (
             f"{x} ** {n} should be {right}, yours is {out.data}"
         )
@@ -846,11 +792,9 @@ def test_powers_have_the_right_value():
 
 def test_a_power_has_one_input():
     out = Value(-2.0) ** 3
-    got = inputs_of(out)
-    assert got == [-2.0], (
-        f"only x is an input, the exponent is a plain number: _prev should hold -2.0, not {got}"
-    )
-    assert out._op == "**3", f"the recorded operation should be '**3', yours is {out._op!r}"
+    case = "only x is an input, the exponent is a plain number: what _prev holds"
+    equal(inputs_of(out), [-2.0], case)
+    equal(out._op, "**3", "the recorded operation")
 
 
 def test_the_power_rule():
@@ -938,24 +882,15 @@ def test_tanh_has_the_right_value():
         assert abs(float(out.data) - math.tanh(x)) < 1e-12, (
             f"tanh({x}) is {math.tanh(x)}, yours is {out.data}"
         )
-    got = inputs_of(out)
-    assert out._op == "tanh" and got == [3.0], (
-        f"tanh(3) should record 'tanh' and [3.0], yours records {out._op!r} and {got}"
-    )
+        recorded_as(out, "tanh", x)
 
 
 def test_tanh_survives_large_numbers():
     for x, right in [(400.0, 1.0), (-400.0, -1.0), (1000.0, 1.0), (-1000.0, -1.0)]:
-        try:
-            out = Value(x).tanh()
-            got, local = float(out.data), local_gradients_of(out)
-        except OverflowError:
-            got, local = "an OverflowError", None
-        assert got == right, f"tanh({x}) is {right}, yours gives {got}: exp(800) overflows"
-        assert len(local) == 1 and abs(local[0]) < 1e-300, (
-            f"tanh is flat at {x}: its local gradient is 0, yours is {local}: use the result "
-            "t, not x"
-        )
+        call, case, cause = lambda: Value(x).tanh(), f"tanh({x})", "exp(800) overflows"
+        out = result_of(call, case, cause, OverflowError)
+        equal(float(out.data), right, case, cause)
+        is_flat(out, "tanh", x, "t")
 
 
 def test_the_derivative_of_tanh():
@@ -996,10 +931,7 @@ def test_relu_keeps_positive_numbers():
     ]:
         out = Value(x).relu()
         assert float(out.data) == right, f"relu({x}) is {right}, yours is {out.data}"
-        got = inputs_of(out)
-        assert out._op == "relu" and got == [x], (
-            f"relu({x}) should record 'relu' and [{x}], yours records {out._op!r} and {got}"
-        )
+        recorded_as(out, "relu", x)
 
 
 def test_the_derivative_of_relu():
@@ -1028,44 +960,31 @@ def test_relu_of_other_numbers():
 
 # %% sigmoid points=3
 def test_sigmoid_has_the_right_value():
-    for x, right in [
-        (0.0, 0.5),
-        (0.5, 0.6224593312018546),
-        (1.5, 0.8175744761936437),
-        (-0.75, 0.320821300824607),
-        (-30.0, 9.357622968839299e-14),
+    usual, small = (
+        "1 / (1 + exp(-x))",
+        "1 - (almost 1) loses digits: compute the small part itself",
+    )
+    for x, right, why in [
+        (0.0, 0.5, usual),
+        (0.5, 0.6224593312018546, usual),
+        (1.5, 0.8175744761936437, usual),
+        (-0.75, 0.320821300824607, usual),
+        (-30.0, 9.357622968839299e-14, small),
     ]:
         out = Value(x).sigmoid()
-        why = (
-            "1 - (almost 1) loses digits: compute the small part itself"
-            if x == -30
-            else "1 / (1 + exp(-x))"
-        )
         assert abs(float(out.data) / right - 1) < 1e-9, (
             f"sigmoid({x}) is {right}, yours is {out.data}: {why}"
         )
-        got = inputs_of(out)
-        assert out._op == "sigmoid" and got == [x], (
-            f"sigmoid({x}) should record 'sigmoid' and [{x}], yours records {out._op!r} and "
-            f"{got}"
-        )
+        recorded_as(out, "sigmoid", x)
 
 
 def test_sigmoid_survives_large_numbers():
+    cause = "exp(1000) overflows, use each form of the formula where it does not overflow"
     for x, right in [(1000.0, 1.0), (-1000.0, 0.0), (710.0, 1.0)]:
-        try:
-            out = Value(x).sigmoid()
-            got, local = float(out.data), local_gradients_of(out)
-        except OverflowError:
-            got, local = "an OverflowError", None
-        assert got == right, (
-            f"sigmoid({x}) is {right}, yours gives {got}: exp(1000) overflows, use each form "
-            "of the formula where it does not overflow"
-        )
-        assert len(local) == 1 and abs(local[0]) < 1e-300, (
-            f"sigmoid is flat at {x}: its local gradient is 0, yours is {local}: use the "
-            "result s, not x"
-        )
+        case = f"sigmoid({x})"
+        out = result_of(lambda: Value(x).sigmoid(), case, cause, OverflowError)
+        equal(float(out.data), right, case, cause)
+        is_flat(out, "sigmoid", x, "s")
 
 
 def test_the_derivative_of_sigmoid():
@@ -1104,28 +1023,24 @@ def test_a_neuron_is_tanh_of_a_weighted_sum_plus_bias():
     x = [0.5, -1.5, 2.0]
     for nonlin in (True, False):
         neuron = Neuron(3, nonlin=nonlin)
-        w, b = [float(p.data) for p in neuron.w], float(neuron.b.data)
+        w, b = data_of(neuron.w), float(neuron.b.data)
         total = w[0] * x[0] + w[1] * x[1] + w[2] * x[2] + b
         right = math.tanh(total) if nonlin else total
         out, after = output_and_input(neuron, x)
-        assert isinstance(out, Value), (
-            f"a neuron should return a Value, yours returns {out!r:.60}"
-        )
+        is_value(out, "the output of a neuron")
         assert abs(float(out.data) - right) < 1e-12, (
             f"with nonlin={nonlin}, w={w}, b={b} and x={x} the output is {right}, yours is "
             f"{out.data}"
         )
-        assert after == [0.5, -1.5, 2.0], f"the neuron changed its inputs to {after}"
+        equal(after, [0.5, -1.5, 2.0], "the inputs afterwards")
 
 
 def test_all_weights_and_the_bias_get_a_gradient():
     neuron = Neuron(2, nonlin=False)
     (neuron([3.0, -4.0]) * 2).backward()
-    got = [float(p.grad) for p in neuron.parameters()]
-    assert got == [6.0, -8.0, 2.0], (
-        f"2 * (w0*3 + w1*-4 + b) has the derivatives [6, -8, 2] with respect to w0, w1 and b, "
-        f"yours gives {got}: compute with Values, not with their data"
-    )
+    case = "the derivatives of 2 * (w0*3 + w1*-4 + b) with respect to w0, w1 and b"
+    cause = "compute with Values, not with their data"
+    equal(grads(*neuron.parameters()), [6.0, -8.0, 2.0], case, cause)
 
 
 def test_inputs_that_are_values_get_a_gradient():
@@ -1142,24 +1057,18 @@ def test_inputs_that_are_values_get_a_gradient():
 
 def test_a_wrong_number_of_inputs_is_refused():
     for weights, inputs in [(3, 2), (3, 4), (1, 0), (2, 5)]:
+        case = f"a neuron with {weights} weights and {inputs} inputs"
         try:
             out = Neuron(weights)([0.5] * inputs)
         except ValueError as error:
-            said = str(error)
-            assert str(weights) in said and str(inputs) in said, (
+            assert str(weights) in str(error) and str(inputs) in str(error), (
                 f"the message should hold the number of weights, {weights}, and that of "
-                f"inputs, {inputs}; yours says: {said}"
+                f"inputs, {inputs}; yours says: {error}"
             )
         except Exception as error:
-            assert False, (
-                f"a neuron with {weights} weights and {inputs} inputs should raise ValueError, "
-                f"yours raised {error!r:.90}"
-            )
+            assert False, f"{case} should raise ValueError, yours raised {error!r:.90}"
         else:
-            assert False, (
-                f"a neuron with {weights} weights accepted {inputs} inputs and returned "
-                f"{out}: zip stops silently at the shorter list"
-            )
+            assert False, f"{case} returned {out}: zip stops silently at the shorter list"
 
 
 # %% neuron hidden points=1
@@ -1183,7 +1092,7 @@ def test_neurons_with_other_weights_and_inputs():
                 f"yours gives {out!r:.60}"
             )
             out.backward()
-            got = [float(p.grad) for p in (*neuron.w, neuron.b, shared)]
+            got = grads(*neuron.w, neuron.b, shared)
             expected = [local * v for v in (*plain, 1.0, sum(numbers[:nin:2][:2]))]
             assert near(got, expected), (
                 f"{nin} weights, the bias and the shared input should get {expected}, yours "
@@ -1222,12 +1131,11 @@ def test_the_outputs_of_each_layer_are_the_inputs_of_the_next():
     x = [0.5, -1.0, 0.25]
     for layer in net.layers:
         x = [math.tanh(total) for total in layer_outputs(layer, x)]
-    got = [float(out.data) for out in net([0.5, -1.0, 0.25])]
+    got = data_of(net([0.5, -1.0, 0.25]))
     assert len(x) == 2 and near(got, x), (
         f"the outputs, layer by layer and each with its tanh, are {x}, yours are {got}"
     )
-    one = MLP(2, [1, 1])([0.5, -0.5])
-    assert isinstance(one, Value), f"a single output is a Value, yours is {one!r:.60}"
+    is_value(MLP(2, [1, 1])([0.5, -0.5]), "a single output")
 
 
 def test_only_the_last_layer_may_be_linear():
@@ -1235,15 +1143,12 @@ def test_only_the_last_layer_may_be_linear():
         layers = MLP(2, [3, 4, 2], linear_output=linear).layers
         got = [[bool(neuron.nonlin) for neuron in layer.neurons] for layer in layers]
         expected = [[nonlin] * n for nonlin, n in zip(right, [3, 4, 2])]
-        assert got == expected, (
-            f"with linear_output={linear}, nonlin of the neurons should be {expected}, yours "
-            f"are {got}"
-        )
+        equal(got, expected, f"with linear_output={linear}, nonlin of the neurons")
 
 
 def test_the_generator_draws_all_weights():
     def weights(seed):
-        return [float(p.data) for p in seeded_network(2, [3, 2], seed).parameters()]
+        return data_of(seeded_network(2, [3, 2], seed).parameters())
 
     assert weights(8) == weights(8), (
         "two networks from generators with the same seed should be equal: pass it to each layer"
@@ -1253,7 +1158,7 @@ def test_the_generator_draws_all_weights():
 
 
 def test_two_networks_without_a_generator_differ():
-    one, two = [[float(p.data) for p in MLP(2, [3, 1]).parameters()] for _ in range(2)]
+    one, two = [data_of(MLP(2, [3, 1]).parameters()) for _ in range(2)]
     assert one != two, (
         f"two networks made without a generator both begin with {one[:2]}: with a fixed seed "
         "every network is the same; pass the None to the layers, and the neurons draw from "
@@ -1280,15 +1185,13 @@ def test_networks_of_other_sizes():
             row = layer_outputs(layer, row)
             row = row if linear and n == len(nouts) - 1 else [math.tanh(v) for v in row]
         out = net(given)
-        got = [float(out.data)] if isinstance(out, Value) else [float(one.data) for one in out]
+        got = data_of([out] if isinstance(out, Value) else out)
         assert near(got, row, 1e-9), (
             f"MLP({nin}, {nouts}, linear_output={linear}) of {given}: {row} expected, "
             f"yours gives {got}"
         )
-    one, again, other = [
-        [float(p.data) for p in seeded_network(4, [1, 5, 2], seed).parameters()]
-        for seed in (3, 3, 4)
-    ]
+    networks = [seeded_network(4, [1, 5, 2], seed) for seed in (3, 3, 4)]
+    one, again, other = [data_of(network.parameters()) for network in networks]
     assert one == again and not set(one) & set(other) and len(set(one)) == 27, (
         "the generator decides all 27 numbers"
     )
@@ -1303,21 +1206,17 @@ def step_with_data(model, inputs, targets, rate):
 # %% train-step points=6
 def test_three_steps_of_a_linear_neuron():
     neuron = Neuron(2, nonlin=False)
-    numbers = [float(p.data) for p in neuron.parameters()]
+    numbers = data_of(neuron.parameters())
     inputs, targets, rate = [[1.0, -2.0], [0.5, 3.0], [-1.5, 0.25]], [2.0, -1.0, 0.5], 0.03
+    cause = "Is the loss a Value, computed from the outputs and not from their data?"
     for step in (1, 2, 3):
         errors = [
             numbers[0] * x[0] + numbers[1] * x[1] + numbers[2] - t
             for x, t in zip(inputs, targets)
         ]
-        try:
-            loss, *data = step_with_data(neuron, inputs, targets, rate)
-        except AttributeError as error:
-            assert False, (
-                f"your step stops with: {error}. Is the loss a Value, computed from the "
-                "outputs and not from their data?"
-            )
-        got = [float(p.data) for p in neuron.parameters()]
+        call = lambda: step_with_data(neuron, inputs, targets, rate)
+        loss, *data = result_of(call, "your step stops", cause, AttributeError)
+        got = data_of(neuron.parameters())
         assert got != numbers, (
             f"after step {step} the parameters are still {got}: the parameters did not move. "
             "Change `p.data` (`p = ...` leaves the model as it was), and set the gradients to "
@@ -1339,27 +1238,26 @@ def test_three_steps_of_a_linear_neuron():
         ]
         ascent = [number + rate * partial for number, partial in zip(numbers, gradient)]
         numbers = [number - rate * partial for number, partial in zip(numbers, gradient)]
-        assert not all(abs(f - r) < 1e-9 for f, r in zip(got, ascent)), (
+        assert not near(got, ascent, 1e-9), (
             f"after step {step} the parameters should be {numbers}, yours are {got}: they "
             "moved with the gradient instead of against it"
         )
-        assert all(abs(f - r) < 1e-9 for f, r in zip(got, numbers)), (
+        assert near(got, numbers, 1e-9), (
             f"after step {step} with learning rate {rate} the parameters should be {numbers}, "
             f"yours are {got}: parameter minus rate times derivative"
             + (". Gradients accumulate: set them to 0 in each step" if step > 1 else "")
         )
-        assert data == [[[1.0, -2.0], [0.5, 3.0], [-1.5, 0.25]], [2.0, -1.0, 0.5]], (
-            f"your step changed the inputs and targets to {data}"
-        )
+        before = [[[1.0, -2.0], [0.5, 3.0], [-1.5, 0.25]], [2.0, -1.0, 0.5]]
+        equal(data, before, "after your step, the inputs and targets")
 
 
 def test_gradients_from_before_the_step_do_not_matter():
     neuron = Neuron(1, nonlin=False)
-    w, b = float(neuron.w[0].data), float(neuron.b.data)
+    w, b = data_of(neuron.parameters())
     (neuron([40.0]) * 10).backward()
     train_step(neuron, [[2.0]], [1.0], 0.05)
     error = 2.0 * w + b - 1.0
-    got = [float(neuron.w[0].data), float(neuron.b.data)]
+    got = data_of(neuron.parameters())
     right = [w - 0.05 * 4 * error, b - 0.05 * 2 * error]
     assert got != [w, b], f"the parameters did not move, they are still {got}: change `p.data`"
     assert near(got, right, 1e-9), (
@@ -1372,9 +1270,9 @@ def test_a_network_learns_four_examples():
     rows = [[2.0, 3.0, -1.0], [3.0, -1.0, 0.5], [0.5, 1.0, 1.0], [1.0, 1.0, -1.0]]
     expected = [1.0, -1.0, -1.0, 1.0]
     net = seeded_network(3, [4, 4, 1], seed=11)
-    before = [float(p.data) for p in net.parameters()]
+    before = data_of(net.parameters())
     first = float(train_step(net, rows, expected, 0.1))
-    assert [float(p.data) for p in net.parameters()] != before, (
+    assert data_of(net.parameters()) != before, (
         "the parameters did not move: change `p.data`, and set the gradients to 0 before the "
         "backward pass"
     )
@@ -1393,15 +1291,13 @@ def test_a_network_learns_four_examples():
 
 # %% train-step hidden points=1
 def test_steps_of_other_networks_on_other_examples():
-    rows, expected = (
-        [[0.5, -1.0], [1.5, 2.0], [-0.25, 0.75], [2.0, 0.0], [0.0, 0.0]],
-        [1.0, -0.5, 0.25, 3.0, 0.0],
-    )
+    rows = [[0.5, -1.0], [1.5, 2.0], [-0.25, 0.75], [2.0, 0.0], [0.0, 0.0]]
+    expected = [1.0, -0.5, 0.25, 3.0, 0.0]
     for nouts, count, rate in [([3, 1], 5, 0.07), ([1], 1, 0.5), ([2, 2, 1], 4, 0.0)]:
         net = MLP(2, nouts, linear_output=True)
         sizes = [[len(neuron.w) for neuron in layer.neurons] for layer in net.layers]
 
-        def loss(numbers):
+        def loss(*numbers):
             total = 0.0
             for row, target in zip(rows[:count], expected[:count]):
                 rest = iter(numbers)
@@ -1414,16 +1310,13 @@ def test_steps_of_other_networks_on_other_examples():
             return total
 
         for _ in range(2):
-            numbers = [float(p.data) for p in net.parameters()]
+            numbers = data_of(net.parameters())
             got = float(train_step(net, rows[:count], expected[:count], rate))
-            assert abs(got - loss(numbers)) < 1e-9, (
-                f"layers {nouts}: the loss is {loss(numbers)}, yours is {got}"
+            assert abs(got - loss(*numbers)) < 1e-9, (
+                f"layers {nouts}: the loss is {loss(*numbers)}, yours is {got}"
             )
             for i, p in enumerate(net.parameters()):
-                up, down = list(numbers), list(numbers)
-                up[i] += 1e-5
-                down[i] -= 1e-5
-                right = numbers[i] - rate * (loss(up) - loss(down)) / 2e-5
+                right = numbers[i] - rate * difference(loss, numbers, i)
                 assert abs(float(p.data) - right) < 1e-6, (
                     f"layers {nouts}, rate {rate}: parameter {i}, {numbers[i]}, should become "
                     f"{right}, yours is {p.data}"
@@ -1446,15 +1339,12 @@ def counted_forward(results):
 
 # %% forward-mode points=4
 def test_forward_mode_with_respect_to_each_input():
-    at = {"a": 2.0, "b": -3.0, "c": 10.0, "d": 5.0}
-    a, b, c, d = parts = [Value(number) for number in at.values()]
+    a, b, c, d = parts = [Value(number) for number in (2.0, -3.0, 10.0, 5.0)]
     L = ((a * b) + c) * (a + d)
-    for name, part, right in zip(at, parts, [-17.0, 14.0, 7.0, 4.0]):
-        got = [float(derivative) for derivative in forward_mode_derivatives([L], part)]
-        why = ": is the 1 of the leaf replaced by a sum over no inputs?" if got == [0.0] else ""
-        assert got == [right], (
-            f"the derivative of L with respect to {name} is {right}, yours is {got}{why}"
-        )
+    for name, part, right in zip("abcd", parts, [-17.0, 14.0, 7.0, 4.0]):
+        got = derivatives([L], part)
+        why = "is the 1 of the leaf replaced by a sum over no inputs?" * (got == [0.0])
+        equal(got, [right], f"the derivative of L with respect to {name}", why)
 
 
 def test_one_forward_pass_gives_the_derivatives_of_all_results():
@@ -1465,19 +1355,12 @@ def test_one_forward_pass_gives_the_derivatives_of_all_results():
         ("x", x, [-12.0, 1.0, 0.0, 6.0, 1.0]),
         ("y", y, [9.0, 1.0, -4.0, 0.0, 0.0]),
     ]:
-        got = [float(derivative) for derivative in forward_mode_derivatives(roots, leaf)]
-        assert got == right, (
-            f"the derivatives of x*x*y, x+y, y*y, x*x and x with respect to {name} are "
-            f"{right}, yours are {got}"
-        )
-    assert [float(x.grad), float(y.grad)] == [0.0, 0.0], (
-        f"forward mode should change no grad, yours are {[x.grad, y.grad]}"
-    )
+        case = f"the derivatives of x*x*y, x+y, y*y, x*x and x with respect to {name}"
+        equal(derivatives(roots, leaf), right, case)
+    equal(grads(x, y), [0.0, 0.0], "after forward mode, which changes no grad, the grads")
     _, for_one = counted_forward(1)
     got, for_twenty = counted_forward(20)
-    assert got == [k + 2.0 for k in range(20)], (
-        f"twenty results with the derivatives 2, 3, ... 21, yours are {got}"
-    )
+    equal(got, [k + 2.0 for k in range(20)], "the derivatives of twenty results")
     assert for_twenty < 4 * for_one, (
         f"a chain of 40 nodes: for one result local gradients are read {for_one} times, for "
         f"twenty results {for_twenty} times. Yours makes one pass per root: go through "
@@ -1489,15 +1372,11 @@ def test_intermediate_results_and_unused_values():
     x = Value(3.0)
     square = x * x
     out = square * square + x
-    got = [float(derivative) for derivative in forward_mode_derivatives([out], square)]
-    assert got == [18.0], (
-        f"s*s + x with s = 9 has the derivative 18 with respect to s, yours is {got}: the "
-        "derivative of `leaf` with respect to itself is 1, also when it was computed"
-    )
-    got = [float(derivative) for derivative in forward_mode_derivatives([out], Value(7.0))]
-    assert got == [0.0], (
-        f"the derivative with respect to a Value that was not used is 0, yours is {got}"
-    )
+    case = "the derivative of s*s + x with s = 9 with respect to s"
+    cause = "the derivative of `leaf` with respect to itself is 1, also when it was computed"
+    equal(derivatives([out], square), [18.0], case, cause)
+    case = "the derivative with respect to a Value that was not used"
+    equal(derivatives([out], Value(7.0)), [0.0], case)
 
 
 def test_forward_mode_agrees_with_backward():
@@ -1529,5 +1408,5 @@ def test_many_results_of_one_large_graph():
             got = forward_mode_derivatives(roots=[nodes[r] for r in roots], leaf=nodes[leaf])
             got, expected = [float(derivative) for derivative in got], [right[r] for r in roots]
             equal(got, expected, f"seed {seed}, leaf {leaf}, roots {roots}: the derivatives")
-        grads = [float(nodes[i].grad) for i in (0, 1, 20, 29)]
-        equal(grads, [0.0, 8.0, 8.0, 0.0], "the grads afterwards")
+        grads_after = grads(*[nodes[i] for i in (0, 1, 20, 29)])
+        equal(grads_after, [0.0, 8.0, 8.0, 0.0], "the grads afterwards")

@@ -5,12 +5,25 @@ import math
 
 import numpy as np
 
+from checking import equal, expect, refused, result_of, shown
 from tinytorch.core.layers import Dense, Dropout, Module, RandomState, Sequential, manual_seed
 from tinytorch.core.optimizers import Adam
 from tinytorch.core.tensor import Tensor
 
 
-from checking import equal, expect, refused, result_of, shown
+def all_in_evaluation_mode(modes):
+    """Assert that all modules are in evaluation mode inside the block."""
+    assert not any(modes), (
+        f"inside, `training` should be False in all six modules; yours {modes}. model.eval() "
+        "sets them"
+    )
+
+
+def is_at(location, wanted, case):
+    """Assert where find_nonfinite found the first output that is not finite."""
+    assert location is not None and tuple(location) == wanted, (
+        f"{case}. That should give {wanted}, yours is {location}"
+    )
 
 
 # %% learner-side
@@ -92,20 +105,13 @@ def steps_taken(model, optimizer, batches, loss=mean_output, stale=None):
 # %% step points=4
 def test_two_steps_by_hand():
     model = Scale(1.0)
-    first, second = steps_taken(model, MomentumSGD(model), [([0.5, 1.5], [0.0, 0.0])] * 2)
-    for n, (_, weight, _, _), wanted, summed in [
-        (1, first, 0.9, None),
-        (2, second, 0.8, 0.7),
-    ]:
-        assert weight.shape == (1,) and abs(weight[0] - wanted) < 1e-6, (
-            f"a weight of 1, gradients of 1, a learning rate of 0.1: after step {n} the weight "
-            f"should be {wanted}, yours is {weight}"
-            + (
-                ". The gradients of both steps were added up: call zero_grad() in every step"
-                if summed and abs(weight[0] - summed) < 1e-6
-                else ""
-            )
+    steps = steps_taken(model, MomentumSGD(model), [([0.5, 1.5], [0.0, 0.0])] * 2)
+    summed = "The gradients of both steps were added up: call zero_grad() in every step"
+    for n, (_, weight, _, _) in enumerate(steps, start=1):
+        case = (
+            f"a weight of 1, gradients of 1, a learning rate of 0.1: after step {n} the weight"
         )
+        expect(weight, [1 - 0.1 * n], case, {summed: [0.7]}, near=(0, 1e-6))
 
 
 def test_the_returned_loss_is_a_float_from_before_the_update():
@@ -180,6 +186,7 @@ def test_accuracy_counts_the_rows_that_are_right():
     scores = np.array(
         [[0.1, 0.9, -3], [2, -1, 1.5], [-9, -5, -7], [4, 4.5, 5], [0, 1, -1]], "float32"
     )
+    cause = "make arrays with np.asarray first"
     for targets, right in [
         ([1, 0, 1, 2, 1], 5),
         ([1, 0, 1, 2, 0], 4),
@@ -188,12 +195,9 @@ def test_accuracy_counts_the_rows_that_are_right():
     ]:
         for given in (targets, np.array(targets), Tensor(targets)):
             for rows in (scores, Tensor(scores)):
-                value = result_of(
-                    lambda: accuracy(rows, given),
-                    f"targets may be a Tensor, an array or a list, such as {given}",
-                    "make arrays with np.asarray first",
-                    AttributeError,
-                )
+                case = f"targets may be a Tensor, an array or a list, such as {given}"
+                call = lambda: accuracy(rows, given)
+                value = result_of(call, case, cause, AttributeError)
                 assert isinstance(value, float), (
                     f"accuracy should return a Python float, yours returns {value!r:.100}"
                 )
@@ -216,14 +220,11 @@ def test_accuracy_takes_the_classes_from_the_last_axis():
 
 def test_accuracy_refuses_targets_that_do_not_match():
     scores = Tensor(np.eye(4, 3, dtype="float32"))
+    cause = "Broadcasting compared each prediction with the targets of others"
     for shape in [(4, 1), (3,), (), (4, 3)]:
         targets = np.zeros(shape, int)
-        refused(
-            lambda: accuracy(scores, targets),
-            f"targets of shape {shape} for scores of shape (4, 3)",
-            contains=[shape],
-            cause="Broadcasting compared each prediction with the targets of others",
-        )
+        case = f"targets of shape {shape} for scores of shape (4, 3)"
+        refused(lambda: accuracy(scores, targets), case, contains=[shape], cause=cause)
 
 
 # %% accuracy hidden points=1
@@ -256,39 +257,29 @@ SCORES = np.array(
 
 
 def test_confusion_matrix_counts_every_example():
+    once = "Repeated pairs were counted once: `counts[i, j] += 1` with index arrays adds once "
+    once += "per pair; np.add.at adds once per example"
     for targets, wanted in [
         ([1, 0, 1, 2, 1, 0], [[2, 0, 0], [0, 3, 0], [0, 0, 1]]),
         ([0, 0, 0, 0, 0, 0], [[2, 3, 1], [0, 0, 0], [0, 0, 0]]),
         ([2, 1, 2, 1, 0, 1], [[0, 1, 0], [2, 0, 1], [0, 2, 0]]),
     ]:
+        causes = {
+            "Rows are true classes, columns predicted ones": np.transpose(wanted),
+            once: np.minimum(wanted, 1),
+        }
         for given in (targets, np.array(targets), Tensor(targets)):
-            counts = np.asarray(confusion_matrix(Tensor(SCORES), given))
-            assert counts.shape == (3, 3), (
-                f"scores of shape (6, 3) have 3 classes: shape (3, 3), yours is {counts.shape}"
-            )
-            cause = ""
-            if np.array_equal(counts, np.transpose(wanted)):
-                cause = ". Rows are true classes, columns predicted ones"
-            elif np.array_equal(counts, np.minimum(wanted, 1)):
-                cause = ". Repeated pairs were counted once: `counts[i, j] += 1` with index "
-                cause += "arrays adds once per pair; np.add.at adds once per example"
-            assert np.array_equal(counts, wanted), (
-                f"predictions [1 0 1 2 1 0] and targets {targets} should give\n"
-                f"{np.array(wanted)}, yours gives\n{counts}{cause}"
-            )
+            case = f"the matrix for the predictions [1 0 1 2 1 0] and the targets {targets}"
+            expect(confusion_matrix(Tensor(SCORES), given), wanted, case, causes)
 
 
 def test_classes_that_do_not_occur_have_zeros():
     counts = np.asarray(confusion_matrix(np.array([[0.0, 3.0, 1.0, 2.0]]), [1]))
     wanted = np.zeros((4, 4), int)
     wanted[1, 1] = 1
-    assert counts.shape == (4, 4), (
-        f"one example with 4 scores has 4 classes: shape (4, 4), yours is {counts.shape}. The "
-        "number of classes is that of the scores, not of the targets that occur"
-    )
-    assert np.array_equal(counts, wanted), (
-        f"one example of class 1, predicted as 1: a single 1 at (1, 1); yours is\n{counts}"
-    )
+    case = "the matrix for one example of class 1 of 4, predicted as 1,"
+    cause = "The number of classes is that of the scores, not of the targets that occur"
+    expect(counts, wanted, case, cause)
     assert counts.dtype.kind in "iu", f"counts should be integers, yours are {counts.dtype}"
 
 
@@ -328,34 +319,26 @@ def test_every_example_has_the_same_weight():
 
 def test_averaging_changes_nothing():
     results = [({"loss": 3.0}, 2), ({"loss": -1.0}, 6)]
-    first, again = average_metrics(results), average_metrics(results)
-    assert first == again == {"loss": 0.0}, (
-        f"3.0 (2 examples) and -1.0 (6 examples) have the mean 0; yours {first}, then {again}"
-    )
-    assert results == [({"loss": 3.0}, 2), ({"loss": -1.0}, 6)], (
-        f"the results were changed to {results}"
-    )
+    averages = [average_metrics(results) for _ in range(2)]
+    case = "the averages, twice, of 3.0 (2 examples) and -1.0 (6 examples)"
+    equal(averages, [{"loss": 0.0}] * 2, case)
+    equal(results, [({"loss": 3.0}, 2), ({"loss": -1.0}, 6)], "afterwards, the results")
 
 
 def test_no_examples_are_refused():
+    cause = "without examples there is no mean, and a loss of 0 would look perfect"
     for results in ([], [({"loss": 3.0}, 0)]):
-        try:
-            average = average_metrics(results)
-        except ValueError:
-            continue
-        except (IndexError, ZeroDivisionError) as error:
-            assert False, (
-                f"average_metrics({results}) should raise a ValueError that says that there "
-                f"are no examples, yours raises {error!r}"
-            )
-        assert False, (
-            f"average_metrics({results}) should raise a ValueError, yours returns {average}: "
-            "without examples there is no mean, and a loss of 0 would look perfect"
+        case = (
+            f"average_metrics({results}) should raise a ValueError that says that there are no "
         )
+        case += "examples: it"
+        call = lambda: average_metrics(results)
+        try:
+            refused(call, case, cause=cause)
+        except (IndexError, ZeroDivisionError) as error:
+            assert False, f"{case} raises {error!r}"
     average = average_metrics([({"loss": math.inf}, 1), ({"loss": 1.0}, 3)])
-    assert average == {"loss": math.inf}, (
-        f"one infinite loss makes the mean infinite, yours is {average}"
-    )
+    equal(average, {"loss": math.inf}, "one infinite loss makes the mean infinite: the average")
 
 
 # %% average hidden points=1
@@ -363,12 +346,10 @@ def test_averages_of_many_results():
     random = np.random.default_rng(8)
     for names, batches in [(("a",), 1), (("z", "b", "loss"), 9), (("loss", "x"), 40)]:
         counts = random.integers(1, 50, batches).tolist()
-        values = random.normal(size=(batches, len(names))) * 10.0 ** random.integers(
-            -4, 5, len(names)
-        )
-        average = average_metrics(
-            [(dict(zip(names, row.tolist())), count) for row, count in zip(values, counts)]
-        )
+        scale = 10.0 ** random.integers(-4, 5, len(names))
+        values = random.normal(size=(batches, len(names))) * scale
+        results = [(dict(zip(names, row.tolist())), n) for row, n in zip(values, counts)]
+        average = average_metrics(results)
         right = np.repeat(values, counts, axis=0).mean(0)
         equal(list(average), list(names), "the names")
         expect(list(average.values()), right, "the means", near=(1e-9, 1e-12))
@@ -558,10 +539,7 @@ def modes_around(frozen, error=False):
 # %% evaluation points=4
 def test_inside_the_block_modules_are_in_evaluation_mode():
     _, (modes, recorded), _, _, _ = modes_around([])
-    assert not any(modes), (
-        f"inside, `training` should be False in all six modules; yours {modes}. model.eval() "
-        "sets them"
-    )
+    all_in_evaluation_mode(modes)
     assert not recorded, (
         "inside, no graph should be recorded, and yours records one: put `with no_grad():` "
         "around the yield"
@@ -571,9 +549,7 @@ def test_inside_the_block_modules_are_in_evaluation_mode():
 def test_afterwards_every_module_has_its_own_mode_again():
     for frozen in ([], [2, 4], [0, 1, 2, 3, 4, 5]):
         before, (modes, _), after, recorded, _ = modes_around(frozen)
-        assert not any(modes), (
-            f"inside, `training` should be False in all six modules; yours {modes}"
-        )
+        all_in_evaluation_mode(modes)
         assert after == before, (
             f"modes before the block {before}, after it {after}: set each module to its own "
             "mode from before; model.train() would also change modules that were frozen"
@@ -583,9 +559,7 @@ def test_afterwards_every_module_has_its_own_mode_again():
 
 def test_an_exception_inside_is_passed_on_and_modes_are_set_back():
     before, (modes, _), after, recorded, came_out = modes_around([3], error=True)
-    assert not any(modes), (
-        f"inside, `training` should be False in all six modules; yours {modes}"
-    )
+    all_in_evaluation_mode(modes)
     assert came_out, (
         "an exception inside the block should come out of it, and yours is swallowed: use "
         "`finally`, no `except`"
@@ -621,11 +595,9 @@ def test_losses_are_counted_from_the_last_improvement():
         ([-1.0, -3.0, -2.0], 1),
         ([1e9, 2e8], 0),
     ]:
-        since = epochs_since_best(list(losses))
-        assert since == wanted, (
-            f"losses {losses}: {wanted} came after the best one, yours says {since}. Compare "
-            "with the best so far, not with the previous one"
-        )
+        case = f"losses {losses}: the number of losses since the best one"
+        cause = "Compare with the best so far, not with the previous one"
+        equal(epochs_since_best(list(losses)), wanted, case, cause)
 
 
 def test_an_equal_loss_is_no_improvement():
@@ -634,11 +606,10 @@ def test_an_equal_loss_is_no_improvement():
         ([5.0, 3.0, 4.0, 3.0, 3.5], 3),
         ([0.0, 0.0, 0.0], 2),
     ]:
-        since = epochs_since_best(losses)
-        assert since == wanted, (
-            f"losses {losses}: the best one came {wanted} epochs ago and was only equalled "
-            f"since; yours says {since}. A run that makes no progress would never be stopped"
-        )
+        case = f"losses {losses}: the number of losses since the best one, which was only "
+        case += "equalled since,"
+        cause = "A run that makes no progress would never be stopped"
+        equal(epochs_since_best(losses), wanted, case, cause)
 
 
 def test_improvements_up_to_min_delta_do_not_count():
@@ -650,15 +621,15 @@ def test_improvements_up_to_min_delta_do_not_count():
         ([4.0, 3.75, 3.5, 3.25], 0.5, 0),
         ([2.0, 1.5], 0.5, 1),
     ]:
-        since = epochs_since_best(losses, delta)
-        assert since == wanted, (
-            f"losses {losses} with min_delta {delta}: {wanted} since the last improvement by "
-            f"more than {delta} on the best one that counted; yours says {since}"
-        )
+        case = f"losses {losses} with min_delta {delta}: the number of losses since the last "
+        case += f"improvement by more than {delta} on the best one that counted"
+        equal(epochs_since_best(losses, delta), wanted, case)
 
 
 def test_nan_and_inf_are_no_improvement():
     nan, inf = math.nan, math.inf
+    cause = "Every comparison with nan is False: ask whether the loss IS lower, and let the "
+    cause += "first best be infinity"
     for losses, wanted in [
         ([nan], 1),
         ([nan, nan, nan], 3),
@@ -668,12 +639,8 @@ def test_nan_and_inf_are_no_improvement():
         ([inf, inf], 2),
         ([5.0, nan, 4.0], 0),
     ]:
-        since = epochs_since_best(losses)
-        assert since == wanted, (
-            f"losses {losses}: {wanted} since the last improvement, yours says {since}. Every "
-            "comparison with nan is False: ask whether the loss IS lower, and let the first "
-            "best be infinity"
-        )
+        case = f"losses {losses}: the number of losses since the last improvement"
+        equal(epochs_since_best(losses), wanted, case, cause)
 
 
 # %% patience hidden points=1
@@ -1029,10 +996,9 @@ def test_rates_grow_by_the_same_factor():
         f" and {len(losses)}"
     )
     wanted = [1e-6 * 10 ** (n / 2) for n in range(9)]
-    assert np.allclose(rates, wanted, rtol=1e-9), (
-        "from 1e-6 to 1e-2 in 9 steps, each rate is 3.162 times the one before; yours are "
-        f"{shown(rates, 4)}. With equal differences nearly all steps have large rates"
-    )
+    case = "from 1e-6 to 1e-2 in 9 steps, each rate is 3.162 times the one before: the rates"
+    cause = "With equal differences nearly all steps have large rates"
+    expect(rates, wanted, case, cause, near=(1e-9, 0))
     assert all(isinstance(x, float) for x in [*rates, *losses]), (
         f"rates and losses should be floats, yours are {type(rates[0]).__name__} and "
         f"{type(losses[0]).__name__}"
@@ -1129,8 +1095,7 @@ def test_finite_outputs_give_none():
         [("0", [good], {"w": good}, good)],
         [("ids", [np.array([3, 1])], {}, good), ("sum", [good, good], {}, np.float32(4.0))],
     ):
-        location = find_nonfinite(layers)
-        assert location is None, f"every output is finite: None, yours is {location}"
+        equal(find_nonfinite(layers), None, "the answer when every output is finite")
     layers = [("0", [good], {}, good), ("1", [good], {}, np.array([math.nan]))]
     location = find_nonfinite(layers)
     assert location is not None and location[0] == "1", (
@@ -1154,10 +1119,7 @@ def test_the_first_layer_is_named():
     assert location[0] == "1 log", (
         f"the first output that is not finite is that of '1 log', yours is {location[0]!r}"
     )
-    assert tuple(location) == ("1 log", "output"), (
-        "its input is finite and it has no parameters: ('1 log', 'output'), yours is "
-        f"{location}"
-    )
+    is_at(location, ("1 log", "output"), "its input is finite and it has no parameters")
 
 
 def test_the_cause_is_named():
@@ -1171,27 +1133,18 @@ def test_the_cause_is_named():
         ([good, good], {"bias": good}, "output", "its inputs and its parameter are finite"),
         ([], {}, "output", "it has no inputs and no parameters"),
     ]:
-        location = find_nonfinite(
-            [
-                ("first", [good], {"w": good}, good),
-                ("second", inputs, parameters, bad),
-                ("third", [bad], {}, bad),
-            ]
-        )
-        assert location is not None and tuple(location) == ("second", cause), (
-            f"the output of layer 'second' has an inf; {given}. That should give ('second', "
-            f"{cause!r}), yours is {location}"
-        )
+        first, third = ("first", [good], {"w": good}, good), ("third", [bad], {}, bad)
+        location = find_nonfinite([first, ("second", inputs, parameters, bad), third])
+        case = f"the output of layer 'second' has an inf; {given}"
+        is_at(location, ("second", cause), case)
 
 
 def test_both_infinities_and_nan_are_not_finite():
     good = np.array([1.0, 2.0], "float32")
     for value in (math.nan, math.inf, -math.inf):
         layer = ("layer", [good], {}, np.array([5.0, value, -1.0], "float32"))
-        location = find_nonfinite([layer])
-        assert location is not None and tuple(location) == ("layer", "output"), (
-            f"an output with {value} in it is not finite; yours is {location}"
-        )
+        case = f"an output with {value} in it is not finite"
+        is_at(find_nonfinite([layer]), ("layer", "output"), case)
 
 
 def test_an_inf_that_disappears_later_is_found():
@@ -1201,11 +1154,8 @@ def test_an_inf_that_disappears_later_is_found():
         ("1 reciprocal", [bad], {}, zero),
         ("2 log", [zero], {}, -bad),
     ]
-    location = find_nonfinite(layers)
-    assert location is not None and tuple(location) == ("0 exp", "output"), (
-        "the inf in the output of '0 exp' becomes 0 in the next layer, and -inf after that; "
-        f"the first layer is '0 exp', yours is {location}"
-    )
+    case = "the inf in the output of '0 exp' becomes 0 in the next layer, and -inf after that; "
+    is_at(find_nonfinite(layers), ("0 exp", "output"), f"{case}the first layer is '0 exp'")
 
 
 # %% learner-side
@@ -1397,12 +1347,11 @@ def test_a_snapshot_has_the_optimizers_moments():
 
 
 def test_a_run_may_have_no_schedule():
-    state = result_of(
-        lambda: snapshot(Run(schedule=False)),
-        "`run.schedule` is None in this run, and None has no state_dict(): the entry "
-        "schedule should then be None",
-        kind=AttributeError,
+    case = (
+        "`run.schedule` is None in this run, and None has no state_dict(): the entry schedule "
     )
+    case += "should then be None"
+    state = result_of(lambda: snapshot(Run(schedule=False)), case, kind=AttributeError)
     assert isinstance(state, dict) and "schedule" in state and state["schedule"] is None, (
         "`run.schedule` is None in this run: the entry schedule should be None, yours is "
         f"{state if not isinstance(state, dict) else state.get('schedule', 'missing')}"

@@ -7,13 +7,29 @@ import string
 
 import numpy as np
 
+from checking import equal, expect, refused
+
 
 def blame(name, call, got, right):
     """Blame the function that train_bpe calls, before train_bpe itself."""
-    assert got == right, (
-        f"train_bpe calls {name}, and {call} should be {right}, yours is {got}: the fault "
-        f"is in {name}, so mend that first"
-    )
+    case = f"train_bpe calls {name}, and {call}"
+    equal(got, right, case, f"the fault is in {name}, so mend that first")
+
+
+def best_pair_breaks_ties():
+    """Blame best_pair for a wrong choice, before train_bpe."""
+    counts = {(2, 1): 3, (1, 2): 3, (1, 1): 2}
+    blame("best_pair", f"best_pair({counts})", best_pair(counts), (1, 2))
+
+
+def replaced_from_the_left(ids, pair, new):
+    """`ids`, a list, with each occurrence of the pair replaced by the id `new`."""
+    out = []
+    while ids:
+        at_pair = tuple(ids[:2]) == pair
+        out.append(new if at_pair else ids[0])
+        ids = ids[1 + at_pair :]
+    return out
 
 
 def ended(got):
@@ -25,6 +41,9 @@ def ended(got):
 
 
 # %% learner-side
+from checking import refusal
+
+
 def counted(words):
     """What pair_counts returns, as a plain dict."""
     return {tuple(map(int, pair)): int(count) for pair, count in pair_counts(words).items()}
@@ -33,15 +52,6 @@ def counted(words):
 def plain(ids):
     """Ids as a list of plain integers."""
     return np.asarray(ids).tolist()
-
-
-def refusal(action, *given, **named):
-    """The name of the error that a call raises, and its message, or two empty texts."""
-    try:
-        action(*given, **named)
-    except Exception as error:
-        return type(error).__name__, str(error)
-    return "", ""
 
 
 def remember(tokenizer, word, ids):
@@ -136,12 +146,9 @@ def visited(pair, new, words, frequencies):
 
 # %% characters points=3
 def test_each_character_becomes_its_id():
-    tokenizer = CharTokenizer("banana split")
-    got = plain(tokenizer.encode("nab a"))
-    assert got == [5, 1, 2, 0, 1], (
-        'the characters of "banana split", sorted, are " abilnpst": "nab a" should be '
-        f"[5, 1, 2, 0, 1], yours is {got}"
-    )
+    got = plain(CharTokenizer("banana split").encode("nab a"))
+    case = 'the characters of "banana split", sorted, are " abilnpst": the ids of "nab a"'
+    equal(got, [5, 1, 2, 0, 1], case)
 
 
 def test_the_ids_are_an_int64_array():
@@ -150,36 +157,31 @@ def test_the_ids_are_an_int64_array():
         ids = np.asarray(tokenizer.encode(text))
         assert ids.dtype == np.int64 and ids.shape == (len(text),), (
             f"encode({text!r}) should be an int64 array of shape ({len(text)},), yours has "
-            "dtype "
-            f"{ids.dtype} and shape {ids.shape}"
+            f"dtype {ids.dtype} and shape {ids.shape}"
         )
-    assert np.asarray(tokenizer.encode("cab")).tolist() == [2, 0, 1]
+    equal(plain(tokenizer.encode("cab")), [2, 0, 1], "the ids of 'cab'")
 
 
 def test_an_unknown_character_is_refused():
-    tokenizer = CharTokenizer("abc")
-    kind, message = refusal(tokenizer.encode, "abéaж")
+    kind, message = refusal(CharTokenizer("abc").encode, "abéaж")
     assert kind == "ValueError", (
         '"é" is not in the vocabulary "abc": encode should raise a ValueError, yours '
         + (f"raises {kind}" if kind else "raises nothing: a character was lost or made up")
     )
     assert "é" in message and "ж" not in message, (
         'in "abéaж" the first unknown character is "é", and the message should contain it; '
-        "yours "
-        f"is {message!r}"
+        f"yours is {message!r}"
     )
 
 
 # %% characters hidden points=1
 def test_other_characters():
     text = "the quick brown fox\n\tjumps — é猫🙂"
-    tokenizer = CharTokenizer(text)
-    order = sorted(set(text))
+    tokenizer, order = CharTokenizer(text), sorted(set(text))
     for sample in (text, text[::-1], "🙂", "\n\t"):
         assert plain(tokenizer.encode(sample)) == [order.index(c) for c in sample]
-    assert plain(tokenizer.encode(text="fox", allowed_special=["x"])) == [
-        order.index(c) for c in "fox"
-    ]
+    ids = plain(tokenizer.encode(text="fox", allowed_special=["x"]))
+    assert ids == [order.index(c) for c in "fox"]
     assert refusal(tokenizer.encode, "A") == refusal(tokenizer.encode, "AZ")
     assert refusal(tokenizer.encode, "oZ")[0] == "ValueError"
 
@@ -215,10 +217,7 @@ def test_bytes_of_other_texts():
 # %% from-bytes points=4
 def test_bytes_become_their_text():
     for ids, right in [([72, 105], "Hi"), ([195, 169], "é"), ([240, 159, 153, 130], "🙂")]:
-        got = from_bytes(ids)
-        assert got == right, (
-            f"the bytes {ids} are the text {right!r}, yours is {got!r}: decode them as UTF-8"
-        )
+        equal(from_bytes(ids), right, f"the text of the bytes {ids}", "decode them as UTF-8")
 
 
 def test_half_a_character_becomes_the_replacement_character():
@@ -228,11 +227,8 @@ def test_half_a_character_becomes_the_replacement_character():
             f"{ids} is not UTF-8, and yours raises {kind} ({message}): a model may produce "
             'half a character. Decode with errors="replace"'
         )
-        got = from_bytes(ids)
-        assert got == right, (
-            f"{ids} should become {right!r}, yours is {got!r}: bytes that are no part of a "
-            "character become U+FFFD"
-        )
+        cause = "bytes that are no part of a character become U+FFFD"
+        equal(from_bytes(ids), right, f"the text of {ids}", cause)
 
 
 # %% from-bytes hidden points=1
@@ -259,25 +255,20 @@ def test_each_occurrence_of_a_pair_is_merged():
 
 
 def test_overlapping_pairs_are_merged_from_left_to_right():
+    cause = "go from left to right, and after a merge continue behind both ids"
     for ids, right in [
         ((7, 7, 7), (9, 7)),
         ((7, 7, 7, 7), (9, 9)),
         ((7, 7, 7, 7, 7, 4), (9, 9, 7, 4)),
     ]:
-        got = merged(ids, (7, 7), 9)
-        assert got == right, (
-            f"{ids} with (7, 7) merged to 9 should be {right}, yours is {got}: go from left to "
-            "right, and after a merge continue behind both ids"
-        )
+        equal(merged(ids, (7, 7), 9), right, f"{ids} with (7, 7) merged to 9", cause)
 
 
 def test_what_holds_no_pair_stays():
     for ids in ((), (1,), (2, 1), (1, 3, 2), (21, 2, 1, 23)):
         got = merged(ids, (1, 2), 9)
         assert got == ids, f"{ids} does not hold the pair (1, 2); yours became {got}"
-    assert merged((1, 2), (1, 2), 300) == (300,), (
-        f"(1, 2) with that pair merged to 300 is (300,), yours is {merged((1, 2), (1, 2), 300)}"
-    )
+    equal(merged((1, 2), (1, 2), 300), (300,), "(1, 2) with that pair merged to 300")
 
 
 # %% merged hidden points=1
@@ -286,13 +277,8 @@ def test_other_merges():
     for size in (2, 3, 10, 200):
         ids = tuple(int(k) for k in rng.integers(0, 3, size))
         for pair in ((0, 0), (1, 2), (2, 1), (5, 0)):
-            # the same with letters, where str.replace goes from left to right, too
-            letters = "".join("abc"[k] for k in ids)
-            pattern = "".join("abcdef"[k] for k in pair)
-            wanted = tuple(
-                77 if c == "X" else "abc".index(c) for c in letters.replace(pattern, "X")
-            )
-            assert merged(ids, pair, 77) == wanted, f"{ids}, {pair}"
+            wanted = tuple(replaced_from_the_left(ids, pair, 77))
+            equal(merged(ids, pair, 77), wanted, f"{ids}, {pair} merged to 77")
     assert merged(ids=(1, 1, 12, 11, 1), pair=(1, 12), new=112) == (1, 112, 11, 1)
 
 
@@ -330,12 +316,9 @@ def test_a_pair_that_occurs_twice_in_a_word_counts_twice():
 
 def test_counts_of_several_words_add_up():
     words = {(1, 2, 3): 10, (4, 2, 3): 5, (2, 3): 7, (9,): 100}
-    got = counted(words)
-    assert got == {(1, 2): 10, (2, 3): 22, (4, 2): 5}, (
-        "(2, 3) stands in words that occur 10, 5 and 7 times, and a word of one id has no "
-        "pair: "
-        f"{{(1, 2): 10, (2, 3): 22, (4, 2): 5}} is due, yours is {got}"
-    )
+    case = "(2, 3) stands in words that occur 10, 5 and 7 times, and a word of one id has no "
+    case += "pair: the counts"
+    equal(counted(words), {(1, 2): 10, (2, 3): 22, (4, 2): 5}, case)
 
 
 # %% pair-counts hidden points=1
@@ -374,17 +357,15 @@ def test_of_equal_counts_the_smallest_pair_wins():
         got = best_pair(counts)
         assert got == (97, 98), (
             f"of {counts} the three with count 4 are tied, and (97, 98) is the smallest; yours "
-            "is "
-            f"{got}. Without a rule for ties, the order of the dictionary decides"
+            f"is {got}. Without a rule for ties, the order of the dictionary decides"
         )
 
 
 def test_without_pairs_there_is_no_best():
-    got = best_pair({})
-    assert got is None, f"without any pair the result is None, yours is {got!r}"
-    assert best_pair({(3, 4): 1}) == (3, 4), (
-        "the only pair (3, 4) is the best one, even when it occurs once; yours is "
-        f"{best_pair({(3, 4): 1})}"
+    equal(best_pair({}), None, "without any pair, the result")
+    got = best_pair({(3, 4): 1})
+    assert got == (3, 4), (
+        f"the only pair (3, 4) has the highest count; yours is {got}, though it occurs once"
     )
 
 
@@ -392,15 +373,11 @@ def test_without_pairs_there_is_no_best():
 def test_other_ties():
     rng = np.random.default_rng(4)
     for size in (1, 2, 30, 200):
-        counts = {
-            (int(a), int(b)): int(n)
-            for a, b, n in zip(
-                rng.integers(0, 300, size), rng.integers(0, 300, size), rng.integers(1, 6, size)
-            )
-        }
+        first, second = rng.integers(0, 300, size).tolist(), rng.integers(0, 300, size).tolist()
+        counts = dict(zip(zip(first, second), rng.integers(1, 6, size).tolist()))
         wanted = sorted(counts, key=lambda pair: (-counts[pair], pair[0], pair[1]))[0]
         before = dict(counts)
-        assert best_pair(counts) == wanted, f"{counts}"
+        equal(best_pair(counts), wanted, f"the best pair of {counts}")
         assert counts == before, "best_pair changed the counts"
     assert best_pair({(2, 300): 5, (10, 1): 5, (1, 400): 4}) == (2, 300)
 
@@ -420,27 +397,20 @@ def test_words_numbers_marks_and_white_space_are_pieces():
 
 def test_nothing_is_lost():
     for text in ("a  b\n", "  \n\tend ", "x = [1, 2]\r\n", "", "猫 🙂\u00a0π"):
-        got = split(text)
-        assert "".join(got) == text, (
-            f"the pieces of {text!r} joined should be the text again, yours are {got}: white "
-            "space and marks are pieces, too"
-        )
-    got = split("a  b")
-    assert got == ["a", " ", " b"], f'"a  b" has the pieces "a", " ", " b", yours are {got}'
+        case = f"the pieces of {text!r}, joined,"
+        equal("".join(split(text)), text, case, "white space and marks are pieces, too")
+    equal(split("a  b"), ["a", " ", " b"], 'the pieces of "a  b"')
 
 
 def test_what_the_pattern_does_not_match_is_kept():
+    cause = "each match is a piece, and so is what stands between two matches"
     for text, pattern, right in [
         ("ab1cd22!", r"\d", ["ab", "1", "cd", "2", "2", "!"]),
         ("one two", r"[a-z]+", ["one", " ", "two"]),
         ("xyz", r"q", ["xyz"]),
         ("kitten", r"(t)t", ["ki", "tt", "en"]),
     ]:
-        got = split(text, pattern)
-        assert got == right, (
-            f"split({text!r}, {pattern!r}) should be {right}, yours is {got}: each match is a "
-            "piece, and so is what stands between two matches"
-        )
+        equal(split(text, pattern), right, f"split({text!r}, {pattern!r})", cause)
 
 
 # %% split hidden points=1
@@ -451,8 +421,7 @@ def test_other_splits():
         ("", r"\w", []),
         ("12", r"(\d)(\d)", ["12"]),
     ]:
-        got = split(text, pattern=pattern)
-        assert got == right, f"{text!r}, {pattern!r}: {got}"
+        equal(split(text, pattern=pattern), right, f"split({text!r}, {pattern!r})")
     assert split("don't  stop\n\n go") == ["don", "'", "t", " ", " stop", "\n\n", " go"]
     letters = string.printable + "àéîõü\u2003\x00" + string.printable[::-1]
     assert "".join(split(letters)) == letters and all(split(letters))
@@ -460,20 +429,15 @@ def test_other_splits():
 
 # %% train points=6
 def test_the_most_frequent_pair_is_merged_first():
-    counts = {(2, 1): 3, (1, 2): 3, (1, 1): 2}
-    blame("best_pair", f"best_pair({counts})", best_pair(counts), (1, 2))
+    best_pair_breaks_ties()
     got = counted({(1, 2, 1, 2): 3})
     blame("pair_counts", "pair_counts({(1, 2, 1, 2): 3})", got, {(1, 2): 6, (2, 1): 3})
-    got = train_bpe("ab ab abc", 257)
-    assert got == {(97, 98): 256}, (
-        'in "ab ab abc" the pair a b, (97, 98), occurs three times; one merge should be '
-        f"{{(97, 98): 256}}, yours is {got}"
-    )
+    case = 'in "ab ab abc" the pair a b, (97, 98), occurs three times; one merge'
+    equal(train_bpe("ab ab abc", 257), {(97, 98): 256}, case)
 
 
 def test_later_merges_use_the_tokens_of_earlier_ones():
-    counts = {(2, 1): 3, (1, 2): 3, (1, 1): 2}
-    blame("best_pair", f"best_pair({counts})", best_pair(counts), (1, 2))
+    best_pair_breaks_ties()
     for text, pairs in [
         ("low lower lowest low", [(108, 111), (256, 119), (32, 257), (258, 101)]),
         ("low low low newer newest", [(108, 111), (256, 119), (32, 110), (32, 257)]),
@@ -487,23 +451,18 @@ def test_later_merges_use_the_tokens_of_earlier_ones():
 
 
 def test_the_order_of_the_text_does_not_decide_ties():
-    counts = {(2, 1): 3, (1, 2): 3, (1, 1): 2}
-    blame("best_pair", f"best_pair({counts})", best_pair(counts), (1, 2))
+    best_pair_breaks_ties()
     for text in ("bbb aaa", "aaa bbb"):
-        got = train_bpe(text, 257)
-        assert got == {(97, 97): 256}, (
-            f"in {text!r}, (97, 97) and (98, 98) occur twice each, and the smaller pair wins: "
-            f"{{(97, 97): 256}}, yours is {got}"
-        )
+        case = f"in {text!r}, (97, 97) and (98, 98) occur twice each, and the smaller pair "
+        equal(train_bpe(text, 257), {(97, 97): 256}, case + "wins: the merges")
 
 
 def test_training_stops_when_no_pair_is_left():
     for size in (258, 1000):
         got = train_bpe("aa", size)
         ended(got)
-        assert got == {(97, 97): 256}, (
-            f'"aa" holds one pair, so training should stop after one merge, yours is {got}'
-        )
+        case = '"aa" holds one pair, so training should stop after one merge: the merges'
+        equal(got, {(97, 97): 256}, case)
 
 
 def test_the_vocabulary_has_the_wanted_size():
@@ -517,9 +476,9 @@ def test_the_vocabulary_has_the_wanted_size():
             f"{size} tokens are 256 bytes, {len(special_tokens)} special tokens and {wanted} "
             f"merges, yours has {len(merges)} merges"
         )
-        assert list(merges.values()) == list(range(256, 256 + wanted)), (
-            f"the new ids should be 256, 257, ... in the order of training, yours are "
-            f"{list(merges.values())}"
+        ids = list(range(256, 256 + wanted))
+        equal(
+            list(merges.values()), ids, "the new ids, 256, 257, ... in the order of training,"
         )
 
 
@@ -536,29 +495,17 @@ def test_no_merge_is_learned_from_special_tokens():
 def test_other_trainings():
     for text in ("abababab cd cd", "mississippi missing miss", "été été 猫猫"):
         merges = train_bpe(text=text, vocab_size=270)
-        tokens = [bytes([b]) for b in range(256)]
-        words = text.replace(" ", "\n ").split("\n")
-        words = [[b.to_bytes() for b in word.encode()] for word in words]
-        for (first, second), new in merges.items():
-            pairs = [(a, b) for w in words for a, b in zip(w[:-1], w[1:])]
+        words = [[*word.encode()] for word in text.replace(" ", "\n ").split("\n")]
+        for rank, (pair, new) in enumerate(merges.items()):
+            pairs = [both for word in words for both in zip(word[:-1], word[1:])]
             most = max(map(pairs.count, pairs))
-            due = min(
-                (tokens.index(a), tokens.index(b))
-                for a, b in pairs
-                if pairs.count((a, b)) == most
-            )
-            assert (first, second) == due, f"{text!r}: {due} is due, not {first, second}"
-            assert new == len(tokens), f"{text!r}: id {new}"
-            tokens.append(tokens[first] + tokens[second])
-            for w in words:
-                at = 0
-                while at < len(w) - 1:
-                    if w[at] == tokens[first] and w[at + 1] == tokens[second]:
-                        w[at : at + 2] = [tokens[new]]
-                    at += 1
+            due = min(both for both in pairs if pairs.count(both) == most)
+            assert pair == due, f"{text!r}: {due} is due, not {pair}"
+            equal(new, 256 + rank, f"{text!r}: the new id")
+            words = [replaced_from_the_left(word, pair, new) for word in words]
         assert merges and (len(merges) == 14 or all(len(w) == 1 for w in words)), f"{text!r}"
-    kind, message = refusal(train_bpe, "ab", 257, ["<a>", "<b>"])
-    assert kind == "ValueError" and "257" in message
+    call = lambda: train_bpe("ab", 257, ["<a>", "<b>"])
+    refused(call, "257 tokens, two of them special,", contains=["257"])
 
 
 # %% token-bytes points=4
@@ -568,8 +515,7 @@ def test_the_first_256_tokens_are_the_bytes():
     for id in (0, 97, 255):
         assert tokens[id] == bytes([id]), (
             f"token {id} is one byte, {bytes([id])!r}; yours is {tokens[id]!r:.60}: bytes([5]) "
-            "is "
-            "a byte of value 5, bytes(5) are five zeros"
+            "is a byte of value 5, bytes(5) are five zeros"
         )
 
 
@@ -591,41 +537,30 @@ def test_bytes_of_other_tokens():
     tokens = token_bytes(merges)
     assert sorted(tokens) == list(range(260))
     assert b"".join(tokens[id] for id in range(256)) == bytes(range(256))
-    assert [tokens[id] for id in range(256, 260)] == [
-        b"xy",
-        b"xyxy",
-        b"xyxyz",
-        b"\x00xyxyz",
-    ]
+    last = [tokens[id] for id in range(256, 260)]
+    equal(last, [b"xy", b"xyxy", b"xyxyz", b"\x00xyxyz"], "the bytes of the merged tokens")
     assert len(merges) == 4, "token_bytes changed the merges"
 
 
 # %% encode-word points=4
 def test_the_pair_of_lowest_rank_is_merged_first():
-    merges = {(98, 99): 256, (97, 98): 257}
-    got = tuple(encode_word([97, 98, 99], merges))
-    assert got == (97, 256), (
-        'the merge (98, 99), "bc", was learned first, so "abc" becomes (97, 256); yours is '
-        f"{got}: of all pairs in the word, apply the one with the smallest new id"
-    )
+    got = tuple(encode_word([97, 98, 99], {(98, 99): 256, (97, 98): 257}))
+    case = 'the merge (98, 99), "bc", was learned first: the ids of "abc"'
+    cause = "of all pairs in the word, apply the one with the smallest new id"
+    equal(got, (97, 256), case, cause)
 
 
 def test_merged_tokens_are_merged_again():
     merges = {(116, 104): 256, (256, 101): 257, (32, 257): 258}
+    cause = "go on until no pair of the word has a merge"
     for word, right in [(b" the", (258,)), (b"then", (257, 110)), (b"a th", (97, 32, 256))]:
         got = tuple(encode_word(list(word), merges))
-        assert got == right, (
-            f"{word!r} with the merges {merges} should be {right}, yours is {got}: go on until "
-            "no "
-            "pair of the word has a merge"
-        )
+        equal(got, right, f"{word!r} with the merges {merges}", cause)
 
 
 def test_every_occurrence_is_merged():
     got = tuple(encode_word([97] * 5, {(97, 97): 256, (256, 256): 257}))
-    assert got == (257, 97), (
-        f'"aaaaa" with (97, 97): 256 and (256, 256): 257 should be (257, 97), yours is {got}'
-    )
+    equal(got, (257, 97), '"aaaaa" with (97, 97): 256 and (256, 256): 257')
 
 
 def test_a_word_without_merges_stays():
@@ -633,30 +568,26 @@ def test_a_word_without_merges_stays():
         got = encode_word(ids, {(97, 98): 256})
         assert isinstance(got, tuple), f"encode_word should return a tuple, yours is {got!r}"
         assert got == tuple(ids), f"no pair of {ids} has a merge, yours became {got}"
-    assert tuple(encode_word((97, 98), {(97, 98): 256})) == (256,), (
-        "a tuple of ids can be given, too: (97, 98) becomes (256,)"
-    )
+    got = tuple(encode_word((97, 98), {(97, 98): 256}))
+    equal(got, (256,), "a tuple of ids can be given, too: (97, 98)")
 
 
 # %% encode-word hidden points=1
 def test_other_words():
     merges = {(97, 98): 256, (98, 97): 257, (256, 97): 258, (257, 257): 259, (258, 258): 260}
     for word in (b"ababab", b"bababa", b"aabbaabb", b"baab", b"abaaba", b"xabyabz"):
-        wanted = list(word)
-        for (first, second), new in merges.items():
-            at = 0
-            while at < len(wanted) - 1:
-                if wanted[at : at + 2] == [first, second]:
-                    wanted[at : at + 2] = [new]
-                at += 1
-        given = list(word)
-        assert tuple(encode_word(given, merges)) == tuple(wanted), f"{word}"
+        wanted, given = list(word), list(word)
+        for pair, new in merges.items():
+            wanted = replaced_from_the_left(wanted, pair, new)
+        equal(tuple(encode_word(given, merges)), tuple(wanted), f"{word}")
         assert given == list(word), "encode_word changed the list it was given"
     assert len(merges) == 5
 
 
 # %% split-special points=4
 def test_special_tokens_are_pieces_of_their_own():
+    cause = "each special token is a piece, no piece is empty, and its characters have no "
+    cause += "meaning as a regular expression"
     for text, special, right in [
         ("one<end>two", ["<end>"], ["one", "<end>", "two"]),
         ("<end>", ["<end>"], ["<end>"]),
@@ -664,41 +595,30 @@ def test_special_tokens_are_pieces_of_their_own():
         ("a|b.c", ["|", "."], ["a", "|", "b", ".", "c"]),
         ("-axb-", ["a.b"], ["-axb-"]),
     ]:
-        got = split_special(text, special)
-        assert got == right, (
-            f"{text!r} cut at {special} should be {right}, yours is {got}: each special token "
-            "is a "
-            "piece, no piece is empty, and its characters have no meaning as a regular "
-            "expression"
-        )
+        equal(split_special(text, special), right, f"{text!r} cut at {special}", cause)
 
 
 def test_the_longest_special_token_wins():
     for special in (["<e>", "<e><e>"], ["<e><e>", "<e>"]):
-        got = split_special("a<e><e>b<e>", special)
-        assert got == ["a", "<e><e>", "b", "<e>"], (
-            f"with the special tokens {special}, 'a<e><e>b<e>' should be ['a', '<e><e>', 'b', "
-            f"'<e>'], yours is {got}: where several fit, the longest is taken"
-        )
+        case = f"with the special tokens {special}, the pieces of 'a<e><e>b<e>'"
+        got, cause = split_special("a<e><e>b<e>", special), "where several fit, the longest is "
+        equal(got, ["a", "<e><e>", "b", "<e>"], case, cause + "taken")
 
 
 def test_without_special_tokens_the_text_is_one_piece():
+    text, case = (
+        "one <end>\n two",
+        "without special tokens the text stays one piece: the pieces",
+    )
     for special in ([], {}, ()):
-        got = split_special("one <end>\n two", special)
-        assert got == ["one <end>\n two"], (
-            f"without special tokens the text stays one piece, yours is {got}"
-        )
+        equal(split_special(text, special), [text], case)
 
 
 def test_an_empty_text_has_no_pieces():
     for special in (["<end>"], []):
-        got = split_special("", special)
-        assert got == [], (
-            f"split_special('', {special}) should be [], because no piece is empty; yours is "
-            f"{got}"
-        )
-    got = split_special("a", ["<end>"])
-    assert got == ["a"], f"split_special('a', ['<end>']) should be ['a'], yours is {got}"
+        case = f"split_special('', {special})"
+        equal(split_special("", special), [], case, "no piece is empty")
+    equal(split_special("a", ["<end>"]), ["a"], "split_special('a', ['<end>'])")
 
 
 # %% split-special hidden points=1
@@ -716,32 +636,25 @@ def test_other_special_tokens():
 # %% tokenizer points=7
 def test_a_text_is_encoded_word_by_word():
     tokenizer = Tokenizer({(97, 98): 256, (32, 256): 257, (98, 32): 258})
+    cause = "cut the text with split, then encode each word"
     for text, right in [
         ("ab cab", [256, 32, 99, 256]),
         ("ab ab", [256, 257]),
         ("b b", [98, 32, 98]),
     ]:
-        got = plain(tokenizer.encode(text))
-        assert got == right, (
-            f"{text!r} with the merges a b, then ' ' ab, then b ' ' should be {right}, yours "
-            "is "
-            f"{got}: cut the text with split, then encode each word"
-        )
+        case = f"{text!r} with the merges a b, then ' ' ab, then b ' '"
+        equal(plain(tokenizer.encode(text)), right, case, cause)
 
 
 def test_the_ids_of_a_text_are_an_int64_array():
     tokenizer = Tokenizer({(97, 98): 256})
     for text, right in [("", []), ("é", [195, 169]), ("abab", [256, 256])]:
-        ids = np.asarray(tokenizer.encode(text))
-        assert ids.dtype == np.int64 and ids.tolist() == right, (
-            f"encode({text!r}) should be the int64 array {right}, yours is {ids.tolist()} of "
-            "dtype "
-            f"{ids.dtype}"
-        )
+        expect(tokenizer.encode(text), right, f"encode({text!r})", dtype="int64")
 
 
 def test_special_tokens_count_only_where_they_are_allowed():
     tokenizer = Tokenizer({(62, 60): 256}, {"<e>": 257, "<s>": 258})
+    cause = "an allowed special token is one id, any other is text"
     for allowed, right in [
         ((), [60, 101, 256, 115, 62, 97]),
         (["<e>"], [257, 60, 115, 62, 97]),
@@ -749,22 +662,17 @@ def test_special_tokens_count_only_where_they_are_allowed():
         ("all", [257, 258, 97]),
     ]:
         got = plain(tokenizer.encode("<e><s>a", allowed_special=allowed))
-        assert got == right, (
-            f"encode('<e><s>a', allowed_special={allowed!r}) should be {right}, yours is "
-            f"{got}: an "
-            "allowed special token is one id, any other is text"
-        )
+        equal(got, right, f"encode('<e><s>a', allowed_special={allowed!r})", cause)
+    cause = "a piece that is the name of a special token is text unless it is allowed, so "
+    cause += "compare it with allowed_special"
     for allowed in ((), ["<s>"]):
         got = plain(tokenizer.encode("<e>", allowed_special=allowed))
-        assert got == [60, 101, 62], (
-            f"encode('<e>', allowed_special={allowed!r}) should be [60, 101, 62], yours is "
-            f"{got}: a piece that is the name of a special token is text unless it is allowed, "
-            "so compare it with allowed_special"
-        )
+        equal(got, [60, 101, 62], f"encode('<e>', allowed_special={allowed!r})", cause)
 
 
 def test_the_bytes_are_joined_before_they_are_decoded():
     tokenizer = Tokenizer({(169, 33): 256}, {"<end>": 257})
+    cause = "join the bytes of all tokens, then decode them once"
     for ids, right in [
         ([195, 169], "é"),
         ([195, 256], "é!"),
@@ -772,11 +680,7 @@ def test_the_bytes_are_joined_before_they_are_decoded():
         ([], ""),
     ]:
         got = tokenizer.decode(np.array(ids, dtype=np.int64))
-        assert got == right, (
-            f"decode({ids}) should be {right!r}, yours is {got!r}: join the bytes of all "
-            "tokens, "
-            "then decode them once"
-        )
+        equal(got, right, f"decode({ids})", cause)
 
 
 def test_an_id_that_is_no_token_is_refused():
@@ -792,37 +696,27 @@ def test_an_id_that_is_no_token_is_refused():
 
 def test_encoding_and_decoding_gives_the_text_back():
     tokenizer = Tokenizer({(97, 98): 256, (32, 32): 257, (195, 169): 258}, {"<end>": 259})
+    cause = "nothing may be lost, white space least of all"
     for text in ("a  b\n", "  ab \r\n\tab", "été ab<end>", "猫🙂 ½", "x" * 30):
         for allowed in ((), "all"):
             ids = plain(tokenizer.encode(text, allowed_special=allowed))
             assert isinstance(ids, list), (
                 f"encode should return an array of ids, yours is {ids!r}"
             )
-            got = tokenizer.decode(ids)
-            assert got == text, (
-                f"decode(encode({text!r})) should be the same text, yours is {got!r}: nothing "
-                "may "
-                "be lost, white space least of all"
-            )
+            equal(tokenizer.decode(ids), text, f"decode(encode({text!r}))", cause)
 
 
 def test_the_ids_of_a_word_are_remembered():
     tokenizer = Tokenizer({(97, 98): 256})
     first = plain(tokenizer.encode("ab ab cab"))
     remembered = {word: plain(ids) for word, ids in tokenizer.memory.items()}
-    assert remembered == {"ab": [256], " ab": [32, 256], " cab": [32, 99, 256]}, (
-        'after encode("ab ab cab"), memory should hold the ids of "ab", " ab" and " cab", '
-        "yours "
-        f"holds {remembered}"
-    )
+    case = 'after encode("ab ab cab"), memory should hold the ids of "ab", " ab" and " cab": it'
+    equal(remembered, {"ab": [256], " ab": [32, 256], " cab": [32, 99, 256]}, case)
     remember(tokenizer, " ab", (1, 2, 3))
-    got = plain(tokenizer.encode("ab ab"))
-    assert got == [256, 1, 2, 3], (
-        'the ids of " ab" were changed in memory to (1, 2, 3), so encode("ab ab") should be '
-        "[256, "
-        f"1, 2, 3], yours is {got}: take the ids of a known word from memory"
-    )
-    assert first == [256, 32, 256, 32, 99, 256], f"the first time you returned {first}"
+    case = 'the ids of " ab" were changed in memory to (1, 2, 3), so encode("ab ab")'
+    cause = "take the ids of a known word from memory"
+    equal(plain(tokenizer.encode("ab ab")), [256, 1, 2, 3], case, cause)
+    equal(first, [256, 32, 256, 32, 99, 256], "the ids of the first time")
     calls = calls_of_encode_word(tokenizer, "ab ab cab")
     assert calls == 0, (
         f'encode("ab ab cab") a second time calls encode_word {calls} times: each word is '
@@ -884,21 +778,15 @@ def test_a_tokenizer_comes_back_as_it_was():
         "a list cannot be the key of a dictionary, so make tuples of the pairs"
     )
     again = from_json(text)
-    got = dict(again.merges)
+    got, special = dict(again.merges), dict(again.special_tokens)
     assert got == merges and list(got) == list(merges), (
         f"the merges {merges} came back as {got}: keys are pairs, as tuples, and ids are "
-        "counted "
-        "from 256 in the order of the list"
+        "counted from 256 in the order of the list"
     )
-    assert dict(again.special_tokens) == {"<é>": 260, "<s>": 261}, (
-        f"the special tokens came back as {dict(again.special_tokens)}"
-    )
+    assert special == {"<é>": 260, "<s>": 261}, f"the special tokens came back as {special}"
     text = "abé é!! <é>"
-    wanted, found = [plain(one.encode(text, "all")) for one in (first, again)]
-    assert wanted == found, (
-        f"the tokenizer encodes {text!r} as {wanted}, and from_json(to_json(tokenizer)) "
-        f"encodes it as {found}"
-    )
+    wanted, ids = [plain(tokenizer.encode(text, "all")) for tokenizer in (first, again)]
+    equal(ids, wanted, f"the ids of {text!r} from from_json(to_json(tokenizer))")
 
 
 # %% json hidden points=1
@@ -959,8 +847,7 @@ def test_frequent_tokens_cost_less():
         got = float(bits_per_token(np.array(ids)))
         assert math.isclose(got, right), (
             f"the tokens {ids} have {right:.4f} bits on average, yours says {got:.4f}: each "
-            "token "
-            "id costs log2(1 / p), weighed by its relative frequency p"
+            "token id costs log2(1 / p), weighed by its relative frequency p"
         )
 
 
@@ -985,25 +872,23 @@ def test_other_entropies():
 # %% replace-pair points=10
 def test_only_words_that_hold_the_pair_are_changed():
     words, _, _ = after_replacing((1, 2), 9, [(1, 2, 3), (4, 5), (1, 2, 1, 2)], [10, 7, 1])
-    right = [(9, 3), (4, 5), (9, 9)]
-    assert [tuple(word) for word in words] == right, (
-        f"(1, 2) merged to 9 makes of (1, 2, 3), (4, 5), (1, 2, 1, 2) the words {right}, yours "
-        "are "
-        f"{words}"
-    )
+    case = "(1, 2) merged to 9 in (1, 2, 3), (4, 5), (1, 2, 1, 2): the words"
+    equal([tuple(word) for word in words], [(9, 3), (4, 5), (9, 9)], case)
 
 
 def test_no_other_word_is_visited():
     words = [(1, 2, 3), (4, 5), (3, 1, 2), (5, 4, 5), (2, 1)]
     got = visited((1, 2), 9, words, [10, 7, 2, 1, 3])
-    assert got == [0, 2], (
-        f"(1, 2) stands in the words [0, 2] of {words}, and yours reads or changes the words "
-        f"{got}: visit only the words with an index in holders[pair], that is why training is "
-        "fast"
-    )
+    case = f"(1, 2) stands in two of the words {words}; the indices that are read or changed"
+    cause = "visit only the words with an index in holders[pair], that is why training is fast"
+    equal(got, [0, 2], case, cause)
 
 
 def test_counts_are_those_of_the_new_words():
+    cause = (
+        "take the pairs of the old word out, put those of the new word in, each as often as "
+    )
+    cause += "the word occurs"
     for words, frequencies, right in [
         ([(1, 2, 3), (4, 5), (3, 1, 2)], [10, 7, 2], {(9, 3): 10, (4, 5): 7, (3, 9): 2}),
         ([(1, 2, 1, 2), (2, 1)], [3, 5], {(9, 9): 3, (2, 1): 5}),
@@ -1014,13 +899,8 @@ def test_counts_are_those_of_the_new_words():
             f"the pairs {zeros} occur no more and should be removed from the counts, yours are "
             f"{counts}"
         )
-        assert counts == right, (
-            f"after merging (1, 2) in {words}, which occur {frequencies} times, the counts "
-            "should "
-            f"be {right}, yours are {counts}: take the pairs of the old word out, put those of "
-            "the "
-            "new word in, each as often as the word occurs"
-        )
+        case = f"after merging (1, 2) in {words}, which occur {frequencies} times, the counts"
+        equal(counts, right, case, cause)
 
 
 def test_holders_know_the_words_of_the_new_pairs():
@@ -1041,8 +921,7 @@ def test_fast_training_gives_the_same_merges():
     got = train_bpe_fast("low lower lowest low", 260)
     assert got == right and list(got) == list(right), (
         f'"low lower lowest low" with 260 tokens should give the merges {right}, '
-        "train_bpe_fast "
-        f"gives {got}"
+        f"train_bpe_fast gives {got}"
     )
     text = "aaaa aaa banana bandana ban an and" * 2
     slow, fast = train_bpe(text, 290), train_bpe_fast(text, 290)
@@ -1059,23 +938,13 @@ def test_other_replacements():
             tuple(int(k) for k in rng.integers(0, 3, rng.integers(1, 12))) for _ in range(20)
         ]
         frequencies = [int(n) for n in rng.integers(1, 9, len(words))]
-        held = sorted({pair for word in words for pair in zip(word[:-1], word[1:])})
-        pair = held[int(rng.integers(len(held)))]
+        pairs = sorted({pair for word in words for pair in zip(word[:-1], word[1:])})
+        pair = pairs[int(rng.integers(len(pairs)))]
         got, counts, holders = after_replacing(pair, 50, words, frequencies)
-        wanted, wanted_counts = [], {}
-        for word, frequency in zip(words, frequencies):
-            left, new = list(word), []
-            while left:
-                if tuple(left[:2]) == pair:
-                    left, new = left[2:], [*new, 50]
-                else:
-                    left, new = left[1:], [*new, left[0]]
-            wanted.append(tuple(new))
-            for at in range(len(new) - 1):
-                both = new[at], new[at + 1]
-                wanted_counts[both] = wanted_counts.get(both, 0) + frequency
-        assert [tuple(word) for word in got] == wanted and counts == wanted_counts, f"{pair}"
-        for index, word in enumerate(wanted):
+        wanted, wanted_counts = [replaced_from_the_left(word, pair, 50) for word in words], {}
+        for index, (word, frequency) in enumerate(zip(wanted, frequencies)):
             for both in zip(word[:-1], word[1:]):
+                wanted_counts[both] = wanted_counts.get(both, 0) + frequency
                 assert index in holders[both], f"word {index} holds {both}"
+        assert [list(word) for word in got] == wanted and counts == wanted_counts, f"{pair}"
         assert pair not in holders or pair in wanted_counts

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from checking import alike, because, equal, expect, result_of
 from tinytorch.core.layers import Module
 from tinytorch.core.tensor import Tensor
 from tinytorch.core.transformers import GPT
@@ -31,10 +32,28 @@ def kept(x, call):
 
 
 def near(found, wanted, tolerance=1e-5):
-    found, wanted = np.asarray(found), np.asarray(wanted)
-    return found.shape == wanted.shape and np.allclose(
-        found, wanted, rtol=tolerance, atol=tolerance
+    return alike(found, wanted, tolerance, tolerance)
+
+
+def is_value_error(found, case, *parts):
+    """Assert that `found`, a refusal, is that of a ValueError with these numbers."""
+    kind, message = found
+    words = f"that contains {parts[0]}" if len(parts) == 1 else "with both numbers"
+    assert kind == "ValueError" and all(str(part) in message for part in parts), (
+        f"{case} should raise a ValueError {words}, yours "
+        + (f"raises {kind}: {message}" if kind else "raises nothing")
     )
+
+
+def succeeds(call, case, cause=""):
+    """What a call returns, which must raise nothing; `cause` of an error."""
+    return result_of(call, f"{case}: yours raises", cause, Exception)
+
+
+def keeps(result, case, wanted, cause=""):
+    """Assert which of the logits in a result are not removed, by 1 and 0."""
+    found = kept(result, case).astype(int).tolist()
+    assert found == wanted, f"{case}: {wanted} are kept, yours keeps {found}{because(cause)}"
 
 
 def rounded(x):
@@ -66,9 +85,13 @@ def best_texts(table, start, n, width):
 
 
 SMALL = {"vocab_size": 7, "context": 8, "embed_dim": 8, "layers": 2, "num_heads": 2}
+CERTAIN = SMALL | {"tie": False, "context": 16}  # of its tokens, when its head is scaled
 
 
 # %% learner-side
+from checking import refusal
+
+
 class Table(Module):
     """A model whose logits depend on the last token alone, one row of a table for each token;
     with a table of three axes also on its position. `.seen` records the ids of each call,
@@ -108,15 +131,6 @@ def whole(settings, ids, seed):
     return np.array(random_gpt(settings, seed)(np.array(ids)).data)
 
 
-def refusal(action, *given, **named):
-    """The name of the error that a call raises, and its message, or two empty texts."""
-    try:
-        action(*given, **named)
-    except Exception as error:
-        return type(error).__name__, str(error)
-    return "", ""
-
-
 def changed(action, array, *given):
     """Whether a call changes the array it is given, as an array or inside a Tensor."""
     array = np.array(array)
@@ -142,25 +156,20 @@ def test_a_certain_token_is_drawn():
         "logits of shape (3, 4) should give one token for each row, shape (3,); yours has "
         f"shape {found.shape}"
     )
-    assert found.dtype == np.int64, f"tokens are int64, yours are {found.dtype}"
-    assert found.tolist() == [2, 0, 3], (
-        "in the three rows only the tokens 2, 0 and 3 are possible (all other logits are "
-        f"-inf); yours are {found.tolist()}"
-    )
+    case = "in the three rows only the tokens 2, 0 and 3 are possible (all other logits are "
+    expect(found, [2, 0, 3], case + "-inf): the tokens")
+    equal(found.dtype.name, "int64", "the dtype of the tokens")
 
 
 def test_tokens_have_their_probabilities():
     for logits in ([0.0, 1.0, 2.0, -np.inf], [3.0, 3.0, 0.0, 2.0]):
-        p = probabilities(logits)
         found = numbers(sample(np.tile(logits, (20_000, 1)), 1), "sample(logits)")
         shares = np.bincount(found, minlength=4) / 20_000
         cause = "compare u with the sums of the probabilities"
         if shares.max() == 1:
             cause = "all 20,000 rows have the same token: draw a random number for each row"
-        assert len(shares) == 4 and near(shares, p, 0.02), (
-            f"20,000 rows with the logits {logits} should have the tokens with the shares "
-            f"{rounded(p)}, yours are {rounded(shares)}: {cause}"
-        )
+        case = f"in 20,000 rows with the logits {logits}, the shares of the tokens"
+        expect(shares, probabilities(logits), case, cause, near=0.02)
 
 
 def test_sample_draws_from_the_given_generator():
@@ -201,17 +210,12 @@ def test_logits_are_divided_by_the_temperature():
     logits = [1.0, 2.0, 3.0]
     for t, right in [(0.5, [2.0, 4.0, 6.0]), (2.0, [0.5, 1.0, 1.5]), (1.0, logits)]:
         found = numbers(with_temperature(logits, t), "with_temperature(logits, t)")
-        cause = ""
-        if near(found, np.multiply(logits, t)):
-            cause = ": divide by t, do not multiply"
-        elif near(found, np.divide(logits, t * t)):
-            cause = ": t was applied twice"
-        elif near(found, probabilities(np.divide(logits, t))):
-            cause = ": return logits, not probabilities"
-        assert near(found, right), (
-            f"the logits {logits} at temperature {t} should be {right}, yours are "
-            f"{rounded(found)}{cause}"
-        )
+        causes = {
+            "divide by t, do not multiply": np.multiply(logits, t),
+            "t was applied twice": np.divide(logits, t * t),
+            "return logits, not probabilities": probabilities(np.divide(logits, t)),
+        }
+        expect(found, right, f"the logits {logits} at temperature {t}", causes, near=1e-5)
 
 
 def test_temperature_0_keeps_the_largest_logit():
@@ -220,26 +224,18 @@ def test_temperature_0_keeps_the_largest_logit():
         ([[2.0, 2.0, 1.0]], [[1, 0, 0]]),
         ([-3.0, -2.0, -2.0], [0, 1, 0]),
     ]:
-        found = kept(with_temperature(logits, 0), f"with_temperature({logits}, 0)")
-        assert found.astype(int).tolist() == right, (
-            f"at temperature 0 only the largest logit of each row of {logits} is kept, of "
-            f"equal ones the first: {right}; yours keeps {found.astype(int).tolist()}. All "
-            "others become -inf"
-        )
+        case = f"at temperature 0 only the largest logit of each row of {logits} is kept, of "
+        result = with_temperature(logits, 0)
+        keeps(result, case + "equal ones the first", right, "All others become -inf")
 
 
 def test_a_negative_temperature_is_refused():
-    kind, message = refusal(with_temperature, [1.0, 2.0], -0.25)
-    assert kind == "ValueError" and "-0.25" in message, (
-        "with_temperature(logits, -0.25) should raise a ValueError that contains -0.25, yours "
-        + (f"raises {kind}: {message}" if kind else "raises nothing")
-    )
-    assert not changed(with_temperature, [1.0, 2.0], 0.5), (
-        "with_temperature changed the logits it was given: return new ones"
-    )
-    assert not changed(with_temperature, [1.0, 2.0], 0), (
-        "with_temperature changed the logits it was given: return new ones"
-    )
+    found = refusal(with_temperature, [1.0, 2.0], -0.25)
+    is_value_error(found, "with_temperature(logits, -0.25)", -0.25)
+    for t in (0.5, 0):
+        assert not changed(with_temperature, [1.0, 2.0], t), (
+            "with_temperature changed the logits it was given: return new ones"
+        )
 
 
 # %% temperature hidden points=1
@@ -280,27 +276,23 @@ def test_exactly_k_of_equal_logits_are_kept():
         ([0.0, 0.0, 0.0, 0.0], 3),
         ([2.0, 5.0, 2.0], 2),
     ]:
-        found = kept(top_k(logits, k), f"top_k({logits}, {k})")
+        case = f"top_k({logits}, {k})"
+        found = kept(top_k(logits, k), case)
         assert found.sum() == k, (
-            f"top_k({logits}, {k}) should keep exactly {k} tokens, yours keeps {found.sum()}: "
-            "comparing with the k-th largest logit keeps all that are equal to it"
+            f"{case} should keep exactly {k} tokens, yours keeps {found.sum()}: comparing with "
+            "the k-th largest logit keeps all that are equal to it"
         )
         least = min(np.asarray(logits)[found])
         assert least >= max(np.asarray(logits)[~found]), (
-            f"top_k({logits}, {k}) keeps a logit of {least} and removes a larger one"
+            f"{case} keeps a logit of {least} and removes a larger one"
         )
 
 
 def test_k_may_be_larger_than_the_vocabulary():
     for k in (3, 4, 100):
-        found = kept(top_k([1.0, 2.0, 0.0], k), f"top_k([1.0, 2.0, 0.0], {k})")
-        assert found.all(), f"with three tokens and k = {k} all are kept; yours keeps {found}"
+        keeps(top_k([1.0, 2.0, 0.0], k), f"with three tokens and k = {k}", [1, 1, 1])
     for k in (0, -2):
-        kind, message = refusal(top_k, [1.0, 2.0, 0.0], k)
-        assert kind == "ValueError" and str(k) in message, (
-            f"top_k(logits, {k}) should raise a ValueError that contains {k}, yours "
-            + (f"raises {kind}: {message}" if kind else "raises nothing")
-        )
+        is_value_error(refusal(top_k, [1.0, 2.0, 0.0], k), f"top_k(logits, {k})", k)
     assert not changed(top_k, [1.0, 2.0, 0.0], 1), "top_k changed the logits it was given"
 
 
@@ -309,10 +301,9 @@ def test_other_numbers_of_tokens():
     rng = np.random.default_rng(4)
     logits = rng.normal(0, 2, (2, 3, 9)).astype("float32")
     for k in range(1, 10):
-        result = numbers(top_k(Tensor(logits), k), "top_k")
         limit = np.sort(logits, axis=-1)[..., -k][..., None]
         wanted = np.where(logits >= limit, logits, -np.inf)
-        assert result.shape == wanted.shape and np.array_equal(result, wanted), f"k = {k}"
+        expect(numbers(top_k(Tensor(logits), k), "top_k"), wanted, f"k = {k}")
     for seed in range(5):
         tied = np.random.default_rng(seed).integers(0, 3, (4, 8)).astype(float)
         assert (kept(top_k(tied, 5), "top_k").sum(axis=-1) == 5).all()
@@ -320,14 +311,10 @@ def test_other_numbers_of_tokens():
 
 # %% top-p points=5
 def test_the_token_that_crosses_p_is_kept():
+    cause = "the smallest set whose sum is at least p contains the token that crosses p"
     for p, right in [(0.6, [1, 1, 0]), (0.45, [1, 0, 0]), (0.75, [1, 1, 0]), (0.85, [1, 1, 1])]:
-        logits = np.log([0.5, 0.3, 0.2])
-        found = kept(top_p(logits, p), "top_p(logits, p)").astype(int).tolist()
-        cause = "the smallest set whose sum is at least p contains the token that crosses p"
-        assert found == right, (
-            f"the probabilities [0.5, 0.3, 0.2] and p = {p}: {right} are kept, yours keeps "
-            f"{found}: {cause}"
-        )
+        case = f"the probabilities [0.5, 0.3, 0.2] and p = {p}"
+        keeps(top_p(np.log([0.5, 0.3, 0.2]), p), case, right, cause)
 
 
 def test_no_more_tokens_than_needed_are_kept():
@@ -341,37 +328,25 @@ def test_no_more_tokens_than_needed_are_kept():
 
 def test_at_least_one_token_is_kept():
     for p in (0.01, 1e-9):
-        found = kept(top_p([[0.0, 0.1, 0.0], [5.0, 0.0, 0.0]], p), "top_p(logits, p)")
-        assert found.astype(int).tolist() == [[0, 1, 0], [1, 0, 0]], (
-            f"with p = {p} the most probable token of each row is kept, yours keeps "
-            f"{found.astype(int).tolist()}"
-        )
+        case = f"the most probable token of each row, with p = {p}"
+        result = top_p([[0.0, 0.1, 0.0], [5.0, 0.0, 0.0]], p)
+        keeps(result, case, [[0, 1, 0], [1, 0, 0]])
 
 
 def test_tokens_stay_at_their_places():
     p = np.array([[0.1, 0.2, 0.6, 0.1], [0.3, 0.28, 0.22, 0.2]])
-    result = top_p(np.log(p), 0.75)
-    found, values = kept(result, "top_p(logits, 0.75)"), numbers(result, "top_p")
-    right = [[0, 1, 1, 0], [1, 1, 1, 0]]
-    assert found.astype(int).tolist() == right, (
-        f"the rows {p.tolist()} and p = 0.75: {right} are kept, yours keeps "
-        f"{found.astype(int).tolist()}. Sort each row by itself, and put the result back in "
-        "the order of the vocabulary"
-    )
-    assert near(values[found], np.log(p)[found]), (
-        f"the logits that are kept do not change: {rounded(np.log(p))} became {rounded(values)}"
-    )
+    result, right = top_p(np.log(p), 0.75), np.array([[0, 1, 1, 0], [1, 1, 1, 0]])
+    case = f"the rows {p.tolist()} and p = 0.75"
+    cause = "Sort each row by itself, and put the result back in the order of the vocabulary"
+    keeps(result, case, right.tolist(), cause)
+    found, case = numbers(result, "top_p"), "the logits that are kept do not change: they"
+    expect(found[right == 1], np.log(p)[right == 1], case, near=1e-5)
 
 
 def test_p_is_a_probability():
-    found = kept(top_p([1.0, 2.0, 0.0], 1.0), "top_p(logits, 1.0)")
-    assert found.all(), f"p = 1 keeps everything, yours keeps {found.astype(int).tolist()}"
+    keeps(top_p([1.0, 2.0, 0.0], 1.0), "p = 1", [1, 1, 1])
     for p in (0.0, -0.5, 1.5):
-        kind, message = refusal(top_p, [1.0, 2.0, 0.0], p)
-        assert kind == "ValueError" and str(p) in message, (
-            f"top_p(logits, {p}) should raise a ValueError that contains {p}, yours "
-            + (f"raises {kind}: {message}" if kind else "raises nothing")
-        )
+        is_value_error(refusal(top_p, [1.0, 2.0, 0.0], p), f"top_p(logits, {p})", p)
     assert not changed(top_p, [1.0, 2.0, 0.0], 0.5), "top_p changed the logits it was given"
 
 
@@ -382,17 +357,13 @@ def test_other_nuclei():
     p = probabilities(logits)
     for row in np.ndindex(2, 3):
         ends = np.sort(p[row])[::-1].cumsum()
-        for count in range(1, 8):
-            middle = float(
-                ends[count - 1]
-                - 0.3 * (ends[count - 1] - (ends[count - 2] if count > 1 else 0))
-            )
+        for count, (before, end) in enumerate(zip([0, *ends[:6]], ends[:7]), start=1):
+            middle = float(end - 0.3 * (end - before))
             found = kept(top_p(Tensor(logits), middle), "top_p")[row]
             assert found.sum() == count and p[row][found].min() >= p[row][~found].max(), (
                 f"{rounded(p[row])}, p = {middle:.3f}"
             )
-    masked = kept(top_p([-np.inf, 0.0, 1.0], 0.99), "top_p")
-    assert masked.tolist() == [False, True, True]
+    keeps(top_p([-np.inf, 0.0, 1.0], 0.99), "a logit of -inf", [0, 1, 1])
 
 
 # %% learner-side
@@ -417,17 +388,14 @@ CIRCLE = np.roll(np.eye(5), 1, axis=1) * 9
 # %% generate points=6
 def test_next_logits_are_those_of_the_last_position():
     table = np.arange(12.0).reshape(4, 3)
-    found, seen = next_of(table, [[3, 1, 2], [0, 0, 1]], 8)
-    assert near(found, table[[2, 1]]), (
-        "the logits after the last tokens 2 and 1 should be the model's at the last position, "
-        f"{table[[2, 1]].tolist()}, yours are {found.tolist()}"
-    )
+    found, _ = next_of(table, [[3, 1, 2], [0, 0, 1]], 8)
+    case = "the logits after the last tokens 2 and 1, the model's at the last position,"
+    expect(found, table[[2, 1]], case, near=1e-5)
 
 
 def test_the_model_is_given_the_last_tokens_only():
-    kind, message = refusal(next_of, np.eye(4), [[0, 1, 2, 3, 2, 1]], 4)
-    assert not kind, f"with 6 ids and a context of 4, next_logits raises {kind}: {message}"
-    _, seen = next_of(np.eye(4), [[0, 1, 2, 3, 2, 1]], 4)
+    case = "with 6 ids and a context of 4"
+    _, seen = succeeds(lambda: next_of(np.eye(4), [[0, 1, 2, 3, 2, 1]], 4), case)
     assert seen == [[[2, 3, 2, 1]]], (
         "of the ids 0 1 2 3 2 1, a model with a context of 4 should be given the last four, "
         f"2 3 2 1; yours was given {seen}"
@@ -435,46 +403,36 @@ def test_the_model_is_given_the_last_tokens_only():
 
 
 def test_filters_are_applied_in_order():
+    case = "at temperature 0.5 the probabilities [0.5, 0.3, 0.2] become [0.658, 0.237, 0.105]; "
+    case += "with p = 0.6"
     logits = np.log([[0.5, 0.3, 0.2]])
-    found = kept(filtered(Tensor(logits), 0.5, None, 0.6), "filtered(logits, 0.5, None, 0.6)")
-    assert found.astype(int).tolist() == [[1, 0, 0]], (
-        "at temperature 0.5 the probabilities [0.5, 0.3, 0.2] become [0.658, 0.237, 0.105], "
-        f"and p = 0.6 keeps one token; yours keeps {found.astype(int).tolist()}: the "
-        "temperature comes first"
+    result = filtered(Tensor(logits), 0.5, None, 0.6)
+    keeps(result, case, [[1, 0, 0]], "the temperature comes first")
+    case = (
+        "k = 2 leaves [0.571, 0.429] of the probabilities [0.4, 0.3, 0.2, 0.1]; with p = 0.55"
     )
     logits = np.log([[0.4, 0.3, 0.2, 0.1]])
-    found = kept(filtered(Tensor(logits), 1.0, 2, 0.55), "filtered(logits, 1.0, 2, 0.55)")
-    assert found.astype(int).tolist() == [[1, 0, 0, 0]], (
-        "k = 2 leaves [0.571, 0.429] of the probabilities [0.4, 0.3, 0.2, 0.1], and p = 0.55 "
-        f"keeps one; yours keeps {found.astype(int).tolist()}: top-k comes before top-p"
-    )
+    result = filtered(Tensor(logits), 1.0, 2, 0.55)
+    keeps(result, case, [[1, 0, 0, 0]], "top-k comes before top-p")
     found = numbers(filtered(Tensor([[1.0, 2.0, 3.0]]), 2.0), "filtered(logits, 2.0)")
-    assert near(found, [[0.5, 1.0, 1.5]]), (
-        "without k and p only the temperature acts, once: [1, 2, 3] at 2 is [0.5, 1, 1.5], "
-        f"yours is {found.tolist()}"
-    )
+    case = "without k and p only the temperature acts, once: [1, 2, 3] at 2"
+    expect(found, [[0.5, 1.0, 1.5]], case, near=1e-5)
 
 
 def test_new_tokens_are_appended_to_each_row():
-    ids, seen, modes, after = generated(CIRCLE, [[0, 1], [4, 3]], 4, temperature=0)
-    right = [[0, 1, 2, 3, 4, 0], [4, 3, 4, 0, 1, 2]]
-    assert ids.tolist() == right, (
-        "a model that gives token i + 1 after token i continues [[0, 1], [4, 3]] greedily as "
-        f"{right}, yours is {ids.tolist()}: prompt first, then one token after the other"
-    )
-    assert ids.dtype == np.int64, f"ids are int64, yours are {ids.dtype}"
-    assert len(seen) == 4, (
-        f"four new tokens need four calls of the model, yours made {len(seen)}"
-    )
+    ids, seen, _, _ = generated(CIRCLE, [[0, 1], [4, 3]], 4, temperature=0)
+    case = "a model that gives token i + 1 after token i continues [[0, 1], [4, 3]] greedily: "
+    cause = "prompt first, then one token after the other"
+    expect(ids, [[0, 1, 2, 3, 4, 0], [4, 3, 4, 0, 1, 2]], case + "the ids", cause)
+    equal(ids.dtype.name, "int64", "the dtype of the ids")
+    equal(len(seen), 4, "the number of calls of the model for four new tokens")
 
 
 def test_the_stop_token_ends_the_text():
+    cause = "it ends before the first new token 3, which is not part of it"
     for prompt, right in [([[0]], [[0, 1, 2]]), ([[2]], [[2]]), ([[3, 1]], [[3, 1, 2]])]:
         ids = generated(CIRCLE, prompt, 20, temperature=0, stop=3)[0]
-        assert ids.tolist() == right, (
-            f"generation from {prompt} with stop=3 should give {right}, yours gives "
-            f"{ids.tolist()}: it ends before the first new token 3, which is not part of it"
-        )
+        expect(ids, right, f"generation from {prompt} with stop=3", cause)
 
 
 def test_tokens_are_drawn_after_the_filters():
@@ -507,8 +465,9 @@ def test_other_texts():
     even = generated(np.zeros((50, 50)), [[0]], 6, rng=2)[0]
     assert len(set(even[0].tolist())) > 2, "each token needs a new random number"
     greedy = generated(table, [[1]], 7, temperature=0)[0]
-    assert generated(table, [[1]], 7, top_k=1, rng=9)[0].tolist() == greedy.tolist()
-    assert generated(table, [[1]], 7, top_p=1e-6, rng=9)[0].tolist() == greedy.tolist()
+    for options in ({"top_k": 1}, {"top_p": 1e-6}):
+        ids = generated(table, [[1]], 7, rng=9, **options)[0]
+        expect(ids, greedy, f"the ids with {options}")
     assert refusal(generated, table, [[1], [2]], 3, stop=0)[0] == "ValueError"
     assert near(numbers(filtered(Tensor(table)), "filtered(logits)"), table)
     both = numbers(filtered(Tensor(table), 0.7, 3, 1.0), "filtered")
@@ -560,12 +519,8 @@ def new_tokens(seed, *shape):
 # %% kv-cache points=8
 def test_append_returns_the_keys_and_values_of_all_tokens():
     k, v = new_tokens(0, 2, 3, 5, 4)
-    parts = [
-        (0, k[:, :, :3], v[:, :, :3]),
-        (0, k[:, :, 3:4], v[:, :, 3:4]),
-        (0, k[:, :, 4:], v[:, :, 4:]),
-    ]
-    results, lengths, _, _ = appended((1, 2, 3, 8, 4), parts)
+    parts = [(0, k[:, :, a:b], v[:, :, a:b]) for a, b in ((0, 3), (3, 4), (4, 5))]
+    results, _, _, _ = appended((1, 2, 3, 8, 4), parts)
     for (keys, values), end in zip(results, (3, 4, 5)):
         assert keys.shape == (2, 3, end, 4) and values.shape == (2, 3, end, 4), (
             f"after {end} tokens, keys and values should have shape (2, 3, {end}, 4), yours "
@@ -574,22 +529,19 @@ def test_append_returns_the_keys_and_values_of_all_tokens():
         )
         if near(keys, v[:, :, :end]) and near(values, k[:, :, :end]):
             assert False, "keys and values are exchanged"
-        assert near(keys, k[:, :, :end]), (
-            f"after {end} tokens the keys are not those that were appended, the oldest first"
-        )
-        assert near(values, v[:, :, :end]), (
-            f"after {end} tokens the values are not those that were appended, the oldest first"
-        )
+        for name, found, right in [("keys", keys, k), ("values", values, v)]:
+            assert near(found, right[:, :, :end]), (
+                f"after {end} tokens the {name} are not those that were appended, the oldest "
+                "first"
+            )
 
 
 def test_each_layer_counts_its_own_tokens():
     k, v = new_tokens(1, 1, 2, 2, 3)
-    results, lengths, keys, _ = appended((2, 1, 2, 6, 3), [(0, k, v), (1, 2 * k, v), (0, k, v)])
-    assert lengths == [([2, 0], 0), ([2, 2], 2), ([4, 2], 2)], (
-        "two tokens appended to layer 0, to layer 1, and again to layer 0: `lengths` should "
-        f"be [2, 0], [2, 2], [4, 2], yours are {[one for one, _ in lengths]}: each layer "
-        "counts its own tokens"
-    )
+    results, lengths, _, _ = appended((2, 1, 2, 6, 3), [(0, k, v), (1, 2 * k, v), (0, k, v)])
+    case = "two tokens appended to layer 0, to layer 1, and again to layer 0: `lengths` and "
+    cause = "each layer counts its own tokens"
+    equal(lengths, [([2, 0], 0), ([2, 2], 2), ([4, 2], 2)], f"{case}`length`", cause)
     assert near(results[1][0], 2 * k), (
         "layer 1 returns other keys than those that were appended to it: do the layers share "
         "one memory?"
@@ -603,14 +555,10 @@ def test_each_layer_counts_its_own_tokens():
 def test_a_full_cache_refuses():
     k, v = new_tokens(2, 1, 1, 3, 2)
     kind, message, before, after = overfull((1, 1, 1, 5, 2), [(0, k, v)], 0, k, v)
+    found = f"{kind}: {message}" if kind else "nothing: tokens were lost or overwritten"
     assert kind == "ValueError", (
         "3 tokens and 3 more do not fit into a cache for 5: append should raise a ValueError, "
-        "yours "
-        + (
-            f"raises {kind}: {message}"
-            if kind
-            else "raises nothing: tokens were lost or overwritten"
-        )
+        f"yours raises {found}"
     )
     assert "6" in message and "5" in message, (
         f"the message should contain both numbers, 6 tokens and 5 places; yours is {message!r}"
@@ -700,51 +648,42 @@ def test_the_tokens_of_a_prompt_do_not_see_later_ones():
 
 def test_a_new_token_sees_the_whole_past():
     q, k, v = three(1, 1, 1, 4, 2)
-    kind, message = refusal(attended, q, k, v, [3, 1])
-    assert not kind, f"three tokens, then one: yours raises {kind}: {message}"
-    (found,), _ = attended(q, k, v, [3, 1])
-    wanted, alone = causal_attention(q, k, v)[:, :, -1], v[:, :, -1]
+    (found,), _ = succeeds(lambda: attended(q, k, v, [3, 1]), "three tokens, then one")
+    first, own = v[:, :, 0], v[:, :, -1]
+    from_start = causal_attention(q[:, :, 3:], k, v)[:, :, 0]
+    aligned = "it sees the first token only: align the causal mask at the end"
     cause = "it should look at the three tokens in the cache and at itself"
-    if near(found[:, :, -1], v[:, :, 0]):
-        cause = "it sees the first token only: align the causal mask at the end"
-    elif near(found[:, :, -1], alone):
+    if near(found[:, :, -1], first) or near(found[:, :, -1], from_start):
+        cause = aligned
+    elif near(found[:, :, -1], own):
         cause = "it sees itself only: use the keys and values that append returns"
-    elif near(found[:, :, -1], causal_attention(q[:, :, 3:], k, v)[:, :, 0]):
-        cause = "it sees the first token only: align the causal mask at the end"
-    assert near(found[:, :, -1], wanted), (
-        f"the output of a token after three others should be {rounded(wanted)}, yours is "
-        f"{rounded(found[:, :, -1])}: {cause}"
+    wanted, case = (
+        causal_attention(q, k, v)[:, :, -1],
+        "the output of a token after three others",
     )
+    expect(found[:, :, -1], wanted, case, cause, near=1e-5)
 
 
 def test_the_first_token_sees_itself():
     q, k, v = three(2, 2, 1, 2, 3)
-    kind, message = refusal(attended, q, k, v, [1, 1])
-    assert not kind, (
-        f"one token in an empty cache: yours raises {kind}: {message}. Append the new key and "
-        "value before you compute attention"
-    )
-    (found,), _ = attended(q, k, v, [1, 1])
-    assert near(found[:, :, :1], v[:, :, :1]), (
-        "the first token can only look at itself, so its output is its value, "
-        f"{rounded(v[:, :, 0])}; yours is {rounded(found[:, :, 0])}"
-    )
+    cause = "Append the new key and value before you compute attention"
+    call, case = lambda: attended(q, k, v, [1, 1]), "one token in an empty cache"
+    (found,), _ = succeeds(call, case, cause)
+    case = "the first token can only look at itself, so its output is its value: it"
+    expect(found[:, :, :1], v[:, :, :1], case, near=1e-5)
     assert near(found, causal_attention(q, k, v)), "the second of two tokens should see both"
 
 
 def test_several_new_tokens_after_others():
     q, k, v = three(3, 2, 2, 6, 4)
-    kind, message = refusal(attended, q, k, v, [2, 3, 1], 2)
-    assert not kind, f"2, then 3, then 1 tokens: yours raises {kind}: {message}"
-    found, lengths = attended(q, k, v, [2, 3, 1], 2)
+    case = "2, then 3, then 1 tokens"
+    found, lengths = succeeds(lambda: attended(q, k, v, [2, 3, 1], 2), case)
     for layer in range(2):
-        wanted = causal_attention((layer + 1) * q, k, v)
-        assert near(found[layer], wanted), (
-            f"2, then 3, then 1 tokens, layer {layer}: the output is not that of causal "
-            "attention over all 6. Each of several new tokens sees the past, itself, and no "
-            "later one"
+        assert near(found[layer], causal_attention((layer + 1) * q, k, v)), (
+            f"{case}, layer {layer}: the output is not that of causal attention over all 6. "
+            "Each of several new tokens sees the past, itself, and no later one"
         )
-    assert lengths == [6, 6], f"each layer should hold 6 tokens, yours hold {lengths}"
+    equal(lengths, [6, 6], "the numbers of tokens that the layers hold")
 
 
 # %% attend-cached hidden points=1
@@ -787,36 +726,25 @@ def some_ids(seed, *shape):
 # %% step points=8
 def test_a_prompt_in_one_step_has_the_logits_of_the_model():
     ids = some_ids(0, 2, 5)
-    kind, message = refusal(stepped, SMALL, ids, [5], 1)
-    assert not kind, f"a step with a prompt of 5 tokens raises {kind}: {message}"
-    found, lengths, recorded = stepped(SMALL, ids, [5], 1)
+    case = "a step with a prompt of 5 tokens"
+    found, lengths, _ = succeeds(lambda: stepped(SMALL, ids, [5], 1), case)
     wanted = whole(SMALL, ids, 1)
-    assert found.shape == wanted.shape, (
-        f"ids of shape (2, 5) should give logits of shape {wanted.shape}, yours have "
-        f"{found.shape}"
-    )
+    equal(found.shape, wanted.shape, "the shape of the logits of ids of shape (2, 5)")
     assert near(found, wanted, 1e-3), (
         "a prompt of 5 tokens in an empty cache: the logits should be those of model(ids); "
         f"the largest difference is {np.abs(found - wanted).max():.3g}. Compare with "
         "GPT.forward and TransformerBlock.forward: residual connections, both norms, the last "
         "norm"
     )
-    assert lengths == [5, 5], (
-        f"both layers of the cache should hold 5 tokens afterwards, yours hold {lengths}: each "
-        "block has its own layer of the cache"
-    )
+    cause = "each block has its own layer of the cache"
+    equal(lengths, [5, 5], "the numbers of tokens that the layers of the cache hold", cause)
 
 
 def test_one_token_after_others_has_the_logits_of_the_model():
-    ids = some_ids(1, 1, 6)
-    kind, message = refusal(stepped, SMALL, ids, [4, 1, 1], 2)
-    assert not kind, f"steps with 4, 1 and 1 tokens raise {kind}: {message}"
-    found, _, _ = stepped(SMALL, ids, [4, 1, 1], 2)
+    ids, case = some_ids(1, 1, 6), "steps with 4, 1 and 1 tokens"
+    found, _, _ = succeeds(lambda: stepped(SMALL, ids, [4, 1, 1], 2), case)
     wanted = whole(SMALL, ids, 2)
-    assert found.shape == wanted.shape, (
-        f"steps with 4, 1 and 1 tokens should give 6 rows of logits, shape {wanted.shape}; "
-        f"yours have {found.shape}"
-    )
+    equal(found.shape, wanted.shape, f"the shape of the logits of {case}")
     assert near(found[:, :4], wanted[:, :4], 1e-3), "the logits of the prompt are wrong"
     assert near(found, wanted, 1e-3), (
         "one token after four others: the logits should be those of model(ids) at its place; "
@@ -834,9 +762,11 @@ def test_rotary_and_untied_models():
         {"rotary": True, "tie": False, "layers": 3},
     ):
         settings = SMALL | change
-        kind, message = refusal(stepped, settings, ids, [3, 1, 2], 3)
-        assert not kind, f"a GPT with {change}: step raises {kind}: {message}"
-        found, _, _ = stepped(settings, ids, [3, 1, 2], 3)
+        call, case = (
+            lambda: stepped(settings, ids, [3, 1, 2], 3),
+            f"step of a GPT with {change}",
+        )
+        found, _, _ = succeeds(call, case)
         wanted = whole(settings, ids, 3)
         assert near(found, wanted, 1e-3), (
             f"a GPT with {change}: the logits of steps with 3, 1 and 2 tokens differ from "
@@ -846,11 +776,8 @@ def test_rotary_and_untied_models():
 
 
 def test_a_step_that_does_not_fit_is_refused():
-    kind, message = step_twice(SMALL, [[1] * 6], [[1] * 3])
-    assert kind == "ValueError" and "8" in message, (
-        "6 and 3 tokens do not fit into a context of 8: step should raise a ValueError that "
-        f"contains 8, yours raises {kind or 'nothing'} {message}"
-    )
+    case = "6 and 3 tokens do not fit into a context of 8: step"
+    is_value_error(step_twice(SMALL, [[1] * 6], [[1] * 3]), case, 8)
     assert not stepped(SMALL, [[1, 2]], [1, 1], 0)[2], (
         "step recorded a computation graph: keep the `with no_grad():`"
     )
@@ -935,21 +862,20 @@ def test_only_new_tokens_are_computed():
 
 
 def test_beyond_the_context_the_window_is_computed_anew():
-    ids = some_ids(6, 1, 11)
-    kind, message = refusal(cached_run, SMALL, ids, [7, 8, 9, 11], 5)
-    assert not kind, f"a text longer than the context: yours raises {kind}: {message}"
-    results, counts, lengths = cached_run(SMALL, ids, [7, 8, 9, 11], 5)
-    for found, end in zip(results, (7, 8, 9, 11)):
+    ids, ends = some_ids(6, 1, 11), [7, 8, 9, 11]
+    case = "a text longer than the context"
+    results, counts, _ = succeeds(lambda: cached_run(SMALL, ids, ends, 5), case)
+    for found, end in zip(results, ends):
         wanted = whole(SMALL, ids[:, max(0, end - 8) : end], 5)[:, -1]
         assert near(found, wanted, 1e-3), (
             f"after {end} tokens, with a context of 8, the logits should be those of the last "
             f"{min(8, end)} tokens; yours differ by {np.abs(found - wanted).max():.3g}. Beyond "
             "the context every token has a new position: use next_logits"
         )
-    assert counts[:2] == [7, 1], (
-        "8 tokens fit into a context of 8: only the new one is computed, yours computes "
-        f"{counts[1]}"
+    case = (
+        "8 tokens fit into a context of 8, only the new one is computed: the numbers of tokens"
     )
+    equal(counts[:2], [7, 1], case)
 
 
 def test_generate_gives_the_same_tokens_with_a_cache():
@@ -1044,9 +970,10 @@ def sliding_logits(settings, ids, seed):
 def test_the_oldest_tokens_are_dropped():
     for counts, n in [([5], 2), ([6, 6], 1), ([4, 4, 4], 4), ([8], 3)]:
         before, after, lengths, dropped = slid(counts, n)
-        assert lengths == [count - n for count in counts], (
-            f"layers with {counts} tokens, after slide(cache, {n}), hold "
-            f"{[count - n for count in counts]}, yours hold {lengths}"
+        right = [count - n for count in counts]
+        assert lengths == right, (
+            f"layers with {counts} tokens, after slide(cache, {n}), hold {right}, yours hold "
+            f"{lengths}"
         )
         for layer, (old, new) in enumerate(zip(before, after)):
             for name, one, other in zip(("keys", "values"), old, new):
@@ -1055,24 +982,19 @@ def test_the_oldest_tokens_are_dropped():
                     f"the tokens {n} to {counts[layer] - 1}, moved to the front; yours are "
                     "others"
                 )
-        assert dropped == n, f"`dropped` should be {n}, yours is {dropped}"
+        equal(dropped, n, "`dropped`")
 
 
 def test_more_tokens_than_there_are_cannot_be_dropped():
     for n in (4, -1):
-        kind, message = refusal(slid, [3, 3], n)
-        assert kind == "ValueError" and str(n) in message and "3" in message, (
-            f"slide(cache, {n}) with 3 tokens should raise a ValueError with both numbers, "
-            "yours " + (f"raises {kind}: {message}" if kind else "raises nothing")
-        )
+        is_value_error(refusal(slid, [3, 3], n), f"slide(cache, {n}) with 3 tokens", n, 3)
 
 
 def test_a_sliding_window_of_one_rotary_block_is_exact():
     settings = SMALL | {"layers": 1, "rotary": True, "context": 4}
-    ids = some_ids(8, 1, 9)
-    kind, message = refusal(sliding_logits, settings, ids, 7)
-    assert not kind, f"9 tokens through a window of 4 raise {kind}: {message}"
-    for end, found in enumerate(sliding_logits(settings, ids, 7), start=1):
+    ids, case = some_ids(8, 1, 9), "9 tokens through a window of 4"
+    rows = succeeds(lambda: sliding_logits(settings, ids, 7), case)
+    for end, found in enumerate(rows, start=1):
         wanted = whole(settings, ids[:, max(0, end - 4) : end], 7)[:, -1]
         assert near(found, wanted, 1e-3), (
             f"one rotary block, a window of 4: the logits after token {end} should be those of "
@@ -1152,31 +1074,24 @@ def test_a_token_is_accepted_with_the_probability_p_over_q():
 def test_a_rejected_token_is_replaced_by_what_is_missing():
     p, q = [0.5, 0.2, 0.2, 0.1], [0.1, 0.1, 0.2, 0.6]
     counts, yes, _ = outcomes(p, q, 3, 2000, 2)
-    shares, right = counts[:3] / (2000 - yes), [0.8, 0.2, 0.0]
-    cause = ""
-    if near(shares, np.divide([0.5, 0.2, 0.2], 0.9), 0.05) or near(
-        shares, [0.5, 0.2, 0.2], 0.05
-    ):
-        cause = ": these are the shares of p; draw from max(p - q, 0), divided by its sum"
-    assert near(shares, right, 0.05), (
-        f"p = {p}, q = {q}: when token 3 is rejected, the tokens 0, 1, 2 should be drawn with "
-        f"the probabilities {right}, yours have {rounded(shares)}{cause}"
-    )
+    shares, cause = counts[:3] / (2000 - yes), ""
+    if near(shares, np.divide(p[:3], 0.9), 0.05) or near(shares, p[:3], 0.05):
+        cause = "these are the shares of p; draw from max(p - q, 0), divided by its sum"
+    case = f"p = {p}, q = {q}: when token 3 is rejected, the tokens 0, 1, 2 should be drawn: "
+    expect(shares, [0.8, 0.2, 0.0], case + "their shares", cause, near=0.05)
 
 
 def test_the_result_has_the_distribution_of_the_large_model():
+    replaced = "a rejected token is replaced by a draw from p; draw from max(p - q, 0)"
     for p, q in [([0.6, 0.3, 0.1], [0.2, 0.3, 0.5]), ([0.1, 0.2, 0.7], [0.5, 0.25, 0.25])]:
         counts, yes, _ = outcomes(p, q, None, 2500, 3)
-        shares, overlap = counts / 2500, sum(map(min, p, q))
-        cause = ""
+        shares, overlap, cause = counts / 2500, sum(map(min, p, q)), ""
         if near(shares, q, 0.04):
-            cause = ": this is the distribution of the draft"
+            cause = "this is the distribution of the draft"
         elif near(shares, np.minimum(p, q) + (1 - overlap) * np.array(p), 0.03):
-            cause = ": a rejected token is replaced by a draw from p; draw from max(p - q, 0)"
-        assert near(shares, p, 0.045), (
-            f"tokens drawn from q = {q} and then accepted or replaced should have the "
-            f"distribution p = {p}, yours have {rounded(shares)}{cause}"
-        )
+            cause = replaced
+        case = f"tokens drawn from q = {q} and then accepted or replaced: their distribution"
+        expect(shares, p, case, cause, near=0.045)
         assert abs(yes / 2500 - overlap) < 0.05, (
             f"of the tokens from q = {q}, {overlap:.2f} should be accepted for p = {p}, yours "
             f"accepts {yes / 2500:.2f}"
@@ -1328,20 +1243,16 @@ def speculated(settings, ids, n, kind, ahead, seed):
 
 # %% speculative points=6
 def test_the_text_is_that_of_the_large_model():
-    settings = SMALL | {"tie": False, "context": 16}
     for kind, prompt, ahead in [
         (None, [[1]], 4),
         (None, [[2, 0, 5]], 2),
         ("wrong", [[3, 3]], 3),
         ("known", [[4]], 3),
     ]:
-        problem, message = refusal(speculated, settings, prompt, 10, kind, ahead, 40)
-        assert not problem, f"prompt {prompt}, ahead={ahead}: yours raises {problem}: {message}"
-        found, counts, text, _ = speculated(settings, prompt, 10, kind, ahead, 40)
-        assert found.shape == text.shape, (
-            f"prompt {prompt} and n = 10 should give ids of shape {text.shape}, yours have "
-            f"{found.shape}"
-        )
+        case = f"prompt {prompt}, ahead={ahead}"
+        call = lambda: speculated(CERTAIN, prompt, 10, kind, ahead, 40)
+        found, _, text, _ = succeeds(call, case)
+        equal(found.shape, text.shape, f"{case} and n = 10: the shape of the ids")
         assert found.tolist() == text.tolist(), (
             f"a GPT that is certain of each token writes {text[0].tolist()}; yours, with a "
             f"draft of {ahead}, gives {found[0].tolist()}. Each row of p belongs to one "
@@ -1350,8 +1261,7 @@ def test_the_text_is_that_of_the_large_model():
 
 
 def test_a_good_draft_saves_steps():
-    settings = SMALL | {"tie": False, "context": 16}
-    found, counts, text, steps = speculated(settings, [[1, 2]], 12, "known", 3, 40)
+    _, counts, _, steps = speculated(CERTAIN, [[1, 2]], 12, "known", 3, 40)
     assert counts == {"accepted": 9, "proposed": 9}, (
         "12 tokens, drafts of 3 that are all right: 9 drafted tokens, all accepted, and 3 more "
         f"from the GPT itself; yours counts {counts}"
@@ -1367,13 +1277,10 @@ def test_a_good_draft_saves_steps():
 
 
 def test_rejected_tokens_leave_the_cache():
-    settings = SMALL | {"tie": False, "context": 16}
-    found, counts, text, steps = speculated(settings, [[5]], 9, "wrong", 4, 40)
-    assert found.tolist() == text.tolist(), (
-        "with a draft that is wrong at every third token the text should be "
-        f"{text[0].tolist()}, yours is {found[0].tolist()}: after a rejection the cache holds "
-        "keys of tokens that are not in the text"
-    )
+    found, counts, text, steps = speculated(CERTAIN, [[5]], 9, "wrong", 4, 40)
+    case = "with a draft that is wrong at every third token, the text"
+    cause = "after a rejection the cache holds keys of tokens that are not in the text"
+    expect(found, text, case, cause)
     assert counts["accepted"] < counts["proposed"]
     assert max(steps) <= 5, (
         f"a draft of 4 needs steps of at most 5 tokens, yours compute {steps}: the cache "
@@ -1383,13 +1290,13 @@ def test_rejected_tokens_leave_the_cache():
 
 # %% speculative hidden points=1
 def test_other_speculations():
-    settings = SMALL | {"tie": False, "context": 16, "rotary": True}
+    settings = CERTAIN | {"rotary": True}
     for kind, ahead in [(None, 0), (None, 6), ("wrong", 1), ("known", 6)]:
         found, counts, text, steps = speculated(settings, [[1, 0]], 14, kind, ahead, 29)
-        assert found.tolist() == text.tolist(), f"{kind}, {ahead}"
+        expect(found, text, f"{kind}, {ahead}")
         assert counts["proposed"] >= counts["accepted"] == 14 - len(steps)
     assert refusal(speculated, settings, [[1, 0]], 15, None, 2, 29)[0] == "ValueError"
-    found, counts, text, steps = speculated(settings, [[1]], 0, None, 2, 29)
+    found, counts, _, _ = speculated(settings, [[1]], 0, None, 2, 29)
     assert found.tolist() == [[1]] and counts == {"accepted": 0, "proposed": 0}
 
 
@@ -1410,15 +1317,11 @@ TRAP = np.log([[0.02, 0.55, 0.43], [0.4, 0.3, 0.3], [0.9, 0.05, 0.05]])
 # %% beam points=6
 def test_a_beam_of_1_is_greedy():
     found = beams(TRAP, [[2, 0]], 1, 2)
-    assert len(found) == 1 and found[0][0] == [2, 0, 1, 0], (
-        "a beam of width 1 takes the most probable token each time: [2, 0, 1, 0], yours is "
-        f"{[one for one, _ in found]}"
-    )
-    right = math.log(0.55 * 0.4)
-    assert abs(found[0][1] - right) < 1e-4, (
-        f"the log probability is log(0.55) + log(0.4) = {right:.4f}, yours is "
-        f"{found[0][1]:.4f}: add the log probabilities of the new tokens"
-    )
+    case = "a beam of width 1 takes the most probable token each time: the texts"
+    equal([ids for ids, _ in found], [[2, 0, 1, 0]], case)
+    cause = "add the log probabilities of the new tokens"
+    case = "the log probability, log(0.55) + log(0.4),"
+    expect(found[0][1], math.log(0.55 * 0.4), case, cause, near=(0, 1e-4))
 
 
 def test_a_wider_beam_finds_a_more_probable_text():
@@ -1437,9 +1340,7 @@ def test_a_wider_beam_finds_a_more_probable_text():
 def test_a_beam_that_holds_everything_is_exact():
     table = np.random.default_rng(1).normal(0, 1, (9, 3, 3))
     found, right = beams(table, [[1]], 27, 3), best_texts(table, [1], 3, 27)
-    assert len(found) == 27, (
-        f"of 27 texts and width 27 all are returned, yours are {len(found)}"
-    )
+    equal(len(found), 27, "of 27 texts and width 27 all are returned: their count")
     assert [one for one, _ in found] == [one for one, _ in right], (
         f"the most probable texts are {[one for one, _ in right[:3]]}, ..., yours begin with "
         f"{[one for one, _ in found[:3]]}: the best first"
