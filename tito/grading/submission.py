@@ -75,7 +75,7 @@ class Submission:
         """When the upload of this name arrived; of no such name: the latest."""
         if not self.uploads:
             return NOBODY
-        by_name = {one.name: one for one in self.uploads}
+        by_name = {part.name: part for part in self.uploads}
         chosen = by_name.get(upload, self.uploads[-1])
         return replace(chosen.arrived, fetched=chosen.time)
 

@@ -181,7 +181,7 @@ def _read_zip(whole: Upload, lessons: list[Entry]) -> Inbox:
     except Unreadable as error:
         raise UsageError(f"{whole.path} {error}.", WANTED) from None
     names = [name for name in tops if name not in LITTER]
-    if len(names) == 1 and any(one.path == f"{names[0]}/tito.toml" for one in tops[names[0]]):
+    if len(names) == 1 and any(file.path == f"{names[0]}/tito.toml" for file in tops[names[0]]):
         return Inbox([whole])
     inbox = Inbox([])
     files = [name for name in names if [member.path for member in tops[name]] == [name]]

@@ -130,7 +130,7 @@ class TimeTable:
         as it then was.
         """
         ids = ids_of(learner) if learner else set()
-        lines = self._numbered(stem) or [line for one in ids for line in self.by_id.get(one, ())]
+        lines = self._numbered(stem) or [line for name in ids for line in self.by_id.get(name, ())]
         if not lines and (not learner or stem.casefold() in ids):
             lines = self._with_id_at_end(stem.casefold())
         if not lines:
