@@ -198,7 +198,7 @@ class Run:
         options: RunOptions,
         report: Report,
     ):
-        self.setting, self.entries, self.book = setting, entries, book
+        self.setting, self.book = setting, book
         self.options, self.on_progress = options, report
         by_name = {entry.name: entry for entry in entries}
         self.lessons = [by_name[name] for name in setting.lessons]
@@ -215,7 +215,7 @@ class Run:
         """Grade these submissions, until each has its results."""
         self.progress.total = len(submissions)
         self.report()
-        decisive = decisive_hash(self.setting, self.lessons, self.entries)
+        decisive = decisive_hash(self.setting, self.course)
         tasks = [Task(submission, work_hash(submission, decisive)) for submission in submissions]
         with (
             executor(self.options.jobs) as (pool, most),

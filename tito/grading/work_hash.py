@@ -19,14 +19,14 @@ def work_hash(submission: Submission, decisive: str) -> str:
     return hashlib.sha256((decisive + collect.fingerprint(submission)).encode()).hexdigest()
 
 
-def decisive_hash(setting: Setting, lessons: Sequence[Entry], entries: Sequence[Entry]) -> str:
+def decisive_hash(setting: Setting, course: str) -> str:
     """The hash of what decides results besides the submission: limits, the lessons to grade with
-    their checks, and the course around them.
+    their checks, and the course around them. course: its hash, see `course_hash`.
     """
     limits = [setting.seconds, setting.memory, astuple(setting.limits)]
-    names = [entry.name for entry in lessons]
-    what = [setting.level, setting.earlier_lessons, limits, names, list(setting.checks)]
-    return hashlib.sha256(json.dumps([*what, course_hash(lessons, entries)]).encode()).hexdigest()
+    names, checks = list(setting.lessons), list(setting.checks)
+    what = [setting.level, setting.earlier_lessons, limits, names, checks, course]
+    return hashlib.sha256(json.dumps(what).encode()).hexdigest()
 
 
 def course_hash(lessons: Sequence[Entry], entries: Sequence[Entry]) -> str:

@@ -345,7 +345,8 @@ def test_what_a_killed_run_had_begun_is_graded_last_and_alone(
 ):
     setting = Setting(small_course.path, ("numbers",), "process")
     numbers = [small_course.lesson("numbers")]
-    decisive = work_hash.decisive_hash(setting, numbers, small_course.lessons)
+    course_now = work_hash.course_hash(numbers, small_course.lessons)
+    decisive = work_hash.decisive_hash(setting, course_now)
     learners = collect.find_submissions(submissions, small_course.lessons)
     order, grade = [], workers.Worker.grade
 
