@@ -1,7 +1,9 @@
 """Words for how a check ended: its status, and what its learner is told."""
 
+import re
 import signal
 import traceback
+from collections.abc import Collection
 
 from tito.grading.jail import proxy
 from tito.grading.jail.check_namespace import CHECKS_FILE
@@ -18,6 +20,11 @@ LATE_IMPORT = (
 
 class Missing(Exception):
     """The learner's lesson lacks a name that the course's defines."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the lesson does not define {name}: is its cell gone, or its line `#| export`?"
+        )
 
 
 def explain_error(
@@ -56,9 +63,14 @@ def explain_error(
     return "error", clean(outcome.explain(name, text, call, nones) + at)
 
 
-def explain_import(error: BaseException, place: str) -> tuple[str, str, str]:
+def explain_import(
+    error: BaseException, place: str, exported: Collection[str]
+) -> tuple[str, str, str]:
     """(status of the check that found out, message, verdict) for a lesson that could not be
-    imported.
+    imported, or that lacks a name which the check's learner-side sections use: then the verdict is
+    "", because other checks may not need it.
+
+    exported  the names that the course's lesson defines
     """
     at = f" ({place})" if place else ""
     if isinstance(error, proxy.OutOfTime):
@@ -70,6 +82,9 @@ def explain_import(error: BaseException, place: str) -> tuple[str, str, str]:
     if name == "MemoryError":
         words = f"The lesson takes more memory than it may have while it is imported{at}."
         return "memory", words, "out of memory"
+    absent = re.fullmatch(r"name '(\w+)' is not defined.*", text) if name == "NameError" else None
+    if absent and absent[1] in exported and not place:
+        return "error", clean(str(Missing(absent[1]))), ""
     words = f"The lesson stops while it is imported{at}: {name}: {text}"
     return "error", clean(words), "import failed"
 

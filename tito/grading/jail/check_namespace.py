@@ -16,7 +16,15 @@ import numpy as np
 
 from tito.grading.jail import proxy
 from tito.lesson import cells, export
-from tito.lesson.checks import functions_of, helpers_of, imported, words_in
+from tito.lesson.checks import (
+    CheckSuite,
+    Section,
+    helpers_of,
+    imported,
+    needed_sections,
+    suite_of,
+    words_in,
+)
 from tito.lesson.course import Entry
 from tito.lesson.lesson_format import Check, Lesson
 
@@ -26,15 +34,16 @@ BROAD = 1 << 20  # numbers: more are compared with as many, or with one
 
 @dataclass
 class Prepared:
-    """What a lesson's checks need, made once: the code of the imports its learner-side cells use,
-    and of those cells.
+    """What a lesson's checks need, made once: the code of the imports its learner-side sections
+    use, and {section: its code}.
     """
 
     exported: list[str]
     imports: bytes
-    learner_side: list[bytes]
+    learner_side: dict[Section, bytes]
     beside: set[str]
     lesson: Lesson
+    suite: CheckSuite
 
     @staticmethod
     @functools.cache
@@ -43,10 +52,8 @@ class Prepared:
         sources = [cell.source for cell in lesson.learner_side]
         words = set(re.findall(r"\w+", "\n".join(sources)))
         used = "\n".join(line for line, names in lesson.imports.items() if words & set(names))
-        codes = [
-            marshal.dumps(functions_of(cell.source, CHECKS_FILE, cell.line))
-            for cell in lesson.learner_side
-        ]
+        suite = suite_of(lesson.checks_source.cells, CHECKS_FILE)
+        codes = {section: marshal.dumps(section.functions) for section in suite.learner_side}
         beside = {
             name
             for source in sources
@@ -54,7 +61,7 @@ class Prepared:
             for name in export.defined(node)
         }
         imports = marshal.dumps(compile(used, "imports", "exec"))
-        return Prepared(export.exported_names(lesson), imports, codes, beside, lesson)
+        return Prepared(export.exported_names(lesson), imports, codes, beside, lesson, suite)
 
     def namespace(
         self, session: proxy.Session, check: Check, module: str, modules: Mapping[str, Any]
@@ -65,10 +72,9 @@ class Prepared:
         text = check.cell.source + self.lesson.helpers
         words = words_in(text)
         names = [name for name in [*self.exported, *sorted(self.beside)] if name in words]
-        learner_side = self.learner_side if words & self.beside else []
-        objects = session.do(
-            "load", modules, module, self.exported, names, self.imports, learner_side
-        )
+        section = Section(check.cell.source, CHECKS_FILE, check.cell.line)
+        codes = [self.learner_side[needed] for needed in needed_sections(section, self.suite)]
+        objects = session.do("load", modules, module, self.exported, names, self.imports, codes)
         if type(objects) is not dict or not objects.keys() <= set(names):
             raise proxy.Tampered("its names are no names")
         objects |= {

@@ -207,7 +207,7 @@ class Talk:
         try:
             place = self.subject.place(error)
             if self.importing:
-                return explain_import(error, place)
+                return explain_import(error, place, self.prepared.exported)
             return (*explain_error(error, place, self.seconds, self.check), "")
         except Exception as worse:
             message = f"{type(error).__name__}, and its text could not be read: "
@@ -225,10 +225,7 @@ def call_check(check: Check, space: dict[str, Any], missing: set[str]) -> None:
         space[check.function]()
     except NameError as error:
         if error.name in missing:
-            raise Missing(
-                f"the lesson does not define {error.name}: is its cell gone, or its line "
-                "`#| export`?"
-            ) from None
+            raise Missing(error.name) from None
         raise
 
 

@@ -357,6 +357,24 @@ def test_checks_that_were_edited_or_added_change_nothing(grade):
     assert (got.points, len(got.checks), statuses(got)) == (0, 3, ["failed"] * 3)
 
 
+def test_a_check_needs_only_the_learner_side_sections_that_it_uses(grade, small_course):
+    """As in `tito test`: what an exercise lacks costs the checks that need it, and no other."""
+    checks = small_course.lesson("numbers").script.with_name("checks.py")
+    text = checks.read_text(encoding="utf-8")
+    text = text.replace("assert double(2) == 4", "assert twice_of(2) == 4")
+    text = text.replace("assert triple(2) == 6", "assert thrice_of(2) == 6")
+    text += (
+        "\n\n# %% learner-side\ndef thrice_of(x):\n    return triple(x)\n"
+        "\n\n# %% learner-side\nDOUBLE = double\n\n\ndef twice_of(x):\n    return DOUBLE(x)\n"
+    )
+    checks.write_text(text, encoding="utf-8")
+    file = NUMBERS.replace("def double(x):", "def doubled(x):").replace("double(x) + x", "x * 3")
+    result = grade({"numbers": file}, ["numbers"], root=course.open_root(small_course.path))
+    assert statuses(result["numbers"]) == ["error", "error", "passed"]
+    assert "the lesson does not define double" in result["numbers"].checks[0].message
+    assert (result["numbers"].verdict, result["numbers"].points) == ("failed", 1)
+
+
 def test_a_name_that_is_gone_is_named(grade):
     got = grade(
         {
