@@ -19,7 +19,7 @@ from tito.errors import TitoError
 from tito.grading.intake.open_submission import open_submission
 from tito.grading.jail.judge import Judge, slow_files
 from tito.grading.jail.modules import compiled
-from tito.grading.jail.reader import Reader
+from tito.grading.jail.reader import SubmissionReader
 from tito.grading.result import LessonResult, Unchanged
 from tito.grading.setting import Setting
 from tito.grading.submission import Submission
@@ -30,10 +30,10 @@ MEMORY = 4096  # MB of this process
 class SubmissionJudge:
     """Opens submissions in one process, which is limited, and judges them in this one."""
 
-    def __init__(self, setting: Setting):
+    def __init__(self, setting: Setting) -> None:
         self.judge = Judge(setting)
         lessons = self.judge.root.lessons
-        self.reader = Reader(lessons, setting.limits, open_submission, compiled)
+        self.reader = SubmissionReader(lessons, setting.limits, open_submission, compiled)
 
     def grade(
         self, submission: Submission, known: Mapping[str, Collection[str]]

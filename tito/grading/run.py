@@ -197,7 +197,7 @@ class Run:
         book: Gradebook,
         options: RunOptions,
         report: Report,
-    ):
+    ) -> None:
         self.setting, self.book = setting, book
         self.options, self.on_progress = options, report
         by_name = {entry.name: entry for entry in entries}

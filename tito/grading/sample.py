@@ -126,7 +126,7 @@ class Work:
 class Sheets:
     """The texts that a lesson can be handed in as."""
 
-    def __init__(self, entry: Entry):
+    def __init__(self, entry: Entry) -> None:
         self.entry, self.lesson = entry, entry.declared
         self.released = self.lesson.released
         self.ids = [exercise.name for exercise in self.lesson.exercises]

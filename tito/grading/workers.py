@@ -35,7 +35,7 @@ class Worker:
     course  the hash of the course that it reads, see `work_hash.course_hash`; None: not known yet
     """
 
-    def __init__(self, setting: Setting, course: str | None = None):
+    def __init__(self, setting: Setting, course: str | None = None) -> None:
         self.setting, self.course, self.busy = setting, course, False
         self.process: subprocess.Popen[bytes] | None = None
         self.starting, self.stopped = threading.Lock(), False  # stopped: it starts no judge again

@@ -33,7 +33,7 @@ class CheckFailed(Exception):
         return str(self).split("\n")
 
 
-class Browser(Protocol):
+class BrowserChecks(Protocol):
     """What `check` needs of the browser that it runs in."""
 
     root: Path
@@ -43,7 +43,9 @@ class Browser(Protocol):
     def remember(self, folder: str, exercise: str, passed: bool) -> None: ...
 
 
-def check(name: str, space: dict[str, Any], line: int, browser: Browser | None = None) -> None:
+def check(
+    name: str, space: dict[str, Any], line: int, browser: BrowserChecks | None = None
+) -> None:
     """Run the visible checks of exercise `name` on the names of `space`, the caller's
     globals; `line` is where it calls.
 

@@ -100,11 +100,11 @@ def read_works(
     """
     from tito.grading.intake.collect import find_submissions
     from tito.grading.intake.open_submission import open_submission
-    from tito.grading.jail.reader import Reader
+    from tito.grading.jail.reader import SubmissionReader
     from tito.grading.page.similarity import written
     from tito.grading.setting import LIMITS
 
-    with Reader(entries, LIMITS, open_submission, written) as reader:
+    with SubmissionReader(entries, LIMITS, open_submission, written) as reader:
         for submission in find_submissions(submissions, entries, learners, submitted=None):
             if members is None or submission.student in members:
                 yield reader.read(submission)

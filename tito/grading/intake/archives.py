@@ -224,7 +224,7 @@ class _Frugal:
     members in one.
     """
 
-    def __init__(self, file: IO[bytes], largest: int):
+    def __init__(self, file: IO[bytes], largest: int) -> None:
         self.file, self.largest = file, largest
         self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
 

@@ -91,7 +91,7 @@ class _Dating:
     instructor.
     """
 
-    def __init__(self, inbox: Inbox, tables: list[TimeTable], submitted: Submitted):
+    def __init__(self, inbox: Inbox, tables: list[TimeTable], submitted: Submitted) -> None:
         self.submitters, self.tables, self.submitted = inbox.submitters, tables, submitted
         # Canvas names every entry of a download; a learner may name a single one as Canvas would.
         marked = [bool(arrival_by_name(upload.stem).how) for upload in inbox.uploads]

@@ -112,7 +112,7 @@ class TimeTable:
     each entry of a class asks for its own.
     """
 
-    def __init__(self, lines: Iterable[TimeLine]):
+    def __init__(self, lines: Iterable[TimeLine]) -> None:
         self.by_number: dict[str, list[TimeLine]] = {}
         self.by_id: dict[str, list[TimeLine]] = {}
         self.by_name: dict[str, list[TimeLine]] = {}

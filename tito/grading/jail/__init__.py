@@ -1,10 +1,11 @@
 """The judge, and the jail in which a learner's code runs: a submission and a lesson's checks go in,
 LessonResults come out.
 
-`reader.Reader(lessons, limits, open_submission, compiled).read(submission)` returns the Contents of
-a submission and the Code of each lesson. `judge.Judge(setting).grade(contents, codes, known)`
-returns a LessonResult for each lesson, or an Unchanged for one whose key is known. Neither raises
-over what a learner did. What an attacker may try is in `book/security.md`.
+`reader.SubmissionReader(lessons, limits, open_submission, compiled).read(submission)` returns the
+Contents of a submission and the Code of each lesson.
+`judge.Judge(setting).grade(contents, codes, known)` returns a LessonResult for each lesson, or an
+Unchanged for one whose key is known. Neither raises over what a learner did. What an attacker may
+try is in `book/security.md`.
 
 judge.py       the trusted process: grades one submission, lesson by lesson, visible checks first
 check_run.py   runs one check there, against code that runs elsewhere

@@ -67,7 +67,7 @@ class CheckRunner:
     waited    of the last check's seconds, those that it waited for a processor
     """
 
-    def __init__(self, setting: Setting, root: Root):
+    def __init__(self, setting: Setting, root: Root) -> None:
         self.setting, self.root = setting, root
         self.jail: Jail | None = None
         self.received: Counter[bool] = Counter()

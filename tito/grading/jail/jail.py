@@ -143,7 +143,7 @@ class Jail:
         memory: int = 1024,
         seconds: float = 10,
         modules: Callable[[], dict[str, Any]] = dict,
-    ):
+    ) -> None:
         self.level = level
         # Our sockets of forks to come; (pid, handle) of those that have.
         self.requested: list[socket.socket] = []

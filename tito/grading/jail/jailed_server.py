@@ -57,7 +57,7 @@ class Installed:
     site-packages in here.
     """
 
-    def __init__(self, folders: dict[str, str]):
+    def __init__(self, folders: dict[str, str]) -> None:
         self.folders = folders
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
@@ -74,7 +74,7 @@ class Lessons:
     one, or why there is none}.
     """
 
-    def __init__(self, modules: dict[str, Any]):
+    def __init__(self, modules: dict[str, Any]) -> None:
         self.modules = modules
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
@@ -103,7 +103,7 @@ class Agent:
     functions that are the judge's.
     """
 
-    def __init__(self, sock: socket.socket, wire: Any, modules: dict[str, Any]):
+    def __init__(self, sock: socket.socket, wire: Any, modules: dict[str, Any]) -> None:
         self.sock, self.wire, self.modules = sock, wire, modules
         # What the judge holds handles to: kept alive, so that a number stays its own.
         self.objects: list[Any] = []

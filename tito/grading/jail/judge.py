@@ -45,7 +45,7 @@ class Attempt:
 
 
 @dataclass
-class Work:
+class SubmittedCode:
     """What one learner handed in, and the Code of each lesson that could be read."""
 
     contents: Contents
@@ -72,7 +72,7 @@ def slow_files(known: Mapping[str, Collection[str]]) -> set[str]:
 class Judge:
     """Judges submissions one after the other, with one jail."""
 
-    def __init__(self, setting: Setting):
+    def __init__(self, setting: Setting) -> None:
         self.root = course.open_root(setting.root)
         self.entries = {entry.name: entry for entry in self.root.lessons}
         self.lessons = [self.entries[name] for name in setting.lessons]
@@ -106,7 +106,7 @@ class Judge:
         codes  {lesson: what `modules.compiled` makes of its file}, of those that could be read
         known  {lesson: the keys of its results}
         """
-        work = Work(contents, codes)
+        work = SubmittedCode(contents, codes)
         results: list[LessonResult | Unchanged] = []
         pending = []
         self.total.clear()
@@ -128,7 +128,7 @@ class Judge:
             step(steps, result)
         return results
 
-    def blank_result(self, entry: Entry, work: Work, key: str) -> LessonResult:
+    def blank_result(self, entry: Entry, work: SubmittedCode, key: str) -> LessonResult:
         """The LessonResult of a lesson of which nothing was run yet."""
         contents, file = work.contents, work.contents.files.get(entry.name)
         return LessonResult(
@@ -170,7 +170,7 @@ class Judge:
             for part in ([contents.problem, files], decides)
         )
 
-    def why_no_code(self, entry: Entry, work: Work) -> tuple[str, str] | None:
+    def why_no_code(self, entry: Entry, work: SubmittedCode) -> tuple[str, str] | None:
         """(verdict, reason) of a lesson of which there is nothing to run, or None."""
         contents, file = work.contents, work.contents.files.get(entry.name)
         if file is None or file.problem:
@@ -182,7 +182,9 @@ class Judge:
         code = work.code(entry.name).code
         return ("syntax error", code) if isinstance(code, str) else None
 
-    def grade_lesson(self, entry: Entry, result: LessonResult, work: Work) -> Iterator[bool]:
+    def grade_lesson(
+        self, entry: Entry, result: LessonResult, work: SubmittedCode
+    ) -> Iterator[bool]:
         """Grade one lesson in two steps, the visible checks and the hidden ones: fill in `result`.
 
         Yields after the first whether the lesson could be imported.
@@ -218,7 +220,7 @@ class Judge:
         result.verdict, result.reason = self.verdict(attempt, result, entry, code)
 
     def attempt_on(
-        self, base: str, entry: Entry, work: Work, checks: list[Check], before: Attempt
+        self, base: str, entry: Entry, work: SubmittedCode, checks: list[Check], before: Attempt
     ) -> Attempt:
         """Run these checks on the earlier lessons of this base, OWN or REFERENCE; what fails on the
         learner's own, where the course says so, on the course's as well.
@@ -233,7 +235,7 @@ class Judge:
                 return self.retry_on_reference(entry, work, tried, failed)
         return tried
 
-    def subject(self, entry: Entry, work: Work, ours: Collection[str]) -> Subject:
+    def subject(self, entry: Entry, work: SubmittedCode, ours: Collection[str]) -> Subject:
         """The learner's lesson, on their own earlier lessons but for those named in `ours`, which
         are the course's.
         """
@@ -245,7 +247,7 @@ class Judge:
         return Subject.of(entry, work.code(entry.name), lower)
 
     def retry_on_reference(
-        self, entry: Entry, work: Work, attempt: Attempt, failed: list[Check]
+        self, entry: Entry, work: SubmittedCode, attempt: Attempt, failed: list[Check]
     ) -> Attempt:
         """The failed checks once more, on the course's own earlier lessons; what passes there says
         which lesson is at fault.

@@ -42,7 +42,7 @@ class Code:
 
 def compiled(entry: Entry, file: LessonFile) -> Code:
     """The Code of a learner's lesson that could be read; one with a sentence when it cannot be
-    compiled. For `reader.Reader`: it takes as long as the text makes it.
+    compiled. For `reader.SubmissionReader`: it takes as long as the text makes it.
     """
     assert file.source
     exercises, lesson = entry.declared.exercises, entry.declared

@@ -94,7 +94,7 @@ def report_of(error: BaseException) -> Report | None:
     return report if isinstance(report, Report) else None
 
 
-class Reader(wire.Reader):
+class AnswerReader(wire.Reader):
     """A message from the learner's side.
 
     Whole numbers near the least of int64 come as floats: of the least one, `abs` is negative, so
@@ -122,7 +122,7 @@ class Session:
 
     def __init__(
         self, sock: socket.socket, deadline: float, excused: Callable[[], float] = lambda: 0.0
-    ):
+    ) -> None:
         self.sock, self.deadline, self.excused, self.received = sock, deadline, excused, 0
         sock.setblocking(False)
         self.proxies: dict[int, Remote] = {}
@@ -293,7 +293,7 @@ class Session:
         except wire.Closed:
             raise Died from None
 
-    def receive(self) -> Reader:
+    def receive(self) -> AnswerReader:
         try:
             text, blobs = wire.receive(self.sock, lambda: self.wait([self.sock], []))
             self.received += TEXT * len(text) + len(blobs)
@@ -302,7 +302,7 @@ class Session:
                     f"it sent more than {LARGEST >> 20} MB (numbers in arrays; {TEXT} times less "
                     "of other values)"
                 )
-            reader = Reader(text, blobs, self.foreign_of)
+            reader = AnswerReader(text, blobs, self.foreign_of)
             if type(reader.body) is not list or not reader.body:
                 raise wire.Malformed("no answer")
             return reader
@@ -367,7 +367,7 @@ class Remote:
     __array_ufunc__ = None
     __hash__ = object.__hash__  # by identity: one handle, one Remote
 
-    def __init__(self, session: Session, number: int):
+    def __init__(self, session: Session, number: int) -> None:
         object.__setattr__(self, "_session", session)
         object.__setattr__(self, "_number", number)
 
@@ -528,7 +528,7 @@ def object_of(value: Any) -> Any:
 class Iterator:
     """An iterator on the learner's side."""
 
-    def __init__(self, session: Session, remote: Remote):
+    def __init__(self, session: Session, remote: Remote) -> None:
         self.session, self.remote = session, remote
 
     def __iter__(self) -> "Iterator":
@@ -593,7 +593,7 @@ _operators()
 class Module:
     """Stands in `sys.modules` for a module of the package."""
 
-    def __init__(self, session: Session, name: str):
+    def __init__(self, session: Session, name: str) -> None:
         self.__dict__ |= {"_session": session, "__name__": name, "__path__": [], "__spec__": None}
 
     def __getattr__(self, name: str) -> Any:

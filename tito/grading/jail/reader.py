@@ -51,11 +51,11 @@ Opener = Callable[[Submission, list[Entry], Limits, Set[str], OnFile], Contents]
 Maker = Callable[[Entry, LessonFile], Any]
 
 
-class Died(Exception):
+class ReaderDied(Exception):
     """The reading process ended before it was done."""
 
 
-class Reader:
+class SubmissionReader:
     """Reads submissions in a process of its own.
 
     lessons          the course's lessons
@@ -65,7 +65,9 @@ class Reader:
                      runs in the process
     """
 
-    def __init__(self, lessons: list[Entry], limits: Limits, open_submission: Opener, make: Maker):
+    def __init__(
+        self, lessons: list[Entry], limits: Limits, open_submission: Opener, make: Maker
+    ) -> None:
         self.lessons, self.limits = lessons, limits
         self.open_submission, self.make = open_submission, make
         self.pid: int | None = None
@@ -98,7 +100,7 @@ class Reader:
             earlier = 0 if new else self.used
             try:
                 return self.ask(submission, refused, min(EACH, left) if new else SHORT, files)
-            except Died:
+            except ReaderDied:
                 left -= max(1, used_by_children() - began - earlier)
             if not new:
                 continue
@@ -114,7 +116,8 @@ class Reader:
     ) -> Answer:
         """What `outcome` returns in the process, which appends to `files` here what it begins with.
 
-        Raises Died when it needs more than so many seconds of processor time, or too much memory.
+        Raises ReaderDied when it needs more than so many seconds of processor time, or too much
+        memory.
         """
         if self.pid is None:
             self.start()
@@ -131,7 +134,7 @@ class Reader:
                     if self.count == MANY:
                         self.close()
                     return answer
-            raise Died
+            raise ReaderDied
         except BaseException:
             self.close()
             raise

@@ -82,7 +82,7 @@ class Writer:
                     change them
     """
 
-    def __init__(self, foreign: Callable[[Any], list[Any]]):
+    def __init__(self, foreign: Callable[[Any], list[Any]]) -> None:
         self.foreign, self.size, self.parts = foreign, 0, 0
         self.blobs: list[bytes] = []
         self.mutable: list[Any] = []
@@ -157,7 +157,9 @@ class Reader:
                     written
     """
 
-    def __init__(self, text: bytes, blobs: bytes | bytearray, foreign: Callable[[list[Any]], Any]):
+    def __init__(
+        self, text: bytes, blobs: bytes | bytearray, foreign: Callable[[list[Any]], Any]
+    ) -> None:
         self.blobs, self.at = memoryview(blobs), 0
         self.foreign, self.parts = foreign, 0
         self.mutable: list[Any] = []

@@ -179,7 +179,7 @@ def test_no_notebook_takes_long_to_read(root, tmp_path, cells):
     path.write_text(json.dumps({"cells": cells, "nbformat": 4, "metadata": {}}))
     (arrival,) = collect.find_submissions(tmp_path / "in", root.lessons)
     began = reader.used_by_children() + time.process_time()
-    with reader.Reader(root.lessons, LIMITS, open_submission, lambda *more: None) as one:
+    with reader.SubmissionReader(root.lessons, LIMITS, open_submission, lambda *more: None) as one:
         submission, _ = one.read(arrival)
     assert reader.used_by_children() + time.process_time() - began < MOST + 1
     assert submission.files or submission.problem

@@ -46,7 +46,7 @@ def lessons(root):
 
 
 def read(arrived, make, opening=open_submission):
-    with reader.Reader(LESSONS, LIMITS, opening, make) as one:
+    with reader.SubmissionReader(LESSONS, LIMITS, opening, make) as one:
         return one.read(arrived)
 
 
@@ -127,7 +127,7 @@ def test_one_process_reads_many_and_one_that_ends_is_followed_by_a_new_one(root,
         tried.append(entry.name)  # in the process: a new one begins with none
         return os._exit(9) if len(tried) > 4 else os.getpid()
 
-    with reader.Reader(root.lessons, LIMITS, open_submission, ends_after_two) as one:
+    with reader.SubmissionReader(root.lessons, LIMITS, open_submission, ends_after_two) as one:
         first, second, third = (one.read(arrived)[1] for _ in range(3))
     assert len({*first.values(), *second.values()}) == 1 and os.getpid() not in first.values()
     # The process ended over the third. A new one, which has read nothing else, has the last word.
