@@ -73,15 +73,14 @@ def terminals(*columns):
         source = course.open_root(REPOSITORY)
         workspace.init(Path(folder) / "my-tinytorch", source)
         entry, exercise = fill_in(source, course.open_root(Path(folder) / "my-tinytorch"))
-        keyword = exercise.removeprefix(f"{LESSON}-")
-        result = runner.test_lesson(entry, keyword)
+        result = runner.test_lesson(entry, runner.CheckSelection([exercise]))
         consoles = [
             Console(record=True, width=width, file=io.StringIO(), highlight=False,
                     force_terminal=True)
             for width in columns
         ]  # fmt: skip
         for console in consoles:
-            console.print(Text(f"$ tito test {LESSON} -k {keyword}", "bold"), Text(), sep="\n")
+            console.print(Text(f"$ tito test {exercise}", "bold"), Text(), sep="\n")
             console.print(
                 views.tested(
                     result,

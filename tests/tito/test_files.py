@@ -450,7 +450,7 @@ def test_a_damaged_backup_is_told_and_changes_nothing(small_workspace):
 def test_one_exercise_is_reset_alone(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry)
-    workspace.reset(entry, "numbers-triple")
+    workspace.reset(entry, entry.declared.exercise("triple"))
     text = entry.script.read_text(encoding="utf-8")
     assert "twice = x + x" in text and "exercise numbers-triple is yours to write" in text
     files.undo(small_workspace)
