@@ -19,8 +19,9 @@ of the other. The peers:
             the screen
 
 All of them run without PYTHON* and PYTEST_ADDOPTS in their environment, without third-party pytest
-plugins, and with their bytecode compiled. The lesson is the course's first, solved, in a workspace
-in a temporary folder, and saved anew before each test. Needs a system with pseudo-terminals.
+plugins, and with their bytecode compiled. The lesson is tensor (the course's first where there is
+none), solved, in a workspace in a temporary folder, and saved anew before each test. Needs a system
+with pseudo-terminals.
 """
 
 import argparse
@@ -71,7 +72,7 @@ class Measurement:
 
 
 class Bench:
-    """Two workspaces with their first lesson solved (one is for `tito watch`), and the peers,
+    """Two workspaces with one lesson solved (one is for `tito watch`), and the peers,
     in `folder`.
     """
 
@@ -92,7 +93,7 @@ class Bench:
         self.entry, self.watched = (
             self._workspace(name, source) for name in ("workspace", "watched")
         )
-        self.solved = source.lessons[0].script.read_text(encoding="utf-8")
+        self.solved = measured_lesson(source).script.read_text(encoding="utf-8")
         self.saves = 0
         self.save(self.entry)
         self.save(self.watched)
@@ -103,12 +104,12 @@ class Bench:
         compileall.compile_dir(folder, quiet=1)
 
     def _workspace(self, name, source):
-        """The first lesson of a new workspace of that course."""
+        """The lesson that is measured, in a new workspace of that course."""
         self.run(
             [*self.tito, "--root", str(source.path), "init", str(self.folder / name)],
             says="is ready",
         )
-        return course.open_root(self.folder / name).lessons[0]
+        return measured_lesson(course.open_root(self.folder / name))
 
     def _write(self, name, text):
         path = self.folder / name
@@ -211,6 +212,10 @@ def bare_program(app):
             "",
         ]
     return "\n".join([*lines, "", "def run():", "    app()", ""])
+
+
+def measured_lesson(root):
+    return next((entry for entry in root.lessons if entry.name == "tensor"), root.lessons[0])
 
 
 def plain_tests(entry):
@@ -447,7 +452,7 @@ def main():
         type=Path,
         default=HERE.parents[1],
         metavar="DIR",
-        help="measure with this course's first lesson",
+        help="measure with a lesson of this course",
     )
     parser.add_argument("--json", action="store_true", help="print the same values as JSON")
     given = parser.parse_args()
