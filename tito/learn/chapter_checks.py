@@ -3,8 +3,9 @@ script or notebook.
 
 Every Python of an environment with tito has `check` as a builtin (see `check_builtin.py`), so a
 chapter needs no import for it: in plain `python autograd_dev.py`, in JupyterLab, in the cells of VS
-Code, and in a browser. It is silent when the checks pass, and otherwise raises `CheckFailed`, which
-shows as its message alone. It earns nothing: `tito test` does.
+Code, and in a browser. When the checks pass, it prints one line in a notebook and nothing in a
+script. Otherwise it raises `CheckFailed`, which shows as its message alone. It earns nothing: `tito
+test` does.
 """
 
 import os
@@ -83,6 +84,8 @@ def check(
             f'check("{name}"): not run here, because a browser\'s Python has no threads: '
             f"{', '.join(without_threads)}. In a workspace `tito test` runs it."
         )
+    elif "get_ipython" in space:  # a notebook: a cell that shows nothing could have done nothing
+        print(f"{name}: {len(titles)} of {len(titles)} checks passed")
 
 
 def _visible_checks(path: Path, name: str) -> CheckSuite:

@@ -183,8 +183,9 @@ def in_ipython(entry, *sources, cwd=None):
 DOUBLE = "def double(x):\n    return x + {}"
 
 
-def test_in_a_notebook_right_work_is_silent(entry):
-    assert in_ipython(entry, DOUBLE.format("x"), 'check("double")') == ""
+def test_in_a_notebook_right_work_is_one_line(entry):
+    out = in_ipython(entry, DOUBLE.format("x"), 'check("double")')
+    assert out == "double: 2 of 2 checks passed\n"
 
 
 def test_in_a_notebook_the_message_stands_alone(entry):
