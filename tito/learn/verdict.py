@@ -309,14 +309,13 @@ def short(text: str, entry: Entry) -> str:
 
 def _explain_unrun(test: LessonTest, checks: list[CheckOutcome]) -> None:
     """Say of the checks that did not run because others took too long or ended the process."""
-    late = sum(check.status == "timeout" for check in checks)
-    crashed = sum(check.status == "crashed" for check in checks)
-    if test.partial or not (late or crashed):
+    statuses = {check.status for check in checks}
+    if test.partial or not statuses & {"timeout", "crashed"}:
         return
-    how = "ran out of time" if late else "ended the process"
+    how = "ran out of time" if "timeout" in statuses else "ended the process"
     for check in checks:
         if check.status == "not run":
-            check.message = f"not run: {late or crashed} before it {how}"
+            check.message = f"not run: another check {how}"
 
 
 def _find_causes(test: LessonTest, checks: list[CheckOutcome]) -> None:
