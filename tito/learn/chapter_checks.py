@@ -79,13 +79,18 @@ def check(
         _stop(_failure(event, name, title, path.parent.name.partition("_")[2], space, line))
     if browser:
         browser.remember(path.parent.name, name, not without_threads)
+    _print_passed(name, len(titles), without_threads, is_notebook="get_ipython" in space)
+
+
+def _print_passed(name: str, count: int, without_threads: list[str], is_notebook: bool) -> None:
+    """Say what ran when nothing failed: nothing in a script, where every cell is silent."""
     if without_threads:
         print(
             f'check("{name}"): not run here, because a browser\'s Python has no threads: '
             f"{', '.join(without_threads)}. In a workspace `tito test` runs it."
         )
-    elif "get_ipython" in space:  # a notebook: a cell that shows nothing could have done nothing
-        print(f"{name}: {len(titles)} of {len(titles)} checks passed")
+    elif is_notebook:
+        print(f"{name}: {count} of {count} checks passed")
 
 
 def _visible_checks(path: Path, name: str) -> CheckSuite:
