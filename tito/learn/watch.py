@@ -283,14 +283,17 @@ def watch(
     getchar  waits for a key
     """
     events: queue.SimpleQueue[str] = queue.SimpleQueue()
+    processes: list[Process] = []
     following: Entry | None = entry
-    with _ending(), Process() as process:
 
-        def tell(event: str) -> None:
-            events.put(event)
-            if event in ("save", "n", "q"):
+    def tell(event: str) -> None:
+        events.put(event)
+        if event in ("save", "n", "q"):
+            for process in processes:
                 process.supersede()
 
+    with _ending(tell), Process() as process:
+        processes.append(process)
         with _keyboard(getchar, tell) as keyboard:
             while following:
                 with _saves(following, tell):
@@ -398,9 +401,12 @@ def _is_half(entry: Entry, hashes: dict[str, Any]) -> bool:
 
 
 @contextmanager
-def _ending() -> Iterator[None]:
-    """End in good order on Ctrl-C, SIGTERM and the end of the terminal: once, and without a
-    word to a terminal that is gone.
+def _ending(tell: Tell) -> Iterator[None]:
+    """End in good order on Ctrl-C, SIGTERM and the end of the terminal, as on the key q, and
+    without a word to a terminal that is gone.
+
+    The handler raises nothing: in the middle of Python's own bookkeeping that would be printed and
+    forgotten. What it calls, SimpleQueue.put, may be called at any moment.
     """
     numbers = [
         getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -409,7 +415,7 @@ def _ending() -> Iterator[None]:
     def end(number: int, frame: FrameType | None) -> None:
         for other in numbers:
             signal.signal(other, signal.SIG_IGN)
-        raise KeyboardInterrupt
+        tell("q")
 
     for number in numbers:
         if (
@@ -418,8 +424,6 @@ def _ending() -> Iterator[None]:
             signal.signal(number, end)
     try:
         yield
-    except KeyboardInterrupt:
-        pass
     except OSError as error:
         if error.errno not in (errno.EIO, errno.EPIPE):
             raise
