@@ -29,7 +29,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (34450, 28000),
+    "lines of tito": (34460, 28000),
     "lines of tito/grading": (15800, 12000),
     "lines of tito/learn": (5850, 5000),
     "lines of tito/book": (3150, 2600),

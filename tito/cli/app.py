@@ -249,10 +249,14 @@ def select_exercise(
     root: Root, words: list[str] | None, announce: bool = True
 ) -> tuple[Entry, Exercise | None]:
     """The lesson that was named, or else the one to work on; and the exercise, if one was named."""
-    selection = root.select(words or [current_lesson(root, announce) or ""])
+    if not words:
+        return select_lesson(root, current_lesson(root, announce)), None
+    selection = root.select(words)
     if len(selection) > 1 or any(len(exercises) > 1 for exercises in selection.values()):
+        first = next(iter(selection)).declared.exercises[0]
         raise UsageError(
-            f"{' '.join(words or [])} names more than one exercise.", "Name one: tensor-strides"
+            f"{' '.join(words)} names more than one lesson or exercise.",
+            f"Name one, such as {first.id}.",
         )
     ((entry, exercises),) = selection.items()
     return entry, exercises[0] if exercises else None

@@ -26,6 +26,7 @@ from tito.lesson import cells
 from tito.lesson.cells import Cell
 from tito.lesson.course import Entry
 from tito.lesson.lesson_format import ANSWER, Exercise
+from tito.views import count
 
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
 OPEN_LINES = 25  # longer code that is given is folded
@@ -185,7 +186,7 @@ class _Page:
             f'<section class="exercise {state.kind}" id="{exercise.id}">\n'
             f"<h3>Exercise {self.entry.number}.{number}: {html.escape(name)} "
             f'<span class="state">{WORDS[state.kind]}</span></h3>\n'
-            f"<p><code>{exercise.id}</code>, {points_in_words(state.points)}</p>\n"
+            f"<p><code>{exercise.id}</code>, {count(state.points, 'point')}</p>\n"
             + code(cell)
             + (f'<p>Checks that do not pass:</p>\n<ul class="failed">{failed}</ul>' * bool(failed))
             + hints
@@ -241,10 +242,6 @@ def folded(title: str, content: str, is_open: bool = False) -> str:
     """Content that a reader opens by its title."""
     mark = " open" if is_open else ""
     return f"<details{mark}><summary>{title}</summary>{content}</details>"
-
-
-def points_in_words(points: int) -> str:
-    return f"{points} point{'s' * (points != 1)}"
 
 
 def code(cell: Cell) -> str:

@@ -38,6 +38,7 @@ class Process:
     def __init__(self) -> None:
         self.running = False
         self.unfinished = False  # whether events of a request were left unread
+        self.stopped = False  # whether no run is wanted any more
         self._start()
 
     def _start(self) -> None:
@@ -70,7 +71,11 @@ class Process:
         if self.unfinished or self.process.poll() is not None:
             self.close()
             self._start()
-        self.running = self.unfinished = True
+        self.running = True
+        if self.stopped:  # looked at once `running` is set: a later stop reaches the run
+            self.running = False
+            raise Superseded
+        self.unfinished = True
         try:
             assert self.process.stdin
             self.process.stdin.write(json.dumps(request) + "\n")
@@ -90,6 +95,11 @@ class Process:
         """Let a run that is going on, in another thread, end with Superseded."""
         if self.running:
             self.events.put(SUPERSEDED)
+
+    def stop(self) -> None:
+        """Let a run that is going on, and each later one, end with Superseded."""
+        self.stopped = True
+        self.supersede()
 
     def close(self) -> None:
         """End the process, and a fork that runs a check: the fork leads a process group of its

@@ -288,8 +288,10 @@ def watch(
 
     def tell(event: str) -> None:
         events.put(event)
-        if event in ("save", "n", "q"):
-            for process in processes:
+        for process in processes:
+            if event == "q":
+                process.stop()
+            elif event in ("save", "n"):
                 process.supersede()
 
     with _ending(tell), Process() as process:

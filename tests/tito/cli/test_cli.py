@@ -252,6 +252,17 @@ def test_help_in_a_workspace_lists_the_commands_for_learners_only(small_workspac
     assert [words for words in others if words in out] == []
 
 
+@pytest.mark.parametrize("command", ["hint", "compare", "reset"])
+def test_without_a_name_a_course_asks_which_lesson(small_course, command):
+    _, err = tito(small_course, command, code=2)
+    assert err == "tito: Which lesson?\n      Name one of: numbers, sums.\n"
+
+
+def test_a_command_for_one_exercise_refuses_several(small_workspace):
+    _, err = tito(small_workspace, "hint", "1-2", code=2)
+    assert "1-2 names more than one lesson or exercise." in err and "numbers-double" in err
+
+
 def test_help_begins_as_the_readme_does(small_workspace):
     command = "bin/tito init ../my-tinytorch"
     assert f"Start with: {command}\n" in re.sub(" +\n", "\n", tito(small_workspace, "--help")[0])
