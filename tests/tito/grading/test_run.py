@@ -527,10 +527,13 @@ def test_ctrl_c_keeps_what_is_graded_and_leaves_nothing_running(small_course, su
         # what a shell starts in the background ignores Ctrl-C, and so would this
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    wait_for(lambda: judges(process.pid))
+    wait_for(lambda: jails(process.pid))  # tito has imported what it needs by now
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
-    assert process.returncode == 130 and b"Traceback" not in said
+    # A shell says 130 for both: Python ends itself by the signal when it met the signal inside code
+    # that `exec` runs, such as a dataclass that is being made.
+    assert process.returncode in (130, -signal.SIGINT)
+    assert b"Traceback" not in said
     assert orphans() == []
     assert grade(small_course, submissions) == undisturbed
 
