@@ -4,7 +4,10 @@ import asyncio
 from html.parser import HTMLParser
 from urllib.parse import unquote, urlencode
 
-EVIL = "</code></title></textarea><script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{7777*7777}}"
+EVIL = (
+    "</code></title></textarea><script>alert(1)</script><img src=x onerror=alert(2)>\"'&"
+    "{{7777*7777}}"
+)
 FORM = "application/x-www-form-urlencoded"
 
 

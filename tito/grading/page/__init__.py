@@ -6,6 +6,7 @@ access.py      who is let in: the token in the address, loopback, forms; headers
 app.py         the pages, and what their forms do
 class_list.py  the class as lists show it, pseudonyms, which submissions need a person
 submission_page.py  a submission, part by part
+lexer.py       what to colour in a submission's code, in a process that is stopped in time
 questions.py   free answers and their rubrics
 similarity.py  pairs of submissions that are too much alike
 regrade.py     a grading run beside the page: what it would change, before it counts

@@ -15,7 +15,7 @@ from tito.grading.gradebook.feedback import WORDS
 from tito.grading.gradebook.grade import ClassMember, Grade
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import Change
-from tito.grading.page import class_list
+from tito.grading.page import class_list, lexer
 from tito.grading.page.class_list import Filter
 from tito.grading.result import CheckResult
 from tito.grading.safe_text import visible
@@ -25,16 +25,6 @@ EXERCISE = re.compile(r"\bexercise=\"([^\"]*)\"")
 PLACES = {class_list.TO_JUDGE: "answers"}  # {a reason to look: the id of a Part}
 WITH_KEY = 9  # comments that have a key
 LETTERS, LINES = 400_000, 20_000  # of code that are shown
-TOKENS = {  # the first part of a Pygments token type that has a colour -> its class
-    "Keyword": "k",
-    "Operator.Word": "k",
-    "Literal.String": "s",
-    "Literal.Number": "m",
-    "Comment": "c",
-    "Name.Function": "f",
-    "Name.Class": "f",
-    "Name.Decorator": "f",
-}
 
 
 @dataclass
@@ -274,17 +264,13 @@ def lines_of(code: str, hide: Callable[[str], str] = str) -> list[tuple[int, Pie
     """The numbered lines of Python code: what is invisible is spelled out, and nothing is markup;
     the template escapes every text.
 
-    hide  as in ShownLearner, for comments and strings: names of functions stay what they are
+    hide  as in ShownLearner, for comments and strings: names of functions stay what they are. Code
+          without colours is hidden as if it were a comment.
     """
-    from pygments.lexers.python import PythonLexer
-    from pygments.token import string_to_tokentype
-
-    kinds = [(string_to_tokentype(f"Token.{name}"), short) for name, short in TOKENS.items()]
     lines: list[Pieces] = [[]]
-    lexer = PythonLexer(stripnl=False, ensurenl=False)
-    for token, word in lexer.get_tokens(visible(code, LETTERS, LINES)):
-        short = next((short for kind, short in kinds if token in kind), "")  # type: ignore[comparison-overlap]
-        text = hide(word) if short in ("c", "s") else word
+    for short, word in lexer.words_of(visible(code, LETTERS, LINES)):
+        text = hide(word) if short in ("c", "s", lexer.UNKNOWN) else word
+        short = short.strip(lexer.UNKNOWN)
         for number, part in enumerate(text.split("\n")):
             if number:
                 lines.append([])

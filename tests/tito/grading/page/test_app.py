@@ -5,6 +5,7 @@
 
 import html
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ from some_results import handed_in, remember_roster, result, save, set_comment, 
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
 from tito.grading.gradebook import enrollment
-from tito.grading.page import access, app, class_list
+from tito.grading.page import access, app, class_list, lexer
 from tito.grading.page.regrade import Regrading
 from tito.grading.result import packed
 
@@ -240,6 +241,26 @@ def test_a_submission_shows_its_code_beside_its_checks(page):
     assert '<li value="2">' in response.text  # the line of the file
     whole = page.ta1.get(f"/of/{page.of['ada']}/numbers/file")
     assert "return 2 * x" in Tags(whole.text).words
+
+
+@pytest.mark.parametrize(
+    "slow",
+    ["match" + 100_000 * " ", 15_000 * " \n", "'" + 50_000 * r"\N{"],
+    ids=["spaces", "blank lines", "names of letters"],
+)
+def test_code_that_takes_minutes_to_colour_is_shown_without_colours(page, monkeypatch, slow):
+    monkeypatch.setattr(lexer, "SECONDS", 0.5)
+    one = result("zoe", points=(0, 0), sha256="f" * 64)
+    one.code = packed(f"# %%\n# by zoe\n{slow}\nx = 1\n")
+    save(page.book, [one], None, "me")
+    address = f"/of/{page.page.class_list.handle('zoe')}/numbers/file"
+    began = time.process_time()
+    words = Tags(page.ta1.get(address).text).words
+    assert time.process_time() - began < 1, "and other graders wait no longer than that"
+    assert "x = 1" in words and "by zoe" in words
+    page.ta1.post("/anonymous")
+    words = Tags(page.ta1.get(address).text).words
+    assert "x = 1" in words and "by zoe" not in words
 
 
 def test_the_code_beside_checks_is_that_of_their_exercise_also_with_a_hyphen(page):
