@@ -17,7 +17,7 @@ if sys.platform != "linux":
     pytest.skip("these limits are Linux's", allow_module_level=True)
 
 PID = 4711
-ALLOWED, EPERM, ENOSYS, KILLED = "allowed", "EPERM", "ENOSYS", "killed"
+ALLOWED, NOTHING, EPERM, ENOSYS, KILLED = "allowed", "nothing", "EPERM", "ENOSYS", "killed"
 # CLONE_VM | FS | FILES | SIGHAND | THREAD | SYSVSEM | SETTLS | PARENT_SETTID | CHILD_CLEARTID
 THREAD = 0x3D0F00
 NAMESPACES = {
@@ -51,6 +51,7 @@ def outcome(code, machine, number, *arguments, arch=None):
         elif what == 0x06:  # BPF_RET | BPF_K
             return {
                 0x7FFF0000: ALLOWED,
+                0x50000: NOTHING,
                 0x50000 | errno.EPERM: EPERM,
                 0x50000 | errno.ENOSYS: ENOSYS,
                 0x80000000: KILLED,
@@ -91,6 +92,7 @@ def test_no_number_but_those_of_the_tables_is_allowed(machine):
             *confine.FORKING.values(),
             confine.FCNTL,
             confine.IOCTL,
+            confine.FUTEX,
         )
     }
     for unknown in {*range(600), 0x40000000 + 1, 0x40000000 + 59, 0x7FFFFFFF, -1} - known:
@@ -269,6 +271,15 @@ def test_no_flag_of_an_open_file_can_be_set(machine):
     assert in_fork(machine, ioctl, 0, 0x5421) == EPERM  # FIONBIO
 
 
+@machines
+def test_a_futex_reaches_no_other_process(machine):
+    """Operations that are not private have, in a file that both map, a key that two forks share."""
+    futex = {"x86_64": 202, "aarch64": 98}[machine]
+    for operation in (*range(14), 0x100 | 9):  # FUTEX_WAIT, WAKE ...; with FUTEX_CLOCK_REALTIME
+        assert in_fork(machine, futex, 0x7F0000001000, operation | 128, 1) == ALLOWED
+        assert in_fork(machine, futex, 0x7F0000001000, operation, 1) == NOTHING
+
+
 def test_a_call_of_another_architecture_ends_the_process():
     assert (
         in_fork("x86_64", 20, arch=0x40000003) == KILLED
@@ -309,6 +320,35 @@ def confined(code, *arguments):
         timeout=60,
     )
     return done.stdout.split() if not done.returncode else done
+
+
+@pytest.mark.skipif(
+    platform.machine() not in confine.ARCHITECTURES, reason="there is no table for this machine"
+)
+def test_nobody_is_woken_through_a_file_that_all_forks_map():
+    code = """
+import mmap, platform, struct, threading, time
+file = open(os.__file__, "rb")
+page = mmap.mmap(file.fileno(), 4096, flags=mmap.MAP_PRIVATE)
+word = ctypes.addressof(ctypes.c_char.from_buffer(page))
+value, = struct.unpack_from("=i", page)
+number = ctypes.c_long(confine.FUTEX[confine.ARCHITECTURES[platform.machine()][0]])
+class Time(ctypes.Structure):
+    _fields_ = [("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long)]
+def futex(operation, count, most=None):
+    return confine.LIBC.syscall(number, ctypes.c_void_p(word), operation, count, most)
+def wake_another(flag):
+    thread = threading.Thread(target=futex, args=(flag, value, ctypes.byref(Time(5, 0))))
+    thread.start()
+    time.sleep(.1)
+    woken = futex(1 | flag, 1)
+    thread.join()
+    return woken
+print(wake_another(0), wake_another(128))
+confine.seccomp(confine.assemble(confine.server_filter()))
+print(wake_another(0), wake_another(128))
+"""
+    assert confined(code) == ["1", "1", "0", "1"]
 
 
 @pytest.mark.skipif(
