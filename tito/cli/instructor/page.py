@@ -74,7 +74,7 @@ def gradebook_page(
     where = str(gradebook_place(course, gradebook))
     if "://" not in where:
         where = str(Path(where).expanduser().absolute())
-    names = names_of(graders or [], app.LONGEST_NAME)
+    names = list(dict.fromkeys(app.grader_name(name) for name in graders or []))
     place = submissions and (current_folder() / submissions.expanduser()).resolve()
     if place and not place.exists():
         raise UsageError(f"There is no {place}.", "Name what `tito grade` grades.")
@@ -88,14 +88,6 @@ def gradebook_page(
         regrading = Regrading(start_grading(course.path, where, place), place)
         page = app.GraderPage(book, course.name, Sessions(anonymous), regrading, questions)
         app.serve(page, names, port, show_addresses)
-
-
-def names_of(graders: list[str], most: int) -> list[str]:
-    """The names of the graders, each once. most: characters."""
-    names = [" ".join(name.split()) for name in graders]
-    if not all(0 < len(name) <= most for name in names):
-        raise UsageError("--as has no name, or a long one.", f"1 to {most} characters.")
-    return list(dict.fromkeys(names))
 
 
 def show_addresses(addresses: list[tuple[str, str]]) -> None:

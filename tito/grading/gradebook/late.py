@@ -19,6 +19,7 @@ them.
 """
 
 import difflib
+import re
 import tomllib
 import zoneinfo
 from collections.abc import Iterable
@@ -33,6 +34,7 @@ from tito.lesson.course import Root
 
 CENT = Decimal("0.01")
 # Points of one lesson, minutes of grace, days of an extension: more is a slip of the finger.
+WRITTEN = re.compile(r"[+-]?[0-9]{1,7}([.,][0-9]{1,9})?")  # a number of points
 MOST = Decimal(1_000_000)
 PERCENT = ("percent_per_day", "at_most_percent", "mark_percent")
 NUMBERS = ("grace_minutes", *PERCENT)
@@ -219,6 +221,15 @@ def exact(points: Decimal | int | float | str) -> Decimal:
         return tidy(value.quantize(CENT, ROUND_HALF_UP))
     except (ArithmeticError, TypeError):
         raise ValueError(points) from None
+
+
+def points_of(text: str) -> Decimal:
+    """The number of points that a person wrote: 7, 7.5, 7,25 or -0.5. Raises ValueError for other
+    text.
+    """
+    if not WRITTEN.fullmatch(text):
+        raise ValueError(text)
+    return exact(text.replace(",", "."))
 
 
 def tidy(value: Decimal) -> Decimal:

@@ -156,9 +156,7 @@ class _Line:
         """The points in a cell, with a point or a comma; may be negative."""
         text = self.get(name) or "0"
         try:
-            if not re.fullmatch(r"[+-]?[0-9]{1,7}([.,][0-9]{1,9})?", text):
-                raise ValueError(text)
-            return late.exact(text.replace(",", "."))
+            return late.points_of(text)
         except ValueError:
             self.refuse(f"{text!r} is no number of points.", "Write 7 or 7.5, say.")
 

@@ -5,6 +5,7 @@ token, so no cookie is needed. A page of another site can neither guess the toke
 nor send a form here, and a name of another site that points to this machine is refused.
 """
 
+import asyncio
 import hmac
 import ipaddress
 import secrets
@@ -14,8 +15,13 @@ from urllib.parse import parse_qsl, unquote
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-MOST = 1_000  # sessions, the oldest of which go
+from tito.errors import UsageError
+
+MOST_NAMES = 1_000  # that graders choose while the page is served
+MOST_CONNECTIONS = 100  # that wait for a request
+BACKLOG = 64  # connections that are accepted before the page looks at any of them
 NO_TOKEN = (
     "This address is not valid. The right one was printed when the page was started: "
     "tito gradebook page"
@@ -45,6 +51,7 @@ class GraderSession:
 
     who        their name, kept with everything they write; "" until they have chosen one
     anonymous  whether learners' names are hidden from them
+    is_invited whether whoever started the page gave them their address
     csrf       what their forms hold
     said       sentences to show on the next page
     here       the page they opened last: its path and query
@@ -53,6 +60,7 @@ class GraderSession:
     token: str
     who: str = ""
     anonymous: bool = False
+    is_invited: bool = False
     csrf: str = ""
     said: list[str] = field(default_factory=list)
     here: str = "/"
@@ -69,20 +77,29 @@ class Sessions:
         self.anonymous = anonymous
         self._by_token: dict[str, GraderSession] = {}
 
-    def new(self, who: str = "") -> GraderSession:
-        session = GraderSession(
-            secrets.token_urlsafe(24), who, self.anonymous, secrets.token_urlsafe(24)
-        )
+    def new(self, who: str = "", is_invited: bool = False) -> GraderSession:
+        token, csrf = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+        session = GraderSession(token, who, self.anonymous, is_invited, csrf)
         self._by_token[session.token] = session
-        named = [token for token, session in self._by_token.items() if session.who]
-        for token in named[:-MOST]:
-            del self._by_token[token]
         return session
 
-    def named(self, who: str) -> GraderSession:
-        """The session of that name, made if need be."""
-        known = (session for session in self._by_token.values() if session.who == who)
-        return next(known, None) or self.new(who)
+    def choose(self, session: GraderSession, who: str) -> GraderSession:
+        """The session for a grader who says that this is their name.
+
+        Raises UsageError for the name of a grader who was given an address of their own, and for
+        one name too many.
+        """
+        known = {other.who: other for other in list(self._by_token.values())}.get(who)
+        if known and known.is_invited and known is not session:
+            raise UsageError(
+                f"{who} has an address of their own.", "Open that one, or choose another name."
+            )
+        if not known and len(self._by_token) > MOST_NAMES:
+            raise UsageError(
+                f"{MOST_NAMES:,} names have been chosen.",
+                "Use one of them, or start the page again.",
+            )
+        return known or self.new(who)
 
     def find(self, token: str) -> GraderSession | None:
         for known, session in list(self._by_token.items()):
@@ -135,6 +152,29 @@ class Guard:
             return
         inner = {"session": session, "form": form, "path": f"/{path}", "root_path": ""}
         await self.app(scope | inner, receive, answer)
+
+
+class Connection(H11Protocol):
+    """A connection to the page. When too many wait for a request, the oldest of them is closed:
+    those that ask for nothing keep no grader out.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.began = self.loop.time()
+        waiting = [
+            other
+            for other in self.connections
+            if isinstance(other, Connection) and other is not self and other.is_waiting
+        ]
+        if len(waiting) > MOST_CONNECTIONS:
+            min(waiting, key=lambda other: other.began).transport.abort()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it is open and has no request to answer."""
+        is_busy = self.cycle is not None and not self.cycle.response_complete
+        return not (is_busy or self.transport.is_closing())
 
 
 def refusal(request: Request) -> tuple[int, str] | None:

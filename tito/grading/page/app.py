@@ -28,12 +28,13 @@ from tito.grading.gradebook.history import Change, ChangedMeanwhile
 from tito.grading.gradebook.requested_changes import RequestedChange
 from tito.grading.gradebook.tables import clean
 from tito.grading.page import class_list, submission_page
-from tito.grading.page.access import GraderSession, Guard, Sessions
+from tito.grading.page.access import BACKLOG, Connection, GraderSession, Guard, Sessions
 from tito.grading.page.class_list import ClassList, Filter, Openings, SubmissionRow
 from tito.grading.page.questions import Questions, number_in, points_in
 from tito.grading.page.regrade import RegradeRequest, Regrading
 from tito.grading.page.submission_page import ShownLearner, SubmissionView
 from tito.grading.result import VERDICTS
+from tito.grading.safe_text import visible
 from tito.lesson.lesson_format import Question
 
 HOST = "127.0.0.1"
@@ -187,13 +188,8 @@ class GraderPage:
         """A form that asks who one is; each name has its own address."""
         if request.method == "GET":
             return self.show(session, "who.html")
-        name = " ".join(clean(request.scope["form"].get("name", "")).split())
-        if not 0 < len(name) <= LONGEST_NAME:
-            raise UsageError(
-                f"A name has 1 to {LONGEST_NAME} characters, this one {len(name)}.",
-                "It is kept with everything you write.",
-            )
-        return self.to(self.sessions.named(name), "/")
+        name = grader_name(request.scope["form"].get("name", ""))
+        return self.to(self.sessions.choose(session, name), "/")
 
     def anonymous(self, request: Request, session: GraderSession) -> Response:
         if not self.sessions.anonymous:
@@ -440,6 +436,21 @@ def is_done(changes: list[Change], action: str, form: Mapping[str, str], who: st
     )
 
 
+def grader_name(text: str) -> str:
+    """The name of a grader as it is kept. Raises UsageError for one that graders could not read."""
+    name = " ".join(text.split())
+    if not 0 < len(name) <= LONGEST_NAME:
+        raise UsageError(
+            f"A grader's name has 1 to {LONGEST_NAME} characters, this one {len(name)}.",
+            "It is kept with everything that you write.",
+        )
+    if clean(name) != name or visible(name) != name:
+        raise UsageError(
+            f"This name has characters that nobody sees: {visible(name)}.", "Write it without them."
+        )
+    return name
+
+
 def override_of(
     view: SubmissionView, form: Mapping[str, str], points: Decimal | None
 ) -> RequestedChange:
@@ -470,7 +481,7 @@ def serve(
 
     Raises MachineError when the port is taken.
     """
-    sessions = [page.sessions.new(name) for name in who or [""]]
+    sessions = [page.sessions.new(name, is_invited=True) for name in who or [""]]
     with contextlib.closing(socket.socket()) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -480,11 +491,17 @@ def serve(
                 f"Port {port} of this machine cannot be used: {error.strerror}.",
                 "Name another one with --port, or none: then a free one is taken.",
             ) from None
-        listening.listen(64)
+        listening.listen(BACKLOG)
         own = listening.getsockname()[1]
         on_ready([(session.who, f"http://{HOST}:{own}/{session.token}/") for session in sessions])
         config = uvicorn.Config(
-            page.app(), log_level="warning", access_log=False, server_header=False, lifespan="off"
+            page.app(),
+            http=Connection,
+            backlog=BACKLOG,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
         )
         try:
             uvicorn.Server(config).run([listening])

@@ -286,8 +286,8 @@ def number_in(form: Mapping[str, str], name: str) -> int:
 
 
 def points_in(form: Mapping[str, str]) -> Decimal:
-    text = form.get("points", "").strip().replace(",", ".") or "0"
+    text = form.get("points", "").strip() or "0"
     try:
-        return late.exact(text)
+        return late.points_of(text)
     except ValueError:
         raise UsageError(f"{text!r} is no number of points.", "Write 1, 0.5 or -0.5.") from None

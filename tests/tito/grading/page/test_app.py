@@ -186,6 +186,39 @@ def test_each_name_has_an_address_of_its_own(page):
     assert nobody.post("/who", name=" ").status_code == 409
 
 
+def test_nobody_takes_the_name_of_a_grader_with_an_address_of_their_own(page):
+    prof = page.sessions.new("prof", is_invited=True)
+    assert "prof has an address of their own" in page.ta1.post("/who", name="prof").text
+    assert page.sessions.find(prof.token) is prof
+    to = Grader(page.client, prof).post("/who", name="prof").headers["location"]
+    assert to == f"/{prof.token}/"
+
+
+def test_names_without_end_lock_nobody_out(page, monkeypatch):
+    monkeypatch.setattr(access, "MOST_NAMES", 5)
+    for number in range(20):
+        last = page.ta1.post("/who", name=f"name {number}")
+    assert last.status_code == 409 and "start the page again" in last.text
+    assert page.ta2.get("/").status_code == page.ta1.get("/").status_code == 200
+    assert page.ta1.post("/who", name="name 0").status_code == 303
+
+
+@pytest.mark.parametrize("name", ["pr\u200bof", "\u202eforp", "pr\0of"])
+def test_a_name_with_invisible_characters_is_refused(page, name):
+    answer = page.ta1.post("/who", name=name)
+    assert answer.status_code == 409 and "characters that nobody sees" in answer.text
+
+
+@pytest.mark.parametrize(
+    "points", ["1_0", "\u0661", "\uff11", "1e2", "1e-400", "0x1", "nan", "1,,5"]
+)
+def test_points_are_a_number_in_plain_digits(page, points):
+    here = f"/of/{page.of['ada']}/numbers"
+    form = fields(page.ta1.get(here), "points") | {"points": points, "why": "looked"}
+    answer = page.ta1.post(here + "/points", **form)
+    assert answer.status_code == 409 and "is no number of points" in answer.text
+
+
 def test_the_class_shows_lessons_graders_and_what_needs_a_person(page):
     save(page.book, [result("mal", verdict="crashed")], None, "me", "Mal")
     page.ta1.get(f"/of/{page.of['ada']}/numbers")

@@ -1,6 +1,11 @@
 """`tito gradebook page` as it is typed: what keeps it from starting is said in a sentence."""
 
+import resource
+import signal
 import socket
+import subprocess
+import sys
+from urllib.request import urlopen
 
 import pytest
 from commands import tito
@@ -15,7 +20,7 @@ pytest.importorskip("uvicorn", reason="uvicorn is not here: it is in the extra `
     [
         (["--submissions", "../nowhere"], "There is no "),
         (["--gradebook", "../nowhere.db"], "There is no gradebook at "),
-        (["--as", " "], "--as has no name"),
+        (["--as", " "], "A grader's name has 1 to 60 characters, this one 0."),
     ],
 )
 def test_what_cannot_be_served_is_told(small_course, words, said):
@@ -30,3 +35,35 @@ def test_a_port_that_is_taken_is_told(small_course):
         port = str(taken.getsockname()[1])
         _, err = tito(small_course, "gradebook", "page", "--port", port, code=3)
     assert f"Port {port} of this machine cannot be used" in err and "--port" in err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the number of open files is limited here")
+@pytest.mark.parametrize(
+    "request_", [b"", b"GET /x HTTP/1.1\r\n", b"GET /x HTTP/1.1\r\nHost: x\r\n\r\nG"]
+)
+def test_connections_that_ask_for_nothing_keep_nobody_out(small_course, request_):
+    with open_gradebook(small_course.state / "gradebook.db"):
+        pass
+    command = [sys.executable, "-m", "tito", "--root", str(small_course.path), "gradebook", "page"]
+    page = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)),
+    )
+    idle = []
+    try:
+        address = page.stdout.readline().strip()
+        port = int(address.split(":")[2].split("/")[0])
+        for _ in range(300):
+            idle.append(socket.create_connection(("127.0.0.1", port), timeout=10))
+            idle[-1].sendall(request_)
+        for _ in range(3):
+            assert b"Who are you?" in urlopen(address, timeout=10).read()
+    finally:
+        for connection in idle:
+            connection.close()
+        page.send_signal(signal.SIGTERM)
+        _, err = page.communicate(timeout=20)
+    assert err == ""
