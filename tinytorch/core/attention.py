@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: e26d13f9945fde88
+# checksum: 5dcbd077167ba92d
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -66,7 +66,7 @@ def masked_softmax(scores, mask=None):
              floats gets a gradient
     returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False; each row
              sums to 1, but a row with no key to look at (False or -inf everywhere in the mask)
-             is 0, and its gradient is 0, too
+             is 0, and so is its gradient
 
     >>> masked_softmax(Tensor([[5.0, 5.0, 9.0], [1.0, 2.0, 3.0]]),
     ...                np.array([[True, True, False], [False, False, False]]))
@@ -85,14 +85,14 @@ def masked_softmax(scores, mask=None):
 
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0,
                                  is_causal=False, scale=None):
-    """For each query the mean of the values, weighted by how well the query fits their keys.
+    """For each query, the mean of the values, weighted by how well the query fits their keys.
 
     query      Tensor of shape (..., Tq, d)
     key        Tensor of shape (..., Tk, d)
     value      Tensor of shape (..., Tk, e)
     attn_mask  None or a mask as `masked_softmax` takes it
     dropout_p  the probability with which each weight is dropped, as in `dropout`; 0 for none
-    is_causal  True: mask with causal_mask(Tq, Tk)
+    is_causal  True: use the mask causal_mask(Tq, Tk)
     scale      the factor of the scores; None for 1 / sqrt(d)
     returns    Tensor of shape (..., Tq, e)
 
@@ -316,9 +316,9 @@ def attention_forward(qkv, heads, causal, saved):
     qkv      ndarray of shape (B, T, 3D), each row q, k and v of one position; not changed
     heads    int that divides D
     causal   True: position i looks at the positions 0 to i only
-    saved    dict, in which weights (B, heads, T, T) are kept under "weights" for the rule
-    returns  ndarray of shape (B, T, D), of the dtype of `qkv`: what merge_heads gives of the
-             scaled dot-product attention of the three, each split into heads
+    saved    dict; the function stores the weights (B, heads, T, T) in saved["weights"]
+    returns  ndarray of shape (B, T, D), of the dtype of `qkv`: q, k and v are split into heads,
+             each head computes scaled dot-product attention, and the heads are merged
 
     >>> attention_forward(np.array([[[0.0, 0.0, 5.0], [0.0, 0.0, 9.0]]]), 1, True, {})
     array([[[5.],
@@ -362,8 +362,8 @@ def attention_rule(g, out, qkv, heads, causal, saved):
     """
     weights, (q, k, v) = saved["weights"], head_views(qkv, heads)
     g = g.reshape(*g.shape[:2], heads, -1).swapaxes(1, 2)  # (B, heads, T, d)
-    gradient = np.full(qkv.shape, np.nan, qkv.dtype)  # nan shows what nobody has written
-    dq, dk, dv = head_views(gradient, heads)  # what is written into these stands in `gradient`
+    gradient = np.full(qkv.shape, np.nan, qkv.dtype)  # a part left unwritten stays nan
+    dq, dk, dv = head_views(gradient, heads)  # writing into these views fills `gradient`
     dv[...] = weights.swapaxes(-1, -2) @ g
     scores = softmax_rule(g @ v.swapaxes(-1, -2), weights)
     scores *= 1 / math.sqrt(q.shape[-1])
@@ -372,13 +372,13 @@ def attention_rule(g, out, qkv, heads, causal, saved):
     return gradient
 
 
-# A lambda, so that a new attention_rule is used as soon as its cell has been run again.
+# A lambda looks `attention_rule` up at each call, so running its cell again replaces the rule.
 derivative(attention_forward, lambda *arrays, **options: attention_rule(*arrays, **options))
 keep_freed_memory()  # reuse the memory of the (T, T) arrays of the last step, as in lesson 10
 
 
 class MultiHeadAttention(Module):
-    """Multi-head self-attention: every position looks at the positions of its own sequence.
+    """Multi-head self-attention: every position looks at the positions of the same sequence.
 
     embed_dim  int: D, the width of the input and of the output
     num_heads  int that divides embed_dim
@@ -468,16 +468,18 @@ def padding_mask(lengths, keys):
 
 
 def chunked_attention(q, k, v, block, is_causal=False):
-    """Scaled dot-product attention, computed over blocks of keys, without a (Tq, Tk) array, of
-    scores or of a mask.
+    """Scaled dot-product attention, computed over blocks of keys: there is no (Tq, Tk) array of
+    scores, and none for a mask.
 
     q          Tensor or array of floats, of shape (..., Tq, d)
     k, v       of shapes (..., Tk, d) and (..., Tk, e)
     block      int, 1 or more: the keys of one block; the last block may be shorter
     is_causal  True: mask as causal_mask(Tq, Tk) does, a block at a time
     returns    Tensor of shape (..., Tq, e) and the dtype of `q`, up to rounding equal to
-               scaled_dot_product_attention, if causal with attn_mask=causal_mask(Tq, Tk); Tq
-               may exceed Tk, a query with nothing to see gives 0; nothing is recorded
+               scaled_dot_product_attention; with is_causal, the one that has
+               attn_mask=causal_mask(Tq, Tk)
+
+    Tq may exceed Tk; a query that sees no key gives 0. Nothing is recorded.
 
     >>> x = Tensor([[0.0], [0.0], [0.0]])
     >>> chunked_attention(x, x, Tensor([[1.0], [2.0], [6.0]]), 2)

@@ -48,12 +48,42 @@
 # %% [markdown]
 # # 14. Attention
 #
-# Twelve random letters, and then the same twelve again. A small network reads them and has to
-# predict each letter of the second half. The picture shows where it looks for it. A row is a
-# prediction: "i → e" means that the network has read the i and should predict the e. A column
-# is a letter of the sequence; the darker the cell, the more the letter counts.
+# A small network reads twelve random letters, and then the same twelve again. It has to predict
+# each letter of the second half. The picture shows where it looks. Each row is one prediction:
+# "i → e" means that the network has just read i and should predict e. Each column is a letter
+# of the sequence. The darker a cell, the more that letter contributes to the prediction.
 
 # %% tags=["payoff"]
+from tinytorch.pictures.attention import (LEARNED, draw_lookup, draw_map, draw_masks,
+                                          draw_positions, draw_rotation, draw_split,
+                                          draw_weights)
+
+letters, learned_weights = LEARNED
+predictions = [f"{a} → {b}" for a, b in zip(letters[11:], letters[:12])]
+figure = draw_map(learned_weights, predictions, letters, "", ("letter", "prediction"))
+# alt: Attention weights: twelve rows, one for each prediction, and 23 columns, one for each
+# letter. In every row the darkest cell lies eleven positions before the letter that was read,
+# so the dark cells form a diagonal in the left half. The right half is almost white.
+
+# %% [markdown]
+# The network found out by itself where to look: eleven positions back, where the letter that
+# comes next has appeared for the first time. All twelve predictions are right. The recurrent
+# model of lesson 13 must carry all letters in one hidden state. Although it has more
+# parameters, it predicts at most about 40 % of the letters after as many steps, and at most
+# about 80 % after four times as many.
+#
+# **Attention** is an operation in which each position of a sequence collects information from
+# all positions. It compares its own vector with the vector of every position, its own included,
+# turns the results into weights that sum to 1, and takes the weighted mean of the vectors. A
+# vector can encode which letter is at a position, or the position itself. The network above has
+# learned to compare positions. Attention is the core of the transformer, the next lesson.
+#
+# **You need** 02 (Activations), 03 (Layers), 06 (Autograd) and 13 (Embeddings). **You write**
+# scaled dot-product attention with its masks, multi-head attention as one operation with its
+# own gradient, three ways to mark positions, and attention in chunks. (Imported names are
+# explained where used.)
+
+# %%
 #| default_exp core.attention
 #| export
 import math
@@ -70,42 +100,15 @@ from tinytorch.support.arguments import (check_causal, check_heads, check_positi
                                          check_query_key_value)
 from tinytorch.support.arrays import keep_freed_memory
 
-# %% tags=["payoff"]
-from tinytorch.pictures.attention import (LEARNED, draw_lookup, draw_map, draw_masks,
-                                          draw_positions, draw_rotation, draw_split,
-                                          draw_weights)
-
-letters, learned_weights = LEARNED
-predictions = [f"{a} → {b}" for a, b in zip(letters[11:], letters[:12])]
-figure = draw_map(learned_weights, predictions, letters, "", ("letter", "prediction"))
-# alt: Attention weights: twelve rows, one for each prediction, and 23 columns, one for each
-# letter. In every row the darkest cell lies eleven positions before the letter that was read,
-# so the dark cells form a diagonal in the left half. The right half is almost white.
-
-# %% [markdown]
-# Nobody told it where to look. It has learned to look eleven positions back, where the letter
-# that comes next stood the first time, and it predicts all twelve. The recurrent model of
-# lesson 13 has to carry the letters in one hidden state. With more parameters, it predicts at
-# most about 40 % of them after as many steps, and at most about 80 % after four times as many.
-#
-# **Attention** is an operation in which every position of a sequence computes a weighted mean
-# of vectors of all positions, its own included; each weight comes from a comparison of the
-# vector of the position that looks with that of the position looked at, and the weights of a
-# position that looks share 100 %. These vectors can say what stands at a position, where it
-# stands (as above), or both. Attention is the heart of the transformer, the next lesson.
-#
-# **You need** 02 (Activations), 03 (Layers), 06 (Autograd) and 13 (Embeddings). **You write**
-# scaled dot-product attention with its masks, multi-head attention as one operation with its
-# own gradient, three ways to mark positions, and attention in chunks.
-
 # %% [markdown]
 # ## Queries, keys and values
 #
-# A Python dictionary returns the value of the one key that is equal to what was asked for.
-# Attention is a softer lookup. A **query** is a vector that says what a position is looking
-# for. A **key** is a vector that says what a position has to offer, and it is compared with
-# queries by a dot product. A **value** is the vector that a position contributes when its key
-# fits. Below, three keys are directions, and the query points to the north-east.
+# A Python dictionary looks for the one key that is equal to the query, and returns its value.
+# Attention is a softer lookup: it returns a mixture of all values. A **query** is a vector that
+# says what a position is looking for. A **key** is a vector that says what a position has to
+# offer. The dot product of a query and a key measures how well they fit. A **value** is the
+# vector that a position contributes when its key fits. In the example below, the keys are three
+# directions, and the query points to the north-east.
 
 # %%
 keys, values = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]), np.array([10, 20, 40])
@@ -113,17 +116,17 @@ scores = keys @ [2.0, 1.5]
 powers = np.exp(scores)
 draw_lookup(["east", "north", "west"], scores, powers / powers.sum(), values)
 # alt: A table with three keys. East has the score 2, the weight 62 % and the value 10; north
-# 1.5, 37 % and 20; west -2, 1 % and 40. Below a line stands the answer, 14.1.
+# 1.5, 37 % and 20; west -2, 1 % and 40. The answer, 14.1, is below a line.
 
 # %% [markdown]
-# No key equals the query, and the answer is a mixture. An **attention weight** is the share of
-# one value in the answer: the softmax of the scores of a query gives its weights, so they are
-# positive and sum to 1. All of it can be differentiated, so queries, keys and values can be
-# learned.
+# No key equals the query, so the answer is a mixture of the values. An **attention weight** is
+# the share of one value in that mixture. The weights of a query are the softmax of its scores,
+# so they are positive and sum to 1. All of this is differentiable, so queries, keys and values
+# can be learned.
 #
 # ## The scale of the scores
 #
-# The dot product of two vectors of `d` independent standard normal numbers is a sum of `d`
+# Take two vectors of `d` independent standard normal numbers. Their dot product is a sum of `d`
 # products. Predict its standard deviation for `d` = 4 and for `d` = 256.
 
 # %% tags=["answer"]
@@ -133,12 +136,13 @@ for d in (4, 16, 64, 256):
     print(f"d = {d:3}: standard deviation {(a * b).sum(axis=1).std():5.2f}")
 
 # %% [markdown]
-# It is $\sqrt d$: each product has the variance 1, and the variances of independent numbers
-# add. Large scores saturate the softmax: one weight is almost 1, and all have almost no
-# gradient. So the scores are divided by $\sqrt d$ and have standard deviation 1 at
-# any width.
+# It is $\sqrt d$: each product has variance 1, and the variances of independent numbers add.
+# Large scores saturate the softmax: one weight is almost 1, and the gradients of all scores
+# almost vanish. We therefore divide the scores by $\sqrt d$, which gives them standard
+# deviation 1 at any width.
 #
-# **Task.** Write `attention_scores` for all queries and keys at once: a matrix product.
+# **Task.** Write `attention_scores`. One matrix product computes the scores of all queries and
+# keys.
 
 # %% exercise="scores"
 #| export
@@ -164,8 +168,9 @@ def attention_scores(query, key, scale=None):
 check("scores")
 
 # %% [markdown]
-# The weights of one query over 16 random keys of width 64, with three factors. Which of them is
-# nearest to a dictionary, and which is nearly a plain mean?
+# Below are the weights of one query over 16 random keys of width 64, for three scale factors.
+# With which factor does attention behave almost like a dictionary, and with which almost like a
+# plain mean?
 
 # %%
 query, key = Tensor(rng.normal(size=(1, 64))), Tensor(rng.normal(size=(16, 64)))
@@ -179,14 +184,14 @@ figure = draw_weights(rows, list(factors))
 # %% [markdown]
 # ## Causal masks
 #
-# A language model predicts the next token from those before it. In training, all positions of a
-# text are computed at once, and every position could simply look at the token it is to predict.
-# A **causal mask** allows a position to look at itself and the positions before it, and at
-# nothing after it.
+# A language model predicts the next token from the tokens before it. In training, it computes
+# all positions of a text at once. Without a restriction, every position could simply look at
+# the token that it should predict. A **causal mask** allows a position to look at itself and at
+# the positions before it, but not at later ones.
 #
-# A model that writes adds one or a few tokens at a time: few new queries, but the keys of
-# the whole text. The new queries are the *last* positions, and the mask is aligned at the
-# end: of 2 queries with 5 keys, query 0 is position 3, and query 1 is position 4.
+# A model that generates text adds one or a few tokens at a time. It has few new queries, but
+# the keys of the whole text. The new queries are the *last* positions, so the mask is aligned
+# at the end: with 2 queries and 5 keys, query 0 is position 3, and query 1 is position 4.
 
 # %%
 draw_masks({"4 queries, 4 keys": [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]],
@@ -197,7 +202,7 @@ draw_masks({"4 queries, 4 keys": [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 
 # aligned at the start: query 1 sees only keys 0 and 1.
 
 # %% [markdown]
-# **Task.** Write `causal_mask`. True means: may look.
+# **Task.** Write `causal_mask`. True means that the query may look at the key.
 
 # %% exercise="causal-mask"
 #| export
@@ -225,19 +230,22 @@ check("causal-mask")
 # %% [markdown]
 # ## Masked softmax
 #
-# Where does the mask act? Setting weights to 0 *after* the softmax leaves rows that no longer
-# sum to 1. Multiplying the scores by 0 gives a score of 0, which is an average key, not an
-# impossible one. The mask has to act on the scores: $\exp(-\infty) = 0$, and the softmax
-# divides by the sum of what is left. A mask of floats is *added* to the scores: 0 allows,
-# $-\infty$ hides, and numbers in between make a key less likely. It can be learned.
+# Where in the computation does the mask belong? If we set weights to 0 *after* the softmax, the
+# rows no longer sum to 1. If we multiply the hidden scores by 0, they get the score of an
+# average key: exp(0) = 1, so a hidden key still receives a share. Instead, we set the hidden
+# scores to $-\infty$ *before* the softmax. Since $\exp(-\infty) = 0$, hidden keys get weight 0,
+# and the softmax divides by the sum of the other powers. A mask of floats is *added* to the
+# scores: 0 allows a key, $-\infty$ hides it, and numbers in between make it less likely. Such a
+# mask can be learned.
 #
-# One case remains. A row in which every key is hidden is all $-\infty$, and its softmax is
-# 0 / 0. Such rows occur when a short text is padded at its *front* and the padding is hidden: a
-# causal mask leaves only padding to the first queries. One `nan` would spread to the loss and
-# to every parameter, so the row is 0 here: a query that sees nothing gets nothing.
+# One case remains: a row in which every key is hidden. All its scores are $-\infty$, and its
+# softmax is 0 / 0. This happens when a short text is padded at its *front*: the causal mask
+# leaves only padding to the first queries, and the padding is hidden. A single `nan` would
+# spread to the loss and to every parameter. We therefore set the weights of such a row to 0,
+# and a query that sees nothing gets the result 0.
 #
 # **Task.** Write `masked_softmax`. You may use `softmax` of lesson 02. A mask may be an array
-# or a Tensor, and `operand(mask).dtype` says of both whether it is bool.
+# or a Tensor; for both, `operand(mask).dtype` gives its dtype.
 
 # %% exercise="masked-softmax"
 #| export
@@ -250,7 +258,7 @@ def masked_softmax(scores, mask=None):
              floats gets a gradient
     returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False; each row
              sums to 1, but a row with no key to look at (False or -inf everywhere in the mask)
-             is 0, and its gradient is 0, too
+             is 0, and so is its gradient
 
     >>> masked_softmax(Tensor([[5.0, 5.0, 9.0], [1.0, 2.0, 3.0]]),
     ...                np.array([[True, True, False], [False, False, False]]))
@@ -279,30 +287,30 @@ print("float mask", masked_softmax(scores, np.float32([0, -1, -np.inf])).data[0]
 # %% [markdown]
 # ## Scaled dot-product attention
 #
-# **Scaled dot-product attention** is attention whose weights are the softmax of the dot
-# products of queries and keys, divided by the root of their width. With a mask:
+# **Scaled dot-product attention** computes its weights as the softmax of the dot products of
+# queries and keys, divided by the square root of their width. With a mask $M$, as numbers to
+# add:
 #
 # $$\mathrm{attention}(Q, K, V) = \mathrm{softmax}\left(\frac{QK^T}{\sqrt d} + M\right) V$$
 #
-# $M$ is the mask as numbers to add. Shapes, with any batch axes in front: $Q$ (Tq, d), $K$ (Tk,
-# d), $V$ (Tk, e), the result (Tq, e). *Dropout* (lesson 03) is applied to the weights:
-# `dropout(weights, p)`.
+# There may be any batch axes in front of these shapes: $Q$ (Tq, d), $K$ (Tk, d), $V$ (Tk, e),
+# the result (Tq, e). *Dropout* (lesson 03) is applied to the weights: `dropout(weights, p)`.
 #
-# **Task.** Write `scaled_dot_product_attention` with the functions above. The lines that raise
-# its ValueErrors are given.
+# **Task.** Write `scaled_dot_product_attention` with the functions above. The lines that check
+# the arguments and raise the ValueErrors are given.
 
 # %% exercise="attention"
 #| export
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0,
                                  is_causal=False, scale=None):
-    """For each query the mean of the values, weighted by how well the query fits their keys.
+    """For each query, the mean of the values, weighted by how well the query fits their keys.
 
     query      Tensor of shape (..., Tq, d)
     key        Tensor of shape (..., Tk, d)
     value      Tensor of shape (..., Tk, e)
     attn_mask  None or a mask as `masked_softmax` takes it
     dropout_p  the probability with which each weight is dropped, as in `dropout`; 0 for none
-    is_causal  True: mask with causal_mask(Tq, Tk)
+    is_causal  True: use the mask causal_mask(Tq, Tk)
     scale      the factor of the scores; None for 1 / sqrt(d)
     returns    Tensor of shape (..., Tq, e)
 
@@ -332,10 +340,11 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 check("attention")
 
 # %% [markdown]
-# Three small experiments. A causal result must not change when the future changes. Shuffling
-# keys *together with their values* must change nothing: attention is a lookup, and a dictionary
-# has no order. And new queries with older keys need `causal_mask`; PyTorch accepts
-# `is_causal=True` there, aligns the mask at the start, and hides the past without a word.
+# Three small experiments follow. First, a causal result must not change when the future
+# changes. Second, shuffling keys *together with their values* must not change anything:
+# attention is a lookup, and a lookup has no order. Third, new queries with older keys need
+# `causal_mask`. PyTorch accepts `is_causal=True` there, aligns the mask at the start, and hides
+# part of the past without a warning.
 
 # %% tags=["demonstration"]
 q, k, v = (Tensor(a) for a in rng.normal(size=(3, 5, 4)).astype(np.float32))
@@ -356,14 +365,14 @@ except ValueError as error:
 # %% [markdown]
 # ## Attention by hand
 #
-# Before attention learns anything, choose queries, keys and values by hand. Equal scores give a
-# mean. A large scale makes the softmax as hard as a dictionary, which copies one value. The
-# mean of one-hot vectors is the share of each token; times the number of positions, it is the
-# count of each token.
+# Before attention learns its queries, keys and values, choose them by hand. When all scores are
+# equal, the result is the mean of the values. With a large scale, the softmax becomes as strict
+# as a dictionary and copies one value. When the values are one-hot vectors, their mean is the
+# share of each token; times the number of positions, it is the count of each token.
 #
-# **Task.** Write the three functions without a loop: the first two with
-# `scaled_dot_product_attention`, the third with the second. For `hard_lookup`, choose a scale
-# that makes exp(-0.1 scale) vanish.
+# **Task.** Write the three functions without a loop. Use `scaled_dot_product_attention` in the
+# first two, and the second function in the third. For `hard_lookup`, choose a scale so large
+# that exp(-0.1 scale) vanishes.
 
 # %% exercise="by-hand"
 #| export
@@ -423,10 +432,10 @@ def running_counts(ids, vocab_size):
 check("by-hand")
 
 # %% [markdown]
-# Two more examples, on a sentence. First, the query and the key of a position are both the
-# one-hot vector of its word: each word looks at the earlier occurrences of the same word. Then
-# the query is the one-hot vector of the *previous* position, and the key that of the own
-# position: each word looks at its neighbour.
+# Here are two more examples, on a sentence. In the first, the query and the key of a position
+# are both the one-hot vector of its word, so each word looks at the earlier occurrences of the
+# same word. In the second, the key is the one-hot vector of the position, and the query is the
+# one-hot vector of the *previous* position, so each word looks at the word before it.
 
 # %%
 words = "the cat saw the dog and the dog ran".split()
@@ -448,10 +457,10 @@ figure = draw_map(weights.data, words, words, "the previous word")
 # %% [markdown]
 # ## Positions
 #
-# The last example needed vectors that say where a word stands; the words alone do not.
-# **Permutation equivariance** is the property that permuting the inputs permutes the outputs in
-# the same way and changes nothing else. Attention without a mask has it: it cannot tell "dog
-# bites man" from "man bites dog".
+# In the last example, the vectors encoded positions. The words alone do not contain that
+# information. **Permutation equivariance** is the property that permuting the inputs permutes
+# the outputs in the same way and changes nothing else. Attention without a mask has this
+# property, so it cannot tell "dog bites man" from "man bites dog".
 
 # %% tags=["demonstration"]
 x = Tensor(rng.normal(size=(6, 4)).astype(np.float32))
@@ -460,16 +469,18 @@ permuted = scaled_dot_product_attention(x[order], x[order], x[order])
 print("largest difference:", abs(permuted - out[order]).max().item())
 
 # %% [markdown]
-# A **positional encoding** is a vector that is added to each input and depends on its position
-# alone. The position $t$ itself as a number would soon be larger than everything it is added
-# to. The first transformer used sines and cosines, which stay between -1 and 1, with $D / 2$
-# frequencies $f_0, f_1, \dots$ from fast to slow, like the hands of a clock:
+# A **positional encoding** is a vector that depends on the position alone and is added to the
+# input at that position. The position number $t$ itself would not work: it soon becomes larger
+# than everything it is added to. The first transformer used sines and cosines, which stay
+# between -1 and 1. It had $D / 2$ frequencies $f_0, f_1, \dots$, from fast to slow, like the
+# hands of a clock:
 #
 # $$p_{t,\,2i} = \sin(t f_i), \qquad p_{t,\,2i+1} = \cos(t f_i), \qquad
 # f_i = 10000^{-2i/D}$$
 #
-# $D$ is the width of the input. Adding loses little: in $D$ numbers there are directions enough
-# for both, and the layers that follow learn to tell letters and positions apart.
+# $D$ is the width of the input. Adding the encoding destroys little information: vectors of $D$
+# numbers have enough directions for both, and the layers that follow learn to separate letters
+# from positions.
 #
 # **Task.** Write `sinusoidal`. For an odd width, the last frequency has a sine and no cosine.
 
@@ -501,8 +512,9 @@ def sinusoidal(T, D):
 check("sinusoidal")
 
 # %% [markdown]
-# Blue is 1, white 0, red -1. The left columns tell neighbours apart, those in the middle say
-# roughly where in the text a position is, and the last ones only matter in longer texts.
+# In the picture, blue is 1, white 0 and red -1. The left columns change from each position to
+# the next. The middle columns show roughly where in the text a position is. The last columns
+# matter only in longer texts.
 
 # %%
 figure = draw_positions(sinusoidal(64, 32))
@@ -511,11 +523,11 @@ figure = draw_positions(sinusoidal(64, 32))
 # from 20 on hardly change: the sines stay near 0, white, and the cosines near 1, blue.
 
 # %% [markdown]
-# GPT-2 learns the vectors instead: a table with one row per position, trained like every other
-# parameter. It has no row for a position beyond its context.
+# GPT-2 learns these vectors instead. They form a table with one row per position, which is
+# trained like every other parameter. There is no row for a position beyond the context.
 #
-# **Task.** Write `forward` of `LearnedPositions`. Index the Variable itself: rows taken from
-# `.data` are not recorded, and the table would keep its random numbers forever.
+# **Task.** Write `forward` of `LearnedPositions`. Index the Variable itself. Rows taken from
+# `.data` would not be recorded, and the table would keep its initial random numbers.
 
 # %% exercise="learned"
 #| export
@@ -560,10 +572,11 @@ check("learned")
 # %% [markdown]
 # ## Rotary position embeddings
 #
-# What matters is often not where a token stands but how far away it is. A **rotary position
+# Often the distance between two tokens matters more than their positions. A **rotary position
 # embedding** (RoPE) rotates queries and keys by angles that grow with their positions. Rotating
-# two vectors by the same angle changes no dot product, so moving both by ten positions changes
-# no score: a score depends on the two vectors and the *difference* of their positions.
+# two vectors by the same angle does not change their dot product. So moving both by ten
+# positions does not change their score: it depends only on the two vectors and on the
+# *difference* of their positions.
 
 # %%
 draw_rotation([1.0, 0.3], [0.8, 0.6], 0.5, [(3, 1), (7, 5)])
@@ -572,11 +585,13 @@ draw_rotation([1.0, 0.3], [0.8, 0.6], 0.5, [(3, 1), (7, 5)])
 # the same, and so is the dot product below each circle, 0.83.
 
 # %% [markdown]
-# Nothing is added to the input, and values are not rotated. Most recent language models do it.
+# With RoPE, nothing is added to the input, and values are not rotated. Most recent language
+# models use it.
 #
-# A pair of numbers is a point in a plane. Rotated by the angle $\theta$, $(a, b)$ becomes
-# $(a \cos\theta - b \sin\theta,\; a \sin\theta + b \cos\theta)$. The pairs are neighbours:
-# $(x_0, x_1), (x_2, x_3), \dots$, each with its own speed, as in the sinusoidal encoding.
+# Two numbers are a point in a plane. Rotating it by the angle $\theta$ turns $(a, b)$ into $(a
+# \cos\theta - b \sin\theta,\; a \sin\theta + b \cos\theta)$. RoPE rotates pairs of neighbouring
+# numbers, $(x_0, x_1), (x_2, x_3), \dots$. Each pair has its own speed, as in the sinusoidal
+# encoding.
 #
 # **Task.** Write `rope`, with Tensor operations.
 
@@ -621,11 +636,13 @@ print(f"q(5) k(1) = {score(5, 1):.6f}, q(105) k(101) = {score(105, 101):.6f}, "
       f"q(1) k(5) = {score(1, 5):.6f}")
 
 # %% [markdown]
-# The first two dot products are equal: in both, the key stands four positions before the
-# query. In the third it stands four *after* it, and the rotation has the other direction.
+# The first two dot products are equal: in both, the key is four positions before the query. In
+# the third, the key is four positions *after* the query, so the rotation between them has the
+# opposite direction.
 #
-# Here are the scores of a query and a key that are all ones, over the distance between them.
-# The fast pairs make them fall at once, the slow ones keep some over 200 positions:
+# The curve below shows the score of a query and a key that are all ones, over the distance
+# between them. The fast pairs make it fall within a few positions. The slow pairs keep part of
+# it over 200 positions:
 
 # %%
 from tinytorch.pictures.drawing import panel
@@ -641,14 +658,15 @@ lines = axes.plot(curve)
 # %% [markdown]
 # ## Heads
 #
-# One row of attention weights answers one question. **Multi-head attention** runs several
-# attentions side by side, called heads, each on its own part of the numbers of every position.
-# With D = 128 and 4 heads, each head has 32 of the 128 numbers, so four heads need no more
-# multiplications than one (but four times as many attention weights).
+# One row of attention weights can answer only one question. **Multi-head attention** runs
+# several attentions side by side, called heads. Each head works on its own part of the numbers
+# of every position. With D = 128 and 4 heads, each head has 32 of the 128 numbers, so four
+# heads need no more multiplications than one (but four times as many attention weights).
 #
-# The numbers *of each position* are divided. An array of shape (T, D) can also be reshaped to
-# (heads, T, D / heads) at once. But a reshape keeps the row-major order (lesson 01), and then
-# most numbers are in the wrong head, or in the row of another position:
+# It is the numbers *of each position* that are divided among the heads. NumPy would also
+# reshape an array of shape (T, D) to (heads, T, D / heads) directly. But a reshape keeps the
+# row-major order (lesson 01), so most numbers would be in the wrong head, or in the row of
+# another position:
 
 # %%
 draw_split(3, 4, 2)
@@ -707,18 +725,18 @@ check("heads")
 # ## Fused attention
 #
 # **Self-attention** is attention in which queries, keys and values are computed from the same
-# sequence. A layer computes all three with one matrix product, of shape (B, T, 3D). From there,
-# the functions above record more than twenty operations, and many of them keep an array of
-# shape (B, heads, T, T) for the backward pass: scores, masked scores, powers, weights.
+# sequence. A layer computes all three with one matrix product, whose result has shape (B, T,
+# 3D). From there, the functions above record more than twenty operations. Many of them keep an
+# array of shape (B, heads, T, T) for the backward pass: scores, masked scores, powers, weights.
 #
-# A **fused operation** computes in one step what could be composed of several, and has a
-# gradient rule of its own. Here the rule needs a single (T, T) array for each head: the
-# weights. The forward function puts it into the dict `saved`; rules get that dict, too, and it
-# is freed with the graph.
+# A **fused operation** computes in one step what several operations could compute, and it has
+# its own gradient rule. For attention, this rule needs a single (T, T) array for each head: the
+# weights. The forward function saves them in the dict `saved`. The rule receives the same dict,
+# which is freed together with the graph.
 #
 # **Task.** Write `weights_forward` and `attention_forward` with NumPy arrays. In-place
-# operators (`*=`, `-=`, `/=`, `np.exp(x, out=x)`) save memory. `head_views` gives q, k and v as
-# views.
+# operators (`*=`, `-=`, `/=`, `np.exp(x, out=x)`) save memory. `head_views` returns q, k and v
+# as views.
 
 # %% exercise="forward"
 #| export
@@ -760,9 +778,9 @@ def attention_forward(qkv, heads, causal, saved):
     qkv      ndarray of shape (B, T, 3D), each row q, k and v of one position; not changed
     heads    int that divides D
     causal   True: position i looks at the positions 0 to i only
-    saved    dict, in which weights (B, heads, T, T) are kept under "weights" for the rule
-    returns  ndarray of shape (B, T, D), of the dtype of `qkv`: what merge_heads gives of the
-             scaled dot-product attention of the three, each split into heads
+    saved    dict; the function stores the weights (B, heads, T, T) in saved["weights"]
+    returns  ndarray of shape (B, T, D), of the dtype of `qkv`: q, k and v are split into heads,
+             each head computes scaled dot-product attention, and the heads are merged
 
     >>> attention_forward(np.array([[[0.0, 0.0, 5.0], [0.0, 0.0, 9.0]]]), 1, True, {})
     array([[[5.],
@@ -783,27 +801,27 @@ check("forward")
 # %% [markdown]
 # ## The gradient of attention
 #
-# With $P$ the weights, $S$ the scaled scores, $G$ the upstream gradient, and bars for
-# gradients, the rules of both matrix products (lesson 06) say:
+# Let $P$ be the weights, $S$ the scaled scores and $G$ the upstream gradient. A bar means the
+# gradient with respect to that array. The rules of the two matrix products (lesson 06) give:
 #
 # $$\bar V = P^T G, \qquad \bar P = G V^T, \qquad
 # \bar Q = \frac{\bar S K}{\sqrt d}, \qquad \bar K = \frac{\bar S^T Q}{\sqrt d}$$
 #
-# Between $\bar P$ and $\bar S$ stands the softmax. Take one row. When its score $s_j$ grows,
-# its power grows, which alone would raise $p_j$ at the rate $p_j$. The sum of the powers grows,
-# too, and lowers *every* weight $p_k$ at the rate $p_k p_j$, $p_j$ as well, so that $p_j$ grows
-# at the rate $p_j - p_j^2$ in all. By the chain rule,
+# The softmax leads from $\bar P$ to $\bar S$. Take one row, and differentiate $p_j = e^{s_j} /
+# \sum_k e^{s_k}$. The score $s_j$ appears in the numerator of $p_j$ and in the sum, so
+# $\partial p_j / \partial s_j = p_j (1 - p_j)$. In every other weight it appears only in the
+# sum, so $\partial p_k / \partial s_j = -p_k p_j$. By the chain rule,
 #
 # $$\bar s_j = \sum_k \bar p_k \frac{\partial p_k}{\partial s_j}
 # = p_j \left(\bar p_j - \sum_k \bar p_k p_k\right)$$
 #
-# For example, $p$ = (0.5, 0.25, 0.25) and $\bar p$ = (1, 0, 0) give 0.5 for the sum, which is
-# called the row term here, and $\bar s$ = (0.25, -0.125, -0.125). Without the row term,
-# gradients still look plausible. How would you notice? Adding 1 to all scores of a row changes
-# nothing, so each row of $\bar S$ must sum to 0.
+# The sum is called the *row term* here. For example, with $p$ = (0.5, 0.25, 0.25) and $\bar p$
+# = (1, 0, 0) it is 0.5, and $\bar s$ = (0.25, -0.125, -0.125). Without the row term, the
+# gradients would still look plausible, but there is a test: adding 1 to all scores of a row
+# does not change its softmax, so each row of $\bar S$ must sum to 0.
 #
-# **Task.** Write `softmax_rule`, then the body of `attention_rule`: fill `dq`, `dk` and `dv`
-# with `[...] =`. They are views of `gradient`, so the three results need no concatenation.
+# **Task.** Write `softmax_rule`, then the body of `attention_rule`. Fill `dq`, `dk` and `dv`
+# with `[...] =`. They are views of `gradient`, so you need not concatenate them.
 
 # %% exercise="rule"
 #| export
@@ -839,8 +857,8 @@ def attention_rule(g, out, qkv, heads, causal, saved):
     """
     weights, (q, k, v) = saved["weights"], head_views(qkv, heads)
     g = g.reshape(*g.shape[:2], heads, -1).swapaxes(1, 2)  # (B, heads, T, d)
-    gradient = np.full(qkv.shape, np.nan, qkv.dtype)  # nan shows what nobody has written
-    dq, dk, dv = head_views(gradient, heads)  # what is written into these stands in `gradient`
+    gradient = np.full(qkv.shape, np.nan, qkv.dtype)  # a part left unwritten stays nan
+    dq, dk, dv = head_views(gradient, heads)  # writing into these views fills `gradient`
     ### BEGIN SOLUTION
     dv[...] = weights.swapaxes(-1, -2) @ g
     scores = softmax_rule(g @ v.swapaxes(-1, -2), weights)
@@ -851,7 +869,7 @@ def attention_rule(g, out, qkv, heads, causal, saved):
     return gradient
 
 
-# A lambda, so that a new attention_rule is used as soon as its cell has been run again.
+# A lambda looks `attention_rule` up at each call, so running its cell again replaces the rule.
 derivative(attention_forward, lambda *arrays, **options: attention_rule(*arrays, **options))
 keep_freed_memory()  # reuse the memory of the (T, T) arrays of the last step, as in lesson 10
 
@@ -859,9 +877,10 @@ keep_freed_memory()  # reuse the memory of the (T, T) arrays of the last step, a
 check("rule")
 
 # %% [markdown]
-# Is it right, and is it worth it? Finite differences answer the first question. For the second,
-# count the (T, T) arrays that the graph holds until the backward pass: the inputs of every
-# operation, masks too, and what is in `saved`. For `composed` it depends on your code.
+# Is the fused operation right, and is it worth the work? Finite differences answer the first
+# question. For the second, count the (T, T) arrays that the graph holds until the backward
+# pass: the inputs of every operation, masks included, and the arrays in `saved`. The count for
+# `composed` depends on your code.
 
 # %% tags=["demonstration"]
 from tinytorch.core.autograd import numerical_gradient_check, topological_order
@@ -894,20 +913,21 @@ print("largest difference:", abs(composed(x) - fused(x)).max().item())
 # %% [markdown]
 # ## Multi-head attention as a layer
 #
-# The layer is short now: a `Dense` layer for q, k and v, attention in each head, and a second
-# `Dense` layer that mixes the heads. `forward` uses the fused operation where it can. Your part
-# is the general case: an extra mask, dropout on weights, or rotated queries and keys. The given
-# `combined_mask` combines the extra mask with the causal one.
+# With these functions, the layer is short: a `Dense` layer for q, k and v, attention in each
+# head, and a second `Dense` layer that mixes the heads. `forward` uses the fused operation
+# where it can. You write the general case: an extra mask, dropout on weights, or rotated
+# queries and keys. The given `combined_mask` combines the extra mask with the causal one.
 #
-# **Task.** Write the rest of `forward`, and `project`. The columns of `qkv` are all of q, then
-# all of k, then all of v, as `head_views` takes them. `project` is a method of its own because
-# a model that writes (lesson 16) needs the keys and values of new tokens alone, at positions
-# that do not begin at 0. When `positions` is None, they are 0, 1, ..., T - 1.
+# **Task.** Write the rest of `forward`, and `project`. The columns of `qkv` are first all of q,
+# then all of k, then all of v; `head_views` expects this order. `project` is a separate method
+# because lesson 16 calls it when it generates text: it then needs the keys and values of only
+# the new tokens, whose positions do not begin at 0. When `positions` is None, they are 0, 1,
+# ..., T - 1.
 
 # %% exercise="multi-head"
 #| export
 class MultiHeadAttention(Module):
-    """Multi-head self-attention: every position looks at the positions of its own sequence.
+    """Multi-head self-attention: every position looks at the positions of the same sequence.
 
     embed_dim  int: D, the width of the input and of the output
     num_heads  int that divides embed_dim
@@ -996,9 +1016,9 @@ print(layer.attention_weights(x)[0, 0].round(2))
 # %% [markdown]
 # ## Padding masks
 #
-# Sequences in a batch are filled up to one length. A **padding mask** hides the keys that only
-# fill a short sequence. Each sequence has its own mask, which all its heads share: shape
-# (B, 1, 1, keys) broadcasts against (B, heads, Tq, keys).
+# The sequences of a batch are filled up to the same length. A **padding mask** hides the keys
+# that were only added to fill a short sequence. Each sequence has its own mask, which all its
+# heads share: the shape (B, 1, 1, keys) broadcasts against (B, heads, Tq, keys).
 #
 # **Task.** Write `padding_mask`.
 
@@ -1024,8 +1044,8 @@ def padding_mask(lengths, keys):
 check("padding")
 
 # %% [markdown]
-# The result of a short sequence must not depend on what it is padded with. The layer here is
-# not causal: every position sees all others.
+# The result of a short sequence must not depend on the padding. The layer below is not causal:
+# every position sees all others.
 
 # %% tags=["demonstration"]
 open_layer = MultiHeadAttention(32, num_heads=4, rng=0)
@@ -1038,10 +1058,10 @@ for name, mask in [("without a mask", None), ("with padding_mask", padding_mask(
 # %% [markdown]
 # ## Training attention
 #
-# Now the network of the first picture: embedding, positions, one attention layer, and a `Dense`
-# layer for the logits. Beside it, the same without positions, and the recurrent model, all with
-# the same steps and rate. Predict the share of right letters without positions; guessing gives
-# 10 %. The cell takes a few seconds.
+# Now train the network of the first picture: embedding, positions, one attention layer, and a
+# `Dense` layer for the logits. For comparison, train the same network without positions, and
+# the recurrent model, all with the same number of steps and the same learning rate. Predict the
+# share of right letters without positions; guessing gives 10 %. The cell takes a few seconds.
 
 # %% tags=["answer", "explained"]
 from tinytorch.core.embeddings import Embedding, RecurrentModel
@@ -1069,17 +1089,18 @@ for name, build in [("recurrent", recurrent_model),
     print(f"{name:12} {sum(p.size for p in model.parameters())} parameters: "
           f"{accuracy(model):4.0%} right")
 figure = plot_lines(losses, "step", "loss in nats per letter")
-# alt: The loss of three models over 400 steps. All begin near 2.5. That of attention falls to
-# 0 between steps 120 and 200; that of the recurrent model falls slowly to 1.6; without
-# positions the loss stays near 2.1.
+# alt: The loss of three models over 400 steps. All begin near 2.5. With attention, it falls to
+# 0 between steps 120 and 200; with the recurrent model, slowly to 1.6; without positions, it
+# stays near 2.1.
 
 # %% [markdown]
-# Without positions, a causal layer knows which letters occurred and in which shares, but not
-# where. The recurrent model gets better with more steps, slowly: it has to keep twelve letters
-# in 64 numbers. Attention keeps all and only learns where to look. Its price: T times T scores.
+# Without positions, a causal layer knows which letters occurred and how often, but not where.
+# The recurrent model improves slowly with more steps: it has to store twelve letters in 64
+# numbers. Attention keeps every letter and only has to learn where to look. The price is T
+# times T scores.
 #
-# What has it learned? Give it a second half that has *nothing* to do with the first one.
-# Predict what becomes of the weight at eleven back.
+# What has the attention model learned? Give it a second half that has *nothing* to do with the
+# first one. Predict what happens to the weight at eleven positions back.
 
 # %% tags=["answer", "explained"]
 repeat = repeated(np.random.default_rng(1), 200)[0]
@@ -1096,40 +1117,50 @@ figure = draw_map(model[2].attention_weights(model[:2](repeat))[0, 0, 11:],
 # columns for all letters, with a diagonal of dark cells in the left half.
 
 # %% [markdown]
-# Almost the same: the letters do not matter. It has learned the distance, from the positions.
-# "The letter behind the earlier e" at any distance takes two layers: the first writes into each
-# position's vector which letter stands before it, the second looks for "before me stood e".
+# The weight hardly changes, so the letters do not matter. The model has learned the distance,
+# from the positions. To find "the letter after the earlier e" at *any* distance, a model needs
+# two layers. The first writes into each position's vector which letter precedes it. The second
+# looks for a position whose preceding letter is e.
 
 # %% [markdown]
 # ## Attention in chunks
 #
-# This section is hard, and nothing later needs it. A text of 100,000 tokens would need ten
-# billion weights per head. But the result of a query is only a sum over keys, and a sum can be
-# computed in parts. The softmax stands in the way: it needs the maximum and sum of the row.
+# This section is hard, and no later section needs it. A text of 100,000 tokens would need ten
+# billion weights per head. But the result of a query is a sum over keys, and a sum can be
+# computed in parts. The difficulty is the softmax, which needs the maximum and the sum of the
+# whole row.
 #
 # An **online softmax** computes a softmax in one pass over blocks, with a running maximum $m$
-# and a running sum. When a new block raises the maximum from $m$ to $m'$, all that was summed
-# so far, the sum and the weighted values, is multiplied by $\exp(m - m')$. With 1 and 2
-# as the scores of one block and 4 in the next, the sum is first $e^{-1} + 1$ and then
-# $(e^{-1} + 1)\, e^{-2} + 1$. Begin $m$ at the lowest finite number, since $-\infty - -\infty$
-# is nan, and divide once, at the end. The result is exact, and no array is larger than Tq times
-# the size of a block. FlashAttention does this in the fast memory of a GPU.
+# and a running sum. When a new block raises the maximum from $m$ to $m'$, multiply the sum and
+# the weighted values so far by $\exp(m - m')$. For example, one block has the scores 1 and 2,
+# and the next has 4:
+#
+# | block | $m$ | sum of the powers |
+# | --- | --- | --- |
+# | 1, 2 | 2 | $e^{1-2} + e^{2-2} = e^{-1} + 1$ |
+# | 4 | 4 | $(e^{-1} + 1)\,e^{2-4} + e^{4-4} = (e^{-1} + 1)\,e^{-2} + 1$ |
+#
+# Begin $m$ at the lowest finite number, because $-\infty - -\infty$ is nan. Divide once, at the
+# end. The result is exact, and no array is larger than Tq times the size of a block.
+# FlashAttention does this in the fast memory of a GPU.
 #
 # **Task.** Write `chunked_attention` on arrays.
 
 # %% exercise="chunked"
 #| export
 def chunked_attention(q, k, v, block, is_causal=False):
-    """Scaled dot-product attention, computed over blocks of keys, without a (Tq, Tk) array, of
-    scores or of a mask.
+    """Scaled dot-product attention, computed over blocks of keys: there is no (Tq, Tk) array of
+    scores, and none for a mask.
 
     q          Tensor or array of floats, of shape (..., Tq, d)
     k, v       of shapes (..., Tk, d) and (..., Tk, e)
     block      int, 1 or more: the keys of one block; the last block may be shorter
     is_causal  True: mask as causal_mask(Tq, Tk) does, a block at a time
     returns    Tensor of shape (..., Tq, e) and the dtype of `q`, up to rounding equal to
-               scaled_dot_product_attention, if causal with attn_mask=causal_mask(Tq, Tk); Tq
-               may exceed Tk, a query with nothing to see gives 0; nothing is recorded
+               scaled_dot_product_attention; with is_causal, the one that has
+               attn_mask=causal_mask(Tq, Tk)
+
+    Tq may exceed Tk; a query that sees no key gives 0. Nothing is recorded.
 
     >>> x = Tensor([[0.0], [0.0], [0.0]])
     >>> chunked_attention(x, x, Tensor([[1.0], [2.0], [6.0]]), 2)
@@ -1162,7 +1193,8 @@ def chunked_attention(q, k, v, block, is_causal=False):
 check("chunked")
 
 # %% [markdown]
-# The memory of both, measured. Predict the ratio of two neighbouring points on each curve.
+# Here we measure the memory of both. Predict the ratio of two neighbouring points on each
+# curve.
 
 # %% tags=["answer"]
 from tinytorch.pictures.autograd import kilobytes_at_peak
@@ -1188,8 +1220,9 @@ figure.axes[0].minorticks_off()
 # ## Look back
 #
 # 1. Train the model of "Training attention" with `lambda x: x + sinusoidal(x.shape[1], 32)`
-#    instead of learned positions, and with `rotary=True` and no positions. All three can solve
-#    it. With `HALF = 16` in `tinytorch.pictures.attention`: which run, with which `accuracy`?
+#    instead of learned positions, then with `rotary=True` and no positions. All three can solve
+#    the task. Set `HALF = 16` in `tinytorch.pictures.attention`: which of them run, and with
+#    which `accuracy`?
 # 2. Remove the row term from `softmax_rule` and train again. Which accuracy do you get, and
 #    what do you conclude about testing a gradient by training?
 # 3. How many multiplications does `attention_forward` need for (B, T, D), and how many do `qkv`

@@ -85,7 +85,7 @@ def changes_nothing(call, arrays, case):
     before = [array.copy() for array in arrays]
     out = result_of(call, case)
     assert all(np.array_equal(*both) for both in zip(arrays, before)), (
-        f"{case} changed what it was given: others use these arrays"
+        f"{case} changed what it was given, and other code still uses these arrays"
     )
     return out
 
@@ -214,7 +214,7 @@ def test_a_position_sees_itself_and_what_is_before_it():
     )
     assert not found[0, 2] and found[2, 0], (
         f"causal_mask(3, 3) is {found.astype(int).tolist()}: here position 0 sees the future. "
-        "True means: may look. Row i is query i, column j is key j"
+        "True means that the query may look. Row i is query i, column j is key j"
     )
     assert (found == lower(3, 3)).all(), (
         "causal_mask(3, 3) should be [[1, 0, 0], [1, 1, 0], [1, 1, 1]], yours is "
@@ -441,7 +441,7 @@ def test_hard_lookup_returns_one_value():
     keys = Tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.6, 0.8]])
     values = Tensor([[10.0, 1.0], [20.0, 2.0], [40.0, 4.0], [80.0, 8.0]])
     error = "Attention takes rows of queries: this is one query, of shape (d,)"
-    cause = "A mixture means that the scale is too small; a value of shape (e,) is due"
+    cause = "A mixture means that the scale is too small; return one value, of shape (e,)"
     for query, right in [([0.9, 0.1], 0), ([-1.0, 0.2], 2), ([0.6, 0.8], 3), ([0.5, -0.6], 0)]:
         case = f"the query {query} fits key {right} best: hard_lookup"
         found = result_of(lambda: hard_lookup(keys, values, Tensor(query)), case, error)
@@ -580,14 +580,12 @@ def test_pairs_of_neighbours_are_rotated():
 def test_position_0_changes_nothing_and_lengths_stay():
     x, case = normal(111, 2, 3, 5, 8), "rope of x of shape (2, 3, 5, 8)"
     found = result_of(lambda: rope(Tensor(x), np.arange(5)), case)
-    cause = (
-        "Pairs are neighbours, (x0, x1), (x2, x3), and stand side by side in the result, too"
-    )
+    cause = "Pairs are neighbours, (x0, x1), (x2, x3), in x and in the result"
     close(found, rotated(x, np.arange(5)), case, cause, tensor=True)
     values = np.asarray(found.data)
     close(values[..., 0, :], x[..., 0, :], "position 0, which rotates by nothing,")
     lengths = (values**2).sum(-1)
-    close(lengths, (x**2).sum(-1), "a rotation changes no length: the squared lengths")
+    close(lengths, (x**2).sum(-1), "a rotation keeps lengths: the squared lengths")
 
 
 def test_scores_depend_on_the_distance_alone():
@@ -873,7 +871,7 @@ def test_a_mask_in_the_layer():
         x, mask = normal(82, 3, 5, 8), normal(83, 3, 1, 5, 5) > -0.7
         name = f"MultiHeadAttention(8, 2, causal={causal})"
         case = f"{name} with a bool mask of shape {mask.shape}: the output"
-        error = "self.combined_mask(T, attn_mask) makes one mask of both, of bool or of floats"
+        error = "self.combined_mask(T, attn_mask) combines both masks, of bool or of floats"
         found = result_of(lambda: layer(Tensor(x), mask), case, error)
         parts, allowed = (
             parts_of(x @ w + b, 2),
@@ -907,7 +905,9 @@ def test_dropout_acts_in_training_mode_only():
 def test_both_paths_of_forward_agree():
     layer, _ = layer_of(6, 2, causal=True)
     x, everything = normal(86, 2, 4, 6), np.ones((4, 4), bool)
-    case = "with a mask that hides nothing, the output of your path, as that of the fused one,"
+    case = (
+        "with a mask that hides nothing, your path should agree with the fused one: the output"
+    )
     found = result_of(lambda: layer(Tensor(x), everything), case)
     close(found, layer(Tensor(x)).data, case)
     expect_gradients(lambda x: layer(x, everything), [x], "the layer with a mask")
