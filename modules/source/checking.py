@@ -204,17 +204,18 @@ def gradient_by_differences(f, x, g, step=1e-5):
 # For the learner's side.
 
 
-def recorded_derivative(out, x):
-    """The derivative of `out`, an elementwise function of the Tensor `x`, by the chain rule
-    over its recorded operations; at kinks with the conventions of this library and PyTorch.
+def recorded_derivative(out, x, direction=1.0):
+    """How fast `out` changes when the Tensor `x` moves in a direction, by the chain rule over
+    the recorded operations; at kinks with the conventions of this library and PyTorch. Of an
+    elementwise function, direction 1 gives the derivative.
     """
     if out is x:
-        return np.ones(x.shape)
+        return np.broadcast_to(direction, x.shape)
     if getattr(out, "creator", None) is None:
         return np.zeros(np.shape(out))
     node = out.creator
     arrays = [np.asarray(part, "float64") for part in node.inputs]
-    parts = [recorded_derivative(part, x) for part in node.inputs]
+    parts = [recorded_derivative(part, x, direction) for part in node.inputs]
     name, a = getattr(node.op, "__name__", ""), arrays[0]
     if name in ("maximum", "minimum"):
         share = np.where(a == arrays[1], 0.5, (a > arrays[1]) == (name == "maximum"))
