@@ -59,7 +59,7 @@ def plain(line):
 
 @pytest.mark.slow
 def test_the_commands_print_what_the_section_shows(root, tmp_path):
-    assert [language for language, _ in BLOCKS] == ["sh", "text"] * 3
+    assert [language for language, _ in BLOCKS] == ["sh", "text"] * 2
     program = tmp_path / "programs" / "tito"
     program.parent.mkdir()
     program.write_text(TITO.format(python=shlex.quote(sys.executable)), encoding="utf-8")
