@@ -22,7 +22,7 @@ SECTIONS = dict(re.findall(r"^## ([^\n]*)\n(.*?)(?=^## |\Z)", PAGE, re.S | re.M)
 PROMISES = (
     "What an attacker may try, and what is promised",
     "The page for graders",
-    "What learners are told of hidden checks",
+    "What learners see of hidden checks",
 )
 NAMED = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.S | re.M)  # [(language, text)]
@@ -44,13 +44,13 @@ def test_each_promise_names_a_test_and_each_named_test_exists(promise):
 
 
 def test_tests_are_named_in_promises_only():
-    """One that stands elsewhere would not be looked up."""
+    """A test named in another section would not be looked up."""
     assert len(NAMED.findall(PAGE)) == len(NAMED.findall("".join(promises().values()))) > 40
     assert "::" not in NAMED.sub("", PAGE)
 
 
 @pytest.mark.parametrize("level", setting.LEVELS)
-def test_each_level_of_isolation_is_told(level):
+def test_the_page_names_each_level_of_isolation(level):
     assert f"`{level}`" in PAGE
 
 
