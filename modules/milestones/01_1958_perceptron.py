@@ -1,9 +1,9 @@
 """1958: the perceptron. One layer with one output, trained by its mistakes.
 
-Frank Rosenblatt's machine had 400 photocells, and weights that were turned by motors. It used
-no gradients: when it was wrong about an example, the example was added to the weights or
-subtracted from them. If a straight line can separate two classes, the perceptron finds such a
-line after a limited number of mistakes; that was proved soon after.
+Frank Rosenblatt's machine had 400 photocells, and motors that turned its weights. It used no
+gradients: when it classified an example wrongly, it added the example to the weights or
+subtracted it. If a straight line can separate two classes, the perceptron finds such a line
+after a limited number of mistakes. This was proved soon after.
 """
 
 # /// milestone
@@ -35,7 +35,7 @@ def clouds(count, rng):
     """
     label = rng.choice([-1, 1], count)
     points = rng.normal(0, 0.8, (count, 2)) + label[:, None] * np.array([0.8, 0.6])
-    # A line can separate what is left without the points within 0.05 of the middle.
+    # Without the points within 0.05 of the middle, a line can separate the two clouds.
     kept = label * (points @ [0.8, 0.6]) > 0.05
     return (points[kept] + [4.0, -2.0]).astype("float32"), label[kept]
 

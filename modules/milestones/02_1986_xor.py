@@ -1,9 +1,9 @@
 """1986: a hidden layer. Two layers separate classes that no straight line can separate.
 
-A point is of class 1 when exactly one of its two coordinates is large: exclusive or (XOR).
-Minsky and Papert showed in 1969 that a perceptron can never learn it. Rumelhart, Hinton and
-Williams showed how backpropagation computes the gradients of a hidden layer, so that the layer
-learns by itself which features its units should compute.
+A point belongs to class 1 when exactly one of its two coordinates is large: exclusive or (XOR).
+Minsky and Papert showed in 1969 that a perceptron can never learn it. In 1986, Rumelhart,
+Hinton and Williams showed how backpropagation computes the gradients of a hidden layer. The
+layer then learns which features its units should compute.
 """
 
 # /// milestone

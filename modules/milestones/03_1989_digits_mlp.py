@@ -1,12 +1,12 @@
 """1989: digits, read by fully connected layers.
 
 In these years networks learned to read the zip codes on letters. Here a network reads 1,797
-digits, written by 13 people, 8 by 8 pixels each. It knows nothing of pictures: permute the
-pixels of all images in the same way, and it learns as well.
+digits, written by 13 people, 8 by 8 pixels each. It does not know that its input is an image:
+if you permute the pixels of all images in the same way, it learns just as well.
 
-The data is split into three parts. The weights are trained on the training set; how much
-dropout to use is chosen on a validation set, a fifth of the training digits; then the chosen
-network is trained on all training digits, and the 359 test digits are looked at once.
+The data is split into three parts. The weights are trained on the training set. A validation
+set, a fifth of the training digits, is used to choose the amount of dropout. Then the chosen
+network is trained on all training digits, and tested once on the 359 test digits.
 """
 
 # /// milestone

@@ -1,13 +1,13 @@
 """1998: digits, read by a convolutional network.
 
-The network was called LeNet-5, and its kind went to work in banks, on cheques. A convolution
-applies the same few weights to every patch of the image, so an edge is detected wherever it is.
-With about as many weights as the dense network of 1989 it makes fewer mistakes.
+The network was called LeNet-5, and banks used such networks to read cheques. A convolution
+applies the same few weights to every patch of the image, so it detects an edge at any position.
+With about as many weights as the dense network of 1989, it makes fewer mistakes.
 
-The data is split into three parts, as in 1989: the weights are trained on the training set;
-whether to shift half of the training images by up to a pixel is chosen on a validation set, a
-fifth of the training digits; then the chosen way is used with all training digits, and the 359
-test digits are looked at once.
+The data is split into three parts, as in 1989. The weights are trained on the training set. A
+validation set, a fifth of the training digits, decides whether half of the training images are
+shifted by up to a pixel. Then a network is trained in the chosen way on all training digits,
+and tested once on the 359 test digits.
 """
 
 # /// milestone
@@ -82,7 +82,7 @@ def network():
 def train(shifted, dataset, epochs, validation=None):
     """Train a new network on `dataset`; returns its Trainer.
 
-    shifted  whether half of the images are shifted, anew in each epoch
+    shifted  whether half of the images are shifted, differently in each epoch
     """
     model = network()
     optimizer = AdamW(model.parameters(), lr=3e-3, weight_decay=0.05)

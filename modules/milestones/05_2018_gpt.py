@@ -1,13 +1,14 @@
 """2018: a transformer learns to write. It was called GPT, generative pre-trained transformer.
 
-It has one task, to predict the next token of a text. On the way it learns spelling, names and
-grammar. Here three blocks of 128 numbers per token read two novels by Jane Austen, cut into
-tokens by byte-pair encoding. The last 5 % of the text are held out. A model that predicts them
-well could compress them well, so its score in bits per character stands beside those of
-compressors and of n-gram counts, all of which were given the rest of the text first.
+It has one task: to predict the next token of a text. To do this well, it has to learn spelling,
+names and grammar. Here, three blocks with 128 numbers per token learn from two novels by Jane
+Austen, cut into tokens by byte-pair encoding. The last 5 % of the text are held out. The score
+is the number of bits that the model needs for one character of the held-out text; lower is
+better. It is compared with compressors and with n-gram counts, which also know the rest of the
+text.
 
-A run takes some minutes. It may be interrupted: started again, it goes on where it was, and
-ends with the same weights.
+A run takes some minutes. You may interrupt it: started again, it continues from the last epoch
+that it has saved, and ends with the same weights.
 """
 
 # /// milestone
@@ -19,16 +20,16 @@ ends with the same weights.
 # seconds = 3600
 # alt = """Bits per character of held-out text fall with the training steps, first below zlib, \
 #     then xz, bz2 and 6-grams, for a GPT with byte pairs as tokens; one with characters as \
-#     tokens learns more slowly. Below each name some lines that the two have written."""
+#     tokens learns more slowly. Below, some lines that each of them has written."""
 # options = ["--characters", "--without norm|residual|positions|mask", "--text FILE"]
 # [goal]
 # "sampled words that occur in the text" = 0.85
-# "bits saved by far tokens" = 0.02
-# "bits saved by the order of tokens" = 0.02
+# "gain from context beyond 2 tokens" = 0.02
+# "gain from the order of tokens" = 0.02
 # [at_most]
 # "held-out bits per character" = 1.65
 # "causality leak" = 0
-# "evenness of attention" = 0.95
+# "entropy of attention / log T" = 0.95
 # ///
 
 import argparse
@@ -52,12 +53,12 @@ from tinytorch.core.tokenization import CharTokenizer
 from tinytorch.core.training import evaluation_mode
 from tinytorch.core.transformers import causality_leak, held_out_bits
 
-BRIEF = 6  # epochs of what is only compared with
-NEAR = 2  # tokens that a model without far tokens is given
+BRIEF = 6  # epochs of the model for comparison
+NEAR = 2  # tokens of the short context
 
 
 def learn(name, settings, seed, kept=None):
-    """Train a model, and tell how it goes; returns (Trainer, Corpus)."""
+    """Train a model, and print its progress; returns (Trainer, Corpus)."""
 
     def report(trainer, text):
         bits, epoch = trainer.history[BITS][-1], trainer.epoch
@@ -75,7 +76,7 @@ def learn(name, settings, seed, kept=None):
 
 
 def levels(train, test):
-    """Bits per character of the text `test` for others who know the text `train`."""
+    """{name: bits per character of `test`}, for compressors and n-grams that know `train`."""
     before, both = train.encode(), (train + test).encode()
     compressors = {
         "zlib": lambda data: zlib.compress(data, 9),
@@ -87,7 +88,7 @@ def levels(train, test):
         for name, compress in compressors.items()
     }
     tokenizer = CharTokenizer(train + test)
-    order = min(6, int(62 / math.log2(tokenizer.vocab_size)))  # each n-gram is kept as an int64
+    order = min(6, int(62 / math.log2(tokenizer.vocab_size)))  # an n-gram has to fit an int64
     counts = NGram(order).fit(tokenizer.encode(train), tokenizer.vocab_size)
     nats = -counts.log_probability(tokenizer.encode(test)).mean()
     return found | {f"{order}-grams": nats / math.log(2)}
@@ -100,39 +101,41 @@ def known_words(lines, text):
 
 
 def bits_of_next(model, windows):
-    """The mean bits of the last token of each window, given all before it."""
+    """The mean bits of the last token of each window, given the tokens before it."""
     with evaluation_mode(model):
         logits = model(windows[:, :-1])[:, -1]
         return cross_entropy(logits, windows[:, -1]).item() / math.log(2)
 
 
 def probes(model, ids):
-    """What a model makes of its context: three shares, by name.
+    """How a model uses its context: three shares, by name.
 
-    It gets windows of the held-out text; the same without their far tokens; and the same with
-    all but the last token in another order: how many bits per token does it save in comparison?
-    The evenness of attention is its entropy, as a share of that of equal weights for all.
+    A gain is the share of the bits per token that a model saves when it gets whole windows of
+    the held-out text: compared with only the last 2 tokens of each window, and compared with
+    windows in which all tokens but the last are shuffled. The entropy of attention is divided
+    by its largest value, log T, which it has when all T weights are equal.
     """
     starts = np.linspace(0, len(ids) - model.context - 1, 200).astype(int)
     windows = ids[starts[:, None] + np.arange(model.context + 1)]
     mixed = windows.copy()
     np.random.default_rng(0).permuted(windows[:, :-2], axis=1, out=mixed[:, :-2])
     bits = bits_of_next(model, windows)
-    x, evenness = windows[:, :-1], []
+    x, entropies = windows[:, :-1], []
     with evaluation_mode(model):
         stream = model.embedding(x)
         if model.positions is not None:
             stream = stream + model.positions.weight[: model.context]
         for block in model.blocks:
             weights = block.attention.attention_weights(block.norm1(stream))
-            last = weights[:, :, -1]  # what the last token looks at
+            last = weights[:, :, -1]  # the weights of the last token
             entropy = -(last * np.log(last + 1e-12)).sum(-1).mean()
-            evenness.append(entropy / math.log(model.context))
+            entropies.append(entropy / math.log(model.context))
             stream = block(stream)
+    near = bits_of_next(model, windows[:, -NEAR - 1 :])
     return {
-        "bits saved by far tokens": 1 - bits / bits_of_next(model, windows[:, -NEAR - 1 :]),
-        "bits saved by the order of tokens": 1 - bits / bits_of_next(model, mixed),
-        "evenness of attention": float(np.mean(evenness)),
+        "gain from context beyond 2 tokens": 1 - bits / near,
+        "gain from the order of tokens": 1 - bits / bits_of_next(model, mixed),
+        "entropy of attention / log T": float(np.mean(entropies)),
     }
 
 
@@ -154,7 +157,7 @@ def parsed(words):
 
 
 def run(seed=0, words=()):
-    """Train with byte pairs and, more briefly, with characters: what was measured, a figure."""
+    """Train with byte pairs and, more briefly, with characters; returns (measured, figure)."""
     chosen = parsed(words)
     settings = Settings(text=chosen.text and str(Path(chosen.text).resolve()))
     if chosen.characters:

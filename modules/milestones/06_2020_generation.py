@@ -1,15 +1,15 @@
 """2020: text, token by token, from a model that computes nothing twice.
 
-In this year GPT-3 wrote for everybody who asked, and every token of its answers was a pass
+In this year the public could first use GPT-3, and every token of its answers took one pass
 through the whole model. Here the GPT of 2018 writes 256 tokens in three ways: naively, with the
 whole text as input for each new token; with a key-value cache, so that only the new token is
-computed; and speculatively, with n-grams that guess some tokens ahead and the GPT that accepts
-or replaces them. The first two must write the same text, and the third must draw from the same
+computed; and speculatively: n-grams guess some tokens ahead, and the GPT accepts or replaces
+them. The first two ways must give the same text, and the third must draw from the same
 distribution.
 
-Its weights are those of `tito milestone run gpt`; without them it trains that model first. A
-text of 256 tokens needs more positions than the 64 of that model: they are repeated, and the
-model is trained on long windows for a hundred steps more.
+The program uses the weights of `tito milestone run gpt`; without them it trains that model
+first. That model has only 64 positions, too few for a text of 256 tokens. So its positions are
+repeated, and the model is trained on long windows for a hundred more steps.
 """
 
 # /// milestone
@@ -22,7 +22,8 @@ model is trained on long windows for a hundred steps more.
 # after = "gpt"
 # alt = """Milliseconds for one token against its position: without a cache they grow with the \
 #     text, with a cache they hardly do. Below, tokens per second as bars with intervals: few \
-#     without a cache, several times as many with one, and those of speculative decoding."""
+#     without a cache, several times as many with one, and a third bar for speculative \
+#     decoding."""
 # [goal]
 # "same tokens with and without cache" = 1.0
 # "cached, times as fast" = 3.0
@@ -44,7 +45,7 @@ from tinytorch.core.training import evaluation_mode
 
 TOKENS, CONTEXT = 256, 320
 ROUNDS = 9
-EVERY = 32  # tokens between two places where the time for one is measured
+EVERY = 32  # tokens between two measurements of the time for one token
 PROMPT = '"My dear Emma," said Mr. Knightley, "'
 
 
@@ -70,9 +71,9 @@ def long_gpt(seed):
 
 
 class Grid(np.random.Generator):
-    """A generator whose draws are given: each is in the middle of one of `n` equal intervals.
+    """A generator that returns given draws: each is the middle of one of `n` equal intervals.
 
-    script   list of ints below n; it grows by a 0 for each draw that it does not have yet
+    script   list of ints below n, one for each draw; a 0 is added for each draw beyond its end
     """
 
     def __init__(self, script, n):
@@ -96,7 +97,7 @@ class Grid(np.random.Generator):
 
 def distribution(draw, vocab_size, n):
     """The distribution of draw(rng), a token, by enumeration: each number that it draws takes
-    each of n values. Exact where all probabilities in it are multiples of 1 / n.
+    each of n values. It is exact if all probabilities are multiples of 1 / n.
     """
     found, script = np.zeros(vocab_size), []
     while True:
@@ -112,8 +113,8 @@ def distribution(draw, vocab_size, n):
 
 
 def speculative_distance():
-    """How far the tokens that `accept` leaves are from the large model's distribution p: half
-    of the sum of all differences, for three pairs of p and q.
+    """The largest distance between the distribution of the tokens from `accept` and the large
+    model's distribution p, for three pairs of p and q: half of the sum of all differences.
     """
     distances = []
     for p, q in [
@@ -141,8 +142,8 @@ def race(ways, rounds, rng):
 
 
 def interval(values):
-    """The median of nine or more values, and an interval that holds the true one with a
-    probability of 95 %: which values are its ends, the binomial distribution says.
+    """The median of nine or more values, and an interval that contains the true median with a
+    probability of 95 %. The binomial distribution determines which values are its ends.
     """
     values, cut = np.sort(values), int((len(values) - 1.96 * len(values) ** 0.5) / 2)
     return float(np.median(values)), float(values[cut]), float(values[-1 - cut])
@@ -171,7 +172,7 @@ def milliseconds(model, ids):
 
 
 def run(seed=0):
-    """Write in three ways: what was measured, and a figure."""
+    """Write in three ways; returns (measured, figure)."""
     model, text = long_gpt(seed)
     prompt = text.tokenizer.encode(PROMPT)[None]
     draft = NGram(3).fit(text.train_ids, model.vocab_size)

@@ -1,4 +1,4 @@
-"""What milestone 06 draws: the time of a token against its position, and tokens per second."""
+"""The figure of milestone 06: the time of a token by its position, and tokens per second."""
 
 from tinytorch.pictures.drawing import label_ends
 

@@ -1,4 +1,4 @@
-"""What milestone 05 draws: learning curves of GPTs, level lines, and lines that they wrote."""
+"""The figure of milestone 05: learning curves, level lines, and lines by the models."""
 
 import re
 import textwrap
@@ -18,7 +18,7 @@ def visible(text):
 
 
 def draw_gpts(curves, levels, samples):
-    """A figure: bits per character against the steps, and below it what each model writes.
+    """A figure: bits per character against the steps, and below it text by each model.
 
     curves   {name of a model: (steps, bits per character)}
     levels   {name: bits per character}, horizontal lines

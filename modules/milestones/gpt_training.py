@@ -1,6 +1,6 @@
-"""How a GPT is trained on a text, and how the run is kept in a file, to be continued.
+"""Train a GPT on a text, and save the run in a file, so that it can be continued.
 
-Milestone 05 trains it; milestone 06 takes its weights.
+Milestone 05 trains the model; milestone 06 uses its weights.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from tinytorch.support.checkpoints import CheckpointError, load_state, save_stat
 from tinytorch.support.training_state import restore
 from tinytorch.data.texts import load_text
 
-LESSONS = (  # that this program needs
+LESSONS = (  # this program needs them
     "tensor activations layers losses autograd optimizers training normalization tokenization "
     "embeddings attention transformers"
 ).split()
@@ -37,10 +37,10 @@ BITS = "held-out bits per character"
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run depends on, besides the code and the seed.
+    """The settings of a run. Together with the code and the seed they determine its result.
 
     vocab_size  tokens of the tokenizer; 0 for one token per character
-    epochs      of `steps` steps each; the rate of the optimizer falls until the last one
+    epochs      of `steps` steps each; the learning rate falls until the last one
     lr          the highest learning rate, per step
     without     a part of the model to leave out: norm, residual, positions or mask; "" for none
     text        the file to learn from; "" for the novels
@@ -60,7 +60,7 @@ class Settings:
 
 
 class Windows:
-    """The batches of an epoch: `steps` times random windows of a text."""
+    """The batches of an epoch: `steps` batches of random windows of a text."""
 
     def __init__(self, ids, settings, rng):
         self.ids, self.settings, self.rng = ids, settings, rng
@@ -81,7 +81,7 @@ class WithoutResidual(TransformerBlock):
 
 
 def build(settings, vocab_size):
-    """A new GPT, without the part that is to be left out."""
+    """A new GPT, without the part that the settings leave out."""
     width, heads = settings.embed_dim, settings.num_heads
     model = GPT(vocab_size, settings.context, width, settings.layers, heads)
     if settings.without == "residual":
@@ -89,9 +89,9 @@ def build(settings, vocab_size):
         init_gpt(model)
     if settings.without == "positions":
         model.positions = None
-    # A standard deviation of 0.02 is that of GPT-2, which is 768 wide or more. A model that is
-    # 128 wide learns more quickly with a larger one: in a run of 400 steps, the mean loss of
-    # the last hundred is 4.10 instead of 4.47.
+    # GPT-2, with a width of 768 or more, uses the standard deviation 0.02. A model of width 128
+    # learns more quickly with a larger one: in a run of 400 steps, the mean loss of the last
+    # hundred is 4.10 instead of 4.47.
     model.embedding.weight.data *= 4
     for block in model.blocks:
         block.attention.qkv.weights.data *= 3
@@ -112,7 +112,7 @@ class Corpus:
     tokenizer: object
     train_ids: np.ndarray
     test_ids: np.ndarray
-    characters: np.ndarray  # that each token stands for, (V,)
+    characters: np.ndarray  # of each token, (V,)
 
     @property
     def tried_ids(self):
@@ -128,7 +128,7 @@ def corpus(settings):
     else:
         try:
             merges = train_bpe_fast(train, settings.vocab_size)
-        except NotImplementedError:  # it is an optional exercise
+        except NotImplementedError:  # its exercise is optional
             merges = train_bpe(train, settings.vocab_size)
         tokenizer = Tokenizer(merges)
     tokens = [tokenizer.token(id) for id in range(tokenizer.vocab_size)]
@@ -148,7 +148,7 @@ def texts(path):
 
 
 def origin(text):
-    """A hash of a text and of the lessons' code: a run is not continued with others."""
+    """A hash of a text and of the lessons' code: a run continues only if both are the same."""
     digest = hashlib.sha256((text.train + text.test).encode())
     for name in LESSONS:
         digest.update(Path(sys.modules[f"tinytorch.core.{name}"].__file__).read_bytes())
@@ -156,8 +156,8 @@ def origin(text):
 
 
 def place(name):
-    """Where a run is kept: beside the learner's copies of the milestones, if `tito` has started
-    this one in their course, or else beside this file."""
+    """The file of a run: next to the learner's copies of the milestones, if `tito` has started
+    this one in their course, or else next to this file."""
     folder = Path("modules", "milestones")
     return (folder if folder.is_dir() else Path(__file__).parent) / f"{name}.npz"
 
@@ -168,10 +168,10 @@ def train(
     """Train a GPT, or continue a run that was interrupted.
 
     settings  Settings
-    path      of the file that holds the run after each epoch; None to keep nothing
+    path      of the file in which the run is saved after each epoch; None to save nothing
     report    is called with the Trainer and the Corpus after each epoch
-    again     whether a run that has come to its end is begun anew
-    start     a state dict to begin with; None for random weights
+    again     whether a run that is complete starts again
+    start     a state dict with the initial weights; None for random weights
     returns   (Trainer, Corpus)
     """
     text = corpus(settings)
@@ -207,14 +207,17 @@ def resume(trainer, path, about, epochs):
         kept = load_state(path)
         same = {name: kept.pop(name, None) for name in about} == about
     except (CheckpointError, AttributeError) as error:
-        print(f"{path.name} cannot be read, the run begins anew: {error}", flush=True)
+        print(f"{path.name} cannot be read, so the run starts again: {error}", flush=True)
         return
     if not same:
-        print(f"{path.name} is of another seed, text or code: the run begins anew", flush=True)
+        print(
+            f"{path.name} belongs to another seed, text or code, so the run starts again",
+            flush=True,
+        )
     elif kept["run"]["epoch"] < epochs:
         restore(trainer, kept["run"])
         trainer.resumed = True
-        print(f"{path.name}: the run goes on after epoch {trainer.epoch}", flush=True)
+        print(f"{path.name}: the run continues after epoch {trainer.epoch}", flush=True)
 
 
 def kept_seed(path):
@@ -228,8 +231,8 @@ def kept_seed(path):
 def sample_lines(model, tokenizer, rows, tokens, rng, temperature=0.8):
     """Lines of text that the model writes, all at once.
 
-    rows, tokens  int: how many lines, of how many tokens at most
-    temperature   what the logits are divided by: below 1, frequent tokens are drawn more often
+    rows, tokens  int: the number of lines, and the most tokens in each
+    temperature   divides the logits: below 1, probable tokens are drawn more often
     returns       list of str
     """
     ids = np.full((rows, 1), tokenizer.encode("\n")[0])

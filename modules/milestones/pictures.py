@@ -1,4 +1,4 @@
-"""What the digits milestones draw: a learning curve, a confusion matrix, and the mistakes."""
+"""The figure of the digits milestones: a learning curve, a confusion matrix, the mistakes."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ COLUMNS = 3  # misread digits per row
 
 
 def report(history, images, labels, scores):
-    """A figure of how a classifier learned and which images it gets wrong.
+    """A figure that shows how a classifier learned, and which images it gets wrong.
 
     history  of a Trainer, with an accuracy and a validation set
     images   array (n, 1, height, width): the test set
@@ -47,7 +47,7 @@ def draw_learning_curve(axes, history):
 
 
 def draw_confusion_matrix(axes, labels, predicted, classes):
-    """How many images of each class (row) were given which class (column); mistakes in red."""
+    """The number of images of each class (row) by predicted class (column); mistakes in red."""
     counts = np.bincount(labels * classes + predicted, minlength=classes**2)
     counts = counts.reshape(classes, classes)
     wrong = np.where(np.eye(classes, dtype=bool), 0, counts)

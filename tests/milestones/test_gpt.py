@@ -47,7 +47,7 @@ def test_a_run_that_was_killed_ends_with_the_same_weights(settings, tmp_path, ca
     done = subprocess.run([sys.executable, "-c", child], cwd=FOLDER.parents[1])
     assert done.returncode == -signal.SIGKILL and load_state(path)["run"]["epoch"] == 2
     resumed, _ = training.train(settings, path, 5)
-    assert "the run goes on after epoch 2" in capsys.readouterr().out
+    assert "the run continues after epoch 2" in capsys.readouterr().out
     assert resumed.history == whole.history and resumed.epoch == 3
     weights = whole.model.state_dict()
     assert all((weights[name] == x).all() for name, x in resumed.model.state_dict().items())
@@ -75,7 +75,7 @@ def test_a_run_of_another_seed_text_or_size_is_not_continued(
     monkeypatch.setattr(training, "restore", lambda *run: pytest.fail("it was continued"))
     for changed in ({"seed": 6}, {"settings": {}}, {"origin": "another"}):
         training.resume(None, path, about | changed, 9)
-        assert "the run begins anew" in capsys.readouterr().out
+        assert "the run starts again" in capsys.readouterr().out
     path.write_bytes(b"damaged")
     training.resume(None, path, about, 9)
     assert "cannot be read" in capsys.readouterr().out
@@ -148,8 +148,8 @@ def test_the_probes_tell_what_a_model_makes_of_its_context():
     found = milestone.probes(blind, ids)
     assert [round(share, 3) for share in found.values()] == [0, 0, 1]
     found = milestone.probes(Copies(2, 16, 8, 1, 1), ids)
-    assert found["bits saved by far tokens"] == 0  # it looks no further back than two
-    assert found["bits saved by the order of tokens"] > 0.9
+    assert found["gain from context beyond 2 tokens"] == 0  # it looks no further back than two
+    assert found["gain from the order of tokens"] > 0.9
 
 
 def test_a_run_measures_its_bars_and_draws(monkeypatch, tmp_path, capsys):
