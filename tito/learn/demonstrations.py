@@ -1,8 +1,7 @@
 """The demonstrations of a lesson, cells that print or draw with what was just written: which there
 are, which have to run, and what they show with the learner's own code.
 
-.tito/results/05_backprop/results.json    {key of the demonstration: {"text", "pictures": names,
-                                          "place"}}
+.tito/results/05_backprop/results.json    {key of the demonstration: {"text", "pictures": names}}
 .tito/results/05_backprop/the-chain-rule-c4f1-0-0.svg    its pictures, named for their section
 .tito/results/05_backprop/index.html      the page of the lesson (lesson_page.py), once it was read
 
@@ -238,11 +237,7 @@ def save_results(
     for demonstration in demonstrations:
         if event := fresh.get(demonstration.number):
             pictures = _write_pictures(entry, demonstration, event)
-            saved[demonstration.key] = {
-                "text": event["text"],
-                "pictures": pictures,
-                "place": demonstration.place,
-            }
+            saved[demonstration.key] = {"text": event["text"], "pictures": pictures}
         elif demonstration.key in known:
             saved[demonstration.key] = known[demonstration.key]
     results = [
@@ -272,6 +267,14 @@ def _write_pictures(entry: Entry, demonstration: Demonstration, event: Event) ->
         names.append(f"{words or 'start'}-{section[:4]}-{place}-{n}.{picture['kind']}")
         files.write(folder_of(entry) / names[-1], base64.b64decode(picture["data"]))
     return names
+
+
+def mark_seen(entry: Entry, results: list[DemonstrationResult]) -> None:
+    """Remember that the learner has seen these results: they are not shown unasked again."""
+    if results:
+        with progress.change(entry.root, entry.name) as record:
+            seen = record.setdefault("seen", [])
+            seen += [r.demonstration.place for r in results if r.demonstration.place not in seen]
 
 
 def payoffs_of(results: list[DemonstrationResult]) -> list[DemonstrationResult]:

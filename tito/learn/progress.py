@@ -8,6 +8,7 @@ and hashes of the code tested.
              "exercises": {exercise: hash of its code},
              "below": {lesson that it needs: hash of what that exports}},
     "predictions": {question: the learner's answer},
+    "seen": [demonstration whose result the learner has seen: its place in the chapter],
     "pair": {"script": sha256, "notebook": sha256}}},              when both last agreed
  "milestones": {"xor": {"when", "verdict", "seed", "measured": {name: number}, "seconds", "code"}}}
 """
@@ -85,7 +86,7 @@ def _is_sound(data: Any) -> bool:
             for record in data.get("milestones", {}).values()
         )
         and all(
-            of(record, started=str, hints=dict, last=dict, pair=dict, predictions=dict)
+            of(record, started=str, hints=dict, last=dict, pair=dict, predictions=dict, seen=list)
             and all(isinstance(answer, str) for answer in record.get("predictions", {}).values())
             and all(isinstance(n, int) and n >= 0 for n in record.get("hints", {}).values())
             and of(
@@ -144,6 +145,12 @@ def change(root: Root, name: str, kind: str = "lessons") -> Iterator[dict[str, A
             files.write(
                 root.state / "progress.json", json.dumps(data, indent=1, ensure_ascii=False) + "\n"
             )
+
+
+def predictions(entry: Entry) -> dict[str, str]:
+    """{question: what the learner predicted}."""
+    record = load(entry.root)["lessons"].get(entry.name, {})
+    return dict(record.get("predictions", {}))
 
 
 def code_of(source: cells.Source, lesson: Lesson) -> str:

@@ -5,6 +5,7 @@ result.
 import ast
 import dataclasses
 import re
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -42,10 +43,12 @@ from tito.lesson.course import Entry
 CHECK_SECONDS = 10.0  # a check may take
 DEMONSTRATION_SECONDS = 20.0  # one demonstration may take
 START_SECONDS = 10  # more, for NumPy to load on a slow disk
+SLOW_SECONDS = 2.0  # after which the learner sees which check is running
 MOST_DEATHS = 2  # after so many checks that killed or hung the process, the rest is not tried
 WORD = re.compile(r"[\w:+.\[\]\\/-]+|[()]")  # of an expression for -k
 
 OnChecks = Callable[[list[CheckOutcome]], None]
+OnSlow = Callable[[CheckOutcome], None]
 
 
 def ignore(value: object) -> None:
@@ -80,7 +83,7 @@ class LessonReport:
     places    {exercise: where it is in the lesson's file}
     changed   the exercises whose code is another than in the run before
     results   what the demonstrations show that are known to run, in their order
-    shown     those of them below exercises that turned right in this run
+    unseen    those of them that the learner has not seen yet
     passed_before  whether the lesson had passed in the run before, too
     """
 
@@ -88,7 +91,7 @@ class LessonReport:
     places: dict[str, str] = field(default_factory=dict)
     changed: list[str] = field(default_factory=list)
     results: list[DemonstrationResult] = field(default_factory=list)
-    shown: list[DemonstrationResult] = field(default_factory=list)
+    unseen: list[DemonstrationResult] = field(default_factory=list)
     passed_before: bool = False
 
 
@@ -97,6 +100,7 @@ def test_lesson(
     selection: CheckSelection = ALL,
     process: Process | None = None,
     on_checks: OnChecks = ignore,
+    on_slow: OnSlow = ignore,
     seconds: float = CHECK_SECONDS,
 ) -> LessonReport:
     """Test one lesson of a root, and record the verdict in its progress unless only some checks
@@ -105,6 +109,7 @@ def test_lesson(
     selection  the checks to run
     process    to run in; None for a new one
     on_checks  is called with what became of the checks when demonstrations are still to run
+    on_slow    is called with a check that takes long, while it runs
     seconds    time limit of a check
     """
     began = time.perf_counter()
@@ -114,7 +119,7 @@ def test_lesson(
         test.partial, report, source = partial, LessonReport(test), None
     else:
         test = _select(test, selection)
-        report, source = _report(test, record.get("last", {}), process, on_checks), test.source
+        report, source = _report(test, record, process, on_checks, on_slow), test.source
     report.verdict.seconds = round(time.perf_counter() - began, 3)
     if not partial:
         _record(entry, source, report.verdict)
@@ -299,13 +304,17 @@ def _request(test: LessonTest) -> dict[str, Any]:
 
 
 def _report(
-    test: LessonTest, last: dict[str, Any], process: Process | None, on_checks: OnChecks
+    test: LessonTest,
+    record: dict[str, Any],
+    process: Process | None,
+    on_checks: OnChecks,
+    on_slow: OnSlow,
 ) -> LessonReport:
     """Run the checks, and then the demonstrations of what is right.
 
-    last  the record of the last run
+    record  the progress of the lesson
     """
-    entry = test.entry
+    entry, last = test.entry, record.get("last", {})
     demonstrations: list[Demonstration] = []
     known: Known = {}
     if not test.partial:
@@ -314,7 +323,7 @@ def _report(
     request = _request(test)
     request["draws"] = any(demonstration.alt for demonstration in needed)
     with _running(process) as running:
-        events = list(_run_checks(running, test, request))
+        events = list(_name_slow(_run_checks(running, test, request), test, on_slow))
         checks = [check for check in outcomes_of(test, events).values() if check.exercise]
         needed = above_first(needed, entry, {c.exercise for c in checks if not c.passed})
         if needed and _ended_well(events):
@@ -331,8 +340,8 @@ def _report(
     if not test.partial:
         fresh = {event["cell"]: event for event in events if event["event"] == "shown"}
         report.results = save_results(entry, demonstrations, known, fresh)
-        places = {saved.get("place") for saved in known.values()}
-        report.shown = _newly_shown(report, entry, last.get("checks", {}), places)
+        seen = record.get("seen", [])
+        report.unseen = [r for r in report.results if r.demonstration.place not in seen]
     return report
 
 
@@ -340,12 +349,31 @@ def _run_checks(process: Process, test: LessonTest, request: dict[str, Any]) -> 
     """Run the checks, again without the one that killed its process when one did."""
     left = list(request["ids"])
     for _ in range(MOST_DEATHS):
-        events = list(process.run(request | {"ids": left}, _patience(test)))
-        yield from events
+        events = []
+        for event in process.run(request | {"ids": left}, _patience(test)):
+            events.append(event)
+            yield event
         begun = [event["id"] for event in events if event["event"] == "begin"]
         left = [id for id in left if id not in begun]
         if "done" in {event["event"] for event in events} or not begun or not left:
             return
+
+
+def _name_slow(events: Iterator[Event], test: LessonTest, on_slow: OnSlow) -> Iterator[Event]:
+    """The events. When a check runs for long, `on_slow` is called in another thread."""
+    checks, timer = outcomes_of(test, []), None
+    try:
+        for event in events:
+            if timer:
+                timer.cancel()
+            if event["event"] == "begin" and on_slow is not ignore:
+                timer = threading.Timer(SLOW_SECONDS, on_slow, [checks[event["id"]]])
+                timer.daemon = True
+                timer.start()
+            yield event
+    finally:
+        if timer:
+            timer.cancel()
 
 
 def _ended_well(events: list[Event]) -> bool:
@@ -372,30 +400,6 @@ def _patience(test: LessonTest) -> Callable[[Event | None], float]:
         return (test.seconds if kind == "begin" else DEMONSTRATION_SECONDS) + GRACE
 
     return seconds_after
-
-
-def _newly_shown(
-    report: LessonReport, entry: Entry, before: dict[str, str], places: Collection[str | None]
-) -> list[DemonstrationResult]:
-    """The results below exercises that turned right in this run, and those of demonstrations that
-    could not run before: an exercise further up was not right.
-
-    before  {check: status} of the last run
-    places  of the demonstrations that had run before
-    """
-    checks = report.verdict.checks
-    wrong = {check.exercise for check in checks if not check.passed}
-    were_wrong = {check.exercise for check in checks if before.get(check.id) != "passed"}
-    turned = {
-        n
-        for n, exercise in enumerate(entry.declared.exercises, 1)
-        if exercise.id in were_wrong - wrong
-    }
-    return [
-        result
-        for result in report.results
-        if result.demonstration.before in turned or result.demonstration.place not in places
-    ]
 
 
 # What is remembered.

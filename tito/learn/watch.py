@@ -1,11 +1,12 @@
 """Test a lesson at each save, in one process for all tests: NumPy is loaded once.
 
-In a terminal single keys work (h hint, l list, n next lesson, o open the page, q quit), and it
-asks for predictions; elsewhere it only watches, until Ctrl-C.
+In a terminal single keys work (h hint, p predict, l list, n next lesson, o open the page, q quit);
+elsewhere it only watches, until Ctrl-C.
 """
 
 import errno
 import hashlib
+import itertools
 import json
 import os
 import queue
@@ -15,24 +16,25 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from tito.errors import MachineError, TitoError
 from tito.learn import lesson_page, notebook_sync, progress, runner, status
+from tito.learn.demonstrations import DemonstrationResult
 from tito.learn.process import Process, Superseded
 from tito.learn.verdict import CheckOutcome
 from tito.lesson.course import Entry
 from tito.views import learner as views
-from tito.views.report import checked
+from tito.views import report as report_views
 
 if TYPE_CHECKING:
-    from rich.text import Text
+    from rich.console import RenderableType
 
-KEYS = "hlnoq"
-WORDS = "h hint  l list  n next lesson  o open the page  q quit"
+KEYS = "hlnopq"
+WORDS = "h hint  p predict  l list  n next lesson  o open the page  q quit"
 CTRL_C, CTRL_Z = "\x03", "\x1a"
 ESCAPE = re.compile(r"\x1b(\[[0-9;?]*[ -/]*[@-~]?|O.?|.)?")  # what arrow and function keys send
 LONGEST = 500  # letters of a prediction
@@ -41,6 +43,18 @@ EMPTY = hashlib.sha256().hexdigest()
 HALF_SECONDS = 0.25  # a file that seems half saved has as long to become whole
 
 Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Printer:
+    """What prints: renderables, the report on a lesson, and results of demonstrations.
+
+    Of results, the last two return those that they have not shown.
+    """
+
+    out: Callable[..., None]
+    report: Callable[..., list[DemonstrationResult]]
+    results: Callable[..., list[DemonstrationResult]]
 
 
 class Keyboard:
@@ -134,15 +148,19 @@ def _keyboard(getchar: Callable[[], str], tell: Tell) -> Iterator[Keyboard | Non
 class Watcher:
     """What goes on while a lesson is watched.
 
-    `out` prints renderables, `show` a report.
+    printer  prints what is shown
+    waiting  the results that the learner has not seen yet
     """
 
     entry: Entry
-    out: Callable[..., None]
-    show: Callable[..., None]
+    printer: Printer
     process: Process
     events: "queue.SimpleQueue[str]"
     keyboard: Keyboard | None = None
+    waiting: list[DemonstrationResult] = field(default_factory=list)
+
+    def out(self, *renderables: object) -> None:
+        self.printer.out(*renderables)
 
     def serve(self) -> Entry | None:
         """Answer events about one lesson. Returns the lesson to go on with, or None to end."""
@@ -157,6 +175,8 @@ class Watcher:
                 self.out(views.status(self.entry.root, rows, status.next_step(rows)))
             elif event == "o":
                 self.open_page()
+            elif event == "p":
+                self.show_section()
             elif event == "n":
                 lessons = self.entry.root.lessons
                 later = [entry for entry in lessons if entry.number > self.entry.number]
@@ -183,11 +203,13 @@ class Watcher:
                 timer.cancel()
                 ruled = True
                 self.rule()
-                self.out(checked(checks))
+                self.out(report_views.checked(checks))
 
-            report, problem = None, None
+            report, problem, process = None, None, self.process
             try:
-                report = runner.test_lesson(self.entry, process=self.process, on_checks=show_checks)
+                report = runner.test_lesson(
+                    self.entry, process=process, on_checks=show_checks, on_slow=self.show_slow
+                )
             except Superseded:
                 return {}
             except TitoError as error:  # one bad save must not end the watching
@@ -197,8 +219,7 @@ class Watcher:
         if problem:
             self.out(f"tito: {problem.what}", f"      {problem.remedy}")
         if report:
-            has_keys = self.keyboard is not None
-            self.show(self.entry, report, True, has_keys, self.ask if has_keys else None)
+            self.show(report)
         self.out(
             f"Watching {self.entry.relative(self.entry.script)}."
             + ("" if self.keyboard else " Ctrl-C ends it.")
@@ -206,6 +227,16 @@ class Watcher:
         if self.keyboard:
             self.out(WORDS)
         return self._hashes_shown(before, report)
+
+    def show_slow(self, check: CheckOutcome) -> None:
+        with suppress(OSError):  # the terminal is gone
+            self.out(report_views.slow(check))
+
+    def show(self, report: runner.LessonReport) -> None:
+        has_keys = self.keyboard is not None
+        self.waiting = self.printer.report(self.entry, report, True, has_keys)
+        if self.waiting and has_keys:
+            self.out(report_views.waiting(self.waiting, self.entry.name))
 
     def _hashes_shown(
         self, before: dict[str, Any], report: runner.LessonReport | None
@@ -223,9 +254,21 @@ class Watcher:
         if sys.stdout.isatty():
             self.out("\n" + "─" * min(60, os.get_terminal_size().columns))
 
-    def ask(self, question: "Text") -> str:
-        """The learner's prediction, "" without one. Other events come first: a save ends the
-        question.
+    def show_section(self) -> None:
+        """Show the results of the next section that waits, and ask for predictions."""
+        if not self.waiting:
+            self.out("There is nothing to predict now.")
+            return
+        heading = self.waiting[0].demonstration.heading
+        section = [*itertools.takewhile(lambda r: r.demonstration.heading == heading, self.waiting)]
+        rest = self.waiting[len(section) :]
+        left = self.printer.results(self.entry, section, self.ask)
+        self.waiting = left + rest
+        self.out(report_views.waiting(self.waiting, self.entry.name))
+
+    def ask(self, question: "RenderableType") -> str | None:
+        """The learner's prediction, "" without one. A save comes first: then it is None, and the
+        question waits for the next time.
         """
         assert self.keyboard
         self.out(question)
@@ -240,7 +283,7 @@ class Watcher:
                 self.keyboard.line = None
                 self.events.put(event)
                 self.out("")
-                return ""
+                return None
 
     def open_page(self) -> None:
         """Open the page of the lesson in a browser, where there is one."""
@@ -272,8 +315,7 @@ class Watcher:
 
 def watch(
     entry: Entry,
-    out: Callable[..., None],
-    show: Callable[..., None],
+    printer: Printer,
     getchar: Callable[[], str],
 ) -> None:
     """Watch a lesson until q, Ctrl-C, SIGTERM or the end of the terminal.
@@ -299,10 +341,10 @@ def watch(
         with _keyboard(getchar, tell) as keyboard:
             while following:
                 with _saves(following, tell):
-                    watcher = Watcher(following, out, show, process, events, keyboard)
+                    watcher = Watcher(following, printer, process, events, keyboard)
                     following = watcher.serve()
     try:
-        out("Stopped watching.")
+        printer.out("Stopped watching.")
         sys.stdout.flush()
     except OSError:  # the terminal is gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -23,7 +23,7 @@ from tito.views import (
 )
 
 if TYPE_CHECKING:
-    from tito.learn.demonstrations import DemonstrationResult
+    from tito.learn.demonstrations import Demonstration, DemonstrationResult
     from tito.learn.runner import LessonReport
     from tito.learn.verdict import CheckOutcome, Verdict
 
@@ -83,6 +83,12 @@ def checked(checks: list[CheckOutcome]) -> Group:
         ).append("; running the demonstrations ...", "dim"),
         Text(),
     )
+
+
+def slow(check: CheckOutcome) -> Text:
+    """Which check takes long, while it runs."""
+    name = f'{check.exercise or "your own check"}, "{check.name}"'
+    return Text.assemble(("still running: ", "dim"), name)
 
 
 def tested(report: LessonReport, around: Around) -> Group:
@@ -334,6 +340,28 @@ def question(text: str) -> Text:
     return Text(EMPHASIS.sub(r"\2", plain(text)), "italic")
 
 
+def question_about(demonstration: Demonstration) -> Group:
+    """What the chapter asks to predict, below the code that answers it."""
+    code = Text(demonstration.source.strip(), "cyan")
+    return Group(indented(code), Text(), indented(question(demonstration.question)))
+
+
+def waiting(results: list[DemonstrationResult], lesson: str) -> Group:
+    """Which section to read before its results are shown, and the key that shows them."""
+    if not results:
+        return all_results(lesson, 0, "o")
+    heading = results[0].demonstration.heading
+    asks = any(r.demonstration.question for r in results if r.demonstration.heading == heading)
+    section = (plain(heading), "bold")
+    if asks:
+        sentence = Text.assemble("Read on to ", section, ", then press ", ("p", "bold"), ": ")
+        sentence.append("tito asks what you expect.")
+    else:
+        sentence = Text.assemble("Key ", ("p", "bold"), " shows the results of ", section, ".")
+    pieces: list[str | Text] = [sentence, Text(f"{count(len(results), 'result')} to see.", "dim")]
+    return Group(Pieces(pieces), Text())
+
+
 def result(shown: DemonstrationResult, link: Link, with_question: bool = True) -> Group:
     """What one demonstration shows with the learner's code."""
     demonstration = shown.demonstration
@@ -357,12 +385,12 @@ def payoffs(results: list[DemonstrationResult], link: Link) -> Group:
 def all_results(lesson: str, left_out: int, key: str | None = None) -> Group:
     """Where everything is that the demonstrations of a lesson show.
 
-    left_out  how many results of this run are only there
+    left_out  how many results the next test shows
     key       the key that opens it, where keys work
     """
-    more = f"{count(left_out, 'more result')}, and all before:" if left_out else "all results:"
+    more = f"{count(left_out, 'more result')} with the next test; " if left_out else ""
     opens = f"key {key}, or tito read {lesson}" if key else f"tito read {lesson}"
-    return Group(Pieces([Text(more, "dim"), opens]), Text())
+    return Group(Pieces([Text(f"{more}all results:", "dim"), opens]), Text())
 
 
 def predictions(answers: dict[str, str]) -> Group:

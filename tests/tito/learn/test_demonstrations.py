@@ -3,13 +3,14 @@ own code.
 """
 
 import json
+import subprocess
 import sys
 
 import pytest
 from commands import tito
 from small_course import edit, solve
 
-from tito.learn import demonstrations, runner
+from tito.learn import demonstrations, progress, runner
 from tito.learn.check_process import LETTERS, Screen
 from tito.views import report
 
@@ -39,40 +40,49 @@ def texts(shown):
     return [result.text for result in shown]
 
 
-def test_what_an_exercise_makes_possible_is_shown_once_it_is_right(entry):
+def see(entry):
+    """Test the lesson, and look at everything new: what was new, as texts."""
+    unseen = runner.test_lesson(entry).unseen
+    demonstrations.mark_seen(entry, unseen)
+    return texts(unseen)
+
+
+def test_what_an_exercise_makes_possible_is_new_until_it_was_seen(entry):
     behind(entry, "double", '# %%\nprint("twice", double(4))\n')
-    assert runner.test_lesson(entry).shown == []
+    assert see(entry) == []
     solve(entry, "numbers-double")
-    result = runner.test_lesson(entry)
-    assert texts(result.shown) == ["twice 8"] and not result.verdict.passed
-    assert runner.test_lesson(entry).shown == []  # shown before
+    assert texts(runner.test_lesson(entry).unseen) == ["twice 8"]
+    assert see(entry) == ["twice 8"] and see(entry) == []
     solve(entry, "numbers-triple")
-    result = runner.test_lesson(entry)
-    assert texts(result.shown) == ["15 10"] and result.verdict.passed
-    assert texts(result.results) == ["twice 8", "15 10"]
+    assert see(entry) == ["15 10"]
+    assert texts(runner.test_lesson(entry).results) == ["twice 8", "15 10"]
 
 
-def test_what_stands_above_the_first_exercise_is_shown_by_the_first_run(entry):
+def test_the_results_above_the_first_exercise_are_new_in_the_first_run(entry):
     edit(
         entry,
         "# %% [markdown]\n# ## Doubling",
         "# %%\nprint(LIMIT)\n\n# %% [markdown]\n# ## Doubling",
     )
-    assert texts(runner.test_lesson(entry).shown) == ["10"]
-    assert runner.test_lesson(entry).shown == []
+    assert see(entry) == ["10"] and see(entry) == []
 
 
-def test_what_waited_for_an_earlier_exercise_is_shown_when_it_can_run(entry):
+def test_what_waited_for_an_earlier_exercise_is_new_when_it_can_run(entry):
     behind(entry, "double", '# %%\nprint("twice", double(4))\n')
     solve(entry, "numbers-triple")
     edit(entry, "return double(x) + x", "return x + x + x")
-    report = runner.test_lesson(entry)
-    assert report.shown == [] and report.verdict.checks[-1].passed
+    assert see(entry) == [] and runner.test_lesson(entry).verdict.checks[-1].passed
     solve(entry, "numbers-double")
-    assert texts(runner.test_lesson(entry).shown) == ["twice 8", "15 10"]
-    edit(entry, "twice = x + x", "twice = 2 * x")
-    result = runner.test_lesson(entry)
-    assert texts(result.results) == ["twice 8", "15 10"] and result.shown == []
+    assert see(entry) == ["twice 8", "15 10"]
+
+
+def test_results_that_were_seen_are_not_new_after_a_mistake(entry):
+    solve(entry)
+    assert see(entry) == ["15 10"]
+    edit(entry, "twice = x + x", "twice = 3 * x")
+    assert see(entry) == []
+    edit(entry, "twice = 3 * x", "twice = 2 * x")
+    assert see(entry) == [] and texts(runner.test_lesson(entry).results) == ["15 10"]
 
 
 def test_behind_an_exercise_that_is_wrong_nothing_runs(entry, tmp_path):
@@ -93,14 +103,14 @@ def test_a_demonstration_that_fails_before_all_is_right_is_told_and_changes_no_v
 
 def test_only_part_of_the_checks_shows_nothing(entry):
     solve(entry)
-    assert runner.test_lesson(entry, runner.CheckSelection(["numbers-double"])).shown == []
-    assert texts(runner.test_lesson(entry).shown) == ["15 10"]
+    assert runner.test_lesson(entry, runner.CheckSelection(["numbers-double"])).unseen == []
+    assert texts(runner.test_lesson(entry).unseen) == ["15 10"]
 
 
 def test_pictures_are_kept_and_go_with_the_code_that_drew_them(entry):
     solve(entry, "numbers-double")
     behind(entry, "double", f"# %%\n{PICTURE}")
-    (result,) = runner.test_lesson(entry).shown
+    (result,) = runner.test_lesson(entry).unseen
     (picture,) = result.pictures
     path = entry.root.path / picture
     assert path.read_bytes().startswith(b"\x89PNG") and result.demonstration.alt == "A line."
@@ -231,6 +241,37 @@ def test_the_terminal_shows_it_below_its_question_and_says_where_everything_is(
     ]
     assert at == sorted(at) and "It stands here" not in out
     assert "with your code" not in tito(small_workspace, "test", "numbers", code=1)[0]
+
+
+def test_many_results_are_shown_in_the_chapters_order_over_several_tests(small_workspace, entry):
+    cells = [f'# %%\nprint("result", {n})\n' for n in range(8)]
+    behind(entry, "double", "\n\n".join(cells))
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    assert "result" not in out
+    solve(entry, "numbers-double")
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    assert "result 5" in out and "result 6" not in out
+    assert "2 more results with the next test; all results: tito read numbers" in out
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    assert "result 5" not in out and "result 6\n" in out and "result 7\n" in out
+
+
+def test_the_option_predict_asks_below_the_code_and_saves_the_answer(small_workspace, entry):
+    solve(entry, "numbers-double")
+    behind(entry, "double", ASKED)
+    done = subprocess.run(
+        [sys.executable, "-m", "tito", "test", "numbers", "--predict"],
+        cwd=small_workspace.path,
+        input="nine\n",
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    words = ('print("four becomes", double(4))', "Predict what four", "enter to see", "becomes 8")
+    at = [done.stdout.index(part) for part in words]
+    assert at == sorted(at)
+    record = progress.load(small_workspace)["lessons"]["numbers"]
+    assert list(record["predictions"].values()) == ["nine"]
 
 
 @pytest.mark.parametrize(

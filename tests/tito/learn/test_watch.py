@@ -18,7 +18,7 @@ import pytest
 from small_course import edit, solve
 
 from tito.learn import lesson_page, progress
-from tito.learn.watch import Keyboard, Watcher
+from tito.learn.watch import Keyboard, Printer, Watcher
 
 TITO = [sys.executable, "-m", "tito"]
 VERDICT = r"(passed|failed|so far)\S*  (\d) of (\d) points?, "
@@ -373,6 +373,13 @@ def test_a_test_that_takes_long_says_that_it_goes_on(watching, entry):
     assert verdict_of(terminal) == "passed 5"
 
 
+def test_a_check_that_runs_long_is_named_while_it_runs(watching, entry):
+    edit(entry, double_stub(entry), "while True: pass")
+    terminal = watching()
+    terminal.expect(r"still running: \S*numbers-double, .double of two is four")
+    assert "FAIL" not in terminal.before
+
+
 def test_touching_and_saving_the_same_text_again_is_no_new_verdict(watching, entry):
     terminal = watching()
     verdict_of(terminal)
@@ -489,13 +496,18 @@ def test_a_prediction_is_asked_for_and_kept_before_the_answer_is_shown(watching,
     terminal = watching()
     verdict_of(terminal)
     solve(entry, "numbers-double")
+    terminal.expect(r"Read on to \S*Doubling")
+    assert "Predict" not in terminal.before and "four becomes" not in terminal.before
+    terminal.expect(READY)
+    terminal.send("p")
+    terminal.expect(r'print\("four becomes", double\(4\)\)')
     terminal.expect("Predict what four becomes")
     terminal.expect("enter to see")
     assert terminal.expect(["four becomes 8", pexpect.TIMEOUT], timeout=0.8) == 1
     terminal.send("nine\x7fteen, größer\r")
     terminal.expect("teen, größer")
     terminal.expect("four becomes 8")
-    terminal.expect(READY)
+    terminal.expect("all results")
     (record,) = progress.load(entry.root)["lessons"].values()
     assert record["predictions"] == {"Predict what four becomes.": "ninteen, größer"}
     assert "ninteen, größer" in lesson_page.path_of(entry).read_text(encoding="utf-8")
@@ -513,9 +525,6 @@ def test_the_result_of_the_checks_is_there_before_demonstrations_run(watching, e
     solve(entry, "numbers-double")
     terminal.expect("2 of 3 checks right, 4 of 5 points")
     assert "four becomes" not in terminal.before
-    terminal.expect("enter to see")
-    terminal.send("\r")
-    terminal.expect("four becomes 8")
     assert verdict_of(terminal) == "so far 4"
 
 
@@ -523,10 +532,12 @@ def test_enter_alone_shows_the_answer_and_keeps_nothing(watching, entry):
     asked(entry)
     solve(entry, "numbers-double")
     terminal = watching()
+    terminal.expect(READY)
+    terminal.send("p")
     terminal.expect("enter to see")
     terminal.send("\r")
     terminal.expect("four becomes 8")
-    terminal.expect(READY)
+    terminal.expect("all results")
     assert "predictions" not in progress.load(entry.root)["lessons"]["numbers"]
 
 
@@ -540,7 +551,7 @@ def test_an_enter_that_comes_with_the_question_answers_it(entry, monkeypatch):
                 keyboard.take("\n")  # the prompt has just come to the screen
 
     monkeypatch.setattr(sys, "stdout", Terminal())
-    watcher = Watcher(entry, print, None, None, events, keyboard)
+    watcher = Watcher(entry, Printer(print, None, None), None, events, keyboard)
     patience = threading.Timer(5, events.put, ["q"])  # or a lost enter would be waited for
     patience.start()
     watcher.ask("Predict the sum.")
@@ -548,13 +559,46 @@ def test_an_enter_that_comes_with_the_question_answers_it(entry, monkeypatch):
     patience.cancel()
 
 
-def test_a_save_ends_the_question_and_is_tested(watching, entry):
+def test_a_save_is_tested_at_once_and_the_question_is_asked_again(watching, entry):
     asked(entry)
     solve(entry, "numbers-double")
     terminal = watching()
+    terminal.expect(READY)
+    terminal.send("p")
     terminal.expect("enter to see")
-    solve(entry, "numbers-triple")
-    assert verdict_of(terminal) == "failed 4" or verdict_of(terminal) == "passed 5"
+    edit(entry, "twice = x + x", "twice = 2 * x")
+    terminal.expect(r"Read on to \S*Doubling")
+    terminal.expect(READY)
+    terminal.send("p")
+    terminal.expect("enter to see")
+    terminal.send("eight\r")
+    terminal.expect("four becomes 8")
+
+
+def test_a_key_shows_one_section_and_says_where_to_read_on(watching, entry):
+    solve(entry)
+    asked(entry)
+    edit(
+        entry, "print(triple(5), LIMIT)\n", f"print(triple(5), LIMIT)\n{ASKED.replace('four', '4')}"
+    )
+    terminal = watching()
+    terminal.expect(r"Read on to \S*Doubling")
+    terminal.expect("3 results to see")
+    terminal.expect(READY)
+    terminal.send("p")
+    terminal.expect("enter to see")
+    terminal.send("eight\r")
+    terminal.expect("four becomes 8")
+    terminal.expect(r"Read on to \S*Tripling")
+    terminal.expect("2 results to see")
+    terminal.send("p")
+    terminal.expect("15 10")
+    terminal.expect("enter to see")
+    terminal.send("\r")
+    terminal.expect("4 becomes 8")
+    terminal.expect("all results")
+    terminal.send("p")
+    terminal.expect("nothing to predict now")
 
 
 def test_the_key_o_tells_where_the_page_is(watching, entry):

@@ -27,10 +27,12 @@ from tito.cli.app import (
     select_lessons,
     select_tasks,
 )
-from tito.cli.learner.show import show_report
+from tito.cli.learner.show import show_report, show_results
 from tito.errors import MachineError, TitoError, UsageError, WorkError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from tito.learn.verdict import CheckOutcome
     from tito.lesson.course import Entry, Root
 
@@ -41,7 +43,9 @@ Keyword = Annotated[
         "-k", metavar="NAME", help="Only checks with this in their name (as pytest's -k)."
     ),
 ]
-FirstOnly = Annotated[bool, typer.Option("-x", help="Stop at the first check that fails.")]
+Predict = Annotated[
+    bool, typer.Option("--predict", help="Ask what you expect before a result is shown.")
+]
 
 
 @app.callback(invoke_without_command=True)
@@ -202,7 +206,7 @@ def read(lesson: Lesson = None) -> None:
 
 @app.command()
 def watch(lesson: Lesson = None) -> None:
-    """Test a lesson at each save. Keys: h hint, l list, n next lesson, q quit.
+    """Test a lesson at each save. Keys: h hint, p predict, l list, n next lesson, q quit.
 
     Example: tito watch tensor
     """
@@ -210,7 +214,8 @@ def watch(lesson: Lesson = None) -> None:
 
     root = current_root()
     name = lesson or current_lesson(root) or root.lessons[0].name
-    watching.watch(select_lesson(root, name), echo, show_report, typer.getchar)
+    printer = watching.Printer(echo, show_report, show_results)
+    watching.watch(select_lesson(root, name), printer, typer.getchar)
 
 
 @app.command()
@@ -219,7 +224,7 @@ def test(
     module: Module = None,
     all_: All = False,
     keyword: Keyword = None,
-    first_only: FirstOnly = False,
+    predict: Predict = False,
     json: Json = False,
 ) -> None:
     """Export a lesson and run its checks: what is right, what is wrong, and why.
@@ -238,22 +243,42 @@ def test(
         from tito.learn import runner
         from tito.views import report as report_views
 
-        def show_checks(checks: "list[CheckOutcome]") -> None:
-            if sys.stdout.isatty() and len(selection) == 1 and not json:
-                echo(report_views.checked(checks))
-
+        on_terminal = sys.stdout.isatty() and not json
+        on_checks = _show_checks if on_terminal and len(selection) == 1 else runner.ignore
+        on_slow = _show_slow if on_terminal else runner.ignore
         for entry, exercises in selection.items():
-            checks = runner.CheckSelection([e.id for e in exercises], keyword, first_only)
-            report = runner.test_lesson(entry, checks, process, show_checks)
+            checks = runner.CheckSelection([exercise.id for exercise in exercises], keyword)
+            report = runner.test_lesson(entry, checks, process, on_checks, on_slow)
             verdicts.append(report.verdict)
             if not json:
-                show_report(entry, report, whole=len(selection) == 1)
+                ask = _ask_prediction if predict else None
+                show_report(entry, report, len(selection) == 1, ask=ask)
     if json:
         echo_json([verdict.as_json() for verdict in verdicts])
     elif len(verdicts) > 1:
         echo(report_views.totals(verdicts))
     if not all(verdict.selection_passed for verdict in verdicts):
         raise typer.Exit(1)
+
+
+def _show_checks(checks: "list[CheckOutcome]") -> None:
+    from tito.views import report
+
+    echo(report.checked(checks))
+
+
+def _show_slow(check: "CheckOutcome") -> None:
+    from tito.views import report
+
+    echo(report.slow(check))
+
+
+def _ask_prediction(question: "RenderableType") -> str | None:
+    echo(question)
+    try:
+        return input("your prediction? (enter to see) ").strip()
+    except EOFError:
+        return None
 
 
 @app.command()

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 from tito.cli.app import echo
 
 if TYPE_CHECKING:
-    from rich.text import Text
+    from rich.console import RenderableType
 
     from tito.learn.demonstrations import DemonstrationResult
     from tito.learn.runner import LessonReport
     from tito.lesson.course import Entry
     from tito.views.report import Around
 
-    Ask = Callable[[Text], str]  # the learner's answer to a question, "" for none
+    # The learner's answer to a question: "" for none, None when something else comes first
+    Ask = Callable[[RenderableType], str | None]
 
 MOST_SHOWN = 6  # demonstrations of a run are shown
 
@@ -26,11 +27,14 @@ def show_report(
     whole: bool = True,
     has_keys: bool = False,
     ask: Ask | None = None,
-) -> None:
+) -> list[DemonstrationResult]:
     """Print a tested lesson: what its demonstrations show now, then what is right and wrong.
 
-    whole  with everything about the lesson, not only the sum
-    ask    asks for the learner's prediction, where there is a keyboard
+    whole     with everything about the lesson, not only the sum
+    has_keys  whether a key shows the results that the learner is to predict
+    ask       asks for the learner's predictions
+
+    Returns the results that the learner has not seen yet.
     """
     from tito import views
     from tito.learn import demonstrations, progress
@@ -39,27 +43,80 @@ def show_report(
     verdict = report.verdict
     echo(report_views.heading(verdict))
     with_results = whole and not entry.root.is_course
-    shown = report.shown if with_results else []
-    payoffs: list[DemonstrationResult] = []
-    if verdict.passed and with_results:
+    payoffs, waiting = [], []
+    if with_results:
+        payoffs = demonstrations.payoffs_of(report.results) if verdict.passed else []
         # What answers a question stays below it; all other payoffs of the lesson come last.
-        payoffs = [
-            result
-            for result in demonstrations.payoffs_of(report.results)
-            if not (result.demonstration.question and result in shown)
-        ]
-    _show_results(
-        entry, report, [result for result in shown if result not in payoffs], has_keys, ask
-    )
+        payoffs = [p for p in payoffs if not (p.demonstration.question and p in report.unseen)]
+        unseen = [result for result in report.unseen if result not in payoffs]
+        waiting = _show_first(entry, unseen, has_keys, ask)
     records = progress.load(entry.root)["lessons"]
-    if verdict.passed and with_results and not report.passed_before:
-        if answers := records.get(entry.name, {}).get("predictions"):
-            echo(report_views.predictions(answers))
+    predictions = records.get(entry.name, {}).get("predictions")
+    if verdict.passed and with_results and not report.passed_before and predictions:
+        echo(report_views.predictions(predictions))
     around = _around(entry, verdict.passed and whole, records)
     around.whole, around.key = whole, "h" if has_keys else None
     if payoffs:
         around.end = [report_views.payoffs(payoffs, lambda path: views.link(entry.root, path))]
     echo(report_views.tested(report, around))
+    demonstrations.mark_seen(entry, payoffs)
+    return waiting
+
+
+def _show_first(
+    entry: Entry, unseen: list[DemonstrationResult], has_keys: bool, ask: Ask | None
+) -> list[DemonstrationResult]:
+    """Print the results that a test shows: where a key shows the rest, those above the first
+    question; elsewhere as many as are read. Returns the others.
+    """
+    from tito.learn import progress
+    from tito.views import report as report_views
+
+    number = len(unseen) if ask else MOST_SHOWN
+    if has_keys:
+        predictions = progress.predictions(entry)
+        questions = [result.demonstration.question for result in unseen]
+        open_ = [bool(question) and question not in predictions for question in questions]
+        number = min(number, [*open_, True].index(True))
+    waiting = show_results(entry, unseen[:number], ask) + unseen[number:]
+    if unseen and not (waiting and has_keys):
+        echo(report_views.all_results(entry.name, len(waiting), "o" if has_keys else None))
+    return waiting
+
+
+def show_results(
+    entry: Entry, results: list[DemonstrationResult], ask: Ask | None = None
+) -> list[DemonstrationResult]:
+    """Print what demonstrations show. Above the answer to a question, print the code and ask what
+    the learner expects.
+
+    Returns those that are not shown, because `ask` returned None.
+    """
+    from tito import views
+    from tito.learn import demonstrations, lesson_page, progress
+    from tito.views import report as report_views
+
+    if not results:
+        return []
+    predictions = progress.predictions(entry)
+    echo(report_views.with_your_code(any(result.demonstration.before for result in results)))
+    heading, number = "", 0
+    for number, result in enumerate(results, 1):
+        demonstration = result.demonstration
+        if demonstration.heading != heading:
+            heading = demonstration.heading
+            echo(report_views.section(heading))
+        asks = bool(ask and demonstration.question and demonstration.question not in predictions)
+        if ask and asks:
+            answer = ask(report_views.question_about(demonstration))
+            if answer is None:
+                number -= 1
+                break
+            if answer:
+                lesson_page.save_prediction(entry, demonstration.question, answer)
+        echo(report_views.result(result, lambda path: views.link(entry.root, path), not asks))
+    demonstrations.mark_seen(entry, results[:number])
+    return results[number:]
 
 
 def _around(entry: Entry, with_next: bool, records: dict[str, Any]) -> Around:
@@ -83,36 +140,3 @@ def _around(entry: Entry, with_next: bool, records: dict[str, Any]) -> Around:
         following=step[0] if step else None,
         course=(passed, len(entry.root.lessons)),
     )
-
-
-def _show_results(
-    entry: Entry,
-    report: LessonReport,
-    shown: list[DemonstrationResult],
-    has_keys: bool,
-    ask: Ask | None,
-) -> None:
-    """Print what demonstrations of what turned right show; of each that answers a question, ask
-    what the learner expects first.
-    """
-    from tito import views
-    from tito.learn import lesson_page
-    from tito.views import report as report_views
-
-    def link(path: str) -> Text:
-        return views.link(entry.root, path)
-
-    if not shown:
-        return
-    echo(report_views.with_your_code(any(result.demonstration.before for result in shown)))
-    heading = ""
-    for result in shown[-MOST_SHOWN:]:
-        if result.demonstration.heading != heading:
-            heading = result.demonstration.heading
-            echo(report_views.section(heading))
-        question = result.demonstration.question if ask else ""
-        if ask and question and (answer := ask(report_views.question(question))):
-            lesson_page.save_prediction(entry, question, answer)
-        echo(report_views.result(result, link, with_question=not question))
-    left_out = max(0, len(shown) - MOST_SHOWN)
-    echo(report_views.all_results(entry.name, left_out, "o" if has_keys else None))
