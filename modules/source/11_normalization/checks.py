@@ -144,7 +144,7 @@ def test_the_spread_of_other_networks():
     equal(spread(Sequential(), Tensor(x)), [], "the spreads of no layers")
 
 
-# %% normalized points=5
+# %% normalized points=6
 def test_the_axes_decide_what_is_normalized():
     x = [[1.0, 2.0], [3.0, 8.0]]
     rows, columns = [[-1.0, 1.0], [-1.0, 1.0]], [[-1.0, -1.0], [1.0, 1.0]]
@@ -186,6 +186,16 @@ def test_a_constant_row_becomes_zero():
         "a constant row gives nan: 0 / 0. eps, added to the variance, has to prevent that"
     )
     close(found, np.zeros((2, 3)), case)
+
+
+def test_numbers_far_from_0_keep_their_digits():
+    x = np.array([[10000.0, 10002.0, 10001.0, 10001.0]], "float32")
+    cause = "The variance is the mean of the squared deviations: the difference of two large "
+    cause += (
+        "numbers, such as the mean of x² and the squared mean, has lost its digits in float32"
+    )
+    found = normalized(Tensor(x), axes=1, eps=0.5)
+    close(found, [[-1, 1, 0, 0]], f"{x.tolist()} normalized with eps=0.5", cause)
 
 
 def test_several_axes_are_normalized_together():
@@ -338,6 +348,21 @@ def test_the_gradient_of_x_by_hand():
     close(dx, [[0.22908, -0.34362, 0.11454]], case, causes, near=1e-4)
 
 
+def test_the_gradient_of_x_uses_the_weight():
+    x, g, weight = (
+        np.array([row]) for row in ([1.0, 2.0, 4.0], [1.0, 0.0, 2.0], [2.0, -1.0, 3.0])
+    )
+    (dx, *_), _ = layer_rule(g, x, [weight[0], np.zeros(3)], 0, kept(x, 0))
+    (right,) = gradients_by_differences(lambda x: hat(x, -1, 0) * weight, [x], g)
+    (without,) = gradients_by_differences(lambda x: hat(x, -1, 0), [x], g)
+    causes = {
+        "The factor weight is missing: h = g * weight": without,
+        "The weight belongs into h = g * weight, before the means are taken": without * weight,
+    }
+    case = "x = [1, 2, 4], g = [1, 0, 2], weight [2, -1, 3]: the gradient of x"
+    close(dx, right, case, causes, near=1e-4)
+
+
 def test_shifting_and_scaling_x_change_nothing():
     rng = np.random.default_rng(5)
     x, weight, g = rng.normal(size=(4, 6)), rng.normal(size=6), rng.normal(size=(4, 6))
@@ -345,7 +370,7 @@ def test_shifting_and_scaling_x_change_nothing():
     (dx, *_), _ = layer_rule(g, x, [weight, np.zeros(6)], 0, saved)
     case = "adding a number to a row of x does not change the output, so each row of its "
     case += "gradient should add up to 0; the sums"
-    cause = "Is h = g * weight used everywhere, and its mean over the last axis subtracted?"
+    cause = "Is the mean of h over the last axis subtracted?"
     close(dx.sum(-1), np.zeros(4), case, cause)
     case = "scaling a row of x does not change the output, so each row of its gradient times "
     case += "x̂ should add up to 0; the sums"

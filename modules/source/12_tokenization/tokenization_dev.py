@@ -1037,7 +1037,7 @@ def train_bpe_fast(text, vocab_size, special_tokens=()):
     """The merges of `train_bpe`, found in a fraction of the time."""
     wanted, word_counts, merges = (merges_wanted(vocab_size, special_tokens),
                                    count_words(text, special_tokens), {})
-    counts, holders = pair_counts(word_counts), defaultdict(set)
+    counts, holders = Counter(pair_counts(word_counts)), defaultdict(set)
     words, frequencies = list(word_counts), list(word_counts.values())
     for i, word in enumerate(words):
         for neighbours in zip(word, word[1:]):
