@@ -54,7 +54,7 @@ def figures():
             "gradient.",
             lesson="backprop",
             section="Topological order",
-            after="is a list of the nodes of a graph in which no node comes before one",
+            after="no node comes before a node that it",
         ),
         drawn(
             PAGE,

@@ -273,8 +273,12 @@ def test_the_picture_has_a_box_for_each_value_however_many():
 
 def test_the_first_picture_is_of_the_network_that_the_chapter_trains():
     points, targets = make_rings()
-    trained = train_in_numpy(points, targets, [6, 1], learning_rate=0.01, steps=20)
-    net = MLP(2, [6, 1], generator=random.Random(0))
+    trained = train_in_numpy(points, targets, [8, 8, 1], learning_rate=0.01, steps=20)
+    net = MLP(2, [8, 8, 1], generator=random.Random(0))
+
+    def loss():
+        return sum((net(x) - target) ** 2 for x, target in zip(points, targets))
+
     for _ in range(20):
-        lesson.train_step(net, points, targets, 0.01)
+        lesson.train_step(loss, net.parameters(), 0.01)
     assert np.allclose(trained(points), [net(x).data for x in points], atol=1e-9)

@@ -1,41 +1,20 @@
 # From modules/source/05_backprop/backprop_dev.py by `tito export`; edit that file, not this one.
-# checksum: a61db32ad8eca22a
-"""Backpropagation: A network that learns, today, from single numbers and their gradients."""
+# checksum: 9dddf67f108e53f4
+"""Backpropagation: Compute the gradient of a network in one backward pass, and train it."""
 
 import itertools
 import math
 import random
 
+from tinytorch.core.descent import numerical_gradient
 from tinytorch.support.graph_drawing import graph_of_values
 from tinytorch.support.scalars import ManualBackward, Scalar, as_float, real_power, unknown_derivatives
 
 __all__ = [
-    "numerical_gradient", "Value", "record", "add", "multiply", "propagate", "topological_order", "backward",
-    "draw_graph", "gradient_check", "negate", "subtract", "divide", "power", "power_of_values", "exp", "log", "sin",
-    "tanh", "relu", "sigmoid", "Module", "Neuron", "Layer", "MLP", "train_step", "forward_mode_derivatives",
+    "Value", "record", "add", "multiply", "negate", "subtract", "divide", "tanh", "propagate", "topological_order",
+    "backward", "draw_graph", "train_step", "gradient_check", "power", "power_of_values", "exp", "log", "sin", "relu",
+    "sigmoid", "Module", "Neuron", "Layer", "MLP", "forward_mode_derivatives",
 ]
-
-
-def numerical_gradient(f, *numbers, step=1e-5):
-    """The gradient of f at the given numbers, estimated by central differences.
-
-    f        function of as many floats, returning one float
-    numbers  floats: the point at which the gradient is wanted
-    step     float: how far each number is moved, up and down, while the others stay fixed
-    returns  list of floats, one partial derivative per number
-
-    >>> [round(d, 6) for d in numerical_gradient(lambda x, y: x * y, 2.0, 7.0)]
-    [7.0, 2.0]
-
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 11.5.
-    """
-    gradient = []
-    for i in range(len(numbers)):
-        up, down = list(numbers), list(numbers)
-        up[i] += step
-        down[i] -= step
-        gradient.append((f(*up) - f(*down)) / (2 * step))
-    return gradient
 
 
 def gradients_by_hand():
@@ -140,16 +119,7 @@ def record(op, data, inputs, local_gradients):
 
 
 def add(a, b):
-    """a + b, recorded.
-
-    a, b     Values
-    returns  a Value that records "+", the inputs (a, b), and the local gradient for each
-
-    >>> add(Value(2.0), Value(-5.0)).data
-    -3.0
-
-    Source: Baydin et al., Automatic differentiation in machine learning (2018), section 3.2.
-    """
+    """a + b, recorded."""
     return record("+", a.data + b.data, (a, b), (1.0, 1.0))
 
 
@@ -166,6 +136,28 @@ def multiply(a, b):
     Source: the product rule, Spivak, Calculus (2008), chapter 10.
     """
     return record("*", a.data * b.data, (a, b), (b.data, a.data))
+
+
+def negate(x):
+    """-x, recorded."""
+    return record("neg", -x.data, (x,), (-1.0,))
+
+
+def subtract(a, b):
+    """a - b, recorded."""
+    return record("-", a.data - b.data, (a, b), (1.0, -1.0))
+
+
+def divide(a, b):
+    """a / b, recorded. ZeroDivisionError where b holds 0."""
+    quotient = a.data / b.data
+    return record("/", quotient, (a, b), (1.0 / b.data, -quotient / b.data))
+
+
+def tanh(x):
+    """The hyperbolic tangent of x, recorded; between -1 and 1 for every x."""
+    t = math.tanh(x.data)
+    return record("tanh", t, (x,), (1.0 - t * t,))
 
 
 def propagate(node):
@@ -223,8 +215,8 @@ def backward(root):
 
     root     a Value
     returns  None. Afterwards the `grad` of an intermediate result is the derivative of `root`
-             with respect to it; that of a leaf is the sum over all backward passes so far. A
-             root that is a leaf itself accumulates 1 per pass
+             with respect to it; the `grad` of a leaf is the sum over all backward passes so
+             far. A root that is a leaf itself accumulates 1 per pass
 
     >>> x = Value(3.0)
     >>> backward(x * x)
@@ -253,6 +245,33 @@ def draw_graph(root):
     return graph_of_values(topological_order(root))
 
 
+def train_step(loss, parameters, learning_rate):
+    """One step of gradient descent, with the gradient from one backward pass.
+
+    loss           function without arguments that computes the loss from the parameters and
+                   returns it as a Value; call it once
+    parameters     list of Values, the leaves to train: their `data` is changed. Gradients that
+                   they had before the step do not matter
+    learning_rate  float, at least 0
+    returns        float, the loss before the step
+
+    >>> x = Value(8.0)
+    >>> train_step(lambda: x * x, [x], 0.25)
+    64.0
+    >>> x.data
+    4.0
+
+    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 4.3.
+    """
+    result = loss()
+    for p in parameters:
+        p.grad = 0.0
+    result.backward()
+    for p in parameters:
+        p.data -= learning_rate * p.grad
+    return result.data
+
+
 def gradient_check(f, *numbers, tolerance=1e-5):
     """Compare the gradient by `backward` with the one by `numerical_gradient`.
 
@@ -270,28 +289,12 @@ def gradient_check(f, *numbers, tolerance=1e-5):
     """
     values = [Value(number) for number in numbers]
     f(*values).backward()
-    expected = numerical_gradient(lambda *moved: float(f(*map(Value, moved))), *numbers)
+    expected = numerical_gradient(lambda moved: float(f(*map(Value, moved))), list(numbers))
     for i, (value, right) in enumerate(zip(values, expected)):
         if not abs(value.grad - right) <= tolerance * max(1.0, abs(right)):
             raise AssertionError(f"input {i} = {numbers[i]}: backward gives {value.grad:.6g}, "
                                  f"a central difference gives {right:.6g}")
     return True
-
-
-def negate(x):
-    """-x, recorded."""
-    return record("neg", -x.data, (x,), (-1.0,))
-
-
-def subtract(a, b):
-    """a - b, recorded."""
-    return record("-", a.data - b.data, (a, b), (1.0, -1.0))
-
-
-def divide(a, b):
-    """a / b, recorded. ZeroDivisionError where b holds 0."""
-    quotient = a.data / b.data
-    return record("/", quotient, (a, b), (1.0 / b.data, -quotient / b.data))
 
 
 def power(x, n):
@@ -347,47 +350,13 @@ def sin(x):
     return record("sin", math.sin(x.data), (x,), (math.cos(x.data),))
 
 
-def tanh(x):
-    """The hyperbolic tangent of x, recorded; between -1 and 1 for every x.
-
-    x        a Value
-    returns  a Value that records "tanh", the inputs (x,), and the local gradient
-
-    >>> tanh(Value(1000.0)).data
-    1.0
-
-    Source: LeCun et al., Efficient BackProp (1998), section 4.4.
-    """
-    t = math.tanh(x.data)
-    return record("tanh", t, (x,), (1.0 - t * t,))
-
-
 def relu(x):
-    """x where it is positive, else 0; recorded.
-
-    x        a Value
-    returns  a Value that records "relu", the inputs (x,), and the local gradient: 0 at x = 0
-
-    >>> relu(Value(-3.0)).data
-    0.0
-
-    Source: Glorot, Bordes, Bengio, Deep sparse rectifier neural networks (2011).
-    """
+    """x where it is positive, else 0; recorded. The local gradient at 0 is 0."""
     return record("relu", max(0.0, x.data), (x,), (1.0 if x.data > 0 else 0.0,))
 
 
 def sigmoid(x):
-    """1 / (1 + exp(-x)), recorded; between 0 and 1 for every x.
-
-    x        a Value
-    returns  a Value that records "sigmoid", the inputs (x,), and the local gradient. Very small
-             results are precise to nine digits, too: sigmoid(-30) is 9.357622969e-14
-
-    >>> sigmoid(Value(-1000.0)).data
-    0.0
-
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 3.10.
-    """
+    """1 / (1 + exp(-x)), recorded; between 0 and 1 for every x, exact for small results."""
     e = math.exp(-abs(x.data))  # at most 1
     s = (1.0 if x.data >= 0 else e) / (1.0 + e)
     return record("sigmoid", s, (x,), (s * (1.0 - s),))
@@ -417,7 +386,8 @@ class Neuron(Module):
     generator  a random.Random for the nin weights `w` and the bias `b`, each between -1 and 1
 
     Called with a list of nin numbers or Values, it returns a Value. With any other number of
-    inputs it raises ValueError, whose message holds the number of weights and that of inputs.
+    inputs it raises ValueError, whose message holds the number of weights and the number of
+    inputs.
 
     >>> neuron = Neuron(3)
     >>> len(neuron.parameters())
@@ -467,7 +437,7 @@ class MLP(Module):
     """Layers in `self.layers`, the outputs of each being the inputs of the next.
 
     nin            int: number of inputs
-    nouts          list with the number of neurons of each layer
+    nouts          list with the number of neurons of each layer; it is not changed
     linear_output  bool: whether the last layer is without tanh; by default every layer has
                    tanh, so that outputs lie between -1 and 1
     generator      a random.Random for all weights; with None, each neuron uses
@@ -496,31 +466,8 @@ class MLP(Module):
         return [p for layer in self.layers for p in layer.parameters()]
 
 
-def train_step(model, inputs, targets, learning_rate):
-    """One step of gradient descent on the loss, the sum of (output - target)**2.
-
-    model          a Module that maps a list of numbers to one Value; its parameters are moved,
-                   and gradients that they held before the step do not matter
-    inputs         list of such lists           targets  list of as many numbers
-    learning_rate  units of parameter per unit of derivative
-    returns        float, the loss before the step
-
-    >>> model = MLP(1, [1], linear_output=True)
-    >>> train_step(model, [[2.0]], [1.0], 0.1) > train_step(model, [[2.0]], [1.0], 0.1)
-    True
-
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 4.3.
-    """
-    loss = sum((model(x) - target) ** 2 for x, target in zip(inputs, targets))
-    model.zero_grad()
-    loss.backward()
-    for p in model.parameters():
-        p.data -= learning_rate * p.grad
-    return loss.data
-
-
 def forward_order(roots):
-    """The Values in `roots` and all that they were computed from, inputs before results."""
+    """The Values in `roots` and everything they were computed from, inputs before results."""
     joined = record("", 0.0, tuple(roots), (0.0,) * len(roots))
     return topological_order(joined)[:0:-1]  # from the last to the second
 

@@ -1,12 +1,12 @@
-"""What lesson 05 draws: tangents, computation graphs of numbers, and the decision boundary of a
-network.
+"""What lesson 05 draws: computation graphs of numbers, and the decision boundary of a network.
 
 The lesson opens with that boundary before any of its code is written; at its end the learner's
-network, started from the same parameters, draws it again.
+network, started from the same parameters, draws it again. It also measures the time of a gradient.
 """
 
 import math
 import random
+import time
 
 import numpy as np
 
@@ -86,49 +86,37 @@ def draw_boundary(model, points, targets, title="", resolution=61):
     return figure
 
 
-# Derivatives
+# The time of a gradient
 
 
-def chord_slopes(f, x, step):
-    """The slopes of two chords of the curve of `f` at x: (one-sided, central).
+def seconds_per_gradient(hidden, Value, numerical_gradient):
+    """How long the gradient of a network takes by central differences, and by backpropagation.
 
-    one-sided  through x and x + step            central  through x - step and x + step
-
-    >>> chord_slopes(lambda x: x**2, 3.0, 1.0)
-    (7.0, 6.0)
+    hidden              int: how many linear models, each followed by tanh, get the point
+    Value               the class whose operations are recorded
+    numerical_gradient  function of (f, numbers), returning the gradient of f
+    returns             (parameters, seconds by central differences, seconds by backpropagation)
     """
-    low, here, high = f(x - step), f(x), f(x + step)
-    return (high - here) / step, (high - low) / (2 * step)
+    points, targets = make_rings()
+    draw = random.Random(0).uniform
+    numbers = [draw(-1, 1) for _ in range(4 * hidden + 1)]
 
+    def loss(parameters, tanh):
+        total = 0.0
+        for (x, y), target in zip(points, targets):
+            output = parameters[-1]
+            for i in range(0, 4 * hidden, 4):
+                a, b, c, weight = parameters[i : i + 4]
+                output = output + tanh(a * x + b * y + c) * weight
+            error = tanh(output) - target
+            total = total + error * error
+        return total
 
-def draw_tangent(f, x, step, names=("x", "f(x)"), reach=1.6):
-    """Draw the curve of `f` around x, its tangent at x, and a one-sided and a central chord.
-
-    f        function of one float, smooth around x
-    step     how far the ends of the chords lie from x; large, so that they can be seen
-    names    of the two axes
-    reach    how many steps the picture shows on each side of x
-    returns  a matplotlib figure; each line has its slope at its end, the chords are drawn through
-    """
-    slopes = {"tangent": chord_slopes(f, x, 1e-5 * step)[1]}
-    slopes["one-sided"], slopes["central"] = chord_slopes(f, x, step)
-    left, right = x - reach * step, x + reach * step
-    figure, axes = panel("", *names, height=4.2)
-    across = [left + (right - left) * i / 100 for i in range(101)]
-    axes.plot(across, [f(a) for a in across], "C0")
-    for name, through, look in [
-        ("tangent", x, "C1"),
-        ("one-sided", x + step, "C2--"),
-        ("central", x - step, "C3--"),
-    ]:
-        heights = [f(through) + slopes[name] * (a - through) for a in (left, right)]
-        axes.plot([left, right], heights, look, linewidth=1.5)
-        words = f"{name}: {slopes[name]:.3g} "
-        axes.text(left, heights[0], words, color=look[:2], ha="right", va="center")
-    axes.plot([x - step, x, x + step], [f(x - step), f(x), f(x + step)], "C0o")
-    axes.text(left, f(left), f"the curve {names[1]} ", color="C0", ha="right", va="center")
-    axes.set_xlim(left - 1.7 * step, right + 0.1 * step)
-    return figure
+    began = time.perf_counter()
+    numerical_gradient(lambda moved: loss(moved, math.tanh), numbers)
+    between = time.perf_counter()
+    loss([Value(number) for number in numbers], Value.tanh).backward()
+    return len(numbers), between - began, time.perf_counter() - between
 
 
 # Computation graphs

@@ -16,6 +16,8 @@
 #     difficulty: 1
 #     hours: 0.5
 #     prerequisites: []
+#     pytorch:
+#       gradient: torch.Tensor.grad
 #     enables: [tensor, backprop]
 #     terms: [model, parameter, loss function, mean squared error, derivative,
 #       partial derivative, gradient, finite difference, central difference,

@@ -13,26 +13,27 @@
 #   tinytorch:
 #     difficulty: 3
 #     enables: [autograd]
-#     hours: 5
-#     prerequisites: []
+#     hours: 4
+#     prerequisites: [descent]
 #     pytorch:
-#       gradient: torch.Tensor.grad
 #       backpropagation: torch.Tensor.backward
-#     summary: A network that learns, today, from single numbers and their gradients
-#     terms: [derivative, partial derivative, gradient, finite difference, central difference,
-#       computation graph, chain rule, local gradient, upstream gradient, forward pass,
+#     summary: Compute the gradient of a network in one backward pass, and train it
+#     terms: [computation graph, chain rule, local gradient, upstream gradient, forward pass,
 #       backward pass, topological order, gradient accumulation, backpropagation, neuron,
-#       MLP, gradient descent, learning rate, forward mode, reverse mode]
+#       MLP, forward mode, reverse mode]
 #     title: Backpropagation
 # ---
 
 # %% [markdown]
 # # 05. Backpropagation
 #
-# The picture below shows a small neural network after its training. Its input is a point of the
-# plane, its output says which of two classes the point belongs to. Nobody wrote down the curve
-# between the classes: the network found it from 26 examples, by changing its 25 parameters a
-# little at a time.
+# In lesson 00 you trained a network of 25 parameters. Each step computed the loss 50 times,
+# twice for each parameter. For the 734,336 parameters of the GPT in lesson 15, each step would
+# compute it 1,468,672 times.
+#
+# **Backpropagation** computes the derivatives of the loss with respect to all parameters in one
+# pass through the computation. Nearly every neural network is trained with it. The picture
+# shows a network of 105 parameters after 100 such steps.
 
 # %% tags=["payoff"]
 #| default_exp core.backprop
@@ -41,6 +42,7 @@ import itertools
 import math
 import random
 
+from tinytorch.core.descent import numerical_gradient
 from tinytorch.support.graph_drawing import graph_of_values
 from tinytorch.support.scalars import (ManualBackward, Scalar, as_float, real_power,
                                        unknown_derivatives)
@@ -49,24 +51,21 @@ from tinytorch.support.scalars import (ManualBackward, Scalar, as_float, real_po
 from tinytorch.pictures.backprop import draw_boundary, make_rings, train_in_numpy
 
 points, targets = make_rings()
-trained = train_in_numpy(points, targets, [6, 1], learning_rate=0.01, steps=100)
-draw_boundary(trained, points, targets, "25 parameters, 100 steps");
+trained = train_in_numpy(points, targets, [8, 8, 1], learning_rate=0.01, steps=100)
+draw_boundary(trained, points, targets, "105 parameters, 100 steps");
 # alt: 10 round points near the origin inside a closed curve that the network drew around them,
 # and 16 square points on a ring outside it.
 
 # %% [markdown]
-# One number says how wrong the network is, its error. To choose a change, we need to know how
-# the error reacts to each of the 25 parameters. **How can we compute that for all parameters at
-# once?** The answer, *backpropagation*, trains nearly every neural network in use. You write it
-# in plain Python, without NumPy or tensors; at the end your code draws the picture again.
-# (Cells that begin with `#| export` become part of your package, by `tito export`.)
+# You write backpropagation in plain Python, and train the network of lesson 00 with it. At the
+# end of the lesson, your code also trains the network of the picture.
 #
-# **You need** Python, and what the tangent of a curve is; no other lesson. **You write** finite
-# differences, a number that records how it was computed, the backward pass, and a neural
-# network that learns.
+# **You need** 00 (Gradient descent): derivatives, gradients and training. **You write** numbers
+# that record how they were computed, the backward pass, a training step, and networks of any
+# size.
 
 # %% [markdown]
-# ## Derivatives and gradients
+# ## The computation graph
 #
 # Our first example has four inputs and one result, $L$:
 
@@ -75,90 +74,24 @@ def expression(a, b, c, d):
     return ((a * b) + c) * (a + d)
 
 
-point = (2.0, -3.0, 10.0, 5.0)
+point = [2.0, -3.0, 10.0, 5.0]
 print("L =", expression(*point))
 
 # %% [markdown]
-# The **derivative** of a function at a point is the change of its result per unit of change of
-# its input, for a very small change. In a plot it is the slope of the tangent.
-#
-# A **partial derivative** of a function with several inputs is its derivative with respect to
-# one of them, while the others stay fixed; it is written $\partial L / \partial a$. The
-# **gradient** of a function is the list of all its partial derivatives, one per input.
-#
-# ## Finite differences
-#
-# A **finite difference** estimates a derivative from two values of the function: the change of
-# the result divided by the change of the input. The *one-sided* difference
-# $(f(x + h) - f(x)) / h$ looks in one direction only. Where the curve bends, it is wrong by an
-# amount proportional to $h$. A **central difference** is a finite difference with one point on
-# each side, in which most of this error cancels.
-#
-# $$f'(x) \approx \frac{f(x + h) - f(x - h)}{2h}$$
-#
-# The picture shows $L$ as a function of $a$, its tangent at $a = 2$, and both differences, each
-# as a line through its two points. Here $h = 2$, far too large, so that one can see the error.
-# For a parabola like this one, a central difference is exact; in general its error is about
-# proportional to $h^2$.
-
-# %%
-from tinytorch.pictures.backprop import draw_tangent
-
-draw_tangent(lambda a: expression(a, *point[1:]), x=2.0, step=2.0, names=("a", "L"));
-# alt: L is nearly flat at the left, then falls ever more steeply. The tangent at a = 2 has the
-# slope -17. The dashed line through the points at a = 2 and a = 4 is steeper, -23; the one
-# through the points at a = 0 and a = 4 is parallel to the tangent, -17.
-
-# %% [markdown]
-# **Task.** Write `numerical_gradient`: a central difference for each input. It uses nothing but
-# the values of `f`, so it is slow, but it works for every function. We will test everything
-# faster against it.
-
-# %% exercise="numerical-gradient"
-#| export
-def numerical_gradient(f, *numbers, step=1e-5):
-    """The gradient of f at the given numbers, estimated by central differences.
-
-    f        function of as many floats, returning one float
-    numbers  floats: the point at which the gradient is wanted
-    step     float: how far each number is moved, up and down, while the others stay fixed
-    returns  list of floats, one partial derivative per number
-
-    >>> [round(d, 6) for d in numerical_gradient(lambda x, y: x * y, 2.0, 7.0)]
-    [7.0, 2.0]
-
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 11.5.
-    """
-    ### BEGIN SOLUTION
-    gradient = []
-    for i in range(len(numbers)):
-        up, down = list(numbers), list(numbers)
-        up[i] += step
-        down[i] -= step
-        gradient.append((f(*up) - f(*down)) / (2 * step))
-    return gradient
-    ### END SOLUTION
-
-# %% checks="numerical-gradient"
-check("numerical-gradient")
-
-# %% [markdown]
-# Predict from the formula of $L$: which input changes $L$ the most? Which inputs make $L$
-# smaller when they grow?
+# Predict from the formula: which input changes $L$ the most when it grows a little? Which
+# inputs make $L$ smaller? Your `numerical_gradient` of lesson 00 answers with central
+# differences:
 
 # %% tags=["answer", "explained"]
-for name, partial in zip("abcd", numerical_gradient(expression, *point)):
+for name, partial in zip("abcd", numerical_gradient(lambda p: expression(*p), point)):
     print(f"dL/d{name} = {partial:9.5f}")
 
 # %% [markdown]
 # When $c$ grows by 0.001, $L$ grows by about 0.007. `a` changes $L$ the most, and only `a`
 # makes it smaller.
 #
-# ## The computation graph
-#
-# Finite differences evaluate the function twice per input. For 25 parameters that is 50
-# evaluations; for a language model with a billion parameters, two billion. There is a faster
-# way, which uses the structure of the function. Give each intermediate result a name:
+# Central differences evaluate the function twice per input. There is a faster way, which uses
+# the structure of the function. Give each intermediate result a name:
 #
 # $$e = a\,b \qquad f = e + c \qquad g = a + d \qquad L = f\,g$$
 #
@@ -178,7 +111,8 @@ draw(inputs, steps, places)
 
 # %% [markdown]
 # Evaluating the function fills in the values from top to bottom. The gradients are filled in
-# from bottom to top. Into each `grad` goes the derivative of $L$ with respect to that node:
+# from bottom to top. Each `grad` is the derivative of $L$ with respect to that node, written
+# $\partial L / \partial f$ for the node `f`:
 #
 # - `L`: when $L$ grows by 1, $L$ grows by 1. Its gradient is 1.
 # - `f`: $L = f\,g$, so $\partial L / \partial f = g = 7$.
@@ -192,7 +126,7 @@ draw(inputs, steps, places)
 # There are two paths from `a` to $L$. Predict: are their contributions added or multiplied?
 #
 # **Task.** Compute all eight numbers with pencil and paper. The checks compare them with
-# finite differences.
+# central differences.
 
 # %% exercise="by-hand"
 #| exporti
@@ -213,7 +147,7 @@ def gradients_by_hand():
 check("by-hand")
 
 # %% [markdown]
-# Here are your numbers in the graph. On each edge stands the factor by which it multiplies.
+# Here are your numbers in the graph. Each edge shows the factor by which it multiplies.
 
 # %% tags=["answer"]
 draw(inputs, steps, places, gradients_by_hand())
@@ -222,14 +156,14 @@ draw(inputs, steps, places, gradients_by_hand())
 
 # %% [markdown]
 # Check one box: `b` has $14 = 7 \cdot 2$, the gradient of `e` times the factor on the edge.
-# Into `a` come two products: $7 \cdot (-3) + 4 \cdot 1 = -17$.
+# `a` receives two products, and they are added: $7 \cdot (-3) + 4 \cdot 1 = -17$.
 #
 # ## Recording operations
 #
 # At each node you needed three things: its inputs, the factors on its edges, and the gradient
-# of its result. So we make a number that stores them, a `Value`. Python calls the
-# methods below when a `Value` meets an operator. A plain number becomes a `Value` first. The
-# functions `add`, `multiply` and so on come later in this chapter.
+# of its result. So we define a number that stores them, a `Value`. Python calls the methods
+# below when a `Value` meets an operator. They turn a plain number into a `Value` first. The
+# functions that they call (`add`, `multiply`, ...) come later in this lesson.
 
 # %%
 #| exporti
@@ -259,10 +193,9 @@ class Operators(Scalar, ManualBackward):
     def __neg__(self): return negate(self)
 
 # %% [markdown]
-# Now the class. `data` is the number. `grad` will be the derivative of the final result with
-# respect to it. `_prev` holds its inputs and `_local_gradients` the factors, one per input.
-# `_created` counts the Values in the order of their creation; `__slots__` saves memory. `==`
-# compares objects: two Values that both hold 3 are two different nodes.
+# Now the class. `data` is the number, and `grad` will be the derivative of the final result
+# with respect to it. `_prev` holds the inputs, and `_local_gradients` the factors, one per
+# input.
 
 # %%
 #| export
@@ -307,8 +240,10 @@ class Value(Operators):
         return f"Value(data={self.data}, grad={self.grad})"
 
 # %% [markdown]
-# Every operation creates its result with `record`. It takes the name of the operation, the
-# result, the inputs, and one factor per input, called its local gradient.
+# Every operation creates its result with `record`, which takes the name of the operation, the
+# result, the inputs, and one factor per input. This factor is called the local gradient. A
+# **local gradient** is the derivative of a node with respect to one of its inputs. It depends
+# on one operation only, so it can be recorded together with the result.
 
 # %%
 #| export
@@ -334,43 +269,20 @@ def record(op, data, inputs, local_gradients):
     return out
 
 # %% [markdown]
-# The first operation is addition. For $s = a + b$, predict: if $a$ grows by 0.001 and $b$ stays
-# fixed, by how much does $s$ grow? Does the answer depend on $a$ or $b$?
-#
-# **Task.** Write `add` for two Values: one line.
+# The first operation, addition, is given. In $s = a + b$, when $a$ grows by 0.001, $s$ grows by
+# 0.001, whatever $a$ and $b$ are. The same holds for $b$. So both local gradients are 1:
 
-# %% exercise="add"
+# %%
 #| export
 def add(a, b):
-    """a + b, recorded.
-
-    a, b     Values
-    returns  a Value that records "+", the inputs (a, b), and the local gradient for each
-
-    >>> add(Value(2.0), Value(-5.0)).data
-    -3.0
-
-    Source: Baydin et al., Automatic differentiation in machine learning (2018), section 3.2.
-    """
-    ### BEGIN SOLUTION
+    """a + b, recorded."""
     return record("+", a.data + b.data, (a, b), (1.0, 1.0))
-    ### END SOLUTION
-
-# %% checks="add"
-check("add")
 
 # %% [markdown]
-# ## Local and upstream gradients
-#
-# Backpropagation multiplies two factors at each edge of the graph. A **local gradient** is the
-# derivative of a node with respect to one of its inputs. An **upstream gradient** is the
-# derivative of the final result with respect to a node, as it arrives from the nodes above. The
-# local gradient depends on one operation only, so it can be recorded together with the result.
-#
 # Predict: in $p = a\,b$ with $a = 2$ and $b = -3$, by how much does $p$ change when $a$ grows
 # by 0.001?
 #
-# **Task.** Write `multiply`.
+# **Task.** Write `multiply` for two Values: one line.
 
 # %% exercise="multiply"
 #| export
@@ -394,8 +306,39 @@ def multiply(a, b):
 check("multiply")
 
 # %% [markdown]
-# `expression` contains only `+` and `*`, so it works on Values now, unchanged. These are the
-# numbers on the edges of the picture:
+# $p$ changes by $-0.003$: the local gradient for one factor is the other factor.
+#
+# Four more operations are given. Compare the second local gradient of `divide` with the
+# derivative of $1/b$, which is $-1/b^2$. The hyperbolic tangent, `tanh`, has one input; its
+# derivative can be written with its own result $t$ as $1 - t^2$. (The comma in `(x,)` matters:
+# `(x)` is just `x`, and not a tuple.)
+
+# %%
+#| export
+def negate(x):
+    """-x, recorded."""
+    return record("neg", -x.data, (x,), (-1.0,))
+
+
+def subtract(a, b):
+    """a - b, recorded."""
+    return record("-", a.data - b.data, (a, b), (1.0, -1.0))
+
+
+def divide(a, b):
+    """a / b, recorded. ZeroDivisionError where b holds 0."""
+    quotient = a.data / b.data
+    return record("/", quotient, (a, b), (1.0 / b.data, -quotient / b.data))
+
+
+def tanh(x):
+    """The hyperbolic tangent of x, recorded; between -1 and 1 for every x."""
+    t = math.tanh(x.data)
+    return record("tanh", t, (x,), (1.0 - t * t,))
+
+# %% [markdown]
+# `expression` contains only `+` and `*`, so it now works with Values, unchanged. The local
+# gradients are the factors on the edges of the picture:
 
 # %%
 a, b, c, d = [Value(number) for number in point]
@@ -407,12 +350,15 @@ for node in (L, f, g):
 # %% [markdown]
 # ## The chain rule
 #
-# Suppose the gradient of a node is known: `out.grad`. By the chain rule, each input of `out`
-# receives the product of the local gradient and this upstream gradient. What if it has received
-# something already, as `a` did, $-21$ over one path and $4$ over the other? Predict for
-# `out = add(a, b)` with `out.grad = 7`, and for `out = add(a, a)`.
+# An **upstream gradient** is the derivative of the final result with respect to a node. Suppose
+# it is known: `out.grad`. By the chain rule, each input of `out` receives the product of its
+# local gradient and this upstream gradient. What if the input has received something already,
+# as `a` did, $-21$ over one path and $4$ over the other?
 #
-# **Task.** Write `propagate`, one step of backpropagation. It is the only place in this chapter
+# Predict what the inputs receive for `out = add(a, b)` with `out.grad = 7`, and for
+# `out = add(a, a)`.
+#
+# **Task.** Write `propagate`, one step of backpropagation. It is the only place in this lesson
 # where the chain rule is applied.
 
 # %% exercise="propagate"
@@ -448,8 +394,8 @@ def propagate(node):
 check("propagate")
 
 # %% [markdown]
-# In `add(a, b)`, both inputs receive 7; in `add(a, a)`, the one input receives 14. Now two
-# steps backward through the example, by hand: first from $L$, then from its input $g$.
+# In `add(a, b)`, both inputs receive 7. In `add(a, a)`, the one input receives 14. Now take two
+# steps backward through the example: first from $L$, then from its input $g$.
 
 # %%
 L.grad = 1.0
@@ -460,9 +406,9 @@ print(f"f.grad {f.grad:g}, g.grad {g.grad:g}, d.grad {d.grad:g}, a.grad {a.grad:
 # %% [markdown]
 # ## Topological order
 #
-# `propagate` needs a node whose gradient is *complete*: everything that uses the node must have
-# been propagated before. In the next graph, `s` is used twice: by `r` directly, and by `t`,
-# which is far away from `r`.
+# `propagate` needs a node whose gradient is *complete*: every result that was computed from the
+# node must have been propagated before. In the next graph, `s` is used twice: by `r` directly,
+# and by `t`, which is far away from `r`.
 
 # %%
 draw({"s": 2.0, "3": 3.0, "5": 5.0},
@@ -491,14 +437,16 @@ print("created as number", {node.label: node._created - s._created for node in (
 # `s` appears in the second level, before `t` has contributed to its gradient, and once more at
 # the end: level by level, a node is met once per path.
 #
-# A **topological order** is a list of the nodes of a graph in which no node comes before one
-# that it has to wait for. Here every result must come before its inputs. The last line above
-# shows how to find such an order: a result is always created after its inputs, so reverse
-# creation order is a topological order.
+# A **topological order** of a graph lists its nodes so that no node comes before a node that it
+# has to wait for. Here we list the result first, and every node before its own inputs. Each
+# Value has a number, `_created`, which counts the Values in the order of their creation. The
+# last line above prints these numbers. A result is always created after its inputs, so
+# descending `_created` is a topological order.
 #
 # **Task.** Write `topological_order` in two parts. First collect all nodes, each once; keep the
-# nodes seen in a set. Do not use recursion: Python stops at a depth of about 1,000 calls, and a
-# loss can be 10,000 operations deep. Then sort the nodes by `_created`.
+# nodes seen in a set. (`==` compares Values as objects: two Values that both hold 3 are two
+# nodes.) Do not use recursion: Python stops at a depth of about 1,000 calls, and a loss can be
+# 10,000 operations deep. Then sort the nodes by `_created`.
 
 # %% exercise="topological-order"
 #| export
@@ -545,8 +493,8 @@ print([node.label or node.data for node in topological_order(r)])
 #
 # **Gradient accumulation** means that contributions to the same gradient are added, never
 # overwritten: over all paths in a graph, and also over several backward passes. A *leaf*, a
-# Value that was not computed, keeps its gradient after a pass, so that the next one adds to it.
-# Intermediate results, such as $f$, must start each pass from 0.
+# Value that was not computed, keeps its gradient after a pass, so that the next pass adds to
+# it. Intermediate results, such as $f$, must start each pass from 0.
 #
 # Predict: `z = 4 * (3 * x)`, two backward passes. What is `x.grad` if intermediate results
 # are *not* reset?
@@ -562,8 +510,9 @@ for number in ("first", "second"):
     print(f"{number} pass: z.grad {z.grad:g}, inner.grad {inner.grad:g}, x.grad {x.grad:g}")
 
 # %% [markdown]
-# Each pass should add 12, so the right answer is 24. In the second pass, `z` and `inner` still
-# held the gradients of the first and propagated them again.
+# Each pass should add 12, so the right answer is 24. In the second pass, `z` already held 1, so
+# its gradient became 2. `inner` held 4 and received 8 more, 12 in all. So `x` received
+# $3 \cdot 12 = 36$ on top of its 12.
 #
 # **Task.** Write `backward`.
 
@@ -574,8 +523,8 @@ def backward(root):
 
     root     a Value
     returns  None. Afterwards the `grad` of an intermediate result is the derivative of `root`
-             with respect to it; that of a leaf is the sum over all backward passes so far. A
-             root that is a leaf itself accumulates 1 per pass
+             with respect to it; the `grad` of a leaf is the sum over all backward passes so
+             far. A root that is a leaf itself accumulates 1 per pass
 
     >>> x = Value(3.0)
     >>> backward(x * x)
@@ -598,9 +547,9 @@ def backward(root):
 check("backward")
 
 # %% [markdown]
-# **Backpropagation** is the algorithm you have just written: it computes the derivatives of one
-# result with respect to all inputs in a single backward pass, by the chain rule. In the next
-# cell it agrees with the finite differences, which need eight evaluations. After it,
+# **Backpropagation** is the algorithm that you have just written: it computes the derivatives
+# of one result with respect to all inputs in a single backward pass, by the chain rule. In the
+# next cell it agrees with the central differences, which need eight evaluations. Then
 # `draw_graph` draws the graph that your Values have recorded.
 
 # %%
@@ -608,7 +557,7 @@ a, b, c, d = [Value(number) for number in point]
 L = expression(a, b, c, d)
 L.backward()
 print([value.grad for value in (a, b, c, d)])
-print(numerical_gradient(expression, *point))
+print(numerical_gradient(lambda p: expression(*p), point))
 
 # %%
 #| export
@@ -630,14 +579,109 @@ draw_graph(L)
 # product, and L at the bottom, each with data and grad; on the arrows the local gradients.
 
 # %% [markdown]
+# ## Training
+#
+# The network of lesson 00 has 25 parameters. Now each of them is a Value, so the loss is a
+# Value too, and one backward pass computes its gradient. Everything else in gradient descent
+# stays the same: each parameter becomes itself minus the learning rate times its derivative.
+#
+# Predict: the derivative with respect to a parameter is 5. Does the parameter grow or shrink?
+#
+# **Task.** Write `train_step`: the forward pass, the backward pass, the update. Parameters are
+# leaves, and leaves accumulate. What must happen to their gradients before the backward pass?
+
+# %% exercise="train-step"
+#| export
+def train_step(loss, parameters, learning_rate):
+    """One step of gradient descent, with the gradient from one backward pass.
+
+    loss           function without arguments that computes the loss from the parameters and
+                   returns it as a Value; call it once
+    parameters     list of Values, the leaves to train: their `data` is changed. Gradients that
+                   they had before the step do not matter
+    learning_rate  float, at least 0
+    returns        float, the loss before the step
+
+    >>> x = Value(8.0)
+    >>> train_step(lambda: x * x, [x], 0.25)
+    64.0
+    >>> x.data
+    4.0
+
+    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 4.3.
+    """
+    ### BEGIN SOLUTION
+    result = loss()
+    for p in parameters:
+        p.grad = 0.0
+    result.backward()
+    for p in parameters:
+        p.data -= learning_rate * p.grad
+    return result.data
+    ### END SOLUTION
+
+# %% checks="train-step"
+check("train-step")
+
+# %% [markdown]
+# A parameter with derivative 5 shrinks. Now train the network of lesson 00, from the same
+# start, on the same points:
+
+# %% tags=["payoff"]
+def weighted_sum(parameters, inputs):
+    """The output of a linear model, as in lesson 00: the weights come first, then the bias."""
+    return sum((w * x for w, x in zip(parameters, inputs)), parameters[-1])
+
+
+def network(parameters, inputs):
+    """The output of the network of lesson 00, with 25 Values as parameters."""
+    hidden = [weighted_sum(parameters[i : i + 3], inputs).tanh() for i in range(0, 18, 3)]
+    return weighted_sum(parameters[18:], hidden).tanh()
+
+
+def network_loss():
+    """The mean squared error of the network on the 26 points."""
+    errors = [network(parameters, point) - target for point, target in zip(points, targets)]
+    return sum(error * error for error in errors) / len(errors)
+
+
+draw_number = random.Random(0).uniform
+parameters = [Value(draw_number(-1, 1)) for _ in range(25)]
+losses = [train_step(network_loss, parameters, learning_rate=0.5) for _ in range(100)]
+print(f"loss {losses[0]:.2f} -> {network_loss().data:.2f}")
+print("100 steps: 100 forward and 100 backward passes here, 5,000 forward passes in lesson 00")
+
+# %% tags=["payoff"]
+draw_boundary(lambda grid: [network(parameters, x).data for x in grid.tolist()], points,
+              targets, "trained by your code");
+# alt: The decision boundary of the network from lesson 00: a closed curve around the 10 round
+# points, with the 16 square points outside.
+
+# %% [markdown]
+# Lesson 00 printed the same two losses: the gradients are the same, computed in another way.
+#
+# Is it faster, too? A Value does more work than a plain number, because it records. Central
+# differences compute the loss 50 times per step for 25 parameters, and 482 times for 241.
+# Predict for each of these sizes: which of the two ways is faster?
+
+# %% tags=["answer"]
+from tinytorch.pictures.backprop import seconds_per_gradient
+
+for size in (6, 60):
+    count, central, backward_pass = seconds_per_gradient(size, Value, numerical_gradient)
+    print(f"{count} parameters: {1000 * central:.1f} ms by central differences, "
+          f"{1000 * backward_pass:.1f} ms by backpropagation")
+
+# %% [markdown]
 # ## Gradient check
 #
 # A wrong local gradient raises no error: the network learns badly, or not at all. A *gradient
-# check* compares backpropagation with finite differences.
+# check* compares the gradient of backpropagation with central differences.
 #
 # **Task.** Write `gradient_check`. A difference of 0.001 is large for a derivative of 1 and
-# small for one of 1,000,000; the docstring says how the tolerance takes that into account. Wrap
-# `f` for `numerical_gradient`: floats in, a float out.
+# small for one of 1,000,000; the docstring says how the tolerance takes that into account.
+# `numerical_gradient` calls its function with a list of floats and needs a float in return, so
+# wrap `f`.
 
 # %% exercise="gradient-check"
 #| export
@@ -659,7 +703,7 @@ def gradient_check(f, *numbers, tolerance=1e-5):
     ### BEGIN SOLUTION
     values = [Value(number) for number in numbers]
     f(*values).backward()
-    expected = numerical_gradient(lambda *moved: float(f(*map(Value, moved))), *numbers)
+    expected = numerical_gradient(lambda moved: float(f(*map(Value, moved))), list(numbers))
     for i, (value, right) in enumerate(zip(values, expected)):
         if not abs(value.grad - right) <= tolerance * max(1.0, abs(right)):
             raise AssertionError(f"input {i} = {numbers[i]}: backward gives {value.grad:.6g}, "
@@ -671,34 +715,13 @@ def gradient_check(f, *numbers, tolerance=1e-5):
 check("gradient-check")
 
 # %% [markdown]
-# ## Division, powers and logarithms
+# ## Powers and functions
 #
-# Negation, subtraction and division are given. Compare the second local gradient of `divide`
-# with the derivative of $1/b$, which is $-1/b^2$. (The comma in `(x,)` matters: `(x)` is just
-# `x`, and not a tuple.)
-
-# %%
-#| export
-def negate(x):
-    """-x, recorded."""
-    return record("neg", -x.data, (x,), (-1.0,))
-
-
-def subtract(a, b):
-    """a - b, recorded."""
-    return record("-", a.data - b.data, (a, b), (1.0, -1.0))
-
-
-def divide(a, b):
-    """a / b, recorded. ZeroDivisionError where b holds 0."""
-    quotient = a.data / b.data
-    return record("/", quotient, (a, b), (1.0 / b.data, -quotient / b.data))
-
-# %% [markdown]
-# For powers, Python needs some care: `(-2.0) ** 0.5` would be a complex number, and
-# `10.0 ** 1000` an error. `real_power(x, n)` computes $x^n$ as a float: infinite where it
-# overflows, and a ValueError where it is no real number. The exponent 0 is given, too: $x^0$ is
-# a constant, also at $x = 0$, where the formula would multiply 0 by infinity.
+# For powers, Python needs some care: `(-2.0) ** 0.5` would be a complex number, and `10.0 **
+# 1000` an error. `real_power(x, n)` computes $x^n$ as a float. It returns infinity where the
+# power overflows, and raises ValueError where the power is no real number. The exponent 0 is
+# given: $x^0$ is a constant. At $x = 0$ the formula of the derivative would multiply 0 by
+# infinity.
 #
 # **Task.** Write the rest of `power`, with `real_power` in place of `**`.
 
@@ -730,8 +753,15 @@ def power(x, n):
 check("power")
 
 # %% [markdown]
-# Four more are given: a power with a Value as exponent, the exponential function, the
-# logarithm and the sine. The local gradient of `exp` is its own result.
+# The other functions are given: a power with a Value as exponent, the exponential function, the
+# logarithm, the sine, and two more *activation functions*, which are used in networks like
+# `tanh`. Lesson 02 is about them.
+#
+# - The *rectified linear unit*, `relu`, keeps positive numbers and replaces the others by 0. At
+#   0 its curve has a corner, and no derivative. By convention we use 0 there, as PyTorch does.
+# - The `sigmoid`, $1 / (1 + e^{-x})$, has the derivative $s\,(1 - s)$, written with its result
+#   $s$. At $x = -1000$, $e^{-x}$ overflows. The code therefore uses the equal form $e^x / (1 +
+#   e^x)$ for negative $x$.
 
 # %%
 #| export
@@ -766,111 +796,40 @@ def sin(x):
     """The sine of x in radians, recorded."""
     return record("sin", math.sin(x.data), (x,), (math.cos(x.data),))
 
-# %%
-print(gradient_check(lambda x, y: (x / y).sin() - 2**x * y.log() + x**y / -y.exp(), 1.5, 0.4))
 
-# %% [markdown]
-# ## Activation functions
-#
-# A network of sums and products by constants can only draw straight boundaries. Between them it
-# needs a function that is not linear, an *activation function* (lesson 02 has more about them).
-#
-# The hyperbolic tangent maps every number to the interval from -1 to 1. Its derivative can be
-# written with its own result $t$: it is $1 - t^2$. Predict the derivative at 0, and at 20.
-#
-# **Task.** Write `tanh`. It must work for $\pm 1000$; the formula with $e^{2x}$ overflows.
-
-# %% exercise="tanh"
-#| export
-def tanh(x):
-    """The hyperbolic tangent of x, recorded; between -1 and 1 for every x.
-
-    x        a Value
-    returns  a Value that records "tanh", the inputs (x,), and the local gradient
-
-    >>> tanh(Value(1000.0)).data
-    1.0
-
-    Source: LeCun et al., Efficient BackProp (1998), section 4.4.
-    """
-    ### BEGIN SOLUTION
-    t = math.tanh(x.data)
-    return record("tanh", t, (x,), (1.0 - t * t,))
-    ### END SOLUTION
-
-# %% checks="tanh"
-check("tanh")
-
-# %% [markdown]
-# The *rectified linear unit*, ReLU, keeps positive numbers and replaces the others by 0. At 0
-# its curve has a corner, and no derivative. By convention one uses 0 there, as PyTorch does.
-# What would a central difference give at that point?
-#
-# **Task.** Write `relu`.
-
-# %% exercise="relu"
-#| export
 def relu(x):
-    """x where it is positive, else 0; recorded.
-
-    x        a Value
-    returns  a Value that records "relu", the inputs (x,), and the local gradient: 0 at x = 0
-
-    >>> relu(Value(-3.0)).data
-    0.0
-
-    Source: Glorot, Bordes, Bengio, Deep sparse rectifier neural networks (2011).
-    """
-    ### BEGIN SOLUTION
+    """x where it is positive, else 0; recorded. The local gradient at 0 is 0."""
     return record("relu", max(0.0, x.data), (x,), (1.0 if x.data > 0 else 0.0,))
-    ### END SOLUTION
 
-# %% checks="relu"
-check("relu")
 
-# %% [markdown]
-# The sigmoid, $\sigma(x) = 1 / (1 + e^{-x})$, turns any number into a probability. Written with
-# its result $s$, its derivative is $s\,(1 - s)$. What would Python do with the formula at
-# $x = -1000$? The same number is $e^x / (1 + e^x)$, which fails at $x = 1000$.
-#
-# **Task.** Write `sigmoid`. Use each of the two forms where it does not overflow.
-
-# %% exercise="sigmoid"
-#| export
 def sigmoid(x):
-    """1 / (1 + exp(-x)), recorded; between 0 and 1 for every x.
-
-    x        a Value
-    returns  a Value that records "sigmoid", the inputs (x,), and the local gradient. Very small
-             results are precise to nine digits, too: sigmoid(-30) is 9.357622969e-14
-
-    >>> sigmoid(Value(-1000.0)).data
-    0.0
-
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 3.10.
-    """
-    ### BEGIN SOLUTION
+    """1 / (1 + exp(-x)), recorded; between 0 and 1 for every x, exact for small results."""
     e = math.exp(-abs(x.data))  # at most 1
     s = (1.0 if x.data >= 0 else e) / (1.0 + e)
     return record("sigmoid", s, (x,), (s * (1.0 - s),))
-    ### END SOLUTION
-
-# %% checks="sigmoid"
-check("sigmoid")
-
-# %% tags=["answer"]
-print("tanh at 0 and 20:", [tanh(Value(x))._local_gradients[0] for x in (0.0, 20.0)])
-print("relu at 0:", numerical_gradient(lambda x: max(x, 0.0), 0.0), "by central difference")
 
 # %% [markdown]
-# At -1000 the first form of the sigmoid needs $e^{1000}$, and Python raises OverflowError.
-#
+# Your gradient check accepts all of them. Predict: what does it say about `relu` at 0, where
+# the central difference sees both sides of the corner?
+
+# %% tags=["answer"]
+print(gradient_check(lambda x, y: (x / y).sin() - 2**x * y.log() + x**y / -y.exp(), 1.5, 0.4))
+print(gradient_check(lambda x: x.tanh() + x.relu() * x.sigmoid() - x**3, 0.7))
+try:
+    gradient_check(lambda x: x.relu(), 0.0)
+except AssertionError as error:
+    print("relu:", error)
+
+# %% [markdown]
 # ## Neurons
 #
-# A **neuron** computes a weighted sum of its inputs, adds a number called its *bias*, and
-# applies an activation function: $\tanh(w_1 x_1 + w_2 x_2 + \dots + b)$. The weights and the
-# bias are its *parameters*, the numbers that training changes. First a base class for
-# everything that has parameters, and a random-number generator for their initial values.
+# The slices `parameters[i : i + 3]` above are easy to get wrong. A network is easier to write
+# when each part holds its own parameters. The smallest part is a neuron. A **neuron** computes
+# a weighted sum of its inputs, adds a number called its *bias*, and applies an activation
+# function: $\tanh(w_1 x_1 + w_2 x_2 + \dots + b)$.
+#
+# First a base class for everything that has parameters, and a random-number generator for their
+# initial values.
 
 # %%
 #| export
@@ -904,7 +863,8 @@ class Neuron(Module):
     generator  a random.Random for the nin weights `w` and the bias `b`, each between -1 and 1
 
     Called with a list of nin numbers or Values, it returns a Value. With any other number of
-    inputs it raises ValueError, whose message holds the number of weights and that of inputs.
+    inputs it raises ValueError, whose message holds the number of weights and the number of
+    inputs.
 
     >>> neuron = Neuron(3)
     >>> len(neuron.parameters())
@@ -974,7 +934,7 @@ class MLP(Module):
     """Layers in `self.layers`, the outputs of each being the inputs of the next.
 
     nin            int: number of inputs
-    nouts          list with the number of neurons of each layer
+    nouts          list with the number of neurons of each layer; it is not changed
     linear_output  bool: whether the last layer is without tanh; by default every layer has
                    tanh, so that outputs lie between -1 and 1
     generator      a random.Random for all weights; with None, each neuron uses
@@ -1008,55 +968,18 @@ class MLP(Module):
 check("mlp")
 
 # %% [markdown]
-# ## Gradient descent
-#
-# To train the network, we measure how wrong it is by one number, the *loss*: here the sum of
-# the squared differences between its outputs and the targets. **Gradient descent** makes the
-# loss smaller by repeating one step: compute the gradient of the loss, and move every parameter
-# a little against its partial derivative. The **learning rate** is the number by which this
-# derivative is multiplied, and so decides how far a parameter moves in one step.
-#
-# $$p \leftarrow p - \text{learning rate} \cdot \frac{\partial \text{loss}}{\partial p}$$
-#
-# Predict: the derivative with respect to a parameter is 5. Does the parameter grow or shrink?
-#
-# **Task.** Write `train_step`: the forward pass, the backward pass, the update.
-
-# %% exercise="train-step"
-#| export
-def train_step(model, inputs, targets, learning_rate):
-    """One step of gradient descent on the loss, the sum of (output - target)**2.
-
-    model          a Module that maps a list of numbers to one Value; its parameters are moved,
-                   and gradients that they held before the step do not matter
-    inputs         list of such lists           targets  list of as many numbers
-    learning_rate  units of parameter per unit of derivative
-    returns        float, the loss before the step
-
-    >>> model = MLP(1, [1], linear_output=True)
-    >>> train_step(model, [[2.0]], [1.0], 0.1) > train_step(model, [[2.0]], [1.0], 0.1)
-    True
-
-    Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 4.3.
-    """
-    ### BEGIN SOLUTION
-    loss = sum((model(x) - target) ** 2 for x, target in zip(inputs, targets))
-    model.zero_grad()
-    loss.backward()
-    for p in model.parameters():
-        p.data -= learning_rate * p.grad
-    return loss.data
-    ### END SOLUTION
-
-# %% checks="train-step"
-check("train-step")
-
-# %% [markdown]
-# A parameter with derivative 5 shrinks. Now train the first network: 25 parameters, 100 steps.
+# Now train the network of the first picture, with two layers of 8 neurons and one output:
 
 # %% tags=["payoff"]
-net = MLP(2, [6, 1], generator=random.Random(0))
-losses = [train_step(net, points, targets, learning_rate=0.01) for _ in range(100)]
+net = MLP(2, [8, 8, 1], generator=random.Random(0))
+
+
+def sum_of_squares():
+    """The sum of the squared errors of `net` on the 26 points."""
+    return sum((net(x) - target) ** 2 for x, target in zip(points, targets))
+
+
+losses = [train_step(sum_of_squares, net.parameters(), 0.01) for _ in range(100)]
 correct = sum((net(x) > 0) == (target > 0) for x, target in zip(points, targets))
 print(f"{len(net.parameters())} parameters, loss {losses[0]:.1f} -> {losses[-1]:.2f}, "
       f"{correct} of {len(points)} points classified correctly")
@@ -1070,53 +993,26 @@ draw_boundary(lambda grid: [net(x).data for x in grid.tolist()], points, targets
 # %% [markdown]
 # A NumPy program has drawn the first picture, from the same initial parameters. Yours agrees.
 #
-# ## Choosing the learning rate
+# ## Forward and reverse mode (optional)
 #
-# Predict the three curves: which of the learning rates 0.001, 0.01 and 0.1 is too small, which
-# is too large, and what does too large look like?
-
-# %% tags=["answer", "explained"]
-from tinytorch.pictures.drawing import panel
-
-curves = {0.01: losses}
-for rate in (0.001, 0.1):
-    net = MLP(2, [6, 1], generator=random.Random(0))
-    curves[rate] = [train_step(net, points, targets, rate) for _ in range(100)]
-figure, axes = panel("", "step", "loss")
-for (rate, curve), color in zip(curves.items(), ("C0", "C3", "C2")):
-    axes.plot(curve, color)
-    axes.text(101, curve[-1], f"rate {rate}", color=color, va="center")
-axes.set_xlim(0, 130);
-# alt: The loss against the step, for three learning rates. With 0.001 it falls from 36 to 24 in
-# 100 steps, with 0.01 to 3; with 0.1 it jumps up and down, stays at 64 for a while, then at 40.
-
-# %% [markdown]
-# With 0.001 the network has not learned much after 100 steps. With 0.1 the steps are so large
-# that after 12 of them every output is almost 1, wrong by 2 at 16 points: the loss is
-# $16 \cdot 2^2 = 64$. There `tanh` is nearly flat. The gradients are tiny, but not 0, and the
-# network escapes after about ten steps. After 32 steps every output is almost -1, wrong by 2 at
-# 10 points, and the loss stays at 40 until the end.
-#
-# ## Forward and reverse mode
-#
-# This section is optional: it shows why training propagates backward. The factors along a path
-# can be multiplied from either end. **Forward mode** computes the derivatives of all
-# results with respect to one input in one pass. **Reverse mode** computes the derivatives of
-# one result with respect to all inputs in one pass. Backpropagation is reverse mode.
+# This section shows why training propagates backward. The factors along a path can be
+# multiplied from either end. **Forward mode** computes the derivatives of all results with
+# respect to one input in one pass. **Reverse mode** computes the derivatives of one result with
+# respect to all inputs in one pass. Backpropagation is reverse mode.
 #
 # Predict: a loss with 25 parameters. How many passes does each mode need for all derivatives?
 
 # %%
 #| exporti
 def forward_order(roots):
-    """The Values in `roots` and all that they were computed from, inputs before results."""
+    """The Values in `roots` and everything they were computed from, inputs before results."""
     joined = record("", 0.0, tuple(roots), (0.0,) * len(roots))
     return topological_order(joined)[:0:-1]  # from the last to the second
 
 # %% [markdown]
 # **Task.** Write `forward_mode_derivatives`. Go through `forward_order(roots)`. The
-# derivative of `leaf` is 1; that of another node is the sum, over its inputs, of local gradient
-# times derivative of the input.
+# derivative of `leaf` is 1; the derivative of another node is the sum, over its inputs, of
+# local gradient times derivative of the input.
 
 # %% exercise="forward-mode"
 #| export
@@ -1148,15 +1044,15 @@ def forward_mode_derivatives(roots, leaf):
 check("forward-mode")
 
 # %% [markdown]
-# In a pass of either mode, each edge costs one multiplication; what differs is the number of
-# passes. First 25 inputs and one result, then one input and 25 results.
+# In a pass of either mode, each edge costs one multiplication. The modes differ in the number
+# of passes. First 25 inputs and one result, then one input and 25 results.
 
 # %% tags=["answer"]
 def compare(inputs, outputs):
     """Print the cost of all derivatives of all outputs, in both modes."""
     forward = len(inputs) * sum(len(node._prev) for node in forward_order(outputs))
     reverse = sum(len(node._prev) for out in outputs for node in topological_order(out))
-    print(f"{len(inputs)} inputs, {len(outputs)} results. Multiplications: "
+    print(f"inputs: {len(inputs)}, results: {len(outputs)}, multiplications: "
           f"{forward:,} in forward mode, {reverse:,} in reverse mode")
 
 
@@ -1173,24 +1069,24 @@ compare([one], [shared * k for k in range(25)])
 #
 # ## Explain it
 #
-# To somebody who has not read this chapter, without code:
+# Explain to a friend who has not read this lesson, without code:
 #
 # 1. Why does `propagate` add to a gradient and never overwrite it? Give the smallest
 #    computation in which the difference shows.
 # 2. Why does the backward pass begin with 1, and what would change if it began with 2?
-# 3. Why must a node wait until all its users have been propagated, and why does reverse
-#    creation order guarantee that?
+# 3. Why must a node wait until all results computed from it have been propagated, and why does
+#    descending `_created` guarantee that?
 # 4. `c.grad` is 7. Say in one sentence what that promises, and for which changes of $c$ it
 #    holds.
 #
 # ## Look back
 #
-# 1. `gradient_check(lambda x: x.relu(), 0.0)` raises. Which of the two derivatives is wrong?
-#    What could a gradient check do at corners?
-# 2. Train `Neuron(1, nonlin=False)` on the single example `[[1.0]]`, `[2.0]` with learning
-#    rate 0.02, once as it is and once without `zero_grad`, and plot both losses. What do the
-#    gradients accumulate in the second run, and what in physics swings like that?
-# 3. Multiply 60 Values of 0.5 and call `backward()`; then apply `tanh` 60 times, starting from
+# 1. `gradient_check` of `relu` at 0 raises an error. Is one of the two derivatives wrong? What
+#    could a gradient check do at corners?
+# 2. Train `Neuron(1, nonlin=False)` with input 1.0, target 2.0 and learning rate 0.02, once as
+#    it is and once with a `train_step` that never sets the gradients to 0. Plot both losses.
+#    What do the gradients accumulate in the second run, and what in physics swings like that?
+# 3. Multiply 60 Values of 0.5 and call `backward()`. Then apply `tanh` 60 times, starting from
 #    2. Which gradient reaches the first Value? What does it mean for a network of 60 layers?
 # 4. In PyTorch, `x = torch.tensor(2.0, requires_grad=True)` is a leaf, `y.grad_fn` the recorded
 #    operation, `y.backward()` accumulates into `x.grad`, and `torch.autograd.gradcheck` is

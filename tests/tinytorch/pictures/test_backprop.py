@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from svg_contents import assert_on_page, cells, elements, texts
 
+from tinytorch.core.backprop import Value
 from tinytorch.pictures.backprop import (
     draw,
     draw_boundary,
-    draw_tangent,
     evaluate,
     make_rings,
+    seconds_per_gradient,
     train_in_numpy,
 )
 
@@ -44,16 +45,15 @@ def test_the_picture_has_a_boundary_and_every_point():
     assert sorted(map(len, drawn)) == [10, 16] and axes.get_title() == "a circle"
 
 
-def test_the_lines_have_the_slopes_that_their_labels_say():
-    figure = draw_tangent(lambda a: (10 - 3 * a) * (a + 5), 2.0, 2.0, ("a", "L"))
-    (axes,) = figure.axes
-    slopes = []
-    for line in axes.lines[1:4]:
-        (x1, x2), (y1, y2) = line.get_data()
-        slopes.append(round((y2 - y1) / (x2 - x1), 6))
-    assert slopes == [-17.0, -23.0, -17.0]
-    labels = [text.get_text().strip() for text in axes.texts]
-    assert labels == ["tangent: -17", "one-sided: -23", "central: -17", "the curve L"]
+def test_central_differences_take_longer_with_more_parameters():
+    calls = []
+
+    def numerical_gradient(f, numbers):
+        calls.append((len(numbers), f(numbers)))
+
+    count, central, backward = seconds_per_gradient(3, Value, numerical_gradient)
+    assert count == 13 and [n for n, _ in calls] == [13] and calls[0][1] > 1
+    assert central > 0 and backward > 0
 
 
 INPUTS = {"a": 2.0, "b": -3.0, "c": 10.0, "d": 5.0}
