@@ -290,8 +290,8 @@ def server_filter(machine: str | None = None) -> list[Instruction]:
                 for step in ((EQUAL, 0, 1, command), (RETURN, 0, 0, ALLOW))
             ],
         )
-    # The C library waits so for a thread to end, and aborts on an error. Woken by nobody, it looks
-    # again.
+    # The C library waits for a thread to end with such a call, and aborts when it fails. When the
+    # call does nothing, the library looks at the thread again.
     private = [(SET, 0, 1, FUTEX_PRIVATE_FLAG), (RETURN, 0, 0, ALLOW)]
     code += _look_at(FUTEX[column], 1, [*private, (RETURN, 0, 0, DO_NOTHING)])
     # clone3 has its flags in memory, where a filter cannot look: told that there is none, the C

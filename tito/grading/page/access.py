@@ -51,7 +51,7 @@ class GraderSession:
 
     who        their name, kept with everything they write; "" until they have chosen one
     anonymous  whether learners' names are hidden from them
-    is_invited whether whoever started the page gave them their address
+    is_invited whether they got their address from the person who started the page
     csrf       what their forms hold
     said       sentences to show on the next page
     here       the page they opened last: its path and query
@@ -86,13 +86,13 @@ class Sessions:
     def choose(self, session: GraderSession, who: str) -> GraderSession:
         """The session for a grader who says that this is their name.
 
-        Raises UsageError for the name of a grader who was given an address of their own, and for
+        Raises UsageError for the name of a grader who got an address with --as, and for
         one name too many.
         """
         known = {other.who: other for other in list(self._by_token.values())}.get(who)
         if known and known.is_invited and known is not session:
             raise UsageError(
-                f"{who} has an address of their own.", "Open that one, or choose another name."
+                f"{who} has their own address.", "Open that one, or choose another name."
             )
         if not known and len(self._by_token) > MOST_NAMES:
             raise UsageError(

@@ -446,7 +446,7 @@ def grader_name(text: str) -> str:
         )
     if clean(name) != name or visible(name) != name:
         raise UsageError(
-            f"This name has characters that nobody sees: {visible(name)}.", "Write it without them."
+            f"This name has invisible characters: {visible(name)}.", "Write it without them."
         )
     return name
 

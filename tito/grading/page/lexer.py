@@ -1,4 +1,4 @@
-"""Finds what to colour in Python code, in a process of its own: over some text, a word and 100,000
+"""Finds what to colour in Python code, in a separate process: over some text, a word and 100,000
 spaces say, Pygments works for minutes, and nothing in the process that does so can stop it.
 """
 
