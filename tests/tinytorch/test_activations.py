@@ -50,6 +50,15 @@ def probabilities(a, axis):
 # Elementwise
 
 
+def test_numerical_derivatives_are_exact_to_six_digits_and_leave_their_input_alone():
+    for given in (2.0, np.array([2.0, 0.5], "float32"), Variable([[2.0], [0.5]])):
+        before = np.array(given)
+        found = lesson.numerical_derivative(lambda x: x.sin(), given)
+        assert found.dtype == np.float64 and found.shape == np.shape(before)
+        assert np.allclose(found.data, np.cos(before.astype(float)), rtol=0, atol=1e-7)
+        assert np.array_equal(before, np.asarray(given, before.dtype))
+
+
 def test_sigmoid_and_tanh_agree_with_the_operations_of_the_tensor_lesson():
     x = Tensor(np.linspace(-30, 30, 1201, dtype="float32"))
     np.testing.assert_allclose(lesson.sigmoid(x).data, x.sigmoid().data, rtol=3e-7)

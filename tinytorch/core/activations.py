@@ -1,5 +1,5 @@
 # From modules/source/02_activations/activations_dev.py by `tito export`; edit that file, not this one.
-# checksum: 1e11effefc6cbe6d
+# checksum: 3c57065b15ce35d1
 """Activations: Nonlinear functions between layers, and logits turned into probabilities."""
 
 import math
@@ -69,8 +69,7 @@ def numerical_derivative(f, x, h=1e-4):
     """The derivative of `f` at each element of `x`, estimated by a central difference.
 
     f        an elementwise function from a Tensor to a Tensor
-    x        Tensor, array or number; not changed. Make a Tensor of a float64 array of it before
-             you add h: a number becomes float32 in a Tensor, and rounding loses the difference
+    x        Tensor, array or number; not changed
     h        distance to each side, in the unit of x
     returns  Tensor of the shape of x, float64: (f(x + h) - f(x - h)) / (2h)
 
@@ -81,7 +80,7 @@ def numerical_derivative(f, x, h=1e-4):
 
     Source: Press et al., Numerical Recipes (2007), section 5.7, "symmetrized" difference.
     """
-    x = Tensor(np.asarray(x, "float64"))
+    x = Tensor(np.asarray(x, "float64"))  # a number alone would become float32
     return (f(x + h) - f(x - h)) / (2 * h)
 
 

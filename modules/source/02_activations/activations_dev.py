@@ -331,10 +331,9 @@ for corner, output, affine in zip(corners, relu(Tensor(corners) @ w1 + b1) @ w2 
 # derivatives. Where the derivative of an activation function is 0, nothing is learned; so we
 # compare activation functions by their derivatives, too.
 #
-# Lesson 06 computes derivatives exactly. Until then we estimate: evaluate the function a little
-# to the right and a little to the left, and divide the difference by the distance. That is the
-# *central difference* $(f(x+h) - f(x-h)) / (2h)$. Predict which $h$ estimates the derivative
-# of $x^3$ at 2 best (it is 12), and what goes wrong at both ends of the table:
+# Lesson 06 computes derivatives exactly. Until then we estimate them with the central
+# difference of lesson 00, $(f(x+h) - f(x-h)) / (2h)$. Predict which $h$ estimates the
+# derivative of $x^3$ at 2 best (it is 12), and what goes wrong at both ends of the table:
 
 # %% tags=["answer", "explained"]
 for h in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7):
@@ -347,18 +346,17 @@ for h in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7):
 # %% [markdown]
 # A large $h$ measures a chord instead of the tangent: the error is $h^2$ here. A small $h$
 # subtracts two nearly equal numbers, of which only the last, rounded digits differ. `float32`
-# has about 7 digits, so its errors begin at larger $h$.
-#
-# **Task.** Write `numerical_derivative`, in `float64`, for any elementwise function.
+# has about 7 digits, so its errors begin at larger $h$. The function below is given: it takes
+# the central differences of an elementwise function at all elements of a tensor at once, in
+# `float64`.
 
-# %% exercise="numerical-derivative"
+# %%
 #| export
 def numerical_derivative(f, x, h=1e-4):
     """The derivative of `f` at each element of `x`, estimated by a central difference.
 
     f        an elementwise function from a Tensor to a Tensor
-    x        Tensor, array or number; not changed. Make a Tensor of a float64 array of it before
-             you add h: a number becomes float32 in a Tensor, and rounding loses the difference
+    x        Tensor, array or number; not changed
     h        distance to each side, in the unit of x
     returns  Tensor of the shape of x, float64: (f(x + h) - f(x - h)) / (2h)
 
@@ -369,13 +367,8 @@ def numerical_derivative(f, x, h=1e-4):
 
     Source: Press et al., Numerical Recipes (2007), section 5.7, "symmetrized" difference.
     """
-    ### BEGIN SOLUTION
-    x = Tensor(np.asarray(x, "float64"))
+    x = Tensor(np.asarray(x, "float64"))  # a number alone would become float32
     return (f(x + h) - f(x - h)) / (2 * h)
-    ### END SOLUTION
-
-# %% checks="numerical-derivative"
-check("numerical-derivative")
 
 # %%
 for place in (-1.0, 0.0, 1.0):
