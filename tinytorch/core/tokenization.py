@@ -1,5 +1,5 @@
 # From modules/source/12_tokenization/tokenization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7d5cc22c9f07a35c
+# checksum: b099742ce987b9b8
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -18,7 +18,7 @@ __all__ = [
 ]
 
 
-# Given: one refuses a faulty vocabulary, the others read and write files.
+# Given: check_vocabulary refuses a faulty vocabulary, the others read and write files.
 
 
 class CharTokenizer:
@@ -149,7 +149,7 @@ def pair_counts(words):
 
 
 def best_pair(counts):
-    """The pair with the highest count; of several, the smallest one.
+    """The pair with the highest count; if several have it, the smallest of them.
 
     counts   {(id, id): count}
     returns  (id, id), or None when there is no pair
@@ -188,7 +188,7 @@ def split(text, pattern=WORDS):
 
 
 def count_words(text, special_tokens=()):
-    """{the bytes of a word, as a tuple: how often `split` gives it}, without special tokens."""
+    """{the bytes of a word, as a tuple: how often it occurs}, without special tokens."""
     parts = [text]
     for special in sorted(special_tokens, key=len, reverse=True):
         # part.split is the method of str, not our function `split`
@@ -206,7 +206,7 @@ def train_bpe(text, vocab_size, special_tokens=()):
     returns         {(id, id): id of the merged token}, in the order of training; the new ids
                     are 256, 257, ... Fewer than asked for when no pair is left
 
-    ValueError when vocab_size is less than 256 and the special tokens.
+    ValueError when vocab_size is less than 256 plus the number of special tokens.
 
     >>> train_bpe("ab ab abc", 258)
     {(97, 98): 256, (32, 256): 257}
@@ -225,7 +225,7 @@ def train_bpe(text, vocab_size, special_tokens=()):
 
 
 def merges_wanted(vocab_size, special_tokens):
-    """How many merges make a vocabulary of this size."""
+    """The number of merges that gives a vocabulary of this size."""
     count = vocab_size - 256 - len(special_tokens)
     if count < 0:
         raise ValueError(f"vocab_size {vocab_size} is too small for 256 bytes and "
@@ -274,9 +274,10 @@ def split_special(text, special_tokens):
 
     text            str
     special_tokens  collection of str, none of them empty
-    returns         list of str, none of them empty; each special token in the text is a piece
-                    of its own; joined they are the text. Where several fit, the longest counts.
-                    Without special tokens the text is one piece; the empty text has no piece
+    returns         list of str, none of them empty; each special token in the text is a piece.
+                    Joined, the pieces are the text. Where several special tokens fit, take the
+                    longest. Without special tokens the text is one piece; the empty text has no
+                    piece
 
     >>> split_special("one<end>two", ["<end>"])
     ['one', '<end>', 'two']
@@ -331,7 +332,7 @@ class Tokenizer:
                          collection of texts, or "all". Others are encoded like any other text
         returns          int64 array of shape (n,)
 
-        ValueError, with its text, for an allowed special token that the tokenizer has not.
+        ValueError, with its text, for an allowed special token that this tokenizer lacks.
         """
         if allowed_special == "all":
             allowed_special = self.special_tokens
@@ -392,7 +393,7 @@ def from_json(text):
 
 
 def compression(text, tokenizer):
-    """How many characters of `text` one token stands for, on average.
+    """The average number of characters of `text` per token.
 
     text       str, not empty
     tokenizer  an object with `encode`
@@ -421,7 +422,7 @@ def bits_per_token(ids):
 
 
 def replace_pair(pair, new, words, frequencies, counts, holders):
-    """Merge a pair in the words that hold it, and bring counts and holders up to date.
+    """Merge a pair in the words that contain it, and update counts and holders.
 
     pair         (id, id), a key of `holders`
     new          int: the id of the merged token
@@ -429,9 +430,9 @@ def replace_pair(pair, new, words, frequencies, counts, holders):
     frequencies  list of int: how often each word occurs
     counts       Counter {(id, id): count}, of all words; changed in place. Pairs whose count
                  falls to 0 are removed
-    holders      defaultdict(set) {(id, id): the indices of the words that hold the pair};
+    holders      defaultdict(set) {(id, id): the indices of the words that contain the pair};
                  changed in place: `pair` is removed, the new pairs are added. You need not
-                 remove the index of a word from the other pairs that it has lost
+                 remove the index of a word from other pairs that it no longer contains
     returns      None
 
     Only the words with an index in `holders[pair]` are read.
@@ -458,7 +459,7 @@ def train_bpe_fast(text, vocab_size, special_tokens=()):
     """The merges of `train_bpe`, found in a fraction of the time."""
     wanted, word_counts, merges = (merges_wanted(vocab_size, special_tokens),
                                    count_words(text, special_tokens), {})
-    counts, holders = Counter(pair_counts(word_counts)), defaultdict(set)
+    counts, holders = pair_counts(word_counts), defaultdict(set)
     words, frequencies = list(word_counts), list(word_counts.values())
     for i, word in enumerate(words):
         for neighbours in zip(word, word[1:]):

@@ -303,7 +303,7 @@ def test_a_pair_that_occurs_twice_in_a_word_counts_twice():
     got = counted({(1, 2, 1, 2, 1, 2, 1, 2): 1, (3, 4): 2})
     assert got.get((1, 2)) == 4, (
         "(1, 2) occurs four times in the word (1, 2, 1, 2, 1, 2, 1, 2), yours counts "
-        f"{got.get((1, 2))}: every position counts, so do not make a set of the pairs"
+        f"{got.get((1, 2))}: every position counts, so do not collect the pairs in a set"
     )
     assert got == {(1, 2): 4, (2, 1): 3, (3, 4): 2}, f"yours counts {got}"
     for word, right in [((7, 7, 7), {(7, 7): 2}), ((7, 7, 7, 7, 4), {(7, 7): 3, (7, 4): 1})]:
@@ -316,7 +316,7 @@ def test_a_pair_that_occurs_twice_in_a_word_counts_twice():
 
 def test_counts_of_several_words_add_up():
     words = {(1, 2, 3): 10, (4, 2, 3): 5, (2, 3): 7, (9,): 100}
-    case = "(2, 3) stands in words that occur 10, 5 and 7 times, and a word of one id has no "
+    case = "(2, 3) is in words that occur 10, 5 and 7 times, and a word of one id has no "
     case += "pair: the counts"
     equal(counted(words), {(1, 2): 10, (2, 3): 22, (4, 2): 5}, case)
 
@@ -403,7 +403,7 @@ def test_nothing_is_lost():
 
 
 def test_what_the_pattern_does_not_match_is_kept():
-    cause = "each match is a piece, and so is what stands between two matches"
+    cause = "each match is a piece, and so is the text between two matches"
     for text, pattern, right in [
         ("ab1cd22!", r"\d", ["ab", "1", "cd", "2", "2", "!"]),
         ("one two", r"[a-z]+", ["one", " ", "two"]),
@@ -523,7 +523,7 @@ def test_a_merged_token_is_its_parts_joined():
     tokens = token_bytes({(104, 101): 256, (116, 256): 257, (257, 257): 258, (195, 169): 259})
     for id, right in [(256, b"he"), (257, b"the"), (258, b"thethe"), (259, b"\xc3\xa9")]:
         assert id in tokens, (
-            f"token {id} was merged and has bytes, too; yours has no token {id}"
+            f"token {id} is a merged token and also has bytes; yours has no token {id}"
         )
         assert tokens[id] == right, (
             f"token {id} consists of the bytes {right!r}, yours of {tokens[id]!r:.60}: look "
@@ -569,7 +569,7 @@ def test_a_word_without_merges_stays():
         assert isinstance(got, tuple), f"encode_word should return a tuple, yours is {got!r}"
         assert got == tuple(ids), f"no pair of {ids} has a merge, yours became {got}"
     got = tuple(encode_word((97, 98), {(97, 98): 256}))
-    equal(got, (256,), "a tuple of ids can be given, too: (97, 98)")
+    equal(got, (256,), "the ids may also be a tuple: (97, 98)")
 
 
 # %% encode-word hidden points=1
@@ -879,16 +879,16 @@ def test_only_words_that_hold_the_pair_are_changed():
 def test_no_other_word_is_visited():
     words = [(1, 2, 3), (4, 5), (3, 1, 2), (5, 4, 5), (2, 1)]
     got = visited((1, 2), 9, words, [10, 7, 2, 1, 3])
-    case = f"(1, 2) stands in two of the words {words}; the indices that are read or changed"
-    cause = "visit only the words with an index in holders[pair], that is why training is fast"
+    case = f"(1, 2) is in two of the words {words}; the indices that are read or changed"
+    cause = "visit only the words with an index in holders[pair]: this makes training fast"
     equal(got, [0, 2], case, cause)
 
 
 def test_counts_are_those_of_the_new_words():
     cause = (
-        "take the pairs of the old word out, put those of the new word in, each as often as "
+        "subtract the pairs of the old word and add the pairs of the new word, each as often "
+        "as the word occurs"
     )
-    cause += "the word occurs"
     for words, frequencies, right in [
         ([(1, 2, 3), (4, 5), (3, 1, 2)], [10, 7, 2], {(9, 3): 10, (4, 5): 7, (3, 9): 2}),
         ([(1, 2, 1, 2), (2, 1)], [3, 5], {(9, 9): 3, (2, 1): 5}),
@@ -911,7 +911,7 @@ def test_holders_know_the_words_of_the_new_pairs():
     )
     for pair, right in [((9, 3), [0, 2]), ((8, 9), [1]), ((3, 5), [2])]:
         assert pair in holders and holders[pair] == right, (
-            f"the new pair {pair} stands in the words {right}, your holders say "
+            f"the new pair {pair} is in the words {right}, your holders say "
             f"{holders[pair] if pair in holders else 'nothing'}"
         )
 

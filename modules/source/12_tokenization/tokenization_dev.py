@@ -55,7 +55,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-# Given: one refuses a faulty vocabulary, the others read and write files.
+# Given: check_vocabulary refuses a faulty vocabulary, the others read and write files.
 from tinytorch.support.token_ids import check_vocabulary, read_file, write_file
 
 # %% tags=["payoff"]
@@ -68,21 +68,23 @@ draw_tokens(PIECES)
 # whole words.
 
 # %% [markdown]
-# A model reads one piece per step. Fewer pieces mean fewer steps, and more text in the same
-# number of steps. The method is *byte-pair encoding*; GPT-2 and most language models after it
-# use it. In this chapter you write it from the first byte to a tokenizer that can be saved, and
-# you measure it: on the text that it was trained on, on another text and on other languages.
+# A model reads one piece per step. With fewer pieces it needs fewer steps, and reads more text
+# in the same number of steps. The method is *byte-pair encoding*, which GPT-2 and most language
+# models after it use. In this chapter you write it, from the first byte to a tokenizer that can
+# be saved. Then you measure it on the text that it was trained on, on another text and on other
+# languages.
 #
-# **You need** 09 (Data), for the words training set and test set; no tensor is needed. **You
+# **You need** only the words *training set* and *test set* of 09 (Data); no tensors. **You
 # write** two small tokenizers, the training of byte-pair encoding, slow and fast, encoding and
 # decoding, special tokens, a file format and two measures.
 
 # %% [markdown]
 # ## Characters as tokens
 #
-# A **token** is a piece of text that a model treats as one symbol. All tokens that a model
-# knows are its **vocabulary**. A **token id** is the number of a token in the vocabulary, from
-# 0 up. A **tokenizer** turns text into a list of token ids, and ids into text.
+# A **token** is a piece of text that a model treats as one symbol. The **vocabulary** is the
+# set of all tokens that a model knows. A **token id** is the number of a token in the
+# vocabulary; the first one is 0. A **tokenizer** turns text into a list of token ids, and ids
+# back into text.
 #
 # In the simplest tokenizer every character is a token. Its vocabulary is the sorted set of the
 # characters in some training text.
@@ -149,8 +151,8 @@ class CharTokenizer:
 check("characters")
 
 # %% [markdown]
-# The two novels come with the course: 1.6 million characters, *Pride and Prejudice* first. The
-# first 95 % of them are the training set, the rest is the test set.
+# The course includes two novels with 1.6 million characters, *Pride and Prejudice* first, then
+# *Emma*. The first 95 % of the characters are the training set, the rest is the test set.
 
 # %% tags=["demonstration"]
 from tinytorch.pictures.tokenization import TEN_LINES
@@ -168,15 +170,15 @@ except ValueError as error:
 # %% [markdown]
 # This tokenizer has two weaknesses. It refuses every character that the training text did not
 # contain. And its sequences are long: a language model reads and writes one token at a time, so
-# each letter costs a step.
+# each letter costs one step.
 #
 # ## Bytes and UTF-8
 #
 # A **code point** is the number that Unicode gives to a character; about 150,000 characters of
-# all scripts have one. A vocabulary of that size would be mostly unused. **UTF-8** is the
-# encoding that stores a code point in one to four bytes: one for ASCII, two for most letters of
-# Greek, Cyrillic and Arabic, three for most other scripts, four for emoji. With the 256 values
-# of a byte as tokens, a vocabulary of 256 is enough for every text.
+# all scripts have one. As a vocabulary, that would be too large, and mostly unused. **UTF-8**
+# is the encoding that stores a code point in one to four bytes: one for ASCII, two for most
+# letters of Greek, Cyrillic and Arabic, three for most other scripts, four for emoji. A byte
+# has 256 values. With bytes as tokens, a vocabulary of 256 is enough for every text.
 
 # %%
 from tinytorch.pictures.tokenization import draw_utf8
@@ -186,8 +188,8 @@ draw_utf8("naïve π")
 # 128. The i with two dots and the Greek letter pi have two bytes each, the others one.
 
 # %% [markdown]
-# **Task.** Write `to_bytes`. A `str` has a method for it, and a `bytes` object is a sequence of
-# integers.
+# **Task.** Write `to_bytes`. A method of `str` returns `bytes`, and a `bytes` object is a
+# sequence of integers.
 
 # %% exercise="to-bytes"
 #| export
@@ -222,13 +224,13 @@ for language, lines in TEN_LINES.items():
 
 # %% [markdown]
 # Hindi takes the most bytes, Chinese the most per character. Both scripts need three bytes for
-# a character, but Hindi has more characters, and its spaces are one byte each.
+# a character, but the Hindi text has more characters, and its spaces take only one byte each.
 #
-# The way back has a difficulty. Every text is a sequence of bytes, but not every sequence of
-# bytes is a text: 195 alone is the first half of a character. A model produces one token after
-# another and may well stop in the middle of a character. Then decoding must not raise an
-# exception. The **replacement character** `"�"`, code point U+FFFD, stands by convention for
-# one or more bytes that could not be decoded.
+# Decoding is more difficult. Every text is a sequence of bytes, but not every sequence of bytes
+# is a text: 195 alone is the first half of a character. A model produces one token after
+# another, and it may stop in the middle of a character. Decoding must not raise an exception
+# then. The **replacement character** `"�"`, code point U+FFFD, replaces bytes that could not be
+# decoded.
 #
 # **Task.** Write `from_bytes`.
 
@@ -263,11 +265,11 @@ for length in range(2, 6):
 # %% [markdown]
 # ## Byte-pair encoding
 #
-# Bytes lose nothing, but there are even more of them than characters. **Byte-pair encoding**
-# (BPE) shortens a sequence of tokens: it finds the most frequent pair of neighbours, makes a
-# new token of it, and repeats that. A **merge** is one step of byte-pair encoding: a pair of
-# token ids, and the id of the token that replaces the pair. The new ids are 256, 257, and so
-# on, in the order in which they are made. (After the first merge below, `aa a` and `a b` are
+# Bytes can represent every text, but a text has even more bytes than characters. **Byte-pair
+# encoding** (BPE) shortens a sequence of tokens: it finds the most frequent pair of neighbours,
+# replaces it by a new token, and repeats this. A **merge** is one step of byte-pair encoding: a
+# pair of token ids, and the id of the token that replaces the pair. The new ids are 256, 257,
+# and so on, in the order of the merges. (After the first merge below, `aa a` and `a b` are
 # equally frequent; "Counting pairs" gives the rule for such a case.)
 
 # %%
@@ -282,10 +284,10 @@ draw_merging([("aaabdaaabac", list("aaabdaaabac"), ()),
 # in two places, five are left: aaab, d, aaab, a, c.
 
 # %% [markdown]
-# Pairs can overlap: in `aaa`, the pair (a, a) stands at two positions that share the middle
-# letter. The rule is to go from left to right, so `aaa` becomes `(aa)a`.
+# Pairs can overlap: in `aaa`, the pair (a, a) occurs twice, and both occurrences use the middle
+# letter. We merge from left to right, so `aaa` becomes `(aa)a`.
 #
-# **Task.** Write `merged`. Ids are kept in tuples, because tuples can be keys of a dictionary.
+# **Task.** Write `merged`. We store ids in tuples, because tuples can be keys of a dictionary.
 
 # %% exercise="merged"
 #| export
@@ -318,8 +320,8 @@ def merged(ids, pair, new):
 check("merged")
 
 # %% [markdown]
-# Predict how long 16 letters `a` are after merging (a, a), then (aa, aa), and so on, four
-# times. And 15 letters?
+# Start with 16 letters `a` and merge (a, a), then (aa, aa), and so on, four times. Predict how
+# many tokens remain. And with 15 letters?
 
 # %% tags=["answer", "explained"]
 for length in (16, 15):
@@ -330,27 +332,27 @@ for length in (16, 15):
     print(length, "letters:", ids)
 
 # %% [markdown]
-# The 15 letters become tokens of 8, 4, 2 and 1 letters.
+# The 16 letters become one token. The 15 letters become tokens of 8, 4, 2 and 1 letters.
 #
 # ## Counting pairs
 #
-# Which pair is the most frequent? The text is first cut into words (the section
-# "Pre-tokenization" does that), and most words of a novel occur many times. It is therefore
-# enough to visit each different word once, and to weigh its pairs by the number of times that
-# the word occurs. The 1.5 million characters of the training set contain only about 11,000
-# different words, commas and other such pieces counted as words.
+# To find the most frequent pair, we count. The text is first cut into words (the section
+# "Pre-tokenization" does that), and most words of a novel occur many times. So it is enough to
+# visit each different word once, and to multiply the counts of its pairs by the number of times
+# that the word occurs. The 1.5 million characters of the training set contain only about 11,000
+# different words, including commas and other such pieces.
 
 # %%
 from tinytorch.pictures.tokenization import draw_pair_counts
 
 draw_pair_counts([("hug", 10), ("pug", 5), ("hugs", 6), ("pupu", 1)])
-# alt: Four words with how often they occur: hug 10 times, pug 5, hugs 6, pupu once. Below each
-# pair of neighbouring letters stands how often its word occurs; pupu has "pu" twice. Beside it
-# the sums of the pairs, the highest first: ug 21, hu 16, pu 7, gs 6, up 1.
+# alt: Four words with how often they occur: hug 10 times, pug 5, hugs 6, pupu once. The number
+# below each pair of neighbouring letters is how often its word occurs; pupu has "pu" twice. On
+# the right, the sums of the pairs, the highest first: ug 21, hu 16, pu 7, gs 6, up 1.
 
 # %% [markdown]
-# **Task.** Write `pair_counts`. In the picture, `pu` counts 5 times in `pug` and twice in
-# `pupu`. Overlapping pairs all count: (a, a) twice in `aaa`.
+# **Task.** Write `pair_counts`. In the picture, `pu` counts 5 times in `pug`, and twice in
+# `pupu`. All overlapping pairs count: (a, a) counts twice in `aaa`.
 
 # %% exercise="pair-counts"
 #| export
@@ -379,17 +381,17 @@ check("pair-counts")
 
 # %% [markdown]
 # Two pairs can have the same count. Without a rule for this case, the order of a dictionary
-# decides, and two programs train two different tokenizers from the same text: the ids of one
-# then mean nothing to a model that was trained with the other. Our rule is that of the library
-# *tokenizers* by Hugging Face: of the pairs with the highest count, the smallest, as tuples are
-# compared.
+# would decide, and two programs could train two different tokenizers on the same text. A model
+# that was trained with one of them could not use the ids of the other. We follow the rule of
+# the library *tokenizers* by Hugging Face: among the pairs with the highest count, take the
+# smallest, as Python compares tuples.
 #
 # **Task.** Write `best_pair`.
 
 # %% exercise="best-pair"
 #| export
 def best_pair(counts):
-    """The pair with the highest count; of several, the smallest one.
+    """The pair with the highest count; if several have it, the smallest of them.
 
     counts   {(id, id): count}
     returns  (id, id), or None when there is no pair
@@ -408,8 +410,7 @@ def best_pair(counts):
 check("best-pair")
 
 # %% [markdown]
-# Counting, choosing and merging are all that the algorithm needs. Here it runs on a whole line,
-# ten times:
+# The algorithm only counts, chooses and merges. Here it runs on a whole line, ten times:
 
 # %% tags=["demonstration"]
 ids = tuple(to_bytes("how much wood would a woodchuck chuck if a woodchuck could chuck wood"))
@@ -430,10 +431,10 @@ draw_tokens({"after ten merges": [texts[id] for id in ids]})
 # %% [markdown]
 # ## Pre-tokenization
 #
-# Merges on a whole text learn tokens such as `chuck `, and on a longer one `dog.` and `dog!`
-# and `of the`: pieces that mix words with what happens to stand beside them.
-# **Pre-tokenization** cuts the text into words and other small pieces first, and merges never
-# cross the border of a piece. From now on we call each piece a word: these are the words that
+# If merges run over a whole text, they learn tokens such as `chuck `, and on a longer text
+# `dog.` and `dog!` and `of the`: words together with whatever happens to be next to them.
+# **Pre-tokenization** first cuts the text into words and other small pieces, and merges never
+# cross the border of a piece. From now on we call each piece a word. These are the words that
 # `pair_counts` counts.
 
 # %%
@@ -443,8 +444,8 @@ draw_tokens({"a line of text": ["It", " is", " ", "123", "45", ",", " ", " no", 
 # space before it; the exclamation mark.
 
 # %% [markdown]
-# The regular expression `WORDS` is close to that of GPT-2. You can write `split` without
-# understanding it. Five alternatives, with `|` between them, are tried in this order:
+# The regular expression `WORDS` is close to the one of GPT-2. You can write `split` without
+# understanding it. It has five alternatives, separated by `|`, which are tried in this order:
 #
 # - ` ?[^\W\d_]+` is letters, with a space before them if there is one. (A letter is a *word
 #   character*, `\w`, that is neither a digit nor `_`.)
@@ -459,8 +460,8 @@ draw_tokens({"a line of text": ["It", " is", " ", "123", "45", ",", " ", " no", 
 WORDS = r" ?[^\W\d_]+|\d{1,3}| ?(?:[^\w\s]|_)+|\s+(?!\S)|\s"
 
 # %% [markdown]
-# A tokenizer must not lose anything. If somebody uses a pattern that does not match every
-# character, what lies between two matches is a piece, too.
+# A tokenizer must not lose any character. A user may pass a pattern that does not match all of
+# them. Then the text between two matches is also a piece.
 #
 # **Task.** Write `split`. `re.finditer` gives each match with its `start()` and `end()`.
 
@@ -500,13 +501,13 @@ print(Counter(pieces).most_common(8))
 # ## Training byte-pair encoding
 #
 # Training a tokenizer means finding its merges. It needs no gradient: count the pairs, merge
-# the best one in all words, and repeat until the vocabulary has the wanted size. The given
-# function `count_words` prepares the words.
+# the best one in all words, and repeat until the vocabulary has the desired size. The given
+# function `count_words` counts the words of a text.
 
 # %%
 #| export
 def count_words(text, special_tokens=()):
-    """{the bytes of a word, as a tuple: how often `split` gives it}, without special tokens."""
+    """{the bytes of a word, as a tuple: how often it occurs}, without special tokens."""
     parts = [text]
     for special in sorted(special_tokens, key=len, reverse=True):
         # part.split is the method of str, not our function `split`
@@ -516,8 +517,9 @@ def count_words(text, special_tokens=()):
 
 # %% [markdown]
 # A vocabulary consists of the 256 bytes, the merged tokens and the *special tokens* of a later
-# section. The given function `merges_wanted` computes how many merges this leaves; its result,
-# `count`, is the limit of your loop. In a short text, training may run out of pairs before.
+# section. The given function `merges_wanted` computes how many merges this leaves. Its result,
+# `count`, is the limit of your loop. In a short text, training may run out of pairs before it
+# reaches the limit.
 #
 # **Task.** Write the loop of `train_bpe`.
 
@@ -532,7 +534,7 @@ def train_bpe(text, vocab_size, special_tokens=()):
     returns         {(id, id): id of the merged token}, in the order of training; the new ids
                     are 256, 257, ... Fewer than asked for when no pair is left
 
-    ValueError when vocab_size is less than 256 and the special tokens.
+    ValueError when vocab_size is less than 256 plus the number of special tokens.
 
     >>> train_bpe("ab ab abc", 258)
     {(97, 98): 256, (32, 256): 257}
@@ -553,7 +555,7 @@ def train_bpe(text, vocab_size, special_tokens=()):
 
 
 def merges_wanted(vocab_size, special_tokens):
-    """How many merges make a vocabulary of this size."""
+    """The number of merges that gives a vocabulary of this size."""
     count = vocab_size - 256 - len(special_tokens)
     if count < 0:
         raise ValueError(f"vocab_size {vocab_size} is too small for 256 bytes and "
@@ -564,7 +566,7 @@ def merges_wanted(vocab_size, special_tokens):
 check("train")
 
 # %% [markdown]
-# Now train on the first chapters of *Pride and Prejudice*. Predict: which two characters make
+# Now train on the first chapters of *Pride and Prejudice*. Predict: which two characters form
 # the first token that is learned?
 
 # %% tags=["answer"]
@@ -576,7 +578,8 @@ print(len(merges), "merges, the first:", first, "is", repr(from_bytes(list(first
 # %% [markdown]
 # ## The bytes of a token
 #
-# A merge says of which two tokens a new one consists. Each of these may itself be merged.
+# A merge names the two tokens that form a new one. Each of these two may itself be the result
+# of a merge.
 #
 # **Task.** Write `token_bytes`. The parts of a token have smaller ids than the token.
 
@@ -607,15 +610,16 @@ print("first:  ", [tokens[id].decode() for id in range(256, 276)])
 print("longest:", [token.decode() for token in sorted(tokens.values(), key=len)[-10:]])
 
 # %% [markdown]
-# Nobody told the algorithm what a word is, or who Mr. Bennet is.
+# The algorithm was never told what a word is, or who Mr. Bennet is.
 #
 # ## Encoding a word
 #
-# Encoding must apply the merges to new text as training did: of all pairs in the word that have
-# a merge, the one that was learned first. The **merge rank** is the place of a merge in the
-# order of training; the first merge has the lowest rank. Taking the longest token that fits,
-# from left to right, gives other tokens, and a model that was trained with `a|bc` knows nothing
-# about `ab|c`. Below, (b, c) was learned before (a, b):
+# Encoding must apply the merges to new text in the same order as training did: of all pairs in
+# the word that have a merge, first the one that was learned first. The **merge rank** is the
+# position of a merge in the order of training; the first merge has the lowest rank. A different
+# method, such as taking the longest token that fits, from left to right, gives different
+# tokens. A model that was trained with `a|bc` knows nothing about `ab|c`. In the example below,
+# (b, c) was learned before (a, b):
 
 # %%
 draw_merging([("abc, merges: b c, then a b", list("abc"), ()),
@@ -625,8 +629,8 @@ draw_merging([("abc, merges: b c, then a b", list("abc"), ()),
 # third row, in red, shows the boxes ab and c, which come from taking the longest token first.
 
 # %% [markdown]
-# **Task.** Write `encode_word`. Ids are given in the order of training, so the merge with the
-# lowest rank is the one with the smallest new id.
+# **Task.** Write `encode_word`. New ids are numbered in the order of training, so the merge
+# with the lowest rank is the one with the smallest new id.
 
 # %% exercise="encode-word"
 #| export
@@ -663,13 +667,13 @@ for word in (" the", " daughters", " tokenization", "π"):
 # %% [markdown]
 # ## Special tokens
 #
-# A **special token** is a token that is not made of bytes of the text but marks something: the
-# end of a document, or who speaks in a dialogue. It has a name, such as `<|endoftext|>`, and an
-# id of its own.
+# A **special token** is a token that does not represent text but marks something, such as the
+# end of a document, or who speaks in a dialogue. It has a name, such as `<|endoftext|>`, and a
+# separate id.
 #
-# The characters of its name may also occur in a text that somebody typed. If they always became
-# the special token, every user could end the document. So the caller says which special tokens
-# count.
+# A user may type the characters of this name as ordinary text. If they always became the
+# special token, every user could end the document. So the caller says which special tokens are
+# recognised.
 #
 # **Task.** Write `split_special`. When one name begins with another one, the longer name wins.
 
@@ -680,9 +684,10 @@ def split_special(text, special_tokens):
 
     text            str
     special_tokens  collection of str, none of them empty
-    returns         list of str, none of them empty; each special token in the text is a piece
-                    of its own; joined they are the text. Where several fit, the longest counts.
-                    Without special tokens the text is one piece; the empty text has no piece
+    returns         list of str, none of them empty; each special token in the text is a piece.
+                    Joined, the pieces are the text. Where several special tokens fit, take the
+                    longest. Without special tokens the text is one piece; the empty text has no
+                    piece
 
     >>> split_special("one<end>two", ["<end>"])
     ['one', '<end>', 'two']
@@ -703,12 +708,12 @@ check("split-special")
 # %% [markdown]
 # ## The tokenizer
 #
-# Everything comes together in one class. `encode` cuts the text at special tokens and the rest
-# into words, and applies the merges to each word. The same words come again and again, so the
-# ids of each word are remembered in `self.memory`.
+# The class `Tokenizer` combines all these functions. `encode` cuts the text at special tokens
+# and the rest into words, and applies the merges to each word. The same words occur again and
+# again, so `self.memory` stores the ids of each word.
 #
 # `decode` must join the bytes of *all* tokens before it decodes them. The two bytes of `é` may
-# be two tokens, and each of them alone is not a character.
+# be two tokens, and neither of them alone is a character.
 #
 # **Task.** Write `encode` and `decode`.
 
@@ -755,7 +760,7 @@ class Tokenizer:
                          collection of texts, or "all". Others are encoded like any other text
         returns          int64 array of shape (n,)
 
-        ValueError, with its text, for an allowed special token that the tokenizer has not.
+        ValueError, with its text, for an allowed special token that this tokenizer lacks.
         """
         if allowed_special == "all":
             allowed_special = self.special_tokens
@@ -808,8 +813,9 @@ print(len(text), "characters,", len(tokenizer.encode(text)), "tokens; with the s
       len(tokenizer.encode(text, allowed_special="all")))
 
 # %% [markdown]
-# The text has more tokens than characters: `é`, `猫` and the like do not occur in the novels,
-# so each of their two to four bytes stays a token. Your own tokenizer, beside the bytes:
+# The text has more tokens than characters. `é`, `猫` and some others do not occur in the
+# novels, so each of their two to four bytes stays a token. Here is a sentence of the novel, as
+# bytes and with your tokenizer:
 
 # %% tags=["demonstration"]
 line = "Mr. Bennet was among the earliest of those who waited on Mr. Bingley."
@@ -820,18 +826,19 @@ draw_tokens({name: [one.token(id).decode() for id in one.encode(line).tolist()]
 # Mr, without a space before it, is two boxes; the second, with its space, is one.
 
 # %% [markdown]
-# The first `Mr` stands at the beginning of the line. Without a space before it, it is another
-# word than ` Mr`, and a rare one.
+# The first `Mr` is at the beginning of the line. Without a space before it, it is a different
+# word from ` Mr`, and a rare one.
 #
 # ## Saving a tokenizer
 #
-# A model is useless without the tokenizer it was trained with, so the tokenizer is saved beside
-# the weights. JSON is a text format, and half a character is not text: the *tokens* cannot be
-# stored as strings. The *merges* can, as pairs of numbers; everything else follows from them.
+# A model is useless without the tokenizer it was trained with, so the tokenizer is saved
+# together with the weights. JSON is a text format, and a token may be half a character, which
+# is not text. So the *tokens* cannot be stored as strings. The *merges* can be stored, as pairs
+# of numbers, and everything else follows from them.
 #
-# The format is `{"merges": [[97, 98], ...], "special_tokens": {"<end>": 257}}`: pairs in the
-# order of training. Keys of a JSON object are strings, so a dictionary with tuples as keys
-# cannot be stored as it is.
+# The format is `{"merges": [[97, 98], ...], "special_tokens": {"<end>": 257}}`, with the pairs
+# in the order of training. Keys of a JSON object must be strings, so a dictionary with tuples
+# as keys cannot be stored directly.
 #
 # **Task.** Write `to_json` and `from_json`.
 
@@ -867,16 +874,16 @@ check("json")
 # %% [markdown]
 # ## Characters per token
 #
-# The number of **characters per token** says how much a tokenizer compresses: the characters of
-# a text divided by the tokens they become. It is measured on text that the tokenizer was not
-# trained on.
+# The number of **characters per token** measures how much a tokenizer compresses: the
+# characters of a text divided by the number of its tokens. It is measured on text that the
+# tokenizer was not trained on.
 #
 # **Task.** Write `compression`.
 
 # %% exercise="compression"
 #| export
 def compression(text, tokenizer):
-    """How many characters of `text` one token stands for, on average.
+    """The average number of characters of `text` per token.
 
     text       str, not empty
     tokenizer  an object with `encode`
@@ -894,7 +901,7 @@ check("compression")
 
 # %% [markdown]
 # A tokenizer is a model of the text it was trained on. Yours was trained on 30,000 characters
-# of *Pride and Prejudice*. Predict its characters per token: on the test set, which is the end
+# of *Pride and Prejudice*. Predict its characters per token on the test set, which is the end
 # of *Emma*, and on Greek.
 
 # %% tags=["answer"]
@@ -906,11 +913,11 @@ for language, lines in TEN_LINES.items():
     print(f"{language:8} {rate:.2f}, which is {1 / rate:.2f} tokens per character")
 
 # %% [markdown]
-# The English sentences have 33 tokens. Three of their words are in neither novel: ` cat`,
-# ` sleeps` and `Tomorrow`. They take 12 of the tokens. Without them there are 44 characters in
-# 21 tokens, 2.1 characters per token.
+# The English sentences have 33 tokens. Three of their words occur in neither novel: ` cat`, `
+# sleeps` and `Tomorrow`. These three take 12 of the tokens. The other 44 characters take 21
+# tokens, so 2.1 characters per token.
 #
-# In the other languages no merge applies: each token is a byte, and the numbers are the bytes
+# In the other languages no merge applies. Each token is a byte, and the numbers are the bytes
 # per character from above. (In Hindi, `split` even cuts within words: for Python, its vowel
 # signs are not letters.) Users of such languages get less text into the same number of tokens,
 # and where tokens are sold they pay more.
@@ -918,8 +925,8 @@ for language, lines in TEN_LINES.items():
 # %% [markdown]
 # ## Unigram entropy
 #
-# A longer token is not free: choosing one of 512 tokens takes more information than choosing
-# one of 256 bytes. Information is measured in *bits*. To choose one of two equally frequent
+# Longer tokens have a price: choosing one of 512 tokens takes more information than choosing
+# one of 256 bytes. Information is measured in *bits*. Choosing one of two equally frequent
 # tokens takes one bit, one of four takes two bits.
 #
 # In general, a token takes $\log_2 (1 / p)$ bits. Here $p$ is its *relative frequency*: how
@@ -934,7 +941,7 @@ for language, lines in TEN_LINES.items():
 # The mean over the four tokens is (1 + 2 + 1 + 2) / 4 = 1.5.
 #
 # The **unigram entropy** is the mean number of bits per token when only the frequencies of the
-# tokens are known, and not the tokens before. The sum runs over the different tokens $i$:
+# tokens are known, but not the tokens before. The sum runs over the different tokens $i$:
 #
 # $$H = \sum_i p_i \log_2 \frac{1}{p_i}$$
 #
@@ -969,20 +976,21 @@ for name, one in [("bytes", Tokenizer({})), ("512 tokens", tokenizer)]:
           f" = {bits / characters:.2f} bits per character")
 
 # %% [markdown]
-# *Bits per character* compares models whose tokenizers differ; it is the yardstick of the
-# coming lessons. With 512 tokens it is lower, although in both cases only the frequencies of
-# single tokens are used: which letters often stand together is now stored in the merges.
+# *Bits per character* can compare models with different tokenizers, and the coming lessons use
+# this measure. It is lower with 512 tokens, although in both cases only the frequencies of
+# single tokens are used. The reason is that the merges now contain which letters often occur
+# together.
 #
 # ## Fast training
 #
-# `train_bpe` counts all pairs of all words again for every merge, though a merge changes only a
-# few words. The last and hardest exercise finds the same merges, about 20 times as fast for
-# 1,024 tokens on both novels.
+# For every merge, `train_bpe` counts all pairs of all words again, although a merge changes
+# only a few words. The last and hardest exercise finds the same merges, about 20 times as fast
+# for 1,024 tokens on both novels.
 #
 # The trainer keeps three things up to date: the words, the counts of pairs, and for each pair
-# the *holders*, the indices of the words that hold it. A merge visits only these words: it
-# takes the pairs of the old word out of the counts and puts those of the new word in. Here the
-# pair (l, o) is merged:
+# the *holders*, the indices of the words that contain it. A merge visits only these words. It
+# subtracts the pairs of the old word from the counts and adds the pairs of the new word. In
+# this example, the pair (l, o) is merged:
 #
 # | | before | after |
 # | --- | --- | --- |
@@ -998,7 +1006,7 @@ for name, one in [("bytes", Tokenizer({})), ("512 tokens", tokenizer)]:
 # %% exercise="replace-pair"
 #| export
 def replace_pair(pair, new, words, frequencies, counts, holders):
-    """Merge a pair in the words that hold it, and bring counts and holders up to date.
+    """Merge a pair in the words that contain it, and update counts and holders.
 
     pair         (id, id), a key of `holders`
     new          int: the id of the merged token
@@ -1006,9 +1014,9 @@ def replace_pair(pair, new, words, frequencies, counts, holders):
     frequencies  list of int: how often each word occurs
     counts       Counter {(id, id): count}, of all words; changed in place. Pairs whose count
                  falls to 0 are removed
-    holders      defaultdict(set) {(id, id): the indices of the words that hold the pair};
+    holders      defaultdict(set) {(id, id): the indices of the words that contain the pair};
                  changed in place: `pair` is removed, the new pairs are added. You need not
-                 remove the index of a word from the other pairs that it has lost
+                 remove the index of a word from other pairs that it no longer contains
     returns      None
 
     Only the words with an index in `holders[pair]` are read.
@@ -1051,8 +1059,8 @@ def train_bpe_fast(text, vocab_size, special_tokens=()):
 check("replace-pair")
 
 # %% [markdown]
-# Now the whole training set. The first `k` merges of a large vocabulary are the merges of a
-# smaller one, so one training gives a whole curve:
+# Now train on the whole training set. The first `k` merges of a large vocabulary are the merges
+# of a smaller one, so one training gives a whole curve:
 
 # %% tags=["demonstration"]
 from tinytorch.pictures.tokenization import draw_compression, draw_token_lengths
@@ -1070,28 +1078,29 @@ figure = draw_compression(sizes, curves)
 # below the dashed line at one character per token.
 
 # %% [markdown]
-# The first merges gain most. Names are other words than those of a novel; Greek gains nothing.
-# A larger vocabulary has a price: in the next lesson, each token needs a row of weights. Which
-# lengths do the 1,024 tokens have?
+# The first merges help most. The list of names gains less, because it contains other words than
+# a novel; Greek gains nothing. A larger vocabulary has a price: in the next lesson, each token
+# needs a row of weights. Which lengths do the 1,024 tokens have?
 
 # %% tags=["demonstration"]
 figure = draw_token_lengths([len(token) for token in token_bytes(merges).values()])
 # alt: Bars: 256 tokens have one byte, 154 two, 210 three, 170 four, 124 five; from there the
 # number falls to four tokens of ten bytes.
-#
+
+# %% [markdown]
 # ## Look back
 #
-# 1. How much of the vocabulary is used? Let `large = Tokenizer(merges)`, with 1,024 tokens,
-#    encode the test text, and count the ids that never occur. Which of them are bytes, and
+# 1. How much of the vocabulary is used? Encode the test text with `large = Tokenizer(merges)`,
+#    which has 1,024 tokens, and count the ids that never occur. Which of them are bytes, and
 #    which are merges?
 # 2. Train 512 tokens on 20,000 characters and measure the characters per token of the test
 #    text. Then set `WORDS` to `r"(?s).+"` and define `split` again, so that a text is one
-#    piece; train and measure once more. With which pattern does the test text become shorter?
-#    Look at the longest tokens: what has been learned? (Put `WORDS` and `split` back.)
+#    piece; train and measure again. With which pattern does the test text become shorter? Look
+#    at the longest tokens: what has been learned? (Afterwards, restore `WORDS` and `split`.)
 # 3. Encode "very", " very" and "Very" with `large`. They share no token. Why can a model that
 #    has read much about one of them know little about another? What would a tokenizer lose that
-#    makes them equal?
+#    treats them as equal?
 # 4. PyTorch itself has no tokenizer. `tokenizers.models.BPE` with `trainers.BpeTrainer`
-#    (Hugging Face) finds the same merges; `tiktoken.Encoding` has our
-#    `encode(text, allowed_special=...)`, but raises a ValueError when a text contains a special
-#    token that is not allowed. Ours encodes it as text. Which is safer, and for whom?
+#    (Hugging Face) finds the same merges. `tiktoken.Encoding` has our `encode(text,
+#    allowed_special=...)`, but raises a ValueError when a text contains a special token that is
+#    not allowed. Ours encodes it as text. Which is safer, and for whom?
