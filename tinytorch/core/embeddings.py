@@ -1,5 +1,5 @@
 # From modules/source/13_embeddings/embeddings_dev.py by `tito export`; edit that file, not this one.
-# checksum: c2fa1050265a3278
+# checksum: ffd5f34399ea9195
 """Embeddings: Four models of the next token: two that count, a window and a loop."""
 
 import math
@@ -25,7 +25,7 @@ def bigram_counts(ids, vocab_size):
     ids         ints (n,), each from 0 to vocab_size - 1
     vocab_size  V
     returns     int64 array of shape (V, V): in row `before`, column `after`, how often the
-                token `after` stands directly behind the token `before`
+                token `after` comes directly after the token `before`
 
     >>> bigram_counts([0, 1, 1, 2, 0, 1], 3)
     array([[0, 2, 0],
@@ -61,13 +61,13 @@ def probabilities(counts, smoothing=1.0):
 
 
 def sample_bigram(P, start, stop, rng):
-    """Draw tokens one after the other, each from the row of the token before it.
+    """Draw tokens one after another, each from the row of the token before it.
 
     P        float array (V, V), rows sum to 1
     start    int: the token before the first one
     stop     int: the token at which to end
     rng      a NumPy Generator
-    returns  list of int: what was drawn before `stop`; neither `start` nor `stop` is added
+    returns  list of int: the tokens drawn before `stop`, without `start` and `stop`
 
     >>> P = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
     >>> sample_bigram(P, 0, 0, np.random.default_rng(5))
@@ -86,9 +86,8 @@ def sample_bigram(P, start, stop, rng):
 def bits_per_character(nats, characters):
     """Bits per character of a text.
 
-    nats        float or scalar Tensor: minus the logarithm (base e) of the probabilities of all
-                tokens of the text, added up
-    characters  int: how many characters these tokens stand for
+    nats        float or scalar Tensor: the sum of -ln(probability) over all tokens of the text
+    characters  int: the number of characters of these tokens
     returns     float
 
     >>> bits_per_character(4 * math.log(2), 8)
@@ -105,7 +104,7 @@ def windows(ids, context):
     ids      int array (n,)
     context  int, 1 or more: tokens in a window
     returns  x, y: int64 arrays of shape (N, context) and (N,), with N = n - context, or 0 for a
-             text that is too short. y[i] is the token directly behind the window x[i]
+             text that is too short. y[i] is the token directly after the window x[i]
 
     >>> x, y = windows([5, 6, 7, 8], 2)
     >>> x
@@ -126,8 +125,8 @@ def name_windows(names, context, end):
 
     names    list of int arrays
     context  int: tokens in a window
-    end      int: the id that marks the end. Before each text it stands `context` times, behind
-             it once
+    end      int: the id that marks the end; put it `context` times before each text, and once
+             after it
     returns  x, y as from `windows`, with len(text) + 1 windows for each text, in order
 
     >>> x, y = name_windows([[5, 6], [7]], 2, end=0)
@@ -143,7 +142,7 @@ def embedding_forward(weight, ids):
 
     weight   ndarray (V, D)
     ids      int ndarray of any shape (...)
-    returns  new ndarray (..., D): for each id its row of `weight`
+    returns  new ndarray (..., D): the row of `weight` for each id
 
     IndexError when an id is negative, or V or more; the message contains the first such id, and
     V.
@@ -165,7 +164,7 @@ ONE_HOT_LIMIT = 20_000  # numbers in the one-hot matrix; above, sorting was fast
 
 
 def embedding_rule(g, out, weight, ids):
-    """`embedding_gradient` where that is fastest, else sums of sorted rows."""
+    """`embedding_gradient` for few tokens, sums of sorted rows for many."""
     if ids.size * len(weight) <= ONE_HOT_LIMIT:
         return embedding_gradient(g, out, weight, ids)
     return scatter_add(g.reshape(ids.size, -1), ids.ravel(), len(weight))
@@ -213,14 +212,14 @@ def embedding_gradient(g, out, weight, ids):
 
 
 class Embedding(Module):
-    """A table with a vector for each token, which is learned.
+    """A table with a learned vector for each token.
 
     num_embeddings  V: how many tokens there are
     embedding_dim   D: the numbers of each vector
     rng             a NumPy Generator, a seed, or None for the shared generator: see `generator`
 
-    .weight         float32 Variable (V, D), at first from the normal distribution with mean 0
-                    and variance 1
+    .weight         float32 Variable (V, D), initially from the normal distribution with mean
+                    0 and variance 1
 
     >>> Embedding(27, 8)([[3, 1, 4]]).shape
     (1, 3, 8)
@@ -271,7 +270,7 @@ class WindowModel(Module):
 
 
 def nearest(weight, id, k):
-    """The tokens whose vectors have the smallest angle to that of one token.
+    """The tokens whose vectors have the smallest angle to the vector of one token.
 
     weight   Tensor or array (V, D); no row is zero
     id       int
@@ -353,15 +352,15 @@ class RecurrentModel(Module):
 
 
 def witten_bell(lower, count, total, distinct):
-    """Witten-Bell smoothing: mix the share of a token after its context with the probability
-    that shorter contexts give it.
+    """Witten-Bell smoothing: mix the share of a token after its context with its probability
+    according to shorter contexts.
 
     lower     float array: the probability of the token according to shorter contexts
     count     int array: how often the token followed its context in the training text
     total     int or array: how often anything followed this context
     distinct  int or array: how many different tokens followed it
-    returns   float array: (count + distinct * lower) / (total + distinct), and `lower` where
-              the context never occurred, so that total and distinct are 0
+    returns   float array: (count + distinct * lower) / (total + distinct); `lower` where the
+              context never occurred (total and distinct are 0)
 
     >>> witten_bell(np.array([0.5, 0.5]), np.array([3, 1]), 4, 2)
     array([0.66666667, 0.33333333])
@@ -399,7 +398,7 @@ class NGram:
         return self
 
     def log_probability(self, ids):
-        """The logarithm (base e) of the probability of each token, given those before it.
+        """The logarithm (base e) of the probability of each token, given the tokens before it.
 
         ids      ints (n,), below vocab_size
         returns  float64 array (n,). The first tokens have shorter contexts, the very first one

@@ -310,7 +310,7 @@ def test_a_text_that_is_too_short_has_no_window():
     for ids, context in [([4, 2], 2), ([4], 3), ([], 2)]:
         case = f"{ids} with context {context}"
         x, y = result_of(lambda: windows(ids, context), case, "There is no window: N is 0")
-        case += " has no window with a token behind it: the shapes"
+        case += " has no window with a token after it: the shapes"
         equal((np.shape(x), np.shape(y)), ((0, context), (0,)), case)
 
 
@@ -329,16 +329,14 @@ def test_other_windows():
 def test_every_name_begins_with_marks():
     error = "list(name) is a list"
     x, y = result_of(lambda: name_windows([np.array([5, 6])], 2, 0), "one name", error)
-    cause = (
-        "The mark stands `context` times before a name, so that its first token has a window"
-    )
+    cause = "Put the mark `context` times before a name, so that its first token has a window"
     expect(x, [[0, 0], [0, 5], [5, 6]], "the windows of the name 5 6, context 2, end 0,", cause)
-    expect(y, [5, 6, 0], "the targets of the name 5 6", "The end is predicted, too")
+    expect(y, [5, 6, 0], "the targets of the name 5 6", "The end is also a target")
 
 
 def test_no_window_holds_parts_of_two_names():
     x, y = name_windows([np.array([5, 6]), np.array([7])], 2, 0)
-    cause = "Make the windows of each name on its own, then concatenate"
+    cause = "Make the windows of each name separately, then concatenate"
     wanted = [[0, 0], [0, 5], [5, 6], [0, 0], [0, 7]]
     expect(x, wanted, "the windows of the names 5 6 and 7", cause)
     expect(y, [5, 6, 0, 7, 0], "the targets of the names 5 6 and 7")

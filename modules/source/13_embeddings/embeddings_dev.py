@@ -52,10 +52,10 @@
 # %% [markdown]
 # # 13. Embeddings
 #
-# Which letter comes next? A program that answers with probabilities can write: it draws a
-# letter, appends it, and asks again. Below are five such programs. The first knows nothing; the
-# others learned from 4,646 first names. Each has made up three names. The bars show how well
-# they predict names that they have not seen, in bits for each letter: shorter is better.
+# A program that knows how probable each next letter is can write: it draws a letter, appends
+# it, and repeats. Below are five such programs. The first knows nothing; the others learned
+# from 4,646 first names. Each has invented three names. The bars show how well they predict
+# names that they have not seen, in bits for each letter: shorter is better.
 
 # %% tags=["payoff"]
 #| default_exp core.embeddings
@@ -80,7 +80,7 @@ draw_models(MODELS)
 
 # %% [markdown]
 # You write all of them in this chapter: two that count, and two networks that learn a vector of
-# numbers for each letter. Large language models begin with such vectors, too, and are measured
+# numbers for each letter. Large language models also begin with such vectors, and are measured
 # in the same bits.
 #
 # **You need** 03 (Layers), 04 (Losses), 06 (Autograd), 07 (Optimizers) and 12 (Tokenization).
@@ -91,10 +91,10 @@ draw_models(MODELS)
 # ## Language models
 #
 # A **language model** is a function that takes a sequence of tokens and returns a probability
-# for each token that could come next. The token may be a letter, a byte or a word. Here it is a
-# letter: the names have 26 of them, and `"\n"`, with the id 0, marks where a name ends.
+# for each token that could come next. A token may be a letter, a byte or a word. Here the
+# tokens are the 26 letters, and `"\n"`, with the id 0, which marks the end of a name.
 #
-# The names are shuffled, and one in ten is kept for the test:
+# The names are shuffled, and a tenth of them is the test set:
 
 # %% tags=["demonstration"]
 from tinytorch.core.tokenization import CharTokenizer
@@ -111,10 +111,12 @@ print(train_ids[:20], f"... {len(train_ids):,} ids, {len(test_ids):,} for the te
 # %% [markdown]
 # ## Bigrams
 #
-# A **bigram** is a pair of neighbouring tokens. The simplest model that looks back counts all
-# bigrams of a text: after an `a` it expects what has followed `a` before.
+# A **bigram** is a pair of neighbouring tokens. The simplest model that uses the previous token
+# counts all bigrams of a text: after an `a` it expects the letters that have followed `a`
+# before.
 #
-# **Task.** Write `bigram_counts`. The row is the token before, the column the token after.
+# **Task.** Write `bigram_counts`. The row is the first token of the bigram, the column the
+# second.
 
 # %% exercise="bigram-counts"
 #| export
@@ -124,7 +126,7 @@ def bigram_counts(ids, vocab_size):
     ids         ints (n,), each from 0 to vocab_size - 1
     vocab_size  V
     returns     int64 array of shape (V, V): in row `before`, column `after`, how often the
-                token `after` stands directly behind the token `before`
+                token `after` comes directly after the token `before`
 
     >>> bigram_counts([0, 1, 1, 2, 0, 1], 3)
     array([[0, 2, 0],
@@ -145,9 +147,9 @@ def bigram_counts(ids, vocab_size):
 check("bigram-counts")
 
 # %% [markdown]
-# Predict, before you look at the counts of all names: which letters do names begin and end with
-# most often? Which letters are often doubled (the diagonal)? Which letter is nearly always
-# followed by the same one?
+# Now we count the bigrams of all names. Predict: with which letters do names begin and end most
+# often? Which letters are often doubled (the diagonal)? Which letter is nearly always followed
+# by the same one?
 
 # %% tags=["answer", "explained"]
 from tinytorch.pictures.embeddings import (COMPRESSORS, draw_bigrams, draw_gradient_norms,
@@ -167,11 +169,12 @@ figure = draw_bigrams(counts, letters.characters)
 #
 # ## From counts to probabilities
 #
-# A row of counts, divided by its sum, holds the share of each letter after the letter of the
-# row. But a pair that never occurred is not impossible. **Additive smoothing** adds a small
-# number to every count, so that no probability is 0. Adding 1 is called *Laplace smoothing*.
+# Divide a row of counts by its sum, and you have the share of each letter after the letter of
+# that row. But a pair that never occurred is not impossible. **Additive smoothing** adds a
+# small number to every count, so that no probability is 0. Adding 1 is called *Laplace
+# smoothing*.
 #
-# Predict what goes wrong when a (V, V) table is divided by row sums of shape (V,).
+# Predict: what goes wrong when you divide a (V, V) table by row sums of shape (V,)?
 #
 # **Task.** Write `probabilities`.
 
@@ -210,21 +213,21 @@ print(table / table.sum(axis=1))
 # ## Sampling
 #
 # **Sampling** means drawing tokens at random, each with the probability that the model gives
-# it. A text is sampled token by token: the one that was drawn decides from which row the next
-# is drawn. Taking the most probable token instead would give the same name every time.
+# it. A text is sampled token by token: each drawn token selects the row for the next draw.
+# Taking the most probable token instead would give the same name every time.
 #
 # **Task.** Write `sample_bigram`. `rng.choice(n, p=...)` draws one of the numbers below n.
 
 # %% exercise="sample"
 #| export
 def sample_bigram(P, start, stop, rng):
-    """Draw tokens one after the other, each from the row of the token before it.
+    """Draw tokens one after another, each from the row of the token before it.
 
     P        float array (V, V), rows sum to 1
     start    int: the token before the first one
     stop     int: the token at which to end
     rng      a NumPy Generator
-    returns  list of int: what was drawn before `stop`; neither `start` nor `stop` is added
+    returns  list of int: the tokens drawn before `stop`, without `start` and `stop`
 
     >>> P = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
     >>> sample_bigram(P, 0, 0, np.random.default_rng(5))
@@ -253,19 +256,19 @@ print([letters.decode(sample_bigram(nothing, start=0, stop=0, rng=rng)) for _ in
 
 # %% [markdown]
 # The first line was sampled from the bigrams, the second from a table in which all letters are
-# equally probable. In the first line every pair of letters is plausible, and most names are
-# not: the model sees nothing but the last letter.
+# equally probable. In the first line every pair of letters is plausible, but most names are
+# not, because the model sees only the last letter.
 #
 # ## Bits per character
 #
 # How good is a model? Lesson 04 measured it by the cross-entropy: the mean of $-\ln p$, where
-# $p$ is the probability that the model gave to the token that came. With this logarithm the
-# unit is the nat; with a logarithm to the base 2 it is the bit. A compressor that uses the
-# model's probabilities can store the text in as many bits.
+# $p$ is the probability that the model gave to the token that really came next. With the
+# natural logarithm the unit is the nat; with the logarithm to base 2 it is the bit. A
+# compressor that uses the model's probabilities can store the text in this number of bits.
 #
-# A model with longer tokens has a larger loss per token, because each token is more text.
+# A model with longer tokens has a larger loss per token, because each token contains more text.
 # **Bits per character** are the sum of a model's losses for a text, in bits, divided by the
-# number of characters. They compare models with any tokenizer.
+# number of characters. They make models with different tokenizers comparable.
 #
 # Predict: a model has a loss of 3 nats per token, and its tokens have 3.3 characters on
 # average. How many bits per character is that?
@@ -277,9 +280,8 @@ print([letters.decode(sample_bigram(nothing, start=0, stop=0, rng=rng)) for _ in
 def bits_per_character(nats, characters):
     """Bits per character of a text.
 
-    nats        float or scalar Tensor: minus the logarithm (base e) of the probabilities of all
-                tokens of the text, added up
-    characters  int: how many characters these tokens stand for
+    nats        float or scalar Tensor: the sum of -ln(probability) over all tokens of the text
+    characters  int: the number of characters of these tokens
     returns     float
 
     >>> bits_per_character(4 * math.log(2), 8)
@@ -298,9 +300,9 @@ check("bits")
 print(f"3 nats for 3.3 characters: {bits_per_character(3.0, 3.3):.2f} bits per character")
 
 # %% [markdown]
-# Now the names. The `"\n"` at the end counts as a character, because the model has to predict
-# it, too. Predict the bits for 27 tokens that are equally probable. Do the training names need
-# fewer bits than the test names?
+# Now we measure the names. The `"\n"` at the end counts as a character, because the model also
+# has to predict it. Predict the bits for 27 tokens that are equally probable. Do the training
+# names need fewer bits than the test names?
 
 # %% tags=["answer", "explained"]
 def nats(P, ids):
@@ -320,14 +322,15 @@ for smoothing in (0, 0.1, 10):
 
 # %% [markdown]
 # Without smoothing, a single pair that the training names do not contain costs infinitely many
-# bits. And a table of 729 counts hardly overfits 32,461 pairs: both texts need about the same.
+# bits. With it, both texts need about the same: a table of 729 counts hardly overfits 32,461
+# pairs.
 #
 # ## Windows
 #
 # The **context** of a prediction is the part of the text that the model looks at. A table for a
 # context of 4 letters would have $27^4$ = 531,441 rows, and most of them would stay empty. A
-# network needs fewer numbers. Its examples are windows: a few tokens as the input, and the
-# token behind them as the target.
+# network needs fewer numbers. It learns from windows: the input is a few tokens, and the target
+# is the token after them.
 
 # %%
 draw_windows("emma", context=3)
@@ -336,9 +339,9 @@ draw_windows("emma", context=3)
 # before a dot, the end of the name.
 
 # %% [markdown]
-# The targets are the text itself, one place further on. A frequent mistake is to take the last
-# token *of* the window: the network only has to copy it, the loss falls to 0, and the network
-# can predict nothing.
+# The targets are the text itself, shifted by one token. A frequent mistake is to take the last
+# token *of* the window as the target. Then the network only has to copy it, the loss falls to
+# 0, and the network can predict nothing.
 #
 # **Task.** Write `windows` for one text.
 
@@ -350,7 +353,7 @@ def windows(ids, context):
     ids      int array (n,)
     context  int, 1 or more: tokens in a window
     returns  x, y: int64 arrays of shape (N, context) and (N,), with N = n - context, or 0 for a
-             text that is too short. y[i] is the token directly behind the window x[i]
+             text that is too short. y[i] is the token directly after the window x[i]
 
     >>> x, y = windows([5, 6, 7, 8], 2)
     >>> x
@@ -372,9 +375,9 @@ check("windows")
 
 # %% [markdown]
 # The names are many texts in random order. A window with the end of one name and the beginning
-# of the next would teach the network about a neighbourhood that means nothing. So each name
-# gets windows of its own, and what stands before its first letter is the mark for the end. For
-# the same reason, a text is first cut into training and test set, and then into windows.
+# of the next would teach the network a connection that does not exist. So each name gets
+# separate windows, and before its first letter we put the end mark. For the same reason, cut a
+# text into training and test set first, and then into windows.
 #
 # **Task.** Write `name_windows`, with `windows`.
 
@@ -385,8 +388,8 @@ def name_windows(names, context, end):
 
     names    list of int arrays
     context  int: tokens in a window
-    end      int: the id that marks the end. Before each text it stands `context` times, behind
-             it once
+    end      int: the id that marks the end; put it `context` times before each text, and once
+             after it
     returns  x, y as from `windows`, with len(text) + 1 windows for each text, in order
 
     >>> x, y = name_windows([[5, 6], [7]], 2, end=0)
@@ -413,10 +416,11 @@ for window, target in zip(x[:4], y[:4]):
 # %% [markdown]
 # ## Embeddings
 #
-# How do letters enter a network? As numbers from 0 to 26 they would lie on a line, with `b`
-# between `a` and `c`, which means nothing. An **embedding** is a table that holds a vector of
-# learned numbers for each token; a token enters the network as its vector. The table is trained
-# with the other weights, and tokens that are used alike get similar vectors.
+# How do we give letters to a network? The numbers 0 to 26 would put them on a line, with `b`
+# between `a` and `c`, but this order has no meaning. An **embedding** is a table that holds a
+# vector of learned numbers for each token. The network receives this vector instead of the
+# token. The table is trained with the other weights, and tokens with similar uses get similar
+# vectors.
 #
 # Looking up rows is the same as multiplying one-hot rows by the table:
 
@@ -427,7 +431,7 @@ draw_one_hot([2, 0, 2], [[1, 5], [2, 6], [3, 7], [4, 8]])
 
 # %% [markdown]
 # Most of these products are with 0. NumPy can fetch the rows directly, by indexing. But NumPy
-# accepts negative indices and counts them from the end: an id of -1, made by a mistake
+# accepts negative indices and counts them from the end: an id of -1, the result of a mistake
 # elsewhere, would silently become a `z`.
 #
 # **Task.** Write `embedding_forward`.
@@ -439,7 +443,7 @@ def embedding_forward(weight, ids):
 
     weight   ndarray (V, D)
     ids      int ndarray of any shape (...)
-    returns  new ndarray (..., D): for each id its row of `weight`
+    returns  new ndarray (..., D): the row of `weight` for each id
 
     IndexError when an id is negative, or V or more; the message contains the first such id, and
     V.
@@ -464,9 +468,9 @@ check("embedding-forward")
 # %% [markdown]
 # ## The gradient of an embedding
 #
-# The product also tells the gradient of the table. Lesson 06 derived it for a matrix product:
-# the transposed one-hot rows times the upstream gradient $g$. Predict row 2 of the gradient for
-# the ids 2, 0, 2 and $g$ = [[1, 2], [10, 20], [100, 200]].
+# The one-hot product also gives the gradient of the table. Lesson 06 derived it for a matrix
+# product: the transposed one-hot rows times the upstream gradient $g$. Predict row 2 of the
+# gradient for the ids 2, 0, 2 and $g$ = [[1, 2], [10, 20], [100, 200]].
 
 # %% tags=["answer"]
 draw_one_hot([2, 0, 2], [[1, 2], [10, 20], [100, 200]], gradient=True)
@@ -474,14 +478,14 @@ draw_one_hot([2, 0, 2], [[1, 2], [10, 20], [100, 200]], gradient=True)
 # upstream gradient 1 2, 10 20, 100 200 gives 10 20 for row 0, 0 0 for row 1, 101 202 for row 2.
 
 # %% [markdown]
-# A row that was used twice gets the sum of both gradients, by the multivariable chain rule; a
-# row that was not used gets zeros. `gradient[ids] += g` does *not* compute this sum: NumPy
-# adds `g` to copies of the rows and then writes them back, and of two copies of a row the last
-# one stays.
+# By the multivariable chain rule, a row that was used twice gets the sum of both gradients. A
+# row that was not used gets zeros. `gradient[ids] += g` does *not* compute this sum: NumPy adds
+# `g` to copies of the rows and then writes them back. If a row was copied twice, only the
+# second copy survives.
 #
-# The given code makes an operation of the look-up and its gradient. One-hot rows become large
-# when there are many tokens; then `scatter_add` sorts the rows of `g` by id and adds up
-# neighbours.
+# The given code combines the lookup and its gradient into one operation. One-hot rows become
+# large when there are many tokens. In that case `scatter_add` sorts the rows of `g` by id and
+# adds up the rows with the same id.
 
 # %%
 #| export
@@ -489,7 +493,7 @@ ONE_HOT_LIMIT = 20_000  # numbers in the one-hot matrix; above, sorting was fast
 
 
 def embedding_rule(g, out, weight, ids):
-    """`embedding_gradient` where that is fastest, else sums of sorted rows."""
+    """`embedding_gradient` for few tokens, sums of sorted rows for many."""
     if ids.size * len(weight) <= ONE_HOT_LIMIT:
         return embedding_gradient(g, out, weight, ids)
     return scatter_add(g.reshape(ids.size, -1), ids.ravel(), len(weight))
@@ -572,25 +576,25 @@ for tokens in (27, 1024):
         print(f"{tokens:5} tokens, {name:10} {spent * 1e6:5.0f} microseconds")
 
 # %% [markdown]
-# The one-hot product is fastest as long as its matrix is small: `ONE_HOT_LIMIT` is about where
-# sorting overtakes it.
+# The one-hot product is fastest as long as its matrix is small. `ONE_HOT_LIMIT` is roughly the
+# size from which sorting is faster.
 #
-# The layer `Embedding` holds the table. At first its numbers are random, from the standard
-# normal distribution, as in PyTorch.
+# The layer `Embedding` holds the table. As in PyTorch, its initial numbers are random, from the
+# standard normal distribution.
 #
 # **Task.** Write the two methods of `Embedding`.
 
 # %% exercise="embedding-layer"
 #| export
 class Embedding(Module):
-    """A table with a vector for each token, which is learned.
+    """A table with a learned vector for each token.
 
     num_embeddings  V: how many tokens there are
     embedding_dim   D: the numbers of each vector
     rng             a NumPy Generator, a seed, or None for the shared generator: see `generator`
 
-    .weight         float32 Variable (V, D), at first from the normal distribution with mean 0
-                    and variance 1
+    .weight         float32 Variable (V, D), initially from the normal distribution with mean
+                    0 and variance 1
 
     >>> Embedding(27, 8)([[3, 1, 4]]).shape
     (1, 3, 8)
@@ -621,8 +625,8 @@ check("embedding-layer")
 #
 # The first successful neural language model (Bengio et al., 2003) joins the vectors of a window
 # into one vector of `context * D` numbers and passes it to a network with one hidden layer. The
-# output is a logit for each token. All places of the window use the same table, so what is
-# learned about a letter in one place is known in the others.
+# output is a logit for each token. All positions of the window use the same table, so whatever
+# is learned about a letter at one position is known at the others.
 #
 # **Task.** Write `WindowModel`.
 
@@ -665,7 +669,8 @@ class WindowModel(Module):
 check("window-model")
 
 # %% [markdown]
-# The training loop is a short form of that of lesson 08. The learning rate falls linearly to 0.
+# The training loop is a short form of the one in lesson 08. The learning rate falls linearly to
+# 0.
 
 # %%
 from tinytorch.core.layers import manual_seed
@@ -711,22 +716,23 @@ with no_grad():
            for _ in range(8)])
 
 # %% [markdown]
-# Before training the model is a little worse than equal probabilities (4.75), as it should be;
-# a much larger value would point to a mistake. The 4,083 parameters then use a context of 4
-# letters, for which a table of counts would have 14 million numbers.
+# Before training, the model is a little worse than equal probabilities (4.75), as it should be;
+# a much larger value would indicate a mistake. The 4,083 parameters use a context of 4 letters.
+# A table of counts for this context would have 14 million numbers.
 #
 # ## Similar tokens
 #
-# Which tokens have similar vectors? **Cosine similarity** is the cosine of the angle between
-# two vectors: their dot product divided by both lengths. It is 1 for vectors of the same
-# direction and -1 for opposite ones. The dot product alone would prefer long vectors.
+# To find tokens with similar vectors, we need a measure. **Cosine similarity** is the cosine of
+# the angle between two vectors: their dot product divided by both lengths. It is 1 for vectors
+# of the same direction and -1 for opposite ones. The dot product alone would prefer long
+# vectors.
 #
 # **Task.** Write `nearest`.
 
 # %% exercise="nearest"
 #| export
 def nearest(weight, id, k):
-    """The tokens whose vectors have the smallest angle to that of one token.
+    """The tokens whose vectors have the smallest angle to the vector of one token.
 
     weight   Tensor or array (V, D); no row is zero
     id       int
@@ -750,10 +756,10 @@ def nearest(weight, id, k):
 check("nearest")
 
 # %% [markdown]
-# Vectors of tokens need not come from a network. Below, the tokens are the 1,000 most frequent
-# words of the novels. The vector of a word holds the probabilities of the words after it and
-# before it, from your `bigram_counts`; the square root keeps frequent neighbours such as *the*
-# from deciding everything. Predict the nearest words of *could*, *father* and *Darcy*.
+# Such vectors need not come from a network. In the next example, the tokens are the 1,000 most
+# frequent words of the novels. The vector of a word contains the probabilities of the words
+# after it and before it, from your `bigram_counts`. (The square root keeps frequent neighbours
+# such as *the* from dominating.) Predict the nearest words of *could*, *father* and *Darcy*.
 
 # %% tags=["answer"]
 import re
@@ -768,25 +774,25 @@ for word in ("could", "father", "darcy", "she", "very"):
     print(f"{word:7}", [frequent[id] for id in nearest(vectors[:1000], number[word], 5)])
 
 # %% [markdown]
-# Words with similar neighbours have similar uses; no other knowledge went in. Now the vectors
-# of letters that a window model learns. With D = 2 they can be drawn. Predict which letters are
-# close together.
+# Words with similar neighbours have similar uses; the vectors contain no other knowledge. Now
+# we look at the vectors of letters that a window model learns. With D = 2 they can be drawn.
+# Predict which letters are close together.
 
 # %% tags=["answer"]
 manual_seed(1)
 plane_model = WindowModel(27, context=4, embedding_dim=2, hidden=64)
 train(plane_model, lambda rng: window_loss(plane_model, rng), steps=1000)
 figure = draw_plane(plane_model.embedding.weight, letters.characters)
-# alt: The letters in a plane. The vowels and y stand together at the lower right, away from the
-# consonants; c, p, s and t stand together, too, and the end of a name stands alone at the top.
+# alt: The letters in a plane. The vowels and y are together at the lower right, away from the
+# consonants; c, p, s and t are also together, and the end of a name is alone at the top.
 
 # %% [markdown]
 # ## Recurrent networks
 #
-# A window model sees nothing outside of its window. A **recurrent neural network** (RNN) is a
-# network that reads one token after the other, with the same weights in each step. The **hidden
-# state** of a recurrent network is a vector that it updates in each step; all that the network
-# knows of earlier tokens is in this vector.
+# A window model sees nothing outside its window. A **recurrent neural network** (RNN) is a
+# network that reads one token after another, with the same weights in each step. The **hidden
+# state** of a recurrent network is a vector that it updates in each step. Everything that the
+# network knows about earlier tokens is in this vector.
 #
 # $$h_t = \tanh(x_t\, w + h_{t-1}\, u + b)$$
 
@@ -826,11 +832,11 @@ check("rnn-step")
 
 # %% [markdown]
 # The model applies the step to all tokens in order. From each state, the head computes logits
-# for the next token: T tokens give T predictions, and all are trained at once.
+# for the next token. So T tokens give T predictions, and all of them are trained at once.
 #
 # **Task.** Write `forward` of `RecurrentModel`. Each call begins with a state of zeros, unless
-# one is given: the state after one name must not be used for the next. And no state is
-# detached, so that gradients reach the first token.
+# the caller passes one, because the state after one name must not be used for the next. Do not
+# detach any state, so that gradients reach the first token.
 
 # %% exercise="recurrent-model"
 #| export
@@ -882,8 +888,8 @@ class RecurrentModel(Module):
 check("recurrent-model")
 
 # %% [markdown]
-# Names have unequal lengths. `padded_batch` fills them up to the length of the longest one, and
-# its mask is 0 where a prediction must not count:
+# Names have different lengths. `padded_batch` fills them up to the length of the longest one.
+# Its mask is 0 where a prediction must not count:
 
 # %% tags=["demonstration"]
 def name_loss(model, names):
@@ -905,17 +911,17 @@ with no_grad():
 # %% [markdown]
 # ## Vanishing gradients
 #
-# The recurrent model needs fewer bits than the window model: it has seen the whole name so far.
-# How far back could it look in a longer text?
+# The recurrent model needs fewer bits than the window model, because it has seen the whole name
+# so far. How far back could it look in a longer text?
 #
 # **Backpropagation through time** is backpropagation through all steps of a recurrent network.
-# Your engine does it already: in the computation graph, the loop is a long chain. From each
-# step to the one before, the gradient is multiplied by the derivative of tanh and by
-# $u^\top$, and the matrix is the same each time.
+# Your engine already does it, because in the computation graph the loop is a long chain. From
+# each step to the one before, the gradient is multiplied by the derivative of tanh and by
+# $u^\top$, and this matrix is the same each time.
 #
 # Predict the norm of the gradient k steps into the past when $u$ halves the length of every
-# vector, when it keeps the length, and when it multiplies it by 1.5. The fourth curve is that
-# of the trained model, which reads 30 letters of the training names.
+# vector, when it keeps the length, and when it multiplies it by 1.5. The fourth curve belongs
+# to the trained model, which reads 30 letters of the training names.
 
 # %% tags=["answer"]
 def gradient_norms(vectors, w, u, b):
@@ -940,24 +946,24 @@ figure = draw_gradient_norms(norms)
 print("trained:", [f"{k} steps: {norms['trained'][k]:.2f}" for k in (0, 10, 20, 29)])
 # alt: Four curves over the number of steps into the past, on a logarithmic axis. With a factor
 # of 0.5 the norm falls in a straight line to 1e-8; with 1 it falls slowly; with 1.5 it grows.
-# That of the trained model falls to about a thirtieth.
+# For the trained model it falls to about a thirtieth.
 
 # %% [markdown]
 # A **vanishing gradient** is a gradient that shrinks by a factor in each step or layer that it
-# passes, so that distant inputs have hardly any influence on training (Bengio, Simard,
-# Frasconi, 1994). With a factor above 1 it *explodes* instead, and `clip_grad_norm_` limits the
+# passes. Distant inputs then have hardly any influence on training (Bengio, Simard, Frasconi,
+# 1994). With a factor above 1 the gradient *explodes* instead, and `clip_grad_norm_` limits the
 # damage. In lesson 14, *attention* connects each token directly with every earlier one.
 #
 # ## N-grams
 #
 # Are the networks better than counting? An **n-gram** is a sequence of n neighbouring tokens.
 # An n-gram model of order n predicts a token from the n - 1 tokens before it, by counts. Long
-# contexts say much but occur rarely; short ones occur often but say little. **Interpolation**
-# in a language model means to mix the predictions of several context lengths.
+# contexts are informative but rare; short ones are frequent but less informative.
+# **Interpolation** in a language model means to mix the predictions of several context lengths.
 #
-# How much should the longer context count? **Witten-Bell smoothing** is an interpolation that
-# relies less on a context, the more different tokens have followed it. If `total` tokens
-# followed a context, and `distinct` is how many different ones there were, then
+# How much weight should the longer context get? **Witten-Bell smoothing** is an interpolation
+# that relies less on a context, the more different tokens have followed it. Let `total` be the
+# number of tokens that followed a context, and `distinct` the number of different ones. Then
 #
 # $$p = \frac{\text{count} + \text{distinct} \cdot p_{\text{shorter}}}
 # {\text{total} + \text{distinct}}$$
@@ -970,15 +976,15 @@ print("trained:", [f"{k} steps: {norms['trained'][k]:.2f}" for k in (0, 10, 20, 
 # %% exercise="witten-bell"
 #| export
 def witten_bell(lower, count, total, distinct):
-    """Witten-Bell smoothing: mix the share of a token after its context with the probability
-    that shorter contexts give it.
+    """Witten-Bell smoothing: mix the share of a token after its context with its probability
+    according to shorter contexts.
 
     lower     float array: the probability of the token according to shorter contexts
     count     int array: how often the token followed its context in the training text
     total     int or array: how often anything followed this context
     distinct  int or array: how many different tokens followed it
-    returns   float array: (count + distinct * lower) / (total + distinct), and `lower` where
-              the context never occurred, so that total and distinct are 0
+    returns   float array: (count + distinct * lower) / (total + distinct); `lower` where the
+              context never occurred (total and distinct are 0)
 
     >>> witten_bell(np.array([0.5, 0.5]), np.array([3, 1]), 4, 2)
     array([0.66666667, 0.33333333])
@@ -999,13 +1005,13 @@ for distinct in (1, 10):
     print(f"{distinct} of 10 different: {distinct / (10 + distinct):.0%} for shorter contexts")
 
 # %% [markdown]
-# The model begins with 1/V for every token. Then it goes from the empty context to the longest,
-# and each mixture is the `lower` of the next. Counting is given: `NGramCounts` counts the
-# n-grams for one context length. Such an object `counts` has
+# The model begins with 1/V for every token. Then it goes from the empty context to the longest
+# one, and each mixture is the `lower` of the next. The counting is given: an `NGramCounts`
+# object `counts` holds the counts for one context length. It has
 #
 # - `counts.length`, the number of tokens in a context;
 # - `counts.look_up(ids)`, the arrays count, total and distinct for the tokens `ids[length:]`,
-#   those that have a whole context before them;
+#   which have a whole context before them;
 # - `counts.following(context)`, for one context: the count of every token of the vocabulary,
 #   total and distinct.
 #
@@ -1039,7 +1045,7 @@ class NGram:
         return self
 
     def log_probability(self, ids):
-        """The logarithm (base e) of the probability of each token, given those before it.
+        """The logarithm (base e) of the probability of each token, given the tokens before it.
 
         ids      ints (n,), below vocab_size
         returns  float64 array (n,). The first tokens have shorter contexts, the very first one
@@ -1095,16 +1101,17 @@ figure = draw_sizes(counted, networks)
 # networks store fewer numbers than order 4 and need a little more than it: 3.0 and 2.9.
 
 # %% [markdown]
-# Counting wins on these names, and an n-gram model is a good test for any network: one that
-# does not beat it needs more data, more parameters or a better design. Our networks store fewer
-# numbers, though, and what they learn about `a` helps them with `e`.
+# Counting wins on these names. An n-gram model is a good test for any network: a network that
+# does not beat it needs more data, more parameters or a better design. But our networks store
+# fewer numbers, and what they learn about `a` also helps them with `e`.
 #
 # ## The level to beat
 #
-# Now the novels, character by character: 1.5 million for training, 78,000 for the test. For
-# comparison, three compressors: how many bits larger the compressed training text becomes when
-# the test text is appended, per character. The counts of order 7 contain all lower orders.
-# Predict which order is best now, and whether it needs fewer bits than the compressors.
+# Now we take the novels, character by character: 1.5 million for training, 78,000 for the test.
+# Three compressors serve as a comparison. We compress the training text without and with the
+# test text after it; the difference, per character of the test text, is what a compressor needs
+# for it. (`NGram(7)` also contains the counts of all lower orders.) Predict which order is best
+# now, and whether it needs fewer bits than the compressors.
 
 # %% tags=["answer", "explained"]
 characters = CharTokenizer(load_text("train") + load_text("test"))
@@ -1123,11 +1130,11 @@ figure = draw_orders(range(1, 8), curves, COMPRESSORS)
 # 2.10 and 1.85, and rise a little for order 7. On the training text they go on falling.
 
 # %% [markdown]
-# Order 6 needs 1.73 bits per character of the test text, fewer than the compressors. This is
-# the level that the transformer of lesson 15 has to beat. Order 7 overfits: it is better on the
-# training text only.
+# Order 6 needs 1.73 bits per character of the test text, fewer than the compressors. The
+# transformer of lesson 15 has to beat this level. Order 7 overfits: it is better only on the
+# training text.
 #
-# The best of these models writes:
+# Here is a text by the best of these models:
 
 # %% tags=["demonstration"]
 model.order, model.counts = 6, seven.counts[:6]
@@ -1144,7 +1151,7 @@ print(characters.decode(ids))
 # 2. Sample 1,000 names from each model. How many of them are in the training set? Is a model
 #    that repeats more of them better or worse?
 # 3. Swap two rows of a trained embedding, and the same two outputs of the head (columns of the
-#    weights, and biases). Which predictions change? What does that say about ids?
+#    weights, and biases). Which predictions change? What does that tell you about ids?
 # 4. In PyTorch: `torch.nn.Embedding(num_embeddings, embedding_dim)`; its `padding_idx` is a row
 #    without gradient. `torch.nn.RNNCell` is your `rnn_step`, with transposed weights and two
 #    biases; `torch.nn.RNN` applies it to all tokens. There is no n-gram model.
