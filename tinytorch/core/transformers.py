@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 007e0b75a4f6bcbf
+# checksum: 6123851fbb71a401
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -24,11 +24,11 @@ __all__ = [
 
 
 def gelu_forward(x, saved):
-    """The GELU of lesson 02, 0.5 x (1 + t) with t = tanh(c (x + 0.044715 x^3)) and
-    c = sqrt(2 / pi), as one operation.
+    """The GELU of lesson 02 as one operation: 0.5 x (1 + t) with
+    t = tanh(c (x + 0.044715 x^3)) and c = sqrt(2 / pi).
 
     x        ndarray of floats, any shape; not changed
-    saved    dict; saved["tanh"] becomes t, which `gelu_rule` reads
+    saved    dict; the function stores t in saved["tanh"], where `gelu_rule` reads it
     returns  ndarray of the same shape and dtype
 
     >>> gelu_forward(np.array([-1000.0, 0.0, 1000.0]), {}).tolist()
@@ -96,8 +96,8 @@ def feed_forward(embed_dim, hidden=None, dropout=0.0):
     embed_dim  int: numbers per token, in and out
     hidden     int: numbers per token in between; 4 * embed_dim if None
     dropout    the probability of a Dropout layer at the end; with 0 there is no such layer
-    returns    Sequential of Dense, GELU, Dense and, if asked for, Dropout; it maps a Tensor of
-               shape (..., embed_dim) to another one
+    returns    Sequential of Dense, GELU, Dense and, if dropout > 0, Dropout; it maps a Tensor
+               of shape (..., embed_dim) to another one
 
     >>> feed_forward(8)
     Sequential(Dense(8, 32), GELU(), Dense(32, 8))
@@ -110,8 +110,8 @@ def feed_forward(embed_dim, hidden=None, dropout=0.0):
 
 
 class TransformerBlock(Module):
-    """A pre-norm transformer block: attention, then the feed-forward network, each of which
-    adds its result to its input.
+    """A pre-norm transformer block: attention, then the feed-forward network. Each of them adds
+    its result to its input.
 
     embed_dim  int: numbers per token
     num_heads  int: heads of the attention; a divisor of embed_dim
@@ -151,10 +151,10 @@ def init_gpt(model, rng=None):
     returns  None
 
     Every parameter with two axes is drawn from the normal distribution with mean 0 and standard
-    deviation 0.02; but where a branch ends, in `attention.out` and in the second Dense of `mlp`
-    of every block, with 0.02 / sqrt(2 L). Biases become 0; the gains of norms stay as they are.
-    The numbers are written into the arrays that are there, p.data[...] = ..., so that their
-    dtypes stay, and an optimizer that holds the parameters sees them.
+    deviation 0.02. In the last layer of a branch, `attention.out` and the second Dense of `mlp`
+    of every block, the standard deviation is 0.02 / sqrt(2 L). Biases become 0; the gains of
+    norms do not change. Write the numbers into the existing arrays, p.data[...] = ..., so that
+    the dtypes stay the same and an optimizer that holds the parameters sees the new values.
 
     >>> block = TransformerBlock(32, 2)
     >>> init_gpt(block, rng=0)
@@ -177,14 +177,14 @@ class GPT(Module):
     """A language model: a stack of transformer blocks between an embedding and a head.
 
     vocab_size  int: tokens in the vocabulary, V
-    context     int: the largest number of tokens that it looks at
+    context     int: the largest number of tokens in one input
     embed_dim   int: numbers per token, D
     layers      int: transformer blocks
     num_heads   int: heads of the attention in each block
     dropout     the probability of dropout: after the embeddings, and in each block
     tie         whether the head is the embedding's own weight, transposed
-    rotary      whether positions are told by rotating queries and keys in each attention
-                instead of by learned embeddings
+    rotary      whether each attention rotates queries and keys by their positions; then there
+                are no learned position embeddings
 
     .embedding  Embedding(V, D)
     .positions  Embedding(context, D); None if rotary
@@ -192,8 +192,8 @@ class GPT(Module):
     .norm       LayerNorm(D): the stream is normalized before the head
     .head       None if tied; else Dense(D, V, bias=False)
 
-    forward takes token ids, ints of shape (batch, tokens) from 0 to V - 1, and returns logits,
-    a Tensor of shape (batch, tokens, V): at each position for the token after it. ValueError
+    forward takes token ids, ints of shape (batch, tokens) from 0 to V - 1. It returns a Tensor
+    of shape (batch, tokens, V): at each position, the logits of the token after it. ValueError
     with both numbers for more than `context` tokens. For an id outside of the vocabulary,
     Embedding raises an IndexError.
 
@@ -243,7 +243,7 @@ def text_batch(ids, batch, context, rng):
     context  int: tokens per window
     rng      a NumPy Generator
     returns  (x, y), int ndarrays of shape (batch, context): y[b, t] is the token that follows
-             x[b, t] in the text. Every window has the same probability, the last one included
+             x[b, t] in the text. Every window, including the last one, is equally likely
 
     ValueError with n and context when the text is too short.
 
@@ -283,13 +283,13 @@ def decay_groups(model, weight_decay):
     weight_decay  of the first group
     returns       [{"params": matrices, "weight_decay": weight_decay},
                    {"params": all others, "weight_decay": 0.0}], both lists of Tensors in the
-                  order of `model.parameters()`. A matrix has two axes or more, and is not the
-                  weight of an Embedding
+                  order of `model.parameters()`. A matrix is a parameter with two axes or more
+                  that is not the weight of an Embedding
 
     >>> [len(group["params"]) for group in decay_groups(GPT(50, 16, 32, 1, 4), 0.1)]
     [4, 12]
 
-    Source: Karpathy, nanoGPT (2022), configure_optimizers, which decays embeddings too.
+    Source: Karpathy, nanoGPT (2022), configure_optimizers, which also decays embeddings.
     """
     tables = {id(part.weight) for part in model.modules() if isinstance(part, Embedding)}
     matrices, others = [], []
@@ -304,15 +304,15 @@ def held_out_bits(model, ids, characters, stride=None):
 
     model       a GPT, or another Module with `.context` that maps ids (batch, tokens) to logits
     ids         int array of shape (n,), n > model.context: the text
-    characters  array of shape (V,): how many characters each token stands for
+    characters  array of shape (V,): the number of characters of each token
     stride      int >= 1: tokens from the start of one window to the next; context // 2 if None
     returns     float: the bits of all scored tokens, divided by their characters
 
     Windows of `context` inputs start at 0, stride, 2 stride, ..., as long as all their targets
     are in the text. In each window, the last min(stride, context - context // 2) targets are
-    scored (the second number is half of the context, rounded up): each of them has at least
-    half of the context before it, and no target is scored twice. The model is in evaluation
-    mode, and afterwards in the mode it was in before. It gets at most 64 windows at a time.
+    scored (the second number is half of the context, rounded up). So each scored target has at
+    least half of the context before it, and no target is scored twice. The model is called in
+    evaluation mode and then returns to its earlier mode. It gets at most 64 windows at a time.
 
     >>> model = GPT(8, context=4, embed_dim=16, layers=1, num_heads=2)
     >>> round(held_out_bits(model, np.arange(40) % 8, np.ones(8)))
@@ -338,15 +338,15 @@ def held_out_bits(model, ids, characters, stride=None):
 
 
 def causality_leak(model, ids):
-    """How much a model's predictions depend on tokens that they must not know.
+    """How much a model's predictions depend on later tokens.
 
     model    a Module that maps ids of shape (1, T) to logits of shape (1, T, V)
     ids      int array of shape (T,)
-    returns  float, 0.0 for a causal model: for each k from 0 to T - 2, every id after position
-             k is replaced by (id + 1) % V; the result is the largest absolute change of a logit
+    returns  float, 0.0 for a causal model: for each k from 0 to T - 2, replace every id after
+             position k by (id + 1) % V; the result is the largest absolute change of a logit
              at a position up to k. nan when the changes are nan. 0.0 for T = 1
 
-    The model is in evaluation mode, and afterwards in the mode it was in before.
+    The model is called in evaluation mode and then returns to its earlier mode.
 
     >>> causality_leak(GPT(8, context=4, embed_dim=16, layers=1, num_heads=2), [0, 3, 1, 2])
     0.0
@@ -371,7 +371,7 @@ def parameters_of(vocab_size, context, embed_dim, layers, tie=True):
     >>> parameters_of(50257, 1024, 768, 12)
     124439808
 
-    Source: Radford et al. (2019), table 2, where this model has 117 million by mistake.
+    Source: Radford et al. (2019), table 2, which says 117 million for this model by mistake.
     """
     block = 12 * embed_dim**2 + 13 * embed_dim
     tables = (vocab_size * (1 if tie else 2) + context) * embed_dim
@@ -381,8 +381,8 @@ def parameters_of(vocab_size, context, embed_dim, layers, tie=True):
 def flops_per_token(vocab_size, context, embed_dim, layers):
     """The floating-point operations of a forward pass, for each of `context` tokens.
 
-    returns  int: 2 for each weight of a matrix that a token is multiplied with (the head
-             included, embeddings, biases and norms not), and 4 context embed_dim per layer for
+    returns  int: 2 for each weight of a matrix that a token is multiplied with, including the
+             head but no embeddings, biases or norms; and 4 context embed_dim per layer, for
              the products of queries with keys and of attention weights with values
 
     >>> flops_per_token(50257, 1024, 768, 12)

@@ -243,9 +243,9 @@ def test_the_rule_agrees_with_finite_differences():
     t = np.tanh(C * (x + K * x**3))
     found, _, _, _ = rule_of_gelu(g, x, t)
     first, second, inner = (1 + t) / 2, x / 2 * (1 - t * t), C * (1 + 3 * K * x * x)
-    x_changes = "Only one term of the product rule: x changes the second factor, too"
+    x_changes = "Only one term of the product rule: x also changes the second factor"
     half = "Only one term of the product rule: the derivative of 0.5 x is 0.5"
-    inside = "tanh' is 1 - t^2; the derivative of what stands inside is missing"
+    inside = "tanh' is 1 - t^2; the derivative of its argument is missing"
     cubed = "The derivative of 0.044715 x^3 has a factor 3"
     causes = {
         "The upstream gradient g is missing": gelu_slope(x),
@@ -282,7 +282,7 @@ def test_arrays_stay_as_they_are():
 
 # %% learner-side
 def gradient_of_gelu(x, g):
-    """The output of GELU() for x, and the gradient of x when that of the output is g."""
+    """The output of GELU() for x, and the gradient of x for the upstream gradient g."""
     x = Variable(x)
     out = GELU()(x)
     out.backward(g)
@@ -500,7 +500,7 @@ def test_one_block_alone_is_initialized_too():
         assert abs(std - wanted) < 0.06 * wanted, (
             f"in init_gpt(TransformerBlock(48, 2)), {name} should have standard deviation "
             f"0.02 / sqrt(2) = {wanted:.4f}, yours has {std:.4f}."
-            + " In one block alone nothing stands before this name, not even a dot"
+            + " In a single block nothing comes before this name, not even a dot"
             * (abs(std - 0.02) < 0.001)
         )
 
@@ -627,7 +627,7 @@ def test_the_parts():
     )
     shapes = found["shapes"]
     assert "blocks.2.norm1.weight" in shapes, (
-        "each block should have weights of its own, and yours are one block in three places: "
+        "each block should have its own weights, but yours are one block in three places: "
         "make a new TransformerBlock for each"
     )
     for name, wanted in [("embedding.weight", (11, 8)), ("positions.weight", (6, 8))]:
@@ -680,7 +680,7 @@ def test_the_tied_weight_gets_both_gradients():
     copied += "recorded"
     head = np.transpose(head)
     causes = {copied: embedding, "The gradient of the table is missing": head}
-    case = "the gradient of a tied embedding, as the sum of those of a table and of a head,"
+    case = "the gradient of a tied embedding, the sum of its gradients as table and as head,"
     close(tied, embedding + head, case, causes, near=3e-3)
 
 
@@ -809,7 +809,7 @@ def test_every_window_can_occur():
 def test_rows_and_calls_differ():
     (x, _), (again, _) = batches(1000, 8, 4, 3, times=2)
     assert np.unique(x[:, 0]).size > 4, (
-        f"each row should have a start of its own, yours start with {x[:, 0].tolist()}"
+        f"each row should have its own start, yours start with {x[:, 0].tolist()}"
     )
     assert not np.array_equal(x, again), "two calls with one generator return the same windows"
     (same, _), *_ = batches(1000, 8, 4, 3)
@@ -870,10 +870,10 @@ def test_the_mean_cross_entropy():
     loss, gradient, calls = loss_and_gradient(table, x, y)
     twice = mean_loss(table, x[:, :-1], y[:, 1:])
     causes = {
-        "The mean over all positions is wanted, yours is the sum": 8 * wanted,
-        "y is shifted already; yours shifts it again": twice,
+        "The loss is the mean over all positions, yours is the sum": 8 * wanted,
+        "y is already shifted; yours shifts it again": twice,
         "The targets are y, not x": mean_loss(table, x, x),
-        "Nats are wanted, yours are bits": wanted / math.log(2),
+        "The loss is in nats, yours is in bits": wanted / math.log(2),
     }
     close(loss, wanted, f"the loss of x {x.tolist()} and y {y.tolist()}", causes)
     assert gradient is not None and np.any(gradient), "the loss must be recorded"
@@ -894,7 +894,7 @@ def test_other_losses():
 
 # %% learner-side
 class Odd(Module):
-    """A module with a table, a convolution, a dense layer and parameters of its own."""
+    """A module with a table, a convolution, a dense layer and its own parameters."""
 
     def __init__(self):
         self.convolution = Conv2d(2, 3, 2)
@@ -1030,7 +1030,7 @@ def test_the_bits_of_a_text():
     nats = "That is nats per character; bits_per_character divides by ln 2 itself"
     twice = "Every target of each window is scored, most of them more than once, and some "
     twice += "without context"
-    losses = "The losses are those of the first targets of each window, not the last; the "
+    losses = "Yours adds the losses of the first targets of each window, not the last; the "
     losses += "characters are right"
     for context in (8, 6):
         found, _ = ladder_bits(context, ids, characters)
@@ -1225,7 +1225,7 @@ def test_the_number_of_parameters():
         found, wanted = parameters_of(*sizes), counted(*sizes)
         causes = {
             counted(V, 0, D, L): "The vectors of the positions are missing",
-            counted(*sizes, tie=False): "When tied, the head has no weights of its own",
+            counted(*sizes, tie=False): "When tied, the head adds no weights",
             wanted - 2 * D: "The last norm is missing",
             wanted - 9 * D * L: "Biases are missing: D * (3 + 1 + 4 + 1) per block",
             wanted - 3 * D * L: "The biases of qkv are missing, 3 D per block",
@@ -1272,15 +1272,15 @@ def test_the_work_per_token():
         V, T, D, L = sizes
         found, wanted = flops_per_token(*sizes), multiplied(*sizes)
         causes = {
-            multiplied(0, T, D, L): "The head multiplies each vector with V rows, too",
+            multiplied(0, T, D, L): "The head also multiplies each vector with V rows",
             multiplied(V, 0, D, L): "The products of queries with keys, and of attention "
             "weights with values, are missing",
             wanted // 2: "A multiplication and an addition are two operations",
             3 * wanted: "That is training; this is the forward pass only",
             wanted - 2 * L * T * D: "Attention has two products: queries with keys, and "
             "weights with values",
-            multiplied(V, 0, D, L) + 4 * T * D: "Each of the layers has attention of its own: "
-            "multiply its products by the number of layers, too",
+            multiplied(V, 0, D, L) + 4 * T * D: "Each layer has its own attention: also "
+            "multiply its products by the number of layers",
             wanted + 2 * V * D: "An embedding is looked up, not multiplied",
             wanted + 2 * T * D: "Positions are added, not multiplied",
         }

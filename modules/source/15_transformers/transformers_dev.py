@@ -52,11 +52,12 @@
 # %% [markdown]
 # # 15. Transformers
 #
-# How can a program learn to write? It learns to predict the next token of a text. Nearly all
+# How can a program learn to write? By learning to predict the next token of a text. Nearly all
 # programs that do this well today are transformers: stacks of attention layers and small
 # networks. The picture shows one that learns from two novels by Jane Austen, on one processor
-# core. It uses your own tensors, layers, optimizer and tokenizer, and you write the rest of it
-# in this chapter. Lower is better: the better a model predicts, the fewer bits it needs.
+# core. It uses your own tensors, layers, optimizer and tokenizer, and you write the rest in
+# this chapter. The curve shows how many bits the model needs for one character of text it has
+# not seen; lower is better.
 
 # %% tags=["payoff"]
 #| default_exp core.transformers
@@ -90,28 +91,28 @@ for seconds, text in SAMPLES.items():
     print(f"after {seconds} s: {text}\n")
 
 # %% [markdown]
-# Each time, the model was asked to continue *Emma was*. The level lines are the best n-gram
-# model of lesson 13, trained on the same text, and three programs that compress files. For
-# these, we compress the training text with and without the test text after it; the difference
-# is what the test text needs. The milestone after this chapter, `tito milestone run gpt`, does
-# such a run with your code.
+# Each time, the model was asked to continue *Emma was*. The level lines show two other kinds of
+# prediction: the best n-gram model of lesson 13, trained on the same text, and three programs
+# that compress files. For a compressor, we compress the training text alone and then together
+# with the test text; the difference in size is what it needs for the test text. The milestone
+# after this chapter, `tito milestone run gpt`, does such a run with your code.
 #
 # **You need** 02 to 04 (Activations, Layers, Losses), 06 to 08 (Autograd, Optimizers, Training)
 # and 11 to 14 (Normalization, Tokenization, Embeddings, Attention). **You write** GELU as one
-# operation, the transformer block, a GPT and its initialization, what trains it, two tests of
-# a trained model, and the formulas for its size and its cost.
+# operation, the transformer block, a GPT and its initialization, the functions that train it,
+# two tests of a trained model, and the formulas for its size and its cost.
 
 # %% [markdown]
 # ## The transformer block
 #
 # A **transformer** is a model that passes a sequence of vectors, one for each token, through a
-# stack of blocks of the same form, each with attention and a small network. A **GPT**
-# (generative pre-trained transformer) is a transformer with causal attention that predicts the
-# next token at every position.
+# stack of blocks, each with attention and a small network. A **GPT** (generative pre-trained
+# transformer) is a transformer with causal attention that predicts the next token at every
+# position.
 #
 # A **transformer block** has two branches: attention, which carries information from earlier
-# tokens to later ones, and a small network, which processes each token alone. Neither of them
-# replaces the vectors. Each reads them, and *adds* its result.
+# tokens to later ones, and a small network, which processes each token alone. Neither branch
+# replaces the vectors. Each one reads them and *adds* its result to them.
 
 # %%
 from tinytorch.pictures.transformers import (draw_block, draw_dependence, draw_gpt, draw_scored,
@@ -125,34 +126,35 @@ draw_block(embed_dim=64, hidden=256)
 
 # %% [markdown]
 # The **residual stream** is the sequence of vectors that runs through all blocks, and to which
-# each block adds its results. A token's vector starts as its embedding; what attention and the
-# small networks find out about its context is added on top. Whatever one block writes into the
-# stream, every later block can read.
+# each block adds its results. A token's vector starts as its embedding. Each block then adds
+# what it has computed about the token's context. Every later block can read what an earlier one
+# added.
 #
 # ## GELU as one operation
 #
-# The small network needs an activation function; in a GPT that is the GELU of lesson 02. There,
-# it is composed of many Tensor operations, and each of them creates an array in the forward
-# pass and another one in the backward pass. As for layer norm and attention, we make it one
-# *fused operation* with a rule of its own:
+# The small network needs an activation function. A GPT uses the GELU of lesson 02, which is
+# composed of many Tensor operations. Each of them creates an array in the forward pass and
+# another one in the backward pass. We therefore make GELU one *fused operation* with its own
+# rule, as we did for layer norm and attention:
 #
 # $$\mathrm{gelu}(x) = \tfrac12 x\,(1 + t), \qquad
 # t = \tanh\!\big(c\,(x + 0.044715\,x^3)\big), \qquad c = \sqrt{2/\pi}$$
 #
-# The forward function computes $t$; the rule needs it again. So the forward function keeps it
-# in the dictionary `saved`. NumPy needs much longer for `x**3` than for `x * x * x`.
+# The forward function computes $t$, and the rule needs it again. So the forward function saves
+# it in the dictionary `saved`. Write `x * x * x` for the cube: NumPy needs much longer for
+# `x**3`, because it calls the general power function.
 #
-# **Task.** Write `gelu_forward`, and then its rule: what is the derivative of a product whose
-# second factor is $1 + t$?
+# **Task.** Write `gelu_forward`, then its rule. By the product rule, the derivative has two
+# terms: one for $\tfrac12 x$ and one for $1 + t$.
 
 # %% exercise="gelu"
 #| export
 def gelu_forward(x, saved):
-    """The GELU of lesson 02, 0.5 x (1 + t) with t = tanh(c (x + 0.044715 x^3)) and
-    c = sqrt(2 / pi), as one operation.
+    """The GELU of lesson 02 as one operation: 0.5 x (1 + t) with
+    t = tanh(c (x + 0.044715 x^3)) and c = sqrt(2 / pi).
 
     x        ndarray of floats, any shape; not changed
-    saved    dict; saved["tanh"] becomes t, which `gelu_rule` reads
+    saved    dict; the function stores t in saved["tanh"], where `gelu_rule` reads it
     returns  ndarray of the same shape and dtype
 
     >>> gelu_forward(np.array([-1000.0, 0.0, 1000.0]), {}).tolist()
@@ -221,8 +223,9 @@ class GELU(Activation):
 check("gelu")
 
 # %% [markdown]
-# The class `GELU` in the cell applies your operation. Predict: by what factor is it faster than
-# the composed function, forward and backward together? How many operations does each record?
+# The class `GELU` in the exercise's cell applies your operation. Predict: by what factor is it
+# faster than the composed function, forward and backward together? How many operations does
+# each of them record?
 
 # %% tags=["answer", "explained"]
 from timeit import repeat
@@ -247,18 +250,20 @@ print(f"{times['composed'] / times['fused']:.1f} times as fast; largest differen
       abs(forward_and_backward(composed_gelu, x) - forward_and_backward(GELU(), x)).max())
 
 # %% [markdown]
-# The arithmetic is nearly the same in both forms, so the gain in time is small. The larger gain
-# is memory: the composed form keeps the results of all its operations for the backward pass,
-# the fused one keeps only $t$ and its own result.
+# If yours is slower than the composed one, look for `x**3`. The arithmetic is nearly the same
+# in both forms, so not much time is saved. The larger gain is memory: the composed form keeps
+# the results of all its operations for the backward pass, the fused form only $t$ and its own
+# result.
 #
 # ## The feed-forward network
 #
 # A **feed-forward network** in a transformer is two dense layers with an activation function
-# between them, applied to each token's vector by itself. It widens the vector, usually to four
-# times its length, and brings it back. Two thirds of the weights of a block are in it.
+# between them, applied to each token's vector separately. The first layer widens the vector,
+# usually to four times its length, and the second brings it back. Two thirds of the weights of
+# a block belong to this network.
 #
-# **Task.** Write `feed_forward`. With `dropout=0` there is no dropout layer: it would draw a
-# mask for nothing in every step.
+# **Task.** Write `feed_forward`. With `dropout=0`, leave the dropout layer out: it would draw a
+# mask in every step without any effect.
 
 # %% exercise="feed-forward"
 #| export
@@ -268,8 +273,8 @@ def feed_forward(embed_dim, hidden=None, dropout=0.0):
     embed_dim  int: numbers per token, in and out
     hidden     int: numbers per token in between; 4 * embed_dim if None
     dropout    the probability of a Dropout layer at the end; with 0 there is no such layer
-    returns    Sequential of Dense, GELU, Dense and, if asked for, Dropout; it maps a Tensor of
-               shape (..., embed_dim) to another one
+    returns    Sequential of Dense, GELU, Dense and, if dropout > 0, Dropout; it maps a Tensor
+               of shape (..., embed_dim) to another one
 
     >>> feed_forward(8)
     Sequential(Dense(8, 32), GELU(), Dense(32, 8))
@@ -286,8 +291,8 @@ def feed_forward(embed_dim, hidden=None, dropout=0.0):
 check("feed-forward")
 
 # %% [markdown]
-# "Each token by itself" can be tested: when the tokens of the input change places, the outputs
-# change places in the same way, and nothing else changes.
+# We can test that each token is processed separately: when the tokens of the input change
+# places, the outputs must change places in the same way, and nothing else may change.
 
 # %% tags=["demonstration"]
 net = feed_forward(8)
@@ -299,26 +304,27 @@ print(net, sum(p.size for p in net.parameters()), "parameters")
 # %% [markdown]
 # ## Pre-norm and post-norm
 #
-# Where does the normalization go? A transformer is **post-norm** when the stream itself is
-# normalized after each addition; the first transformers were post-norm. It is **pre-norm** when
-# only the input of each branch is normalized, so that the stream stays a plain sum; GPT-2 and
-# most later models are pre-norm. So is your block ($x \leftarrow \dots$ means: $x$ becomes):
+# The normalization can go to two places. A transformer is **post-norm** when the stream itself
+# is normalized after each addition; the first transformers were post-norm. It is **pre-norm**
+# when only the input of each branch is normalized, so that the stream stays a plain sum. GPT-2
+# and most later models are pre-norm, and so is your block ($x \leftarrow \dots$ means: $x$
+# becomes):
 #
 # $$x \leftarrow x + \mathrm{attention}(\mathrm{norm}_1(x)), \qquad
 # x \leftarrow x + \mathrm{mlp}(\mathrm{norm}_2(x))$$
 #
-# Each norm has its own weights, and the second one reads the stream *after* attention has been
-# added.
+# The two norms have separate weights, and the second one reads the stream *after* the result of
+# attention has been added.
 #
-# **Task.** Write `forward` of `TransformerBlock`. `self.dropout` belongs on the result of the
-# attention; the mlp has a dropout layer of its own. (Without dropout, `self.dropout` is an
+# **Task.** Write `forward` of `TransformerBlock`. Apply `self.dropout` to the result of the
+# attention; the mlp contains another dropout layer. (Without dropout, `self.dropout` is an
 # empty `Sequential`, which returns its input.)
 
 # %% exercise="block"
 #| export
 class TransformerBlock(Module):
-    """A pre-norm transformer block: attention, then the feed-forward network, each of which
-    adds its result to its input.
+    """A pre-norm transformer block: attention, then the feed-forward network. Each of them adds
+    its result to its input.
 
     embed_dim  int: numbers per token
     num_heads  int: heads of the attention; a divisor of embed_dim
@@ -355,10 +361,10 @@ class TransformerBlock(Module):
 check("block")
 
 # %% [markdown]
-# Twelve blocks, pre-norm and post-norm, with a random input. Predict how the standard deviation
-# of the stream develops in each stack. And how much of the input is left at the end? The cosine
-# of the angle between input and output says it: 1 when they point in the same direction, 0 when
-# they have nothing in common.
+# We send a random input through twelve blocks, pre-norm and post-norm. Predict how the standard
+# deviation of the stream changes in each stack, and how much of the input is left at the end.
+# The measure for this is the cosine of the angle between input and output: 1 when they point in
+# the same direction, 0 when they have nothing in common.
 
 # %% tags=["answer", "explained"]
 from tinytorch.core.layers import manual_seed
@@ -388,26 +394,27 @@ figure = plot_stream(spreads)
 # in the pre-norm stack, and stays at 1 in the post-norm stack.
 
 # %% [markdown]
-# In a pre-norm stack the stream grows as results are added to it, and the input remains a part
-# of it. In a post-norm stack each normalization scales down everything that was there before.
-# After twelve blocks little of the input is left, and in the backward pass little of the
-# gradient comes back along the stream. Below you will see what that means for training.
+# In a pre-norm stack, the stream grows as results are added to it, and the input remains a part
+# of it. In a post-norm stack, each normalization also scales down the earlier contents. After
+# twelve blocks little of the input is left, and in the backward pass little of the gradient
+# returns along the stream. A later section shows what that means for training.
 #
 # ## Initialization
 #
 # In the picture, the pre-norm stream grows with every block. A deep stack would begin with a
-# large stream, in which each further result counts for little. GPT-2 therefore starts with
-# small weights, of standard deviation 0.02, and with smaller ones still in the *last* layer of
-# every branch. $L$ blocks have $2L$ branches, and the variance of a sum of $2L$ independent
-# results is the sum of their variances. So each last layer is scaled by $1 / \sqrt{2L}$: then
-# the variance of the sum does not depend on $L$.
+# stream so large that what a block adds hardly changes it. GPT-2 therefore starts with small
+# weights, of standard deviation 0.02, and with even smaller ones in the *last* layer of every
+# branch. $L$ blocks have $2L$ branches, and the variance of a sum of $2L$ independent results
+# is the sum of their variances. So each last layer is scaled by $1 / \sqrt{2L}$. Then the
+# variance of the sum does not depend on $L$.
 #
-# **Task.** Write `init_gpt`. `model.modules()` gives all modules; `model.named_parameters()`
-# gives names such as `blocks.0.attention.out.weights` and `blocks.0.mlp.2.weights`, which are
-# the last layers of the two branches. In a whole GPT the names are these; in a `Sequential` of
-# blocks they begin with `0.`; for one block alone they begin with nothing:
-# `attention.out.weights`. The weights of embeddings and of the output layer are matrices like
-# the others.
+# **Task.** Write `init_gpt`. The last layers of the two branches of a block are
+# `block.attention.out` and `block.mlp[2]`. There are two ways to find them. `model.modules()`
+# gives all modules, and `isinstance(module, TransformerBlock)` picks out the blocks. Or use
+# `model.named_parameters()`, whose names end with `attention.out.weights` and `mlp.2.weights`
+# there. The beginning of these names depends on the model: `blocks.0.` in a GPT, `0.` in a
+# `Sequential` of blocks, nothing in a single block. The weights of embeddings and of the output
+# layer are treated like all other matrices.
 
 # %% exercise="init"
 #| export
@@ -419,10 +426,10 @@ def init_gpt(model, rng=None):
     returns  None
 
     Every parameter with two axes is drawn from the normal distribution with mean 0 and standard
-    deviation 0.02; but where a branch ends, in `attention.out` and in the second Dense of `mlp`
-    of every block, with 0.02 / sqrt(2 L). Biases become 0; the gains of norms stay as they are.
-    The numbers are written into the arrays that are there, p.data[...] = ..., so that their
-    dtypes stay, and an optimizer that holds the parameters sees them.
+    deviation 0.02. In the last layer of a branch, `attention.out` and the second Dense of `mlp`
+    of every block, the standard deviation is 0.02 / sqrt(2 L). Biases become 0; the gains of
+    norms do not change. Write the numbers into the existing arrays, p.data[...] = ..., so that
+    the dtypes stay the same and an optimizer that holds the parameters sees the new values.
 
     >>> block = TransformerBlock(32, 2)
     >>> init_gpt(block, rng=0)
@@ -446,9 +453,10 @@ def init_gpt(model, rng=None):
 check("init")
 
 # %% [markdown]
-# Stacks of 2 to 24 blocks, initialized with your function; for the curve *0.02 everywhere*, the
-# last layers of the branches are scaled up again by $\sqrt{2L}$, so that all weights have
-# standard deviation 0.02. Predict both curves. (The axis of the blocks is logarithmic.)
+# The picture shows stacks of 2 to 24 blocks, initialized with your function. For the curve
+# *0.02 everywhere*, the last layers of the branches are scaled up again by $\sqrt{2L}$, so that
+# all weights have standard deviation 0.02. Predict both curves. (The axis of the blocks is
+# logarithmic.)
 
 # %% tags=["answer"]
 depths, deviations = [2, 6, 12, 24], {"0.02 everywhere": [], "init_gpt": []}
@@ -471,11 +479,11 @@ figure = plot_depths(depths, deviations)
 # %% [markdown]
 # ## The whole model: GPT
 #
-# A GPT has an embedding before the stack: a vector for each token, plus a vector for each
-# position, which is learned too. (With `rotary=True`, attention rotates queries and keys
-# instead, as in lesson 14, and there are no position vectors.) After the stack come a last
-# norm, because the stream itself was never normalized, and the *head*, a matrix product that
-# turns each vector into one logit per token of the vocabulary.
+# Before the stack, a GPT has an embedding: a vector for each token, plus a learned vector for
+# each position. (With `rotary=True`, attention rotates queries and keys instead, as in lesson
+# 14, and there are no position vectors.) After the stack comes a last norm, because the stream
+# itself was never normalized. Then comes the *head*, a matrix product that turns each vector
+# into one logit per token of the vocabulary.
 
 # %%
 draw_gpt(vocab_size=1024, context=64, embed_dim=128, layers=3)
@@ -485,16 +493,15 @@ draw_gpt(vocab_size=1024, context=64, embed_dim=128, layers=3)
 
 # %% [markdown]
 # The embedding has shape (V, D), and a head needs (D, V). **Weight tying** means that the head
-# uses the embedding's own weight, transposed, instead of a second matrix: the logit of a token
-# is the dot product of its embedding with the vector at this position. That saves V · D
-# parameters. The one array gets two gradients, as the table that is read from and as the head,
-# and autograd adds them, as for every tensor that is used twice. A *copy* of the weight would
-# not do this.
+# uses the embedding's own weight, transposed, instead of a second matrix. The logit of a token
+# is then the dot product of its embedding with the vector at this position. That saves V · D
+# parameters. The array gets a gradient from both of its uses, and autograd adds them, as for
+# every tensor that is used twice. With a *copy* of the weight, they would not be added.
 #
-# **Task.** Write `__init__`, all attributes that the docstring lists, and `forward`. `Module`
-# finds the parameters of `blocks` in a plain list, too. `forward` adds positions only if
-# `self.positions` is not None: test this attribute, since a model can also lose its positions
-# later. Dropout comes after the positions have been added.
+# **Task.** Write `__init__`, with all attributes that the docstring lists, and `forward`.
+# `Module` also finds the parameters of `blocks`, which is a plain list. Apply dropout after
+# adding the positions. `forward` adds positions only if `self.positions` is not None. Test this
+# attribute, not `rotary`, because a model's positions can also be removed later.
 
 # %% exercise="gpt"
 #| export
@@ -502,14 +509,14 @@ class GPT(Module):
     """A language model: a stack of transformer blocks between an embedding and a head.
 
     vocab_size  int: tokens in the vocabulary, V
-    context     int: the largest number of tokens that it looks at
+    context     int: the largest number of tokens in one input
     embed_dim   int: numbers per token, D
     layers      int: transformer blocks
     num_heads   int: heads of the attention in each block
     dropout     the probability of dropout: after the embeddings, and in each block
     tie         whether the head is the embedding's own weight, transposed
-    rotary      whether positions are told by rotating queries and keys in each attention
-                instead of by learned embeddings
+    rotary      whether each attention rotates queries and keys by their positions; then there
+                are no learned position embeddings
 
     .embedding  Embedding(V, D)
     .positions  Embedding(context, D); None if rotary
@@ -517,8 +524,8 @@ class GPT(Module):
     .norm       LayerNorm(D): the stream is normalized before the head
     .head       None if tied; else Dense(D, V, bias=False)
 
-    forward takes token ids, ints of shape (batch, tokens) from 0 to V - 1, and returns logits,
-    a Tensor of shape (batch, tokens, V): at each position for the token after it. ValueError
+    forward takes token ids, ints of shape (batch, tokens) from 0 to V - 1. It returns a Tensor
+    of shape (batch, tokens, V): at each position, the logits of the token after it. ValueError
     with both numbers for more than `context` tokens. For an id outside of the vocabulary,
     Embedding raises an IndexError.
 
@@ -568,8 +575,8 @@ check("gpt")
 
 # %% [markdown]
 # An untrained model knows nothing, so it should give each token about the same probability.
-# What is its loss then, in nats, for a vocabulary of 1,024 tokens? A first loss that is far
-# from this number is the quickest sign of a wrong initialization.
+# What is its loss then, in nats, for a vocabulary of 1,024 tokens? If the first loss of a model
+# is far from this number, its initialization is probably wrong.
 
 # %% tags=["answer"]
 manual_seed(0)
@@ -585,22 +592,22 @@ for tie in (True, False):
 # ## Next-token prediction
 #
 # **Next-token prediction** is the task of giving, at every position of a text, a probability to
-# each token that could follow. A window of `context` tokens is then not one example but
-# `context` of them: causal attention makes sure that each position sees only what comes before.
-# So the targets are the inputs, shifted by one token.
+# each token that could follow. A window of `context` tokens is therefore not one example but
+# `context` of them, because causal attention lets each position see only the tokens up to
+# there. The targets are the inputs, shifted by one token.
 
 # %%
 draw_shifted([" It", " is", " a", " tr", "uth", " uni", "ver", "sal"], start=1, context=5)
 # alt: A row of eight tokens, It is a tr uth uni ver sal. Below it the inputs x: is, a, tr, uth,
 # uni; and the targets y: a, tr, uth, uni, ver. Arrows lead from each input to its target, which
-# stands one place further right in the text.
+# is one place further right in the text.
 
 # %% [markdown]
 # In each step of training we draw some windows at random. Which starts are possible in a text
 # of $n$ tokens, when each window needs `context` inputs and one more token?
 #
-# **Task.** Write `text_batch`. One array of indices with an axis for the windows and one for
-# the positions does it without a loop.
+# **Task.** Write `text_batch` without a loop: an array of indices needs one axis for the
+# windows and one for the positions.
 
 # %% exercise="text-batch"
 #| export
@@ -612,7 +619,7 @@ def text_batch(ids, batch, context, rng):
     context  int: tokens per window
     rng      a NumPy Generator
     returns  (x, y), int ndarrays of shape (batch, context): y[b, t] is the token that follows
-             x[b, t] in the text. Every window has the same probability, the last one included
+             x[b, t] in the text. Every window, including the last one, is equally likely
 
     ValueError with n and context when the text is too short.
 
@@ -634,11 +641,11 @@ def text_batch(ids, batch, context, rng):
 check("text-batch")
 
 # %% [markdown]
-# The loss is the cross-entropy of lesson 04, over all positions of all windows. It takes the
-# classes along the last axis, where the logits of a GPT have them. (PyTorch's takes them along
-# the second axis, so one reshapes the logits there.)
+# The loss is the cross-entropy of lesson 04, averaged over all positions of all windows. Our
+# cross-entropy takes the classes along the last axis, where the logits of a GPT have them.
+# (PyTorch's takes them along the second axis, so the logits are reshaped there.)
 #
-# **Task.** Write `lm_loss`. `y` is shifted already.
+# **Task.** Write `lm_loss`. `y` is already shifted.
 
 # %% exercise="lm-loss"
 #| export
@@ -665,15 +672,14 @@ check("lm-loss")
 # %% [markdown]
 # ## Weight decay for matrices only
 #
-# Weight decay pulls weights toward 0. For the matrices of a model that is a mild and useful
-# regularization. But the gain of a norm should be near 1, and a bias should go wherever the
-# data moves it. The rows of an embedding would shrink in every step, also in those in which
-# their token does not occur. The optimizers of lesson 07 take *parameter groups* for this
-# purpose.
+# Weight decay pulls weights toward 0. For the matrices of a model, that is a mild and useful
+# regularization, but not for other parameters. The gain of a norm should be near 1, and a bias
+# should go wherever the data moves it. The rows of an embedding would shrink in every step,
+# even when their token does not occur. We therefore use the *parameter groups* of lesson 07.
 #
-# **Task.** Write `decay_groups`. The weight of an `Embedding` does not decay, also when it is
-# tied. Beware of `p in tables` for a list of tensors: `in` compares with `==`, which is
-# elementwise here. What compares identity?
+# **Task.** Write `decay_groups`. The weight of an `Embedding` does not decay, even when it is
+# tied. Do not test `p in tables` with a list of tensors: `in` compares with `==`, which is
+# elementwise here. Compare `id(p)`, the identity of the object.
 
 # %% exercise="decay-groups"
 #| export
@@ -684,13 +690,13 @@ def decay_groups(model, weight_decay):
     weight_decay  of the first group
     returns       [{"params": matrices, "weight_decay": weight_decay},
                    {"params": all others, "weight_decay": 0.0}], both lists of Tensors in the
-                  order of `model.parameters()`. A matrix has two axes or more, and is not the
-                  weight of an Embedding
+                  order of `model.parameters()`. A matrix is a parameter with two axes or more
+                  that is not the weight of an Embedding
 
     >>> [len(group["params"]) for group in decay_groups(GPT(50, 16, 32, 1, 4), 0.1)]
     [4, 12]
 
-    Source: Karpathy, nanoGPT (2022), configure_optimizers, which decays embeddings too.
+    Source: Karpathy, nanoGPT (2022), configure_optimizers, which also decays embeddings.
     """
     ### BEGIN SOLUTION
     tables = {id(part.weight) for part in model.modules() if isinstance(part, Embedding)}
@@ -712,9 +718,10 @@ for group in decay_groups(model, weight_decay=0.1):
 # %% [markdown]
 # ## Training a small GPT
 #
-# Everything is there. The novels take minutes; the 5,163 names of lesson 13 take seconds. Each
-# character is a token, and the last tenth of the names is kept for later. The loop below has
-# the usual recipe: AdamW, linear warm-up, cosine decay, gradients clipped to norm 1.
+# Now you have everything to train a GPT. The novels take minutes; the 5,163 names of lesson 13
+# take seconds. Each character is a token, and the last tenth of the names is held out for
+# testing. The loop below uses the standard recipe: AdamW, linear warm-up, cosine decay, and
+# gradients clipped to norm 1.
 
 # %%
 from tinytorch.core.optimizers import AdamW, clip_grad_norm_, warmup_cosine
@@ -743,8 +750,8 @@ def train(model, steps, lr=3e-3, warmup=12, batch=16):
     return losses
 
 # %% [markdown]
-# To see what it has learned, we let it write: draw a token from the probabilities at the last
-# position, append it, and repeat. Lesson 16 is about doing this well.
+# To see what the model has learned, we generate text: draw a token from the probabilities at
+# the last position, append it, and repeat. Lesson 16 is about doing this well.
 
 # %% tags=["demonstration"]
 def write(model, count, rng):
@@ -766,9 +773,8 @@ print(f"loss {losses[0]:.2f} bits per character, at the end {np.mean(losses[-25:
 
 # %% [markdown]
 # Now we change one part at a time, in shorter runs. Predict which change does the most damage:
-# no warm-up, post-norm blocks, or weights as the layers initialize themselves, without
-# `init_gpt`? The dashed line is the loss of a model that knows how frequent each letter is, and
-# nothing else.
+# no warm-up, post-norm blocks, or no `init_gpt`, so that each layer keeps its own initial
+# weights? The dashed line is the loss of a model that knows only how frequent each letter is.
 
 # %% tags=["answer", "explained"]
 def fresh(kind=TransformerBlock, gpt_init=True):
@@ -797,28 +803,29 @@ figure = plot_losses(curves, smooth=10, top=6,
 # With post-norm the loss stays on the dashed line at 4.06.
 
 # %% [markdown]
-# Post-norm does the most damage: after 100 steps the model knows only how frequent each letter
+# Post-norm does the most damage. After 100 steps the model knows only how frequent each letter
 # is, with or without warm-up. (The first transformers were post-norm, and hard to train.)
 #
-# Without `init_gpt` the first loss is far above that of a model that knows nothing: this model
-# is sure of itself, and wrong. It spends the first third of the run on unlearning that.
+# Without `init_gpt`, the first loss is far higher than the loss of a model that knows nothing:
+# this model is sure of itself, and wrong. It spends the first third of the run on unlearning
+# that.
 #
-# The size of AdamW's step does not depend on the size of the gradient: without warm-up, even
-# the first steps, when the gradients still tell little, have the full length. At this rate
-# that does no harm; at `lr=1e-2` the run ends at 3.7 with warm-up and at 4.0 without it. (At
-# that rate the model without `init_gpt` ends at 3.6, and at 3.5 if it has no warm-up either:
-# the same step is smaller in relation to larger weights.)
+# The size of AdamW's step does not depend on the size of the gradient. Without warm-up, even
+# the first steps have the full length, although the gradients are not yet reliable. At this
+# learning rate that does no harm; at `lr=1e-2` the run ends at 3.7 with warm-up and at 4.0
+# without it.
 #
 # ## Held-out bits per character
 #
-# The loss on the training text says how well a model remembers. **Held-out text** is text that
-# a model was not trained on; only there can we see how well it predicts. Papers often report
-# the **perplexity**, which is $e$ to the mean loss per token in nats (or 2 to the loss in
-# bits): a model with perplexity 33 is as uncertain as one that chooses evenly among 33 tokens.
-# Perplexity depends on the tokenizer. *Bits per character*, from lesson 13, do not.
+# The loss on the training text shows how well a model remembers. **Held-out text** is text that
+# a model was not trained on; it shows how well the model predicts. Papers often report the
+# **perplexity**, which is $e$ to the mean loss per token in nats (or 2 to the loss in bits): a
+# model with perplexity 33 is as uncertain as one that chooses evenly among 33 tokens.
+# Perplexity depends on the tokenizer; *bits per character*, from lesson 13, do not.
 #
-# One thing needs care. The first tokens of a window have almost nothing before them. Predict
-# how the mean loss of the model of the first picture depends on the position in the window:
+# One detail matters for a fair measurement: the first tokens of a window have almost nothing
+# before them. Predict how the mean loss of the model of the first picture depends on the
+# position in the window:
 
 # %% tags=["answer"]
 whole, half = np.mean(BY_POSITION), np.mean(BY_POSITION[len(BY_POSITION) // 2 :])
@@ -829,17 +836,17 @@ figure = plot_positions(BY_POSITION)
 # position 0 to 5.1 at position 3, and stay near 5.0. The second half is shaded: scored.
 
 # %% [markdown]
-# If the text were cut into windows side by side, all of these positions would count, and the
-# model would look worse than it is: by 0.03 bits per token, which is 0.01 per character (a
-# token has about 2.9 characters). That is half of the difference between the GPT and the
-# 6-gram. With a **sliding window** the windows overlap, and only the last targets of each
-# window, those with a long context, are scored. Half of the context is a simple choice; a few
-# tokens would nearly do. With a stride of up to half the context, only the first targets of
-# the text and fewer than `stride` at its end are never scored. The price of half is twice the
-# work.
+# If we cut the text into windows side by side and scored every position, the model would look
+# worse than it is: by 0.03 bits per token, which is 0.01 per character (a token has about 2.9
+# characters). That is half of the difference between the GPT and the 6-gram model. With a
+# **sliding window** the windows overlap, and only the last targets of each window, those with a
+# long context, are scored. Scoring the last half of each window is a simple choice; leaving out
+# only a few tokens would give nearly the same number. The price of half is twice the work. With
+# a stride of at most half the context, every target is scored except the first ones of the text
+# and fewer than `stride` at its end.
 #
-# Here the text has 13 tokens, the context is 6 and the stride 3. The number left of each row is
-# where its window starts; blue targets are scored.
+# In this example the text has 13 tokens, the context is 6 and the stride 3. The number to the
+# left of each row is the start of its window; blue targets are scored.
 
 # %%
 draw_scored(13, context=6, stride=3)
@@ -849,9 +856,9 @@ draw_scored(13, context=6, stride=3)
 
 # %% [markdown]
 # **Task.** Write the middle of `held_out_bits`: add the losses of all scored targets, in nats,
-# to `nats`, and their characters to `total`. (The mean of the means of batches would be wrong
-# when the last batch is smaller.) Give the model at most 64 windows at a time: all windows of a
-# long text would not fit in memory.
+# to `nats`, and the number of their characters to `total`. (Do not average the means of
+# batches: that is wrong when the last batch is smaller.) Give the model at most 64 windows at a
+# time, because all windows of a long text would not fit in memory.
 
 # %% exercise="held-out-bits"
 #| export
@@ -860,15 +867,15 @@ def held_out_bits(model, ids, characters, stride=None):
 
     model       a GPT, or another Module with `.context` that maps ids (batch, tokens) to logits
     ids         int array of shape (n,), n > model.context: the text
-    characters  array of shape (V,): how many characters each token stands for
+    characters  array of shape (V,): the number of characters of each token
     stride      int >= 1: tokens from the start of one window to the next; context // 2 if None
     returns     float: the bits of all scored tokens, divided by their characters
 
     Windows of `context` inputs start at 0, stride, 2 stride, ..., as long as all their targets
     are in the text. In each window, the last min(stride, context - context // 2) targets are
-    scored (the second number is half of the context, rounded up): each of them has at least
-    half of the context before it, and no target is scored twice. The model is in evaluation
-    mode, and afterwards in the mode it was in before. It gets at most 64 windows at a time.
+    scored (the second number is half of the context, rounded up). So each scored target has at
+    least half of the context before it, and no target is scored twice. The model is called in
+    evaluation mode and then returns to its earlier mode. It gets at most 64 windows at a time.
 
     >>> model = GPT(8, context=4, embed_dim=16, layers=1, num_heads=2)
     >>> round(held_out_bits(model, np.arange(40) % 8, np.ones(8)))
@@ -898,8 +905,8 @@ def held_out_bits(model, ids, characters, stride=None):
 check("held-out-bits")
 
 # %% [markdown]
-# How good is the model of names, after 250 steps? The n-gram models of lesson 13 are the level
-# lines, with the same training text.
+# How good is the model of names after 250 steps? Compare it with the n-gram models of lesson
+# 13, trained on the same text.
 
 # %% tags=["answer"]
 from tinytorch.core.embeddings import NGram
@@ -913,36 +920,36 @@ for order in (2, 3, 4, 5):
 
 # %% [markdown]
 # After 250 steps the GPT beats only the 2-gram. After 2,000 steps it has 2.91 bits per
-# character and also beats the 3-gram and the 5-gram, but not yet the 4-gram; after 4,000 steps
-# it has 2.82 and beats that, too. On the novels, which are about 40 times as long, the GPT wins
-# against every n-gram model, as in the first picture.
+# character and also beats the 3-gram and the 5-gram, but not yet the 4-gram. After 4,000 steps
+# it has 2.82 and beats every one of them. On the novels, which are about 40 times as long, the
+# GPT beats every n-gram model, as in the first picture.
 #
 # ## A test for leaks
 #
-# A **causal model** is one whose prediction at each position depends only on the tokens up to
-# there. What if the mask is missing, or shifted by one? Then each position can see its own
-# target. The training loss becomes wonderful, and so do the held-out bits: on held-out text the
-# model sees its targets as well. No curve shows the mistake; only the text that it writes is
-# rubbish.
+# A **causal model** is a model whose prediction at each position depends only on the tokens up
+# to that position. If the mask is missing, or shifted by one, each position can see its own
+# target. The training loss becomes wonderful, and so do the held-out bits, because the model
+# also sees the targets in held-out text. No curve shows the mistake; only the text that the
+# model writes is rubbish.
 #
-# But it can be tested directly. Change the tokens after position $k$: no logit at a position up
-# to $k$ may change.
+# A direct test does show it. Change the tokens after position $k$: no logit at a position up to
+# $k$ may change.
 #
-# **Task.** Write `causality_leak`. V, the size of the vocabulary, is the length of the logits'
-# last axis.
+# **Task.** Write `causality_leak`. The vocabulary size V is the length of the last axis of the
+# logits.
 
 # %% exercise="causality-leak"
 #| export
 def causality_leak(model, ids):
-    """How much a model's predictions depend on tokens that they must not know.
+    """How much a model's predictions depend on later tokens.
 
     model    a Module that maps ids of shape (1, T) to logits of shape (1, T, V)
     ids      int array of shape (T,)
-    returns  float, 0.0 for a causal model: for each k from 0 to T - 2, every id after position
-             k is replaced by (id + 1) % V; the result is the largest absolute change of a logit
+    returns  float, 0.0 for a causal model: for each k from 0 to T - 2, replace every id after
+             position k by (id + 1) % V; the result is the largest absolute change of a logit
              at a position up to k. nan when the changes are nan. 0.0 for T = 1
 
-    The model is in evaluation mode, and afterwards in the mode it was in before.
+    The model is called in evaluation mode and then returns to its earlier mode.
 
     >>> causality_leak(GPT(8, context=4, embed_dim=16, layers=1, num_heads=2), [0, 3, 1, 2])
     0.0
@@ -964,7 +971,7 @@ def causality_leak(model, ids):
 check("causality-leak")
 
 # %% [markdown]
-# The model of names again, trained for 250 steps as above, but without the mask. Predict its
+# We train the model of names again, for 250 steps as above, but without the mask. Predict its
 # held-out bits.
 
 # %% tags=["answer"]
@@ -978,8 +985,8 @@ for name, one_model in [("causal", namer), ("no mask", leaky)]:
           f"{write(one_model, 40, np.random.default_rng(0))}")
 
 # %% [markdown]
-# Which prediction depends on which token? One token after the other is changed, and the logits
-# before and after are compared: first in the causal model, then in the one without the mask.
+# Which prediction depends on which token? We change one token after another and compare the
+# logits before and after, first in the causal model, then in the model without the mask.
 
 # %% tags=["demonstration"]
 def changes(model, ids):
@@ -1002,18 +1009,18 @@ draw_dependence(changes(namer, letters.encode(word)), list(word))
 # %% tags=["demonstration"]
 draw_dependence(changes(leaky, letters.encode(word)), list(word))
 # alt: The same for the model without the mask. The cells on and below the diagonal are blue;
-# all cells above it are red and hatched: each prediction depends on all later tokens, too.
+# all cells above it are red and hatched: each prediction also depends on all later tokens.
 
 # %% [markdown]
 # ## How many parameters
 #
-# Before a model is trained, one wants to know how large and how slow it will be. Count the
-# weights of a block by its layers: `qkv` has $3D^2$ weights and $3D$ biases, `attention.out`
-# and the two layers of the feed-forward network follow, and each norm has a gain and a bias of
-# $D$.
+# Before you train a model, you want to know how large and how slow it will be. Count the
+# weights of a block by its layers: `qkv` has $3D^2$ weights and $3D$ biases. `attention.out`
+# and the two layers of the feed-forward network follow. Each norm has a gain and a bias of $D$
+# numbers.
 #
-# **Task.** Write `parameters_of` without building a model. Which arrays exist once, whatever
-# the number of layers?
+# **Task.** Write `parameters_of` without building a model. Which arrays exist only once, for
+# any number of layers?
 
 # %% exercise="parameters"
 #| export
@@ -1025,7 +1032,7 @@ def parameters_of(vocab_size, context, embed_dim, layers, tie=True):
     >>> parameters_of(50257, 1024, 768, 12)
     124439808
 
-    Source: Radford et al. (2019), table 2, where this model has 117 million by mistake.
+    Source: Radford et al. (2019), table 2, which says 117 million for this model by mistake.
     """
     ### BEGIN SOLUTION
     block = 12 * embed_dim**2 + 13 * embed_dim
@@ -1040,20 +1047,20 @@ check("parameters")
 # ## How much work
 #
 # A product of a vector with a matrix takes one multiplication and one addition for each weight,
-# so 2 *FLOPs* per weight (lesson 10). Attention adds products without weights. In each layer a
-# query is multiplied with T keys, and T attention weights are multiplied with T values: $4TD$
-# FLOPs, since our attention computes the masked half, too.
+# so 2 *FLOPs* per weight (lesson 10). Attention adds products without weights. In each layer,
+# one query is multiplied with T keys, and T attention weights are multiplied with T values.
+# That takes $4TD$ FLOPs, because our attention also computes the masked half.
 #
-# **Task.** Write `flops_per_token`. An embedding is looked up, not multiplied; the head is
-# multiplied, tied or not.
+# **Task.** Write `flops_per_token`. An embedding is a lookup, not a product. The head is a
+# product, tied or not.
 
 # %% exercise="flops"
 #| export
 def flops_per_token(vocab_size, context, embed_dim, layers):
     """The floating-point operations of a forward pass, for each of `context` tokens.
 
-    returns  int: 2 for each weight of a matrix that a token is multiplied with (the head
-             included, embeddings, biases and norms not), and 4 context embed_dim per layer for
+    returns  int: 2 for each weight of a matrix that a token is multiplied with, including the
+             head but no embeddings, biases or norms; and 4 context embed_dim per layer, for
              the products of queries with keys and of attention weights with values
 
     >>> flops_per_token(50257, 1024, 768, 12)
@@ -1070,9 +1077,10 @@ def flops_per_token(vocab_size, context, embed_dim, layers):
 check("flops")
 
 # %% [markdown]
-# Three sizes: the model of names, that of the milestone, and the smallest GPT-2. The shares
-# come from your functions: with 0 layers only the tables and the last norm are left, and with a
-# context of 0 the products of attention are missing. Predict where most of the work is.
+# The bars compare three sizes: the model of names, the model of the milestone, and the smallest
+# GPT-2. The shares come from your functions: with 0 layers only the tables and the last norm
+# are left, and with a context of 0 the products of attention are missing. Predict which part
+# does most of the work.
 
 # %% tags=["answer", "explained"]
 sizes = {"names": (letters.vocab_size, 16, 48, 2), "milestone": (1024, 64, 128, 3),
@@ -1086,28 +1094,31 @@ for name, (V, T, D, L) in sizes.items():
     shares[f"{name}: {work:,} FLOPs per token"] = [head, work - head - attention, attention]
 figure = plot_shares(shares, ["tables and head", "blocks", "attention"])
 # alt: Six bars, two for each model: its parameters and its FLOPs per token. The blocks have 96
-# and 93 % in the model of names, 81 and 77 % in that of the milestone, 68 and 60 % in GPT-2
+# and 93 % in the model of names, 81 and 77 % in the milestone's, 68 and 60 % in GPT-2
 # small, where the products of attention have 13 % of the FLOPs. The rest is the tables and
 # the head.
 
 # %% [markdown]
-# In all three models most of the work is in the matrices of the blocks. The table grows with
-# the vocabulary, and so does the head; the products of attention grow with the context.
+# In all three models, the matrices of the blocks do most of the work. The table and the head
+# grow with the vocabulary; the products of attention grow with the context.
 #
-# The two tests tell whether a model is worth its work: the held-out bits, and first of all a
-# leak of 0.
+# The two tests show whether a model is worth this work: first its leak must be 0, then look at
+# its held-out bits.
 #
 # ## Look back
 #
 # 1. Train the model of names with `tie=False`. Which of the two is better, and by how much? Why
-#    may the answer be another one for a vocabulary of 50,000 tokens and a large text?
+#    might the answer be different for a vocabulary of 50,000 tokens and a large text?
 # 2. Set `positions = None` in a new model of names, and train it. How can a causal model
 #    without positions still know something about order?
 # 3. GPT-2 has 1,024 tokens of context and D = 768. How long must a context be before the
 #    products of attention take as much work as the matrices of a block?
+# 4. At `lr=1e-2`, the model without `init_gpt` ends at 3.6, and at 3.5 if it also has no
+#    warm-up. Both beat the 3.7 of the model with `init_gpt`. How large is a step of AdamW
+#    compared with the weights, with and without `init_gpt`?
 #
 # PyTorch: `torch.nn.TransformerEncoderLayer(d_model, nhead, dim_feedforward, activation=...,
-# batch_first=True, norm_first=True)` is our block; without `norm_first=True` it is post-norm,
-# and causality is asked for at every call, `layer(x, src_mask=mask, is_causal=True)`, with a
+# batch_first=True, norm_first=True)` is our block. Without `norm_first=True` it is post-norm.
+# Causality is an argument of every call, `layer(x, src_mask=mask, is_causal=True)`, with a
 # mask that is True where attention is *not* allowed. `torch.nn.GELU(approximate="tanh")` is our
 # GELU. PyTorch has no GPT; nanoGPT by Andrej Karpathy is the usual small one.
