@@ -1,5 +1,5 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 46a478fef49a47fd
+# checksum: b00d3922754c70a6
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import numpy as np
@@ -44,8 +44,9 @@ def with_temperature(logits, t):
     """Divide logits by a temperature.
 
     logits   Tensor or array of shape (..., V); not changed
-    t        float >= 0, else ValueError with t in its message. 0 means greedy decoding: the
-             largest logit of each row is kept, of equal ones the first, all others become -inf
+    t        float >= 0, else ValueError with t in its message. 0 means greedy decoding: keep
+             the largest logit of each row (the first one if several are equal); all others
+             become -inf
     returns  Tensor of the same shape
 
     >>> with_temperature([1.0, 3.0, 2.0], 0.5)
@@ -70,8 +71,8 @@ def top_k(logits, k):
 
     logits   Tensor or array of shape (..., V); not changed
     k        int >= 1, else ValueError with k in its message; k >= V keeps all
-    returns  Tensor of the same shape: in each row exactly k logits are kept, also when some are
-             equal (any of the equal ones)
+    returns  Tensor of the same shape: in each row exactly k logits are kept; of equal ones, it
+             does not matter which
 
     >>> top_k([1.0, 3.0, 2.0, 0.0], 2)
     Tensor([-inf,   3.,   2., -inf])
@@ -114,9 +115,9 @@ def top_p(logits, p):
 def next_logits(model, ids):
     """The logits of the token after `ids`.
 
-    model    a GPT, or another Module with `context`, called with ids of shape (B, T) and giving
-             logits of shape (B, T, V)
-    ids      int array of shape (B, T), T >= 1; the model is given the last `context` of them
+    model    a GPT, or another Module with `context` that maps ids of shape (B, T) to logits of
+             shape (B, T, V)
+    ids      int array of shape (B, T), T >= 1; the model gets the last `context` of them
     returns  Tensor of shape (B, V)
     """
     return model(ids[:, -model.context :])[:, -1]
@@ -143,8 +144,8 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     max_new_tokens  int: how many tokens to append to each row
     temperature, top_k, top_p  see `filtered`
     rng             a NumPy Generator, a seed, or None for the shared generator
-    stop            the id of a token that ends the text; it is not part of the result. Only for
-                    one row, else ValueError
+    stop            the id of a token that ends the text; it is not part of the result.
+                    ValueError if there is more than one row
     cache           whether to use a KVCache (below); the tokens are the same
     returns         int64 array of shape (B, T + max_new_tokens), or shorter after `stop`
     """
@@ -223,7 +224,7 @@ class KVCache:
         return np.arange(self.dropped + length, self.dropped + length + t)
 
     def append(self, layer, k, v):
-        """Keep the keys and values of t new tokens, behind those that the layer holds.
+        """Store the keys and values of t new tokens after those that the layer holds.
 
         layer    int: which layer; the others are not changed
         k, v     Tensors or arrays of shape (B, H, t, d)
@@ -260,7 +261,7 @@ def step(model, ids, cache):
     """The logits after each new token; after `tito export` this is the method `GPT.step`.
 
     model    a GPT in evaluation mode; tied or not, rotary or not
-    ids      int array of shape (B, t): the tokens that follow those in the cache
+    ids      int array of shape (B, t): the tokens after those in the cache
     cache    a KVCache; the keys and values of the new tokens are appended
     returns  Tensor of shape (B, t, V), `model(all ids)[:, -t:]`; no graph is recorded
 
@@ -288,7 +289,7 @@ def cached_logits(model, ids, cache):
 
     ids      int array of shape (B, T), T >= 1
     cache    a KVCache that holds the first `cache.length` of the ids; afterwards it holds all.
-             When T is more than `cache.context`, it is not used and not changed
+             When T is more than `cache.context`, the cache is neither used nor changed
     returns  Tensor of shape (B, V)
     """
     if ids.shape[1] > cache.context:
@@ -313,8 +314,9 @@ def slide(cache, n):
     n        int from 0 to `cache.length`, else ValueError with both numbers
     returns  None
 
-    Afterwards `cache.keys[..., : cache.length, :]` are the keys of the other tokens, in their
-    old order, and the values likewise; `lengths` are smaller by n, `dropped` is larger by n.
+    Afterwards `cache.keys[..., : cache.length, :]` holds the keys of the other tokens in the
+    same order, and `cache.values` their values; `lengths` are smaller by n, `dropped` is larger
+    by n.
 
     Source: Beltagy, Peters, Cohan, Longformer: the long-document transformer (2020), section 3.
     """
@@ -331,7 +333,7 @@ def accept(p, q, token, rng=None):
     """Accept or replace a token of a draft, so that the result has the distribution p.
 
     p        array of shape (V,): the probabilities of the large model
-    q        array of shape (V,): those of the draft model
+    q        array of shape (V,): the probabilities of the draft model
     token    int, drawn with the probabilities q, so that q[token] > 0
     rng      a NumPy Generator, a seed, or None for the shared generator
     returns  (bool, int): (True, token) with the probability min(1, p[token] / q[token]);
@@ -351,7 +353,7 @@ def accept(p, q, token, rng=None):
 
 
 def verified(p, q, tokens, rng=None):
-    """What becomes of a draft.
+    """Check a draft: the accepted tokens and one new token.
 
     p        array of shape (m + 1, V): the large model's probabilities at each drafted token,
              and after the last one

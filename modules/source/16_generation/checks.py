@@ -36,7 +36,7 @@ def near(found, wanted, tolerance=1e-5):
 
 
 def is_value_error(found, case, *parts):
-    """Assert that `found`, a refusal, is that of a ValueError with these numbers."""
+    """Assert that `found`, a refusal, is a ValueError with these numbers."""
     kind, message = found
     words = f"that contains {parts[0]}" if len(parts) == 1 else "with both numbers"
     assert kind == "ValueError" and all(str(part) in message for part in parts), (
@@ -116,8 +116,7 @@ class Table(Module):
 
 
 def random_gpt(settings, seed, scale=1.0):
-    """A GPT whose weights are normal numbers; those of an untied head are multiplied by
-    `scale`."""
+    """A GPT whose weights are normal numbers; an untied head's are multiplied by `scale`."""
     model, rng = GPT(**settings), np.random.default_rng(seed)
     for parameter in model.parameters():
         parameter.data[...] = rng.normal(0, 0.5, parameter.shape)
@@ -263,7 +262,7 @@ def test_the_k_largest_logits_are_kept():
         assert found.astype(int).tolist() == right, (
             f"top_k({logits}, {k}) should keep {right}, yours keeps "
             f"{found.astype(int).tolist()}: {rounded(values)}. In each row the k largest are "
-            "kept, and what is removed becomes -inf (a logit of 0 is a probability, too)"
+            "kept, and the others become -inf (a logit of 0 would still get a probability)"
         )
         assert near(values[found], np.asarray(logits)[found]), (
             f"the logits that are kept do not change: of {logits}, yours are {rounded(values)}"
@@ -280,7 +279,7 @@ def test_exactly_k_of_equal_logits_are_kept():
         found = kept(top_k(logits, k), case)
         assert found.sum() == k, (
             f"{case} should keep exactly {k} tokens, yours keeps {found.sum()}: comparing with "
-            "the k-th largest logit keeps all that are equal to it"
+            "the k-th largest logit keeps every logit equal to it"
         )
         least = min(np.asarray(logits)[found])
         assert least >= max(np.asarray(logits)[~found]), (
@@ -496,7 +495,7 @@ def appended(settings, calls, before=None):
                     f"append should return (keys, values), yours returns {pair!r:.80}"
                 )
             results.append(tuple(np.array(part.data) for part in pair))
-            k[...] = v[...] = 99.0  # the cache must hold numbers of its own
+            k[...] = v[...] = 99.0  # the cache must hold copies
         lengths.append(([int(n) for n in cache.lengths], int(cache.length)))
     return results, lengths, np.array(cache.keys), np.array(cache.values)
 
@@ -524,8 +523,8 @@ def test_append_returns_the_keys_and_values_of_all_tokens():
     for (keys, values), end in zip(results, (3, 4, 5)):
         assert keys.shape == (2, 3, end, 4) and values.shape == (2, 3, end, 4), (
             f"after {end} tokens, keys and values should have shape (2, 3, {end}, 4), yours "
-            f"have {keys.shape} and {values.shape}: return those of all tokens so far, the new "
-            "ones included, and not the empty places behind them"
+            f"have {keys.shape} and {values.shape}: return the keys and values of all tokens "
+            "so far, including the new ones, without the empty places after them"
         )
         if near(keys, v[:, :, :end]) and near(values, k[:, :, :end]):
             assert False, "keys and values are exchanged"
@@ -869,7 +868,7 @@ def test_beyond_the_context_the_window_is_computed_anew():
     for found, end in zip(results, ends):
         wanted = whole(SMALL, ids[:, max(0, end - 8) : end], 5)[:, -1]
         assert near(found, wanted, 1e-3), (
-            f"after {end} tokens, with a context of 8, the logits should be those of the last "
+            f"after {end} tokens, with a context of 8, the logits should follow from the last "
             f"{min(8, end)} tokens; yours differ by {np.abs(found - wanted).max():.3g}. Beyond "
             "the context every token has a new position: use next_logits"
         )
@@ -979,9 +978,8 @@ def test_the_oldest_tokens_are_dropped():
         for layer, (old, new) in enumerate(zip(before, after)):
             for name, one, other in zip(("keys", "values"), old, new):
                 assert near(other, one[:, :, n:]), (
-                    f"after slide(cache, {n}) the {name} of layer {layer} should be those of "
-                    f"the tokens {n} to {counts[layer] - 1}, moved to the front; yours are "
-                    "others"
+                    f"after slide(cache, {n}), layer {layer} should hold the {name} of the "
+                    f"tokens {n} to {counts[layer] - 1}, moved to the front; yours differ"
                 )
         equal(dropped, n, "`dropped`")
 
@@ -998,7 +996,7 @@ def test_a_sliding_window_of_one_rotary_block_is_exact():
     for end, found in enumerate(rows, start=1):
         wanted = whole(settings, ids[:, max(0, end - 4) : end], 7)[:, -1]
         assert near(found, wanted, 1e-3), (
-            f"one rotary block, a window of 4: the logits after token {end} should be those of "
+            f"one rotary block, a window of 4: the logits after token {end} should follow from "
             f"the last {min(4, end)} tokens, yours differ by "
             f"{np.abs(found - wanted).max():.3g}. `dropped` grows with each slide"
         )
@@ -1347,7 +1345,7 @@ def test_a_beam_that_holds_everything_is_exact():
         f"{[one for one, _ in found[:3]]}: the best first"
     )
     assert near([score for _, score in found], [score for _, score in right], 1e-4), (
-        "the log probabilities are wrong: those of the best three should be "
+        "the log probabilities are wrong: for the best three they should be "
         f"{rounded([s for _, s in right[:3]])}, yours are {rounded([s for _, s in found[:3]])}"
     )
 

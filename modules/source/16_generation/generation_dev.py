@@ -44,10 +44,10 @@
 # %% [markdown]
 # # 16. Generation
 #
-# A language model gives a probability to every token that could come next. How does a text come
-# out of that, and how fast? The same small GPT wrote the three texts below, after the same
-# words; only the rule that chooses the next token differs. Grey tokens had a probability of a
-# half or more, hatched ones less than 1 %.
+# A language model gives a probability to every token that could come next. How do we get from
+# these probabilities to a text, and how quickly? The same small GPT wrote the three texts
+# below, from the same first words. They differ only in the rule that chooses the next token. A
+# grey token had a probability of at least a half, a hatched one less than 1 %.
 
 # %% tags=["payoff"]
 #| default_exp core.generation
@@ -73,27 +73,27 @@ draw_samples(SAMPLES)
 # husband.", 3 boxes hatched. Temperature 1.6 writes words that do not exist, 10 boxes hatched.
 
 # %% [markdown]
-# The first text is safe and dull, the last one falls apart. In this chapter you write such
+# The first text is safe and dull; the last one falls apart. In this chapter you write such
 # rules. Then you make the model several times as fast without changing a single token, by
-# keeping what was computed before, and you let a worse model help a better one.
+# reusing earlier results, and you let a worse model help a better one.
 #
-# **You need** 15 (Transformers), and from 13 (Embeddings) the n-gram model. **You write**
+# **You need** 15 (Transformers), and the n-gram model of 13 (Embeddings). **You write**
 # `sample`, three filters, `generate`, a key-value cache and the step of a GPT that uses it,
 # speculative decoding, and beam search.
 
 # %% [markdown]
 # ## Sampling
 #
-# A **prompt** is the text that a model is to continue. From its logits for the next token,
-# softmax makes probabilities $p$. **Sampling** means to draw the next token at random, each
-# token $i$ with its probability $p_i$.
+# A **prompt** is the text that a model continues. Softmax turns its logits for the next token
+# into probabilities $p$. **Sampling** means to draw the next token at random, each token $i$
+# with probability $p_i$.
 #
-# One random number is enough. Lay the probabilities side by side: they divide the interval from
+# One random number is enough. Put the probabilities side by side: they divide the interval from
 # 0 to 1 into pieces, one for each token. Draw $u$, uniform between 0 and 1, and take the token
-# in whose piece $u$ lies.
+# whose piece contains $u$.
 #
 # **Task.** Write `sample`. The given line makes `p`, an array of shape (B, V). Each row needs a
-# random number of its own.
+# separate random number.
 
 # %% exercise="sample"
 #| export
@@ -122,9 +122,9 @@ def sample(logits, rng=None):
 check("sample")
 
 # %% [markdown]
-# That is already enough for a text. The package contains a small GPT of lesson 15, with 512
-# tokens of lesson 12, two blocks and a context of 64 tokens. It was trained for a few minutes
-# on two novels by Jane Austen.
+# With `sample` you can already generate text. The package contains a small GPT of lesson 15,
+# with 512 tokens of lesson 12, two blocks and a context of 64 tokens. It was trained for a few
+# minutes on two novels by Jane Austen.
 
 # %% tags=["demonstration"]
 from tinytorch.data.small_gpt import load_small_gpt
@@ -138,8 +138,8 @@ for _ in range(40):
 print(tokenizer.decode(ids))
 
 # %% [markdown]
-# Which tokens did the model consider first? Here are the most probable ones after two prompts.
-# After the second one it is sure, after the first one it is not.
+# Which tokens did the model prefer? The bars show the most probable ones after two prompts.
+# After the second prompt the model is sure, after the first it is not.
 
 # %%
 from tinytorch.pictures.drawing import plot_lines
@@ -162,11 +162,11 @@ draw_choices({prompt: choices(prompt) for prompt in prompts})
 # %% [markdown]
 # ## Temperature
 #
-# Lesson 02 divided logits by a *temperature* $t$: below 1 the probable tokens become more
-# probable, above 1 less. The temperature acts on the logits, before softmax, and only once.
+# Lesson 02 divided logits by a *temperature* $t$: below 1, the probable tokens become more
+# probable; above 1, less. Divide the logits, before the softmax, and only once.
 #
-# As $t$ goes to 0, all probability goes to the largest logit. **Greedy decoding** always takes
-# the most probable token. It counts as temperature 0, though nothing can be divided by 0.
+# As $t$ goes to 0, the largest logit gets all the probability. **Greedy decoding** always takes
+# the most probable token. We call it temperature 0, although no division by 0 takes place.
 #
 # **Task.** Write `with_temperature`.
 
@@ -176,8 +176,9 @@ def with_temperature(logits, t):
     """Divide logits by a temperature.
 
     logits   Tensor or array of shape (..., V); not changed
-    t        float >= 0, else ValueError with t in its message. 0 means greedy decoding: the
-             largest logit of each row is kept, of equal ones the first, all others become -inf
+    t        float >= 0, else ValueError with t in its message. 0 means greedy decoding: keep
+             the largest logit of each row (the first one if several are equal); all others
+             become -inf
     returns  Tensor of the same shape
 
     >>> with_temperature([1.0, 3.0, 2.0], 0.5)
@@ -222,12 +223,12 @@ print(f"{(p < 0.01).sum()} of {len(p)} tokens have less than 1 % each, together 
       f"{p[p < 0.01].sum():.0%}")
 
 # %% [markdown]
-# So at temperature 1 such a token is drawn every few words, and the model has to go on from
-# there. **Top-k sampling** keeps only the k most probable tokens and draws among them.
+# So at temperature 1, such a token is drawn every few words, and the model has to continue from
+# it. **Top-k sampling** keeps only the k most probable tokens and draws one of them.
 #
-# What is removed gets the logit $-\infty$. A logit of 0 would not do, because $e^0 = 1$ is a
-# large share. When several logits are equal, a comparison with the k-th largest one may keep
-# too many.
+# Removed tokens get the logit $-\infty$. A logit of 0 would be wrong, because $e^0 = 1$ is a
+# large share. If you compare with the k-th largest logit, you may keep too many: several logits
+# can be equal to it.
 #
 # **Task.** Write `top_k`.
 
@@ -238,8 +239,8 @@ def top_k(logits, k):
 
     logits   Tensor or array of shape (..., V); not changed
     k        int >= 1, else ValueError with k in its message; k >= V keeps all
-    returns  Tensor of the same shape: in each row exactly k logits are kept, also when some are
-             equal (any of the equal ones)
+    returns  Tensor of the same shape: in each row exactly k logits are kept; of equal ones, it
+             does not matter which
 
     >>> top_k([1.0, 3.0, 2.0, 0.0], 2)
     Tensor([-inf,   3.,   2., -inf])
@@ -260,8 +261,8 @@ def top_k(logits, k):
 check("top-k")
 
 # %% [markdown]
-# Here `k` is 3. It fits neither of the two prompts: where the model is unsure, good tokens are
-# removed; where it is sure, bad ones are kept.
+# Here `k` is 3, which fits neither of the two prompts. Where the model is unsure, good tokens
+# are removed. Where it is sure, bad tokens are kept.
 
 # %%
 draw_choices({prompt: choices(prompt, lambda logits: top_k(logits, 3)) for prompt in prompts})
@@ -275,11 +276,12 @@ draw_choices({prompt: choices(prompt, lambda logits: top_k(logits, 3)) for promp
 # probabilities sum to at least p. With p = 0.8, it keeps 40 tokens after our first prompt, and
 # 2 after the second one.
 #
-# To find the set, sort the probabilities in descending order and add them up. A token is kept
-# when the sum *before* it is still less than p. So the token that crosses p is kept, and the
-# first one always.
+# To find the set, sort the probabilities in descending order and add them up. Keep a token when
+# the sum *before* it is still less than p. So the token that crosses p is kept, and the first
+# one is always kept.
 #
-# **Task.** Write `top_p`. `np.put_along_axis` writes what was sorted back to its old places.
+# **Task.** Write `top_p`. `np.put_along_axis` writes sorted values back to their original
+# positions.
 
 # %% exercise="top-p"
 #| export
@@ -320,25 +322,26 @@ draw_choices({prompt: choices(prompt, lambda logits: top_p(logits, 0.8)) for pro
 # ## Autoregressive generation
 #
 # **Autoregressive generation** produces a text one token at a time: each new token is appended
-# to the input from which the next one is predicted. The model looks at most at `model.context`
-# tokens, so of a longer text only the last ones are given to it.
+# to the input from which the next one is predicted. The model accepts at most `model.context`
+# tokens, so it gets only the last ones of a longer text.
 #
-# The filters are combined in a fixed order: temperature, top-k, top-p. Top-p computes
-# probabilities, and it must see those that will be drawn from. The parameters of `generate` are
-# called `top_k` and `top_p`, as in other libraries, and hide the functions of that name there;
-# so a function of its own combines them.
+# The filters are combined in a fixed order: temperature, top-k, top-p. Top-p works on
+# probabilities, so it has to come last: they must be the ones that we sample from. The
+# parameters `top_k` and `top_p` of `generate` have the usual names, but inside `generate` they
+# hide your functions of the same names. A separate function, `filtered`, therefore combines the
+# filters.
 #
 # **Task.** Write `next_logits`, `filtered`, and the end of the loop of `generate`. With
-# temperature 0 nothing is drawn: the `argmax` of the logits is the token.
+# temperature 0 there is no random draw: take the `argmax` of the logits.
 
 # %% exercise="generate"
 #| export
 def next_logits(model, ids):
     """The logits of the token after `ids`.
 
-    model    a GPT, or another Module with `context`, called with ids of shape (B, T) and giving
-             logits of shape (B, T, V)
-    ids      int array of shape (B, T), T >= 1; the model is given the last `context` of them
+    model    a GPT, or another Module with `context` that maps ids of shape (B, T) to logits of
+             shape (B, T, V)
+    ids      int array of shape (B, T), T >= 1; the model gets the last `context` of them
     returns  Tensor of shape (B, V)
     """
     ### BEGIN SOLUTION
@@ -369,8 +372,8 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     max_new_tokens  int: how many tokens to append to each row
     temperature, top_k, top_p  see `filtered`
     rng             a NumPy Generator, a seed, or None for the shared generator
-    stop            the id of a token that ends the text; it is not part of the result. Only for
-                    one row, else ValueError
+    stop            the id of a token that ends the text; it is not part of the result.
+                    ValueError if there is more than one row
     cache           whether to use a KVCache (below); the tokens are the same
     returns         int64 array of shape (B, T + max_new_tokens), or shorter after `stop`
     """
@@ -396,8 +399,8 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
 check("generate")
 
 # %% [markdown]
-# Three texts at once, as three rows of one batch; then one that stops at the end of a line. The
-# default, `cache=True`, has to wait until you have written the cache.
+# We generate three texts at once, as three rows of one batch, and then one that stops at the
+# end of a line. The default, `cache=True`, works only when you have written the cache.
 
 # %% tags=["demonstration"]
 prompt = tokenizer.encode("Emma could not")
@@ -408,8 +411,9 @@ one = generate(model, prompt[None], 200, 0.8, rng=3, cache=False, stop=ord("\n")
 print(one.shape[1], "tokens, then the end of the line")
 
 # %% [markdown]
-# How free was the model in each choice? The *entropy* of the distribution says so, in bits
-# (lesson 12). The beginning of a word costs the most; what completes a word is often certain.
+# How many choices did the model really have? The *entropy* of its distribution (lesson 12)
+# measures this in bits. It is highest at the beginning of a word; the rest of a word is often
+# certain.
 
 # %% tags=["demonstration"]
 def entropies(ids):
@@ -427,10 +431,10 @@ draw_entropies(words, entropies(row)[start - 1 :])
 # %% [markdown]
 # ## Key-value cache
 #
-# To find token number T + 1, the loop above runs the model on all T tokens, though it has seen
-# T - 1 of them before. In a causal model an old token cannot look at a new one. So nothing that
-# was computed for the old tokens has changed, in no layer: neither their keys and values, nor
-# their scores. In each matrix of attention scores only the last row is new.
+# To find token number T + 1, the loop above runs the model on all T tokens, although it has
+# already computed T - 1 of them. In a causal model, an old token cannot look at a new one. So
+# all results for the old tokens are still valid, in every layer: their keys and values, and
+# their scores. In each matrix of attention scores, only the last row is new.
 
 # %%
 draw_attention_rows(["It", "is", "a", "tru", "th", "un"])
@@ -439,13 +443,13 @@ draw_attention_rows(["It", "is", "a", "tru", "th", "un"])
 # these are dashed, and only the last row of six cells is computed.
 
 # %% [markdown]
-# What must be kept? The last row needs the query of the new token alone, but the keys and
-# values of *all* tokens. A **key-value cache** (KV cache) keeps the keys and values of the
-# tokens that a model has seen, for each of its layers. The memory is allocated once, for
-# `context` tokens; a counter for each layer says how many are in use.
+# The last row needs the query of the new token alone, but the keys and values of *all* tokens.
+# A **key-value cache** (KV cache) stores the keys and values of the tokens that a model has
+# seen, for each of its layers. Its memory is allocated once, for `context` tokens, and a
+# counter for each layer says how many of these places are filled.
 #
-# **Task.** Write `append`. The given line makes arrays of `k` and `v`. `wrap` of lesson 01
-# makes a Tensor of an array without copying it.
+# **Task.** Write `append`. The given line turns `k` and `v` into arrays. `wrap` of lesson 01
+# turns an array into a Tensor without copying it.
 
 # %% exercise="kv-cache"
 #| export
@@ -507,7 +511,7 @@ class KVCache:
         return np.arange(self.dropped + length, self.dropped + length + t)
 
     def append(self, layer, k, v):
-        """Keep the keys and values of t new tokens, behind those that the layer holds.
+        """Store the keys and values of t new tokens after those that the layer holds.
 
         layer    int: which layer; the others are not changed
         k, v     Tensors or arrays of shape (B, H, t, d)
@@ -533,17 +537,18 @@ check("kv-cache")
 # %% [markdown]
 # ## Attention with a cache
 #
-# The new tokens look at everything in the cache, and at themselves: append first, then compute
-# attention. The mask depends on how many tokens are new. A **decoding step** gives the model
-# one new token, which may look at everything. **Prefill** is the first step, which gives the
-# model all tokens of the prompt at once; these must not look at later ones. `causal_mask(t,
-# keys)` of lesson 14 covers both: its t queries are the *last* of the keys.
+# The new tokens look at every token in the cache and at themselves, so append first, then
+# compute attention. The mask depends on the number of new tokens. A **decoding step** gives the
+# model one new token, which may look at everything. **Prefill** is the first step, which gives
+# the model all tokens of the prompt at once; each of these must not look at later ones.
+# `causal_mask(t, keys)` of lesson 14 is right for both, because its t queries are the *last* of
+# the keys.
 #
-# Nothing is recorded during generation, and a decoding step computes so little that about half
-# of its time goes into making Tensors. So compute on arrays here: `weights_forward` of lesson
-# 14 has the attention weights of arrays, with the causal mask or without.
+# During generation no graph is recorded. A decoding step computes so little that about half of
+# its time would go into making Tensors, so compute on arrays here. `weights_forward` of lesson
+# 14 computes attention weights from arrays, with or without the causal mask.
 #
-# **Task.** Write `attend_cached`. `wrap` makes a Tensor of the result.
+# **Task.** Write `attend_cached`. `wrap` turns the result into a Tensor.
 
 # %% exercise="attend-cached"
 #| export
@@ -577,17 +582,18 @@ print(np.abs(np.concatenate(parts, axis=2) - at_once.data).max())
 # %% [markdown]
 # ## One step of a GPT
 #
-# All other layers of a GPT treat each token by itself. So a step is the forward pass of lesson
-# 15 on the new tokens alone, with `attend_cached` in the place of attention.
+# All other layers of a GPT process each token separately. So a step is the forward pass of
+# lesson 15 on the new tokens alone, with `attend_cached` instead of attention.
 #
-# Only the positions need care. The first token of a decoding step is not number 0: its position
-# is the number of tokens before it. `cache.next_positions` has computed the positions. Learned
-# ones are looked up, `model.positions(positions)`; RoPE is applied to queries and keys by
-# `attention.project(x, positions)` of lesson 14, before the keys are stored.
+# Only the positions need care. In a decoding step the new token is not at position 0: its
+# position is the number of tokens before it. `cache.next_positions` has computed the positions.
+# With learned positions, look them up: `model.positions(positions)`. With RoPE,
+# `attention.project(x, positions)` of lesson 14 rotates queries and keys before the keys are
+# stored.
 #
-# **Task.** Write `step`. A block has `norm1`, `attention`, `norm2` and `mlp`; attention has
-# `project` and, for the merged heads, `out`. `merge_heads` of lesson 14 merges them; the same
-# two steps on arrays take less time.
+# **Task.** Write `step`. A block has `norm1`, `attention`, `norm2` and `mlp`. Its attention has
+# `project`, and `out` for the merged heads. `merge_heads` of lesson 14 merges them; doing its
+# two steps on arrays takes less time.
 
 # %% exercise="step"
 #| export
@@ -595,7 +601,7 @@ def step(model, ids, cache):
     """The logits after each new token; after `tito export` this is the method `GPT.step`.
 
     model    a GPT in evaluation mode; tied or not, rotary or not
-    ids      int array of shape (B, t): the tokens that follow those in the cache
+    ids      int array of shape (B, t): the tokens after those in the cache
     cache    a KVCache; the keys and values of the new tokens are appended
     returns  Tensor of shape (B, t, V), `model(all ids)[:, -t:]`; no graph is recorded
 
@@ -632,12 +638,13 @@ print("largest difference:", np.abs(second.data[:, -1] - model(ids).data[:, -1])
 # %% [markdown]
 # ## Generating with the cache
 #
-# `generate` gives all ids to `cached_logits`, which runs the model on those that the cache does
-# not hold yet: the whole prompt in the first call, one token in each later one.
+# `generate` gives all ids to `cached_logits`, which runs the model only on those that the cache
+# does not hold yet: the whole prompt in the first call, one token in each later call.
 #
 # When the text is longer than the context, `next_logits` gives the model the last `context`
 # tokens. With each new token this window moves on, and *every* token in it has a new position.
-# Nothing that was cached is right any more, and the window has to be computed as before.
+# The cached keys and values are then wrong, and the whole window must be computed without the
+# cache.
 #
 # **Task.** Write `cached_logits`.
 
@@ -648,7 +655,7 @@ def cached_logits(model, ids, cache):
 
     ids      int array of shape (B, T), T >= 1
     cache    a KVCache that holds the first `cache.length` of the ids; afterwards it holds all.
-             When T is more than `cache.context`, it is not used and not changed
+             When T is more than `cache.context`, the cache is neither used nor changed
     returns  Tensor of shape (B, V)
     """
     ### BEGIN SOLUTION
@@ -679,8 +686,8 @@ print("the same tokens:", np.array_equal(texts[True], texts[False]))
 print(f"{min(seconds[False]) / min(seconds[True]):.1f} times as fast")
 
 # %% [markdown]
-# The advantage grows with the length of the text. Here is the time of one token over its
-# position:
+# The advantage grows with the length of the text. The plot shows the time for one token over
+# its position:
 
 # %% tags=["demonstration"]
 ids = np.zeros((1, 257), dtype=int)
@@ -708,8 +715,8 @@ figure = plot_lines(curves, "position of the token", "milliseconds")
 # %% [markdown]
 # ## The memory of a cache
 #
-# The price is memory. A cache holds a key and a value, of `size` numbers each, for every layer,
-# row, head and token.
+# The price of this speed is memory. For every layer, row, head and token, a cache holds a key
+# and a value of `size` numbers each.
 #
 # **Task.** Write `cache_bytes`.
 
@@ -731,9 +738,9 @@ def cache_bytes(layers, batch, heads, context, size, dtype=np.float32):
 check("cache-bytes")
 
 # %% [markdown]
-# The weights of a model are there once; each text that it writes needs a cache of its own. For
-# a GPT with the sizes of GPT-2 (12 layers, 12 heads of 64, 124 million weights of 4 bytes),
-# writing 8 texts at once:
+# A model has one set of weights, but each text that it writes needs a separate cache. The plot
+# compares both for a GPT with the sizes of GPT-2 (12 layers, 12 heads of 64, 124 million
+# weights of 4 bytes) that writes 8 texts at once:
 
 # %% tags=["demonstration"]
 lengths = [128, 256, 512, 1024, 2048, 4096, 8192]
@@ -748,13 +755,13 @@ figure = plot_lines({"cache": (lengths, megabytes), "weights": (lengths, weights
 # %% [markdown]
 # ## Sliding window
 #
-# This section is optional. A text that is longer than the context makes the cache useless,
-# because learned positions are part of every key. RoPE is different: a score depends on the
-# *distance* between two positions alone. The keys may stay as they are, and the newest tokens
+# This section is optional. When a text is longer than the context, the cache becomes useless,
+# because learned positions are part of every key. With RoPE it remains useful: a score depends
+# only on the *distance* between two positions. The keys need not change, and the newest tokens
 # get higher and higher positions.
 #
-# A **sliding window** keeps the most recent tokens only: when the cache is full, the oldest are
-# dropped. The position of the next token counts the dropped ones, too, and
+# A **sliding window** keeps only the most recent tokens: when the cache is full, it drops the
+# oldest ones. The position of the next token still counts the dropped tokens, so
 # `cache.next_positions` adds `cache.dropped`.
 #
 # **Task.** Write `slide`. The remaining tokens move to the front of the arrays.
@@ -767,8 +774,9 @@ def slide(cache, n):
     n        int from 0 to `cache.length`, else ValueError with both numbers
     returns  None
 
-    Afterwards `cache.keys[..., : cache.length, :]` are the keys of the other tokens, in their
-    old order, and the values likewise; `lengths` are smaller by n, `dropped` is larger by n.
+    Afterwards `cache.keys[..., : cache.length, :]` holds the keys of the other tokens in the
+    same order, and `cache.values` their values; `lengths` are smaller by n, `dropped` is larger
+    by n.
 
     Source: Beltagy, Peters, Cohan, Longformer: the long-document transformer (2020), section 3.
     """
@@ -786,8 +794,8 @@ def slide(cache, n):
 check("slide")
 
 # %% [markdown]
-# Is the result that of `next_logits`, which computes the window anew? Predict it for a rotary
-# GPT with one block, and with two.
+# `next_logits` computes the whole window again. Does the sliding cache give the same logits?
+# Predict it for a rotary GPT with one block, and with two.
 
 # %% tags=["answer", "explained"]
 ids = tokenizer.encode("It is a truth universally acknowledged, that a single")[None, :17]
@@ -801,16 +809,16 @@ for layers in (1, 2):
     print(f"blocks: {layers}, largest difference: {difference:.1e}")
 
 # %% [markdown]
-# With one block the two agree up to rounding. With two they do not: the keys of the second
-# block were computed from what the first block had seen, and that includes the dropped token.
-# So the cache remembers more than the window shows. Models that are used with a sliding window
-# are trained with one.
+# With one block they agree up to rounding. With two they do not: the keys of the second block
+# were computed from what the first block had seen, and that includes the dropped token. So the
+# cache remembers more than the window shows. Models that are used with a sliding window are
+# also trained with one.
 
 # %% [markdown]
 # ## Speculative decoding: accepting a token
 #
-# A decoding step computes with every weight of the model for the sake of a single token.
-# Predict: how much longer does a step with five tokens take?
+# A decoding step uses every weight of the model to produce a single token. Predict: how much
+# longer does a step with five tokens take?
 
 # %% tags=["answer"]
 cache, ids, times = KVCache.for_model(larger), np.zeros((1, 133), dtype=int), {1: [], 5: []}
@@ -823,13 +831,14 @@ for t in (1, 5) * 6:
 print(f"{min(times[5]) / min(times[1]):.1f} times as long")
 
 # %% [markdown]
-# **Speculative decoding** lets a small model draft several tokens, which the large model then
-# checks in one step. The **draft model** is a cheap model that guesses what the large one would
-# write; ours is the n-gram model of lesson 13.
+# In **speculative decoding**, a small model drafts several tokens, and the large model then
+# checks them in one step. The **draft model** is a cheap model that guesses what the large one
+# would write; ours is the n-gram model of lesson 13.
 #
-# The result has *exactly* the distribution $p$ of the large model, if this rule is followed: a
-# token drawn with the draft's probabilities $q$ is accepted with the probability $\min(1, p_i /
-# q_i)$. Otherwise another one is drawn, with probabilities proportional to $\max(p - q, 0)$.
+# The result has *exactly* the distribution $p$ of the large model if we follow this rule: a
+# token drawn with the draft's probabilities $q$ is accepted with probability $\min(1, p_i /
+# q_i)$. Otherwise it is replaced: we draw a token with probabilities proportional to $\max(p -
+# q, 0)$.
 
 # %%
 draw_acceptance(["the", "a", "his"], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5])
@@ -838,11 +847,12 @@ draw_acceptance(["the", "a", "his"], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5])
 # the draft's bar is hatched.
 
 # %% [markdown]
-# In the picture, `his` is drafted too often: of its probability 0.5, only 0.1 is accepted. What
-# is missing at `the` is drawn in its place. The **acceptance rate** is the probability that a
-# drafted token is accepted, $\sum_i \min(p_i, q_i)$: here 0.6.
+# In the picture, `his` is drafted too often: of its probability 0.5, only 0.1 is accepted. When
+# `his` is rejected, we draw a token that the draft gave too little probability: here always
+# `the`. The **acceptance rate** is the probability that a drafted token is accepted, $\sum_i
+# \min(p_i, q_i)$: here 0.6.
 #
-# **Task.** Write `accept`. What would go wrong if a rejected token were replaced by a draw from
+# **Task.** Write `accept`. What would go wrong if you replaced a rejected token by a draw from
 # p itself?
 
 # %% exercise="accept"
@@ -851,7 +861,7 @@ def accept(p, q, token, rng=None):
     """Accept or replace a token of a draft, so that the result has the distribution p.
 
     p        array of shape (V,): the probabilities of the large model
-    q        array of shape (V,): those of the draft model
+    q        array of shape (V,): the probabilities of the draft model
     token    int, drawn with the probabilities q, so that q[token] > 0
     rng      a NumPy Generator, a seed, or None for the shared generator
     returns  (bool, int): (True, token) with the probability min(1, p[token] / q[token]);
@@ -883,18 +893,18 @@ print("accepted:", accepted.mean(), "distribution:", np.bincount(tokens) / len(t
 # %% [markdown]
 # ## Speculative decoding: a whole draft
 #
-# The draft model proposes m tokens, each drawn after those before it. One step of the large
-# model then gives m + 1 distributions: one for each drafted token, and one for the token after
-# them. The drafted tokens are accepted one after the other until one is rejected. What was
-# drafted after a rejected token is worthless. When all are accepted, the last distribution
-# gives one token more; so every step of the large model produces at least one token.
+# The draft model proposes m tokens and draws each of them after the previous ones. One step of
+# the large model then gives m + 1 distributions: one for each drafted token, and one for the
+# token after them. We accept the drafted tokens one after another until one is rejected, and
+# throw away the tokens after it. If all are accepted, we draw one more token from the last
+# distribution. So every step of the large model produces at least one token.
 #
 # **Task.** Write `verified`.
 
 # %% exercise="verified"
 #| export
 def verified(p, q, tokens, rng=None):
-    """What becomes of a draft.
+    """Check a draft: the accepted tokens and one new token.
 
     p        array of shape (m + 1, V): the large model's probabilities at each drafted token,
              and after the last one
@@ -921,7 +931,7 @@ def verified(p, q, tokens, rng=None):
 check("verified")
 
 # %% [markdown]
-# Two given functions: one draws the draft, one makes probabilities of logits.
+# Two functions are given: one draws the draft, the other turns logits into probabilities.
 
 # %%
 #| export
@@ -944,10 +954,10 @@ def as_probabilities(logits):
     return p / p.sum(axis=-1, keepdims=True)
 
 # %% [markdown]
-# Now the loop. The cache holds all ids but the last one, whose keys are computed in the next
-# step; in the first step it holds nothing. So the model is given the ids that are not in the
-# cache, and the draft. Afterwards the cache also holds keys of rejected tokens:
-# `cache.truncate(length)` forgets them.
+# Now we write the loop. The cache holds all ids except the last one, whose keys are computed in
+# the next step; before the first step it is empty. So each step gives the model the ids that
+# are not in the cache, followed by the draft. Afterwards the cache also holds keys of rejected
+# tokens, and `cache.truncate(length)` removes them.
 #
 # **Task.** Write the middle of `speculative`: from `tokens` and `q` to the new `ids`. The
 # list of new tokens is called `new`.
@@ -989,8 +999,8 @@ def speculative(model, draft, ids, n, ahead=4, rng=None):
 check("speculative")
 
 # %% [markdown]
-# The draft: a trigram model of the same novels. Predict the share of its tokens that the GPT
-# accepts.
+# The draft models here are the 1-gram, 2-gram and 3-gram models of the same novels. Predict the
+# share of their tokens that the GPT accepts.
 
 # %% tags=["answer"]
 from tinytorch.core.embeddings import NGram
@@ -1007,7 +1017,7 @@ for order in (1, 2, 3):
 print(repr(tokenizer.decode(ids[0])))
 
 # %% [markdown]
-# A longer draft saves more steps, but its later tokens count only if all before them were
+# A longer draft saves more steps, but a drafted token is used only if all tokens before it were
 # accepted. How many tokens does one step of the GPT produce?
 
 # %% tags=["demonstration"]
@@ -1025,13 +1035,13 @@ figure = plot_lines({"no draft": (lengths, [1] * 5), "trigrams": (lengths, per_s
 # ## Beam search
 #
 # Sampling looks at one token at a time. Which *text* of n tokens is the most probable one?
-# There are $V^n$, too many to try. **Beam search** keeps the `width` most probable beginnings:
-# each of them is continued with every token, and of all these texts again the best `width` are
-# kept. The probability of a text is the product of the probabilities of its tokens, so
-# logarithms add.
+# There are $V^n$ of them, too many to try. **Beam search** keeps the `width` most probable
+# beginnings: it continues each of them with every token and again keeps the best `width` of all
+# these texts. The probability of a text is the product of the probabilities of its tokens, so
+# their logarithms are added.
 #
-# **Task.** Write the step of `beam`. `rows` holds the beginnings, an array of shape (beams, T);
-# `scores` their log probabilities.
+# **Task.** Write the step of `beam`. `rows` holds the beginnings, an array of shape (beams, T),
+# and `scores` holds their log probabilities.
 
 # %% exercise="beam"
 #| export
@@ -1065,8 +1075,8 @@ def beam(model, ids, width, n):
 check("beam")
 
 # %% [markdown]
-# Predict: which text is better, the one that beam search finds, or one that is sampled? The
-# last number is the share of groups of four tokens that occurred before in the same text.
+# Predict: which text is better, one found by beam search or one that is sampled? The last
+# number is the share of groups of four tokens that occurred before in the same text.
 
 # %% tags=["answer", "explained"]
 def repeated(ids, n=4):
@@ -1088,24 +1098,25 @@ for name, ids in texts.items():
           f"{repeated(ids):.0%} repeated\n    {tokenizer.decode(ids)!r}")
 
 # %% [markdown]
-# Greedy decoding is not even good at its own aim: beam search finds a far more probable text.
-# But neither of them is the better text. What people write is not what is most probable; it
-# tells something new. Beam search is used where one answer is right, as in translation; texts
-# are sampled.
+# Greedy decoding does not even find the most probable text: beam search finds a far more
+# probable one. But neither text is good. People do not write the most probable text; they write
+# something new. Beam search is used where one answer is right, as in translation. Texts are
+# sampled.
 #
 # ## Look back
 #
 # 1. `generate` draws at temperature 1 from all tokens. Which share of the words that it writes
-#    occurs in the novels, and how does this change with `top_p` from 0.5 to 1? Measure with 500
-#    tokens. What else changes?
-# 2. Time `speculative` against `generate`, both for 50 tokens. Does the draft pay for our small
-#    model? Which two numbers must be known to predict it for another pair of models?
-# 3. *Multi-query attention* gives all heads of a layer the same keys and values. How large is
-#    the cache of the 8 texts then? Which lines of `KVCache` and `attend_cached` would change?
+#    occurs in the novels, and how does this share change with `top_p` from 0.5 to 1? Measure
+#    with 500 tokens. What else changes?
+# 2. Time `speculative` against `generate`, both for 50 tokens. Is the draft worth its cost for
+#    our small model? Which two numbers do you need to predict this for another pair of models?
+# 3. *Multi-query attention* gives all heads of a layer the same keys and values. How large
+#    would the cache of the 8 texts be? Which lines of `KVCache` and `attend_cached` would
+#    change?
 #
 # PyTorch draws with `torch.multinomial(p, 1)`, and `torch.topk` returns the k largest values
 # and their indices. `generate` and the cache are in the library *transformers* by Hugging Face:
 # `model.generate(input_ids, max_new_tokens=..., do_sample=True, temperature=..., top_k=...,
 # top_p=..., num_beams=..., use_cache=True)`; its cache grows by concatenation. In PyTorch's
 # `scaled_dot_product_attention`, `is_causal=True` aligns the mask at the *first* key: with a
-# cache, a single query would then see nothing but the oldest token.
+# cache, a single query would then see only the oldest token.
