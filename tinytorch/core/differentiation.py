@@ -1,5 +1,5 @@
 # From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 14a14c431f3b26e4
+# checksum: 43eade63db5bea36
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -51,7 +51,7 @@ def level_of(x, y):
     return max(z.level for z in (x, y) if isinstance(z, Dual))
 
 
-new_level = itertools.count(1).__next__  # 1, 2, 3, ...: another one in each call
+new_level = itertools.count(1).__next__  # each call returns the next level: 1, 2, 3, ...
 
 
 def parts(x, level):
@@ -59,8 +59,8 @@ def parts(x, level):
 
     x        a number, an ndarray or a Dual
     level    int
-    returns  (primal, tangent). Whatever is no Dual of this level is a constant: it is its own
-             primal, and its tangent is 0.0
+    returns  (primal, tangent). Any `x` that is not a Dual of this level is a constant: then the
+             primal is `x` itself, and the tangent is 0.0
 
     >>> parts(Dual(2.0, 5.0), 0), parts(3.0, 0)
     ((2.0, 5.0), (3.0, 0.0))
@@ -100,7 +100,7 @@ def chain_rule(function, derivative, x):
     function    of a number or an array, such as np.exp
     derivative  derivative(x, out): its derivative at `x`, where out = function(x)
     x           a number or an array: the result is function(x). Or a Dual: the result is a Dual
-                of the same level. Its primal may be a Dual, too; so `derivative` must take one
+                of the same level. Its primal may be a Dual again: `derivative` must accept one
 
     >>> chain_rule(np.square, lambda x, out: 2 * x, Dual(3.0, 10.0))
     Dual(9.0, 60.0)
@@ -152,7 +152,7 @@ def divide(x, y):
 def power(x, y):
     """x ** y, a Dual, of operands as in `add`; x ** 0 has the tangent 0 everywhere.
 
-    When `y` is a constant, `x` may be negative or 0; its logarithm must not be needed.
+    When `y` is a constant, `x` may be negative or 0, so its logarithm must not be computed.
 
     >>> power(Dual(-3.0, 1.0), 2), power(1, Dual(3.0, 1.0))
     (Dual(9.0, -6.0), Dual(1.0, 0.0))
@@ -172,9 +172,9 @@ def derivative_of(f):
 
     f        a function of one number (or, elementwise, of an array), computed with + - * / **
              and the functions of this lesson
-    returns  a function of a number or array. Its calls nest: `f` may itself call the derivative
-             of another function, also one that uses the argument of `f`. For a constant `f` the
-             derivative is 0
+    returns  a function of a number or array. Its calls can be nested: `f` may call the
+             derivative of another function, even of one that uses the argument of `f`. For a
+             constant `f` the derivative is 0
 
     >>> derivative_of(lambda x: x * x * x)(2.0)
     12.0
@@ -200,7 +200,7 @@ def jvp_rule(op, rule):
     rule  rule(tangents, out, *inputs, **options) returns the tangent of the result `out`, a
           Tensor of its shape, computed with Tensors, so that it can be differentiated again.
           tangents  a tuple with one Tensor for each input, of its shape: zeros for a constant
-          inputs    what `op` was applied to, as given: Tensors, numbers or arrays
+          inputs    the arguments of `op`: Tensors, numbers or arrays
 
     >>> jvp_rule(np.arctan, lambda tangents, out, a: tangents[0] / (1 + a * a))
     """
@@ -262,8 +262,8 @@ LINEAR = (sum_forward, reshape_forward, np.transpose, np.broadcast_to, take_forw
 
 @deferred_rules(*LINEAR)
 def linear_tangents():
-    """Register the tangent rule of each operation of LINEAR. Some have several inputs, most
-    have options.
+    """Register the tangent rule of each operation of LINEAR. Some take several inputs, and most
+    take options.
 
     >>> linear_tangents()
     >>> x = Tensor([1.0, 2.0])
@@ -276,15 +276,15 @@ def linear_tangents():
 
 
 def push_forward(out, tangents):
-    """Compute the tangents of all that `out` was computed from, and of `out` itself.
+    """Compute the tangents of `out` and of everything that `out` was computed from.
 
     out       Tensor
     tangents  dict from Tensor to Tensor: the tangents of some leaves; every other leaf is a
               constant. Afterwards also the tangents of the results computed from these leaves
     returns   the tangent of `out`, a Tensor of its shape; zeros if it does not depend on them
 
-    The rules are those of `tangent_rules`; for an operation that none of the leaves reaches,
-    none is asked for.
+    The rules come from `tangent_rules`. An operation that does not depend on any of the leaves
+    needs no rule.
 
     >>> x = Variable(3.0)
     >>> push_forward(x * x + 1.0, {x: Tensor(10.0)}).item()
@@ -304,12 +304,12 @@ def jvp(f, primals, tangents):
 
     f         a function of Tensors that returns one Tensor of any shape
     primals   tuple of Tensors (arrays or numbers are accepted), one for each argument
-    tangents  tuple of as many, of the same shapes
+    tangents  tuple of as many Tensors, of the same shapes
     returns   (out, tangent), two Tensors of one shape: f(*primals), and its Jacobian times the
               tangents
 
     ValueError when shapes or numbers of arguments do not fit. No `.grad` changes. The result
-    can be differentiated when the primals can, or what else `f` computes with.
+    can be differentiated when the primals, or other Tensors that `f` uses, require gradients.
 
     >>> jvp(lambda x, y: x * y, (Tensor(2.0), Tensor(3.0)), (1.0, 0.0))
     (Tensor(6.), Tensor(3.))
@@ -354,7 +354,7 @@ def vjp(f, *primals):
              of `out`, returns a tuple with a Tensor for each primal, of its shape: the gradient
              of sum(g * out). It can be called several times
 
-    No `.grad` changes. Zeros for a primal that does not matter.
+    No `.grad` changes. Zeros for a primal on which `out` does not depend.
 
     >>> out, pull_back = vjp(lambda x, y: x * y, Tensor([2.0, 4.0]), Tensor([3.0, 5.0]))
     >>> pull_back([1.0, 10.0])
@@ -401,7 +401,7 @@ def hvp(f, x, v):
     v        the same shapes
     returns  a Tensor of the shape of `x`, or a list of them
 
-    Changes no `.grad`; works inside no_grad, too.
+    Changes no `.grad`. Also works inside no_grad.
 
     >>> hvp(lambda x: x[0] * x[0] + 3 * x[0] * x[1], Tensor([5.0, 7.0]), Tensor([1.0, 2.0]))
     Tensor([8., 3.])
@@ -441,8 +441,8 @@ def power_iteration(matvec, like, steps, rng):
     like     Tensor of the shape and dtype of v; its numbers are not used
     steps    how many times to call `matvec`, 1 or more
     rng      a NumPy Generator: the start is rng.normal(size=shape)
-    returns  (value, vector): a float and a Tensor of length 1. `vector` is what `matvec` was
-             called with last, and `value`, with its sign, is vector . H vector. For H = 0: 0.0
+    returns  (value, vector): a float and a Tensor of length 1. `vector` is the argument of the
+             last call of `matvec`; `value`, with its sign, is vector . H vector; 0.0 for H = 0
 
     >>> power_iteration(lambda v: -5.0 * v, Tensor([0.0]), 2, np.random.default_rng(0))
     (-5.0, Tensor([-1.]))
@@ -460,17 +460,17 @@ def power_iteration(matvec, like, steps, rng):
 
 
 def conjugate_gradient(matvec, b, steps, damping=0.0):
-    """Solve (H + damping I) x = b, for a symmetric H of which only products are known.
+    """Solve (H + damping I) x = b, for a symmetric H that is known only by its products.
 
     matvec   a function from a Tensor v to the Tensor H v
     b        Tensor of any shape
     steps    the largest number of calls of `matvec`
-    damping  a float, is added to every eigenvalue of H
+    damping  a float that is added to every eigenvalue of H
     returns  x, a Tensor of the shape and dtype of `b`; zeros for b = 0
 
     Starts from x = 0. Stops early when the residual b - (H + damping I) x is at most eps times
     as long as b, with the eps of the dtype. ValueError, with the word damping in its text, when
-    a direction p has p . (H + damping I) p <= 0: then the matrix is not positive definite.
+    p . (H + damping I) p <= 0 for a direction p: the matrix is not positive definite.
 
     >>> h = Tensor([[2.0, 0.0], [0.0, -0.5]])
     >>> conjugate_gradient(lambda v: h @ v, Tensor([3.0, 3.0]), 2, damping=1.0).data.round(3)
@@ -516,7 +516,7 @@ def newton_step(f, x, steps=20, damping=0.0):
 
 
 def hutchinson(matvec, like, probes, rng):
-    """Estimate the trace and the diagonal of a matrix of which only products are known.
+    """Estimate the trace and the diagonal of a matrix that is known only by its products.
 
     matvec   a function from a Tensor v to the Tensor H v
     like     Tensor of the shape and dtype of v; its numbers are not used
@@ -538,7 +538,7 @@ def hutchinson(matvec, like, probes, rng):
 
 
 class Checkpoint(Function):
-    """A whole function as one operation, which keeps its inputs and nothing else.
+    """A whole function as one operation that keeps only its inputs.
 
     f        a function of Tensors (and numbers) that returns one Tensor
     wanted   list of bool: which inputs require a gradient
@@ -563,9 +563,9 @@ class Checkpoint(Function):
             return self.f(*self.as_inputs(arrays)).data
 
     def backward(self, g):
-        """A tuple with the gradient of `token`, None, then those of the inputs: None where none
-        is wanted. Runs `f` again, now recorded, with the random numbers of the first time
-        (`repeated`). The weights that `f` uses get theirs added to their `.grad`."""
+        """A tuple: None for `token`, then the gradient of each input, or None where none is
+        wanted. Runs `f` again, now recorded, with the same random numbers (`repeated`). Adds
+        the gradients of the weights that `f` uses to their `.grad`."""
         inputs = self.as_inputs(self.saved_tensors)
         with support.force_recording(), repeated(self.generators, self.states):
             out = self.f(*inputs)
@@ -578,8 +578,8 @@ def checkpoint(f, *inputs):
     """f(*inputs), recorded as one operation that computes `f` again in the backward pass.
 
     f        a function of Tensors that returns one Tensor
-    inputs   Tensors, numbers or arrays. Tensors that `f` uses besides them must be leaves, such
-             as the weights of a layer
+    inputs   Tensors, numbers or arrays. Other Tensors that `f` uses must be leaves, such as the
+             weights of a layer
     returns  f(*inputs), recorded unless inside no_grad
 
     >>> x = Variable(3.0)

@@ -160,7 +160,7 @@ def tangent_rule(name, tangents, inputs, wrt=None):
         None,
     )
     assert op is not None, (
-        f"there is no tangent rule of {name}: does @deferred_rules(...) still stand above the "
+        f"there is no tangent rule of {name}: is @deferred_rules(...) still above the "
         "function that registers it?"
     )
     given = [

@@ -37,10 +37,10 @@
 # %% [markdown]
 # # 17. Differentiation
 #
-# Backpropagation computes one kind of derivative: the gradient of one number. What else can be
-# differentiated, and what for? The picture shows a model with 640 weights that learns to read
-# digits. Gradient descent needs hundreds of steps. *Newton's method*, which also uses second
-# derivatives, needs four.
+# Backpropagation computes one kind of derivative: the gradient of one number. Which other
+# derivatives can we compute, and what are they good for? The picture shows a model with 640
+# weights that learns to read digits. Gradient descent needs hundreds of steps. *Newton's
+# method*, which also uses second derivatives, needs four.
 
 # %% tags=["payoff"]
 from tinytorch.data.image_sets import flat_digits
@@ -54,7 +54,7 @@ figure = draw_losses({"gradient descent": train_by_hand(images, labels, steps=30
 # after three steps and stays there; gradient descent is nearly as low after 300.
 
 # %% [markdown]
-# All derivatives in this program were worked out by hand, for this one model. In this chapter
+# In this program, all derivatives were worked out by hand, for this one model. In this chapter
 # you write functions that compute them for *any* function of tensors: derivatives in *forward
 # mode*, whole Jacobians, products with second derivatives. At the end your own Newton's method
 # trains the model above without ever storing the 409,600 second derivatives of its loss.
@@ -83,8 +83,8 @@ from tinytorch.support.training_state import generators_of, random_states, repea
 # %% [markdown]
 # ## The limits of finite differences
 #
-# A finite difference, $(f(x + h) - f(x)) / h$, needs no rules at all. How exact is it? Here it
-# estimates the derivative of a function whose derivative at 1.5 is known. Predict: is the
+# A finite difference, $(f(x + h) - f(x)) / h$, needs no rules at all. How accurate is it? Here
+# it estimates the derivative of a function whose derivative at 1.5 is known. Predict: is the
 # smallest step the best?
 
 # %% tags=["answer", "explained"]
@@ -97,9 +97,9 @@ figure = draw_errors(lambda x: np.exp(x) / (np.sin(x) ** 3 + np.cos(x) ** 3) ** 
 # h = 1e-8 (forward difference, error 1e-8) and 1e-5 (central difference, error 1e-11).
 
 # %% [markdown]
-# A large step measures the curve beside $x$. A small step subtracts two nearly equal numbers,
-# and the rounding errors that are left are divided by the small $h$. Even the best step loses
-# five of sixteen digits.
+# With a large step, the finite difference measures the curve next to $x$ rather than at $x$.
+# With a small step, it subtracts two nearly equal numbers and divides their rounding errors by
+# the small $h$. Even the best step loses five of sixteen digits.
 #
 # ## Dual numbers
 #
@@ -107,9 +107,9 @@ figure = draw_errors(lambda x: np.exp(x) / (np.sin(x) ** 3 + np.cos(x) ** 3) ** 
 # derivative, in one pass from the inputs to the result. It needs no graph and no backward pass.
 #
 # A **dual number** is a pair of a value and its derivative, written $a + a' e$, where $e$ is a
-# symbol with $e^2 = 0$. The **primal** is the value $a$ of a dual number. The **tangent** is
-# the derivative $a'$: how much the value changes per unit of change of the input. The rules of
-# calculus follow from $e^2 = 0$ alone:
+# symbol with $e^2 = 0$. Its **primal** is the value $a$. Its **tangent** is the derivative
+# $a'$: how much the value changes per unit of change of the input. The rules of calculus follow
+# from $e^2 = 0$ alone:
 #
 # $$(a + a' e)\,(b + b' e) = ab + (a' b + a b')\,e + a' b'\,e^2$$
 
@@ -120,11 +120,11 @@ draw_product(4, 0.6, 3, 0.5)
 # is dashed. Below: primal 12, tangent 1.8 + 2 = 3.8.
 
 # %% [markdown]
-# The corner is $a'b'e^2 = 0$; the strips are the product rule.
+# The small corner is $a'b'e^2 = 0$. The two strips are the product rule.
 #
 # The operators of the class below call functions that you write next: `x + y` is `add(x, y)`,
 # `5 * x` is `multiply(5, x)`, and `x.exp()` is `exp(x)`. The `level` is for derivatives inside
-# derivatives, a later section; until then every level is 0.
+# derivatives, which a later section explains; until then every level is 0.
 
 # %%
 #| export
@@ -147,7 +147,7 @@ def level_of(x, y):
     return max(z.level for z in (x, y) if isinstance(z, Dual))
 
 
-new_level = itertools.count(1).__next__  # 1, 2, 3, ...: another one in each call
+new_level = itertools.count(1).__next__  # each call returns the next level: 1, 2, 3, ...
 
 # %% [markdown]
 # **Task.** Write `parts`, `add` and `multiply`.
@@ -159,8 +159,8 @@ def parts(x, level):
 
     x        a number, an ndarray or a Dual
     level    int
-    returns  (primal, tangent). Whatever is no Dual of this level is a constant: it is its own
-             primal, and its tangent is 0.0
+    returns  (primal, tangent). Any `x` that is not a Dual of this level is a constant: then the
+             primal is `x` itself, and the tangent is 0.0
 
     >>> parts(Dual(2.0, 5.0), 0), parts(3.0, 0)
     ((2.0, 5.0), (3.0, 0.0))
@@ -203,7 +203,8 @@ def multiply(x, y):
 check("dual")
 
 # %% [markdown]
-# This is already enough for every polynomial. Predict the derivative of $x^3 + 2x$ at 4.
+# With `add` and `multiply` you can already differentiate every polynomial. Predict the
+# derivative of $x^3 + 2x$ at 4.
 
 # %% tags=["answer"]
 x = Dual(4.0, 1.0)  # x changes by 1 per unit of x
@@ -212,12 +213,13 @@ print(x * x * x + 2 * x)
 # %% [markdown]
 # ## The chain rule in forward mode
 #
-# For $f(a + a'e)$ the chain rule says $f(a) + f'(a)\,a'\,e$: the derivative of the function,
-# times the tangent that arrives. In a backward pass the same local derivative is multiplied by
-# the gradient that arrives from the other side. The `derivative` of some functions is cheap to
-# compute from their result `out`: $\exp' = \exp$ and $\tanh' = 1 - \tanh^2$.
+# For $f(a + a'e)$ the chain rule gives $f(a) + f'(a)\,a'\,e$: the derivative of the function is
+# multiplied by the incoming tangent. A backward pass multiplies the same local derivative by
+# the incoming gradient, from the other side. For some functions, the derivative is cheap to
+# compute from their result: $\exp' = \exp$ and $\tanh' = 1 - \tanh^2$. That is why `derivative`
+# also receives `out`.
 #
-# **Task.** Write `chain_rule`, and with it the six functions.
+# **Task.** Write `chain_rule`, and use it to write the six functions.
 
 # %% exercise="functions"
 #| export
@@ -227,7 +229,7 @@ def chain_rule(function, derivative, x):
     function    of a number or an array, such as np.exp
     derivative  derivative(x, out): its derivative at `x`, where out = function(x)
     x           a number or an array: the result is function(x). Or a Dual: the result is a Dual
-                of the same level. Its primal may be a Dual, too; so `derivative` must take one
+                of the same level. Its primal may be a Dual again: `derivative` must accept one
 
     >>> chain_rule(np.square, lambda x, out: 2 * x, Dual(3.0, 10.0))
     Dual(9.0, 60.0)
@@ -286,16 +288,17 @@ print(exp(sin(Dual(0.0, 1.0))), relu(Dual(np.array([-2.0, 3.0]), np.array([1.0, 
 # %% [markdown]
 # ## Quotients and powers
 #
-# From $q = a / b$, that is $q b = a$, follows $q' b + q b' = a'$. Solve it for $q'$. A power
-# has two derivatives, one for the base and one for the exponent:
+# For a quotient $q = a / b$, start from $q b = a$. The product rule gives $q' b + q b' = a'$;
+# solve it for $q'$. A power has two derivatives, one for the base and one for the exponent:
 #
 # $$(a^b)' = b\,a^{b-1}\,a' + a^b \log(a)\,b'$$
 #
-# The second part needs a logarithm, which does not exist for negative bases. When the exponent
-# is a constant, it must not be computed at all: $0 \cdot \mathrm{nan}$ is nan. Likewise the
-# first part, when the base is a constant.
+# The second term needs a logarithm, which does not exist for negative bases. When the exponent
+# is a constant, do not compute this term at all: $0 \cdot \mathrm{nan}$ is nan. When the base
+# is a constant, do not compute the first term.
 #
-# **Task.** Write `divide` and `power`. What is the primal that `parts` returns for a constant?
+# **Task.** Write `divide` and `power`. To recognize a constant, recall which primal `parts`
+# returns for it.
 
 # %% exercise="quotient"
 #| export
@@ -316,7 +319,7 @@ def divide(x, y):
 def power(x, y):
     """x ** y, a Dual, of operands as in `add`; x ** 0 has the tangent 0 everywhere.
 
-    When `y` is a constant, `x` may be negative or 0; its logarithm must not be needed.
+    When `y` is a constant, `x` may be negative or 0, so its logarithm must not be computed.
 
     >>> power(Dual(-3.0, 1.0), 2), power(1, Dual(3.0, 1.0))
     (Dual(9.0, -6.0), Dual(1.0, 0.0))
@@ -338,20 +341,20 @@ check("quotient")
 # %% [markdown]
 # ## Nested derivatives
 #
-# `derivative_of(f)` calls `f` with a Dual whose tangent is 1. It can be used twice, for a
-# second derivative. Then the primal of a Dual is itself a Dual. And a function can use the
-# derivative of another one:
+# `derivative_of(f)` returns a function that calls `f` with a Dual whose tangent is 1. Used
+# twice, it gives a second derivative; then the primal of a Dual is itself a Dual. A function
+# can also use the derivative of another function:
 #
 # $$\frac{d}{dx} \left( x \cdot \frac{d}{dy} (x + y) \right)$$
 #
 # The inner derivative is 1, so the whole is the derivative of $x$, which is 1. But inside, $x$
 # and $y$ both have tangents. **Perturbation confusion** is the error of adding tangents that
-# belong to two different derivatives; here it gives 2. So each call gets a level of its own,
-# from `new_level()`, which counts up: what is called later is further inside. Seen from the
-# inner level, `x` is a constant, which `parts` treats correctly.
+# belong to two different derivatives; here it gives 2. So each call gets a new level from
+# `new_level()`, which counts up: a later call is further inside and has a higher level. At the
+# inner level, `x` is a constant, and `parts` treats it as one.
 #
 # **Task.** Write the body of `derivative`. The result of `f` is not always a Dual of this
-# level; which function returns the tangent in any case?
+# level. Which function returns the tangent in every case?
 
 # %% exercise="derivative"
 #| export
@@ -360,9 +363,9 @@ def derivative_of(f):
 
     f        a function of one number (or, elementwise, of an array), computed with + - * / **
              and the functions of this lesson
-    returns  a function of a number or array. Its calls nest: `f` may itself call the derivative
-             of another function, also one that uses the argument of `f`. For a constant `f` the
-             derivative is 0
+    returns  a function of a number or array. Its calls can be nested: `f` may call the
+             derivative of another function, even of one that uses the argument of `f`. For a
+             constant `f` the derivative is 0
 
     >>> derivative_of(lambda x: x * x * x)(2.0)
     12.0
@@ -382,7 +385,8 @@ def derivative_of(f):
 check("derivative")
 
 # %% [markdown]
-# Now the function from the beginning. Its derivative in forward mode is drawn in orange:
+# We return to the function from the beginning. Its derivative in forward mode is drawn in
+# orange:
 
 # %% tags=["demonstration"]
 def f(x):
@@ -396,8 +400,9 @@ print("d/dx (x d/dy (x + y)) =",
 # error of the dual number, about 1e-16.
 
 # %% [markdown]
-# The error is that of a single rounding. A forward pass also needs little memory. Predict how
-# much a chain of 20 sines on 400 kB holds: with a graph, as in lesson 06, and with a Dual.
+# The error is as small as a single rounding error. A forward pass also needs little memory.
+# Predict how much memory a chain of 20 sines on 400 kB needs: with a graph, as in lesson 06,
+# and with a Dual.
 
 # %% tags=["answer", "explained"]
 from tinytorch.pictures.autograd import kilobytes_at_peak, kilobytes_held
@@ -415,17 +420,17 @@ print("graph:", kilobytes_held(lambda: sines(Variable(ones))), "kB")
 print("Dual: ", kilobytes_held(lambda: sines(Dual(ones, ones))), "kB")
 
 # %% [markdown]
-# A Dual holds two arrays, however long the chain is.
+# A Dual holds two arrays, no matter how long the chain is.
 #
 # ## Tangent rules
 #
-# Losses and layers are functions of Tensors, whose operations are recorded. So we can have
-# forward mode for them, too: run the function, then go through its graph from the inputs to the
+# Losses and layers are functions of Tensors, and their operations are recorded. So forward mode
+# is also possible for them: run the function, then go through its graph from the inputs to the
 # result, and compute a tangent for each node.
 #
-# Each operation needs a *tangent rule*, beside its gradient rules of lesson 06: from the
-# tangents of all inputs, it computes the tangent of the result. Here is `x * y + sin(x)` at
-# $x = 2$, $y = 3$, when `x` changes by 1 and `y` does not change:
+# In addition to the gradient rules of lesson 06, each operation needs a *tangent rule*, which
+# computes the tangent of the result from the tangents of all inputs. Here is `x * y + sin(x)`
+# at $x = 2$, $y = 3$, when `x` changes by 1 and `y` does not change:
 
 # %%
 draw_tangents([("x", "", 2, 1), ("y", "", 3, 0), ("a", "x * y", 6, 3),
@@ -435,8 +440,9 @@ draw_tangents([("x", "", 2, 1), ("y", "", 3, 0), ("a", "x * y", 6, 3),
 # b = sin(x) 0.909 and -0.416, z = a + b 6.91 and 2.58.
 
 # %% [markdown]
-# One thing is different: tangents here are *Tensors*, and rules compute with Tensor operations.
-# So what a rule computes is recorded and can be differentiated: second derivatives for free.
+# One thing is different from the dual numbers: the tangents are *Tensors*, and the rules
+# compute with Tensor operations. So everything a rule computes is recorded and can be
+# differentiated again. That gives us second derivatives without extra work.
 
 # %%
 #| export
@@ -451,7 +457,7 @@ def jvp_rule(op, rule):
     rule  rule(tangents, out, *inputs, **options) returns the tangent of the result `out`, a
           Tensor of its shape, computed with Tensors, so that it can be differentiated again.
           tangents  a tuple with one Tensor for each input, of its shape: zeros for a constant
-          inputs    what `op` was applied to, as given: Tensors, numbers or arrays
+          inputs    the arguments of `op`: Tensors, numbers or arrays
 
     >>> jvp_rule(np.arctan, lambda tangents, out, a: tangents[0] / (1 + a * a))
     """
@@ -467,7 +473,7 @@ def elementwise(op, derivative):
 support.register_others(jvp_rule)
 
 # %% [markdown]
-# **Task.** Write the rules below; you know the formulas from the dual numbers. (The rules of
+# **Task.** Write the rules below. You know the formulas from the dual numbers. (The rules of
 # powers, maxima, `where`, padding and the fused operations are given.)
 
 # %% exercise="tangent-rules"
@@ -519,13 +525,17 @@ def elementwise_tangents():
 check("tangent-rules")
 
 # %% [markdown]
-# Many operations are *linear*: a sum, a reshape, a transpose, an index. If
-# $f(x + t) = f(x) + f(t)$, then the change of the result is $f(t)$: the tangent rule of a
-# linear operation is the operation itself. (A gradient goes through the transposed map; so in
-# lesson 06 each operation needed a rule of its own.)
+# Many operations are *linear*: $f(x + t) = f(x) + f(t)$. A sum, a reshape, a transpose and an
+# index are examples. When the input changes by $t$, the result changes by $f(t)$. So the
+# tangent rule of a linear operation is the operation itself. (Gradients need the transposed
+# operation instead, so in lesson 06 each of these operations had a different rule.)
 #
-# **Task.** Write `linear_tangents`. In a loop, beware of a `lambda` that uses the loop
-# variable: it looks the variable up when it is *called*.
+# The tuple `LINEAR` also contains three operations whose array functions you have not met.
+# `clone_forward` copies an array. `concatenate_forward` joins arrays along an axis, and
+# `stack_forward` joins them along a new axis. Both take several inputs.
+#
+# **Task.** Write `linear_tangents`. Be careful with a `lambda` in a loop: it looks the loop
+# variable up when it is *called*, so every rule would use the last operation.
 
 # %% exercise="linear-rules"
 #| export
@@ -535,8 +545,8 @@ LINEAR = (sum_forward, reshape_forward, np.transpose, np.broadcast_to, take_forw
 
 @deferred_rules(*LINEAR)
 def linear_tangents():
-    """Register the tangent rule of each operation of LINEAR. Some have several inputs, most
-    have options.
+    """Register the tangent rule of each operation of LINEAR. Some take several inputs, and most
+    take options.
 
     >>> linear_tangents()
     >>> x = Tensor([1.0, 2.0])
@@ -559,25 +569,26 @@ check("linear-rules")
 # tangents of its inputs are $v$: the directional derivative of the function along $v$. The
 # Jacobian $J$ itself is never built.
 #
-# `jvp` runs the function on copies of its inputs (which get tangents, and nothing else does);
-# `push_forward` then goes through the graph, as the backward pass does, but from the inputs on.
+# `jvp` runs the function on copies of its inputs, and only these copies get tangents.
+# `push_forward` then goes through the graph as the backward pass does, but in the other
+# direction, from the inputs to the result.
 #
 # **Task.** Write `push_forward`. `topological_order` of lesson 06 lists the results, inputs
-# first. `support.known_tangent(tangents, x, node)` is the tangent of the input `x` of a node,
-# zeros for a constant. Which nodes need no tangent?
+# first. `support.known_tangent(tangents, x, node)` is the tangent of the input `x` of a node;
+# it is zeros for a constant. Which nodes need no tangent?
 
 # %% exercise="jvp"
 #| export
 def push_forward(out, tangents):
-    """Compute the tangents of all that `out` was computed from, and of `out` itself.
+    """Compute the tangents of `out` and of everything that `out` was computed from.
 
     out       Tensor
     tangents  dict from Tensor to Tensor: the tangents of some leaves; every other leaf is a
               constant. Afterwards also the tangents of the results computed from these leaves
     returns   the tangent of `out`, a Tensor of its shape; zeros if it does not depend on them
 
-    The rules are those of `tangent_rules`; for an operation that none of the leaves reaches,
-    none is asked for.
+    The rules come from `tangent_rules`. An operation that does not depend on any of the leaves
+    needs no rule.
 
     >>> x = Variable(3.0)
     >>> push_forward(x * x + 1.0, {x: Tensor(10.0)}).item()
@@ -599,12 +610,12 @@ def jvp(f, primals, tangents):
 
     f         a function of Tensors that returns one Tensor of any shape
     primals   tuple of Tensors (arrays or numbers are accepted), one for each argument
-    tangents  tuple of as many, of the same shapes
+    tangents  tuple of as many Tensors, of the same shapes
     returns   (out, tangent), two Tensors of one shape: f(*primals), and its Jacobian times the
               tangents
 
     ValueError when shapes or numbers of arguments do not fit. No `.grad` changes. The result
-    can be differentiated when the primals can, or what else `f` computes with.
+    can be differentiated when the primals, or other Tensors that `f` uses, require gradients.
 
     >>> jvp(lambda x, y: x * y, (Tensor(2.0), Tensor(3.0)), (1.0, 0.0))
     (Tensor(6.), Tensor(3.))
@@ -624,8 +635,8 @@ check("jvp")
 # %% [markdown]
 # ## Jacobians, column by column
 #
-# A JVP with a unit vector $e_j$ is column $j$ of the Jacobian: how all outputs change when only
-# input $j$ does. With $n$ inputs, $n$ passes give the whole matrix.
+# A JVP with the unit vector $e_j$ is column $j$ of the Jacobian: how all outputs change when
+# only input $j$ does. With $n$ inputs, $n$ passes give the whole matrix.
 #
 # **Task.** Write `jacfwd`.
 
@@ -659,12 +670,14 @@ check("jacfwd")
 # %% [markdown]
 # ## Vector-Jacobian products
 #
-# In reverse mode the other side is multiplied: $g^T J$, the vector-Jacobian product of lesson
-# 06, now as a function that you can call with several `g`. `grad` of lesson 06 returns a
-# dictionary from each leaf to its gradient; a leaf that does not matter is not in it. If none
-# matters, `out` requires no gradient, and there is nothing that `grad` could go through.
+# Reverse mode multiplies the Jacobian from the other side: $g^T J$, the vector-Jacobian product
+# of lesson 06. Here it becomes a function that you can call with several `g`. `grad` of lesson
+# 06 returns a dictionary from each leaf to its gradient. A leaf on which `out` does not depend
+# is not in it. If `out` depends on none of the leaves, it requires no gradient, and you cannot
+# call `grad` on it.
 #
-# **Task.** Write `vjp_function`. It may be called more than once: what must `grad` not do?
+# **Task.** Write `vjp_function`. It may be called more than once, so `grad` must not free the
+# graph.
 
 # %% exercise="vjp"
 #| export
@@ -677,7 +690,7 @@ def vjp(f, *primals):
              of `out`, returns a tuple with a Tensor for each primal, of its shape: the gradient
              of sum(g * out). It can be called several times
 
-    No `.grad` changes. Zeros for a primal that does not matter.
+    No `.grad` changes. Zeros for a primal on which `out` does not depend.
 
     >>> out, pull_back = vjp(lambda x, y: x * y, Tensor([2.0, 4.0]), Tensor([3.0, 5.0]))
     >>> pull_back([1.0, 10.0])
@@ -734,8 +747,8 @@ def jacrev(f):
 check("jacrev")
 
 # %% [markdown]
-# Which of the two is faster? Predict, for a function with 2 inputs and 200 outputs, and the
-# other way round.
+# Which of the two is faster? Predict it for a function with 2 inputs and 200 outputs, and for
+# one with 200 inputs and 2 outputs.
 
 # %% tags=["answer", "explained"]
 sizes = [(2, 200), (20, 20), (200, 2)]
@@ -745,22 +758,23 @@ figure = draw_passes(sizes, {mode.__name__: [jacobian_seconds(mode, *size) for s
 # with 200 inputs and 2 outputs it is the other way round; with 20 and 20 they differ less.
 
 # %% [markdown]
-# A loss has one output and many inputs: that is why training uses reverse mode.
+# A loss has one output and many inputs. That is why training uses reverse mode.
 #
 # ## Hessian-vector products
 #
 # The **Hessian** of a function with one output is the matrix of its second partial derivatives,
-# $H_{ij} = \partial^2 f / \partial x_i \partial x_j$. It says how the gradient changes. For a
-# million weights it has $10^{12}$ entries.
+# $H_{ij} = \partial^2 f / \partial x_i \partial x_j$. It describes how the gradient changes.
+# For a million weights it has $10^{12}$ entries.
 #
-# The **Hessian-vector product** (HVP) $Hv$ is the change of the gradient along $v$, and it
-# costs only a few gradients. The tangent of $f$ along $v$ is the number $\nabla f \cdot v$. It
-# is a Tensor, recorded, so we can compute *its* gradient:
+# The **Hessian-vector product** (HVP) $Hv$ is the change of the gradient along $v$. It costs
+# only as much as a few gradients. The tangent of $f$ along $v$ is the number $\nabla f \cdot
+# v$. It is a recorded Tensor, so we can compute *its* gradient:
 #
 # $$\nabla (\nabla f \cdot v) = H v$$
 #
-# **Task.** Write `hvp`, *reverse over forward*. The leaves are new Variables, so that nobody
-# else's `.grad` changes. For a linear `f` the tangent is a constant and requires no gradient.
+# **Task.** Write `hvp`, *reverse over forward*. Make new Variables for the leaves, so that the
+# `.grad` of the caller's tensors does not change. For a linear `f` the tangent is a constant
+# and requires no gradient.
 
 # %% exercise="hvp"
 #| export
@@ -773,7 +787,7 @@ def hvp(f, x, v):
     v        the same shapes
     returns  a Tensor of the shape of `x`, or a list of them
 
-    Changes no `.grad`; works inside no_grad, too.
+    Changes no `.grad`. Also works inside no_grad.
 
     >>> hvp(lambda x: x[0] * x[0] + 3 * x[0] * x[1], Tensor([5.0, 7.0]), Tensor([1.0, 2.0]))
     Tensor([8., 3.])
@@ -796,8 +810,8 @@ def hvp(f, x, v):
 check("hvp")
 
 # %% [markdown]
-# **Task.** Write `hessian`; a Jacobian of a Jacobian is one line. In which order must `jacfwd`
-# and `jacrev` be nested? (`vjp` returns Tensors that are not recorded.)
+# **Task.** Write `hessian`. It is a Jacobian of a Jacobian, in one line. In which order must
+# you nest `jacfwd` and `jacrev`? (`vjp` returns Tensors that are not recorded.)
 
 # %% exercise="hessian"
 #| export
@@ -821,8 +835,8 @@ def hessian(f):
 check("hessian")
 
 # %% [markdown]
-# Back to the model from the beginning, with 640 weights. Predict what an HVP costs, compared
-# with a gradient.
+# We return to the model from the beginning, with 640 weights. Predict what an HVP costs,
+# compared with a gradient.
 
 # %% tags=["answer"]
 from timeit import timeit
@@ -846,15 +860,17 @@ for name, compute in [("loss", lambda: digits_loss(w)),
 # ## Sharpness
 #
 # The **sharpness** of a loss is the largest eigenvalue of its Hessian: the curvature in the
-# direction in which the loss bends most. In the bowl of lesson 07 a step multiplied a weight by
-# $1 - \mathrm{lr} \cdot \mathrm{curvature}$, and with $\mathrm{lr} > 2 / \mathrm{curvature}$
-# it diverged. So the sharpness says which learning rates a network can bear.
+# direction in which the loss is most curved. In the bowl of lesson 07, a step multiplied a
+# weight by $1 - \mathrm{lr} \cdot \mathrm{curvature}$, and with $\mathrm{lr} > 2 /
+# \mathrm{curvature}$ it diverged. So the sharpness limits the learning rate.
 #
 # **Power iteration** finds the eigenvalue of largest absolute value by multiplying a random
-# vector by the matrix again and again: its part along that eigenvector grows fastest.
+# vector by the matrix again and again: the vector's component along that eigenvector grows
+# fastest.
 #
-# **Task.** Write `power_iteration`. What happens to the length of the vector after 100
-# products? And the length has no sign: where does the sign of the eigenvalue come from?
+# **Task.** Write `power_iteration`. Without correction, what happens to the length of the
+# vector after 100 products? And since a length has no sign, how do you get the sign of the
+# eigenvalue?
 
 # %% exercise="power-iteration"
 #| export
@@ -865,8 +881,8 @@ def power_iteration(matvec, like, steps, rng):
     like     Tensor of the shape and dtype of v; its numbers are not used
     steps    how many times to call `matvec`, 1 or more
     rng      a NumPy Generator: the start is rng.normal(size=shape)
-    returns  (value, vector): a float and a Tensor of length 1. `vector` is what `matvec` was
-             called with last, and `value`, with its sign, is vector . H vector. For H = 0: 0.0
+    returns  (value, vector): a float and a Tensor of length 1. `vector` is the argument of the
+             last call of `matvec`; `value`, with its sign, is vector . H vector; 0.0 for H = 0
 
     >>> power_iteration(lambda v: -5.0 * v, Tensor([0.0]), 2, np.random.default_rng(0))
     (-5.0, Tensor([-1.]))
@@ -920,43 +936,44 @@ figure = draw_sharpness({lr: sharpness_curve(lr) for lr in (0.2, 0.3)})
 # two dotted lines; there they stay.
 
 # %% [markdown]
-# After the first steps the sharpness *rises*, up to $2 / \mathrm{lr}$, and stays close to it:
-# training settles at the *edge of stability* (Cohen et al., 2021). A larger learning rate
+# After the first steps the sharpness *rises* to $2 / \mathrm{lr}$ and stays close to it. This
+# is called training at the *edge of stability* (Cohen et al., 2021). A larger learning rate
 # leads to a flatter part of the loss.
 #
 # ## The conjugate gradient method
 #
-# Newton's method needs the solution of $Hx = b$, and we only have products $Hv$. The
-# **conjugate gradient method** solves $Hx = b$ by minimizing $\frac12 x \cdot Hx - b \cdot x$,
-# one line search after another, along directions that do not undo each other's work. After $n$
-# steps it has the exact solution for $n$ unknowns, and usually a good one much sooner.
+# Newton's method needs the solution of $Hx = b$, but we only have products $Hv$. The
+# **conjugate gradient method** solves $Hx = b$ by minimizing $\frac12 x \cdot Hx - b \cdot x$
+# with one line search after another, along directions that do not undo each other's work. For
+# $n$ unknowns it has the exact solution after $n$ steps, and usually a good one much sooner.
 #
-# The residual is $r = b - Hx$, the first direction $p = r$. Each step computes:
+# The residual is $r = b - Hx$, and the first direction is $p = r$. Each step computes:
 #
 # $$\alpha = \frac{r \cdot r}{p \cdot Hp} \qquad x \leftarrow x + \alpha p \qquad
 #   r_{new} = r - \alpha Hp \qquad
 #   p \leftarrow r_{new} + \frac{r_{new} \cdot r_{new}}{r \cdot r}\, p$$
 #
 # A matrix is **positive definite** if $p \cdot Hp > 0$ for every vector $p$ other than 0. The
-# method needs that: otherwise there is no minimum. **Damping** adds a positive number to each
-# eigenvalue: $H + \lambda I$ is positive definite if $\lambda$ is large enough.
+# method needs such a matrix, because otherwise there is no minimum. **Damping** adds a positive
+# number to each eigenvalue: $H + \lambda I$ is positive definite if $\lambda$ is large enough.
 #
-# **Task.** Write `conjugate_gradient`. Nobody differentiates its result: compute with `.data`.
+# **Task.** Write `conjugate_gradient`. Its result is never differentiated, so compute with
+# `.data`.
 
 # %% exercise="conjugate-gradient"
 #| export
 def conjugate_gradient(matvec, b, steps, damping=0.0):
-    """Solve (H + damping I) x = b, for a symmetric H of which only products are known.
+    """Solve (H + damping I) x = b, for a symmetric H that is known only by its products.
 
     matvec   a function from a Tensor v to the Tensor H v
     b        Tensor of any shape
     steps    the largest number of calls of `matvec`
-    damping  a float, is added to every eigenvalue of H
+    damping  a float that is added to every eigenvalue of H
     returns  x, a Tensor of the shape and dtype of `b`; zeros for b = 0
 
     Starts from x = 0. Stops early when the residual b - (H + damping I) x is at most eps times
     as long as b, with the eps of the dtype. ValueError, with the word damping in its text, when
-    a direction p has p . (H + damping I) p <= 0: then the matrix is not positive definite.
+    p . (H + damping I) p <= 0 for a direction p: the matrix is not positive definite.
 
     >>> h = Tensor([[2.0, 0.0], [0.0, -0.5]])
     >>> conjugate_gradient(lambda v: h @ v, Tensor([3.0, 3.0]), 2, damping=1.0).data.round(3)
@@ -989,9 +1006,9 @@ check("conjugate-gradient")
 # %% [markdown]
 # ## Newton's method
 #
-# **Newton's method** replaces the loss by the parabola that has the same value, gradient and
+# **Newton's method** replaces the loss by the parabola with the same value, gradient and
 # Hessian, and goes to the minimum of this parabola: $x - H^{-1} g$. There is no learning rate
-# to choose. Near the minimum, the number of right digits doubles with each step.
+# to choose. Near the minimum, the number of correct digits doubles with each step.
 #
 # **Task.** Write `newton_step`.
 
@@ -1021,8 +1038,8 @@ def newton_step(f, x, steps=20, damping=0.0):
 check("newton")
 
 # %% [markdown]
-# Ten products for each step, on the model from the beginning. Predict how the loss ends, when
-# the solution of $Hx = g$ is only approximate.
+# On the model from the beginning, each step uses only ten products, so the solution of $Hx = g$
+# is only approximate. Predict how the loss ends.
 
 # %% tags=["answer"]
 w = Tensor(np.zeros((64, 10), "float32"))
@@ -1032,23 +1049,23 @@ for step in range(7):
     w = newton_step(digits_loss, w, steps=10)
 
 # %% [markdown]
-# Why does nobody train a large network in this way? Its loss is not convex, so it needs much
-# damping; the Hessian of a mini-batch is noisy; and what Adam keeps instead, one number per
-# weight, costs nearly nothing.
+# Why are large networks not trained in this way? Their loss is not convex, so it needs much
+# damping. The Hessian of a mini-batch is noisy. And Adam needs only one additional number per
+# weight, which costs almost nothing.
 #
 # ## The diagonal and the trace
 #
-# Sometimes the diagonal of the Hessian is enough, one number per weight; it says, for example,
-# which weights may be removed with little harm. **Hutchinson's estimator** of the diagonal
-# multiplies the matrix by random vectors $z$ of $\pm 1$ and averages $z \odot Hz$, elementwise:
-# for entry $i$ that is $H_{ii} + \sum_{j \ne i} z_i z_j H_{ij}$, a sum which is 0 on average.
+# Sometimes the diagonal of the Hessian, one number per weight, is enough. For example, it shows
+# which weights can be removed with little harm. **Hutchinson's estimator** of the diagonal
+# multiplies the matrix by random vectors $z$ of $\pm 1$ and averages $z \odot Hz$, elementwise.
+# Entry $i$ is then $H_{ii} + \sum_{j \ne i} z_i z_j H_{ij}$, and the sum is 0 on average.
 #
 # **Task.** Write `hutchinson`. The *trace* is the sum of the diagonal.
 
 # %% exercise="hutchinson"
 #| export
 def hutchinson(matvec, like, probes, rng):
-    """Estimate the trace and the diagonal of a matrix of which only products are known.
+    """Estimate the trace and the diagonal of a matrix that is known only by its products.
 
     matvec   a function from a Tensor v to the Tensor H v
     like     Tensor of the shape and dtype of v; its numbers are not used
@@ -1087,20 +1104,21 @@ for probes in (1, 10, 100):
 # ## Gradient checkpointing
 #
 # The last section is about the memory of reverse mode: a graph holds the result of every
-# operation. **Gradient checkpointing** keeps some results of the forward pass, and computes
-# the others a second time during the backward pass. It trades time for memory.
+# operation. **Gradient checkpointing** keeps only some results of the forward pass, and
+# computes the others again during the backward pass. It saves memory and costs time.
 #
-# A `Function` of lesson 06 can do this: `forward` runs `f` without recording; `backward` runs
-# it again, recorded, on new leaves, and goes back through that graph. `f` may draw random
-# numbers, for dropout: the second run must draw the same (`repeated` sees to that). And `f`
-# uses weights that are not among its inputs: `backward` of lesson 06 adds to *their* `.grad`.
+# A `Function` of lesson 06 can do this. Its `forward` runs `f` without recording. Its
+# `backward` runs `f` again, recorded, on new leaves, and goes back through that graph. If `f`
+# draws random numbers, for dropout, the second run must draw the same ones; `repeated` takes
+# care of that. `f` also uses weights that are not among its inputs: `backward` of lesson 06
+# adds to *their* `.grad`.
 #
 # **Task.** Write `forward` and `backward` of `Checkpoint`.
 
 # %% exercise="checkpoint"
 #| export
 class Checkpoint(Function):
-    """A whole function as one operation, which keeps its inputs and nothing else.
+    """A whole function as one operation that keeps only its inputs.
 
     f        a function of Tensors (and numbers) that returns one Tensor
     wanted   list of bool: which inputs require a gradient
@@ -1127,9 +1145,9 @@ class Checkpoint(Function):
         ### END SOLUTION
 
     def backward(self, g):
-        """A tuple with the gradient of `token`, None, then those of the inputs: None where none
-        is wanted. Runs `f` again, now recorded, with the random numbers of the first time
-        (`repeated`). The weights that `f` uses get theirs added to their `.grad`."""
+        """A tuple: None for `token`, then the gradient of each input, or None where none is
+        wanted. Runs `f` again, now recorded, with the same random numbers (`repeated`). Adds
+        the gradients of the weights that `f` uses to their `.grad`."""
         ### BEGIN SOLUTION
         inputs = self.as_inputs(self.saved_tensors)
         with support.force_recording(), repeated(self.generators, self.states):
@@ -1144,8 +1162,8 @@ def checkpoint(f, *inputs):
     """f(*inputs), recorded as one operation that computes `f` again in the backward pass.
 
     f        a function of Tensors that returns one Tensor
-    inputs   Tensors, numbers or arrays. Tensors that `f` uses besides them must be leaves, such
-             as the weights of a layer
+    inputs   Tensors, numbers or arrays. Other Tensors that `f` uses must be leaves, such as the
+             weights of a layer
     returns  f(*inputs), recorded unless inside no_grad
 
     >>> x = Variable(3.0)
@@ -1164,9 +1182,9 @@ def checkpoint(f, *inputs):
 check("checkpoint")
 
 # %% [markdown]
-# Cut a chain of $n$ operations into segments of $k$: then $n / k$ results are kept, and $k$
-# more for the one segment that is computed again. Predict the best $k$, and the memory for a
-# depth of 144.
+# Cut a chain of $n$ operations into segments of $k$. Then $n / k$ results are kept, and $k$
+# more for the one segment that is being computed again. Predict the best $k$, and the memory
+# for a depth of 144.
 
 # %% tags=["answer", "explained"]
 def training_step(n, k):
@@ -1189,13 +1207,14 @@ figure = draw_memory(depths, {
 #
 # ## Look back
 #
-# 1. `jacfwd(jacfwd(f))` is a Hessian, too. Count the passes of the three ways for $n$ weights.
-# 2. Train the moons with `lr=0.5`. What does the sharpness at the start say about it? Which
-#    learning rate could you have started with, and raised later?
-# 3. Call `checkpoint` inside a checkpointed function, which cuts its work into two halves, and
+# 1. `jacfwd(jacfwd(f))` is also a Hessian, and so is `jacrev(jacfwd(f))`, your `hessian`. A
+#    third way uses one `hvp` per column. Count the passes of each for $n$ weights.
+# 2. Train the moons with `lr=0.5`. How does the sharpness at the start explain the result?
+#    Which learning rate could you have started with, and raised later?
+# 3. Call `checkpoint` inside a checkpointed function that splits its work into two halves, and
 #    so on, down to single operations. How does the memory grow with the depth?
 #
 # PyTorch has the same parts: `torch.func.jvp`, `vjp`, `jacfwd`, `jacrev` and `hessian`,
 # `torch.autograd.functional.hvp`, `torch.utils.checkpoint.checkpoint`. Its backward rules are
-# recorded, so reverse mode nests there, which ours refuses. Its forward mode stores a tangent
-# in each tensor (`torch.autograd.forward_ad`), as our Dual does, and needs no graph.
+# recorded, so reverse mode can be nested there; ours refuses that. Its forward mode stores a
+# tangent in each tensor (`torch.autograd.forward_ad`), as our Dual does, and needs no graph.
