@@ -1,5 +1,5 @@
-"""Put into a folder what a notebook's Python needs to start in a browser: for test_lite.py, with
-`npm` and `pip`.
+"""Fill a folder with the files that a notebook's Python needs to start in a browser, for
+test_lite.py, with `npm` and `pip`.
 
     python tests/book/get_pyodide.py FOLDER     then: TITO_PYODIDE=FOLDER
 

@@ -22,12 +22,12 @@ from tito.lesson.checks import suite_of  # noqa: E402
 from tito.lesson.shared_checks import read_checks  # noqa: E402
 
 HERE = browser.Browser(root=None, drive=None)
-# What makes arrays of Python's integers, and where its dtype stands among the arguments.
+# The functions that make arrays of Python's integers, and the position of their dtype argument.
 MAKERS = {"array": 1, "asarray": 1, "zeros": 1, "ones": 1, "empty": 1, "full": 2, "arange": 3}
 
 
 def narrow(np):
-    """Let NumPy's functions make arrays of 32-bit integers where nobody asks for others."""
+    """Make 32-bit integers the default of NumPy's functions."""
 
     def narrowed(make, place):
         @functools.wraps(make)
@@ -45,7 +45,7 @@ def narrow(np):
 
 
 def _is_wide(value):
-    """Whether there is an integer in it that NumPy has given its 64 bits."""
+    """Whether it contains an integer of NumPy with 64 bits."""
     if isinstance(value, (list, tuple)):
         return any(map(_is_wide, value))
     described = getattr(value, "__array_interface__", {"typestr": ""})

@@ -270,7 +270,7 @@ def numbers(figure, start):
     return [float(text) for text in cells(figure, start).values()]
 
 
-# What a reader may type in the field of the computation graph; and what they are told of mistakes.
+# Expressions for the field of the computation graph, and its messages about mistakes.
 OWN = """
     (w * x + b - y) ** 2 | a*b + c*d - e/f | x * x * x | -x ** 2 + 3*x - 4
     | (x + y) * (x - y) / (x*y) | (x*x + y*y) ** .5 + x | 2 ** 3 ** 0 * x1 - -x1

@@ -254,8 +254,8 @@ def test_the_front_page_and_each_lesson_link_to_a_notebook(with_python):
 
 
 def read(path):
-    """All that a file tells: a notebook's cells as one reads them, a wheel's files, each once more
-    if it is a notebook."""
+    """The text of a file: the cells of a notebook, or the files of a wheel; its notebooks are also
+    read as cells."""
     data = path.read_bytes()
     text = data.decode("utf-8", "replace")
     if path.suffix == ".whl" and zipfile.is_zipfile(path):
@@ -301,10 +301,10 @@ def test_no_solution_and_no_hidden_check_of_the_course_is_in_any_file(tmp_path):
     assert len(source.lessons) < text.count(" is yours to write: tito hint")
     once = "\n".join(
         dict.fromkeys(text.splitlines())
-    )  # most stands there several times: as a script, a notebook, in the wheel
+    )  # most lines occur several times: in the script, the notebook and the wheel
     secrets = leaks.secrets(source)
-    # A short line that the package's own modules hold stands in a solution by chance; that these
-    # modules hold no solution is the release's test.
+    # A short line of the package's own modules may also be in a solution by chance. The test of
+    # the release makes sure that these modules contain no solution.
     ours = "\n".join(
         path.read_text(encoding="utf-8")
         for path in (source.path / source.package).rglob("*.py")
@@ -402,7 +402,7 @@ def drive(plain_root, tmp_path):
 
 
 def write(folder, name, old, new):
-    """Put `new` for `old` into a saved notebook."""
+    """Replace `old` by `new` in a saved notebook."""
     saved = json.loads((folder / name).read_text(encoding="utf-8"))
     [cell] = [cell for cell in saved["cells"] if old in "".join(cell["source"])]
     cell["source"] = "".join(cell["source"]).replace(old, new)
@@ -499,7 +499,7 @@ def test_a_thread_missed_before_a_check_hides_nothing_that_is_wrong(drive):
 
 
 def test_a_check_that_needs_threads_is_not_run_and_says_so(drive):
-    """A browser's Python has none; what else the checks find is told."""
+    """A browser's Python has no threads; the results of the other checks are shown."""
     done = drive.run(
         "import _thread, threading",
         'def refuse(*words, **more): raise RuntimeError("can\'t start new thread")',
@@ -659,7 +659,7 @@ def test_what_is_written_is_imported_in_the_next_notebook_kept_and_brought_home(
     assert "total([1, 2]) should be 6, yours is 7" in run_all(page)
     write_over("return sum", "return sum(map(double, numbers))")
     assert "should be" not in run_all(page)
-    page.reload()  # a new Python; what was written and what passed are still there
+    page.reload()  # a new Python; the code and the passed checks are still there
     page.locator(".cm-line", has_text="return sum(map(double, numbers))").first.wait_for()
     assert "The checks of 1 of 1 exercises have passed here so far." in run_all(page)
     open_(lite.WORK)

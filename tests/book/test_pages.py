@@ -124,7 +124,7 @@ def test_every_name_beside_pytorchs_exists_here():
 
 
 def exists(name):
-    """Whether a dotted name is that of a module, or of something in it."""
+    """Whether a dotted name belongs to a module, or to an object in it."""
     try:
         pkgutil.resolve_name(name)
     except (ImportError, AttributeError):

@@ -26,8 +26,8 @@ def words(svg):
 
 @pytest.fixture(scope="module")
 def drawn():
-    """{name: text} of the pictures as the script draws them now, in a process of its own: it
-    imports the library."""
+    """{name: text} of the pictures as the script draws them now, in a separate process, because
+    it imports the library."""
     code = (
         "import json, runpy, sys; drawn = runpy.run_path(sys.argv[1])['draw']();"
         "print(json.dumps({path.name: text for path, text in drawn.items()}))"

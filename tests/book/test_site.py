@@ -110,7 +110,7 @@ BRIEFLY = [
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The course's site, made without a network from nothing but the repository's files, and its
+    """The course's site, made without a network and only from the repository's files, and its
     address on this machine."""
     root = tmp_path_factory.mktemp("site") / "course"
     for name in ("modules", "tinytorch", "book"):
@@ -157,7 +157,7 @@ def browser():
 
 @pytest.fixture
 def open_page(browser, site):
-    """A function that opens a page of the site in a browser of its own."""
+    """A function that opens a page of the site in a separate browser."""
     opened = []
 
     def go(path, **options):

@@ -72,7 +72,7 @@ class Branching(np.random.Generator):
 
 
 def outcomes(run):
-    """All that run(rng) can return, a tuple, with its probability."""
+    """{result: probability} of everything that run(rng) can return, as tuples."""
     found, script = {}, []
     while True:
         rng = Branching(script)

@@ -59,8 +59,8 @@ def test_powers_of_zero_and_to_the_power_zero(same_as_torch):
 @pytest.mark.parametrize(
     "entry", course.open_root(Path(__file__).parents[2]).lessons, ids=lambda entry: entry.name
 )
-def test_what_a_lesson_says_that_pytorch_calls_it_is_a_name_of_pytorch(torch, entry):
-    """A name that stands beside one of ours in a lesson's header, under `pytorch`."""
+def test_pytorch_names_in_a_lessons_header_exist(torch, entry):
+    """The header lists them under `pytorch`, each with our name."""
     names = entry.declared.meta.get("pytorch", {})
     for ours, theirs in names.items():
         assert theirs.startswith("torch."), f"{ours}: {theirs}"

@@ -235,7 +235,7 @@ attend = scaled_dot_product_attention
     ],
     ids=range(11),
 )
-def test_what_is_refused_says_why(action, words):
+def test_a_refusal_gives_its_reason(action, words):
     with pytest.raises(ValueError) as told:
         action(Tensor(numbers((1, 3, 4), "float32")))
     assert words in str(told.value)

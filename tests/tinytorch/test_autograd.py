@@ -294,7 +294,7 @@ def test_no_rule_widens(name, dtype, monkeypatch):
     assert [d for d in seen if d[0] != dtype] == []
 
 
-def test_mixed_dtypes_come_back_as_they_went():
+def test_gradients_have_the_dtype_of_their_inputs():
     a, b = Variable(numbers((2, 3)).astype("float32")), Variable(numbers((3,)))
     backward((a * b).sum())
     assert (a.grad.dtype, b.grad.dtype) == ("float32", "float64")
@@ -336,7 +336,7 @@ def test_no_two_gradients_share_memory(make):
     )
 
 
-def test_an_array_that_somebody_keeps_is_copied():
+def test_a_gradient_that_a_function_reuses_is_copied():
     buffer = np.zeros(2, "float32")
 
     class Reuses(Function):
@@ -735,7 +735,7 @@ def test_subnormal_gradients_arrive():
     assert 0 < x.grad[0] < 1e-43
 
 
-def test_what_users_of_the_engine_type(tmp_path):
+def test_code_as_users_of_the_engine_type_it(tmp_path):
     from tinytorch import Function, Tensor, Variable, draw_graph, no_grad
     from tinytorch import numerical_gradient_check as check
 

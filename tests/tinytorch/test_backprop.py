@@ -222,7 +222,7 @@ def test_a_handmade_operation_that_uses_an_input_twice():
     assert a.grad == 6.0
 
 
-def test_children_without_local_gradients_are_told():
+def test_children_without_local_gradients_are_reported():
     for n in (1, 2, 3):
         out = Value(1.0, [Value(1.0) for _ in range(n)], "mystery")
         with pytest.raises(RuntimeError, match="no local gradients: make it with record"):
@@ -230,7 +230,7 @@ def test_children_without_local_gradients_are_told():
         assert "?" in draw_graph(out).source
 
 
-def test_a_wrong_local_gradient_is_told_with_its_input_and_both_derivatives():
+def test_a_wrong_local_gradient_is_reported_with_its_input_and_both_derivatives():
     def wrong(x, y):
         return record("wrong", x.data * y.data, (x, y), (y.data, 5.0))
 

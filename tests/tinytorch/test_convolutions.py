@@ -207,7 +207,7 @@ def test_im2col_and_strips_agree(case, dtypes):
 
 
 @pytest.mark.parametrize("channels", [1, 7, 8, 9, 20])
-def test_any_layout_in_memory_will_do(channels):
+def test_any_memory_layout_is_accepted(channels):
     x, w = numbers((2, channels, 6, 7)), numbers((3, channels, 3, 2), seed=1)
     wanted = conv2d(Tensor(x), Tensor(w), padding=1).data
     for axes in itertools.permutations(range(4)):
@@ -404,7 +404,7 @@ def test_a_bias_must_fit_the_kernels(bias):
         conv2d(np.ones((1, 3, 4, 4)), Tensor(np.ones((4, 3, 2, 2))), Tensor(bias))
 
 
-def test_what_the_forward_pass_saved_is_used_and_freed_with_the_graph():
+def test_saved_arrays_are_used_and_freed_with_the_graph():
     x, w = Tensor(np.ones((2, 8, 4, 4), "f")), Variable(np.ones((3, 8, 2, 2), "f"))
     out = lesson.conv2d(x, w).sum()
     strips = weakref.ref(out.creator.inputs[0].creator.options["saved"]["strips"])

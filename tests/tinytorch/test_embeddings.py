@@ -161,7 +161,7 @@ def test_a_recurrent_step_equals_pytorchs(torch, seed):
 
 
 @pytest.mark.slow
-def test_neighbours_are_those_of_pytorchs_cosine_similarity(torch):
+def test_neighbours_agree_with_pytorchs_cosine_similarity(torch):
     table = np.random.default_rng(2).normal(size=(30, 6))
     for id in range(30):
         cosines = torch.nn.functional.cosine_similarity(
@@ -192,7 +192,7 @@ def test_a_window_of_another_length_is_refused():
         WindowModel(9, 3, 4, 5)(np.zeros((2, 2), int))
 
 
-def test_a_mask_leaves_the_padding_out():
+def test_a_mask_excludes_the_padding():
     model = RecurrentModel(27, 4, 8)
     long, short = np.array([3, 1, 4, 1, 5]), np.array([9])
 
@@ -235,7 +235,7 @@ def test_an_ngram_model_agrees_with_dictionaries():
     assert abs(model.next(test[:50]).sum() - 1) < 1e-12
 
 
-def test_an_order_that_cannot_be_is_refused():
+def test_an_order_below_1_is_refused():
     with pytest.raises(ValueError, match="1 or more, not 0"):
         NGram(0)
     with pytest.raises(ValueError, match="take a smaller order"):

@@ -154,7 +154,7 @@ class Every:
         self.choices, self.at, self.probability = [], 0, 1.0
 
     def branch(self, p):
-        """The next branch of those with the probabilities p."""
+        """The next branch; the branches have the probabilities p."""
         open_branches = [i for i, chance in enumerate(p) if chance > 0]
         if self.at == len(self.choices):
             self.choices.append([0, len(open_branches)])

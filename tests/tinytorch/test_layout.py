@@ -14,7 +14,7 @@ def name_of(path):
 
 
 def imported(path, modules):
-    """Those of `modules` that the module in a file imports anywhere in it."""
+    """The modules among `modules` that the module in a file imports, anywhere in it."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

@@ -33,14 +33,14 @@ def test_a_missing_lesson_is_named(lesson, monkeypatch):
         LESSONS[lesson]()
 
 
-def test_a_module_that_the_lesson_needs_and_lacks_keeps_its_own_error(monkeypatch):
+def test_a_missing_module_of_the_lesson_keeps_its_own_error(monkeypatch):
     monkeypatch.delitem(sys.modules, "tinytorch.core.generation", raising=False)
     monkeypatch.setitem(sys.modules, "tinytorch.core.attention", None)
     with pytest.raises(ImportError, match="tinytorch.core.attention"):
         generation_lesson()
 
 
-def test_the_step_of_a_gpt_is_that_of_the_generation_lesson(monkeypatch):
+def test_gpt_step_calls_the_generation_lesson(monkeypatch):
     monkeypatch.setattr(generation_lesson(), "step", lambda *given: given)
     model = GPT(3, 2, 4, 1, 1)
     assert model.step("ids", cache="cache") == (model, "ids", "cache")

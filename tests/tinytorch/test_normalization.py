@@ -152,7 +152,7 @@ def test_the_fused_form_agrees_with_the_composed_one():
     assert len(topological_order(layer_norm(Variable(x), 8))) == 1
 
 
-def test_what_was_saved_is_freed_with_the_graph(monkeypatch):
+def test_saved_arrays_are_freed_with_the_graph(monkeypatch):
     held = []
 
     class Watched(np.ndarray):
@@ -217,7 +217,7 @@ def test_layers_print_their_sizes_and_pickle():
         assert again.state_dict().keys() == norm.state_dict().keys()
 
 
-def test_rms_norm_without_eps_uses_that_of_float32():
+def test_rms_norm_without_eps_uses_the_eps_of_float32():
     for dtype in ("float32", "float64"):
         x = Tensor(np.full((1, 2), 1e-4, dtype))
         wanted = 1e-4 / np.sqrt(1e-8 + np.finfo(np.float32).eps)

@@ -43,7 +43,7 @@ def test_the_garbage_collector_waits_longer_and_never_less_than_before(empty, be
     assert python(empty, code)[0] == str(after)
 
 
-def test_what_is_not_built_says_which_lesson_builds_it(empty):
+def test_a_missing_name_says_which_lesson_builds_it(empty):
     assert (
         python(empty, "from tinytorch import Tensor")[1]
         == "ImportError: Tensor is what the lesson tensor builds: `tito start tensor`, then "
@@ -55,13 +55,13 @@ def test_what_is_not_built_says_which_lesson_builds_it(empty):
     )
 
 
-def test_a_lesson_that_lacks_the_name_is_told(empty):
+def test_a_lesson_without_the_name_is_reported(empty):
     (empty / "tinytorch" / "core" / "layers.py").write_text("Module = 1\n", encoding="utf-8")
     assert "is there, without it" in python(empty, "from tinytorch.nn import Dense")[1]
     assert python(empty, "from tinytorch.nn import Module; print(Module)")[0] == "1"
 
 
-def test_what_a_lesson_needs_and_lacks_keeps_its_own_error(empty):
+def test_a_missing_module_of_a_lesson_keeps_its_own_error(empty):
     (empty / "tinytorch" / "core" / "losses.py").write_text(
         "import no_such_module\n", encoding="utf-8"
     )
@@ -145,16 +145,16 @@ def test_import_star_gives_all_of_a_finished_public_module(module):
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_no_name_is_both_there_and_elsewhere(module):
+def test_no_public_name_is_explained_as_missing(module):
     tree = ast.parse(Path(importlib.util.find_spec(module).origin).read_text(encoding="utf-8"))
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
     call = next(node for node in calls if getattr(node.func, "id", "") == "public_module")
     there = " ".join(ast.literal_eval(call.args[1]).values()).split()
-    told = []
+    explained = []
     for table in ast.walk(call.args[2]) if call.args[2:] else []:
         if isinstance(table, ast.Dict):
-            told += " ".join(ast.literal_eval(table).values()).split()
-    assert len({*there, *told}) == len(there) + len(told)
+            explained += " ".join(ast.literal_eval(table).values()).split()
+    assert len({*there, *explained}) == len(there) + len(explained)
     assert module != "tinytorch" or not {*there} & texts_by_name(TENSOR).keys()
 
 
@@ -185,17 +185,17 @@ def test_no_name_is_both_there_and_elsewhere(module):
         ("torch.data.Dataloader", "did you mean DataLoader"),
     ],
 )
-def test_a_name_of_pytorch_says_what_it_is_called_here(code, wanted):
+def test_a_name_of_pytorch_gets_its_name_here(code, wanted):
     with pytest.raises(AttributeError) as told:
         eval(code, {"torch": tinytorch})
     assert str(told.value).startswith("module 'tinytorch") and wanted in str(told.value)
 
 
-def test_names_of_pytorch_are_told_before_anything_is_built(empty):
+def test_names_of_pytorch_are_explained_before_anything_is_built(empty):
     error = python(empty, "import tinytorch as torch; torch.nn.NLLLoss")[1]
     assert error == (
         "AttributeError: module 'tinytorch.nn' has no attribute 'NLLLoss': "
         "write CrossEntropyLoss, on logits instead of log-probabilities"
     )
     error = python(empty, "import tinytorch as torch; torch.Tensr")[1]
-    assert error.count("id you mean") == 1  # Python adds no guess of its own
+    assert error.count("id you mean") == 1  # Python adds no second guess

@@ -52,7 +52,7 @@ def names():
     }
 
 
-# What a user writes; the two lines of the error; a line that is indented further goes on.
+# The code of a user, and the two lines of its error; a line with more indentation continues.
 REFUSED = """
 # batches and epochs
 trainer().fit(dataset, 1)

@@ -65,8 +65,8 @@ def test_merges_are_those_of_hugging_face():
     )
     text = load_text()[:200_000]
     ours = train_bpe_fast(text, 1024)
-    # Their tokens are strings, and ties go by the order of characters: byte b is the letter
-    # 0x4E00 + b, so that this order is that of the bytes.
+    # Their tokens are strings, and ties follow the order of characters. Byte b becomes the
+    # letter 0x4E00 + b, so that the letters have the same order as the bytes.
     letters = [chr(0x4E00 + byte) for byte in range(256)]
     model = tokenizers.Tokenizer(tokenizers.models.BPE())
     model.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()

@@ -88,7 +88,7 @@ def same(one, two):
         ("AdamW", {"lr": 0.01, "weight_decay": 0.1}),
     ],
 )
-def test_the_losses_of_two_epochs_are_those_of_pytorch(torch, kind, options):
+def test_the_losses_of_two_epochs_agree_with_pytorch(torch, kind, options):
     model = network()
     for p in model.parameters():
         p.data = p.data.astype("float64")

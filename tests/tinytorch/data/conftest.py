@@ -1,4 +1,4 @@
-"""A server of our own, for the tests of what downloads."""
+"""A local server, for the tests of downloads."""
 
 import http.server
 import threading

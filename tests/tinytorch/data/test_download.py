@@ -1,4 +1,4 @@
-"""Downloads are whole and right or nothing: from a server of our own."""
+"""A download is complete and correct, or it is not used. The tests use a local server."""
 
 import hashlib
 import io
@@ -127,13 +127,13 @@ def test_offline_the_error_says_what_to_do_and_old_data_serve(server, tmp_path):
     assert fetch(f"{url}/some/file.bin", sha(DATA), len(DATA), tmp_path).read_bytes() == DATA
 
 
-def test_what_the_server_does_not_have_is_told_at_once(server, tmp_path):
+def test_a_file_missing_on_the_server_is_reported_at_once(server, tmp_path):
     with pytest.raises(OSError, match="HTTP Error 404"):
         get(server, tmp_path)
     assert len(server.asked) == 1 and names(tmp_path) == []
 
 
-def test_a_folder_that_cannot_be_used_is_told(server, tmp_path):
+def test_an_unusable_folder_is_reported(server, tmp_path):
     (tmp_path / "file").write_text("in the way", encoding="utf-8")
     with pytest.raises(OSError, match="cannot be used"):
         get(server, tmp_path / "file")

@@ -1,4 +1,4 @@
-"""Public image data sets: read from files in their original formats, from a server of our own."""
+"""Public image data sets: read from files in their original formats, from a local server."""
 
 import gzip
 import hashlib

@@ -114,7 +114,7 @@ def test_a_thread_that_exits_silently_is_an_error_not_a_deadlock():
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_so_is_a_thread_that_dies_of_an_error():
+def test_a_thread_that_dies_of_an_error_is_no_deadlock():
     def work(put):
         raise ZeroDivisionError
 

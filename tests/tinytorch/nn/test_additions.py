@@ -35,7 +35,7 @@ def test_a_state_goes_from_one_network_to_another():
     assert (other.heads["left"].weights.data == one.heads["left"].weights.data).all()
 
 
-def test_modes_reach_what_is_inside():
+def test_modes_reach_modules_inside():
     net = Net().eval()
     assert not net.layers[1].training and not net.heads["left"].training
 
@@ -65,19 +65,19 @@ def test_a_dict_of_modules_is_used_like_a_dict():
 
 
 @pytest.mark.parametrize("make", [lambda x: ModuleList([x]), lambda x: ModuleDict({"a": x})])
-def test_what_is_no_module_is_refused(make):
+def test_a_value_that_is_not_a_module_is_refused(make):
     with pytest.raises(TypeError, match="a type is no module.*A class must be called"):
         make(Linear)
 
 
-def test_a_name_that_a_dict_has_is_refused_and_one_that_it_lacks_is_told():
+def test_a_name_of_dict_is_refused_and_a_missing_name_is_reported():
     with pytest.raises(KeyError, match="cannot be called 'items'"):
         ModuleDict({"items": Linear(1, 1)})
     with pytest.raises(KeyError, match="no module 'b'; there are a"):
         ModuleDict({"a": Linear(1, 1)})["b"]
 
 
-def test_a_module_in_place_of_a_list_is_told():
+def test_a_module_instead_of_a_list_is_explained():
     with pytest.raises(TypeError, match=r"takes one list of modules, not Linear\(1, 1\): Mod"):
         ModuleList(Linear(1, 1))
     assert len(ModuleList(ModuleList([Linear(1, 1)]))) == 1 and len(ModuleList()) == 0

@@ -27,7 +27,7 @@ def texts(drawing):
 
 
 def cells(drawing, *kinds):
-    """All cells, or those of the given kinds."""
+    """All cells, or only the cells of the given kinds."""
     parts = list(tree.fromstring(drawing.svg()))
     result = []
     for part, following in zip(parts, [*parts[1:], None]):

@@ -35,7 +35,7 @@ def test_the_steps_of_softmax_are_written_at_their_bars(shift):
     assert ("-3" in said) == shift
 
 
-def test_what_overflows_is_hatched_and_a_shift_cures_it():
+def test_overflow_is_hatched_and_a_shift_prevents_it():
     naive = draw_softmax([89.0, 90.0, 92.0])
     assert texts(naive).count("inf") == texts(naive).count("nan") == 3
     shifted = draw_softmax([89.0, 90.0, 92.0], shift=True)

@@ -63,13 +63,13 @@ def test_the_first_picture_shows_letters_of_the_repeat_task():
     assert (weights.argmax(axis=1) == np.arange(12)).all()
 
 
-def test_what_a_reshape_moves_is_hatched():
+def test_numbers_moved_by_a_reshape_are_hatched():
     # the two numbers of head 0 at position 0, and those of head 1 at the last one, stay in place
     assert draw_split(3, 4, 2).svg().count('class="cell wrong') == 8
     assert draw_split(1, 4, 2).svg().count('class="cell wrong') == 0
 
 
-def test_rotating_both_by_as_much_changes_no_dot_product():
+def test_rotating_both_by_the_same_angle_keeps_the_dot_product():
     drawing = draw_rotation([1.0, 0.3], [0.8, 0.6], 0.5, [(3, 1), (7, 5)])
     products = re.findall(r"dot product ([-\d.]+)", drawing.description)
     z = complex(1, 0.3) * np.exp(1j) * complex(0.8, -0.6)
@@ -91,7 +91,7 @@ def test_the_repeated_letters_and_only_they_are_scored():
 
 
 @pytest.mark.slow
-def test_a_layer_learns_it_and_looks_where_the_first_picture_says():
+def test_a_layer_learns_the_task_and_looks_where_the_first_picture_shows():
     manual_seed(0)
     model = Sequential(
         Embedding(10, 32),

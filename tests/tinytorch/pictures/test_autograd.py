@@ -71,12 +71,12 @@ def test_other_shapes_stay_inside_the_drawing():
 
 
 @pytest.mark.parametrize("count", [0, 1, 5])
-def test_what_a_result_holds_is_counted(count):
+def test_the_memory_of_a_result_is_counted(count):
     kilobytes = kilobytes_held(lambda: [np.ones(250_000) for _ in range(count)])
     assert 2000 * count <= kilobytes <= 2000 * count + 5
 
 
-def test_what_is_made_on_the_way_and_let_go_is_not_counted():
+def test_memory_that_was_freed_again_is_not_counted():
     assert kilobytes_held(lambda: np.ones(250_000).sum()) < 5
 
 

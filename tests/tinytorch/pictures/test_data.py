@@ -98,7 +98,7 @@ def test_shifted_images_move_by_at_most_one_pixel():
     assert places == {(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)}
 
 
-def test_how_the_data_is_handled_decides_the_accuracy():
+def test_the_accuracy_depends_on_the_handling_of_the_data():
     parts = zip(digits_arrays("train"), digits_arrays("test"))
     images, labels = (np.concatenate(part) for part in parts)
     in_order, at_random, shifted, augmented = (

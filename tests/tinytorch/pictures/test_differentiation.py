@@ -24,7 +24,7 @@ from tinytorch.pictures.differentiation import (
 )
 
 
-def test_the_hessian_by_hand_is_that_of_the_lesson():
+def test_the_hessian_by_hand_agrees_with_the_lesson():
     rng = np.random.default_rng(0)
     x, labels, w = rng.normal(size=(7, 3)), rng.integers(0, 4, 7), rng.normal(size=(3, 4))
 
@@ -34,7 +34,7 @@ def test_the_hessian_by_hand_is_that_of_the_lesson():
     assert np.allclose(hessian_by_hand(w, x, labels, 0.1), hessian(loss)(Tensor(w.ravel())).data)
 
 
-def test_newton_is_sooner_there_than_gradient_descent():
+def test_newton_needs_fewer_steps_than_gradient_descent():
     (x, labels), (x_test, _) = flat_digits("train"), flat_digits("test")
     assert x.shape == (1438, 64) and x_test.shape == (359, 64) and x.dtype == np.float32
     x, labels = x[:200, 20:44], labels[:200]

@@ -28,7 +28,7 @@ def test_numbers_are_spread_as_little_as_possible(values):
         assert list(places) == values
 
 
-def test_a_name_that_had_to_move_is_led_to_from_its_curve():
+def test_a_line_connects_a_moved_name_with_its_curve():
     from matplotlib.figure import Figure
 
     for levels, lines in [((0.1, 0.9), False), ((0.5, 0.52), True)]:

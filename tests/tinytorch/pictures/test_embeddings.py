@@ -51,7 +51,7 @@ def test_plots_name_what_they_show():
     assert [text.get_text() for text in axes.texts] == ["zlib", "xz", "test"]
 
 
-def test_a_padded_batch_masks_what_lies_behind_the_end():
+def test_a_padded_batch_masks_positions_after_the_end():
     x, y, mask = padded_batch([[3, 1, 4], [], [5]], end=9)
     assert x.tolist() == [[9, 3, 1, 4], [9, 9, 9, 9], [9, 5, 9, 9]]
     assert y.tolist() == [[3, 1, 4, 9], [9, 9, 9, 9], [5, 9, 9, 9]]

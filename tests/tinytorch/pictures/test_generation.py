@@ -49,7 +49,7 @@ def test_a_cache_saves_all_rows_but_the_last():
     assert svg.count("stroke-dasharray") == 6
 
 
-def test_what_is_rejected_is_drawn_elsewhere():
+def test_rejected_probability_is_drawn_for_other_tokens():
     drawing = draw_acceptance(["a", "b", "c"], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5])
     assert drawing.description == "accepted 0.60, rejected 0.40, drawn instead 0.40"
     assert drawing.svg().count("cell wrong hatched") == 1

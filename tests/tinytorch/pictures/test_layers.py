@@ -61,7 +61,7 @@ class Net(Module):
         self.whole = self
 
 
-def test_the_names_are_those_of_the_state_dict():
+def test_the_names_agree_with_the_state_dict():
     net = Net()
     rows = list(tree_rows(net, "", "Net", 0, {}))
     tensors = {path: kind for _, path, _, kind in rows if kind in ("parameter", "tensor")}

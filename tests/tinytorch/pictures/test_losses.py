@@ -9,7 +9,7 @@ from tinytorch.support.svg import short
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_the_gradient_of_cross_entropy_is_that_of_a_finite_difference(smoothing):
+def test_the_gradient_of_cross_entropy_agrees_with_a_finite_difference(smoothing):
     logits, target = np.array([2.0, 1.0, 0.0]), np.array([0, 1.0, 0])
     target = (1 - smoothing) * target + smoothing / 3
 

@@ -38,7 +38,7 @@ def ends(drawing, kind):
 
 
 @pytest.mark.parametrize("x, g", [([1, 2, 4], [1, 0, 0]), ([3, -1, 0], [0, 2, -1])], ids=str)
-def test_the_projected_gradient_is_that_of_layer_norm(x, g):
+def test_the_projected_gradient_agrees_with_layer_norm(x, g):
     leaf = Variable(np.array([x], "float64"))
     layer_norm(leaf, 3, eps=0).backward(np.array([g], "float64"))
     across, up = np.array([1, -1, 0]) / 2**0.5, np.array([-1, -1, 2]) / 6**0.5

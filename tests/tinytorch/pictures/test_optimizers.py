@@ -14,7 +14,7 @@ def plt(no_window):
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.7])
-def test_the_linear_path_is_that_of_real_steps(momentum):
+def test_the_linear_path_agrees_with_real_steps(momentum):
     curvatures, w, velocity = np.array([1.0, 30.0]), np.array([-10.0, 2.0]), np.zeros(2)
     path = linear_path(curvatures, w, lr=0.05, momentum=momentum, steps=20)
     assert path.shape == (21, 2)

@@ -66,7 +66,7 @@ def test_the_marked_cell_of_memory_holds_the_element(array, index, sentence):
     assert svg.count("marker-end") == sum(index)  # an arrow for each step
 
 
-def test_strides_that_somebody_else_computed_lead_where_they_say():
+def test_the_drawing_follows_the_given_strides():
     assert draw_strides(X, (1, 1), strides=(3, 1)).svg().count("21</text>") == 2
     wrong = draw_strides(X, (1, 1), strides=(1, 2)).svg()
     assert "x[1, 1] is at position 1 · 1 + 1 · 2 = 3" in wrong and "strides (1, 2)" in wrong

@@ -74,7 +74,7 @@ def test_the_network_overfits():
     assert history["loss"][-1] < 0.3 * history["loss"][best]
 
 
-def test_regions_are_those_of_the_largest_score():
+def test_a_region_belongs_to_the_class_with_the_largest_score():
     points, labels = noisy_spirals(20, seed=0)
     grids = []
 

@@ -63,7 +63,7 @@ def test_afterwards_the_network_is_as_before_even_after_an_error():
 
 
 class Block(Module):
-    """A layer, an activation, a gain, a mean that nobody registered, and a layer left out."""
+    """A layer, an activation, a gain, a mean that is not registered, and a layer left out."""
 
     def __init__(self):
         self.inner = ModuleList([Dense(3, 4), ReLU()])
