@@ -1,5 +1,5 @@
 # From modules/source/12_tokenization/tokenization_dev.py by `tito export`; edit that file, not this one.
-# checksum: b099742ce987b9b8
+# checksum: 6442602202bb6929
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -459,7 +459,7 @@ def train_bpe_fast(text, vocab_size, special_tokens=()):
     """The merges of `train_bpe`, found in a fraction of the time."""
     wanted, word_counts, merges = (merges_wanted(vocab_size, special_tokens),
                                    count_words(text, special_tokens), {})
-    counts, holders = pair_counts(word_counts), defaultdict(set)
+    counts, holders = Counter(pair_counts(word_counts)), defaultdict(set)
     words, frequencies = list(word_counts), list(word_counts.values())
     for i, word in enumerate(words):
         for neighbours in zip(word, word[1:]):

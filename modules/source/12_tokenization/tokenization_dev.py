@@ -913,8 +913,8 @@ for language, lines in TEN_LINES.items():
     print(f"{language:8} {rate:.2f}, which is {1 / rate:.2f} tokens per character")
 
 # %% [markdown]
-# The English sentences have 33 tokens. Three of their words occur in neither novel: ` cat`, `
-# sleeps` and `Tomorrow`. These three take 12 of the tokens. The other 44 characters take 21
+# The English sentences have 33 tokens. Three of their words occur in neither novel: ` cat`,
+# ` sleeps` and `Tomorrow`. These three take 12 of the tokens. The other 44 characters take 21
 # tokens, so 2.1 characters per token.
 #
 # In the other languages no merge applies. Each token is a byte, and the numbers are the bytes

@@ -103,12 +103,12 @@ from tinytorch.support.arrays import keep_freed_memory
 # %% [markdown]
 # ## Queries, keys and values
 #
-# A Python dictionary looks for the one key that is equal to the query, and returns its value.
-# Attention is a softer lookup: it returns a mixture of all values. A **query** is a vector that
-# says what a position is looking for. A **key** is a vector that says what a position has to
-# offer. The dot product of a query and a key measures how well they fit. A **value** is the
-# vector that a position contributes when its key fits. In the example below, the keys are three
-# directions, and the query points to the north-east.
+# A Python dictionary finds the one key that is equal to the one you ask for, and returns its
+# value. Attention is a softer lookup: it returns a mixture of all values. A **query** is a
+# vector that says what a position is looking for. A **key** is a vector that says what a
+# position has to offer. The dot product of a query and a key measures how well they fit. A
+# **value** is the vector that a position contributes when its key fits. In the example below,
+# the keys are three directions, and the query points to the north-east.
 
 # %%
 keys, values = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]), np.array([10, 20, 40])
@@ -239,10 +239,11 @@ check("causal-mask")
 # mask can be learned.
 #
 # One case remains: a row in which every key is hidden. All its scores are $-\infty$, and its
-# softmax is 0 / 0. This happens when a short text is padded at its *front*: the causal mask
-# leaves only padding to the first queries, and the padding is hidden. A single `nan` would
-# spread to the loss and to every parameter. We therefore set the weights of such a row to 0,
-# and a query that sees nothing gets the result 0.
+# softmax is 0 / 0. This happens when a short text is *padded*, filled up to the length of
+# longer ones, at its *front*. The padding is hidden, and the causal mask hides everything after
+# the first queries, so nothing is left for them. A single `nan` would spread to the loss and to
+# every parameter. We therefore set the weights of such a row to 0, and a query that sees
+# nothing gets the result 0.
 #
 # **Task.** Write `masked_softmax`. You may use `softmax` of lesson 02. A mask may be an array
 # or a Tensor; for both, `operand(mask).dtype` gives its dtype.
@@ -288,8 +289,8 @@ print("float mask", masked_softmax(scores, np.float32([0, -1, -np.inf])).data[0]
 # ## Scaled dot-product attention
 #
 # **Scaled dot-product attention** computes its weights as the softmax of the dot products of
-# queries and keys, divided by the square root of their width. With a mask $M$, as numbers to
-# add:
+# queries and keys, divided by the square root of their width. A mask is written as numbers $M$
+# to add:
 #
 # $$\mathrm{attention}(Q, K, V) = \mathrm{softmax}\left(\frac{QK^T}{\sqrt d} + M\right) V$$
 #
@@ -588,10 +589,12 @@ draw_rotation([1.0, 0.3], [0.8, 0.6], 0.5, [(3, 1), (7, 5)])
 # With RoPE, nothing is added to the input, and values are not rotated. Most recent language
 # models use it.
 #
-# Two numbers are a point in a plane. Rotating it by the angle $\theta$ turns $(a, b)$ into $(a
-# \cos\theta - b \sin\theta,\; a \sin\theta + b \cos\theta)$. RoPE rotates pairs of neighbouring
-# numbers, $(x_0, x_1), (x_2, x_3), \dots$. Each pair has its own speed, as in the sinusoidal
-# encoding.
+# Two numbers are a point in a plane. Rotating it by the angle $\theta$ turns $(a, b)$ into
+#
+# $$(a \cos\theta - b \sin\theta,\; a \sin\theta + b \cos\theta)$$
+#
+# RoPE rotates pairs of neighbouring numbers, $(x_0, x_1), (x_2, x_3), \dots$. Each pair has its
+# own speed, as in the sinusoidal encoding.
 #
 # **Task.** Write `rope`, with Tensor operations.
 
@@ -663,10 +666,10 @@ lines = axes.plot(curve)
 # of every position. With D = 128 and 4 heads, each head has 32 of the 128 numbers, so four
 # heads need no more multiplications than one (but four times as many attention weights).
 #
-# It is the numbers *of each position* that are divided among the heads. NumPy would also
-# reshape an array of shape (T, D) to (heads, T, D / heads) directly. But a reshape keeps the
-# row-major order (lesson 01), so most numbers would be in the wrong head, or in the row of
-# another position:
+# Divide the numbers *of each position* among the heads. An array of shape (T, D) could also be
+# reshaped to (heads, T, D / heads) directly, but this is wrong: a reshape keeps the row-major
+# order (lesson 01), so most numbers would be in the wrong head, or in the row of another
+# position:
 
 # %%
 draw_split(3, 4, 2)
@@ -807,10 +810,10 @@ check("forward")
 # $$\bar V = P^T G, \qquad \bar P = G V^T, \qquad
 # \bar Q = \frac{\bar S K}{\sqrt d}, \qquad \bar K = \frac{\bar S^T Q}{\sqrt d}$$
 #
-# The softmax leads from $\bar P$ to $\bar S$. Take one row, and differentiate $p_j = e^{s_j} /
-# \sum_k e^{s_k}$. The score $s_j$ appears in the numerator of $p_j$ and in the sum, so
-# $\partial p_j / \partial s_j = p_j (1 - p_j)$. In every other weight it appears only in the
-# sum, so $\partial p_k / \partial s_j = -p_k p_j$. By the chain rule,
+# The softmax leads from $\bar P$ to $\bar S$. Take one row, and differentiate
+# $p_j = e^{s_j} / \sum_k e^{s_k}$. The score $s_j$ appears in the numerator of $p_j$ and in the
+# sum, so $\partial p_j / \partial s_j = p_j (1 - p_j)$. In every other weight it appears only
+# in the sum, so $\partial p_k / \partial s_j = -p_k p_j$. By the chain rule,
 #
 # $$\bar s_j = \sum_k \bar p_k \frac{\partial p_k}{\partial s_j}
 # = p_j \left(\bar p_j - \sum_k \bar p_k p_k\right)$$
@@ -1193,7 +1196,7 @@ def chunked_attention(q, k, v, block, is_causal=False):
 check("chunked")
 
 # %% [markdown]
-# Here we measure the memory of both. Predict the ratio of two neighbouring points on each
+# Now measure the memory of both methods. Predict the ratio of two neighbouring points on each
 # curve.
 
 # %% tags=["answer"]

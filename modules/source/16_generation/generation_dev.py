@@ -836,9 +836,9 @@ print(f"{min(times[5]) / min(times[1]):.1f} times as long")
 # would write; ours is the n-gram model of lesson 13.
 #
 # The result has *exactly* the distribution $p$ of the large model if we follow this rule: a
-# token drawn with the draft's probabilities $q$ is accepted with probability $\min(1, p_i /
-# q_i)$. Otherwise it is replaced: we draw a token with probabilities proportional to $\max(p -
-# q, 0)$.
+# token drawn with the draft's probabilities $q$ is accepted with probability
+# $\min(1, p_i / q_i)$. Otherwise it is replaced: we draw a token with probabilities
+# proportional to $\max(p - q, 0)$.
 
 # %%
 draw_acceptance(["the", "a", "his"], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5])
@@ -849,8 +849,8 @@ draw_acceptance(["the", "a", "his"], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5])
 # %% [markdown]
 # In the picture, `his` is drafted too often: of its probability 0.5, only 0.1 is accepted. When
 # `his` is rejected, we draw a token that the draft gave too little probability: here always
-# `the`. The **acceptance rate** is the probability that a drafted token is accepted, $\sum_i
-# \min(p_i, q_i)$: here 0.6.
+# `the`. The **acceptance rate** is the probability that a drafted token is accepted,
+# $\sum_i \min(p_i, q_i)$: here 0.6.
 #
 # **Task.** Write `accept`. What would go wrong if you replaced a rejected token by a draw from
 # p itself?

@@ -767,8 +767,8 @@ figure = draw_passes(sizes, {mode.__name__: [jacobian_seconds(mode, *size) for s
 # For a million weights it has $10^{12}$ entries.
 #
 # The **Hessian-vector product** (HVP) $Hv$ is the change of the gradient along $v$. It costs
-# only as much as a few gradients. The tangent of $f$ along $v$ is the number $\nabla f \cdot
-# v$. It is a recorded Tensor, so we can compute *its* gradient:
+# only as much as a few gradients. The tangent of $f$ along $v$ is the number
+# $\nabla f \cdot v$. It is a recorded Tensor, so we can compute *its* gradient:
 #
 # $$\nabla (\nabla f \cdot v) = H v$$
 #
@@ -861,8 +861,8 @@ for name, compute in [("loss", lambda: digits_loss(w)),
 #
 # The **sharpness** of a loss is the largest eigenvalue of its Hessian: the curvature in the
 # direction in which the loss is most curved. In the bowl of lesson 07, a step multiplied a
-# weight by $1 - \mathrm{lr} \cdot \mathrm{curvature}$, and with $\mathrm{lr} > 2 /
-# \mathrm{curvature}$ it diverged. So the sharpness limits the learning rate.
+# weight by $1 - \mathrm{lr} \cdot \mathrm{curvature}$, and with
+# $\mathrm{lr} > 2 / \mathrm{curvature}$ it diverged. So the sharpness limits the learning rate.
 #
 # **Power iteration** finds the eigenvalue of largest absolute value by multiplying a random
 # vector by the matrix again and again: the vector's component along that eigenvector grows
