@@ -283,7 +283,7 @@ MISTAKES = {
     "2x": "Between 2 and x an operator is missing",
     "(x + y": "A ( is not closed.",
     "x + y)": "There is a ) without its (.",
-    "y = x * 2": "Write only what stands at the right of =.",
+    "y = x * 2": "Write only what comes after =.",
     "x ^ 2": "Python writes a power with **",
     "x ** y": "The exponent of ** must be a number",
     "exp(x)": "Functions such as exp are not known here",

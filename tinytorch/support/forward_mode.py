@@ -224,7 +224,7 @@ def start(f, primals):
     if not isinstance(out, Tensor):
         raise TypeError(
             f"f returned a {type(out).__name__} and no Tensor\n"
-            "float() and .data leave the computation graph; stack() makes one Tensor of several"
+            "float() and .data leave the computation graph; stack() joins several Tensors into one"
         )
     return leaves, out
 

@@ -85,7 +85,7 @@
   function parsed(text) {
     const tokens = text.match(TOKEN) ?? mistake("Write an expression, such as (x * y + x) ** 2.");
     tokens.forEach((token, at) => {
-      if (token === "=") mistake("Write only what stands at the right of =.");
+      if (token === "=") mistake("Write only what comes after =.");
       if (token === "^") mistake("Python writes a power with **, not with ^.");
       if (/^[A-Za-z_]\w/.test(token) && tokens[at + 1] === "(") mistake(`Functions such as ${token} are not known here: use + - * / ** and parentheses.`);
       if (/^[A-Za-z_]/.test(token) && !NAME.test(token)) mistake(`The name ${token} does not fit in its box: use a letter, or a letter and a digit, such as w or x1.`);

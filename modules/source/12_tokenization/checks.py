@@ -13,7 +13,7 @@ from checking import equal, expect, refused
 def blame(name, call, got, right):
     """Blame the function that train_bpe calls, before train_bpe itself."""
     case = f"train_bpe calls {name}, and {call}"
-    equal(got, right, case, f"the fault is in {name}, so mend that first")
+    equal(got, right, case, f"the fault is in {name}, so fix that first")
 
 
 def best_pair_breaks_ties():
@@ -696,7 +696,7 @@ def test_an_id_that_is_no_token_is_refused():
 
 def test_encoding_and_decoding_gives_the_text_back():
     tokenizer = Tokenizer({(97, 98): 256, (32, 32): 257, (195, 169): 258}, {"<end>": 259})
-    cause = "nothing may be lost, white space least of all"
+    cause = "no character may be lost, not even white space"
     for text in ("a  b\n", "  ab \r\n\tab", "été ab<end>", "猫🙂 ½", "x" * 30):
         for allowed in ((), "all"):
             ids = plain(tokenizer.encode(text, allowed_special=allowed))
@@ -774,8 +774,8 @@ def test_a_tokenizer_comes_back_as_it_was():
     text = to_json(first)
     kind, message = refusal(from_json, text)
     assert kind != "TypeError", (
-        f"from_json({text!r}) raises TypeError ({message}): JSON has lists and no tuples, and "
-        "a list cannot be the key of a dictionary, so make tuples of the pairs"
+        f"from_json({text!r}) raises TypeError ({message}): JSON has lists but no tuples, and "
+        "a list cannot be the key of a dictionary, so turn the pairs into tuples"
     )
     again = from_json(text)
     got, special = dict(again.merges), dict(again.special_tokens)
@@ -833,7 +833,7 @@ def test_the_entropy_of_equally_frequent_tokens():
         if math.isclose(got, right * math.log(2)):
             cause = ": this is in nats, use the logarithm to base 2"
         elif math.isclose(got, -right):
-            cause = ": the sign is turned, log2(1 / p) is positive"
+            cause = ": the sign is wrong, log2(1 / p) is positive"
         elif math.isclose(got, right * len(ids)):
             cause = ": this is the sum over the text, divide by the number of tokens"
         assert math.isclose(got, right), (
@@ -847,7 +847,7 @@ def test_frequent_tokens_cost_less():
         got = float(bits_per_token(np.array(ids)))
         assert math.isclose(got, right), (
             f"the tokens {ids} have {right:.4f} bits on average, yours says {got:.4f}: each "
-            "token id costs log2(1 / p), weighed by its relative frequency p"
+            "token id costs log2(1 / p), weighted by its relative frequency p"
         )
 
 

@@ -175,10 +175,10 @@ except ValueError as error:
 # ## Bytes and UTF-8
 #
 # A **code point** is the number that Unicode gives to a character; about 150,000 characters of
-# all scripts have one. As a vocabulary, that would be too large, and mostly unused. **UTF-8**
-# is the encoding that stores a code point in one to four bytes: one for ASCII, two for most
-# letters of Greek, Cyrillic and Arabic, three for most other scripts, four for emoji. A byte
-# has 256 values. With bytes as tokens, a vocabulary of 256 is enough for every text.
+# all scripts have one. A vocabulary of that size would be too large, and mostly unused.
+# **UTF-8** is the encoding that stores a code point in one to four bytes: one for ASCII, two
+# for most letters of Greek, Cyrillic and Arabic, three for most other scripts, four for emoji.
+# A byte has 256 values. With bytes as tokens, a vocabulary of 256 is enough for every text.
 
 # %%
 from tinytorch.pictures.tokenization import draw_utf8
@@ -614,12 +614,12 @@ print("longest:", [token.decode() for token in sorted(tokens.values(), key=len)[
 #
 # ## Encoding a word
 #
-# Encoding must apply the merges to new text in the same order as training did: of all pairs in
-# the word that have a merge, first the one that was learned first. The **merge rank** is the
-# position of a merge in the order of training; the first merge has the lowest rank. A different
-# method, such as taking the longest token that fits, from left to right, gives different
-# tokens. A model that was trained with `a|bc` knows nothing about `ab|c`. In the example below,
-# (b, c) was learned before (a, b):
+# Encoding must apply the merges to new text in the order of training: among all pairs of the
+# word that have a merge, choose the one whose merge was learned first, merge it, and repeat.
+# The **merge rank** is the position of a merge in the order of training; the first merge has
+# the lowest rank. A different method, such as taking the longest token that fits, from left to
+# right, gives different tokens. A model that was trained with `a|bc` knows nothing about
+# `ab|c`. In the example below, (b, c) was learned before (a, b):
 
 # %%
 draw_merging([("abc, merges: b c, then a b", list("abc"), ()),

@@ -204,13 +204,11 @@ def test_other_probabilities():
 
 # %% sample points=3
 def test_a_certain_chain_is_followed():
-    cause = (
-        "Neither the start nor the stop belongs to it, and each token is drawn from the row "
-    )
-    cause += "of the one before it"
+    cause = "The result contains neither the start nor the stop, and each token is drawn from "
+    cause += "the row of the token before it"
     for start, stop, wanted in [(1, 0, [2, 3]), (3, 2, [0, 1]), (0, 0, [1, 2, 3]), (3, 0, [])]:
         got = texts_sampled(np.roll(np.eye(4), 1, axis=1), start, stop, 0, 1)[0]
-        case = f"each token is surely followed by the next one: the text from {start} until "
+        case = f"each token is certainly followed by the next one: the text from {start} until "
         equal(got, wanted, case + str(stop), cause)
 
 
@@ -701,7 +699,7 @@ def test_every_call_begins_anew():
     )
     assert np.allclose(first, again), (
         "the same ids gave other logits in a second call: the state of the last call was "
-        "carried on. Without h, begin with zeros"
+        "used again. Without h, begin with zeros"
     )
 
 
@@ -712,7 +710,7 @@ def test_a_state_can_be_continued():
     rest, last = result_of(lambda: model([[3, 4, 0]], h), "model(ids, h)", "h is given")
     both = np.concatenate([np.asarray(start.data), np.asarray(rest.data)], axis=1)
     case = "1 2, then 3 4 0 with the state after 2, against 1 2 3 4 0: the logits"
-    close(both, whole.data, case, "A state that is given is where to begin", near=1e-5)
+    close(both, whole.data, case, "Begin with the given state", near=1e-5)
     close(last.data, end.data, "the last state of both", near=1e-5)
 
 
@@ -827,8 +825,8 @@ def test_what_was_never_seen_is_possible():
     call = lambda: model.log_probability([3, 3, 2, 1, 0, 0])
     got = np.asarray(result_of(call, "order 4", "Shapes of p[k:]?"))
     assert np.isfinite(got).all(), (
-        "tokens and contexts that training never saw should have small probabilities, not 0: "
-        f"yours has the logarithms {got.round(2).tolist()}. Mix with the shorter contexts"
+        "tokens and contexts that never occurred in training should have small probabilities, "
+        f"not 0: yours has the logarithms {got.round(2).tolist()}. Mix in the shorter contexts"
     )
     for context in ([], [3], [2, 1], [3, 3, 3], [0, 1, 2, 0]):
         p = np.asarray(result_of(lambda: model.next(context), f"next({context})"))
@@ -853,7 +851,7 @@ def test_longer_contexts_know_more():
     models = [NGram(order).fit(ids, 3) for order in (1, 2, 3)]
     means = [float(-np.asarray(model.log_probability(ids)).mean()) for model in models]
     assert means[0] > means[1] > means[2] and means[2] < 0.2, (
-        "in 0 1 2 0 2 1 0 1 2 0 2 1 ... two tokens tell the next one: order 3 should need "
+        "in 0 1 2 0 2 1 0 1 2 0 2 1 ... two tokens determine the next one: order 3 should need "
         f"fewer than 0.2 nats per token; yours needs {means[2]:.2f}, after {means[0]:.2f} and "
         f"{means[1]:.2f} for orders 1 and 2"
     )

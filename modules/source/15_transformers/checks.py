@@ -271,7 +271,7 @@ def test_arrays_stay_as_they_are():
     g, tanh = np.ones_like(x), np.tanh(C * (x + K * x**3)).astype("float32")
     gradient, g_after, after, tanh_after = rule_of_gelu(g, x, tanh)
     assert np.array_equal(after, x) and np.array_equal(g_after, g), (
-        "gelu_rule changed x or g, which others use"
+        "gelu_rule changed x or g, which other code still uses"
     )
     close(tanh_after, tanh, 'saved["tanh"] after the rule')
     assert np.asarray(gradient).dtype == np.float32, (
@@ -641,7 +641,7 @@ def test_the_parts():
     )
     own = [name for name in shapes if "block" not in name]
     assert len(own) == 4, (
-        "besides the blocks' a tied GPT has four parameters: embedding.weight, "
+        "besides the parameters of the blocks, a tied GPT has four: embedding.weight, "
         f"positions.weight, norm.weight and norm.bias; yours has {', '.join(own)}"
     )
 
@@ -947,7 +947,7 @@ def test_matrices_decay_and_the_others_do_not():
     )
     assert len(second) == 12, (
         f"the second group should hold the 12 other parameters, yours holds {len(second)}: "
-        "every parameter belongs into one of the groups"
+        "every parameter belongs to one of the groups"
     )
     assert optimized(0.25) == [0.25, 0.0], "AdamW should accept both groups"
 

@@ -1061,7 +1061,7 @@ def test_a_token_is_accepted_with_the_probability_p_over_q():
         right = p[token] / q[token]
         cause = ""
         if abs(yes / 1500 - min(1, q[token] / max(p[token], 1e-9))) < 0.07:
-            cause = ": the ratio is turned, it is p / q"
+            cause = ": the ratio is upside down: it is p / q"
         elif abs(yes / 1500 - p[token]) < 0.05:
             cause = ": divide by q[token]"
         assert abs(yes / 1500 - right) < 0.06, (

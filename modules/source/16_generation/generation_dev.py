@@ -226,9 +226,9 @@ print(f"{(p < 0.01).sum()} of {len(p)} tokens have less than 1 % each, together 
 # So at temperature 1, such a token is drawn every few words, and the model has to continue from
 # it. **Top-k sampling** keeps only the k most probable tokens and draws one of them.
 #
-# Removed tokens get the logit $-\infty$. A logit of 0 would be wrong, because $e^0 = 1$ is a
-# large share. If you compare with the k-th largest logit, you may keep too many: several logits
-# can be equal to it.
+# Removed tokens get the logit $-\infty$. A logit of 0 would be wrong, because $e^0 = 1$ still
+# gives the token a share. If you compare with the k-th largest logit, you may keep too many:
+# several logits can be equal to it.
 #
 # **Task.** Write `top_k`.
 

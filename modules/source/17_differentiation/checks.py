@@ -510,7 +510,7 @@ def test_relu_looks_at_the_primal():
 def test_the_primal_may_be_a_dual():
     e = math.exp(0.5)
     case = "exp of Dual(Dual(0.5, 1.0, level=1), 1.0, level=2), as [primal, tangent, level],"
-    cause = "`function` takes no Dual: call chain_rule for the primal, too"
+    cause = "`function` does not accept a Dual: also call chain_rule for the primal"
     same(computed("exp", [[0.5, 1.0, 1], 1.0, 2]), [[e, e, 1], [e, e, 1], 2], case, cause)
     got = computed("sin", [[0.5, 1.0, 1], 1.0, 2])
     assert isinstance(got, list), f"sin of a Dual of a Dual should be a Dual, yours is {got}"
@@ -639,7 +639,7 @@ def test_there_is_no_perturbation_confusion():
         ("x d/dy (x * x)", 3.0, 0.0),
         ("d/dy (x * x * y)", 3.0, 6.0),
     ]:
-        cause = "Do x and y have a level each, taken when the derivative is called?"
+        cause = "Does each call of the derivative take a new level?"
         same(nth_derivative(name, x), wanted, f"d/dx of {name} at x = {x}", cause)
 
 
@@ -737,7 +737,7 @@ def test_other_tangent_rules():
 # %% linear-rules points=2
 def test_sums_and_shapes():
     x, t = np.arange(6.0).reshape(2, 3), np.array([[5.0, -1.0, 2.0], [0.5, 4.0, 7.0]])
-    error = "If it is another operation that complains: does the lambda look the loop variable "
+    error = "If another operation raises the error: does the lambda look the loop variable "
     error += "up when it is called?"
     for name, options, wanted in [
         ("sum", {"axis": 0, "keepdims": False}, t.sum(axis=0)),
@@ -918,7 +918,7 @@ def test_it_can_be_called_several_times():
         call, f"{case}, vjp_function called twice", error, RuntimeError
     )
     case += ": g = [1, 0] should give [2, 0], then g = [0, 1] should give [0, 4]; the gradients"
-    cause = "Are gradients of the first call still there?"
+    cause = "Were the gradients of the first call kept?"
     same(results, [[np.array([2.0, 0.0])], [np.array([0.0, 4.0])]], case, cause)
 
 

@@ -1050,7 +1050,7 @@ for step in range(7):
 
 # %% [markdown]
 # Why are large networks not trained in this way? Their loss is not convex, so it needs much
-# damping. The Hessian of a mini-batch is noisy. And Adam needs only one additional number per
+# damping. The Hessian of a mini-batch is noisy. And Adam replaces the Hessian by one number per
 # weight, which costs almost nothing.
 #
 # ## The diagonal and the trace
