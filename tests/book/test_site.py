@@ -101,10 +101,10 @@ BRIEFLY = [
     ("gpt_training.py", "steps: int = 100", "steps: int = 10"),
     ("05_2018_gpt.py", "BRIEF = 6 ", "BRIEF = 1 "),
     ("05_2018_gpt.py", 'in the text" = 0.85', 'in the text" = 0'),
-    ("05_2018_gpt.py", 'far tokens" = 0.02', 'far tokens" = -9'),
+    ("05_2018_gpt.py", 'beyond 2 tokens" = 0.02', 'beyond 2 tokens" = -9'),
     ("05_2018_gpt.py", 'order of tokens" = 0.02', 'order of tokens" = -9'),
     ("05_2018_gpt.py", 'per character" = 1.65', 'per character" = 9'),
-    ("05_2018_gpt.py", 'attention" = 0.95', 'attention" = 2'),
+    ("05_2018_gpt.py", 'log T" = 0.95', 'log T" = 2'),
 ]
 
 

@@ -381,15 +381,15 @@ def cosine(a, b):
 
 
 manual_seed(0)
-spreads, start = {}, np.random.default_rng(0).normal(size=(2, 32, 64)).astype("float32")
+deviations, start = {}, np.random.default_rng(0).normal(size=(2, 32, 64)).astype("float32")
 for name, kind in [("pre-norm", TransformerBlock), ("post-norm", PostNormBlock)]:
     stream = [Tensor(start)]
     with no_grad():
         for _ in range(12):
             stream.append(kind(64, 4)(stream[-1]))
-    spreads[name] = [x.data.std() for x in stream]
+    deviations[name] = [x.data.std() for x in stream]
     print(f"{name:9} cosine of input and output {cosine(start, stream[-1].data):.2f}")
-figure = plot_stream(spreads)
+figure = plot_stream(deviations)
 # alt: The standard deviation of the stream over twelve blocks. It grows from 1 to more than 2
 # in the pre-norm stack, and stays at 1 in the post-norm stack.
 
