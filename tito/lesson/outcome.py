@@ -25,7 +25,7 @@ VERDICTS = {
     "crashed": "the process that ran the learner's code died",
     "timed out": "the lesson did not finish being imported in time, or no check did",
     "out of memory": "the lesson needs more memory than it may have",
-    "tampered": "the learner's code answered what nobody asked, or not in the agreed form",
+    "tampered": "the learner's code sent an answer that no check asked for, or in a wrong form",
 }
 STATUSES = (
     "passed",

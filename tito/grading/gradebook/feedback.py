@@ -29,13 +29,13 @@ WORDS = {
     "timeout": "took too long",
     "memory": "needed too much memory",
     "crashed": "crashed",
-    "tampered": "answered out of turn",
+    "tampered": "sent an unexpected answer",
     "not run": "did not run",
 }
 BASES = {
-    "own": "Checked on your own earlier lessons.",
-    "reference": "Checked on the course's own earlier lessons instead of yours, so that a mistake "
-    "in one of those costs you nothing here.",
+    "own": "Checked with your own earlier lessons.",
+    "reference": "Checked with the course's earlier lessons instead of yours, so that a mistake in "
+    "yours costs no points here.",
 }
 
 
@@ -128,15 +128,14 @@ def arithmetic(grade: Grade) -> list[str]:
     """
     if grade.override:
         return [
-            f"The checks earned {_points(grade.result.points)}. The lesson was set by hand to "
-            f"{shown(grade.points)} "
-            f"by {grade.override.who}."
+            f"The checks earned {_points(grade.result.points)}. {grade.override.who} set the "
+            f"lesson to {shown(grade.points)}."
         ]
     sentences = [f"{grade.parts()}.".capitalize()] if grade.answers else []
     if grade.check_overrides:
         sentences.append(
-            f"The checks earned {_points(grade.result.points)}. With those set by hand it is "
-            f"{_points(grade.before_late)}."
+            f"The checks earned {_points(grade.result.points)}. With the points set by graders "
+            f"it is {_points(grade.before_late)}."
         )
     lateness = grade.lateness
     if lateness.due and lateness.arrived and (lateness.days or lateness.extension):
@@ -156,7 +155,7 @@ def _late_sum(grade: Grade) -> str:
     earned = shown(grade.before_late - by_hand)
     rest = ""
     if grade.check_overrides:
-        rest = f", and {shown(by_hand)} set by hand, which lateness does not change, make "
+        rest = f", and {shown(by_hand)} set by graders, which lateness does not change, make "
         rest += shown(grade.points)
     return (
         f"{earned} - {shown(grade.lateness.percent)} % of {earned} = "

@@ -4,7 +4,7 @@ what graders decide goes into the gradebook.
 
 access.py      who is let in: the token in the address, loopback, forms; headers for browsers
 app.py         the pages, and what their forms do
-class_list.py  the class as lists show it, pseudonyms, which submissions need a person
+class_list.py  the class as lists show it, pseudonyms, which submissions need review
 submission_page.py  a submission, part by part
 lexer.py       what to colour in a submission's code, in a process that is stopped in time
 questions.py   free answers and their rubrics

@@ -38,7 +38,7 @@ from tito.grading.safe_text import visible
 from tito.lesson.lesson_format import Question
 
 HOST = "127.0.0.1"
-NEEDING = 50  # submissions that need a person, on the first page
+NEEDING = 50  # submissions that need review, on the first page
 LONGEST_NAME = 60  # characters of a grader's
 STATIC = {"page.css": "text/css", "page.js": "text/javascript"}
 
@@ -248,7 +248,7 @@ class GraderPage:
         wanted = [row for row in rows[at:] + rows[:at] if self._takes(session, only, row)]
         row = self.openings.open_next(wanted, session.who)
         if row is None:
-            words = "Nothing is left here that nobody has opened."
+            words = "All of these submissions have been opened."
             return self.to(session, f"/lesson/{lesson}" if lesson else "/", words, **chosen.query())
         return self.to(session, f"/of/{row.handle}/{row.lesson}", **chosen.query())
 

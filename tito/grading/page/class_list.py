@@ -44,7 +44,7 @@ LETTERS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none that is taken for another
 class SubmissionRow:
     """A learner's lesson, as a list shows it.
 
-    handle  what stands for the learner in addresses: no id, in no mode
+    handle  the learner in addresses; never the id
     sha256  of the file that counts, "" without one
     needs   why a person should look at it
     """
@@ -70,7 +70,7 @@ class Filter:
     """Which submissions a list has, and in which order.
 
     section  of the roster, or ""
-    show     "" all, "unopened" (by nobody), "needs" (a person), "mine" (opened by this grader)
+    show     "" all, "unopened", "needs" (review), "mine" (opened by this grader)
     """
 
     section: str = ""
@@ -79,7 +79,7 @@ class Filter:
     SHOWS = {
         "": "all",
         "unopened": "not opened yet",
-        "needs": "needs a person",
+        "needs": "needs review",
         "mine": "opened by me",
     }
 
@@ -156,7 +156,7 @@ class ClassList:
         self._handles: dict[str, str] = {}
 
     def handle(self, student: str) -> str:
-        """What stands for a learner in an address, the same on every machine."""
+        """The learner's handle in addresses, the same on every machine."""
         return hmac.new(self.key, student.encode("utf-8"), hashlib.sha256).hexdigest()[:24]
 
     def student(self, handle: str) -> str | None:

@@ -31,7 +31,7 @@ LETTERS, LINES = 400_000, 20_000  # of code that are shown
 class ShownLearner:
     """What a learner is called on a page.
 
-    handle   what stands for them in addresses
+    handle   the learner in addresses
     name     theirs, or a pseudonym
     hide     a function of text from their side: in anonymous mode it hides who they are
     """

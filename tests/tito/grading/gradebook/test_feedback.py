@@ -102,7 +102,7 @@ def test_a_check_is_told_with_word_name_points_and_message(book, tmp_path):
     )
     assert (
         "Failed : some checks fail. 2 of 4 points. 1 check fails." in said
-        and "Checked on your own earlier lessons." in said
+        and "Checked with your own earlier lessons." in said
     )
 
 
@@ -124,7 +124,7 @@ def test_a_hidden_check_shows_its_name_and_points_only(book, tmp_path):
     assert "failed of nothing (hidden check) 0 of 2" in text_of(html)
     for path in (tmp_path / "out").rglob("*.html"):
         assert "SECRET" not in path.read_text(encoding="utf-8")
-    assert "mend that first" not in html
+    assert "correct that lesson first" not in html
 
 
 def test_a_mistake_in_an_earlier_lesson_is_named_where_it_is_felt(book, tmp_path):
@@ -135,17 +135,20 @@ def test_a_mistake_in_an_earlier_lesson_is_named_where_it_is_felt(book, tmp_path
         base="reference",
     )
     said = text_of(page(book, tmp_path / "out", result([check("x")]), later))
-    assert "failed a 0 of 2 Fails because of your lesson 01 numbers: mend that first." in said
     assert (
-        "passed b 2 of 2 Right here, but it fails on your own lesson 01 numbers: mend that first."
+        "failed a 0 of 2 Fails because of your lesson 01 numbers: correct that lesson first."
         in said
     )
-    assert "Checked on the course's own earlier lessons instead of yours" in said
+    assert (
+        "passed b 2 of 2 Passes here, but fails with your own lesson 01 numbers: correct that "
+        "lesson first." in said
+    )
+    assert "Checked with the course's earlier lessons instead of yours" in said
 
 
 def test_one_check_on_the_reference_says_what_that_means(book, tmp_path):
     said = text_of(page(book, tmp_path / "out", result([check("a", 2, base="reference")])))
-    assert "passed a 2 of 2 Checked on the course's own earlier lessons instead of yours" in said
+    assert "passed a 2 of 2 Checked with the course's earlier lessons instead of yours" in said
 
 
 def test_lateness_is_told_with_its_arithmetic(book, tmp_path):
@@ -182,19 +185,20 @@ def test_points_set_by_hand_are_told_with_who_but_not_why_and_are_not_late(book,
     said = text_of(pages(book, tmp_path / "out")["ada"])
     assert (
         "failed b 1 of 2" in said
-        and "Set by hand by Klein." in said
+        and "Points set by Klein." in said
         and "the idea is right" not in said
     )
-    assert "The checks earned 2 points. With those set by hand it is 3 points." in said
+    assert "The checks earned 2 points. With the points set by graders it is 3 points." in said
     assert (
-        "2 - 10 % of 2 = 1.8 points, and 1 set by hand, which lateness does not change, make 2.8."
+        "2 - 10 % of 2 = 1.8 points, and 1 set by graders, which lateness does not change, make "
+        "2.8."
         in said
         and "2.8 of 4" in said
     )
     set_points(book, "ada", "numbers", "3.5", "Klein", "seen in the lab")
     said = text_of(pages(book, tmp_path / "out")["ada"])
     assert (
-        "The checks earned 2 points. The lesson was set by hand to 3.5 by Klein." in said
+        "The checks earned 2 points. Klein set the lesson to 3.5." in said
         and "seen in the lab" not in said
         and "3.5 of 4 points" in said
     )

@@ -183,7 +183,7 @@ def test_two_assistants_share_a_class_and_a_killed_server_loses_nothing(browser,
         two_edits_of_one_thing(pages)
         grade(pages, 1)
         for page in pages.values():
-            assert "Nothing is left here" in page.locator("[role=status]").inner_text()
+            assert "All of these submissions" in page.locator("[role=status]").inner_text()
         server.process.send_signal(signal.SIGKILL)
     said = comments(where)
     assert sorted(name for names in seen.values() for name in names) == sorted(
@@ -288,7 +288,7 @@ def test_a_submission_is_graded_by_keys_alone(browser, course, tmp_path):
         press(page, "j")
         assert page.locator("h1").inner_text() == "Learner s01"
         page.keyboard.press("?")
-        assert page.get_by_text("say a comment again").is_visible()
+        assert page.get_by_text("repeat a comment;").is_visible()
         press(page, "1")
         page.keyboard.press("p")
         page.keyboard.type("6.5")

@@ -80,7 +80,7 @@ def test_grading_again_says_how_far_it_is_and_can_be_stopped(page, tmp_path):
     page.ta1.post("/regrade", lesson="numbers")
     written = Path(page.regrading.last.folder.name)
     until, text = time.monotonic() + 30, ""
-    while "It goes on: 120 of 300 submissions, 40%." not in text:
+    while "Running: 120 of 300 submissions, 40%." not in text:
         assert time.monotonic() < until, text
         time.sleep(0.05)
         text = Tags(page.ta2.get("/regrade").text).spaced
@@ -94,7 +94,7 @@ def test_grading_again_says_how_far_it_is_and_can_be_stopped(page, tmp_path):
     page.ta1.post("/regrade", lesson="numbers", count="yes")
     page.ta1.post("/regrade", stop="yes")
     text = Tags(page.ta1.get("/regrade").text).spaced
-    assert "Stopped by ta1. What was graded until then counts; the rest is as it was." in text
+    assert "Stopped by ta1. Grades written before that count; the others did not change." in text
 
 
 def test_what_grading_again_says_names_nobody_where_names_are_hidden(page):
