@@ -307,26 +307,24 @@ def course_of_stubs(source: Root, released: dict[str, bytes]) -> dict[str, bytes
 README = """
 ## Install
 
-You need Python 3.11 or newer and a network, once: `bin/tito status` makes an environment in \
-`.venv` and installs tito
-there, from the file beside it in `bin/`. Then `. bin/activate-tinytorch.sh` puts tito on \
-your path. For notebooks on
-your own machine: `bin/setup notebook`. On Windows: `py bin\\setup.py notebook`, \
-then `.venv\\Scripts\\activate`.
+You need Python 3.11 or newer. The first `bin/tito status` needs a network: it creates an \
+environment in `.venv` and installs
+tito from the file in `bin/`. Then `. bin/activate-tinytorch.sh` puts tito on your path. \
+`bin/setup notebook` installs what
+notebooks need. On Windows, run `py bin\\setup.py notebook`, then `.venv\\Scripts\\activate`.
 
 ## In the browser
 
 {binder} Such a session is temporary: \
-when it ends, what you wrote is gone. Before you
-leave it, run `tito submit` in a terminal there and download the zip; in the next session \
-upload it and run
-`tito restore ZIP`.
+when it ends, your work is deleted. Before
+that, run `tito submit` in a terminal there and download the zip. In the next session, upload it \
+and run `tito restore ZIP`.
 {colab}
 ## Hand in
 
-`tito submit` tests what you have begun and puts it into a zip; hand that in. In a repository on \
-GitHub, each push tests
-every lesson, too, and shows the results in the summary of the run.
+`tito submit` tests the lessons that you have begun and writes a zip. Hand in this zip. In a \
+repository on GitHub, each push
+also tests every lesson, and the summary of the run shows the results.
 """
 
 
@@ -338,9 +336,8 @@ def readme(source: Root, chosen: list[Entry], with_solutions: bool) -> str:
     if place.release:
         binder = f"On Binder, open <{place.binder(path)}>."
         colab = (
-            f"\nOn Google Colab, open <{place.colab(path)}>, and run the first cell, which makes a "
-            "workspace there.\nSuch a session ends, too: the cell says how to take your work "
-            "with you.\n"
+            f"\nOn Google Colab, open <{place.colab(path)}>, and run the first cell, which creates "
+            "a workspace there.\nSuch a session also ends: the cell says how to keep your work.\n"
         )
     else:
         binder = (

@@ -170,14 +170,14 @@ def readme(source: Root, lessons: list[Entry], solutions: bool) -> str:
     """
     first = lessons[0]
     compare = (
-        f"| `tito compare {first.declared.exercises[0].id}` | shows the course's solution of an "
-        "exercise beside yours, once yours is right |\n"
+        f"| `tito compare {first.declared.exercises[0].id}` | shows the course's solution next to "
+        "yours, once yours is right |\n"
     )
     return f"""# My {source.name}
 
-Here you write `{source.package}`, lesson by lesson. Each lesson is a file in `modules/source/` \
-that you edit in any
-editor or as a notebook; what you write there becomes the package `{source.package}`.
+In this folder you write `{source.package}`, lesson by lesson. Each lesson is a file in \
+`modules/source/`. Edit it in any editor
+or as a notebook. `tito` copies your code into the package `{source.package}`.
 
     source bin/activate-tinytorch.sh    # once per terminal; or write bin/tito instead of tito
     tito start {first.name}
@@ -187,21 +187,23 @@ editor or as a notebook; what you write there becomes the package `{source.packa
 
 | command | what it does |
 | --- | --- |
-| `tito start {first.name}` | shows which file to open, and the first exercise in it |
-| `tito watch {first.name}` | tests at each save |
-| `tito test {first.name}` | says what is right, what is wrong, and why |
-| `tito hint {first.name}` | gives a hint for the first exercise that fails, one at a time |
+| `tito start {first.name}` | names the file to open and the first exercise in it |
+| `tito read {first.name}` | opens the lesson as a page in your browser |
+| `tito test {first.name}` | shows what is right, what is wrong, and why |
+| `tito watch {first.name}` | tests each time you save |
+| `tito hint {first.name}` | shows the next hint for the first exercise that fails |
 {compare * solutions}\
 | `tito notebook {first.name}` | opens the lesson as a notebook; \
 `tito init . --notebook` installs JupyterLab |
-| `tito reset {first.name}` | starts a lesson again; `tito undo` takes that back |
-| `tito submit` | tests what you have begun and puts it into a zip, to hand in; \
-`tito restore ZIP` brings it back |
-| `tito update RELEASE` | brings a newer edition of the course under your work |
-| `tito milestone list` | shows what your package can do in the end: it reads digits, and writes |
+| `tito reset {first.name}` | starts the lesson again; `tito undo` restores your work |
+| `tito submit` | tests your lessons and writes a zip to hand in; \
+`tito restore ZIP` brings the lessons in it back |
+| `tito update RELEASE` | brings a newer edition of the course and keeps your work |
+| `tito milestone list` | lists programs that use your package, \
+for example to read digits or write text |
 | `tito doctor` | finds missing programs and packages on this machine |
 
-Nothing you write is lost: whatever tito overwrites, it saves under `.tito/backups/` first.
+`tito` saves every file in `.tito/backups/` before it overwrites it.
 """
 
 
