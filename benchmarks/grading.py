@@ -70,28 +70,16 @@ EVERY = 1
 SUBREAPER = 36  # linux/prctl.h
 LEARNER = "handed in by LEARNER"  # stands in each notebook, so that no two are the same
 
-HEADER = """\
-# ---
-# jupyter:
-#   jupytext:
-#     text_representation:
-#       extension: .py
-#       format_name: percent
-#       format_version: '1.3'
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-#   tinytorch:
-#     difficulty: 1
-#     enables: []
-#     hours: 1
-#     prerequisites: []
-#     summary: Six functions on arrays.
-#     terms: []
-#     title: Arrays
-# ---
-
+FACTS = """\
+title = "Arrays"
+summary = "Six functions on arrays."
+difficulty = 1
+hours = 1
+prerequisites = []
+enables = []
+terms = []
+"""
+BEGINNING = """\
 # %% [markdown]
 # # 01. Arrays
 
@@ -242,7 +230,7 @@ class Failed(Exception):
 
 def lesson_texts():
     """(the chapter, its checks.py)"""
-    chapter, checks = [HEADER], ["# %% setup\nimport numpy as np\n"]
+    chapter, checks = [BEGINNING], ["# %% setup\nimport numpy as np\n"]
     for head, body, one, two, _ in EXERCISES:
         name = head.removeprefix("def ").partition("(")[0]
         place = name.replace("_", "-")
@@ -278,6 +266,7 @@ def make_course(folder):
     chapter, checks = lesson_texts()
     for name, text in {
         path: chapter,
+        path.with_name("lesson.toml"): FACTS,
         path.with_name("checks.py"): checks,
         path.with_name("misconceptions.toml"): "\n".join(mistakes),
         folder / "tito.toml": '[course]\nname = "Arrays"\nedition = "1"\npackage = "tinytorch"\n',

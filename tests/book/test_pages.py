@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from commands import run_process
-from small_course import HEADER, make_course
+from small_course import FACTS, introduce, make_course
 
 from tito.book import generated_parts
 from tito.lesson import course
@@ -93,9 +93,9 @@ def test_the_lesson_in_contributing_passes_the_gate(tmp_path, shared):
     shutil.copy(REPOSITORY / "modules" / "source" / "checking.py", course / "modules" / "source")
     folder = course / "modules" / "source" / "90_mean"
     folder.mkdir()
-    header = HEADER.format(title="Mean", name="mean", needs=" []") + "\n"
     for name, part in {
-        "mean_dev.py": header + chapter,
+        "mean_dev.py": chapter,
+        "lesson.toml": FACTS.format(title="Mean", name="mean", needs=[]),
         "checks.py": checks[shared],
         "hints.md": hints,
         "misconceptions.toml": mistakes,
@@ -136,7 +136,7 @@ def test_the_glossary_links_each_term_to_the_section_that_explains_it(tmp_path):
     root = make_course(tmp_path)
     chapter = root / "modules" / "source" / "01_numbers" / "numbers_dev.py"
     text = chapter.read_text(encoding="utf-8")
-    text = text.replace("#     terms: []", "#     terms: [sum]\n#     pytorch: {sum: torch.sum}")
+    introduce(root, {"sum": "torch.sum"})
     text = text.replace("# ## Tripling\n", "# ## The `sum` of three\n#\n# A **sum** is added.\n")
     chapter.write_text(text, encoding="utf-8")
     page = generated_parts.Parts(course.open_root(root), tmp_path).fill(

@@ -9,33 +9,18 @@ from tito.learn import runner
 from tito.lesson import cells, lesson_format
 from tito.lesson.parse import parse_lesson
 
-HEADER = """\
-# ---
-# jupyter:
-#   jupytext:
-#     notebook_metadata_filter: tinytorch,-jupytext.text_representation.jupytext_version
-#     text_representation:
-#       extension: .py
-#       format_name: percent
-#       format_version: '1.3'
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-#   tinytorch:
-#     difficulty: 1
-#     enables: []
-#     hours: 0.5
-#     prerequisites:{needs}
-#     summary: A lesson about {name}.
-#     terms: []
-#     title: {title}
-# ---
+FACTS = """\
+title = "{title}"
+summary = "A lesson about {name}."
+difficulty = 1
+hours = 0.5
+prerequisites = {needs}
+enables = []
+terms = []
 """
 
-NUMBERS = (
-    HEADER.format(title="Numbers", name="numbers", needs=" []")
-    + '''
+NUMBERS_FACTS = FACTS.format(title="Numbers", name="numbers", needs=[])
+NUMBERS = '''\
 # %% [markdown]
 # # 01. Numbers
 #
@@ -101,7 +86,6 @@ def _given(x):
 # %%
 print(triple(5), LIMIT)
 '''
-)
 
 NUMBERS_CHECKS = """\
 # The checks of lesson 01, by exercise. `check("double")` in the chapter runs the visible ones.
@@ -137,9 +121,8 @@ NUMBERS_HINTS = """\
 1. Use `double`.
 """
 
-SUMS = (
-    HEADER.format(title="Sums", name="sums", needs="\n#     - numbers")
-    + '''
+SUMS_FACTS = FACTS.format(title="Sums", name="sums", needs='["numbers"]')
+SUMS = '''\
 # %% [markdown]
 # # 02. Sums
 
@@ -168,7 +151,6 @@ check("total")
 #
 # 1. Why?
 '''
-)
 
 SUMS_CHECKS = """\
 # The checks of lesson 02, by exercise.
@@ -250,29 +232,32 @@ def with_question(chapter=NUMBERS, before="# %%\n#| exporti"):
 
 FILES = {
     "01_numbers/numbers_dev.py": NUMBERS,
+    "01_numbers/lesson.toml": NUMBERS_FACTS,
     "01_numbers/checks.py": NUMBERS_CHECKS,
     "01_numbers/hints.md": NUMBERS_HINTS,
     "01_numbers/misconceptions.toml": NUMBERS_RIGHTS + MULTIPLIES,
     "02_sums/sums_dev.py": SUMS,
+    "02_sums/lesson.toml": SUMS_FACTS,
     "02_sums/checks.py": SUMS_CHECKS,
     "02_sums/misconceptions.toml": SUMS_RIGHTS,
 }
 
 
-CHAPTERS = {  # name: folder, chapter, checks, hints
-    "numbers": ("01_numbers", NUMBERS, NUMBERS_CHECKS, NUMBERS_HINTS),
-    "sums": ("02_sums", SUMS, SUMS_CHECKS, ""),
+CHAPTERS = {  # name: folder, chapter, checks, facts, hints
+    "numbers": ("01_numbers", NUMBERS, NUMBERS_CHECKS, NUMBERS_FACTS, NUMBERS_HINTS),
+    "sums": ("02_sums", SUMS, SUMS_CHECKS, SUMS_FACTS, ""),
 }
 
 
-def lesson(name="numbers", chapter=None, checks=None, hints=None, within=Path()):
+def lesson(name="numbers", chapter=None, checks=None, facts=None, hints=None, within=Path()):
     """A `Lesson` of the small course, with other text where that is given."""
     folder, *texts = CHAPTERS[name]
-    given = (chapter, checks, hints)
-    chapter, checks, hints = (o if g is None else g for o, g in zip(texts, given, strict=True))
+    given = (chapter, checks, facts, hints)
+    texts = [text if new is None else new for text, new in zip(texts, given, strict=True)]
+    chapter, checks, facts, hints = texts
     path = within / folder / f"{name}_dev.py"
     checks = cells.parse(path.with_name(lesson_format.CHECKS), checks)
-    return parse_lesson(cells.parse(path, chapter), checks, hints)
+    return parse_lesson(cells.parse(path, chapter), checks, facts, hints)
 
 
 def make_course(folder):
@@ -288,6 +273,14 @@ def make_course(folder):
     for name in ("__init__.py", "core/__init__.py"):
         (folder / "tinytorch" / name).write_text('"""The package."""\n', encoding="utf-8")
     return folder
+
+
+def introduce(folder, terms):
+    """Let a course's first lesson introduce {term: PyTorch's name of it, or ""}."""
+    names = [f"{json.dumps(term)} = {json.dumps(name)}" for term, name in terms.items() if name]
+    listed = "\n".join([f"terms = {json.dumps(list(terms))}", "[pytorch]", *names])
+    text = NUMBERS_FACTS.replace("terms = []", listed)
+    (folder / "modules/source/01_numbers/lesson.toml").write_text(text, encoding="utf-8")
 
 
 def set_policies(folder, **policies):

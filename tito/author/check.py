@@ -23,7 +23,7 @@ from tito.grading.submission import LessonFile
 from tito.learn.verdict import Verdict
 from tito.lesson import cells, export, glossary, misconceptions, notebook
 from tito.lesson.course import Entry
-from tito.lesson.lesson_format import CHECKS, HINTS, MARK, Check, Exercise, Lesson
+from tito.lesson.lesson_format import CHECKS, FACTS, HINTS, MARK, Check, Exercise, Lesson
 from tito.lesson.misconceptions import Variant
 from tito.lesson.outcome import Outcome
 
@@ -154,7 +154,7 @@ def prerequisite_problems(entry: Entry) -> list[str]:
 
 def width_problems(lesson: Lesson) -> list[str]:
     """The lines of the lesson's files that are too long."""
-    paths = [lesson.path.with_name(name) for name in (lesson.path.name, CHECKS, HINTS)]
+    paths = [lesson.path.with_name(name) for name in (lesson.path.name, CHECKS, FACTS, HINTS)]
     return [
         f"{path.name}:{number} has {len(row)} columns, at most {WIDEST}"
         for path in paths

@@ -19,7 +19,7 @@ from tito.author import release, wheel
 from tito.errors import UsageError
 from tito.lesson import shared_checks
 from tito.lesson.course import SOURCE, Entry, Root
-from tito.lesson.lesson_format import CHECKS, HINTS
+from tito.lesson.lesson_format import CHECKS, FACTS, HINTS
 
 PROGRAMS = Path(__file__).with_name("autograder")
 
@@ -64,8 +64,8 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
     scripts = [
         path
         for entry in source.lessons
-        for path in (entry.script, entry.script.with_name(CHECKS), entry.script.with_name(HINTS))
-        if path.exists()
+        for name in (entry.script.name, CHECKS, FACTS, HINTS)
+        if (path := entry.script.with_name(name)).exists()
     ]
     shared = list((source.path / SOURCE).glob(shared_checks.FILE))
     package = sorted((source.path / source.package).rglob("*.py"))

@@ -32,7 +32,7 @@ from tito.errors import MachineError, UsageError
 from tito.learn import workspace
 from tito.lesson import course, notebook, site_settings
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
-from tito.lesson.lesson_format import HINTS, SOLUTIONS
+from tito.lesson.lesson_format import FACTS, HINTS, SOLUTIONS
 
 NOTE = ".tito/release.json"
 ADDED = Path(__file__).with_name("released")  # files of every release, at the same paths
@@ -288,11 +288,11 @@ def course_of_stubs(source: Root, released: dict[str, bytes]) -> dict[str, bytes
         for name, data in released.items()
         if name.startswith(("modules/", "tests/", f"{source.package}/")) or name in workspace.COPIED
     }
-    hints = f"/{HINTS}"  # a workspace has them only in the pristine copy
+    beside = (f"/{FACTS}", f"/{HINTS}")  # a workspace has them only in the pristine copy
     out |= {
         name.replace(PRISTINE.as_posix(), SOURCE.as_posix()): data
         for name, data in released.items()
-        if name.startswith(PRISTINE.as_posix()) and name.endswith(hints)
+        if name.startswith(PRISTINE.as_posix()) and name.endswith(beside)
     }
     out["tito.toml"] = (
         "[course]\n"

@@ -18,7 +18,7 @@ from tito.learn.process import ONE_THREAD, Process
 from tito.learn.verdict import Verdict
 from tito.lesson import course
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
-from tito.lesson.lesson_format import CHECKS, HINTS
+from tito.lesson.lesson_format import CHECKS, FACTS, HINTS
 
 SECONDS = 5  # a check may take, with a mistake in the code
 WHOLE_SECONDS = 300  # a whole chapter, or its examples, may take on a busy machine
@@ -92,7 +92,7 @@ def make_root(entry: Entry, folder: Path) -> Root:
     for lower in entry.root.lessons:
         if lower.number <= entry.number:
             for base in (PRISTINE, SOURCE):  # the declared lesson has its hidden checks, too
-                for name in (lower.script.name, HINTS):
+                for name in (lower.script.name, FACTS, HINTS):
                     if (path := lower.script.with_name(name)).exists():
                         write_bytes(folder / base / lower.folder / name, path.read_bytes())
                 checks = lower.declared.checks_source.text  # complete without shared checks

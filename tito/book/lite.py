@@ -23,7 +23,7 @@ from tito.author import release, wheel
 from tito.errors import MachineError, UsageError
 from tito.learn import workspace
 from tito.lesson import cells, course, notebook
-from tito.lesson.course import Entry, Root
+from tito.lesson.course import PRISTINE, Entry, Root
 
 # What a notebook's Python loads when it starts, and Pyodide contains.
 KERNEL = ("micropip", "ipython", "jedi", "packaging")
@@ -282,7 +282,7 @@ def lessons_wheel(root: Root) -> tuple[str, bytes]:
     contents = {
         name: data
         for name, data in workspace.contents(root).items()
-        if name.startswith(("modules/source/", f"{root.package}/"))
+        if name.startswith((f"{PRISTINE.as_posix()}/", "modules/source/", f"{root.package}/"))
     }
     for entry in root.lessons:
         text = notebook.to_notebook(entry.declared.released, entry.declared)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-PYTHON = {"name": "python3", "display_name": "Python 3", "language": "python"}
+from tito.lesson.notebook import PYTHON
 
 NotebookCell = dict[str, Any]
 Part = tuple[int, NotebookCell]  # the line in the file that the cell comes from, and the cell
@@ -58,12 +58,12 @@ def folded_output(title: str) -> dict[str, Any]:
     return {"mystnb": prompts, "tags": ["hide-output"]}
 
 
-def notebook_text(parts: list[Part], kernel: dict[str, str], first: int = 0) -> str:
+def notebook_text(parts: list[Part], first: int = 0) -> str:
     """A notebook's text; lines are counted from `first`."""
     for number, (_, part) in enumerate(parts, 1):
         part["id"] = f"cell-{number}"
     meta = {
-        "kernelspec": kernel,
+        "kernelspec": PYTHON,
         "language_info": {"name": "python"},
         "source_map": [line - first for line, _ in parts],  # for Sphinx's warnings
     }

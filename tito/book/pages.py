@@ -15,7 +15,6 @@ from typing import Any
 
 from tito.book import drawings
 from tito.book.notebook_cells import (
-    PYTHON,
     BookPage,
     Outputs,
     Part,
@@ -66,9 +65,8 @@ def notebooks(
     _mark_terms(lesson.meta["terms"], pages)
     if contents := _contents(lesson, pages):
         pages[0].parts.append((0, prose(contents)))
-    kernel = lesson.source.header.get("kernelspec", PYTHON)
     return {
-        f"{page.path}.ipynb": notebook_text(page.parts, kernel, first)
+        f"{page.path}.ipynb": notebook_text(page.parts, first)
         for page, first in zip(pages, first_lines(entry).values(), strict=True)
     }
 
@@ -373,9 +371,7 @@ def of_milestone(root: Root, entry: Milestone, outputs: dict[str, Any]) -> str:
             source = path.read_text(encoding="utf-8").strip("\n")
             parts.append(code(0, source, f"{path.name}, which it imports"))
     drawings.number_figures(entry.year, parts)
-    return notebook_text(
-        [(line + 1 - BEHIND, part) for line, part in parts if part["source"]], PYTHON
-    )
+    return notebook_text([(line + 1 - BEHIND, part) for line, part in parts if part["source"]])
 
 
 def summary_of(program: Milestone) -> str:

@@ -94,8 +94,7 @@ class LessonFile:
 
     path     in the submission, as it can be shown
     raw      its bytes
-    text     the same as text, ready for `cells.parse`; a script's header is left empty, since only
-             its line numbers matter
+    text     the same as text, ready for `cells.parse`
     source   its cells, None when there is a problem
     problem  a sentence when it cannot be read; then text is ""
     slow     whether the problem is that it takes too long to read

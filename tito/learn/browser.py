@@ -24,7 +24,6 @@ from tito.errors import TitoError, WorkError
 from tito.learn import check_builtin, manifest
 from tito.lesson import cells, course, export
 from tito.lesson.course import Entry, Root
-from tito.lesson.parse import load_lesson
 
 # Where JupyterLite shows a notebook's Python the files that the browser keeps.
 DRIVE = Path("/drive")
@@ -92,7 +91,9 @@ def begin(
         )
     name = Path.cwd().name
     if passed := _passed(drive).get(name):
-        total = next(len(_exercises(entry)) for entry in root.lessons if entry.folder == name)
+        total = next(
+            len(entry.declared.exercises) for entry in root.lessons if entry.folder == name
+        )
         print(f"The checks of {len(passed)} of {total} exercises have passed here so far.")
 
 
@@ -107,11 +108,6 @@ def _start(
         raise RuntimeError(
             "Python in a browser has no threads, so this does not run here: run it in a workspace"
         ) from None
-
-
-def _exercises(entry: Entry) -> list[str]:
-    """The names of a lesson's exercises; reading its script would need a reader of YAML."""
-    return [cell.exercise for cell in cells.read(entry.notebook).cells if cell.exercise]
 
 
 # What was done, and how to take it away.
@@ -137,7 +133,7 @@ def progress() -> None:
     records, root = _passed(drive), course.installed_course()
     rows = [
         f"{entry.number:02} {entry.name:20} {len(records.get(entry.folder, []))} of "
-        f"{len(_exercises(entry))} exercises"
+        f"{len(entry.declared.exercises)} exercises"
         for entry in root.lessons
         if records.get(entry.folder) or _is_begun(entry, drive)
     ]
@@ -247,6 +243,4 @@ class Notebooks:
             )
         source = cells.read(path)
         source.path = path.relative_to(self.drive)
-        # As released; its script would need a reader of YAML.
-        declared = load_lesson(entry.notebook)
-        return export.build(source, declared, source.path.as_posix(), self.root.package)
+        return export.build(source, entry.declared, source.path.as_posix(), self.root.package)

@@ -23,7 +23,7 @@ from tito.errors import TitoError, UsageError
 from tito.learn import notebook_sync, progress, workspace
 from tito.lesson import cells, course, export, lesson_format, notebook
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
-from tito.lesson.lesson_format import CHECKS, FOLDER, HINTS, Exercise, Lesson, Question
+from tito.lesson.lesson_format import CHECKS, FACTS, FOLDER, HINTS, Exercise, Lesson, Question
 from tito.lesson.parse import parse_lesson
 
 STUB = re.compile(r'^[ \t]*raise NotImplementedError\("exercise .*\n?', re.M)
@@ -170,13 +170,15 @@ def _lessons(root: Root, contents: dict[str, bytes]) -> dict[str, Lesson]:
         place = PurePosixPath(PRISTINE.as_posix()) / parts.parent.name
         if match and parts == place / f"{match[2]}_dev.py":
             base = root.path / PRISTINE / parts.parent.name
-            chapter, checks, hints = (
+            chapter, checks, facts, hints = (
                 contents.get(f"{parts.parent}/{name}", b"").decode("utf-8")
-                for name in (parts.name, CHECKS, HINTS)
+                for name in (parts.name, CHECKS, FACTS, HINTS)
             )
-            lessons[match[2]] = parse_lesson(
-                cells.parse(base / parts.name, chapter), cells.parse(base / CHECKS, checks), hints
+            source, sections = (
+                cells.parse(base / parts.name, chapter),
+                cells.parse(base / CHECKS, checks),
             )
+            lessons[match[2]] = parse_lesson(source, sections, facts, hints)
     return lessons
 
 

@@ -17,7 +17,7 @@ from tito.errors import UsageError, WorkError
 from tito.learn import milestone, notebook_sync, progress
 from tito.lesson import cells, course, export, notebook
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
-from tito.lesson.lesson_format import CHECKS, HINTS, Exercise
+from tito.lesson.lesson_format import CHECKS, FACTS, HINTS, Exercise
 from tito.lesson.outcome import UNWRITTEN
 
 MACHINE = (".tito/course", ".tito/environment")  # where things are here: written anew each time
@@ -112,8 +112,9 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
             folder, lesson = (place / entry.folder).as_posix(), entry.declared
             out[f"{folder}/{entry.script.name}"] = lesson.released
             out[f"{folder}/{CHECKS}"] = lesson.released_checks
-            if place == PRISTINE and lesson.hints_text:
-                out[f"{folder}/{HINTS}"] = lesson.hints_text
+            if place == PRISTINE:
+                out[f"{folder}/{FACTS}"] = entry.declared_path.with_name(FACTS).read_bytes()
+                out |= {f"{folder}/{HINTS}": lesson.hints_text} if lesson.hints_text else {}
     out |= _milestones(source, {entry.name for entry in lessons})
     out |= given_modules(source)
     for name in COPIED:

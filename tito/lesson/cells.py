@@ -127,13 +127,10 @@ def _directives(source: str) -> dict[str, str]:
 
 @dataclass(eq=False)
 class Source:
-    """A lesson file as read: `header` is its metadata (jupyter's), `cells` what it holds, `text`
-    all of it, `sha256` of its bytes.
-    """
+    """A lesson file as read: `cells` what it holds, `text` all of it, `sha256` of its bytes."""
 
     path: Path
     text: str
-    header: dict[str, Any]
     cells: list[Cell]
     sha256: str = ""
 
@@ -231,7 +228,7 @@ def parse(path: Path, text: str) -> Source:
 
 def _script(path: Path, text: str) -> Source:
     lines = text.split("\n")
-    header, start = _header(path, lines)
+    start = _header_lines(path, lines)
     marks = [i for i in range(start, len(lines)) if "%%" in lines[i] and MARKER.match(lines[i])]
     cells: list[Cell] = []
     if any(line.strip() for line in lines[start : marks[0] if marks else len(lines)]):
@@ -251,39 +248,19 @@ def _script(path: Path, text: str) -> Source:
         if cell.question:
             cell.source = without_escapes(cell.source)
         cells.append(cell)
-    return Source(path, text, header, cells)
+    return Source(path, text, cells)
 
 
-def _header(path: Path, lines: list[str]) -> tuple[dict[str, Any], int]:
-    """The jupyter metadata in the leading `# ---` block, and the number of the line behind it."""
+def _header_lines(path: Path, lines: list[str]) -> int:
+    """How many lines a leading `# ---` block has. jupytext keeps a notebook's metadata there, which
+    tito needs nothing of.
+    """
     if not lines or lines[0].rstrip() != "# ---":
-        return {}, 0
-    try:
-        end = next(i for i in range(1, len(lines)) if lines[i].rstrip() == "# ---")
-    except StopIteration:
-        raise WorkError(
-            f"{path}:1: the header is never closed.", "End it with a line `# ---`."
-        ) from None
-    import yaml
-
-    loader = getattr(
-        yaml, "CSafeLoader", yaml.SafeLoader
-    )  # ten times faster, where libyaml is there
-    try:
-        block = yaml.load("\n".join(line[2:] for line in lines[1:end]), loader)
-    except Exception as error:  # noqa: BLE001  a value such as 2001-99-99 raises anything
-        line = getattr(error, "problem_mark", None)
-        at = line.line + 2 if line else 1
-        message = (
-            str(error) if isinstance(error, (yaml.YAMLError, ValueError)) else type(error).__name__
-        )
-        raise WorkError(
-            f"{path}:{at}: the header is not valid YAML: {getattr(error, 'problem', message)}.",
-            "Each line is `#`, two spaces per level, `key: value`.",
-        ) from None
-    block = block if isinstance(block, dict) else {}
-    jupyter = block.get("jupyter")
-    return (jupyter if isinstance(jupyter, dict) else {}), end + 1
+        return 0
+    for number, line in enumerate(lines[1:], 2):
+        if line.rstrip() == "# ---":
+            return number
+    raise WorkError(f"{path}:1: the header is never closed.", "End it with a line `# ---`.")
 
 
 def _options(path: Path, line: int, text: str) -> tuple[str, dict[str, Any]]:
@@ -370,7 +347,6 @@ def _notebook(path: Path, text: str) -> Source:
             if cell["cell_type"] == "code":
                 source = comment_magics(source)
             cells.append(Cell(cell["cell_type"], source, 1, n, metadata))
-        header = dict(book.get("metadata") or {})
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         where, what = "", "this is no notebook, though it is JSON"
         if isinstance(error, json.JSONDecodeError):
@@ -381,7 +357,7 @@ def _notebook(path: Path, text: str) -> Source:
             f"`tito notebook {path.stem.removesuffix('_dev')} --keep script` makes it anew from "
             "the script; this one is saved first.",
         ) from None
-    return Source(path, text, header, cells)
+    return Source(path, text, cells)
 
 
 HINTS, START = "hints", "start"  # cells of a notebook that are made and no part of the lesson

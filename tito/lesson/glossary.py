@@ -1,8 +1,8 @@
 """The course's vocabulary: what each term means, where it is explained, what PyTorch calls it.
 
-A lesson lists its terms in its header and sets each in bold or italics once, in the sentence that
-explains it. That sentence is the term's entry in the book's glossary and what `tito word` prints;
-nothing is written a second time. The header also has PyTorch's names, under `pytorch`.
+A lesson lists its terms in its lesson.toml and sets each in bold or italics once, in the sentence
+that explains it. That sentence is the term's entry in the book's glossary and what `tito word`
+prints; nothing is written a second time. The file also has PyTorch's names, under `pytorch`.
 """
 
 import difflib
@@ -32,7 +32,7 @@ class ChapterSection:
 class Term:
     """A term of the course.
 
-    term      as the lesson's header lists it
+    term      as the lesson.toml lists it
     sentence  the sentence that explains it, in Markdown
     lesson    the name of the lesson that introduces it; number and title are that lesson's
     section   the heading it is explained under

@@ -2,6 +2,7 @@
 
     tensor_dev.py           the chapter: prose, exercises with solutions, demonstrations
                             and the questions that a person judges
+    lesson.toml             title, summary, what it needs, the terms it introduces
     checks.py               the checks, in sections: `# %% setup`, `# %% strides points=4`,
                             `# %% strides hidden points=2`, `# %% learner-side`
     hints.md                `## strides`, then a numbered list, gentlest first
@@ -23,6 +24,7 @@ from tito.lesson import cells
 from tito.lesson.checks import HIDDEN, IMPORTS, imports_in
 
 FOLDER = re.compile(r"(\d+)_([a-z][a-z0-9_]*)")
+FACTS = "lesson.toml"
 CHECKS, HINTS, MISCONCEPTIONS = "checks.py", "hints.md", "misconceptions.toml"
 SOLUTIONS = "solutions.py"  # beside the pristine lesson of a release that was made with them
 MARK = re.compile(r"^\s*### (BEGIN|END) SOLUTION\s*$")
@@ -102,7 +104,7 @@ class Lesson:
     source       the chapter's cells
     checks_source  the cells of checks.py
     hints_text   the text of hints.md, "" without one
-    meta         the `tinytorch:` block of the chapter's header
+    meta         what its lesson.toml says
     module       where it is exported to: "core.tensor"
     setup, learner_side  these sections of checks.py
     """

@@ -15,10 +15,11 @@ from typing import Any
 from tito.lesson import cells
 from tito.lesson.lesson_format import Exercise, Lesson
 
-HEAD = re.compile(r"# ---\n(?:#.*\n)*?# ---\n")
+HEAD = re.compile(r"\A# ---\n(?:#.*\n)*?# ---\n")
 # jupytext would turn a comment such as `# cat of three arrays` into a shell
 # command; `cells` knows the magics.
 PERCENT = {"extension": ".py", "format_name": "percent", "comment_magics": False}
+PYTHON = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
 def _libraries() -> tuple[Any, Any]:
@@ -47,7 +48,9 @@ def to_notebook(script: str, lesson: Lesson, old: str | None = None) -> str:
     jupytext, nbformat = _libraries()
 
     book = jupytext.reads(script, fmt=dict(PERCENT))
-    book.metadata.get("jupytext", {}).pop("comment_magics", None)
+    for key in ("comment_magics", "cell_metadata_filter"):  # of this script, so not to be kept
+        book.metadata.get("jupytext", {}).pop(key, None)
+    book.metadata.setdefault("kernelspec", dict(PYTHON))
     exercises = {exercise.name: exercise for exercise in lesson.exercises}
     rows = []
     for cell in book.cells:
@@ -162,7 +165,7 @@ def visible_points(exercise: Exercise) -> int:
 def to_script(notebook: str, old: str | None = None) -> str:
     """The script (text) of a notebook's text.
 
-    old  a script's text that lends its header, which jupytext would lay out anew
+    old  a script's text that lends its header, where it has one; a chapter has none
     """
     jupytext, nbformat = _libraries()
 
@@ -182,6 +185,5 @@ def to_script(notebook: str, old: str | None = None) -> str:
         if cell.cell_type == "code" and not cell.source.startswith("%%"):
             cell.source = cells.comment_magics(cell.source)
     script = jupytext.writes(book, fmt=dict(PERCENT))
-    script = script.replace("#     comment_magics: false\n", "", 1)
-    head, body = HEAD.match(old or ""), HEAD.match(script)
-    return str(head.group() + script[body.end() :] if head and body else script)
+    head = HEAD.match(old or "")
+    return (f"{head.group()}\n" if head else "") + str(HEAD.sub("", script, count=1)).lstrip("\n")

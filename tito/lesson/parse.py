@@ -5,6 +5,7 @@ file and line.
 """
 
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from tito.lesson.checks import HIDDEN, LEARNER_SIDE, SETUP, TEST, check_id
 from tito.lesson.lesson_format import (
     ANSWER,
     CHECKS,
+    FACTS,
     FOLDER,
     HINTS,
     MARK,
@@ -31,7 +33,7 @@ from tito.lesson.lesson_format import (
 from tito.lesson.shared_checks import read_checks
 
 NAME = re.compile(r"[A-Za-z0-9_-]+")
-HEADER: dict[str, Any] = {
+NEEDED: dict[str, Any] = {
     "title": str,
     "summary": str,
     "difficulty": int,
@@ -42,7 +44,7 @@ HEADER: dict[str, Any] = {
 }
 OPTIONAL: dict[str, Any] = {"pytorch": dict}  # {a term, or a name of the package: PyTorch's name}
 KINDS: dict[Any, str] = {
-    dict: "a mapping",
+    dict: "a table",
     str: "text",
     int: "a whole number",
     list: "a list",
@@ -57,24 +59,32 @@ def load_lesson(path: Path) -> Lesson:
 
     Raises TitoError with file and line when it is not in the format.
     """
+    chapter, checks = cells.read(path), read_checks(path.with_name(CHECKS))
+    facts = path.with_name(FACTS)
+    if not facts.exists():
+        remedy = "In a workspace, `tito init .` puts back missing files."
+        raise MachineError(f"{facts} does not exist.", remedy)
     hints = path.with_name(HINTS)
+    return parse_lesson(chapter, checks, _text(facts), _text(hints) if hints.exists() else "")
+
+
+def _text(path: Path) -> str:
     try:
-        text = hints.read_text(encoding="utf-8") if hints.exists() else ""
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise MachineError(f"{hints} cannot be read: {error}.", "Save the file as UTF-8.") from None
-    checks = read_checks(path.with_name(CHECKS))
-    return parse_lesson(cells.read(path), checks, text.replace("\r\n", "\n"))
+        raise MachineError(f"{path} cannot be read: {error}.", "Save the file as UTF-8.") from None
 
 
-def parse_lesson(source: Source, checks_source: Source, hints_text: str = "") -> Lesson:
-    """The lesson of a chapter, the cells of its checks.py, and the text of its hints.md."""
+def parse_lesson(source: Source, checks_source: Source, facts: str, hints_text: str = "") -> Lesson:
+    """The lesson of a chapter, the cells of its checks.py, the text of its lesson.toml, and the
+    text of its hints.md.
+    """
     match = FOLDER.fullmatch(source.path.parent.name)
     if not match:
         raise UsageError(
             f"{source.path}: the folder should be named like 01_tensor.", "Rename the folder."
         )
     number, name = int(match[1]), match[2]
-    meta = _header(source)
     module = _module(source, name)
     exercise_cells = _exercise_cells(source, name)
     questions = tuple(_questions(source, list(exercise_cells)))
@@ -98,7 +108,7 @@ def parse_lesson(source: Source, checks_source: Source, hints_text: str = "") ->
         source,
         checks_source,
         hints_text,
-        meta,
+        _facts(source.path.with_name(FACTS), facts),
         module,
         exercises,
         questions,
@@ -120,31 +130,41 @@ def _refuse_mark(source: Source, what: str, remedy: str, cell: Cell) -> NoReturn
     _refuse(source, what, remedy, cell, 0 if source.is_notebook else -cell.gap)
 
 
-# The chapter.
+# lesson.toml
 
 
-def _header(source: Source) -> dict[str, Any]:
-    """The header's `tinytorch:` block."""
-    block = source.header.get("tinytorch")
-    if not isinstance(block, dict):
-        _refuse(source, "the header has no `tinytorch:` block.", f"It needs {', '.join(HEADER)}.")
-    for key, kind in (HEADER | {key: OPTIONAL[key] for key in OPTIONAL & block.keys()}).items():
-        value = block.get(key)
+def _facts(path: Path, text: str) -> dict[str, Any]:
+    """What a lesson.toml says."""
+
+    def refuse(key: str, what: str, remedy: str) -> NoReturn:
+        lines = text.split("\n")
+        line = next((n for n, row in enumerate(lines, 1) if row.strip(' ["').startswith(key)), 1)
+        raise UsageError(f"{path}:{line}: {what}", remedy)
+
+    try:
+        facts = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}:1: it is not valid TOML: {error}.", "Mend it.") from None
+    for key, kind in (NEEDED | {key: OPTIONAL[key] for key in OPTIONAL & facts.keys()}).items():
+        value = facts.get(key)
         if not isinstance(value, kind) or isinstance(value, bool):
-            what = f"`{key}` in the header's tinytorch block is {value!r}."
-            _refuse(source, what, f"It should be {KINDS[kind]}.")
-    if not 1 <= block["difficulty"] <= 5:
-        _refuse(source, f"`difficulty` is {block['difficulty']}.", "It goes from 1 to 5.")
-    if unknown := block.keys() - HEADER - OPTIONAL.keys():
-        what = f"the header's tinytorch block has an unknown key {min(unknown)!r}."
-        _refuse(source, what, f"It takes {', '.join(HEADER | OPTIONAL)}.")
+            what = f"is {value!r}" if key in facts else "is missing"
+            refuse(key, f"`{key}` {what}.", f"It should be {KINDS[kind]}.")
+    if not 1 <= facts["difficulty"] <= 5:
+        refuse("difficulty", f"`difficulty` is {facts['difficulty']}.", "It goes from 1 to 5.")
+    if unknown := facts.keys() - NEEDED - OPTIONAL.keys():
+        key = min(unknown)
+        refuse(key, f"the key {key!r} is unknown.", f"There are {', '.join(NEEDED | OPTIONAL)}.")
     for key in ("prerequisites", "enables", "terms"):
-        if not all(isinstance(name, str) for name in block[key]):
-            _refuse(source, f"`{key}` is {block[key]!r}.", "It should be a list of names.")
-    names = block.get("pytorch", {})
+        if not all(isinstance(name, str) for name in facts[key]):
+            refuse(key, f"`{key}` is {facts[key]!r}.", "It should be a list of names.")
+    names = facts.get("pytorch", {})
     if not all(isinstance(text, str) for pair in names.items() for text in pair):
-        _refuse(source, f"`pytorch` is {names!r}.", "It should give one name for each name.")
-    return block
+        refuse("pytorch", f"`pytorch` is {names!r}.", "It should give one name for each name.")
+    return facts
+
+
+# The chapter.
 
 
 def _module(source: Source, name: str) -> str:

@@ -1,29 +1,3 @@
-# ---
-# jupyter:
-#   jupytext:
-#     notebook_metadata_filter: tinytorch,-jupytext.text_representation.jupytext_version
-#     text_representation:
-#       extension: .py
-#       format_name: percent
-#       format_version: '1.3'
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-#   tinytorch:
-#     title: Gradient descent
-#     summary: Train a line and then a neural network in plain Python, in twenty minutes
-#     difficulty: 1
-#     hours: 0.5
-#     prerequisites: []
-#     pytorch:
-#       gradient: torch.Tensor.grad
-#     enables: [tensor, backprop]
-#     terms: [model, parameter, loss function, mean squared error, derivative,
-#       partial derivative, gradient, finite difference, central difference,
-#       gradient descent, learning rate, training]
-# ---
-
 # %% [markdown]
 # # 00. Gradient descent
 #

@@ -1,38 +1,3 @@
-# ---
-# jupyter:
-#   jupytext:
-#     notebook_metadata_filter: tinytorch,-jupytext.text_representation.jupytext_version
-#     text_representation:
-#       extension: .py
-#       format_name: percent
-#       format_version: '1.3'
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-#   tinytorch:
-#     difficulty: 2
-#     enables:
-#     - activations
-#     - layers
-#     - losses
-#     - autograd
-#     hours: 4
-#     prerequisites: []
-#     pytorch: {Tensor: torch.tensor, Tensor.transpose: torch.permute,
-#       Tensor.creator: torch.Tensor.grad_fn,
-#       core.tensor.broadcast_shape: torch.broadcast_shapes,
-#       core.tensor.result_dtype: torch.result_type, core.tensor.concatenate: torch.cat,
-#       shape: torch.Tensor.shape, rank: torch.Tensor.ndim, dtype: torch.dtype,
-#       stride: torch.Tensor.stride, contiguous: torch.Tensor.is_contiguous,
-#       mask: torch.masked_select, gather: torch.index_select}
-#     summary: Arrays with shapes, strides, broadcasting, matrix products and dtypes
-#     terms: [tensor, shape, axis, rank, row-major order, stride, view and copy, contiguous,
-#       broadcasting, elementwise operation, dtype, reduction, inner dimension,
-#       batch dimension, slicing, mask, gather]
-#     title: Tensor
-# ---
-
 # %% [markdown]
 # # 01. Tensor
 #

@@ -1,29 +1,3 @@
-# ---
-# jupyter:
-#   jupytext:
-#     notebook_metadata_filter: tinytorch,-jupytext.text_representation.jupytext_version
-#     text_representation:
-#       extension: .py
-#       format_name: percent
-#       format_version: '1.3'
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-#   tinytorch:
-#     difficulty: 3
-#     enables: [autograd]
-#     hours: 4
-#     prerequisites: [descent]
-#     pytorch:
-#       backpropagation: torch.Tensor.backward
-#     summary: Compute the gradient of a network in one backward pass, and train it
-#     terms: [computation graph, chain rule, local gradient, upstream gradient, forward pass,
-#       backward pass, topological order, gradient accumulation, backpropagation, neuron,
-#       MLP, forward mode, reverse mode]
-#     title: Backpropagation
-# ---
-
 # %% [markdown]
 # # 05. Backpropagation
 #

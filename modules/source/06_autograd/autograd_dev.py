@@ -1,38 +1,3 @@
-# ---
-# jupyter:
-#   jupytext:
-#     notebook_metadata_filter: tinytorch,-jupytext.text_representation.jupytext_version
-#     text_representation:
-#       extension: .py
-#       format_name: percent
-#       format_version: '1.3'
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-#   tinytorch:
-#     difficulty: 4
-#     enables: [optimizers, convolutions, attention]
-#     hours: 7
-#     prerequisites: [tensor, losses, backprop]
-#     pytorch:
-#       no_grad: torch.no_grad
-#       Function: torch.autograd.Function
-#       numerical_gradient_check: torch.autograd.gradcheck
-#       core.autograd.backward: torch.autograd.backward
-#       core.autograd.grad: torch.autograd.grad
-#       leaf: torch.Tensor.is_leaf
-#       detach: torch.Tensor.detach
-#       gradient check: torch.autograd.gradcheck
-#       custom function: torch.autograd.Function
-#       vector-Jacobian product: torch.func.vjp
-#       Jacobian: torch.func.jacrev
-#     summary: Reverse-mode automatic differentiation for tensors
-#     terms: [automatic differentiation, vector-Jacobian product, Jacobian, leaf, detach,
-#       gradient check, in-place accumulation, retain_graph, custom function, subgradient]
-#     title: Autograd
-# ---
-
 # %% [markdown]
 # # 06. Autograd
 #

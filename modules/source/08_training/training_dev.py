@@ -1,37 +1,3 @@
-# ---
-# jupyter:
-#   jupytext:
-#     notebook_metadata_filter: tinytorch,-jupytext.text_representation.jupytext_version
-#     text_representation:
-#       extension: .py
-#       format_name: percent
-#       format_version: '1.3'
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-#   tinytorch:
-#     difficulty: 3
-#     enables:
-#     - transformers
-#     hours: 6
-#     prerequisites:
-#     - layers
-#     - losses
-#     - autograd
-#     - optimizers
-#     pytorch:
-#       inference: torch.inference_mode
-#       checkpoint: torch.save
-#       seed: torch.manual_seed
-#     summary: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan
-#     terms: [training set, validation set, test set, hyperparameter, seed, epoch, metric,
-#       micro-batch, inference, confusion matrix, generalization, overfitting, underfitting,
-#       learning curve, early stopping, patience, regularization, learning-rate range test,
-#       checkpoint, double descent]
-#     title: Training
-# ---
-
 # %% [markdown]
 # # 08. Training
 #

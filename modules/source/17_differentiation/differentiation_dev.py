@@ -1,39 +1,3 @@
-# ---
-# jupyter:
-#   jupytext:
-#     notebook_metadata_filter: tinytorch,-jupytext.text_representation.jupytext_version
-#     text_representation:
-#       extension: .py
-#       format_name: percent
-#       format_version: '1.3'
-#   kernelspec:
-#     display_name: Python 3
-#     language: python
-#     name: python3
-#   tinytorch:
-#     difficulty: 5
-#     enables: [compression]
-#     hours: 7
-#     prerequisites: [autograd, optimizers]
-#     pytorch:
-#       func.jvp: torch.func.jvp
-#       func.vjp: torch.func.vjp
-#       func.jacfwd: torch.func.jacfwd
-#       func.jacrev: torch.func.jacrev
-#       func.hessian: torch.func.hessian
-#       func.hvp: torch.autograd.functional.hvp
-#       func.functional_call: torch.func.functional_call
-#       func.checkpoint: torch.utils.checkpoint.checkpoint
-#       dual number: torch.autograd.forward_ad.make_dual
-#       Jacobian-vector product: torch.func.jvp
-#     summary: Forward mode, Jacobians, Hessian-vector products, and memory traded for time
-#     terms: [forward mode, dual number, primal, tangent, perturbation confusion,
-#       Jacobian-vector product, Hessian, Hessian-vector product, sharpness, power iteration,
-#       conjugate gradient method, positive definite, damping, Newton's method,
-#       Hutchinson's estimator, gradient checkpointing]
-#     title: Differentiation
-# ---
-
 # %% [markdown]
 # # 17. Differentiation
 #

@@ -143,14 +143,14 @@ def test_a_good_lesson_passes_every_question(good):
             "the release holds a line of a solution: twice = x + x",
         ),
         (
-            "#     prerequisites: []",
-            "#     prerequisites:\n#     - sums",
+            "prerequisites = []",
+            'prerequisites = ["sums"]',
             "form",
             "needs sums, which does not come before it",
         ),
         (
-            "#     prerequisites: []",
-            "#     prerequisites:\n#     - nothing",
+            "prerequisites = []",
+            'prerequisites = ["nothing"]',
             "form",
             "`prerequisites` names 'nothing', which is no lesson",
         ),
@@ -172,13 +172,13 @@ def test_a_good_lesson_passes_every_question(good):
             "LIMIT = 10",
             f"LIMIT = 10  # {'wide ' * 20}",
             "form",
-            "numbers_dev.py:37 has 114 columns, at most 96",
+            "numbers_dev.py:17 has 114 columns, at most 96",
         ),
         (
             "# Twice and thrice: größer als zuvor.",
             f"# {'ß' * 95}",
             "form",
-            "numbers_dev.py:26 has 97 columns",
+            "numbers_dev.py:4 has 97 columns",
         ),
         (
             "import numpy as np\n\n\n# %% double",
@@ -194,8 +194,8 @@ def test_a_good_lesson_passes_every_question(good):
             "lines, at most about 1,200",
         ),
         (
-            "#     terms: []",
-            "#     terms:\n#     - a ganzzahl",
+            "terms = []",
+            'terms = ["a ganzzahl"]',
             "form",
             "the term 'a ganzzahl' is nowhere explained: set it in bold where",
         ),
@@ -252,7 +252,7 @@ def test_terms_are_found_in_bold_or_italics_whatever_their_line_breaks_and_capit
         "# ## Doubling\n",
         "# ## Doubling\n#\n# **Twice\n# as much** is `double`. We call it *doubling*.\n",
     )
-    change(good, "#     terms: []", "#     terms:\n#     - twice as much\n#     - Doubling")
+    change(good, "terms = []", 'terms = ["twice as much", "Doubling"]')
     assert findings(good)["form"].problems == []
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from bs4 import BeautifulSoup
-from small_course import NUMBERS, make_course
+from small_course import NUMBERS, introduce, make_course
 
 from tito.book import search, sections
 from tito.errors import TitoError
@@ -47,8 +47,8 @@ def test_headings_and_exercises_are_sections_of_prose_without_code_and_hints():
 def root(tmp_path):
     make_course(tmp_path)
     chapter = tmp_path / "modules/source/01_numbers/numbers_dev.py"
-    text = NUMBERS.replace("terms: []", "terms: [doubling]")
-    text = text.replace("# ## Doubling\n", "# ## Doubling\n#\n# To add **doubling** up.\n#\n")
+    introduce(tmp_path, {"doubling": ""})
+    text = NUMBERS.replace("# ## Doubling\n", "# ## Doubling\n#\n# To add **doubling** up.\n#\n")
     chapter.write_text(text, encoding="utf-8")
     (tmp_path / "book").mkdir()
     return course.open_root(tmp_path)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from commands import process, tito
-from small_course import edit, solve
+from small_course import FACTS, edit, introduce, solve
 
 from tito.errors import MachineError
 from tito.learn import jupyter, progress
@@ -43,7 +43,8 @@ def test_help_lists_every_command_and_in_a_workspace_those_for_learners(
 def test_init_names_every_lesson_that_one_can_begin_with(small_course, tmp_path):
     out, _ = tito(small_course, "init", tmp_path / "mine")
     assert out.endswith("then, to begin:\n  tito start numbers  A lesson about numbers\n")
-    edit(small_course.lesson("sums"), "prerequisites:\n#     - numbers", "prerequisites: []")
+    facts = small_course.lesson("sums").script.with_name("lesson.toml")
+    facts.write_text(FACTS.format(title="Sums", name="sums", needs=[]), encoding="utf-8")
     out, _ = tito(small_course, "init", tmp_path / "another")
     assert out.endswith(
         "then one of these; none needs another:\n"
@@ -83,10 +84,10 @@ def test_a_learners_first_lesson(small_course, tmp_path):
     assert "new" in out and "next: tito start numbers" in out
     out, _ = tito(work, "start", "numbers")
     assert (
-        "open  modules/source/01_numbers/numbers_dev.py:24" in out
-        and "begin with exercise numbers-double, line 48" in out
+        "open  modules/source/01_numbers/numbers_dev.py\n" in out
+        and "begin with exercise numbers-double, line 26" in out
     )
-    assert "open  modules/source/01_numbers/numbers_dev.py:48" in tito(work, "start", "numbers")[0]
+    assert "open  modules/source/01_numbers/numbers_dev.py:26" in tito(work, "start", "numbers")[0]
     out, _ = tito(work, "test", "numbers", code=1)
     assert "Nothing is written yet" in out and "tito hint numbers-double" in out
     assert "What is a number plus itself?" in tito(work, "hint", "numbers")[0]
@@ -136,7 +137,7 @@ def test_a_failure_shows_message_values_exercise_place_and_hint(small_workspace)
     line = entry.script.read_text(encoding="utf-8").split("\n").index("    twice = x / 0") + 1
     for output in (
         "FAIL  double of two is four  (0 of 2)",
-        "exercise numbers-double, modules/source/01_numbers/numbers_dev.py:46",
+        "exercise numbers-double, modules/source/01_numbers/numbers_dev.py:24",
         "double(2) raised ZeroDivisionError: division by zero",
         f"modules/source/01_numbers/numbers_dev.py:{line}  twice = x / 0",
         "yours is [inf inf]",
@@ -512,7 +513,7 @@ def test_the_example_in_the_readme_is_true():
 def test_a_word_is_explained_with_its_lesson(small_course):
     chapter = small_course.lesson("numbers").script
     text = chapter.read_text(encoding="utf-8")
-    text = text.replace("#     terms: []", "#     terms: [doubled]\n#     pytorch: {doubled: mul}")
+    introduce(small_course.path, {"doubled": "mul"})
     text = text.replace("# **Task.** Write `double`.", "# A **doubled** number is $x + x$.")
     chapter.write_text(text, encoding="utf-8")
     out, _ = tito(small_course, "word", "Doubled")

@@ -153,7 +153,7 @@ def test_an_error_names_the_learners_own_line(work):
     edit(work.lesson("numbers"), "twice = x + x", "twice = x / 0")
     assert (
         go(work).reason
-        == "modules/source/01_numbers/numbers_dev.py:54: ZeroDivisionError: division by zero."
+        == "modules/source/01_numbers/numbers_dev.py:32: ZeroDivisionError: division by zero."
         " Lesson numbers fails its checks, first: double of two is four."
     )
 

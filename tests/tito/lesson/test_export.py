@@ -124,7 +124,7 @@ def test_a_syntax_error_is_told_with_the_lessons_line_and_keeps_the_module(small
     export.write_module(entry, built(entry))
     before = entry.module_path.read_bytes()
     edit(entry, "LIMIT = 10", "LIMIT = (10")
-    with pytest.raises(TitoError, match=r"numbers_dev\.py:37: syntax error") as error:
+    with pytest.raises(TitoError, match=r"numbers_dev\.py:15: syntax error") as error:
         built(entry)
     assert error.value.code == 1 and entry.module_path.read_bytes() == before
 

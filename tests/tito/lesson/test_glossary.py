@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from small_course import NUMBERS, SUMS, make_course
+from small_course import NUMBERS, SUMS, introduce, make_course
 
 from tito.errors import TitoError
 from tito.lesson import course, glossary
@@ -15,14 +15,14 @@ PROSE = """# ## Doubling
 #
 # **You need** a **halved number**.
 """
-TERMS = "#     terms: [doubling, fixed point, retain_graph]\n#     pytorch: {doubling: torch.mul}"
 
 
 @pytest.fixture
 def root(tmp_path):
-    numbers = NUMBERS.replace("#     terms: []", TERMS).replace("# ## Doubling\n", PROSE)
+    numbers = NUMBERS.replace("# ## Doubling\n", PROSE)
     sums = SUMS.replace("# # 02. Sums\n", "# # 02. Sums\n#\n# ## Sums\n#\n# Doublings, twice.\n")
     make_course(tmp_path)
+    introduce(tmp_path, {"doubling": "torch.mul", "fixed point": "", "retain_graph": ""})
     for name, text in (("01_numbers/numbers_dev.py", numbers), ("02_sums/sums_dev.py", sums)):
         (tmp_path / "modules" / "source" / name).write_text(text, encoding="utf-8")
     return course.open_root(tmp_path)

@@ -6,6 +6,7 @@ import pytest
 from small_course import (
     NUMBERS,
     NUMBERS_CHECKS,
+    NUMBERS_FACTS,
     NUMBERS_HINTS,
     SUMS,
     SUMS_CHECKS,
@@ -155,7 +156,7 @@ CHAPTER = {
     "no cell says where the lesson is exported to": (
         "#| default_exp core.numbers\n",
         "x = 1\n",
-        "# ---",
+        "# %% [markdown]",
     ),
     "`#| default_exp numbers`": (
         "#| default_exp core.numbers\n",
@@ -163,28 +164,19 @@ CHAPTER = {
         "#| default_exp numbers",
     ),
     "2 in the lesson": ("#| exporti", "#| default_exp core.numbers"),
-    "`title` in the header's tinytorch block is None": ("#     title: Numbers\n", "", "# ---"),
-    "`terms` in the header's tinytorch block is None": ("#     terms: []\n", "", "# ---"),
-    "`difficulty` is 6": ("#     difficulty: 1\n", "#     difficulty: 6\n", "# ---"),
-    "`difficulty` in the header's tinytorch block is True": (
-        "#     difficulty: 1\n",
-        "#     difficulty: yes\n",
-        "# ---",
-    ),
-    "`prerequisites` is [1]": ("#     prerequisites: []", "#     prerequisites: [1]", "# ---"),
-    "`terms` is [None]": ("#     terms: []", "#     terms: [~]", "# ---"),
-    "`pytorch` in the header's tinytorch block is [1]": (
-        "#     terms: []",
-        "#     terms: []\n#     pytorch: [1]",
-        "# ---",
-    ),
-    "`pytorch` is {'double': 2}": (
-        "#     terms: []",
-        "#     terms: []\n#     pytorch: {double: 2}",
-        "# ---",
-    ),
-    "unknown key 'colour'": ("#     enables: []", "#     enables: []\n#     colour: red", "# ---"),
-    "no `tinytorch:` block": ("#   tinytorch:", "#   tintorch:", "# ---"),
+}
+# of lesson.toml
+FACTS = {
+    "`title` is missing": ('title = "Numbers"\n', "", "summary"),
+    "`title` is 3": ('title = "Numbers"', "title = 3"),
+    "`terms` is missing": ("terms = []\n", "", "title"),
+    "`difficulty` is 6": ("difficulty = 1", "difficulty = 6"),
+    "`difficulty` is True": ("difficulty = 1", "difficulty = true"),
+    "`prerequisites` is [1]": ("prerequisites = []", "prerequisites = [1]"),
+    "`pytorch` is [1]": ("terms = []", "terms = []\npytorch = [1]", "pytorch"),
+    "`pytorch` is {'double': 2}": ("terms = []", "terms = []\n[pytorch]\ndouble = 2", "[pytorch]"),
+    "the key 'colour' is unknown": ("terms = []", 'terms = []\ncolour = "red"', "colour"),
+    "it is not valid TOML": ("terms = []", "terms = [", "title"),
 }
 # of checks.py
 CHECKS = {
@@ -249,6 +241,7 @@ HINTS = {
 }
 FORMS = {  # file: what is wrong with it, the file's text, the argument of `lesson`
     "numbers_dev.py": (CHAPTER, NUMBERS, "chapter"),
+    "lesson.toml": (FACTS, NUMBERS_FACTS, "facts"),
     "checks.py": (CHECKS, NUMBERS_CHECKS, "checks"),
     "hints.md": (HINTS, NUMBERS_HINTS, "hints"),
 }
@@ -268,7 +261,7 @@ def test_points_need_not_be_a_multiple_of_the_tests(points, each):
 def test_a_damaged_lesson_is_told_with_file_and_line(tmp_path, file, said):
     damage, text, argument = FORMS[file]
     old, new, *named = damage[said]
-    assert text.count(old) == 1 or old == "#     terms: []"
+    assert text.count(old) == 1
     text = text.replace(old, new)
     with pytest.raises(TitoError) as error:
         lesson(**{argument: text}, within=tmp_path)
@@ -331,6 +324,14 @@ def test_a_file_of_the_lesson_that_is_missing_is_told(tmp_path):
         load_lesson(folder / "numbers_dev.py")
 
 
+def test_the_lack_of_a_lesson_toml_is_told_with_what_brings_it_back(tmp_path):
+    folder = make_course(tmp_path) / "modules" / "source" / "01_numbers"
+    (folder / "lesson.toml").unlink()
+    with pytest.raises(TitoError, match=r"lesson\.toml does not exist") as error:
+        load_lesson(folder / "numbers_dev.py")
+    assert "tito init ." in error.value.remedy
+
+
 def test_line_endings_of_any_system_read_the_same(tmp_path):
     folder = make_course(tmp_path) / "modules" / "source" / "01_numbers"
     for path in folder.iterdir():
@@ -351,4 +352,4 @@ def test_the_folder_gives_number_and_name(tmp_path):
     )
     path = tmp_path / "x_Numbers" / "Numbers_dev.py"
     with pytest.raises(TitoError, match="named like 01_tensor"):
-        parse_lesson(cells.parse(path, NUMBERS), cells.parse(path, NUMBERS_CHECKS))
+        parse_lesson(cells.parse(path, NUMBERS), cells.parse(path, NUMBERS_CHECKS), NUMBERS_FACTS)

@@ -172,7 +172,7 @@ def start(lesson: Lesson = None) -> None:
     cell = source.cell(first.name) if first else None
     line = cell.line if cell and not source.is_notebook else None
     # A reader begins at the top; a learner who comes back goes on at the exercise.
-    at = "" if source.is_notebook else f":{line if line and came_back else source.cells[0].line}"
+    at = f":{line}" if line and came_back else ""
     place = link(entry.root, entry.relative(source.path) + at)
     needs = lesson_status.needs(entry, records)
     echo(views.lesson_card(entry, place, needs, first.id if first else None, line))

@@ -141,7 +141,6 @@ def _parsed(path: str, raw: bytes) -> tuple[str, cells.Source]:
     """The text and cells of a lesson file. Raises Unreadable."""
     text = _decoded(raw)
     if not path.endswith(".ipynb"):
-        text = _without_header(text)
         for number, line in enumerate(text.split("\n"), 1):
             if len(line) > LONG_LINE and cells.MARKER.match(line):
                 raise Unreadable(
@@ -170,17 +169,6 @@ def _decoded(raw: bytes) -> str:
     if not text.strip():
         raise Unreadable("is empty")
     return text
-
-
-def _without_header(text: str) -> str:
-    """A script's text with the lines of its header left empty: a grade needs nothing from it, and
-    YAML can be a bomb.
-    """
-    lines = text.split("\n")
-    marks = [number for number, line in enumerate(lines) if line.rstrip() == "# ---"][:2]
-    if len(marks) == 2 and marks[0] == 0:
-        lines[: marks[1] + 1] = [""] * (marks[1] + 1)
-    return "\n".join(lines)
 
 
 def _exported(file: LessonFile) -> list[str]:

@@ -2,14 +2,12 @@
 callback got, and there is a secret.
 """
 
-from small_course import HEADER
+from small_course import FACTS
 
 SECRET_NUMBER = 48_611
 SECRET_WORDS = "the-hidden-check-says-xyzzy"
 
-VECTORS = (
-    HEADER.format(title="Vectors", name="vectors", needs=" []")
-    + '''
+VECTORS = '''\
 # %% [markdown]
 # # 01. Vectors
 
@@ -81,7 +79,6 @@ def twice(function, x):
 # %% checks="twice"
 check("twice")
 '''
-)
 
 VECTORS_CHECKS = """\
 # %% setup
@@ -178,9 +175,7 @@ def test_twice_passes_errors_on():
     assert False, "an error in the function should come out"
 """.replace("SECRET_NUMBER", str(SECRET_NUMBER)).replace("SECRET_WORDS", SECRET_WORDS)
 
-SUMS = (
-    HEADER.format(title="Sums", name="sums", needs="\n#     - vectors")
-    + '''
+SUMS = '''\
 # %% [markdown]
 # # 02. Sums
 
@@ -204,7 +199,6 @@ def sum_of(vectors):
 # %% checks="sum-of"
 check("sum-of")
 '''
-)
 
 SUMS_CHECKS = """\
 # %% setup
@@ -224,8 +218,10 @@ def make_course(folder):
     """Write the course to `folder`."""
     for name, text in {
         "01_vectors/vectors_dev.py": VECTORS,
+        "01_vectors/lesson.toml": FACTS.format(title="Vectors", name="vectors", needs=[]),
         "01_vectors/checks.py": VECTORS_CHECKS,
         "02_sums/sums_dev.py": SUMS,
+        "02_sums/lesson.toml": FACTS.format(title="Sums", name="sums", needs='["vectors"]'),
         "02_sums/checks.py": SUMS_CHECKS,
     }.items():
         path = folder / "modules" / "source" / name
