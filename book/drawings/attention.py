@@ -53,7 +53,7 @@ def figures():
             },
             lesson="attention",
             section="Scaled dot-product attention",
-            after="is the mask as numbers to add",
+            after="There may be any batch axes in front",
         )
     ]
 
