@@ -422,6 +422,16 @@ def test_the_result_of_the_attention_is_dropped_out():
     )
 
 
+def test_the_result_of_the_mlp_is_dropped_out_once():
+    x = np.random.default_rng(6).normal(size=(4, 6, 16)).astype("float32")
+    zeros = float(np.mean(np.abs(added_by_block(x, 0.75, 7, "attention")) < 1e-6))
+    assert 0.6 < zeros < 0.85, (
+        "with dropout=0.75, about three quarters of the numbers that self.mlp adds should be 0 "
+        f"in training mode; yours has {zeros:.0%}. self.mlp ends with its own dropout: add its "
+        "result as it is"
+    )
+
+
 # %% block hidden points=2
 def test_other_blocks():
     rng = np.random.default_rng(7)
@@ -618,7 +628,15 @@ def logits_without_branches(p, seed):
     return training, [model(ids).data for _ in range(2)]
 
 
-# %% gpt points=6
+# %% learner-side
+def block_options(**options):
+    """The dropout and rotary of each block's attention, and the number of its heads."""
+    model = GPT(7, 6, 8, 2, 4, **options)
+    found = [block.attention for block in model.blocks]
+    return [(float(a.dropout), bool(a.rotary), int(a.num_heads)) for a in found]
+
+
+# %% gpt points=7
 def test_the_parts():
     found = gpt_parts(11, 6, 8, 3, 2)
     assert not found["missing"], f"a GPT has no attribute {', '.join(found['missing'])}"
@@ -701,6 +719,14 @@ def test_rotary_models_have_no_position_vectors():
     )
 
 
+def test_dropout_reaches_the_blocks():
+    found = [dropout for dropout, *_ in block_options(dropout=0.25)]
+    assert found == [0.25, 0.25], (
+        "with GPT(..., layers=2, dropout=0.25), the attention of each block should have "
+        f"dropout 0.25; yours has {found}: give dropout to TransformerBlock"
+    )
+
+
 def test_dropout_follows_the_positions():
     training, evaluation = logits_without_branches(0.5, 2)
     assert np.array_equal(*evaluation), "in evaluation mode, logits must not be random"
@@ -711,13 +737,6 @@ def test_dropout_follows_the_positions():
 
 
 # %% learner-side
-def block_options(**options):
-    """The dropout and rotary of each block's attention, and the number of its heads."""
-    model = GPT(7, 6, 8, 2, 4, **options)
-    found = [block.attention for block in model.blocks]
-    return [(float(a.dropout), bool(a.rotary), int(a.num_heads)) for a in found]
-
-
 def learned_after(tie):
     """The parameters' largest changes after one step of AdamW, and how many there are."""
     model = shaken(GPT(7, 4, 8, 1, 2, tie=tie), 1)
