@@ -13,7 +13,8 @@ from tinytorch import Variable, nn
 HERE = Path(__file__).parent
 SCRIPT = (HERE / "page_of_pytorch.py").read_text(encoding="utf-8")
 PAGE = (HERE.parents[1] / "book" / "from_pytorch.md").read_text(encoding="utf-8")
-TABLE, MORE = PAGE.split("## What to change in a script")[1].split("\n## ")[0].split("More of what")
+SECTION = PAGE.split("## What to change in a script")[1].split("\n## ")[0]
+_, TABLE, MORE = SECTION.split("| in PyTorch | here |")
 CHANGES = re.findall(r"^\| `(.+?)` \| `(.+?)` \|", TABLE, re.MULTILINE)
 FORMS = re.findall(r"`(.+?)`", "".join(re.findall(r"^\| `.+\| (`.+) \|", MORE, re.MULTILINE)))
 

@@ -241,14 +241,14 @@ SequentialLR(sgd, StepLR, 3)
 
 # losses
 CrossEntropyLoss(net(Tensor(x)), y)
-    TypeError: CrossEntropyLoss(...) makes a loss of options, and was given a Tensor of shape (12,
+    TypeError: CrossEntropyLoss(...) takes options, and was given a Tensor of shape (12,
         3)
     make the loss first, then call it: CrossEntropyLoss()(outputs, targets)
 MSELoss(net(Tensor(x)), y)
-    TypeError: MSELoss(...) makes a loss of options, and was given a Tensor of shape (12, 3)
+    TypeError: MSELoss(...) takes options, and was given a Tensor of shape (12, 3)
     make the loss first, then call it: MSELoss()(outputs, targets)
 train_step(net, CrossEntropyLoss, sgd, Tensor(x), y)
-    TypeError: CrossEntropyLoss(...) makes a loss of options, and was given a Tensor of shape (12,
+    TypeError: CrossEntropyLoss(...) takes options, and was given a Tensor of shape (12,
         3)
     make the loss first, then call it: CrossEntropyLoss()(outputs, targets)
 CrossEntropyLoss()(net(Tensor(x)), one_hot(y, 3))

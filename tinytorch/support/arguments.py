@@ -165,7 +165,7 @@ class OptionsOnly:
     def __new__(cls, *arguments, **options):
         for data in filter(is_array, arguments):
             raise TypeError(
-                f"{cls.__name__}(...) makes a loss of options, and was given {described(data)}\n"
+                f"{cls.__name__}(...) takes options, and was given {described(data)}\n"
                 f"make the loss first, then call it: {cls.__name__}()(outputs, targets)"
             )
         return super().__new__(cls)

@@ -230,15 +230,15 @@ def start(f, primals):
 
 
 def copy_of(x):
-    """A Tensor with the numbers of `x` that requires a gradient and is nobody else's."""
+    """A new Tensor with the numbers of `x` that requires a gradient."""
     if isinstance(x, Tensor) and x.requires_grad and recording.on:
         return x.clone()
     return Variable(x.data if isinstance(x, Tensor) else x)
 
 
 def is_recorded(out, leaves):
-    """Whether `out` was computed from tensors that require a gradient besides `leaves`, and
-    recording is on: whether somebody else may want to differentiate it."""
+    """Whether recording is on, and `out` was computed from tensors besides `leaves` that require
+    a gradient: then the caller may want to differentiate it."""
     if not recording.on:
         return False
     own, seen, stack = {id(leaf) for leaf in leaves if leaf.creator is None}, set(), [out]
@@ -262,7 +262,7 @@ def as_tangents(tangents, primals):
     if len(tangents) != len(primals):
         raise ValueError(
             f"{len(primals)} primals need as many tangents, not {len(tangents)}\n"
-            "both are tuples, for one input too: jvp(f, (x,), (v,))"
+            "both are tuples, even for one input: jvp(f, (x,), (v,))"
         )
     tensors = []
     for x, v in zip(primals, tangents):
@@ -400,8 +400,8 @@ def cross_entropy_tangent(op, tangents, out, logits, labels, smoothing):
 
 
 def fused(composed, jvp):
-    """The tangent rule of a fused operation: that of the same function, composed of operations that
-    have rules.
+    """The tangent rule of a fused operation, which is the rule of the same function when it is
+    composed of operations that have rules.
 
     composed  function of the operation's inputs and options, without `saved`
     jvp       the function (f, primals, tangents) of the lesson

@@ -226,7 +226,7 @@ def draw_graph(tensor, /, **names):
             stack.extend(x.creator.inputs)
 
     def box(x):
-        key = x if hasattr(x, "creator") else object()  # each number has a box of its own
+        key = x if hasattr(x, "creator") else object()  # each number has a separate box
         if key not in graph.boxes:
             leaf = "leaf" if getattr(x, "requires_grad", False) else "constant"
             kind = "operation" if key in results else leaf
@@ -290,7 +290,7 @@ def graphviz(source, format):
 
 
 def quoted(lines):
-    """Lines of text as they stand between quotes in the DOT language."""
+    """Lines of text as the DOT language writes them between quotes."""
     return "\\n".join(line.replace("\\", "\\\\").replace('"', '\\"') for line in lines)
 
 

@@ -91,7 +91,7 @@ def missing_name(owner, name, text=""):
     AttributeError("module 'm' has no attribute 'abs': write abs(x)")
     """
     message = f"{owner} has no attribute {name!r}" + (f": {text}" if text else "")
-    return AttributeError(message, name=None, obj=None)  # so that Python adds no guess of its own
+    return AttributeError(message, name=None, obj=None)  # so that Python adds no guess
 
 
 def numpy_names(function):

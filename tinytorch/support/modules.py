@@ -2,8 +2,8 @@
 buffers, print itself as a tree, and be called with other parameters.
 
 The methods have PyTorch's names. Nothing here imports the layers: a module is whatever has
-`parameters` and `forward`, so that activations and the classes of a chapter that runs as a script
-count, too.
+`parameters` and `forward`. So activations count, and also the classes of a chapter that runs as a
+script.
 """
 
 import copy
@@ -27,7 +27,7 @@ def is_tensor(x):
 
 
 def is_function(x):
-    """Whether `x` is a function that may stand between layers, such as Tensor.relu or np.tanh."""
+    """Whether `x` is a function that may come between layers, such as Tensor.relu or np.tanh."""
     return callable(x) and hasattr(x, "__name__") and not isinstance(x, type)
 
 

@@ -93,7 +93,7 @@ def matching_state(optimizer, saved):
                [number], option: value}]}; nothing is shared with it afterwards
     returns    (groups, {parameter: {"step": n, name: ndarray, ...}}), arrays in its dtype
 
-    Raises ValueError when groups, options, arrays or shapes are not those of the optimizer.
+    Raises ValueError when groups, options, arrays or shapes differ from the optimizer's.
     """
     groups, current, state = [], optimizer.param_groups, {}
     sizes, saved_sizes = (
@@ -134,7 +134,7 @@ def _copied_state(p, label, entry, names):
 def parameter_state(states, p, names):
     """The state of parameter `p`: {"step": n, name: ndarray of its shape}.
 
-    states  {parameter: its state}; what is missing is added: "step" as 0, arrays as zeros
+    states  {parameter: its state}; missing entries are added: "step" as 0, arrays as zeros
     p       a tensor with a gradient
     names   the arrays that the optimizer keeps for it
 
@@ -194,8 +194,8 @@ class FlatStep:
                 flat.scatter()
 
     def cached_groups(self, number, group, ready):
-        """The FlatGroups of the parameters `ready` of group `number`: those of the last step if
-        the parameters and the state are the same."""
+        """The FlatGroups of the parameters `ready` of group `number`. If the parameters and the
+        state are the same as in the last step, so are the FlatGroups."""
         names = self.state_names(group)
         key = [names, *map(id, ready)]
         state, known, groups = self.flat_cache.get(number, (None, None, None))
@@ -271,7 +271,7 @@ def flat_groups(params, states, names, small):
     """The parameters as a list of FlatGroups: small ones that agree together, the others alone.
 
     params  list of tensors, see `FlatGroup`
-    states  {tensor: its state}; what is missing is added, see `parameter_state`
+    states  {tensor: its state}; missing entries are added, see `parameter_state`
     names   the arrays to keep for each parameter
     small   parameters with fewer elements than this share a FlatGroup, if they have the same
             dtype and have taken as many steps
@@ -312,8 +312,8 @@ def blocks(size, *arrays):
     Arrays that are not C-contiguous are returned whole, in one tuple.
 
     A formula makes a temporary array for each of its operations. Small ones come from memory that
-    Python already has; those of a megabyte may be allocated by the system and freed every time:
-    that made Adam four times as slow.
+    Python already has. The system may allocate and free an array of a megabyte every time, which
+    made Adam four times as slow.
 
     >>> blocks(2, np.array([1, 2, 3]), np.array([4, 5, 6]))
     [(array([1, 2]), array([4, 5])), (array([3]), array([6]))]

@@ -33,7 +33,7 @@ numbers = itertools.count()  # ids must differ on a page that holds several draw
 class Drawing:
     """A picture of lines, boxes and texts, made step by step; a notebook shows it.
 
-    title        what it shows, for those who cannot see it
+    title        what it shows, in words
     description  what a reader is to learn from it
     width        pixels
     height       pixels
@@ -51,7 +51,7 @@ class Drawing:
         self.width, self.height, self.parts = width, height, []
 
     def cell(self, x, y, text="", kind="value", width=40, height=34, dashed=False):
-        """A box with a text in its middle; dashed for what is not there in memory."""
+        """A box with a text in its middle; dashed if it does not exist in memory."""
         style = ' stroke-dasharray="4 3"' if dashed else ""
         hatched = " hatched" if kind == "wrong" else ""
         self.parts.append(

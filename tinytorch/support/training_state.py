@@ -28,7 +28,7 @@ ENTRIES = {"model", "optimizer", "schedule", "random_states", "accumulate", *PLA
 class TrainingState:
     """What a training run consists of: model, optimizer and options, and how far it is.
 
-    The arguments are those of the `Trainer` of lesson 08.
+    It takes the arguments of the `Trainer` of lesson 08.
 
     .epoch          number of complete epochs
     .epoch_step     number of complete optimizer steps of the next epoch
@@ -399,7 +399,7 @@ class Display:
 
 
 def shared_generator():
-    """The generator that layers draw from when they have none of their own."""
+    """The generator that layers draw from when they were given none."""
     from tinytorch.core.layers import RandomState  # late: a lesson of the course
 
     return RandomState.rng
@@ -462,11 +462,11 @@ def set_random_states(thing, states):
 
 
 def generators_of(f):
-    """What `f` may draw random numbers from, and the generator that all layers share: a list for
-    `random_states` to search.
+    """The objects from which `f` may draw random numbers, and the generator that all layers share:
+    a list for `random_states` to search.
 
     f  a function, a method, a functools.partial, or a module of layers. Functions that it calls
-       are searched too, when they stand in the same file or notebook
+       are also searched if they are in the same file or notebook
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
