@@ -258,14 +258,14 @@ def test_bin_test_installs_the_dev_extra_and_hands_over_to_pytest(project, tmp_p
 @pytest.mark.parametrize(
     "python, says", [(None, "none"), ("#!/bin/sh\necho Python 3.10.1; exit 1\n", "Python 3.10.1")]
 )
-def test_a_machine_without_a_new_enough_python_is_told(project, python, says):
+def test_a_machine_without_a_new_enough_python_is_reported(project, python, says):
     (project.path / "python3").unlink()
     if python:
         write_script(project.path / "python3", python)
     assert_two_lines(project.run(), "3.11", f"this machine has {says}.")
 
 
-def test_a_python_without_ensurepip_is_told_which_package_to_install(project):
+def test_a_python_without_ensurepip_learns_which_package_to_install(project):
     (project.path / "uv").unlink()
     # Debian's Python is one without the module; here an import that fails stands for it.
     code = (
@@ -302,7 +302,7 @@ def test_a_failed_installation_is_explained_and_the_next_run_starts_over(
     assert run.stdout == project.answer(), run.stderr
 
 
-def test_an_environment_of_somebody_else_is_used_if_it_works_and_never_deleted(project):
+def test_an_existing_environment_is_used_if_it_works_and_never_deleted(project):
     venv = project.root / ".venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
     (venv / "theirs").write_text("", encoding="utf-8")

@@ -80,7 +80,7 @@ def binder(tmp_path):
     )
 
 
-def test_the_environment_is_that_of_a_release():
+def test_the_environment_has_the_packages_of_a_release():
     mine, theirs = (
         (folder / "binder/environment.yml").read_bytes()
         for folder in (REPOSITORY, REPOSITORY / "tito/author/released")

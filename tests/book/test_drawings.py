@@ -44,7 +44,7 @@ def test_the_graph_gets_the_gradients_of_the_lesson():
     assert any("a gets 7 * -3 = -21, added to 4: -17" in step["says"] for step in steps)
 
 
-def test_the_expression_in_the_field_is_that_of_the_graph():
+def test_the_expression_in_the_field_agrees_with_the_graph():
     graph = module("computation_graph")
     for example in (graph.LESSON, graph.PAGE):
         inputs = {name: Variable(value) for name, value in example["inputs"].items()}
@@ -72,7 +72,7 @@ def test_a_node_that_goes_on_too_early_passes_on_a_part_of_its_gradient():
     assert (right["h"], right["x"]) == (9, 36) and early["x"] == 4
 
 
-def test_the_path_in_the_valley_is_that_of_the_lessons_closed_form():
+def test_the_path_in_the_valley_agrees_with_the_lessons_closed_form():
     from tinytorch.pictures.optimizers import linear_path
 
     valley = module("valley")
@@ -219,7 +219,7 @@ def test_every_drawing_finds_its_place_in_its_lesson():
     assert sorted(found) == sorted(one["name"] for one in drawn)
 
 
-def test_figures_have_names_of_their_own():
+def test_figures_have_different_names():
     names = [one.name for _, one in FIGURES]
     assert len(names) == len(set(names)) and all(re.fullmatch(r"[a-z0-9_]+", n) for n in names)
 

@@ -12,7 +12,7 @@ ROOMS = ["cli", "book", "author", "grading", "learn", "lesson"]  # from the top 
 COMMON = ["errors", "files", "import_hook", "programs", "views"]
 
 
-def test_each_room_imports_only_what_stands_below_it():
+def test_each_room_imports_only_rooms_below_it():
     graph = PROGRAM["rooms"](PROGRAM["imports"]())
     assert sorted(graph) == sorted(ROOMS + COMMON)
     ranks = {name: rank for rank, name in enumerate(ROOMS)} | dict.fromkeys(COMMON, len(ROOMS))
@@ -25,12 +25,12 @@ def test_each_room_imports_only_what_stands_below_it():
     assert upward == []
 
 
-def test_no_two_modules_import_each_other_whatever_the_way():
+def test_no_two_modules_import_each_other_even_indirectly():
     order = PROGRAM["order"](PROGRAM["imports"]())
     assert order[0] == "cli" and order[-1] in COMMON
 
 
-def test_a_circle_is_told(tmp_path):
+def test_a_circle_is_reported(tmp_path):
     for name, other in (("a", "b"), ("b", "a")):
         (tmp_path / f"{name}.py").write_text(f"from tito import {other}\n", encoding="utf-8")
     edges = PROGRAM["imports"](tmp_path)

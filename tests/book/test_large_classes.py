@@ -26,7 +26,7 @@ PROGRAMS = {
 }
 
 
-def test_the_time_after_which_a_run_is_taken_over_is_that_of_the_code():
+def test_the_time_until_a_run_is_taken_over_agrees_with_the_code():
     assert run_lock.LEASE.total_seconds() == 600 and "ten minutes" in PAGE
 
 

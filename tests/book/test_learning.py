@@ -148,7 +148,7 @@ def test_the_progress_leaves_git_and_stays_on_the_disk(tmp_path):
     assert git("ls-files") == "" and progress.exists()
 
 
-def test_the_pictures_are_there_and_the_drawing_is_that_of_today():
+def test_the_pictures_exist_and_the_drawing_is_up_to_date():
     pictures = re.findall(r'<img src="(_static/[\w.]+)" alt="[^"]{60,}">', PAGE)
     assert len(pictures) == PAGE.count("<img") == 2
     assert all((REPOSITORY / "book" / path).stat().st_size > 1000 for path in pictures)

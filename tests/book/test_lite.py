@@ -181,7 +181,7 @@ def test_the_python_can_be_named_in_tito_toml(tmp_path):
 
 
 @pytest.mark.slow
-def test_when_jupyterlite_fails_its_last_words_are_told_and_the_earlier_site_stays(
+def test_a_failure_of_jupyterlite_is_reported_and_the_earlier_site_stays(
     root, with_python, tmp_path, monkeypatch
 ):
     (tmp_path / "python").write_text(
@@ -203,7 +203,7 @@ def test_when_jupyterlite_fails_its_last_words_are_told_and_the_earlier_site_sta
 
 
 @pytest.mark.slow
-def test_of_a_distribution_only_what_is_needed_is_there_and_listed_as_it_is(with_python):
+def test_only_needed_files_of_a_distribution_are_included_and_listed(with_python):
     folder = with_python.path / "lite" / "static" / "pyodide"
     packages = json.loads((folder / "pyodide-lock.json").read_text(encoding="utf-8"))["packages"]
     assert set(packages) == set(PACKAGES) - {"scipy", "matplotlib"} | {"comm", "tinytorch"}
@@ -416,7 +416,7 @@ def test_an_earlier_lesson_that_is_not_written_says_so(drive):
     )
 
 
-def test_an_earlier_lesson_is_what_its_notebook_holds(drive):
+def test_an_earlier_lesson_comes_from_its_notebook(drive):
     write(drive.folder, NUMBERS, DOUBLE, "    return x + x")
     done = drive.run(
         "from tinytorch.core.numbers import double", "print(double(21), double.__module__)"
@@ -424,7 +424,7 @@ def test_an_earlier_lesson_is_what_its_notebook_holds(drive):
     assert done.stdout == "42 tinytorch.core.numbers\n", done.stderr
 
 
-def test_begun_again_what_was_saved_meanwhile_counts(drive):
+def test_a_restarted_notebook_uses_the_saved_work(drive):
     write(drive.folder, NUMBERS, DOUBLE, "    return x * x")
     notebook_ = drive.folder / NUMBERS
     done = drive.run(
@@ -439,7 +439,7 @@ def test_begun_again_what_was_saved_meanwhile_counts(drive):
     assert done.stdout.split() == ["9", "6"], done.stderr
 
 
-def test_a_syntax_error_in_an_earlier_lesson_is_told_with_its_cell(drive):
+def test_a_syntax_error_in_an_earlier_lesson_is_reported_with_its_cell(drive):
     write(drive.folder, NUMBERS, DOUBLE, "    return x +")
     last = drive.run("import tinytorch.core.numbers").stderr.splitlines()[-1]
     assert last.startswith(
@@ -448,7 +448,7 @@ def test_a_syntax_error_in_an_earlier_lesson_is_told_with_its_cell(drive):
     )
 
 
-def test_a_notebook_that_is_not_there_is_told(drive):
+def test_a_missing_notebook_is_reported(drive):
     (drive.folder / NUMBERS).unlink()
     assert (
         "ImportError: Your notebook 01_numbers/numbers_dev.ipynb cannot be read from here."
@@ -464,7 +464,7 @@ def test_outside_a_browser_the_first_cell_changes_nothing():
     assert sys.meta_path == before
 
 
-def test_which_checks_passed_is_still_known_when_the_page_is_loaded_again(drive):
+def test_passed_checks_are_known_after_a_reload(drive):
     done = drive.run(
         "def total(numbers): return sum(numbers) * 2",
         "check('total')",
@@ -477,7 +477,7 @@ def test_which_checks_passed_is_still_known_when_the_page_is_loaded_again(drive)
     assert drive.run("browser.progress()").stdout == "No lesson has been begun here.\n"
 
 
-def test_a_damaged_record_of_checks_is_begun_anew(drive):
+def test_a_damaged_record_of_checks_starts_empty(drive):
     (drive.folder / "passed.json").write_text("[", encoding="utf-8")
     done = drive.run("def total(numbers): return sum(numbers) * 2", "check('total')", "begin()")
     assert done.stdout == "The checks of 1 of 1 exercises have passed here so far.\n", done.stderr
@@ -519,13 +519,13 @@ def test_a_check_that_needs_threads_is_not_run_and_says_so(drive):
     assert "should be 6, yours is 5" in done.stderr
 
 
-def test_nothing_written_is_nothing_to_export(drive):
+def test_without_written_work_there_is_nothing_to_export(drive):
     assert drive.run("browser.export_work()").stdout.startswith("No lesson has been begun here")
     assert not list(drive.folder.glob("*.zip"))
 
 
 @pytest.mark.slow
-def test_what_is_exported_from_the_browser_passes_at_home(drive, plain_root, tmp_path):
+def test_work_exported_from_the_browser_passes_in_a_workspace(drive, plain_root, tmp_path):
     write(drive.folder, NUMBERS, DOUBLE, "    return x + x")
     done = drive.run("browser.export_work()")
     assert done.stdout == (

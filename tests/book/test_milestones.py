@@ -106,7 +106,7 @@ def test_the_page_says_what_the_milestone_is_and_how_to_run_it(made):
     assert "To reach total 6, share 50.0%" in said and "Run it tito milestone run sum" in said
 
 
-def test_the_page_shows_what_was_measured_drawn_and_printed(made):
+def test_the_page_shows_the_results_figures_and_output(made):
     text, said = page(made), words(page(made))
     assert "total 6 6 share 75.0% 50.0% beside it 4" in said
     assert [picture.read_bytes() for picture in (made.path / "_images").iterdir()] == [b"picture"]
@@ -120,7 +120,7 @@ def test_the_page_shows_what_was_measured_drawn_and_printed(made):
     )
 
 
-def test_the_page_shows_the_program_and_what_it_imports_from_beside_it(made):
+def test_the_page_shows_the_program_and_the_modules_next_to_it(made):
     text = unescape(re.sub("<[^>]*>", "", page(made)))
     assert (
         "def run(seed=0):\n    print(" in text
@@ -130,7 +130,7 @@ def test_the_page_shows_the_program_and_what_it_imports_from_beside_it(made):
     assert "/// milestone" not in text and '"""1900' not in text
 
 
-def test_it_stands_after_the_last_lesson_it_needs(made, again):
+def test_it_comes_after_the_last_lesson_it_needs(made, again):
     def order(site):
         text = (site.path / "index.html").read_text(encoding="utf-8")
         tables = [
@@ -159,7 +159,7 @@ def test_without_running_it_no_result_is_shown(again):
 
 
 @pytest.mark.slow
-def test_it_is_run_again_when_its_program_or_what_that_uses_was_changed(again):
+def test_it_runs_again_when_its_program_or_a_module_of_it_changed(again):
     assert book.build(again).ran == []
     assert book.build(change(again, '"adding"', '"summing"')).ran == ["sum"]
     assert book.build(change(again, "COUNT = 3", "COUNT = 4", "shared")).ran == ["sum"]
@@ -201,7 +201,7 @@ def test_it_is_run_again_when_its_program_or_what_that_uses_was_changed(again):
     ],
     ids=["alt", "goal", "error", "link"],
 )
-def test_what_is_wrong_with_it_is_told_with_its_file(again, old, new, told):
+def test_a_faulty_milestone_is_reported_with_its_file(again, old, new, told):
     assert told in refused(change(again, old, new))
 
 

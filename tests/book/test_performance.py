@@ -112,13 +112,13 @@ def test_an_axis_has_few_round_steps_and_holds_the_largest(page, most):
     assert f"{ticks[1]:e}"[0] in "125"
 
 
-def test_what_a_benchmark_does_not_print_is_told(page):
+def test_a_missing_line_of_a_benchmark_is_reported(page):
     stored(page, "cli", {"runs": 9})
     with pytest.raises(SystemExit, match=r"book/measured/cli.json is not what benchmarks/cli.py"):
         page.performance()
 
 
-def test_what_is_stored_now_can_be_shown(page):
+def test_the_stored_results_can_be_shown(page):
     page.MEASURED = PROGRAM.with_name("measured")
     text = page.performance()
     HTMLParser().feed(text)

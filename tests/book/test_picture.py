@@ -53,7 +53,7 @@ def test_the_picture_says_what_tito_says_now(drawn, name):
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_the_picture_has_everything_in_it_and_no_place_of_this_machine(name):
+def test_the_picture_is_complete_and_names_no_path_of_this_machine(name):
     text = (STATIC / name).read_text(encoding="utf-8")
     assert set(re.findall(r'https?://[^"\s]+', text)) == {
         "http://www.w3.org/2000/svg",

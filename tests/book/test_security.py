@@ -54,7 +54,7 @@ def test_the_page_names_each_level_of_isolation(level):
     assert f"`{level}`" in PAGE
 
 
-def test_the_limits_on_the_page_are_those_of_the_code():
+def test_the_limits_on_the_page_agree_with_the_code():
     limits, seconds = LIMITS, Setting.seconds
     for told in (
         f"reading one lesson (parse, export, compile) | {reader.EACH} s of processor time",

@@ -208,7 +208,7 @@ def test_lessons_and_milestones_show_what_they_print_and_draw(site):
     assert drawn > 20
 
 
-def test_what_explains_an_answer_is_folded_with_it(site):
+def test_an_explanation_is_folded_with_its_answer(site):
     cells = (
         cell
         for entry in course.open_root(site.root).lessons
@@ -364,7 +364,7 @@ def test_no_file_of_the_site_holds_a_solution_or_a_hidden_check(site):
     assert kinds.isdisjoint({".doctree", ".pickle", ".py", ".pyc", ".toml"}), kinds
 
 
-def test_a_formula_in_a_line_of_its_own_stands_in_the_middle(open_page):
+def test_a_displayed_formula_is_centred(open_page):
     page = open_page("lessons/10_convolutions/channels.html")
     formula, text = (
         page.locator(one).first.bounding_box()
@@ -424,7 +424,7 @@ def test_learners_questions_lead_to_their_answers(open_page, site):
     assert lost == {}
 
 
-def test_the_search_works_in_a_file_of_this_disk(browser, site):
+def test_the_search_works_in_a_local_file(browser, site):
     with browser.new_page() as page:
         page.goto(f"{(site.folder / 'search.html').as_uri()}?q=nan")
         link = page.locator("#search-results a", has_text="Finding the first nan").first
@@ -468,7 +468,7 @@ def test_dark_and_light_are_a_choice(open_page):
     assert ground(page) > 600
 
 
-def test_drawings_stand_in_their_lessons_and_live(open_page, site):
+def test_drawings_are_in_their_lessons_and_react(open_page, site):
     """How each answers is tested in test_drawings.py."""
     drawn = {
         name: re.findall(r'data-drawing="(\w+)"', (site.folder / name).read_text(encoding="utf-8"))
@@ -517,7 +517,7 @@ def test_the_contents_reach_every_lesson_on_a_phone(open_page, site):
     page.wait_for_url(f"**/{site.lesson}")
 
 
-def test_what_is_printed_is_the_page_alone(open_page, site):
+def test_a_printed_page_has_no_navigation(open_page, site):
     page = open_page(site.lesson, color_scheme="dark")
     page.emulate_media(media="print")
     assert page.locator("h1:visible").all_inner_texts() == ["02. Activations"]

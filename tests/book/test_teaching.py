@@ -187,7 +187,7 @@ def test_what_the_page_shows_is_what_they_print(runs):
 
 
 @pytest.mark.slow
-def test_a_fixed_check_changes_the_grade_that_the_page_tells_of(runs):
+def test_a_fixed_check_changes_the_grade_on_the_page(runs):
     (run,) = (run for run in runs if "--changed" in run.block)
     assert re.search(
         r"ito\.rosa  numbers  graded  4 -> 5  by .*test_triple_of_two_is_six 0 -> 1", run.output
@@ -212,7 +212,7 @@ def test_the_roster_on_the_page_can_be_read(tmp_path):
     assert (ada.student, ada.columns["github"]) == ("ada", "ada-l")
 
 
-def test_the_late_rules_on_the_page_are_those_of_a_course():
+def test_the_late_rules_on_the_page_are_valid_for_a_course():
     policy, text = (block for language, block in BLOCKS if language == "toml")
     assert tomllib.loads(policy) == {"grading": {"policy": late.POLICIES[0]}}
     assert tomllib.loads(text)["grading"].keys() == {*late.KEYS} - {"policy", *late.HOW_GRADED}

@@ -14,7 +14,7 @@ from tinytorch.core.transformers import GPT
 milestone = program("06_2020_generation")
 
 
-def test_what_accept_leaves_has_the_large_models_distribution():
+def test_accepted_tokens_have_the_large_models_distribution():
     assert milestone.speculative_distance() < 1e-9
 
 
@@ -29,7 +29,7 @@ def test_what_accept_leaves_has_the_large_models_distribution():
     ],
     ids=["always", "kept", "from p"],
 )
-def test_a_wrong_rule_is_far_from_it(monkeypatch, wrong):
+def test_a_wrong_rule_has_another_distribution(monkeypatch, wrong):
     monkeypatch.setattr(milestone, "accept", wrong)
     assert milestone.speculative_distance() > 0.1
 
@@ -111,7 +111,7 @@ def test_the_interval_of_nine_values_leaves_one_out_at_each_end():
     assert milestone.interval([9, 1, 8, 2, 5, 4, 6, 3, 7]) == (5, 2, 8)
 
 
-def test_in_each_round_everybody_runs_once():
+def test_each_way_runs_once_in_each_round():
     calls = []
     ways = {name: lambda name=name: calls.append(name) for name in "abc"}
     seconds = milestone.race(ways, 4, np.random.default_rng(0))

@@ -53,7 +53,7 @@ def test_a_run_that_was_killed_ends_with_the_same_weights(settings, tmp_path, ca
     assert all((weights[name] == x).all() for name, x in resumed.model.state_dict().items())
 
 
-def test_a_finished_run_is_begun_anew_or_taken_as_it_is(settings, tmp_path):
+def test_a_finished_run_starts_again_or_is_used_as_it_is(settings, tmp_path):
     path, epochs = tmp_path / "run.npz", []
     for again in (True, True, False):
         trainer, _ = training.train(
@@ -96,7 +96,7 @@ def test_a_part_that_is_left_out_is_missing(part):
     assert (block(x).data == x).all() != (part == "residual")
 
 
-def test_characters_are_counted_whatever_the_tokens_are(tmp_path):
+def test_characters_are_counted_for_any_tokens(tmp_path):
     path = tmp_path / "text.txt"
     path.write_text("naïve été\n" * 50, encoding="utf-8")
     for size in (0, 270):
@@ -115,7 +115,7 @@ def test_level_lines_are_bits_per_character_given_the_rest():
 
 
 @pytest.mark.slow
-def test_the_level_lines_of_the_novels_are_those_that_the_text_names():
+def test_the_level_lines_of_the_novels_agree_with_the_text():
     found = milestone.levels(training.load_text("train"), training.load_text("test"))
     assert {name: round(float(bits), 2) for name, bits in found.items()} == {
         "zlib": 2.84,
@@ -140,7 +140,7 @@ class Copies(GPT):
         return tokens
 
 
-def test_the_probes_tell_what_a_model_makes_of_its_context():
+def test_the_probes_measure_how_a_model_uses_its_context():
     ids = np.tile([0, 1], 200)  # each token is that two places back
     blind = GPT(2, 16, 8, 1, 1)
     for p in blind.parameters():
@@ -152,7 +152,7 @@ def test_the_probes_tell_what_a_model_makes_of_its_context():
     assert found["gain from the order of tokens"] > 0.9
 
 
-def test_a_run_measures_its_bars_and_draws(monkeypatch, tmp_path, capsys):
+def test_a_run_measures_its_goals_and_draws(monkeypatch, tmp_path, capsys):
     pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.setattr(milestone, "BRIEF", 1)
     small(monkeypatch, tmp_path, milestone)
@@ -179,7 +179,7 @@ def test_sampled_characters_that_the_font_lacks_are_shown_as_squares():
     )
 
 
-def test_an_experiment_is_kept_in_a_file_of_its_own(monkeypatch, tmp_path):
+def test_an_experiment_is_saved_in_a_separate_file(monkeypatch, tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.setattr(milestone, "BRIEF", 1)
     small(monkeypatch, tmp_path, milestone)
