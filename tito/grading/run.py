@@ -218,8 +218,8 @@ class Run:
         decisive = decisive_hash(self.setting, self.course)
         tasks = [Task(submission, work_hash(submission, decisive)) for submission in submissions]
         with (
-            executor(self.options.jobs) as (pool, most),
             run_lock.hold(self.book, self.options.who) as lock,
+            executor(self.options.jobs) as (pool, most),
         ):
             works, self.keys = self.book.graded()
             self.begun = dict(lock.begun)

@@ -8,6 +8,7 @@ script. Otherwise it raises `CheckFailed`, which shows as its message alone. It 
 test` does.
 """
 
+import linecache
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -21,7 +22,8 @@ from tito.learn.run_checks import Event, run_checks
 from tito.lesson import cells
 from tito.lesson.checks import HIDDEN, CheckSuite, suite_of
 from tito.lesson.course import PRISTINE, SOURCE
-from tito.lesson.lesson_format import CHECKS, FOLDER
+from tito.lesson.lesson_format import CHECKS, FOLDER, without_solution
+from tito.lesson.outcome import LEFT_OVER
 from tito.lesson.shared_checks import read_checks
 
 CODE = "checks.py"  # what tracebacks call the file
@@ -76,7 +78,10 @@ def check(
             continue
         if browser:
             browser.remember(path.parent.name, name, False)
-        _stop(_failure(event, name, title, path.parent.name.partition("_")[2], space, line))
+        if event.get("unwritten") == f"{_lesson_of(path)}-{name}":
+            if _is_edited(path, name, event["file"]):
+                event |= {"message": LEFT_OVER, "unwritten": None}
+        _stop(_failure(event, name, title, _lesson_of(path), space, line))
     if browser:
         browser.remember(path.parent.name, name, not without_threads)
     _print_passed(name, len(titles), without_threads, is_notebook="get_ipython" in space)
@@ -106,6 +111,24 @@ def _visible_checks(path: Path, name: str) -> CheckSuite:
         ]
         raise UsageError(f"There is no exercise {name!r} here.", f"There are: {', '.join(names)}.")
     return suite_of([*shared, *chosen], CODE)
+
+
+def _lesson_of(checks_file: Path) -> str:
+    return checks_file.parent.name.partition("_")[2]
+
+
+def _is_edited(checks_file: Path, name: str, file: str) -> bool:
+    """Whether the code of exercise `name`, of a script or a cell that is `file` in tracebacks, is
+    another than the released one.
+    """
+    lesson = _lesson_of(checks_file)
+    cell = cells.read(checks_file.with_name(f"{lesson}_dev.py")).cell(name)
+    own = cells.read(Path(file)).cell(name) if Path(file).is_file() else None
+    text = own.source if own else "".join(linecache.getlines(file))
+    if not cell or not text:
+        return False
+    released = "\n".join(without_solution(lesson, cell, cell.source.split("\n")))
+    return text.strip() != released.strip()
 
 
 def _failure(

@@ -105,7 +105,7 @@ def describe_error(
     error: BaseException, is_learners: Callable[[FrameType], bool], check_file: str = ""
 ) -> Event:
     """{"status", "message", "frames"} of an error, in the learner's terms; and "unwritten", the
-    exercise whose stub raised it, if one did.
+    exercise whose stub raised it, if one did, and the "file" that the stub is in.
 
     check_file  the file of the check that it came out of, "" for none
     """
@@ -123,7 +123,9 @@ def describe_error(
         own = bool(learners) and learners[-1][0] is frames[-1]
         return {"status": "failed", "message": cut(text), "frames": places if own else []}
     if exercise := unwritten_exercise(name, text):
-        return {"status": "unwritten", "message": text, "frames": [], "unwritten": exercise}
+        file = places[-1]["file"] if places else ""
+        unwritten = {"unwritten": exercise, "file": file}
+        return {"status": "unwritten", "message": text, "frames": [], **unwritten}
     status, message = _known_error(error)
     if not message:
         nones = none_parameters(learners[-1][0]) if learners else None

@@ -60,7 +60,8 @@ class CheckSelection:
     """Which checks of a lesson are run: without anything else, all of them.
 
     exercises   only those of these exercises, by their ids
-    keyword     only those whose name or exercise it matches, as pytest's -k does
+    keyword     only those of the exercise of that name; where there is none, those whose name or
+                exercise it matches, as pytest's -k does
     first_only  no more after the first that fails
     """
 
@@ -240,15 +241,17 @@ def _own_suite(source: cells.Source) -> CheckSuite:
 
 def _select(test: LessonTest, selection: CheckSelection) -> LessonTest:
     """The test with the selected checks only."""
-    exercises = {check.id: check.exercise for check in test.entry.declared.checks}
+    lesson, keyword = test.entry.declared, selection.keyword
+    exercises = {check.id: check.exercise for check in lesson.checks}
+    names = [
+        exercise.id for exercise in lesson.exercises if keyword in (exercise.id, exercise.name)
+    ]
     ids = [
         id
         for id in test.ids
         if (not selection.exercises or exercises.get(id) in selection.exercises)
-        and (
-            not selection.keyword
-            or matches(selection.keyword, id.partition(".")[2], exercises.get(id, ""))
-        )
+        and (not names or exercises.get(id) in names)
+        and (not keyword or names or matches(keyword, id.partition(".")[2], exercises.get(id, "")))
     ]
     return dataclasses.replace(
         test, ids=ids, first_only=selection.first_only, partial=selection.is_partial

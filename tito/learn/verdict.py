@@ -20,9 +20,6 @@ from tito.lesson.export import ExportedModule
 JSON_KEYS = (
     "lesson number verdict reason points max_points source sha256 seconds checks own_checks answers"
 ).split()
-LEFT_OVER = (
-    "the line `raise NotImplementedError(...)` of the released exercise is still there: delete it"
-)
 OWN_KEYS = ("unwritten", "waits", "arose")  # of a check, and not in JSON
 # {what ended the import: the verdict}
 IMPORT_VERDICTS = {"timeout": "timed out", "memory": "out of memory"}
@@ -49,8 +46,9 @@ class CheckOutcome(outcome.Outcome):
     """What became of one check.
 
     unwritten  the exercise that it waits for because that is not written yet
-    waits      the exercise that it waits for because its error arises in that exercise's code,
-               which fails its own checks
+    waits      the exercise that it waits for: its error arises in the code of that exercise, which
+               fails its own checks; or in the check itself, after a check of the same exercise said
+               what is wrong
     arose      the innermost exercise in whose code its error arose
     """
 
@@ -255,7 +253,7 @@ def _record(test: LessonTest, check: CheckOutcome, event: Event) -> None:
         check.output += f"{where}: {warning['text']}\n  {where.code}\n" if where else ""
     if check.unwritten == check.exercise and check.exercise not in test.stubs:
         check.status, check.unwritten = "error", None
-        check.message = LEFT_OVER
+        check.message = outcome.LEFT_OVER
     elif check.unwritten and check.unwritten != check.exercise:
         check.message = f"needs exercise {check.unwritten}, which is not written yet"
 
@@ -338,6 +336,12 @@ def _find_causes(test: LessonTest, checks: list[CheckOutcome]) -> None:
     for check in failing:
         if not check.unwritten and check.status == "error" and check.exercise != check.arose:
             check.waits = check.arose if check.arose in wrong else None
+    failed: set[str] = set()
+    for check in failing:
+        if check.status == "failed":
+            failed.add(check.exercise)
+        elif check.status == "error" and not check.where and check.exercise in failed:
+            check.waits = check.exercise
     causes = _causes(test, wrong) if wrong else {}
     for check in failing:
         if not check.unwritten and not check.waits:

@@ -40,6 +40,9 @@ STATUSES = (
 )
 LONGEST = 4000  # characters of a learner's message or output that are kept
 UNWRITTEN = re.compile(r"exercise ([\w-]+) is yours to write")
+LEFT_OVER = (
+    "the line `raise NotImplementedError(...)` of the released exercise is still there: delete it"
+)
 # What Python says when code uses a None as if it were a value.
 NONE_USED = re.compile(
     r"'NoneType' object (?:has no attribute|is not subscriptable|does not support item assignment"

@@ -184,31 +184,46 @@ def _failures(report: LessonReport, around: Around) -> list[RenderableType]:
         place = report.places.get(unwritten[0], verdict.source)
         return [Text(), Pieces([name, place]), *_hint_lines(verdict, around, unwritten[0])]
     parts: list[RenderableType] = []
-    first = [check for checks in groups.values() for check in checks][:FIRST]
-    in_full = _in_order(first, report.changed)
-    for exercise, checks in in_full.items():
+    blocks = [block for checks in groups.values() for block in _same_error(checks)][:FIRST]
+    in_full: dict[str, list[list[CheckOutcome]]] = {}
+    for block in blocks:
+        in_full.setdefault(block[0].exercise, []).append(block)
+    for exercise, of_exercise in in_full.items():
         place = report.places.get(exercise, verdict.source)
         title = [f"exercise {exercise},", place] if exercise else ["your own check"]
         parts += [
             Text(),
             Pieces([Text(piece, "dim") for piece in title]),
-            *(line for check in checks for line in _failure(check)),
+            *(line for block in of_exercise for line in _failure(block)),
             *_hint_lines(verdict, around, exercise),
         ]
     if others := [checks[0] for exercise, checks in groups.items() if exercise not in in_full]:
-        parts += [Text(), *map(_failure_line, others)]
+        parts += [Text(), *(line for check in others for line in _short_failure(check))]
     return parts
 
 
-def _failure_line(check: CheckOutcome) -> Pieces:
-    """A failure in a line: its exercise, and how its message begins."""
-    name, message = check.exercise or check.name, check.message.split("\n")[0]
-    return Pieces([Text(f"{name}:", "red"), Text(message, "dim")])
+def _same_error(checks: list[CheckOutcome]) -> list[list[CheckOutcome]]:
+    """The failures of an exercise, those together that are one exception at one place."""
+    blocks: dict[object, list[CheckOutcome]] = {}
+    for check in checks:
+        error = check.message.rpartition(" raised ")[2], check.where
+        key = error if check.status == "error" and check.where else check.id
+        blocks.setdefault(key, []).append(check)
+    return [*blocks.values()]
 
 
-def _failure(check: CheckOutcome) -> list[RenderableType]:
+def _short_failure(check: CheckOutcome) -> list[Pieces]:
+    """A failure of an exercise that is further down: its message."""
+    first, *more = check.message.split("\n")
+    name = Text(f"{check.exercise or check.name}:", "red")
+    return [Pieces([name, Text(first, "dim")]), *(Pieces([Text(row, "dim")], 3) for row in more)]
+
+
+def _failure(block: list[CheckOutcome]) -> list[RenderableType]:
+    check, more = block[0], len(block) - 1
+    also = f" (and in {count(more, 'more check')})" if more else ""
     lines: list[RenderableType] = [
-        Text(check.name, "bold red"),
+        Text.assemble((check.name, "bold red"), (also, "dim")),
         *(Pieces([*VALUES.split(line)], 3) for line in check.message.split("\n")),
     ]
     if check.where:

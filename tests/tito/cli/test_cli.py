@@ -129,6 +129,33 @@ def test_a_lesson_that_stops_though_every_check_passes_says_where(small_workspac
     )
 
 
+def test_one_exception_at_one_place_is_shown_once(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    edit(entry, "twice = x + x", "twice = {}['x']")
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    assert "double of two is four (and in 1 more check)\n" in out
+    assert out.count("KeyError") == 1
+
+
+def test_a_failure_further_down_is_shown_with_its_whole_message(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    path = entry.declared_path.with_name("checks.py")
+    text = path.read_text(encoding="utf-8")
+    text = text.replace(
+        "def test_double_works", "def test_more():\n    assert 0, 'no'\n\n\ndef test_double_works"
+    )
+    text = text.replace(
+        'f"triple(2) should be 6, yours is {triple(2)}"', '"triple(2) should give\\n6: count"'
+    )
+    path.write_text(text, encoding="utf-8")
+    solve(entry)
+    edit(entry, "twice = x + x", "twice = x * x * x")
+    edit(entry, "return double(x) + x", "return 5 * x")
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    assert "numbers-triple: triple(2) should give\n   6: count\n" in out
+
+
 def test_a_failure_shows_message_values_exercise_place_and_hint(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry)

@@ -75,6 +75,25 @@ def test_what_is_not_written_is_one_line(entry):
     )
 
 
+STUB = lesson_format.stub("numbers", "double")
+LEFT_OVER = "is still there: delete it"
+
+
+def test_a_raise_left_above_the_code_is_named_in_a_script(entry):
+    assert LEFT_OVER not in run(entry)[1]
+    edit(entry, STUB, f"{STUB}\n    return x + x")
+    code, err = run(entry)
+    assert code == 1 and "double of two is four\n   the line `raise" in err and LEFT_OVER in err
+
+
+def test_a_raise_left_above_the_code_is_named_in_a_notebook(entry):
+    released = entry.declared.exercise("double").cell.source
+    out = in_ipython(entry, released, 'check("double")')
+    assert "is yours to write" in out and LEFT_OVER not in out
+    out = in_ipython(entry, f"{released}\n    return x + x", 'check("double")')
+    assert LEFT_OVER in out
+
+
 def test_a_check_that_needs_another_exercise_says_which(entry):
     solve(entry, "triple")
     edit(entry, 'check("double")', "")

@@ -18,7 +18,7 @@ from tito.errors import TitoError
 from tito.learn import runner, workspace
 from tito.learn.process import Process
 from tito.learn.verdict import Place
-from tito.lesson import notebook, outcome
+from tito.lesson import course, notebook, outcome
 from tito.lesson.lesson_format import stub
 
 CHECKS = [
@@ -26,6 +26,8 @@ CHECKS = [
     "check-double.test_double_works_on_arrays",
     "check-triple.test_triple_of_two_is_six",
 ]
+
+DOUBLE_STUB = stub("numbers", "double")
 
 
 @pytest.fixture
@@ -491,6 +493,31 @@ def test_only_part_of_the_checks_never_passes_a_lesson(entry):
     none = verdict_on(entry, keyword="nothing_like_it")
     assert not none.selection_passed
     assert none.reason == "No check was run: none has that name."
+
+
+def test_the_name_of_an_exercise_selects_it_before_checks_with_that_word(entry):
+    solve(entry)
+    text = "def test_double_of_triple():\n    assert triple(double(1)) == 6\n"
+    checks = entry.declared_path.with_name("checks.py")
+    before = checks.read_text(encoding="utf-8").replace("triple points=1", "triple points=2")
+    checks.write_text(f"{before}\n\n{text}", encoding="utf-8")
+    entry = course.open_root(entry.root.path).lesson("numbers")
+    for keyword in ("double", "numbers-double"):
+        assert [c.id for c in verdict_on(entry, keyword).checks_run] == CHECKS[:2]
+    assert len(verdict_on(entry, "doub").checks_run) == 3
+
+
+def test_a_check_that_raises_after_another_check_failed_waits_for_its_exercise(entry):
+    """What the check reads is not there, because the exercise is wrong in another way."""
+    edit(entry, DOUBLE_STUB, "return []")
+    checks = entry.declared_path.with_name("checks.py")
+    text = checks.read_text(encoding="utf-8").replace("np.array_equal(got, [2, 6])", "got[1] == 6")
+    checks.write_text(text, encoding="utf-8")
+    verdict = verdict_on(course.open_root(entry.root.path).lesson("numbers"))
+    first, second, _ = verdict.checks
+    assert first.wrong and "did you square" in first.message
+    assert second.status == "error" and second.waits == "numbers-double" and not second.wrong
+    assert verdict.reason.startswith("1 of 3 checks fail, 1 waits for numbers-double, ")
 
 
 def test_after_the_first_failure_nothing_runs_with_x(entry):

@@ -40,7 +40,9 @@ KEEP = ("script", "notebook")
 Keyword = Annotated[
     str | None,
     typer.Option(
-        "-k", metavar="NAME", help="Only checks with this in their name (as pytest's -k)."
+        "-k",
+        metavar="NAME",
+        help="Only an exercise, or checks with this in their name (as -k of pytest).",
     ),
 ]
 Predict = Annotated[
