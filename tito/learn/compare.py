@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import NoReturn
 
 from tito.errors import UsageError, WorkError
-from tito.learn import notebook_sync, progress
+from tito.learn import notebook_sync, progress, workspace
 from tito.learn.runner import CheckSelection, test_checks
-from tito.learn.verdict import short
+from tito.learn.verdict import given_up_note, short
 from tito.lesson import cells
 from tito.lesson.course import PRISTINE, Entry
-from tito.lesson.lesson_format import MARK, SOLUTIONS, Exercise
+from tito.lesson.lesson_format import GIVEN_UP, MARK, SOLUTIONS, Exercise
 
 RELEASE = Path(".tito", "release.json")
 
@@ -36,28 +36,53 @@ class Comparison:
     notes: list[str] = field(default_factory=list)
 
 
-def compare(
-    entry: Entry,
-    exercise: Exercise,
-) -> Comparison:
+def compare(entry: Entry, exercise: Exercise, give_up: bool = False) -> Comparison:
     """The learner's code of an exercise beside the solution.
 
-    Raises TitoError when the course does not hold or show solutions, and while the exercise does
-    not pass its checks.
+    give_up  of an exercise that does not pass its checks, too: it is marked in the learner's file,
+             and earns no points until it is reset
+
+    Raises TitoError when the course does not hold or show solutions, and, without `give_up`, while
+    the exercise does not pass its checks.
     """
     code = solution_of(entry, exercise)
     record = progress.load(entry.root)["lessons"].get(entry.name, {})
     source = notebook_sync.read(entry, record)
     cell = source.cell(exercise.name)
-    if not cell or entry.declared.is_unwritten(exercise, source):
-        raise _not_right(entry, exercise, "is not written yet")
+    notes: list[str] = []
+    is_given_up = exercise.id in entry.declared.given_up(source)
+    if not is_given_up:
+        try:
+            notes = _passed(entry, exercise, source)
+        except WorkError:
+            if not (give_up and cell):
+                raise
+            workspace.change_exercise(entry, exercise, "compare --give-up", with_mark)
+            is_given_up = True
+    assert cell
+    if is_given_up:
+        notes.append(given_up_note(exercise.id))
+    place = short(source.place(cell), entry)
+    return Comparison(exercise.id, place, plain(cell.source), plain(code), notes)
+
+
+def _passed(entry: Entry, exercise: Exercise, source: cells.Source) -> list[str]:
+    """The notes of a run in which the exercise passed. Raises WorkError where it does not pass."""
+    if not source.cell(exercise.name) or entry.declared.is_unwritten(exercise, source):
+        raise _not_right(exercise, "is not written yet")
     result = test_checks(entry, CheckSelection([exercise.id]))
     if not result.checks_run:
         raise WorkError(result.reason, result.remedy)
     if not all(check.passed for check in result.checks if check.exercise == exercise.id):
-        raise _not_right(entry, exercise, "does not pass its checks")
-    place = short(source.place(cell), entry)
-    return Comparison(exercise.id, place, plain(cell.source), plain(code), result.notes)
+        raise _not_right(exercise, "does not pass its checks")
+    return result.notes
+
+
+def with_mark(code: str) -> str:
+    """The code of an exercise with the line that says that it is given up."""
+    lines = code.split("\n")
+    at = next((n for n, line in enumerate(lines) if not line.startswith("#|")), 0)
+    return "\n".join([*lines[:at], GIVEN_UP, *lines[at:]])
 
 
 def solution_of(entry: Entry, exercise: Exercise) -> str:
@@ -102,11 +127,11 @@ def _missing(entry: Entry, what: str) -> NoReturn:
     )
 
 
-def _not_right(entry: Entry, exercise: Exercise, how: str) -> WorkError:
+def _not_right(exercise: Exercise, how: str) -> WorkError:
     return WorkError(
         f"{exercise.id} {how}; the solution is shown when it is right.",
-        f"`tito test {entry.name} -k {exercise.name}` says what is wrong, "
-        f"`tito hint {entry.name} {exercise.id}` helps.",
+        f"`tito test {exercise.id}` says what is wrong, `tito hint {exercise.id}` helps; "
+        f"`tito compare {exercise.id} --give-up` shows it, for 0 points.",
     )
 
 
@@ -114,7 +139,8 @@ def plain(code: str) -> str:
     """Code without docstrings, directives and the marks around a solution."""
     lines = code.split("\n")
     out = {n for n, line in enumerate(lines) if MARK.match(line) or line.startswith("#|")}
-    for node in ast.walk(cells.tree_of(code)):
+    tree = cells.tree_or_none(code)
+    for node in ast.walk(tree) if tree else ():
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and len(node.body) > 1:
             first = node.body[0]
             if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):

@@ -156,9 +156,9 @@ class _Page:
     @functools.cached_property
     def states(self) -> dict[str, ExerciseState]:
         """{name of an exercise: its state}"""
-        last = self.record.get("last", {})
+        checks, tested = progress.last_checks(self.record), progress.tested_code(self.record)
         return {
-            exercise.name: self._state(exercise, last.get("checks", {}), last.get("exercises", {}))
+            exercise.name: self._state(exercise, checks, tested)
             for exercise in self.entry.declared.exercises
         }
 

@@ -3,10 +3,11 @@ and hashes of the code tested.
 
 {"version": 1, "lessons": {"tensor": {
     "started": "2026-11-20T17:30:00",
-    "hints": {"tensor-strides": 2},                                hints shown, per exercise
+    "hints_shown": {"tensor-strides": [2, 0]},        numbers of the hints shown, per exercise
     "last": {"when", "code", "verdict", "points", "checks": {id: status},     the last whole run
              "exercises": {exercise: hash of its code},
              "below": {lesson that it needs: hash of what that exports}},
+    "parts": {exercise: {"code": its hash, "checks": {id: status}}},     tested by itself since then
     "predictions": {question: the learner's answer},
     "seen": [demonstration whose result the learner has seen: its place in the chapter],
     "pair": {"script": sha256, "notebook": sha256}}},              when both last agreed
@@ -73,38 +74,38 @@ def _is_sound(data: Any) -> bool:
     no reader of it can stumble.
     """
 
-    def of(value: Any, **kinds: type) -> bool:
-        return isinstance(value, dict) and all(
-            k not in value or isinstance(value[k], kind) for k, kind in kinds.items()
-        )
-
     return (
-        of(data, lessons=dict, milestones=dict)
+        _has_kinds(data, lessons=dict, milestones=dict)
         and "lessons" in data
         and all(
-            of(record, when=str, verdict=str, measured=dict, code=str)
+            _has_kinds(record, when=str, verdict=str, measured=dict, code=str)
             for record in data.get("milestones", {}).values()
         )
-        and all(
-            of(record, started=str, hints=dict, last=dict, pair=dict, predictions=dict, seen=list)
-            and all(isinstance(answer, str) for answer in record.get("predictions", {}).values())
-            and all(isinstance(n, int) and n >= 0 for n in record.get("hints", {}).values())
-            and of(
-                record.get("last", {}),
-                when=str,
-                code=str,
-                verdict=str,
-                points=int,
-                checks=dict,
-                exercises=dict,
-                below=dict,
-            )
-            and (
-                not record.get("last")
-                or record["last"].keys() >= {"when", "code", "verdict", "points", "checks"}
-            )
-            for record in data["lessons"].values()
-        )
+        and all(_is_sound_lesson(record) for record in data["lessons"].values())
+    )
+
+
+def _is_sound_lesson(record: Any) -> bool:
+    kinds = {"started": str, "seen": list}
+    kinds |= dict.fromkeys(("hints_shown", "parts", "last", "pair", "predictions"), dict)
+    if not _has_kinds(record, **kinds):
+        return False
+    last = record.get("last", {})
+    strings, dicts = ("when", "code", "verdict"), ("checks", "exercises", "below")
+    of_last = dict.fromkeys(strings, str) | dict.fromkeys(dicts, dict) | {"points": int}
+    return (
+        all(isinstance(answer, str) for answer in record.get("predictions", {}).values())
+        and all(isinstance(numbers, list) for numbers in record.get("hints_shown", {}).values())
+        and all(_has_kinds(p, code=str, checks=dict) for p in record.get("parts", {}).values())
+        and _has_kinds(last, **of_last)
+        and (not last or last.keys() >= {"when", "code", "verdict", "points", "checks"})
+    )
+
+
+def _has_kinds(value: Any, **kinds: type) -> bool:
+    """Whether `value` is a dict, with values of these types where it has these keys."""
+    return isinstance(value, dict) and all(
+        k not in value or isinstance(value[k], kind) for k, kind in kinds.items()
     )
 
 
@@ -145,6 +146,20 @@ def change(root: Root, name: str, kind: str = "lessons") -> Iterator[dict[str, A
             files.write(
                 root.state / "progress.json", json.dumps(data, indent=1, ensure_ascii=False) + "\n"
             )
+
+
+def last_checks(record: dict[str, Any]) -> dict[str, str]:
+    """{check: its status in the last run, of the whole lesson or of its exercise}."""
+    checks = dict(record.get("last", {}).get("checks", {}))
+    for part in record.get("parts", {}).values():
+        checks |= part.get("checks", {})
+    return checks
+
+
+def tested_code(record: dict[str, Any]) -> dict[str, str]:
+    """{exercise: a hash of its code in the last run that tested it}."""
+    parts = {name: part.get("code") for name, part in record.get("parts", {}).items()}
+    return record.get("last", {}).get("exercises", {}) | parts
 
 
 def predictions(entry: Entry) -> dict[str, str]:

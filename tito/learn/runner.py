@@ -124,9 +124,10 @@ def test_lesson(
     report.verdict.seconds = round(time.perf_counter() - began, 3)
     if not partial:
         _record(entry, source, report.verdict)
+    elif source:
+        _record_parts(entry, source, report.verdict)
     _settle(entry, report.verdict)
-    if not partial:
-        lesson_page.refresh(entry)
+    lesson_page.refresh(entry)
     return report
 
 
@@ -419,6 +420,7 @@ def _record(entry: Entry, source: cells.Source | None, verdict: Verdict) -> None
     with progress.change(entry.root, entry.name) as record:
         record.setdefault("started", progress.now())
         if source and verdict.checks_run:
+            record.pop("parts", None)
             record["last"] = {
                 "when": progress.now(),
                 "code": code,
@@ -432,6 +434,18 @@ def _record(entry: Entry, source: cells.Source | None, verdict: Verdict) -> None
             # The fault is elsewhere, in an earlier lesson, say: this code is not known to pass any
             # more.
             record["last"]["code"] = ""
+
+
+def _record_parts(entry: Entry, source: cells.Source, verdict: Verdict) -> None:
+    """Remember what became of the exercises whose checks all ran."""
+    hashes = progress.exercise_hashes(entry, source)
+    statuses = {check.id: check.status for check in verdict.checks}
+    with progress.change(entry.root, entry.name) as record:
+        for exercise in entry.declared.exercises:
+            checks = {check.id: statuses[check.id] for check in exercise.checks}
+            if exercise.id in hashes and "not run" not in checks.values():
+                parts = record.setdefault("parts", {})
+                parts[exercise.id] = {"code": hashes[exercise.id], "checks": checks}
 
 
 def _settle(entry: Entry, verdict: Verdict) -> None:

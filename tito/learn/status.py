@@ -10,7 +10,9 @@ from tito.errors import TitoError, UsageError
 from tito.learn import notebook_sync, progress
 from tito.lesson import cells, export
 from tito.lesson.course import Entry, Root
-from tito.lesson.lesson_format import Exercise
+from tito.lesson.lesson_format import Exercise, check_of_hint
+
+FAILED = ("failed", "error", "timeout", "memory", "crashed")  # statuses of a check
 
 
 @dataclass
@@ -21,6 +23,7 @@ class LessonStatus:
     edited  whether the lesson was edited since that run
     below   lessons that it needs and whose code is another than in that run
     answers {question: whether an answer to it is written}
+    given_up  the exercises whose solution the learner has seen
     """
 
     number: int
@@ -34,6 +37,7 @@ class LessonStatus:
     edited: bool = False
     below: list[str] = field(default_factory=list)
     answers: dict[str, bool] = field(default_factory=dict)
+    given_up: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -106,10 +110,11 @@ def row(entry: Entry, record: dict[str, Any]) -> LessonStatus:
         progress.state_of(entry, source, record),
         last.get("points", 0),
         entry.declared.points,
-        sum(record.get("hints", {}).values()),
+        sum(map(len, record.get("hints_shown", {}).values())),
         last.get("when"),
         edited,
         answers=entry.declared.written_answers(source) if source else {},
+        given_up=entry.declared.given_up(source) if source else [],
     )
 
 
@@ -176,7 +181,7 @@ def first_open(entry: Entry, record: dict[str, Any]) -> Exercise | None:
 
     Without a run: the first exercise.
     """
-    checks = record.get("last", {}).get("checks", {})
+    checks = progress.last_checks(record)
     return next(
         (
             e
@@ -204,14 +209,31 @@ def hint(entry: Entry, exercise: Exercise | None = None) -> Hint:
             raise UsageError(
                 f"Exercise {target.id} has no hints.", "Read its task and docstring again."
             )
-        level_before = record.setdefault("hints", {}).get(target.id, 0)
-        record["hints"][target.id] = level = min(level_before + 1, len(target.hints))
+        shown = record.setdefault("hints_shown", {}).setdefault(target.id, [])
+        order = _order_hints(target, progress.last_checks(record))
+        following = next((number for number in order if number not in shown), None)
+        if following is not None:
+            shown.append(following)
         return Hint(
             entry.name,
             target.id,
-            level,
+            len(shown),
             len(target.hints),
-            target.hints[level - 1],
-            level_before >= len(target.hints),
+            target.hints[shown[-1]],
+            following is None,
             entry.address(target.id),
         )
+
+
+def _order_hints(exercise: Exercise, checks: dict[str, str]) -> list[int]:
+    """The numbers of an exercise's hints, those first that belong to a check that fails, and those
+    last that belong to another check.
+
+    checks  {id: status} of the last test
+    """
+    fails = {check.name for check in exercise.checks if checks.get(check.id) in FAILED}
+    ranks = {True: 0, False: 2}
+    checks_of = [check_of_hint(hint) for hint in exercise.hints]
+    return sorted(
+        range(len(checks_of)), key=lambda n: ranks[checks_of[n] in fails] if checks_of[n] else 1
+    )

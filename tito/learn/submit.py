@@ -21,7 +21,7 @@ from tito import files
 from tito.errors import MachineError, UsageError
 from tito.learn import manifest, notebook_sync, progress, runner, status
 from tito.learn.process import Process
-from tito.learn.verdict import Verdict
+from tito.learn.verdict import Verdict, given_up_note
 from tito.lesson import cells, export
 from tito.lesson.course import Entry, Root
 
@@ -87,6 +87,7 @@ def submit(
             verdicts.append(verdict)
             report(verdict)
             notes += _notes_on(verdict, states[entry.name])
+            notes += [f"{given_up_note(exercise)}." for exercise in verdict.given_up]
     contents = _lesson_files(lessons, notes)
     summaries = [_summary(verdict) for verdict in verdicts]
     contents[manifest.NAME] = manifest.write(root, contents, summaries)
@@ -149,7 +150,7 @@ def _notes_on(verdict: Verdict, state: str) -> Iterator[str]:
 
 def _summary(verdict: Verdict) -> dict[str, Any]:
     """What the manifest says of a lesson that was tested."""
-    keys = ("lesson", "number", "verdict", "points", "max_points")
+    keys = ("lesson", "number", "verdict", "points", "max_points", "given_up")
     checks = {check.id: check.status for check in verdict.checks}
     return {key: getattr(verdict, key) for key in keys} | {"checks": checks}
 

@@ -97,6 +97,11 @@ class LessonTest:
         return [e.id for e in declared.exercises if declared.is_unwritten(e, self.source)]
 
     @property
+    def given_up(self) -> list[str]:
+        """The exercises whose solution the learner has seen."""
+        return self.entry.declared.given_up(self.source)
+
+    @property
     def places(self) -> dict[str, str]:
         """{exercise: where it is in the learner's file}."""
         return {
@@ -117,6 +122,7 @@ class Verdict:
 
     verdict a key of `outcome.VERDICTS`
     stubs   the exercises that are as released
+    given_up  the exercises whose solution the learner has seen: they earn no points
     answers {question: whether an answer to it is written}: for a person to judge, whatever the
             verdict
     remedy  what to do about the reason
@@ -138,6 +144,7 @@ class Verdict:
     own_checks: list[CheckOutcome] = field(default_factory=list)
     answers: dict[str, bool] = field(default_factory=dict)
     stubs: list[str] = field(default_factory=list)
+    given_up: list[str] = field(default_factory=list)
     remedy: str = ""
     excerpt: str = ""
     notes: list[str] = field(default_factory=list)
@@ -209,9 +216,18 @@ def verdict_of(test: LessonTest, events: list[Event]) -> Verdict:
         answers=entry.declared.written_answers(test.source),
         stubs=test.stubs,
         excerpt=excerpt,
-        notes=[*test.notes, *_demonstration_notes(test, events, checks)],
+        given_up=test.given_up,
+        notes=[
+            *test.notes,
+            *map(given_up_note, test.given_up),
+            *_demonstration_notes(test, events, checks),
+        ],
         partial=test.partial,
     )
+
+
+def given_up_note(exercise: str) -> str:
+    return f"{exercise} is given up: it earns no points until `tito reset {exercise}`"
 
 
 # What became of each check.
@@ -245,7 +261,8 @@ def outcomes_of(test: LessonTest, events: Iterable[Event]) -> dict[str, CheckOut
 def _record(test: LessonTest, check: CheckOutcome, event: Event) -> None:
     check.status, check.message = event["status"], event["message"]
     check.seconds, check.unwritten = round(event["seconds"], 4), event.get("unwritten")
-    check.points = check.max_points if check.passed else 0
+    is_earned = check.passed and check.exercise not in test.given_up
+    check.points = check.max_points if is_earned else 0
     check.where, check.arose = _where(test, event["frames"], check.exercise)
     check.output = event["output"]
     for warning in event["warnings"]:

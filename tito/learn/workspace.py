@@ -219,30 +219,47 @@ def reset(entry: Entry, exercise: Exercise | None = None) -> Path | None:
             f"{entry.root.path} is the course itself: its lessons hold the solutions.",
             "Reset works in a workspace: tito init ../my-tinytorch",
         )
+    if exercise:
+        return change_exercise(entry, exercise, "reset", lambda code: exercise.cell.source)
     with progress.locked(entry.root):
-        text, old_notebook = entry.declared_path.read_text(encoding="utf-8"), None
-        if exercise is not None:
-            notebook_sync.settle(entry)
-            source = cells.read(entry.script)
-            if not (cell := source.cell(exercise.name)):
-                raise WorkError(
-                    f"{entry.script} has no cell {exercise.id!r} any more.",
-                    "Reset the whole lesson, or `tito undo`.",
-                )
-            text = source.replaced(cell, exercise.cell.source)
-            if entry.notebook.exists():
-                old_notebook = entry.notebook.read_text(encoding="utf-8")
-        changes = {entry.script: text.encode("utf-8")}
-        if entry.notebook.exists():
-            book = notebook.to_notebook(text, entry.declared, old_notebook)
-            changes[entry.notebook] = book.encode("utf-8")
-        backup = files.replace(entry.root, "reset", changes)
-        if entry.notebook in changes:
-            # Hashes of the new contents: a save since then counts as an edit.
-            hashes = notebook_sync.hashes_of(entry, *changes.values())
-            with progress.change(entry.root, entry.name) as record:
-                record["pair"] = hashes
-        return backup
+        return _write(entry, "reset", entry.declared_path.read_text(encoding="utf-8"))
+
+
+def change_exercise(
+    entry: Entry, exercise: Exercise, command: str, new: Callable[[str], str]
+) -> Path | None:
+    """Replace the code of an exercise, in each of script and notebook that is there.
+
+    command  of tito, whose step `tito undo` takes back
+    new      makes the code of the code that is there
+
+    Returns the backup folder (None: nothing changed).
+    """
+    with progress.locked(entry.root):
+        notebook_sync.settle(entry)
+        source = cells.read(entry.script)
+        if not (cell := source.cell(exercise.name)):
+            raise WorkError(
+                f"{entry.script} has no cell {exercise.id!r} any more.",
+                "Reset the whole lesson, or `tito undo`.",
+            )
+        book = entry.notebook.read_text(encoding="utf-8") if entry.notebook.exists() else None
+        return _write(entry, command, source.replaced(cell, new(cell.source)), book)
+
+
+def _write(entry: Entry, command: str, text: str, old_notebook: str | None = None) -> Path | None:
+    """Write a lesson's script, and its notebook where there is one."""
+    changes = {entry.script: text.encode("utf-8")}
+    if entry.notebook.exists():
+        book = notebook.to_notebook(text, entry.declared, old_notebook)
+        changes[entry.notebook] = book.encode("utf-8")
+    backup = files.replace(entry.root, command, changes)
+    if entry.notebook in changes:
+        # Hashes of the new contents: a save since then counts as an edit.
+        hashes = notebook_sync.hashes_of(entry, *changes.values())
+        with progress.change(entry.root, entry.name) as record:
+            record["pair"] = hashes
+    return backup
 
 
 def undo(

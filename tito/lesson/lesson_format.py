@@ -5,7 +5,8 @@
     lesson.toml             title, summary, what it needs, the terms it introduces
     checks.py               the checks, in sections: `# %% setup`, `# %% strides points=4`,
                             `# %% strides hidden points=2`, `# %% learner-side`
-    hints.md                `## strides`, then a numbered list, gentlest first
+    hints.md                `## strides`, then a numbered list, gentlest first; a hint that belongs
+                            to a check begins `When "the name of the check" fails: `
     misconceptions.toml     see `misconceptions.py`
 
 `parse.py` reads a Lesson from these files. A learner's file is read with `cells.read` only, which
@@ -31,6 +32,9 @@ MARK = re.compile(r"^\s*### (BEGIN|END) SOLUTION\s*$")
 ANSWER = "**Your answer:**"  # the line of a question's cell below which learners write
 NBGRADER_STUB = "YOUR ANSWER HERE"  # what nbgrader puts there for learners
 LONGEST_ANSWER = 20_000  # characters that are collected; a longer answer is cut, and marked as cut
+HINT_OF_CHECK = re.compile(r'When "([^"]+)" fails: ')  # how a hint begins that belongs to a check
+# A line of an exercise whose solution the learner has seen: it earns no points until it is reset.
+GIVEN_UP = "#| given_up"
 STUCK = "Stuck? `tito hint {lesson} {exercise}`"
 
 
@@ -191,7 +195,12 @@ class Lesson:
     def is_unwritten(self, exercise: Exercise, source: cells.Source) -> bool:
         """Whether an exercise is in a learner's file as it was released."""
         cell = source.cell(exercise.name)
-        return cell is not None and cell.source.strip() == exercise.stub
+        return cell is not None and without_mark(cell.source).strip() == exercise.stub
+
+    def given_up(self, source: cells.Source) -> list[str]:
+        """The exercises in a learner's file whose solution the learner has seen."""
+        marked = {cell.exercise for cell in source.cells if GIVEN_UP[3:] in cell.directives}
+        return [exercise.id for exercise in self.exercises if exercise.name in marked]
 
     @cached_property
     def imports(self) -> dict[str, list[str]]:
@@ -286,6 +295,17 @@ def stub(lesson: str, exercise: str) -> str:
         f'raise NotImplementedError("exercise {lesson}-{exercise} is yours to write: tito '
         f'hint {lesson} {exercise}")'
     )
+
+
+def without_mark(source: str) -> str:
+    """The code of an exercise without the line that says that it is given up."""
+    return source.replace(f"{GIVEN_UP}\n", "", 1)
+
+
+def check_of_hint(hint: str) -> str:
+    """The name of the check that a hint belongs to, "" for none."""
+    match = HINT_OF_CHECK.match(" ".join(hint.split()))
+    return match[1] if match else ""
 
 
 def answer_in(source: cells.Source, question: str) -> str:

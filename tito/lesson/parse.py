@@ -26,6 +26,7 @@ from tito.lesson.lesson_format import (
     Exercise,
     Lesson,
     Question,
+    check_of_hint,
     indent_of,
     stub,
     without_solution,
@@ -102,6 +103,7 @@ def parse_lesson(source: Source, checks_source: Source, facts: str, hints_text: 
         for exercise, cell in exercise_cells.items()
     )
     _check_calls(source, exercises)
+    _check_hints(source.path.with_name(HINTS), hints_text, exercises)
     return Lesson(
         number,
         name,
@@ -436,6 +438,19 @@ def _hints(path: Path, text: str, exercises: list[str]) -> dict[str, list[str]]:
             )
         hints[name] = listed
     return hints
+
+
+def _check_hints(path: Path, text: str, exercises: tuple[Exercise, ...]) -> None:
+    """Each check that a hint names is one of its exercise that learners see."""
+    for exercise in exercises:
+        names = [check.name for check in exercise.checks if not check.hidden]
+        for hint in exercise.hints:
+            if (name := check_of_hint(hint)) and name not in names:
+                line = text.count("\n", 0, text.index(f'"{name}"')) + 1
+                raise UsageError(
+                    f"{path}:{line}: {exercise.name} has no check {name!r} that learners see.",
+                    f"There are: {', '.join(names)}.",
+                )
 
 
 def parse_hints(path: Path, text: str) -> list[tuple[int, str, list[str]]]:

@@ -85,6 +85,11 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
         for row in rows
         if row.answers and row.state not in ("new", "skipped")
     ]
+    notes += [
+        Text(f"{row.name}: given up, for 0 points: {', '.join(row.given_up)}", "dim")
+        for row in rows
+        if row.given_up
+    ]
     last = Text("\nEvery lesson is done.", "green")
     if step:
         last = Text.assemble("\n", f"{step[1]}\nnext: ", (step[0], "bold"))

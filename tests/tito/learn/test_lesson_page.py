@@ -177,3 +177,15 @@ def test_axe_finds_nothing_serious(entry, browser, scheme):
     problems = axe.run(page).response["violations"]
     assert [p["id"] for p in problems if p["impact"] in ("serious", "critical")] == []
     page.close()
+
+
+def test_the_page_knows_the_result_of_a_test_of_one_exercise(small_workspace):
+    entry = small_workspace.lesson("numbers")
+    page = lesson_page.write(entry)
+    for name, word in (("double", "right"), ("triple", "not right yet")):
+        solve(entry, f"numbers-{name}")
+        if name == "triple":
+            edit(entry, "return double(x) + x", "return double(x) - x")
+        tito(small_workspace, "test", f"numbers-{name}", code=int(name == "triple"))
+        section = page.read_text(encoding="utf-8").partition(f'id="numbers-{name}"')[2]
+        assert f'<span class="state">{word}</span>' in section.partition("</h3>")[0]

@@ -10,7 +10,8 @@ from small_course import edit, solve, verdict_on
 
 from tito import views
 from tito.errors import Notice, TitoError
-from tito.learn import progress, status, workspace
+from tito.learn import progress, runner, status, workspace
+from tito.lesson import course
 
 
 @pytest.fixture
@@ -200,6 +201,29 @@ def test_a_progress_file_cut_off_anywhere_is_set_aside_and_the_command_goes_on(e
         copies[0].unlink()
 
 
+def test_the_first_hint_is_of_the_check_that_fails(entry):
+    path = entry.declared_path.with_name("hints.md")
+    text = path.read_text(encoding="utf-8").replace(
+        "2. `x + x`",
+        '2. `x + x`\n3. When "double of two is four" fails: no power.\n'
+        '4. When "double works on arrays" fails: no\n   list.',
+    )
+    path.write_text(text, encoding="utf-8")
+    entry = course.open_root(entry.root.path).lesson("numbers")
+    assert status.hint(entry).text.startswith("What is a number")
+    solve(entry)
+    edit(entry, "twice = x + x", "twice = 4 if isinstance(x, int) else [x, x]")
+    runner.test_lesson(entry, runner.CheckSelection(["numbers-double"]))
+    texts = [status.hint(entry, entry.declared.exercise("double")).text for _ in range(4)]
+    assert [text.split(": ")[-1] for text in texts] == [
+        "no\nlist.",
+        "`x + x`",
+        "no power.",
+        "no power.",
+    ]
+    assert status.rows(entry.root)[0].hints_used == 4
+
+
 WRONG = [
     "[]",
     "5",
@@ -208,8 +232,8 @@ WRONG = [
     "{}",
     '{"lessons": []}',
     '{"lessons": {"numbers": 5}}',
-    '{"lessons": {"numbers": {"hints": {"a": "b"}}}}',
-    '{"lessons": {"numbers": {"hints": {"numbers-double": -7}}}}',
+    '{"lessons": {"numbers": {"hints_shown": {"a": "b"}}}}',
+    '{"lessons": {"numbers": {"parts": {"numbers-double": 7}}}}',
     '{"lessons": {"numbers": {"last": {"when": "now"}}}}',
     (
         '{"lessons": {"numbers": {"last": {"when": 1, "code": "", "verdict": "passed", "points": 5,'
@@ -230,8 +254,8 @@ def test_a_progress_file_of_another_shape_is_set_aside(entry, text):
         assert [row.state for row in status.rows(entry.root)] == ["new", "new"]
     assert len(notices) == 1
     assert status.hint(entry).level == 1
-    assert json.loads(path.read_text(encoding="utf-8"))["lessons"]["numbers"]["hints"] == {
-        "numbers-double": 1
+    assert json.loads(path.read_text(encoding="utf-8"))["lessons"]["numbers"]["hints_shown"] == {
+        "numbers-double": [0]
     }
 
 
@@ -282,6 +306,7 @@ def test_status_as_json_has_the_promised_keys(entry):
         "hints_used",
         "last_run",
         "answers",
+        "given_up",
     ]
     assert (one["number"], one["title"], one["max_points"]) == (1, "Numbers", 5)
     assert one["last_run"] is not None

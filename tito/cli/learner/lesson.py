@@ -310,6 +310,13 @@ def hint(
 @app.command("compare")
 def compare_(
     tasks: Tasks = None,
+    give_up: Annotated[
+        bool,
+        typer.Option(
+            "--give-up",
+            help="Show it before yours is right; the exercise earns no points until its reset.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Show the course's solution beside yours, once yours is right.
@@ -323,7 +330,7 @@ def compare_(
     entry, exercise = select_exercise(current_root(), tasks, not json)
     if not exercise:
         raise UsageError("Which exercise?", f"tito compare {entry.declared.exercises[0].id}")
-    comparison = compare.compare(entry, exercise)
+    comparison = compare.compare(entry, exercise, give_up)
     if json:
         echo_json(asdict(comparison))
         return

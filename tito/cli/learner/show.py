@@ -131,11 +131,11 @@ def _around(entry: Entry, with_next: bool, records: dict[str, Any]) -> Around:
     # Row by row: the first lesson that is open ends the reading.
     rows = (status.row(other, records.get(other.name, {})) for other in entry.root.lessons)
     step = status.next_step(rows) if with_next else None
-    opened = records.get(entry.name, {}).get("hints", {})
+    opened = records.get(entry.name, {}).get("hints_shown", {})
     passed = sum(r.get("last", {}).get("verdict") == "passed" for r in records.values())
     exercises = entry.declared.exercises
     return Around(
-        hints={e.id: len(e.hints) - opened.get(e.id, 0) for e in exercises},
+        hints={e.id: len(e.hints) - len(opened.get(e.id, [])) for e in exercises},
         addresses={e.id: entry.address(e.id) for e in exercises},
         following=step[0] if step else None,
         course=(passed, len(entry.root.lessons)),

@@ -214,6 +214,7 @@ class Judge:
             withhold_words(result.checks)
             if first == REFERENCE:
                 attempt.verdict = attempt.reason = ""
+        take_points(result, code.given_up)
         result.points = sum(check.points for check in result.checks)
         on_reference = any(check.passed and check.base == REFERENCE for check in result.checks)
         result.base = REFERENCE if first == REFERENCE or on_reference else OWN
@@ -363,6 +364,13 @@ class Judge:
         spent = sum(self.spent.values()) if check.hidden else self.spent[False]
         least = min(LEAST, seconds)
         return least if spent > BUDGET * seconds else max(seconds / 2**late, least)
+
+
+def take_points(result: LessonResult, given_up: list[str]) -> None:
+    """Let exercises that the learner has given up earn nothing."""
+    for check in result.checks:
+        check.points = 0 if check.exercise in given_up else check.points
+    result.notes += [f"{exercise} is given up: it earns no points" for exercise in given_up]
 
 
 def withhold_words(checks: list[CheckResult]) -> None:

@@ -30,6 +30,7 @@ class Code:
              "line 12: text", or ""
     written  whether any exercise is other than it was released, or any question answered
     answers  rubric.Answer for each question
+    given_up exercises that the learner has marked as given up: they earn no points
     ours     whether no line of it is the learner's: it is the released lesson, or the solved one
     """
 
@@ -37,6 +38,7 @@ class Code:
     places: list[str] = field(default_factory=list)
     written: bool = True
     answers: list[Answer] = field(default_factory=list)
+    given_up: list[str] = field(default_factory=list)
     ours: bool = False
 
 
@@ -57,7 +59,8 @@ def compiled(entry: Entry, file: LessonFile) -> Code:
             )
             code = compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
         ours = not written and module.text == released_text(entry)
-        return Code(marshal.dumps(code), places_of(module, file.source), written, answers, ours)
+        places, given_up = places_of(module, file.source), lesson.given_up(file.source)
+        return Code(marshal.dumps(code), places, written, answers, given_up, ours)
     except TitoError as error:
         why = error.what
         if "no cell that begins" not in why:
