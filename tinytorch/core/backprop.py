@@ -1,6 +1,6 @@
 # From modules/source/05_backprop/backprop_dev.py by `tito export`; edit that file, not this one.
-# checksum: 4e8258dcb4a251cd
-"""Backpropagation: A network that learns, today, from single numbers and their gradients."""
+# checksum: 9dddf67f108e53f4
+"""Backpropagation: Compute the gradient of a network in one backward pass, and train it."""
 
 import itertools
 import math

@@ -165,10 +165,7 @@ def _milestones(source: Root, names: set[str]) -> dict[str, bytes]:
 
 
 def readme(source: Root, lessons: list[Entry], solutions: bool) -> str:
-    """The learner's README: the way of one lesson, in the words of the first one.
-
-    solutions  whether `tito compare` can show them
-    """
+    """The learner's README, for the first lesson; `solutions`: whether `tito compare` has them."""
     first = lessons[0]
     compare = (
         f"| `tito compare {first.declared.exercises[0].id}` | shows the course's solution next to "

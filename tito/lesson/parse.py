@@ -90,7 +90,7 @@ def parse_lesson(source: Source, checks_source: Source, facts: str, hints_text: 
     exercise_cells = _exercise_cells(source, name)
     questions = tuple(_questions(source, list(exercise_cells)))
     setup, learner_side, checks = _sections(checks_source, name, list(exercise_cells))
-    hints = _hints(source.path.with_name(HINTS), hints_text, list(exercise_cells))
+    hints = _hints(source.path.with_name(HINTS), hints_text, checks)
     exercises = tuple(
         Exercise(
             f"{name}-{exercise}",
@@ -103,7 +103,6 @@ def parse_lesson(source: Source, checks_source: Source, facts: str, hints_text: 
         for exercise, cell in exercise_cells.items()
     )
     _check_calls(source, exercises)
-    _check_hints(source.path.with_name(HINTS), hints_text, exercises)
     return Lesson(
         number,
         name,
@@ -423,34 +422,28 @@ def _checks(source: Source, cell: Cell, exercise: str, others: Checks) -> list[C
 # hints.md
 
 
-def _hints(path: Path, text: str, exercises: list[str]) -> dict[str, list[str]]:
+def _hints(path: Path, text: str, checks: Checks) -> dict[str, list[str]]:
     """{name of an exercise: its hints}."""
     hints: dict[str, list[str]] = {}
     for line, name, listed in parse_hints(path, text):
-        if name not in exercises:
+        if name not in checks:
             raise UsageError(
                 f"{path}:{line}: the lesson has no exercise {name!r}.",
-                f"There are: {', '.join(exercises)}.",
+                f"There are: {', '.join(checks)}.",
             )
+        visible = [check.name for check in checks[name] if not check.hidden]
+        for check in map(check_of_hint, listed):
+            if check and check not in visible:
+                raise UsageError(
+                    f"{path}:{line}: {name} has no check {check!r} that learners see.",
+                    f"There are: {', '.join(visible)}.",
+                )
         if hints.get(name):
             raise UsageError(
                 f"{path}:{line}: {name} is there a second time.", "Put its hints into one list."
             )
         hints[name] = listed
     return hints
-
-
-def _check_hints(path: Path, text: str, exercises: tuple[Exercise, ...]) -> None:
-    """Each check that a hint names is one of its exercise that learners see."""
-    for exercise in exercises:
-        names = [check.name for check in exercise.checks if not check.hidden]
-        for hint in exercise.hints:
-            if (name := check_of_hint(hint)) and name not in names:
-                line = text.count("\n", 0, text.index(f'"{name}"')) + 1
-                raise UsageError(
-                    f"{path}:{line}: {exercise.name} has no check {name!r} that learners see.",
-                    f"There are: {', '.join(names)}.",
-                )
 
 
 def parse_hints(path: Path, text: str) -> list[tuple[int, str, list[str]]]:

@@ -113,6 +113,7 @@ def test_a_learners_first_lesson(small_course, tmp_path):
         "hints_used": 3,
         "last_run": "",
         "answers": {},
+        "given_up": [],
     }
     assert second["state"] == "new"
     assert "next: tito start sums" in tito(work)[0]

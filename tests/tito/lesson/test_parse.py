@@ -237,7 +237,7 @@ HINTS = {
     "hint 0 does not come next here": ("1. Use", "0. Use"),
     "this belongs to no hint: plus itself?": ("   plus itself?", "plus itself?"),
     "this belongs to no hint: # Hints": ("## double", "# Hints\n\n## double", "# Hints"),
-    "triple has no check 'triples' that": ("Use `double`", 'When "triples" fails: no', "triples"),
+    "triple has no check 'triples' that": ("Use `double`", 'When "triples" fails: no', "## triple"),
     "this belongs to no hint: Think.": ("## triple\n", "## triple\n\nThink.\n", "Think."),
 }
 FORMS = {  # file: what is wrong with it, the file's text, the argument of `lesson`
