@@ -1,10 +1,9 @@
-"""What every command of `tito` shares: the app, the words for roots and lessons, printing.
+"""What all commands of `tito` share: the app, the arguments for roots and lessons, and output.
 
-The files of this folder turn words into values and values into exit codes; they are
-the only ones that know typer.
+The files of this folder parse arguments and return exit codes. Only they import typer.
 
-Exit codes: 0 worked or passed, 1 the work fails its checks, 2 wrong usage, 3 the machine's failure.
-What a command needs is imported inside it, so that `tito --help` does not wait for NumPy.
+Exit codes: 0 success, 1 checks fail, 2 wrong usage, 3 an error of the machine or of tito.
+Each command imports its modules itself, so that `tito --help` does not have to load NumPy.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ RootOption = Annotated[
     Path | None,
     typer.Option(
         "--root",
-        help="The course or workspace, instead of the one around this folder.",
+        help="Use this course or workspace instead of the one that the current folder is in.",
         show_default=False,
     ),
 ]
@@ -78,7 +77,7 @@ Module = Annotated[
 ]
 All = Annotated[bool, typer.Option("--all", help="Every lesson.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the same values as JSON.")]
-AUDIENCES = {  # {where in tito.cli the commands stand: who they are for}
+AUDIENCES = {  # {module or package of tito.cli: who its commands are for}
     "learner": "For learners",
     "instructor": "For instructors",
     "author": "For authors",
@@ -87,8 +86,8 @@ given_root: Path | None = None
 
 
 def current_root(named: Path | None = None) -> Root:
-    """The root to work in: --root of the command, --root before it, or the
-    one around the current folder.
+    """The root to use: from --root after the command, from --root before it, or else the root that
+    the current folder is in.
     """
     from tito import files
     from tito.lesson import course
@@ -97,34 +96,36 @@ def current_root(named: Path | None = None) -> Root:
     if (root.state / files.UNFINISHED).exists():
         from tito.learn import progress
 
-        with progress.locked(root):  # the command that is at work holds the lock
+        with progress.locked(root):  # a running command holds this lock
             if command := files.recover(root):
-                warn(f"`tito {command}` was interrupted; its changes were taken back.")
+                warn(f"`tito {command}` was interrupted; its changes have been undone.")
         root = course.find_root(current_folder(), named_root(named))
     return root
 
 
 def named_root(named: Path | None = None) -> Path | None:
-    """The root that was named, by the command's own --root or by one before it; or None."""
+    """The root given by --root, after the command or before it; or None."""
     return named or given_root
 
 
 def remember_root(root: Path | None) -> None:
-    """Keep the --root that is before the command."""
+    """Save the --root that was given before the command."""
     global given_root
     given_root = root
 
 
 def current_folder() -> Path:
-    """The current folder. Raises TitoError when it was deleted under our feet."""
+    """The current folder. Raises UsageError when it no longer exists."""
     try:
         return Path.cwd()
     except FileNotFoundError:
-        raise UsageError("The current folder is gone.", "Go to your workspace with cd.") from None
+        raise UsageError(
+            "The current folder no longer exists.", "Change to your workspace with cd."
+        ) from None
 
 
 def echo(*renderables: RenderableType) -> None:
-    """Print for a person: as wide as the terminal, or without wrapping where there is none."""
+    """Print text for people: wrapped to the width of a terminal, else not wrapped."""
     from rich.console import Console
 
     console = Console(
@@ -141,7 +142,7 @@ def echo(*renderables: RenderableType) -> None:
 
 
 def fold(text: str, stream: TextIO, indent: int = 0) -> str:
-    """`text` as wide as the terminal, if `stream` is one, folded at spaces."""
+    """`text` wrapped to the width of the terminal, if `stream` is one."""
     if not stream.isatty():
         return text
     import shutil
@@ -158,7 +159,7 @@ def echo_json(values: Any) -> None:
 
 
 def echo_json_list(values: Iterable[Any]) -> None:
-    """Print a JSON list, one value at a time: a class with its messages may be long."""
+    """Print a JSON list one value at a time, because the results of a class may be large."""
     import json
 
     separator = "["
@@ -173,7 +174,7 @@ def warn(text: str) -> None:
 
 
 def show_notices() -> None:
-    """Let a Notice look like the other messages of tito."""
+    """Print each Notice in the form of tito's other messages."""
     show_other = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
@@ -187,9 +188,9 @@ def show_notices() -> None:
 
 
 def current_lesson(root: Root, announce: bool = True) -> str | None:
-    """In a workspace, the name of the lesson to work on, printed with the reason if `announce`.
+    """In a workspace, the name of the lesson to work on. If `announce`, also print why this one.
 
-    None in a course and when all is done.
+    None in a course, and when every lesson has passed.
     """
     if root.is_course:
         return None
@@ -205,7 +206,7 @@ def current_lesson(root: Root, announce: bool = True) -> str | None:
 
 
 def select_lesson(root: Root, name: str | None) -> Entry:
-    """The lesson that was named."""
+    """The lesson with this name. Raises UsageError without one."""
     if not name:
         raise UsageError(
             "Which lesson?", f"Name one of: {', '.join(entry.name for entry in root.lessons)}."
@@ -216,12 +217,12 @@ def select_lesson(root: Root, name: str | None) -> Entry:
 def select_lessons(
     root: Root, lessons: list[str] | None, module: str | None, all_: bool
 ) -> list[Entry]:
-    """The lessons that were named, each once, in the order of the course."""
+    """The named lessons, without repetitions, in the order of the course."""
     selection = select_tasks(root, lessons, module, all_)
     for entry, exercises in selection.items():
         if exercises:
             raise UsageError(
-                f"{exercises[0].id} is an exercise, and this command takes lessons.",
+                f"{exercises[0].id} is an exercise, but this command takes lessons.",
                 f"Name its lesson: {entry.name}",
             )
     return list(selection)
@@ -230,9 +231,7 @@ def select_lessons(
 def select_tasks(
     root: Root, words: list[str] | None, module: str | None, all_: bool
 ) -> dict[Entry, list[Exercise]]:
-    """{lesson that was named: its exercises that were named, none for all}, in the order of the
-    course.
-    """
+    """{named lesson: its named exercises, [] for the whole lesson}, in the course's order."""
     words = [*(words or []), *([module] if module else [])]
     if all_ and words:
         raise UsageError(f"--all and {' '.join(words)} contradict each other.", "Give one of them.")
@@ -248,7 +247,7 @@ def select_tasks(
 def select_exercise(
     root: Root, words: list[str] | None, announce: bool = True
 ) -> tuple[Entry, Exercise | None]:
-    """The lesson that was named, or else the one to work on; and the exercise, if one was named."""
+    """The named lesson and exercise, if one was named. Without words: the lesson to work on."""
     if not words:
         return select_lesson(root, current_lesson(root, announce)), None
     selection = root.select(words)
@@ -264,8 +263,8 @@ def select_exercise(
 
 @contextmanager
 def progress_bar(visible: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A function that shows (what, done, of) on standard error, where that is a
-    terminal; elsewhere it says nothing.
+    """A function (what, done, of) that shows progress on standard error if it is a terminal, and
+    otherwise prints nothing.
     """
     if not (visible and sys.stderr.isatty()):
         yield lambda what, done, of: None
@@ -283,15 +282,16 @@ def progress_bar(visible: bool) -> Iterator[Callable[[str, int, int], None]]:
 
 
 def complain(error: TitoError) -> None:
-    """The two lines of an error: what is wrong, what to do."""
+    """Print the two lines of an error: what is wrong, and what to do."""
     print(fold(f"tito: {error.what}", sys.stderr, 6), file=sys.stderr)
     if error.remedy:
         print(fold(f"      {error.remedy}", sys.stderr, 6), file=sys.stderr)
 
 
 def arrange() -> None:
-    """Let `tito --help` list the commands by their users, each with the first words of its help; in
-    a workspace, only the commands for learners.
+    """Group the commands by their users in `tito --help`, each with the first clause of its help.
+
+    In a workspace, only the commands for learners are listed.
     """
     only_learners = "--help" in sys.argv and _in_workspace()
     for command in app.registered_commands:
@@ -320,7 +320,7 @@ def _in_workspace() -> bool:
 
 
 def audience(function: Callable[..., Any]) -> str:
-    """Who a command is for, by the file or folder of `tito.cli` where its function stands."""
+    """Who a command is for, by the module or package of `tito.cli` that defines its function."""
     return AUDIENCES[function.__module__.split(".")[2]]
 
 
@@ -333,7 +333,7 @@ def _first_words(text: str | None) -> str:
 
 
 def commands() -> list[tuple[str, str, Any]]:
-    """Every command: [(who it is for, "tito book build", click's command)]."""
+    """All commands: [(who it is for, "tito book build", click's command)]."""
 
     def leaves(words: str, command: Any) -> Iterator[tuple[str, Any]]:
         if hasattr(command, "commands"):

@@ -1,6 +1,6 @@
-"""The words of `tito` for a course's author: check and book.
+"""The commands for authors: check and book.
 
-What a command needs is imported inside it.
+Each command imports its modules itself.
 """
 
 from pathlib import Path
@@ -26,7 +26,9 @@ from tito.cli.app import (
 )
 from tito.errors import UsageError
 
-Jobs = Annotated[int, typer.Option(min=1, help="Scratch roots to work in at the same time.")]
+Jobs = Annotated[
+    int, typer.Option(min=1, help="How many copies of the course to work in at the same time.")
+]
 
 
 @app.command()
@@ -38,9 +40,10 @@ def check(
     jobs: Jobs = 2,
     root: RootOption = None,
 ) -> None:
-    """For authors: do a lesson's checks tell right work from wrong, and is the rest of it true?
+    """For authors: verify that a lesson's checks accept right code and reject wrong code.
 
-    Without a lesson: every one. Example: tito check tensor
+    It also verifies the lesson's form, its examples and that the package is up to date. Without a
+    lesson: all lessons. Example: tito check tensor
     """
     from dataclasses import asdict
     from functools import partial
@@ -72,11 +75,11 @@ def check(
 
 
 book_app = typer.Typer(
-    no_args_is_help=True, help="For authors: make the course's site from its lessons."
+    no_args_is_help=True, help="For authors: build the book, a web site of the lessons."
 )
 app.add_typer(book_app, name="book")
 Fast = Annotated[
-    bool, typer.Option("--fast", help="Without running the lessons: pages without outputs.")
+    bool, typer.Option("--fast", help="Do not run the lessons; the pages have no outputs.")
 ]
 
 
@@ -89,8 +92,7 @@ def build_book(
             "--output",
             "-o",
             metavar="DIR",
-            help="Where the site goes: a new folder, or an earlier book's; default: "
-            "book/_build/html.",
+            help="A new folder, or the folder of an earlier build. Default: book/_build/html.",
             show_default=False,
         ),
     ] = None,
@@ -98,7 +100,7 @@ def build_book(
         bool,
         typer.Option(
             "--lite",
-            help="With the lessons in the browser, too: JupyterLite, in the site's folder lite.",
+            help="Add JupyterLite, in which the lessons run in the browser, in the folder lite.",
         ),
     ] = False,
     pyodide: Annotated[
@@ -112,7 +114,7 @@ def build_book(
     ] = None,
     root: RootOption = None,
 ) -> None:
-    """For authors: make the site. What the lessons print and draw is kept until they change.
+    """For authors: build the site. A lesson runs again only when it or an earlier one has changed.
 
     Example: tito book build --lite
     """
@@ -136,12 +138,12 @@ def build_book(
 def serve_book(
     fast: Fast = False,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, metavar="N", help="0 for any that is free.")
+        int, typer.Option(min=0, max=65535, metavar="N", help="0 chooses a free port.")
     ] = 8000,
     root: RootOption = None,
 ) -> None:
-    """For authors: make the site, show it on this machine, and make it again
-    at each save. Ctrl-C ends it.
+    """For authors: build the site, serve it on this machine, and build it again at each save.
+    Ctrl-C ends it.
 
     Example: tito book serve --fast
     """
@@ -162,24 +164,24 @@ def serve_book(
 @book_app.command("pdf")
 def print_book(
     lessons: Lessons = None,
-    paper: Annotated[
-        str, typer.Option(metavar="a4|letter", help="The paper it is to be printed on.")
-    ] = "a4",
+    paper: Annotated[str, typer.Option(metavar="a4|letter", help="The paper size.")] = "a4",
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
             metavar="FILE",
-            help="The PDF; default: one in book/_build, named after the course or the lessons.",
+            help="Path of the PDF. Default: in book/_build, named after the course or the lessons.",
             show_default=False,
         ),
     ] = None,
     fast: Fast = False,
     root: RootOption = None,
 ) -> None:
-    """For authors: print the book as a PDF, by Chromium: with contents and page
-    numbers, code unfolded, hints and answers at the end. Without a lesson: the whole book.
+    """For authors: print the book as a PDF, with Chromium.
+
+    It has a table of contents and page numbers; hints and answers are at the end. Without a lesson:
+    the whole book.
 
     Example: tito book pdf --paper letter
     """

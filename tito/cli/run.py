@@ -1,11 +1,11 @@
-"""The `tito` command: every wing's commands on one app, and the messages of errors."""
+"""The `tito` command: run the app with all its commands, and print errors."""
 
 import gc
 import io
 import sys
 from typing import NoReturn
 
-# Imports leave no garbage, and looking for it would take a tenth of the time.
+# Imports leave no garbage, and collecting it would take a tenth of the time.
 gc.disable()
 
 from tito.cli import author, instructor, learner  # noqa: E402, F401  each adds its commands
@@ -22,7 +22,9 @@ def run() -> NoReturn:
     show_notices()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a ? for a letter that the terminal cannot show
+            stream.reconfigure(
+                errors="replace"
+            )  # print ? for a character that the terminal cannot show
     try:
         code = app(prog_name="tito", standalone_mode=False)
     except TitoError as error:
@@ -32,7 +34,7 @@ def run() -> NoReturn:
         code = 130
     except Exception as error:
         if not hasattr(error, "format_message"):
-            raise  # not a wrong command but a fault of tito, with its traceback
+            raise  # a bug of tito, not wrong usage: show the traceback
         context = getattr(error, "ctx", None)
         complain(
             UsageError(
@@ -40,6 +42,6 @@ def run() -> NoReturn:
             )
         )
         code = 2
-    # Without this, Python's last garbage collection visits all modules: 15 ms of each command.
+    # Without this, Python's last garbage collection visits all modules, which takes 15 ms.
     gc.freeze()
     sys.exit(code if isinstance(code, int) else 0)

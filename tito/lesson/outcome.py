@@ -1,5 +1,5 @@
-"""What became of a check and of a lesson, and the words for it: one model for
-`tito test`, `check()` and `tito grade`.
+"""The outcome of a check and the verdict on a lesson, and their wording: shared by `tito test`,
+`check()` and `tito grade`.
 """
 
 import ast
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-# The verdicts on a lesson, and what each means for its learner.
+# The verdicts on a lesson, with explanations for learners.
 VERDICTS = {
     "passed": "every check passes",
     "failed": "some checks fail",
@@ -34,11 +34,11 @@ STATUSES = (
     "unwritten",  # it needs an exercise that is as released
     "timeout",
     "memory",
-    "crashed",  # the process ended under it
+    "crashed",  # the process ended during it
     "tampered",
     "not run",
 )
-LONGEST = 4000  # characters of a learner's message or output that are kept
+LONGEST = 4000  # characters of a learner's message or output that are saved
 UNWRITTEN = re.compile(r"exercise ([\w-]+) is yours to write")
 LEFT_OVER = (
     "the line `raise NotImplementedError(...)` of the released exercise is still there: delete it"
@@ -54,7 +54,7 @@ SHOWN = 60  # characters of a value in a call that a message shows
 
 @dataclass
 class Outcome:
-    """What became of one check.
+    """The outcome of one check.
 
     points   earned, of max_points
     status   one of STATUSES
@@ -83,7 +83,7 @@ def unwritten_exercise(name: str, text: str) -> str | None:
 
 
 def verdict_of(statuses: Sequence[str], points: int) -> str:
-    """The verdict on a lesson that could be imported, from what became of its checks."""
+    """The verdict on a lesson that could be imported, from the outcomes of its checks."""
     if statuses and all(status == "passed" for status in statuses):
         return "passed"
     if "tampered" in statuses:
@@ -99,19 +99,20 @@ def verdict_of(statuses: Sequence[str], points: int) -> str:
 
 
 def count_of(statuses: Sequence[str], behind: Sequence[str] = ()) -> str:
-    """What is to be done, in a sentence: "2 of 5 checks fail, 1 waits for what is not written yet."
+    """The open checks, in a sentence: "2 of 5 checks fail, 3 cannot run until you write what they
+    need."
 
-    behind  of those that fail, the exercises whose mistakes make them fail
+    behind  the exercises whose mistakes make further checks fail, one for each of these
     """
     wrong = sum(status not in ("passed", "unwritten", "not run") for status in statuses)
     waiting, missing = statuses.count("unwritten"), statuses.count("not run")
-
-    def wait(number: int, what: str) -> str:
-        return f"{number} wait{'s' * (number == 1)} for {what}"
-
     parts = [f"{wrong - len(behind)} of {len(statuses)} checks fail"] * (wrong > len(behind))
-    parts += [wait(len(behind), " and ".join(dict.fromkeys(behind)))] * bool(behind)
-    parts += [wait(waiting, "what is not written yet")] * bool(waiting)
+    if behind:
+        names = " and ".join(dict.fromkeys(behind))
+        parts.append(f"{len(behind)} wait{'s' * (len(behind) == 1)} for {names}")
+    if waiting:
+        need = "it needs" if waiting == 1 else "they need"
+        parts.append(f"{waiting} cannot run until you write what {need}")
     parts += [f"{missing} did not run"] * bool(missing)
     return ", ".join(parts) + "." * bool(parts)
 

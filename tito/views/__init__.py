@@ -1,9 +1,7 @@
-"""How values look in a terminal: values in, rich renderables out. Nothing here prints, reads or
-decides.
+"""Format values for the terminal, as rich renderables. Nothing here prints or reads files.
 
-This file holds pieces for all: lines that fold at the right places, links, Markdown and formulas.
-`report.py` shows a tested lesson, `learner.py` what else a learner's commands show, `author.py` an
-author's.
+This module has the shared parts: line wrapping, links, Markdown and formulas. `report.py` formats a
+tested lesson, `learner.py` the other output for learners, `author.py` the output for authors.
 """
 
 from __future__ import annotations
@@ -56,16 +54,16 @@ def indented(renderable: RenderableType, by: int = 2) -> Padding:
 
 
 def unbroken(*parts: str | Text | tuple[str, str], indent: int = 0) -> Text:
-    """A line with something to copy or click: never folded by us, so that a narrow
-    terminal's own folding keeps it whole.
+    """A line with a command or path to copy or click. It is never wrapped here: when a narrow
+    terminal wraps it, it can still be copied as one line.
     """
     return Text.assemble(" " * indent, *parts, no_wrap=True, overflow="ignore")
 
 
 @dataclass
 class Pieces:
-    """Pieces of text, a space between: as many on a line as fit, so that a path or a value stays
-    whole. One that is too long is folded at its spaces.
+    """Pieces of text, separated by spaces. Lines break between pieces, so that a path or a value is
+    not split; a piece longer than a line is wrapped at its spaces.
     """
 
     pieces: list[str | Text]
@@ -87,10 +85,10 @@ class Pieces:
 
 
 def line_ends(text: str, width: int, indent: int = 0) -> list[int]:
-    """Where to end the lines of `text`, as offsets: at spaces, never inside a word, a path or a
-    `command`; so a line can be wider than `width`.
+    """The offsets at which to break `text` into lines: at spaces, but not inside a `command`. A
+    single long word can therefore be wider than `width`.
 
-    indent  of all lines but the first
+    indent  of all lines after the first
     """
     offsets, used = [], 0
     for word in WORD.finditer(text):
@@ -103,7 +101,7 @@ def line_ends(text: str, width: int, indent: int = 0) -> list[int]:
 
 
 def folded(text: str, width: int, indent: int = 0) -> str:
-    """`text` as lines of `width`, those that go on with a long one indented."""
+    """`text` wrapped to `width`, with continuation lines indented."""
     lines: list[str] = []
     for line in text.split("\n"):
         offsets = [0, *line_ends(line, width, indent), len(line)]
@@ -114,7 +112,7 @@ def folded(text: str, width: int, indent: int = 0) -> str:
 
 def clipped(text: str, lines: int) -> str:
     rows = text.splitlines()
-    more = f"\n... {len(rows) - lines} lines more" if len(rows) > lines else ""
+    more = f"\n... {len(rows) - lines} more lines" if len(rows) > lines else ""
     return "\n".join(rows[:lines]) + more
 
 
@@ -125,23 +123,23 @@ def link(root: Root, place: str) -> Text:
 
 
 def in_book(address: str | None) -> list[Text]:
-    """The line that says where an exercise is in the book; none without an address."""
+    """The line with the address of an exercise in the book, or [] without an address."""
     return [unbroken(("in the book: ", "dim"), (address, "bold"))] if address else []
 
 
 def for_a_person(answers: dict[str, bool]) -> str:
-    """What no check judges: "1 answer is for a person to judge: why-softmax (written)".
+    """The answers that no check can grade: "1 answer is graded by a person: why-softmax (written)".
 
     answers  {question: whether an answer is written}
     """
-    be = "is" if len(answers) == 1 else "are"
+    are_graded = "is graded" if len(answers) == 1 else "are graded"
     names = (f"{name} ({'written' if is_ else 'empty'})" for name, is_ in answers.items())
-    return f"{count(len(answers), 'answer')} {be} for a person to judge: {', '.join(names)}"
+    return f"{count(len(answers), 'answer')} {are_graded} by a person: {', '.join(names)}"
 
 
 def plain(markdown: str) -> str:
-    """Markdown as it reads in a terminal: a paragraph on one line, formulas without their dollars,
-    and with the signs that TeX's words stand for.
+    """Convert Markdown to plain text: each paragraph on one line, formulas without dollar signs and
+    with characters such as σ for TeX commands.
     """
     parts: list[str] = []
     fenced = False
@@ -158,7 +156,7 @@ def plain(markdown: str) -> str:
 
 
 def formula(tex: str) -> str:
-    """A formula's TeX as one types it: `\\frac{1}{2\\sqrt{a}}` is 1 / (2√a)."""
+    """Convert a TeX formula to plain text: `\\frac{1}{2\\sqrt{a}}` is 1 / (2√a)."""
 
     def operand(text: str) -> str:
         return text if re.fullmatch(r"-?[\w.]+", text) else f"({text})"

@@ -1,4 +1,4 @@
-"""What an author's commands show."""
+"""The output of the commands for authors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check_table(findings: list[Finding], questions: tuple[str, ...]) -> Table:
-    """What `tito check` found: a row per lesson, a column per question."""
+    """The results of `tito check`: a row per lesson, a column per question."""
     table = Table("lesson", *questions, box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in dict.fromkeys(finding.lesson for finding in findings):
         answers = {finding.question: finding for finding in findings if finding.lesson == name}
@@ -75,8 +75,8 @@ def sizes(rows: list[Size]) -> Group:
         )
     return Group(
         Text(
-            "\nlines of the chapter, of the module's code, and of those the learner's; "
-            "terms introduced",
+            "\nlines of the chapter; lines of code in its module, and how many of them the learner "
+            "writes; terms introduced",
             "dim",
         ),
         table,
@@ -97,7 +97,7 @@ def check_problems(findings: list[Finding]) -> Group:
                 Text(
                     "\n"
                     f"{finding.lesson}: {share:.1%} of the mutations are "
-                    "caught; no check notices",
+                    "caught. No check catches these:",
                     "bold",
                 ),
                 *(indented(Text(survivor)) for survivor in finding.survivors),
@@ -106,13 +106,13 @@ def check_problems(findings: list[Finding]) -> Group:
 
 
 def book(site: Site) -> str:
-    """A finished book in one line."""
-    ran = f", {len(site.ran)} of its programs run anew" if site.ran else ""
+    """A line about a finished book."""
+    ran = f", {len(site.ran)} programs run again" if site.ran else ""
     return f"{site.path / 'index.html'}: {count(site.pages, 'page')}, {site.seconds:.1f} s{ran}."
 
 
 def printed_book(printed: Printed) -> str:
-    """A book as a PDF in one line."""
+    """A line about a finished PDF."""
     return (
         f"{printed.path}: {count(printed.pages, 'page')} of {printed.paper}, "
         f"{printed.size / 1e6:.1f} MB, {printed.seconds:.1f} s."

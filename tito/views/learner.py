@@ -1,4 +1,4 @@
-"""What a learner's commands show, but for tested lessons (`report.py`)."""
+"""The output of the commands for learners, except for tested lessons (`report.py`)."""
 
 from __future__ import annotations
 
@@ -38,9 +38,7 @@ if TYPE_CHECKING:
 
 
 def ready(folder: Path, source: Root) -> Group:
-    """A new workspace of the course `source`: how to enter it, and each lesson that one can begin
-    with.
-    """
+    """A new workspace of `source`: how to enter it, and the lessons to begin with."""
     first = [entry for entry in source.lessons if not entry.declared.prerequisites]
     width = max(len(entry.name) for entry in first)
     lines = [
@@ -55,7 +53,7 @@ def ready(folder: Path, source: Root) -> Group:
         unbroken(
             "next: ", (f"cd {shlex.quote(str(folder))} && . bin/activate-tinytorch.sh", "bold")
         ),
-        Text("then, to begin:" if len(first) == 1 else "then one of these; none needs another:"),
+        Text("then, to begin:" if len(first) == 1 else "then begin with any of these:"),
         *lines,
     )
 
@@ -69,7 +67,7 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
         padding=(0, 1, 0, 0),
         header_style="dim",
     )
-    for column in table.columns:  # a narrow terminal folds what is long, and loses nothing
+    for column in table.columns:  # a narrow terminal wraps long cells, so that no text is lost
         column.overflow, column.no_wrap = "fold", column.header in ("", "state", "points")
     for row in rows:
         table.add_row(
@@ -97,7 +95,7 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
 
 
 def _since(row: LessonStatus) -> str:
-    """What happened since the last run of a lesson, behind its time."""
+    """What changed since the last run of a lesson, as text to put after the time of that run."""
     if row.state == "skipped" or not row.last_run:
         return ""
     edited = [*(["edited"] if row.edited else []), *(f"{name} changed" for name in row.below[:2])]
@@ -122,8 +120,9 @@ def ago(when: str | None) -> str:
 def lesson_card(
     entry: Entry, place: Text, needs: list[str], first: str | None, line: int | None
 ) -> Group:
-    """What `tito start` shows: the file to open, what it needs, where to begin (exercise
-    `first`, on that line of a script).
+    """The output of `tito start`: the file to open, the lessons that it needs, and where to begin.
+
+    first, line  the exercise to begin with, and its line in a script
     """
     parts: list[RenderableType] = [*_lesson_title(entry)]
     for name in needs:
@@ -138,7 +137,9 @@ def lesson_card(
         )
     parts += [Text(), unbroken("open  ", place)]
     read = (f"tito read {entry.name}", "bold")
-    parts.append(Text.assemble("read  ", read, "  shows it as a page, with what your code draws"))
+    parts.append(
+        Text.assemble("read  ", read, "  opens it as a page, with the results of your code")
+    )
     if first:
         begin = f"begin with exercise {first}" + ("," if line else "")
         parts.append(Pieces([begin, *([f"line {line}"] if line else [])]))
@@ -166,10 +167,10 @@ def _lesson_title(entry: Entry) -> Iterator[Text]:
 
 
 def hint(passage: Hint, key: str | None = None) -> Group:
-    """A hint, and how to get the next: by `key`, where keys work."""
+    """A hint, and how to get the next one. key: the key for it, if keys work."""
     how = f"key {key}" if key else f"tito hint {passage.exercise}"
     footer = (
-        "that was the last one"
+        "this was the last hint"
         if passage.level == passage.of
         else f"{passage.of - passage.level} more: {how}"
     )
@@ -220,7 +221,7 @@ def comparison(compared: Comparison) -> Group:
 
 
 def term(entry: Term) -> Group:
-    """A term of the course: what it means, where it is explained and used, PyTorch's name."""
+    """A term of the course: its meaning, the lessons that explain and use it, PyTorch's name."""
     lines = [f"{entry.number:02} {entry.lesson}: {entry.section}"]
     if entry.used:
         lines.append(f"also in: {', '.join(entry.used)}")
@@ -238,7 +239,7 @@ def terms(entries: Iterable[Term]) -> Group:
     table = Table("term", "lesson", box=None, padding=(0, 2, 0, 0))
     for entry in entries:
         table.add_row(entry.term, f"{entry.number:02} {entry.lesson}")
-    return Group(table, Text('one of them: tito word "TERM"', "dim"))
+    return Group(table, Text('to read about one: tito word "TERM"', "dim"))
 
 
 def doctor(findings: Iterable[Diagnosis]) -> Table:
@@ -252,9 +253,9 @@ def doctor(findings: Iterable[Diagnosis]) -> Table:
 
 
 def update(result: Update) -> RenderableType:
-    """What an update of the course changed, and what to do now."""
+    """The changes of a course update, and what to do next."""
     if not result.changed:
-        return Text(f"Edition {result.after} is what you have; nothing was changed.")
+        return Text(f"You already have edition {result.after}; nothing was changed.")
     title = (
         f"edition {result.before} -> {result.after}"
         if result.before != result.after
@@ -265,12 +266,12 @@ def update(result: Update) -> RenderableType:
     ]
     groups = {
         "new lessons": result.added,
-        "no longer in the course, your files stay": result.gone,
+        "no longer in the course, your files are kept": result.gone,
         "renumbered": [f"{name} -> {folder}" for name, folder in result.renumbered.items()],
-        "set aside, the exercise is gone": [
+        "set aside, because the exercise was removed": [
             f"{name} in {path}" for name, path in result.aside.items()
         ],
-        "the task changed, look at your code": result.tasks,
+        "the task changed, read it again": result.tasks,
         "your edits of the course's own text, replaced": result.replaced,
         "to test again": [f"tito test {name}" for name in result.test],
     }
@@ -278,7 +279,7 @@ def update(result: Update) -> RenderableType:
         if rows:
             lines += [Text(f"{title}:"), *(unbroken(row, indent=2) for row in rows)]
     lines.append(
-        Pieces([f"Everything overwritten is in {result.backup};", "`tito undo` takes this back."])
+        Pieces([f"The replaced files are saved in {result.backup};", "`tito undo` restores them."])
     )
     return Group(*lines)
 
@@ -322,14 +323,14 @@ def _some(names: list[str]) -> str:
 
 
 def milestone_card(program: Milestone) -> Text:
-    """What is about to be run."""
+    """The milestone that is about to run."""
     return Text.assemble(
         (f"{program.year} {program.title}", "bold"), f"\ngoal: {_figures(program.goals())}", "\n"
     )
 
 
 def milestone_result(run: MilestoneRun, picture: Text | None) -> Group:
-    """What came of a milestone. `picture` is a link to it, or None."""
+    """The result of a milestone. `picture`: a link to its picture, or None."""
     explanation = [run.reason]
     if run.measured:
         figures = _figures(run.milestone.figures(run.measured))

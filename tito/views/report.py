@@ -1,4 +1,4 @@
-"""A tested lesson: what its demonstrations show, what is right, what is wrong and why."""
+"""The output for a tested lesson: its results, what is right, what is wrong and why."""
 
 from __future__ import annotations
 
@@ -28,14 +28,18 @@ if TYPE_CHECKING:
     from tito.learn.verdict import CheckOutcome, Verdict
 
     Groups = dict[str, list[CheckOutcome]]  # {exercise: its checks}
-    Link = Callable[[str], Text]  # makes a path one to click
+    Link = Callable[[str], Text]  # turns a path into a link
 
-WORDS = {"passed": "pass", "not run": "not run", "unwritten": "todo"}  # of a status; else FAIL
+WORDS = {
+    "passed": "pass",
+    "not run": "not run",
+    "unwritten": "todo",
+}  # of a status; any other is FAIL
 FIRST = 3  # failures shown in full
-MOST_LINES = 12  # of what a demonstration prints are shown
+MOST_LINES = 12  # lines shown of what a demonstration prints
 FIRST_SENTENCE = re.compile(r".*?(?:\.(?=\s)|\Z)", re.S)
 EMPHASIS = re.compile(r"(?<![\w*])(\*\*?)([^\s*][^*]*)\1(?![\w*])")
-# A message that is too long is folded here rather than inside a value.
+# A long message is wrapped at these places rather than inside a value.
 VALUES = re.compile(r" (?=yours\b|should\b)")
 
 
@@ -45,11 +49,11 @@ class Around:
 
     hints      {exercise: hints not yet shown}
     addresses  {exercise: where it is in the published book}
-    whole      with everything about the lesson, not only the sum
+    whole      whether to show all exercises of a lesson that passed, not only its verdict
     following  the command to type next
-    key        the key that gives the next hint of the first open exercise, where keys work
-    course     (lessons that passed, lessons), to be drawn as a bar, or None
-    end        renderables that a lesson which passed ends on
+    key        the key for the next hint of the first open exercise, if keys work
+    course     (lessons that passed, lessons), drawn as a bar, or None
+    end        renderables to show at the end of a lesson that passed
     """
 
     hints: dict[str, int] = field(default_factory=dict)
@@ -62,7 +66,7 @@ class Around:
 
 
 def heading(verdict: Verdict) -> Group:
-    """Which lesson this is about."""
+    """The number, name and file of the lesson."""
     return Group(
         unbroken((f"{verdict.number:02} {verdict.lesson}", "bold"), "  ", (verdict.source, "dim")),
         Text(),
@@ -70,7 +74,7 @@ def heading(verdict: Verdict) -> Group:
 
 
 def checked(checks: list[CheckOutcome]) -> Group:
-    """How many of a lesson's checks passed, for while its demonstrations still run."""
+    """How many checks passed, shown while the demonstrations still run."""
     done = sum(check.passed for check in checks)
     points, most = (
         sum(check.points for check in checks),
@@ -108,7 +112,7 @@ def tested(report: LessonReport, around: Around) -> Group:
 
 
 def _in_order(checks: Iterable[CheckOutcome], changed: list[str]) -> Groups:
-    """The checks by exercise, those first whose code changed since the run before."""
+    """The checks by exercise: first the exercises whose code changed since the last run."""
     groups: Groups = {}
     for check in checks:
         groups.setdefault(check.exercise, []).append(check)
@@ -116,8 +120,8 @@ def _in_order(checks: Iterable[CheckOutcome], changed: list[str]) -> Groups:
 
 
 def _exercises(verdict: Verdict, groups: Groups) -> list[RenderableType]:
-    """What became of each exercise: those that are right, wait or are to be written in a line for
-    all, the others with their checks.
+    """The state of each exercise. Those that are right, waiting or unwritten share a line each;
+    the others are shown with their checks.
     """
     if verdict.partial:
         return [_exercise(name, checks) for name, checks in groups.items()]
@@ -171,8 +175,10 @@ def _check_line(check: CheckOutcome) -> Text:
 
 
 def _failures(report: LessonReport, around: Around) -> list[RenderableType]:
-    """The first failures in full, those of one exercise together and those of changed code first,
-    and a line for each other exercise; or, when nothing is wrong, the next exercise to write.
+    """The first failures in full, and a line for each other exercise that fails. Without a failure:
+    the next exercise to write.
+
+    Failures are grouped by exercise; exercises whose code changed come first.
     """
     verdict = report.verdict
     # Every wrong check needs an explanation; of the exercises to write, the first is enough.
@@ -237,7 +243,7 @@ def _failure(block: list[CheckOutcome]) -> list[RenderableType]:
 
 
 def _hint_lines(verdict: Verdict, around: Around, exercise: str) -> list[Text]:
-    """The lines about an exercise's hints: none where there are none left."""
+    """The lines about an exercise's remaining hints."""
     if (left := around.hints.get(exercise, 0)) <= 0:
         return []
     first = next((check.exercise for check in verdict.checks if not check.passed), None)
@@ -251,7 +257,7 @@ def _hint_lines(verdict: Verdict, around: Around, exercise: str) -> list[Text]:
 
 
 def _sum(verdict: Verdict, around: Around) -> list[RenderableType]:
-    """The last lines: what was earned, why it is not all, what was overwritten, what comes next."""
+    """The last lines: points earned, why points are missing, notes, and what to do next."""
     notes = [Pieces([Text(line, "dim")]) for line in verdict.notes]
     if not verdict.checks_run:
         return [*_untested(verdict), *notes]
@@ -277,7 +283,7 @@ def _sum(verdict: Verdict, around: Around) -> list[RenderableType]:
 
 
 def _conclusion(verdict: Verdict, passed: int) -> tuple[str, str, str]:
-    """(word, its style, reason): what the whole run says, given how many checks passed."""
+    """(word, its style, reason): the verdict on the run, given how many checks passed."""
     if verdict.partial and verdict.selection_passed and not verdict.passed:
         number = count(len(verdict.checks_run), "selected check")
         lesson = verdict.lesson
@@ -292,7 +298,7 @@ def _conclusion(verdict: Verdict, passed: int) -> tuple[str, str, str]:
 def _untested(verdict: Verdict) -> list[RenderableType]:
     """Why a lesson could not be tested: the cause first.
 
-    There is no score; what the last run earned stays.
+    It gets no new score; the points of the last run are kept.
     """
     code, _, mark = verdict.excerpt.partition("\n")
     reason = verdict.reason.removesuffix(f": {code[:80]}") if code else verdict.reason
@@ -341,7 +347,7 @@ def tested_line(verdict: Verdict) -> Text:
 
 
 def with_your_code(written: bool = True) -> Text:
-    """The title of what demonstrations show; `written`: with something that the learner wrote."""
+    """The title above results of demonstrations. written: whether they use the learner's code."""
     return Text("with your code" if written else "above the first exercise", "bold cyan")
 
 
@@ -351,18 +357,18 @@ def section(heading: str) -> Text:
 
 
 def question(text: str) -> Text:
-    """What the chapter asks to predict."""
+    """A question of the chapter that asks for a prediction."""
     return Text(EMPHASIS.sub(r"\2", plain(text)), "italic")
 
 
 def question_about(demonstration: Demonstration) -> Group:
-    """What the chapter asks to predict, below the code that answers it."""
+    """A question that asks for a prediction, below the code that answers it."""
     code = Text(demonstration.source.strip(), "cyan")
     return Group(indented(code), Text(), indented(question(demonstration.question)))
 
 
 def waiting(results: list[DemonstrationResult], lesson: str) -> Group:
-    """Which section to read before its results are shown, and the key that shows them."""
+    """The section to read before its results are shown, and the key that shows them."""
     if not results:
         return all_results(lesson, 0, "o")
     heading = results[0].demonstration.heading
@@ -378,7 +384,7 @@ def waiting(results: list[DemonstrationResult], lesson: str) -> Group:
 
 
 def result(shown: DemonstrationResult, link: Link, with_question: bool = True) -> Group:
-    """What one demonstration shows with the learner's code."""
+    """The result of one demonstration with the learner's code."""
     demonstration = shown.demonstration
     lines: list[RenderableType] = []
     if demonstration.question and with_question:
@@ -392,13 +398,13 @@ def result(shown: DemonstrationResult, link: Link, with_question: bool = True) -
 
 
 def payoffs(results: list[DemonstrationResult], link: Link) -> Group:
-    """What a lesson ends on."""
+    """The results that a finished lesson ends with."""
     shown = (result(payoff, link, with_question=False) for payoff in results)
     return Group(Text("with your code", "bold cyan"), *shown)
 
 
 def all_results(lesson: str, left_out: int, key: str | None = None) -> Group:
-    """Where everything is that the demonstrations of a lesson show.
+    """How to see all results of a lesson's demonstrations.
 
     left_out  how many results the next test shows
     key       the key that opens it, where keys work
@@ -409,7 +415,7 @@ def all_results(lesson: str, left_out: int, key: str | None = None) -> Group:
 
 
 def predictions(answers: dict[str, str]) -> Group:
-    """What a learner predicted, {question: answer}, to look back at."""
+    """The learner's predictions, {question: answer}, shown when the lesson is finished."""
     rows: list[RenderableType] = []
     for text, answer in answers.items():
         rows += [indented(question(text)), Pieces([Text("you said:", "dim"), answer], 4)]

@@ -1,14 +1,14 @@
-"""The commands for instructors. As every file of `cli`, these turn words into values and values
-into exit codes; what a command needs is imported inside it.
+"""The commands for instructors. Like all modules of `cli`, these parse arguments and return exit
+codes; each command imports its modules itself.
 
 release.py     `tito release`
 grade.py       `tito grade`
-run_progress.py  how far a run of it is
+run_progress.py  the progress of `tito grade`
 gradebook.py   `tito gradebook`: show, set, history, roster, export
 page.py        `tito gradebook page`
 feedback.py    `tito feedback`
 similar.py     `tito similar`
-options.py     what they share: options, and what these name
+options.py     the options that they share, and functions that interpret these
 """
 
 # Each import adds its commands, in the order in which `tito --help` lists them.

@@ -1,4 +1,4 @@
-"""`tito feedback`: a page for each learner, and how it reaches them."""
+"""`tito feedback`: a page for each learner, and files to deliver the pages with."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Folder = Annotated[
     Path,
     typer.Argument(
-        metavar="DIR", help="A folder for the pages; those that did not change are left alone."
+        metavar="DIR", help="A folder for the pages. Pages that did not change are not rewritten."
     ),
 ]
 MoodleZip = Annotated[
@@ -45,7 +45,8 @@ Download = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR_OR_ZIP",
-        help="What Moodle or Canvas gave you: its names tell whose page is whose.",
+        help="The submissions as downloaded from Moodle or Canvas. Its file names say which page "
+        "belongs to which learner.",
         show_default=False,
     ),
 ]
@@ -53,10 +54,10 @@ Everyone = Annotated[
     bool,
     typer.Option(
         "--everyone",
-        help="In zips and table also the pages that did not change since the last one.",
+        help="Include pages that have not changed since the last zip or table.",
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Write over a zip or table that is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing zip or table.")]
 
 
 @app.command()
@@ -72,8 +73,10 @@ def feedback(
     gradebook: GradebookOption = None,
     root: RootOption = None,
 ) -> None:
-    """Write a page for each learner: what every check found, in DIR/learners; and DIR/index.html,
-    with all points, for you. Zips and table hold the pages that changed since the last one.
+    """Write a feedback page for each learner.
+
+    DIR/learners has the pages, with the result of every check; DIR/index.html is for you, with the
+    points of all learners. Zips and tables contain the pages that changed since the last one.
 
     Example: tito feedback feedback --moodle feedback.zip
     """
@@ -89,7 +92,7 @@ def feedback(
     deliver.refuse(list(targets.values()), force)
     if canvas and not submissions:
         raise UsageError(
-            "Canvas finds a page by the names in its download.",
+            "For Canvas, the pages need the file names of the submissions that it gave you.",
             "Name that download: --submissions DIR_OR_ZIP",
         )
     with gradebook_of(course, gradebook, create=False, reads=True) as book:
@@ -103,7 +106,7 @@ def feedback(
     echo(
         f"{folder / 'index.html'}: {general.count(len(learners), 'learner')}, "
         f"{general.count(len(changed), 'page')} new or changed. Give each "
-        "learner their own page only."
+        "learner only their own page."
     )
     if targets:
         for words in views.left_out(absent, {}):
@@ -123,12 +126,12 @@ def show_delivery(delivery: "Delivery", path: Path, kind: str) -> None:
         echo(f"{path.name} was not written: no learner has a name there.")
     else:
         echo(
-            f"{path.name} was not written: no page changed since the last one. --everyone takes "
-            "all."
+            f"{path.name} was not written: no page changed since the last one. --everyone includes "
+            "all pages."
         )
     if nameless := delivery.nameless:
         first = ", ".join(plain(student, 40) for student in nameless[:10])
         warn(
-            f"{len(nameless)} pages are not in it, since no name of {kind.title()}'s was found "
-            f"for {first}{', ...' if len(nameless) > 10 else ''}."
+            f"Not in it: {count(len(nameless), 'page')}. {kind.title()}'s download has no name for "
+            f"{first}{', ...' if len(nameless) > 10 else ''}."
         )

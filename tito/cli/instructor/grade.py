@@ -50,8 +50,8 @@ SubmittedOption = Annotated[
     typer.Option(
         "--submitted",
         metavar="TIME_OR_CSV",
-        help="When this batch was submitted: 2026-12-01T23:59+01:00; or a table of ids and "
-        "times, also Moodle's grading worksheet or Gradescope's grades.",
+        help="When this batch was submitted: a time such as 2026-12-01T23:59+01:00, or a CSV of "
+        "ids and times, such as Moodle's grading worksheet or Gradescope's grades.",
         show_default=False,
     ),
 ]
@@ -60,7 +60,7 @@ Students = Annotated[
     typer.Option(
         "--student",
         metavar="ID",
-        help="Only this learner; may be repeated.",
+        help="Grade only this learner. May be repeated.",
         show_default=False,
     ),
 ]
@@ -69,8 +69,8 @@ OnlyChecks = Annotated[
     typer.Option(
         "--check",
         metavar="ID",
-        help="Only this check, by its id or a part of it; the others keep what they earned. "
-        "May be repeated.",
+        help="Grade only checks whose id contains this; other checks keep their points. May be "
+        "repeated.",
         show_default=False,
     ),
 ]
@@ -78,14 +78,14 @@ Regrade = Annotated[
     bool,
     typer.Option(
         "--regrade",
-        help="Also what is in the gradebook already. With --submitted, also replace the times "
-        "in it.",
+        help="Grade again what has a grade already. With --submitted, also replace the recorded "
+        "times.",
     ),
 ]
 DryRun = Annotated[
     bool,
     typer.Option(
-        "--dry-run", help="Show whose grade would change, by how much and why; write nothing."
+        "--dry-run", help="Show which grades would change, by how much and why, without writing."
     ),
 ]
 Jobs = Annotated[
@@ -93,7 +93,8 @@ Jobs = Annotated[
     typer.Option(
         "--jobs",
         metavar="N",
-        help="Workers: as many as there are cores; or a Dask scheduler's address.",
+        help="Number of worker processes, by default the number of cores; or the address of a Dask "
+        "scheduler.",
         show_default=False,
     ),
 ]
@@ -102,7 +103,7 @@ Isolation = Annotated[
     typer.Option(
         "--isolation",
         metavar="LEVEL",
-        help="bubblewrap, landlock+seccomp or process; else the strongest that works.",
+        help="bubblewrap, landlock+seccomp or process. Default: the strongest that works here.",
         show_default=False,
     ),
 ]
@@ -110,7 +111,7 @@ Isolation = Annotated[
 
 @dataclass(frozen=True)
 class Request:
-    """What the options of the command say about which submissions are graded, and how."""
+    """Which submissions to grade, and how: the options of the command."""
 
     submissions: Path
     gradebook: str | None
@@ -140,12 +141,12 @@ def grade(
     json: Json = False,
     root: RootOption = None,
 ) -> None:
-    """Grade a class, and keep every result in the gradebook.
-    Interrupted, it goes on when run again.
+    """Grade a class, and save every result in the gradebook.
 
-    Who is in the class: tito gradebook roster CSV. Which of several submissions counts, and the
-    limits of a check, are policies of the course, in tito.toml. What was not handed in takes no
-    grade away. Example: tito grade submissions tensor
+    If a run is interrupted, run it again: it continues. Tell tito who is in the class with
+    tito gradebook roster. tito.toml sets the limits of a check and which of several submissions
+    counts. A learner whose submission is missing keeps an earlier grade. Example:
+    tito grade submissions tensor
     """
     from tito.grading.workers import WORKERS
 
@@ -161,7 +162,7 @@ def grade(
 
 
 def grade_requested(root: "Root", setting: "Setting", request: Request) -> None:
-    """Grade a class while a judge starts, and show what became of it."""
+    """Grade a class, and show the results."""
     from tito.grading import run
     from tito.grading.workers import WORKERS
 
@@ -183,7 +184,7 @@ def grade_requested(root: "Root", setting: "Setting", request: Request) -> None:
             or request.section
             or any(submission.uploads for submission in submissions)
         ):
-            warn(f"{path} holds nothing that was handed in: is it the right folder?")
+            warn(f"{path} contains no submission. Is it the right folder?")
         warn_of_strangers(submissions)
         doubts = show_class(root, setting, request, (original, book), (submissions, progress))
     for line in doubts:
@@ -192,7 +193,7 @@ def grade_requested(root: "Root", setting: "Setting", request: Request) -> None:
 
 
 def run_options(book: "Gradebook", request: Request) -> "RunOptions":
-    """What the run is asked for: the request, and what the gradebook knows of the class."""
+    """The options of the run, from the request and from the class in the gradebook."""
     from tito.grading.gradebook import enrollment
     from tito.grading.intake.submission_times import read_submitted
     from tito.grading.run import RunOptions
@@ -218,7 +219,7 @@ def show_class(
     books: tuple["Gradebook", "Gradebook"],
     outcome: tuple[list["Submission"], "Progress"],
 ) -> list[str]:
-    """Show what a run did, or would do. Returns lines about overrides to look at again.
+    """Show the results of a run or dry run. Returns lines about overrides to review.
 
     books    the gradebook, and the one that the run wrote into
     outcome  what `run.grade_class` returned
@@ -255,9 +256,9 @@ def setting_of(
     only_checks: list[str] | None,
     private: tuple[Path, str | None],
 ) -> "Setting":
-    """The Setting of a run: the course's policies, and what the options say.
+    """The Setting of a run, from the course's policies and the options.
 
-    private  what else no jail may read: the submissions, and the gradebook or None
+    private  more paths that no jail may read: the submissions, and the gradebook or None
     """
     from tito.grading.setting import Setting, read_policies
 
@@ -280,78 +281,78 @@ def setting_of(
 
 
 def warn_of_level(level: str) -> None:
-    """Say what the weakest level of isolation means."""
+    """Warn if the level of isolation is the weakest."""
     from tito.grading.setting import LEVELS
 
     if level == LEVELS[-1]:
         warn(
             "isolation level process: the learners' code can read every file that you can read. "
-            "Grade only what you trust."
+            "Grade only submissions that you trust."
         )
 
 
 def graded_in_this_run(
     members: set[str] | None, absent: dict[str, str]
 ) -> Callable[["Submission"], bool]:
-    """A function: whether a Submission is graded.
+    """A function that returns whether to grade a Submission.
 
-    members  ids of a section, or None for everybody
-    absent   ids of who left, and of strangers
+    members  ids of a section, or None for all learners
+    absent   ids of learners who left or are not in the roster
     """
 
     def is_included(submission: "Submission") -> bool:
         if members is not None and submission.student not in members:
             return False
-        # Where nothing came in, a row for those whom the roster expects.
+        # Learners of the roster who handed in nothing also get a row.
         return bool(submission.uploads) or submission.student not in absent
 
     return is_included
 
 
 def warn_of_strangers(submissions: Sequence["Submission"]) -> None:
-    """Say whose work was graded though no roster has them."""
+    """Warn of graded work whose learners are not in the roster."""
     from tito.grading.safe_text import plain
 
     strangers = [submission.student for submission in submissions if not submission.known]
     if strangers:
         warn(
             f"not in the roster: {', '.join(map(plain, strangers[:10]))}"
-            f"{' ...' if len(strangers) > 10 else ''} ({len(strangers)}); graded under these "
-            "names, and not exported until a roster has them."
+            f"{' ...' if len(strangers) > 10 else ''} ({len(strangers)}). Their work is graded, "
+            "but not exported until they are in the roster."
         )
 
 
 def warn_of_what_is_left(progress: "Progress") -> None:
-    """Say what a run did not grade, and what to do then. Raises MachineError where that is ours to
-    mend.
+    """Warn of submissions that the run did not grade. Raises MachineError if grading them
+    failed.
     """
     from tito.grading.run import ATTEMPTS
     from tito.grading.safe_text import plain
 
     if progress.other:
         warn(
-            f"{progress.other} were left as they are: --check needs a grade of the same file. "
-            "Without --check they are graded."
+            f"{progress.other} were not graded, because --check needs an earlier grade of the same "
+            "file. Grade them without --check."
         )
     if progress.interrupted:
         names = list(map(plain, progress.interrupted))
         warn(
-            f"{ATTEMPTS} whole runs ended while they graded this: {', '.join(names[:10])}"
-            f"{', ...' if len(names) > 10 else ''}; the verdict is crashed. If it was a "
-            f"power cut, say: tito grade ... --regrade --student {names[0]}"
+            f"{ATTEMPTS} runs ended while they graded {', '.join(names[:10])}"
+            f"{', ...' if len(names) > 10 else ''}, so the verdict is crashed. If the machine "
+            f"failed, grade again: tito grade ... --regrade --student {names[0]}"
         )
     if progress.failed:
         raise MachineError(
-            f"{progress.failed} submissions could not be graded, {ATTEMPTS} times each; "
-            "they have a row that says so.",
-            "The same command leaves them; --regrade tries them again.",
+            f"{progress.failed} submissions could not be graded, after {ATTEMPTS} attempts each. "
+            "Their rows in the gradebook show the error.",
+            "--regrade tries them again.",
         )
 
 
 def select_checks(
     entries: list["Entry"], texts: list[str] | None
 ) -> tuple[list["Entry"], tuple[str, ...]]:
-    """(the lessons that have these checks, the checks' ids); all lessons without any check."""
+    """(the lessons that have these checks, the ids of the checks); without texts all lessons."""
     from tito.grading.gradebook.changes import select_check
 
     if not texts:
@@ -367,9 +368,7 @@ def select_checks(
 def to_grade_into(
     root: "Root", where: str | None, dry_run: bool
 ) -> Iterator[tuple["Gradebook", "Gradebook"]]:
-    """(the gradebook, the one that a run writes into), which for a dry run is a copy and thrown
-    away.
-    """
+    """(the gradebook, the gradebook to write into). A dry run writes into a temporary copy."""
     if not dry_run:
         with ended_as_by_ctrl_c(), gradebook_of(root, where) as book:
             yield book, book

@@ -1,4 +1,4 @@
-"""`tito gradebook`: the grades of a class shown, set and exported, and who is in it."""
+"""`tito gradebook`: show, set and export the grades of a class, and set its roster."""
 
 import sys
 from contextlib import suppress
@@ -46,23 +46,23 @@ SetLesson = Annotated[
     str | None,
     typer.Argument(
         metavar="[LESSON]",
-        help="A name or number. Without it: more time for all lessons, a general comment.",
+        help="A name or number. Without it, the time or comment is for all lessons.",
         show_default=False,
     ),
 ]
 Points = Annotated[
     str | None,
-    typer.Option(metavar="P", help="Such as 7 or 7.5; lift takes it back.", show_default=False),
+    typer.Option(metavar="P", help="Such as 7 or 7.5; lift removes it.", show_default=False),
 ]
 CheckPart = Annotated[
     str | None,
-    typer.Option(metavar="ID", help="Points of this check only.", show_default=False),
+    typer.Option(metavar="ID", help="Set the points of this check only.", show_default=False),
 ]
 Extend = Annotated[
     str | None,
     typer.Option(
         metavar="DAYS_OR_TIME",
-        help="More time: 3, or 2026-12-05T23:59+01:00, or lift.",
+        help="Extend the deadline: by 3 (days), or to 2026-12-05T23:59+01:00; lift removes it.",
         show_default=False,
     ),
 ]
@@ -70,7 +70,7 @@ CommentText = Annotated[
     str | None,
     typer.Option(
         metavar="TEXT",
-        help="What the learner will read; lift takes all on that lesson back.",
+        help="A comment for the learner; lift removes all comments on that lesson.",
         show_default=False,
     ),
 ]
@@ -78,7 +78,7 @@ Why = Annotated[
     str,
     typer.Option(
         metavar="TEXT",
-        help="The reason for points and time, kept in the history.",
+        help="The reason for the points or the time, saved in the history.",
         show_default=False,
     ),
 ]
@@ -87,29 +87,29 @@ FromTable = Annotated[
     typer.Option(
         "--from",
         metavar="CSV_OR_JSON",
-        help="For many: columns student, lesson, points, check, extend, comment, why; also "
-        "question, items, item, text for free answers. Shows what would change.",
+        help="Many changes, in the columns student, lesson, points, check, extend, comment, why; "
+        "for free answers also question, items, item, text. Shows what would change.",
         show_default=False,
     ),
 ]
-Yes = Annotated[bool, typer.Option("--yes", help="Make the changes that --from asks for.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Make the changes of --from.")]
 OneLearner = Annotated[
     str | None,
-    typer.Argument(metavar="[STUDENT]", help="Default: everybody.", show_default=False),
+    typer.Argument(metavar="[STUDENT]", help="Default: all learners.", show_default=False),
 ]
 Changed = Annotated[
     bool,
     typer.Option(
         "--changed",
-        help="Only changes of points, also those that an override hides.",
+        help="Only changes of points, including those that an override hides.",
     ),
 ]
 RosterCsv = Annotated[
     Path | None,
     typer.Argument(
         metavar="[CSV]",
-        help="As Canvas, Moodle, Gradescope, Classroom 50 or Excel write it; or your own CSV "
-        "with `student`, and as you like name, email, section, id, sis_login_id, ... Without "
+        help="A class list from Canvas, Moodle, Gradescope, Classroom 50 or Excel; or your own, "
+        "with the column `student` and any of name, email, section, id, sis_login_id, ... Without "
         "it: list the class.",
     ),
 ]
@@ -117,8 +117,8 @@ IdColumn = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="The column whose texts are the ids. Default: the one that the gradebook has, or "
-        "the first that tells the learners apart of: student, sis_login_id, username, "
+        help="The column with the ids. Default: the column that the gradebook uses already, or the "
+        "first of these that differs for all learners: student, sis_login_id, username, "
         "sis_user_id, idnumber, sid, email, github, canvas_id, id, moodle_id.",
         show_default=False,
     ),
@@ -126,12 +126,15 @@ IdColumn = Annotated[
 WholeClass = Annotated[
     bool,
     typer.Option(
-        "--whole-class", help="CSV lists everybody: learners who are not in it have left."
+        "--whole-class",
+        help="The CSV is the whole class: learners who are missing from it have left.",
     ),
 ]
 Remove = Annotated[
     list[str] | None,
-    typer.Option(metavar="ID", help="This learner has left; grades are kept.", show_default=False),
+    typer.Option(
+        metavar="ID", help="This learner has left. The grades are kept.", show_default=False
+    ),
 ]
 Restore = Annotated[
     list[str] | None,
@@ -141,7 +144,7 @@ Merge = Annotated[
     tuple[str, str] | None,
     typer.Option(
         metavar="OLD ID",
-        help="Join two ids of one learner: everything of OLD becomes ID's, also later.",
+        help="Two ids of one learner: the work of OLD now counts for ID, also in later runs.",
         show_default=False,
     ),
 ]
@@ -157,18 +160,18 @@ Output = Annotated[
     Path | None,
     typer.Option(
         metavar="PATH",
-        help="A file; for gradescope a folder, for classroom50 one with the classroom's short "
-        "name. Default: the screen.",
+        help="A file. For gradescope a folder, for classroom50 a folder with the classroom's short "
+        "name. Default: print.",
         show_default=False,
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Write over files that exist.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 
 gradebook_app = typer.Typer(
-    help="The grades of a class: show, set, export.\n"
+    help="Show, set and export the grades of a class.\n"
     "\n"
-    "They are kept in .tito/gradebook.db of the course, which git ignores and no release "
-    "holds.\n"
+    "They are saved in .tito/gradebook.db of the course, which git ignores and releases leave "
+    "out.\n"
     "\n"
     "Example: tito gradebook show"
 )
@@ -196,8 +199,9 @@ def gradebook_show(
     json: Json = False,
     root: RootOption = None,
 ) -> None:
-    """Show the grades: of the class, of a learner, of a lesson; of both, with its checks.
+    """Show the grades of the class, of a learner or of a lesson.
 
+    With both, it shows every check.
     Example: tito gradebook show --student ada --lesson tensor
     """
     course = current_root(root)
@@ -281,8 +285,10 @@ def gradebook_set(
     json: Json = False,
     root: RootOption = None,
 ) -> None:
-    """Set points, give more time, comment: for a learner, or for many from a table, all of it or
-    nothing. Points are final: neither lateness nor grading again changes them.
+    """Set points, extend a deadline or write a comment, for one learner or for many from a table.
+
+    If a row of the table is wrong, nothing is changed. Points that you set are final: they do not
+    change when the work is late or graded again.
 
     Example: tito gradebook set ada tensor --points 7.5 --why "showed it in the lab"
     """
@@ -293,8 +299,8 @@ def gradebook_set(
     values = [name for name, text in cells.items() if text is not None]
     if table and (student or values) or not table and not (student and values):
         raise UsageError(
-            "Set what, and whose?",
-            "STUDENT [LESSON] with --points, --extend or --comment; or --from CSV alone.",
+            "What should be set, and for whom?",
+            "Give STUDENT [LESSON] with --points, --extend or --comment; or only --from CSV.",
         )
 
     def name_of(lesson: str) -> str:
@@ -312,7 +318,7 @@ def gradebook_set(
 def make_changes(
     book: "Gradebook", changes: "list[RequestedChange]", preview: bool, json: bool
 ) -> None:
-    """Make these changes, and show them."""
+    """Make the changes, or only preview them, and show the results."""
     from tito.grading.gradebook import views
     from tito.grading.gradebook.changes import apply_changes
 
@@ -322,12 +328,12 @@ def make_changes(
     else:
         echo(views.changes(outcomes))
         if preview:
-            echo("Nothing was written. If this is right, run it again with --yes.")
+            echo("Nothing was written. To make these changes, run the command again with --yes.")
     tell_points_lost(book)
     for lesson in {change.lesson for change in changes if change.extension}:
         if not due or lesson and lesson not in due:
             words = f"{lesson} has no due date" if lesson else "no lesson has a due date"
-            warn(f"{words} in tito.toml; without one nothing is late.")
+            warn(f"{words} in tito.toml, so nothing is late.")
 
 
 @gradebook_app.command("history")
@@ -339,7 +345,7 @@ def gradebook_history(
     json: Json = False,
     root: RootOption = None,
 ) -> None:
-    """Tell every change of a grade: who, when, why, from how many points to how many.
+    """List every change of a grade: when, who made it and why, and the points before and after.
 
     Example: tito gradebook history ada
     """
@@ -372,8 +378,9 @@ def gradebook_roster(
     json: Json = False,
     root: RootOption = None,
 ) -> None:
-    """Say who is in the class, before anything is graded or again when it has changed: read a
-    roster, take learners out, join two ids.
+    """Set who is in the class: read a roster, remove learners, or merge two ids of a learner.
+
+    Read the roster before you grade, and again when the class changes.
 
     Example: tito gradebook roster class.csv
     """
@@ -381,7 +388,9 @@ def gradebook_roster(
 
     changes = [bool(csv), bool(remove), bool(restore), bool(merge)].count(True)
     if changes > 1:
-        raise UsageError("One thing at a time.", "A CSV, --remove, --restore or --merge.")
+        raise UsageError(
+            "These options exclude each other.", "Give a CSV, --remove, --restore or --merge."
+        )
     course, who = current_root(root), author_name() if changes else ""
     with gradebook_of(course, gradebook, create=bool(csv), reads=not changes) as book:
         if csv:
@@ -431,18 +440,18 @@ def gradebook_export(
     gradebook: GradebookOption = None,
     root: RootOption = None,
 ) -> None:
-    """Write the grades as other systems read them.
+    """Write the grades in the format of another system.
 
-    Canvas and Moodle find learners by the roster's columns, see `tito gradebook roster`. Example:
+    Canvas and Moodle need their own ids, which come from `tito gradebook roster`. Example:
     tito gradebook export --format canvas --output grades.csv
     """
     from tito.grading.gradebook import enrollment, exports, views
 
     if kind not in exports.FORMATS:
         known = ", ".join(exports.FORMATS)
-        raise UsageError(f"--format {kind!r} is unknown.", f"There are: {known}.")
+        raise UsageError(f"--format {kind!r} is unknown.", f"Choose one of: {known}.")
     if kind in exports.TREES and not output:
-        raise UsageError(f"{kind} is a folder of files.", "Name a place: --output PATH")
+        raise UsageError(f"{kind} needs a folder to write to.", "Name it: --output PATH")
     course = current_root(root)
     lesson = lesson_name(course, lesson)
     with gradebook_of(course, gradebook, create=False, reads=True) as book:
@@ -459,13 +468,13 @@ def gradebook_export(
         echo(f"{output}: {files}")
     if kind == "gradescope":
         echo(
-            "Gradescope imports no grades: a results.json is what its autograder gives it for "
-            "one submission. Grade there with tito release --gradescope."
+            "Gradescope cannot import these files: its own autograder must write them. To grade "
+            "there, use tito release --gradescope."
         )
 
 
 def write_export(chosen: "Selection", kind: str, output: Path | None, force: bool) -> int:
-    """Write an export to `output`, or to the screen. Returns how many files changed."""
+    """Write an export to `output`, or print it. Returns the number of changed files."""
     from tito.grading.gradebook import exports
 
     if not output:
@@ -480,10 +489,10 @@ def write_export(chosen: "Selection", kind: str, output: Path | None, force: boo
 
 
 def today_points(root: "Root", book: "Gradebook") -> dict[str, int]:
-    """{lesson: the points that it can earn today} of the lessons that were graded."""
+    """{lesson: its maximum points today}, for the lessons that were graded."""
     points, graded = {}, book.lessons()
     for entry in root.lessons if root.is_course else ():
         if entry.name in graded:
-            with suppress(TitoError):  # one that cannot be read now: as it was graded
+            with suppress(TitoError):  # a lesson that cannot be read keeps its maximum
                 points[entry.name] = entry.declared.most
     return points

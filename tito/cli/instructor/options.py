@@ -1,4 +1,4 @@
-"""What several commands for instructors share: their options, and what these name."""
+"""Options that several commands for instructors share, and functions that interpret them."""
 
 import signal
 import sys
@@ -20,7 +20,7 @@ Submissions = Annotated[
     Path,
     typer.Argument(
         metavar="SUBMISSIONS",
-        help="A folder (or zip) with a folder, zip or lesson file for each learner.",
+        help="A folder or zip that contains a folder, zip or lesson file for each learner.",
     ),
 ]
 GradebookOption = Annotated[
@@ -62,14 +62,14 @@ def current_course(root: Path | None) -> "Root":
 
 
 def gradebook_place(root: "Root", where: str | None) -> str | Path:
-    """Where the gradebook is that --gradebook names, or the course's own: a path or a URL."""
+    """The path or URL of the gradebook: --gradebook, or the course's default."""
     return where or root.state / "gradebook.db"
 
 
 def gradebook_of(
     root: "Root", where: str | None, create: bool = True, reads: bool = False
 ) -> AbstractContextManager["Gradebook"]:
-    """The gradebook that --gradebook names, or the course's own, with the course's late rules.
+    """Open the gradebook (--gradebook, or the course's default) with the course's late rules.
 
     create, reads  as in `gradebook.open_gradebook`
     """
@@ -91,19 +91,19 @@ def lesson_name(root: "Root", lesson: str | None) -> str | None:
 
 
 def author_name() -> str:
-    """The name under which a change is kept. Raises UsageError where it is unknown."""
+    """The user's name, to record with a change. Raises UsageError if it is unknown."""
     import getpass
 
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):
         raise UsageError(
-            "This machine does not say who you are.", "Set the environment variable LOGNAME."
+            "tito cannot find out your user name.", "Set the environment variable LOGNAME."
         ) from None
 
 
 def tell_points_lost(book: "Gradebook") -> None:
-    """Print which grades the last change made smaller."""
+    """Print the grades that the last change lowered."""
     from tito.grading import views
 
     if book.points_lost:
@@ -114,15 +114,17 @@ def tell_points_lost(book: "Gradebook") -> None:
 
 @contextmanager
 def ended_as_by_ctrl_c() -> Iterator[None]:
-    """What `kill` sends, and the end of the terminal, end the block as Ctrl-C does: so that no copy
-    of a gradebook and no run stays behind. What is ignored, by nohup say, still is.
+    """In this block SIGTERM and SIGHUP raise KeyboardInterrupt, as Ctrl-C does, so that temporary
+    files and child processes are cleaned up. A signal that was ignored (nohup) stays ignored.
     """
     signals = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     taken = [number for number in signals if signal.getsignal(number) is signal.SIG_DFL]
 
     def end(received: int, frame: object) -> None:
         for number in taken:
-            signal.signal(number, signal.SIG_IGN)  # both may come, and the first is being heeded
+            signal.signal(
+                number, signal.SIG_IGN
+            )  # when both come, the second must not interrupt the cleanup
         raise KeyboardInterrupt
 
     for number in taken:

@@ -27,23 +27,24 @@ Graders = Annotated[
     typer.Option(
         "--as",
         metavar="NAME",
-        help="A grader, who gets an own address; may be repeated. Without it, the page asks.",
+        help="The name of a grader, who gets a separate address. May be repeated. Without it, the "
+        "page asks for a name.",
         show_default=False,
     ),
 ]
 Anonymous = Annotated[
-    bool, typer.Option("--anonymous", help="Hide the learners' names, for everybody.")
+    bool, typer.Option("--anonymous", help="Hide the learners' names from all graders.")
 ]
 Regraded = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR_OR_ZIP",
-        help="What `tito grade` grades: the page can show what grading it again would change.",
+        help="The submissions. With them, the page can grade again and show what would change.",
         show_default=False,
     ),
 ]
 Port = Annotated[
-    int, typer.Option(min=0, max=65535, help="0: any that is free.", show_default=False)
+    int, typer.Option(min=0, max=65535, help="0 chooses a free port.", show_default=False)
 ]
 
 
@@ -56,8 +57,10 @@ def gradebook_page(
     gradebook: GradebookOption = None,
     root: RootOption = None,
 ) -> None:
-    """A page for graders: each submission's code beside its checks, points and comments by
-    key, free answers and their rubrics. For browsers on this machine only; Ctrl-C ends it.
+    """Open a page for graders, for browsers on this machine. Ctrl-C ends it.
+
+    It shows the code of each submission next to its checks. Graders set points, comment, and grade
+    free answers with a rubric.
 
     Anyone with a printed address can change grades. Example: tito gradebook page --as ta1 --as ta2
     """
@@ -77,7 +80,7 @@ def gradebook_page(
     names = list(dict.fromkeys(app.grader_name(name) for name in graders or []))
     place = submissions and (current_folder() / submissions.expanduser()).resolve()
     if place and not place.exists():
-        raise UsageError(f"There is no {place}.", "Name what `tito grade` grades.")
+        raise UsageError(f"There is no {place}.", "Name the submissions that `tito grade` grades.")
     questions = {
         (entry.name, question.name): question
         for entry in course.lessons
@@ -97,7 +100,7 @@ def show_addresses(addresses: list[tuple[str, str]]) -> None:
 
 
 def start_grading(root: Path, gradebook: str, submissions: Path | None) -> "StartGrading":
-    """What starts `tito grade` for the page."""
+    """A function that starts `tito grade` for the page."""
 
     def start(request: "RegradeRequest", folder: Path) -> "subprocess.Popen[bytes]":
         words = [str(submissions), request.lesson, "--root", str(root), "--json"]

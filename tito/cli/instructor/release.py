@@ -1,4 +1,4 @@
-"""`tito release`: the learners' course, and what other systems grade with."""
+"""`tito release`: the course for learners, and files for other graders."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +24,7 @@ Folder = Annotated[
     Path | None,
     typer.Argument(
         metavar="[DIR]",
-        help="A new folder, or an earlier release to bring up to date.",
+        help="A new folder, or an earlier release to update.",
         show_default=False,
     ),
 ]
@@ -33,7 +33,7 @@ OnlyLessons = Annotated[
     typer.Option(
         "--lessons",
         metavar="LESSON...",
-        help="The same as the arguments after DIR, before or behind it; without any: every lesson.",
+        help="The lessons to release, like the arguments after DIR. Default: every lesson.",
         show_default=False,
     ),
 ]
@@ -42,8 +42,8 @@ Nbgrader = Annotated[
     typer.Option(
         "--nbgrader",
         metavar="DIR",
-        help="Also, or only: source notebooks for nbgrader, in a new folder. "
-        "They hold the solutions.",
+        help="Write source notebooks for nbgrader into a new folder. They contain the solutions. "
+        "DIR may be left out.",
         show_default=False,
     ),
 ]
@@ -52,16 +52,16 @@ Gradescope = Annotated[
     typer.Option(
         "--gradescope",
         metavar="ZIP",
-        help="Also, or only: a Gradescope autograder. It holds the solutions.",
+        help="Write a Gradescope autograder. It contains the solutions. DIR may be left out.",
         show_default=False,
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Write over an autograder zip that is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing autograder zip.")]
 WithSolutions = Annotated[
     bool,
     typer.Option(
         "--with-solutions",
-        help="Also the solutions, for `tito compare`: not for a class that is graded.",
+        help="Include the solutions, for `tito compare`. Not for a class that you grade.",
     ),
 ]
 
@@ -77,15 +77,15 @@ def release(
     with_solutions: WithSolutions = False,
     root: RootOption = None,
 ) -> None:
-    """For instructors: make the learners' course, a folder to publish, without a solution, a hidden
-    check or a recorded mistake in any byte.
+    """For instructors: write a copy of the course to publish, without solutions or hidden checks.
 
-    It holds stubs, notebooks, tito itself, and files for Binder and for tests at each push. DIR may
-    be a git repository. What somebody changed by hand in an earlier release is told and saved.
-    Example: tito release ../tinytorch-release --lessons tensor activations
+    It contains the lessons to fill in, notebooks, tito itself, and files for Binder and for tests
+    at each push. DIR may be a git repository. Files that were edited in an earlier release are
+    listed, and saved before they are replaced. Example:
+    tito release ../tinytorch-release --lessons tensor activations
     """
     course = current_root(root)
-    if only:  # the words after --lessons A are lessons, too, but for one that is a folder
+    if only:  # the words after --lessons A are also lessons, except one that is a folder
         words = [*([str(folder)] if folder else []), *(lessons or [])]
         places = [word for word in words if not _is_lesson(course, word)]
         folder, lessons = Path(places[0]) if places else None, list(words)
@@ -103,21 +103,21 @@ def release(
 
 
 def _check_places(root: "Root", folder: Path | None, with_solutions: bool, is_any: bool) -> None:
-    """Raise UsageError for what cannot be meant. is_any: whether anything is to be written."""
+    """Raise UsageError for arguments that contradict each other. is_any: whether one is given."""
     if not is_any:
         raise UsageError(
-            "Where to?",
+            "Where should the release be written?",
             "Name a folder: tito release ../my-course-release; or a zip: tito release "
             "--gradescope autograder.zip",
         )
     if with_solutions and not folder:
         raise UsageError(
-            "--with-solutions is for a folder to publish, and none is named.",
-            "The autograder and nbgrader's sources hold the solutions in any case.",
+            "--with-solutions needs a folder to publish.",
+            "The autograder and nbgrader's sources always contain the solutions.",
         )
     if folder and str(folder) in {entry.name for entry in root.lessons}:
         raise UsageError(
-            f"{folder} is a lesson; the first word is the folder to write.",
+            f"{folder} is a lesson, but the first argument is the folder to write.",
             f"tito release ../my-course-release {folder}; without a folder: --lessons {folder}",
         )
 
@@ -125,26 +125,26 @@ def _check_places(root: "Root", folder: Path | None, with_solutions: bool, is_an
 def release_folder(
     root: "Root", folder: Path, chosen: list["Entry"] | None, with_solutions: bool
 ) -> None:
-    """Write the folder to publish, and say what is in it."""
+    """Write the folder to publish, and print its contents."""
     from tito import views
     from tito.author import release as releasing
 
     path = current_folder() / folder.expanduser()
     result = releasing.release(root, path, chosen, with_solutions)
-    secrecy = "nothing given away."
+    secrecy = "without solutions."
     if with_solutions:
-        secrecy = "with the solutions: whoever opens a file can read them."
+        secrecy = "with the solutions, which every reader of the folder can see."
     echo(
-        f"{result.path} holds {views.count(len(result.lessons), 'lesson')} "
+        f"{result.path} contains {views.count(len(result.lessons), 'lesson')} "
         f"({', '.join(result.lessons)}); {views.count(len(result.changed), 'file')} written, "
         f"{secrecy}"
     )
     for name in result.by_hand:
-        warn(f"{name} had been changed by hand; it is as released again.")
+        warn(f"{name} had been edited; it is now as released.")
     if result.backup:
         echo(
-            f"What was changed by hand is saved in {result.backup}, which is not to be "
-            "published (git leaves it out; a zip would not)."
+            f"The edited files are saved in {result.backup}. Do not publish this folder: git "
+            "ignores it, but a zip would contain it."
         )
 
 
@@ -156,7 +156,7 @@ def release_nbgrader(root: "Root", folder: Path, chosen: list["Entry"] | None) -
     paths = sources.write(root, current_folder() / folder.expanduser(), chosen)
     notebooks = [path for path in paths if path.suffix == ".ipynb"]
     echo(
-        f"{folder}, {views.count(len(notebooks), 'source notebook')}. They hold the "
+        f"{folder}, {views.count(len(notebooks), 'source notebook')}. They contain the "
         "solutions and the hidden checks.",
         views.unbroken(f"next: cd {folder} && nbgrader generate_assignment {notebooks[0].stem}"),
     )
@@ -168,7 +168,7 @@ def release_gradescope(root: "Root", path: Path, chosen: list["Entry"] | None, f
 
     size = packing.pack(root, current_folder() / path.expanduser(), chosen, force)
     echo(
-        f"{path}, {size / 1000:.0f} kB: upload it as the autograder. It holds the "
+        f"{path}, {size / 1000:.0f} kB: upload it as the autograder. It contains the "
         "solutions and the hidden checks."
     )
 

@@ -1,4 +1,4 @@
-"""How far a run of `tito grade` is: a bar in a terminal, lines in a log."""
+"""Show the progress of `tito grade`: a bar in a terminal, lines in a log."""
 
 import sys
 import time
@@ -16,24 +16,24 @@ Line = Callable[[int, int, Callable[[], str]], None]
 
 @contextmanager
 def report_when_stopped(dry_run: bool = False) -> Iterator[None]:
-    """Ctrl-C ends a run; this says what that means."""
+    """On Ctrl-C, say what was saved."""
     try:
         yield
     except KeyboardInterrupt:
         warn(
             "stopped; nothing was written."
             if dry_run
-            else "stopped. The submissions that were graded are in the gradebook; the same command "
-            "goes on with the others."
+            else "stopped. The submissions graded so far are in the gradebook; run the same "
+            "command to grade the others."
         )
         raise
 
 
 def progress_lines(now: Callable[[], float] = time.monotonic) -> Line:
-    """A function (done, of, words) for a standard error that is no terminal, a log say: it prints a
-    line when another tenth is done, at most every 10 seconds, and each minute in any case.
+    """A function (done, of, words) for a log: it prints a line when another tenth is done, but at
+    most every 10 seconds, and otherwise each minute.
 
-    words  a function that gives the line: most calls print nothing
+    words  a function that returns the line: most calls print nothing
     """
     last, tenth = now(), 0
 
@@ -49,8 +49,8 @@ def progress_lines(now: Callable[[], float] = time.monotonic) -> Line:
 
 @contextmanager
 def show_class_progress(visible: bool) -> Iterator["Report"]:
-    """A function that shows a run.Progress on standard error, with rate and time left: a bar where
-    that is a terminal, else lines, for a log.
+    """A function that shows a run.Progress on standard error, with rate and time left: as a bar in
+    a terminal, else as lines.
     """
     if not sys.stderr.isatty():
         from tito.grading.views import progress_line

@@ -1,4 +1,4 @@
-"""`tito similar`: submissions that are too much alike."""
+"""`tito similar`: find submissions that are too similar."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,7 +45,7 @@ def similar(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="A folder for a page of each pair, side by side.",
+            help="A folder for pages that show each pair side by side.",
             show_default=False,
         ),
     ] = None,
@@ -54,10 +54,10 @@ def similar(
     json: Json = False,
     root: RootOption = None,
 ) -> None:
-    """Find pairs of submissions that are too much alike. What the course gives counts nothing, what
-    many wrote counts little, names nothing.
+    """Find pairs of submissions that are too similar.
 
-    Nothing that was handed in is run. Example: tito similar submissions --all --output similar
+    Code that the course gives and names are not compared; code that many learners wrote has little
+    weight. No submitted code is run. Example: tito similar submissions --all --output similar
     """
     from dataclasses import asdict
 
@@ -94,7 +94,7 @@ def read_works(
     learners: "list[Learner] | None" = None,
     members: set[str] | None = None,
 ) -> Iterator[Any]:
-    """What `similarity.compare_class` compares, of each learner in a folder or zip.
+    """The code of each learner in a folder or zip, for `similarity.compare_class`.
 
     members  ids: only these; None: all
     """

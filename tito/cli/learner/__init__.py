@@ -1,6 +1,6 @@
-"""The words of `tito` for a learner, in the order in which `tito --help` lists them.
+"""The commands for learners, in the order in which `tito --help` lists them.
 
-What a command needs is imported inside it.
+Each command imports its modules itself.
 """
 
 from tito.cli.learner import lesson, milestone, workspace  # noqa: F401  each adds its commands

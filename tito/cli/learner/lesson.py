@@ -1,4 +1,4 @@
-"""The words of `tito` for work on a lesson, from `init` to `export`."""
+"""The commands for working on a lesson, from `init` to `export`."""
 
 import sys
 from pathlib import Path
@@ -54,7 +54,7 @@ Predict = Annotated[
 def main(
     context: typer.Context,
     root: RootOption = None,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and end.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     remember_root(root)
     if version:
@@ -70,18 +70,20 @@ def main(
 def init(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="A new folder, or a workspace that lacks something."),
+        typer.Argument(metavar="DIR", help="A new folder, or a workspace to repair."),
     ],
     notebook: Annotated[
         bool,
         typer.Option(
             "--notebook",
-            help="First install JupyterLab and ipykernel into tito's environment: for notebooks, "
-            "and for Run Cell in VS Code.",
+            help="Also install JupyterLab and ipykernel into tito's environment. You need them for "
+            "notebooks and for Run Cell in VS Code.",
         ),
     ] = False,
 ) -> None:
-    """Make a workspace: the lessons to fill in, and where your package will grow.
+    """Create a workspace, the folder in which you work on the lessons.
+
+    It contains the lessons to fill in, and the package that your code becomes part of.
 
     Example: tito init ../my-tinytorch
     """
@@ -129,7 +131,7 @@ def _install_jupyter() -> None:
 
 @app.command()
 def status(json: Json = False) -> None:
-    """Show where you are: each lesson's state and points, and what comes next.
+    """Show your progress: the state and points of each lesson, and what to do next.
 
     States: new, started, passed, stale (edited since it passed), skipped. Example: tito status
     """
@@ -154,7 +156,7 @@ def status(json: Json = False) -> None:
 
 @app.command()
 def start(lesson: Lesson = None) -> None:
-    """Begin a lesson: what it needs, which file to open, where to begin.
+    """Begin a lesson: create its file, and show which file to open and where to begin.
 
     Example: tito start tensor
     """
@@ -191,9 +193,10 @@ def start(lesson: Lesson = None) -> None:
 
 @app.command()
 def read(lesson: Lesson = None) -> None:
-    """Open a lesson in the browser: its text, your code, and what it prints and draws.
+    """Open a lesson in the browser: its text, your code, and what your code prints and draws.
 
-    The page shows the last test, and follows when you test again. Example: tito read tensor
+    The page shows the results of the last test, and reloads when you test again. Example:
+    tito read tensor
     """
     from tito.learn import lesson_page
     from tito.views import Pieces, link
@@ -229,9 +232,9 @@ def test(
     predict: Predict = False,
     json: Json = False,
 ) -> None:
-    """Export a lesson and run its checks: what is right, what is wrong, and why.
+    """Export a lesson and run its checks. Show what is right, what is wrong, and why.
 
-    Example: tito test tensor; of one exercise only: tito test tensor-strides
+    Example: tito test tensor. For one exercise: tito test tensor-strides
     """
     from tito.learn.process import Process
 
@@ -241,7 +244,7 @@ def test(
     selection = select_tasks(root, tasks, module, all_)
     verdicts = []
     with Process() as process:
-        # Here these imports cost nothing: the process is loading NumPy.
+        # These imports take no extra time here: the process is loading NumPy meanwhile.
         from tito.learn import runner
         from tito.views import report as report_views
 
@@ -288,7 +291,9 @@ def hint(
     tasks: Tasks = None,
     json: Json = False,
 ) -> None:
-    """Give the next hint, a little more each time: of the first exercise that fails, or of one.
+    """Show the next hint for an exercise. Each hint says a little more than the one before.
+
+    Without an exercise: for the first one that fails.
 
     Example: tito hint tensor-strides
     """
@@ -319,9 +324,9 @@ def compare_(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show the course's solution beside yours, once yours is right.
+    """Show the course's solution next to yours, once yours is right.
 
-    Only where the course holds solutions and shows them. Example: tito compare tensor-strides
+    Some courses contain no solutions, or do not show them. Example: tito compare tensor-strides
     """
     from dataclasses import asdict
 
@@ -343,11 +348,11 @@ def compare_(
 def word(
     term: Annotated[
         str | None,
-        typer.Argument(metavar="TERM", help="Default: every term.", show_default=False),
+        typer.Argument(metavar="TERM", help="Without it: list all terms.", show_default=False),
     ] = None,
     json: Json = False,
 ) -> None:
-    """Say what a term means, and which lesson explains it.
+    """Explain a term, and name the lesson that introduces it.
 
     Example: tito word "learning rate"
     """
@@ -370,11 +375,13 @@ def notebook_(
     lesson: Lesson = None,
     keep: Annotated[
         str | None,
-        typer.Option(metavar="script|notebook", help="When both were edited: which one counts."),
+        typer.Option(metavar="script|notebook", help="If both were edited: keep this one."),
     ] = None,
-    no_open: Annotated[bool, typer.Option("--no-open", help="Only make the notebook.")] = False,
+    no_open: Annotated[
+        bool, typer.Option("--no-open", help="Write the notebook without opening it.")
+    ] = False,
 ) -> None:
-    """Work on a lesson as a notebook, kept in step with its script.
+    """Open a lesson in JupyterLab. tito keeps the notebook and the script in step.
 
     Example: tito notebook tensor
     """
@@ -389,7 +396,7 @@ def notebook_(
     echo(f"{entry.relative(entry.notebook)} and {entry.script.name} agree.")
     if backup and keep:
         echo(f"What was overwritten is saved in {backup}; `tito undo` brings it back.")
-    elif backup:  # it follows from an edit, so it is no step that `undo` would take back
+    elif backup:  # it follows from an edit, so `undo` does not count it as a step
         echo(f"What the other one held before is saved in {backup}.")
     if not no_open:
         _open_jupyter(entry)
@@ -416,10 +423,11 @@ def export(
     lessons: Lessons = None,
     all_: All = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit 1 when something is out of date.")
+        bool,
+        typer.Option("--check", help="Write nothing; exit with 1 if something is out of date."),
     ] = False,
 ) -> None:
-    """Write what you have of a lesson into the package.
+    """Write the code of a lesson into the package.
 
     Example: tito export tensor
     """
@@ -430,7 +438,7 @@ def export(
     broken: list[WorkError] = []
     for entry in select_lessons(root, lessons, None, all_):
         if all_ and exporting.is_skipped(entry):
-            echo(f"{entry.name} is skipped; `tito export {entry.name}` ends that.")
+            echo(f"{entry.name} is skipped; `tito export {entry.name}` puts your code back.")
             continue
         try:
             if check:
@@ -450,7 +458,7 @@ def export(
 
 
 def _is_fresh(entry: "Entry") -> bool:
-    """Whether the package holds what the lesson's file would export."""
+    """Whether the package is up to date with the lesson's file."""
     from tito.learn import notebook_sync, progress
     from tito.lesson import export as exporting
 

@@ -1,4 +1,4 @@
-"""The words of `tito milestone`."""
+"""The commands of `tito milestone`."""
 
 import sys
 from typing import Annotated
@@ -22,7 +22,7 @@ Options = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[OPTION]...",
-        help="What some milestones let you change: the page of the milestone lists it.",
+        help="Settings of the milestone, listed on its page.",
         show_default=False,
     ),
 ]
@@ -37,8 +37,7 @@ def milestone_(context: typer.Context) -> None:
 
 @milestone_app.command("list")
 def list_milestones(json: Json = False) -> None:
-    """Show the milestones: what each must reach, which lessons it waits
-    for, and what yours measured.
+    """List the milestones: the goal of each, the lessons that it needs, and your results.
 
     Example: tito milestone list
     """
@@ -55,7 +54,7 @@ def list_milestones(json: Json = False) -> None:
 
 @milestone_app.command("run", context_settings={"ignore_unknown_options": True})
 def run_milestone(name: Name, options: Options = None, seed: Seed = 0, json: Json = False) -> None:
-    """Run a milestone on your package: it trains, draws, and says whether it reached its goal.
+    """Run a milestone with your package: train, draw, and report whether the goal was reached.
 
     Example: tito milestone run xor
     """

@@ -1,4 +1,4 @@
-"""Print a tested lesson, for `tito test` and `tito watch`."""
+"""Print the results of a tested lesson, for `tito test` and `tito watch`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     # The learner's answer to a question: "" for none, None when something else comes first
     Ask = Callable[[RenderableType], str | None]
 
-MOST_SHOWN = 6  # demonstrations of a run are shown
+MOST_SHOWN = 6  # results of demonstrations are shown after a run
 
 
 def show_report(
@@ -28,10 +28,10 @@ def show_report(
     has_keys: bool = False,
     ask: Ask | None = None,
 ) -> list[DemonstrationResult]:
-    """Print a tested lesson: what its demonstrations show now, then what is right and wrong.
+    """Print a tested lesson: the new results of its demonstrations, then what is right and wrong.
 
-    whole     with everything about the lesson, not only the sum
-    has_keys  whether a key shows the results that the learner is to predict
+    whole     show all exercises, not only the verdict
+    has_keys  whether a key shows the results that the learner should predict
     ask       asks for the learner's predictions
 
     Returns the results that the learner has not seen yet.
@@ -46,7 +46,7 @@ def show_report(
     payoffs, waiting = [], []
     if with_results:
         payoffs = demonstrations.payoffs_of(report.results) if verdict.passed else []
-        # What answers a question stays below it; all other payoffs of the lesson come last.
+        # The answer to a question stays below it; the lesson's other closing results come last.
         payoffs = [p for p in payoffs if not (p.demonstration.question and p in report.unseen)]
         unseen = [result for result in report.unseen if result not in payoffs]
         waiting = _show_first(entry, unseen, has_keys, ask)
@@ -120,7 +120,7 @@ def show_results(
 
 
 def _around(entry: Entry, with_next: bool, records: dict[str, Any]) -> Around:
-    """What the report of a lesson says about its hints, the book and the rest of the course.
+    """The facts that the report of a lesson needs about hints, the book and the rest of the course.
 
     with_next  with the command to type next
     records    the progress of all lessons
@@ -128,7 +128,7 @@ def _around(entry: Entry, with_next: bool, records: dict[str, Any]) -> Around:
     from tito.learn import status
     from tito.views.report import Around
 
-    # Row by row: the first lesson that is open ends the reading.
+    # Row by row, since the first open lesson ends the search.
     rows = (status.row(other, records.get(other.name, {})) for other in entry.root.lessons)
     step = status.next_step(rows) if with_next else None
     opened = records.get(entry.name, {}).get("hints_shown", {})

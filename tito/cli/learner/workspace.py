@@ -1,4 +1,4 @@
-"""The words of `tito` for a learner's workspace: take back, skip, hand in, bring up to date."""
+"""The commands for a workspace: reset, undo, skip, submit, restore, update, doctor."""
 
 from pathlib import Path
 from typing import Annotated
@@ -28,7 +28,7 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="ZIP",
-        help="Where the zip goes; default: the next free number in the workspace.",
+        help="Path of the zip. Default: a numbered name in the workspace.",
         show_default=False,
     ),
 ]
@@ -38,7 +38,7 @@ Output = Annotated[
 def reset(
     tasks: Tasks = None,
 ) -> None:
-    """Put a lesson, or one exercise, back to its start. What you wrote is saved first.
+    """Reset a lesson or an exercise to its released state. Your code is saved first.
 
     Example: tito reset tensor-strides
     """
@@ -52,19 +52,16 @@ def reset(
     backup = workspace.reset(entry, exercise)
     what = exercise.id if exercise else entry.name
     if backup:
-        echo(
-            f"{what} is back at its start. What you had is saved in {backup}; "
-            "`tito undo` brings it back."
-        )
+        echo(f"{what} is reset. Your code is saved in {backup}; `tito undo` restores it.")
     elif was_there:
-        echo(f"{what} is at its start already; nothing was changed.")
+        echo(f"{what} is as it was released; nothing was changed.")
     else:
-        echo(f"{what} is there again, at its start.")
+        echo(f"{what} was missing; it is there again, as released.")
 
 
 @app.command()
 def undo() -> None:
-    """Bring back what the last command overwrote; again, what the one before overwrote.
+    """Restore the files that the last command overwrote. Run it again to go back further.
 
     Example: tito undo
     """
@@ -73,15 +70,15 @@ def undo() -> None:
     root = current_root()
     step = workspace.undo(root)
     echo(
-        f"What `tito {step.command}` overwrote at {step.when:%H:%M on %d %B} is back; the files "
-        "from before are saved, and `tito redo` takes this back:",
+        f"Restored the files that `tito {step.command}` overwrote at {step.when:%H:%M on %d %B}; "
+        "`tito redo` reverses this:",
         *(f"  {path.relative_to(root.path)}" for path in step.paths),
     )
 
 
 @app.command()
 def redo() -> None:
-    """Take back the last undo.
+    """Reverse the last undo.
 
     Example: tito redo
     """
@@ -90,27 +87,25 @@ def redo() -> None:
 
     root = current_root()
     step = workspace.undo(root, files.redo)
-    echo(
-        "The last undo is taken back:", *(f"  {path.relative_to(root.path)}" for path in step.paths)
-    )
+    echo("Reversed the last undo:", *(f"  {path.relative_to(root.path)}" for path in step.paths))
 
 
 @app.command()
 def skip(lessons: Lessons = None) -> None:
-    """Put the course's own code for lessons into the package, so that later lessons can be tried.
+    """Use the course's code for lessons that you skip, so that you can begin with a later one.
 
-    Your work stays as it is; the next export or test of it ends the skip. Example: tito skip 1-10
+    Your code is kept. Exporting or testing a lesson ends its skip. Example: tito skip 1-10
     """
     from tito.learn import workspace
 
     for entry in select_lessons(current_root(), lessons, None, False):
         backup = workspace.skip(entry)
         echo(
-            f"{entry.name} is skipped: {entry.relative(entry.module_path)} is the course's own. "
-            f"`tito export {entry.name}` ends that."
+            f"{entry.name} is skipped: {entry.relative(entry.module_path)} is now the course's "
+            f"code. `tito export {entry.name}` puts yours back."
         )
         if backup:
-            echo(f"It held code that is not in your lesson; a copy is in {backup}.")
+            echo(f"The file had code that is not in your lesson; a copy is in {backup}.")
 
 
 @app.command("submit")
@@ -120,10 +115,10 @@ def submit_(
     output: Output = None,
     json: Json = False,
 ) -> None:
-    """Test what you have begun and put it into a zip, to hand in.
+    """Test the lessons that you have begun, and write a zip to hand in.
 
-    Without a lesson: every one that was begun. A lesson that fails is reported and also handed in;
-    nothing is overwritten. Example: tito submit tensor
+    Without a lesson: every lesson that was begun. The zip also contains lessons that fail. An
+    earlier zip is never overwritten. Example: tito submit tensor
     """
     from tito import views
     from tito.learn import submit
@@ -149,18 +144,18 @@ def submit_(
     for note in submission.notes:
         warn(note)
     echo(
-        f"{submission.path} holds {views.count(len(submission.verdicts), 'lesson')}, "
+        f"{submission.path} contains {views.count(len(submission.verdicts), 'lesson')}, "
         f"{submission.size / 1000:.1f} kB: hand in this file."
     )
 
 
 @app.command()
 def restore(
-    path: Annotated[Path, typer.Argument(metavar="ZIP", help="What `tito submit` wrote.")],
+    path: Annotated[Path, typer.Argument(metavar="ZIP", help="A zip that `tito submit` wrote.")],
 ) -> None:
-    """Bring the lessons of a submission back into a workspace. Your files are saved first.
+    """Copy the lessons of a submission into a workspace. Your files are saved first.
 
-    After a temporary session in the browser, or on another machine. `tito undo` takes it back.
+    Use it after a temporary session in the browser, or on another machine. `tito undo` reverses it.
     Example: tito restore my-tinytorch-1.zip
     """
     from tito.learn import submit
@@ -170,14 +165,14 @@ def restore(
     for note in result.notes:
         warn(note)
     if not result.changed:
-        echo(f"{', '.join(result.lessons)}: as in the zip already; nothing was changed.")
+        echo(f"{', '.join(result.lessons)}: already as in the zip; nothing was changed.")
         return
     echo(
         f"{', '.join(result.lessons)} as in the zip:",
         *(f"  {place.relative_to(root.path).as_posix()}" for place in result.changed),
     )
     if result.backup:
-        echo(f"Your files from before are saved in {result.backup}; `tito undo` brings it back.")
+        echo(f"Your previous files are saved in {result.backup}; `tito undo` restores them.")
 
 
 @app.command("update")
@@ -187,10 +182,10 @@ def update_(
         typer.Argument(metavar="RELEASE", help="The new edition: a release, a course or a zip."),
     ],
 ) -> None:
-    """Bring a newer edition of the course under your work.
+    """Update the course to a newer edition, and keep your work.
 
-    Prose, checks, hints and support code are replaced; what you wrote in the exercises, and cells
-    that you added, stay. Everything else is saved first; `tito undo` takes the update back.
+    Text, checks, hints and support code are replaced. Your code in the exercises and the cells that
+    you added stay. Every replaced file is saved first, and `tito undo` reverses the update.
     Example: tito update ../my-course-2
     """
     from tito.learn import update
@@ -201,7 +196,7 @@ def update_(
 
 @app.command("doctor")
 def doctor_(json: Json = False) -> None:
-    """Look for what is missing on this machine, and say what to do about it.
+    """Check that this machine has everything that tito needs, and explain how to fix problems.
 
     Example: tito doctor
     """
