@@ -1,24 +1,24 @@
 """Grading a class, from the folder of submissions to the gradebook and the learners' feedback.
 
-Four rooms: intake/ (what was handed in, by whom and when), jail/ (the judge, and the process that
-runs learners' code), gradebook/ (results, grades, what is made of them), page/ (the page for
-graders). Beside them:
+Four packages: intake/ (finds and opens the submissions), jail/ (the judge, and the process that
+runs learners' code), gradebook/ (results, grades, exports and feedback), page/ (the web page for
+graders). The other modules:
 
-run.py         the class: collect, let workers judge, save; again after an interruption
-executor.py    where the tasks of a run run: threads, or a Dask cluster
-work_hash.py   the hash of all that decides the results of a submission
-single_checks.py  results of single checks, put into those of whole lessons
-dry_run.py     what a run would change: into a copy of the gradebook
-setting.py     how a class is graded: what decides it, and the longest times
-workers.py     the judges of a run, from outside
-judge_process.py  one of them, from inside: opens a submission, then judges it
-submission.py  what one learner handed in, before and after it is opened
-result.py      what became of one lesson of one learner
-arrival.py     when a file arrived, and who says so
-roster.py      who is in the class, and whose a submission is by its name
+run.py         grade a class: collect, judge in workers, save; continue after an interruption
+executor.py    run the tasks of a run: in threads, or on a Dask cluster
+work_hash.py   the hash of a submission and everything else that its results depend on
+single_checks.py  merge results of single checks into results of whole lessons
+dry_run.py     show what a run would change: grade into a copy of the gradebook
+setting.py     the settings of a run: policies of the course and limits
+workers.py     start and stop the judge processes
+judge_process.py  the program of a judge process: opens submissions and judges them
+submission.py  the submission of a learner, before and after it is opened
+result.py      the result of one lesson of one learner
+arrival.py     when a file arrived, and the source of that time
+roster.py      the learners of the class, and which learner a submission belongs to
 csv_tables.py  CSV: reading other programs' tables, writing cells that never become a formula
-safe_text.py   text of others, as a terminal may show it
-views.py       how it looks in a terminal
-sample.py      a made-up class, to try all this on
+safe_text.py   make untrusted text safe to show in a terminal
+views.py       format results for the terminal
+sample.py      a sample class to try grading with
 Dockerfile     the grader as a container
 """

@@ -1,5 +1,6 @@
-"""When a submission arrived, and who says so. `intake/submission_times.py` reads it from what
-collected the work; the gradebook keeps it.
+"""When a submission arrived, and the source of that time.
+
+`intake/submission_times.py` reads the time from the collecting system; the gradebook saves it.
 """
 
 from dataclasses import dataclass
@@ -15,12 +16,12 @@ SAID = {
 
 @dataclass(frozen=True)
 class Arrived:
-    """When a lesson's file arrived, as far as anybody but its learner knows.
+    """When a lesson's file arrived. The learner cannot set these times.
 
     when     the first time that the same bytes arrived, or None
-    how      who says so, or who marked it: a key of SAID, "" for nobody
+    how      the source of the time or mark: a key of SAID, or ""
     late     the collector's mark: True late, False in time, None when there is none
-    fetched  the file's own time, that of a download or clone
+    fetched  the modification time of the file, set by a download or clone
     latest   the last time that the same bytes arrived, or None
     """
 
@@ -36,7 +37,7 @@ class Arrived:
 
     @property
     def order(self) -> tuple[datetime, datetime]:
-        """What puts the submissions of a lesson in order: the later, the greater."""
+        """A key to sort the submissions of a lesson by time."""
         when = self.latest or self.fetched or START
         return when, self.fetched or when
 
@@ -46,10 +47,10 @@ NOBODY = Arrived()
 
 
 def merged(one: Arrived, other: Arrived) -> Arrived:
-    """What two runs know of the same bytes. Which run was first does not matter.
+    """Merge what two runs know about the same file. The order of the runs does not matter.
 
-    Handing a file in again makes it no later, and a mark of lateness is of one submission, so one
-    that came in time counts. A known time counts rather than none.
+    Handing in the same file again does not make it late: if one of its submissions was in time, it
+    is in time. A known time is preferred to an unknown one.
     """
     known = [known for known in (one, other) if known.when]
     by_mark = sorted((one, other), key=lambda each: (each.late is not False, each.late is None))

@@ -1,10 +1,9 @@
-"""Tables in CSV: reading those that other programs wrote, and writing those that people open in
-spreadsheets.
+"""Read CSV tables of other programs, and write CSV tables for spreadsheets.
 
-A text never becomes a formula, also in a program that splits the line at another separator: an
-apostrophe goes before what would be one, at the beginning of a cell or behind a separator within
-it. `plain` takes it away again. An id that can do no harm stays as it is (`-lee`, `@ada`): other
-systems look for it.
+A written text never becomes a formula, not even in a program that splits the line at another
+separator: a text that would be one gets an apostrophe, at the beginning of a cell or after a
+separator in it. `plain` removes the apostrophe. Harmless ids (`-lee`, `@ada`) are written
+unchanged, because other systems search for them.
 """
 
 import codecs
@@ -17,19 +16,19 @@ from pathlib import Path
 
 from tito.errors import UsageError
 
-# What begins a formula (some spreadsheets take the wide forms, too), and what may stand before it.
+# Characters that begin a formula (in some spreadsheets also the wide forms), after any of these.
 SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20"
 FORMULA = rf"(?='*[\s\"]*[{SIGNS}])"
 BEGINS = re.compile(rf"(\A|[,;\t\r\n]){FORMULA}|\A(?=[\t\r\n])")
 ESCAPED = re.compile(rf"(\A|[,;\t\r\n])'{FORMULA}|\A'(?=[\t\r\n])")
 NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
-# An id that a spreadsheet computes nothing harmful of: no function, no other program, no address.
+# A harmless id: it calls no function or program and contains no address.
 ID = re.compile(r"[-+@]?[\w.]+(-\w+)*(@[\w.-]+)?")
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class Id(str):
-    """Text by which another system finds somebody."""
+    """Text by which another system finds a learner."""
 
 
 def line(values: Iterable[object]) -> str:
@@ -38,7 +37,7 @@ def line(values: Iterable[object]) -> str:
 
 
 def cell(value: object) -> str:
-    """One cell as it stands in the file."""
+    """A cell, encoded for the file."""
     if value is None:
         return ""
     if isinstance(value, (int, Decimal)):
@@ -50,20 +49,21 @@ def cell(value: object) -> str:
 
 
 def plain(text: str) -> str:
-    """The text of a cell that `cell` made, as it was."""
+    """The text that `cell` encoded."""
     return ESCAPED.sub(r"\1", text)
 
 
 def normalised(header: str) -> str:
-    """A column's header as it is looked up: lower case, `_` for spaces."""
+    """A column's header in normal form: lower case, `_` for spaces."""
     return re.sub(r"\s+", "_", header.strip().lower())
 
 
 def table(path: Path, text: str) -> list[tuple[int, list[str]]]:
-    """[(line number, cells)] of a CSV file's text, separated by commas, semicolons or tabs, or as a
-    first line `sep=;` says: the header, and the lines that are not empty.
+    """[(line number, cells)] of the text of a CSV file: the header and all lines that are not
+    empty.
 
-    Raises TitoError with the line for what is damaged, or has more cells than the header.
+    The separator is a comma, semicolon or tab, or the one that a first line `sep=;` names. Raises
+    TitoError with the line if one is damaged or has more cells than the header.
     """
     first, _, rest = text.partition("\n")
     skipped = 0
@@ -78,14 +78,14 @@ def table(path: Path, text: str) -> list[tuple[int, list[str]]]:
             if any(cells[len(lines[0][1]) :]):
                 raise UsageError(
                     f"{path}:{number}: {len(row)} cells under {len(lines[0][1])} columns.",
-                    "Put quotes around a value that holds a comma.",
+                    "Put quotes around a value that contains a comma.",
                 )
             if any(cells):
                 lines.append((number, cells))
     except csv.Error as error:
         raise UsageError(
             f"{path}:{skipped + rows.line_num}: damaged CSV: {error}.",
-            "Mend that line, or save the file again as CSV.",
+            "Correct that line, or save the file again as CSV.",
         ) from None
     return lines
 
@@ -120,23 +120,22 @@ def decoded(path: Path) -> tuple[str, list[str]]:
     if not marked:
         try:
             return data.decode("cp1252"), [
-                f"it is not UTF-8 (line {line}) and was read as Windows writes it (cp1252): look "
-                "at the names"
+                f"it is not UTF-8 (line {line}) and was read as Windows-1252: check the names"
             ]
         except UnicodeDecodeError as error:
             start, line = error.start, _line(data, error.start)
     raise UsageError(
-        f"{path}:{line}: byte 0x{data[start]:02x} is not UTF-8, and not cp1252 either.",
+        f"{path}:{line}: byte 0x{data[start]:02x} is neither UTF-8 nor Windows-1252.",
         "Save it as CSV in UTF-8.",
     )
 
 
 def _line(data: bytes, start: int) -> int:
-    """The number of the line in which this byte is."""
+    """The number of the line that contains this byte."""
     return data.count(b"\n", 0, start) + 1
 
 
 def _text(cell: str) -> str:
-    """What a cell says: `="007"` is a text that a program kept a spreadsheet from computing."""
+    """The text of a cell: programs write `="007"` so that spreadsheets keep the zeros."""
     formula = re.fullmatch(r'\s*="(.*)"\s*', cell, re.S)
     return (formula[1] if formula else plain(cell)).strip()

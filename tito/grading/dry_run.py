@@ -1,7 +1,7 @@
-"""What a run of `tito grade` would change: it grades into a copy of the gradebook, which is
-compared with the gradebook and thrown away.
+"""Show what a run of `tito grade` would change.
 
-So it knows all that the run itself knows: late rules, overrides, which submission counts.
+The run grades into a temporary copy of the gradebook, which is then compared with the gradebook.
+So late rules, overrides and the choice between several submissions apply as in a real run.
 """
 
 import tempfile
@@ -21,9 +21,9 @@ from tito.grading.gradebook.gradebook import Gradebook
 
 @dataclass(frozen=True)
 class Difference:
-    """A grade that would be another one.
+    """A grade that would change.
 
-    old, new  the points that count; old None: there is no grade yet
+    old, new  the points that count; old None: no grade yet
     graded    (before, after) what the checks earned; before None as old
     max_points  after
     reasons   why, in words
@@ -50,7 +50,7 @@ class Difference:
 
 @contextmanager
 def copied(book: Gradebook) -> Iterator[Gradebook]:
-    """A copy of the gradebook, which is gone afterwards."""
+    """A temporary copy of the gradebook."""
     with (
         tempfile.TemporaryDirectory(prefix="tito-trial-") as folder,
         connect(Path(folder) / "gradebook.db") as engine,
@@ -95,7 +95,7 @@ def _pairs(book: Gradebook, trial: Gradebook) -> Iterator[tuple[Grade | None, Gr
 
 
 def _reasons(old: Grade | None, new: Grade) -> list[str]:
-    """Why a grade would be another one, besides the checks."""
+    """Why a grade would change, apart from the results of its checks."""
     if not old:
         return [reason for reason in ("not graded before", new.late_reason) if reason]
     reasons = []

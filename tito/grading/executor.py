@@ -1,5 +1,5 @@
-"""Where a run's tasks run: in threads of its own process, each with a judge process, or on the
-workers of a Dask cluster.
+"""Run the tasks of a grading run: in threads, each with a judge process, or on the workers of a
+Dask cluster.
 """
 
 import contextlib
@@ -20,15 +20,16 @@ from tito.grading.work_hash import course_hash
 from tito.grading.workers import WORKERS, JudgeDied
 from tito.lesson.course import open_root
 
-# Tasks for each worker, so that none waits for work, and few are begun in vain when one stops.
+# Tasks given to each worker: enough that it never waits, few enough that little is lost at a stop.
 PREFETCH = 2
 Outcome = list[LessonResult | Unchanged] | JudgeDied
 
 
 @contextlib.contextmanager
 def executor(jobs: str | int) -> Iterator[tuple[Executor, int]]:
-    """A concurrent.futures executor, and how many tasks to give it at once. jobs: how many local
-    workers, or a Dask scheduler's address.
+    """A concurrent.futures executor, and how many tasks to give it at a time.
+
+    jobs  the number of local workers, or the address of a Dask scheduler
     """
     if str(jobs).isdecimal() and int(jobs) > 0:
         with ThreadPoolExecutor(int(jobs)) as pool:
@@ -36,8 +37,8 @@ def executor(jobs: str | int) -> Iterator[tuple[Executor, int]]:
         return
     if "://" not in str(jobs):
         raise UsageError(
-            f"--jobs {jobs} is no number of workers and no address.",
-            "Give 2, say, or the address of a Dask scheduler: tcp://host:8786.",
+            f"--jobs {jobs} is neither a number of workers nor an address.",
+            "Give a number such as 2, or the address of a Dask scheduler: tcp://host:8786.",
         )
     try:
         from distributed import Client
@@ -53,7 +54,7 @@ def executor(jobs: str | int) -> Iterator[tuple[Executor, int]]:
             f"There is no Dask scheduler at {jobs}: {error}.",
             "Start one with `dask scheduler`, or give a number of local workers.",
         ) from None
-    WORKERS.close()  # the cluster's workers have judges of their own
+    WORKERS.close()  # the cluster's workers start their own judges
     with client, client.get_executor() as pool:
         yield pool, PREFETCH * max(1, sum(client.nthreads().values()))
 
@@ -65,15 +66,15 @@ def grade_one(
     submission: Submission,
     known: Mapping[str, Collection[str]],
 ) -> Outcome:
-    """One task, on whichever machine its worker is: the results of one submission, Unchanged for
-    those that need no grading; JudgeDied when the judge died over it.
+    """Grade one submission, on the machine of a worker. Returns its results, or JudgeDied if the
+    judge died. A lesson that needs no grading has the result Unchanged.
 
     course   its hash, see `course_hash`
     process  the run that asks, see `run_lock.process_name`
     known    {lesson: the keys of its results}
 
-    It never raises over a submission. On a worker elsewhere it raises TitoError where the course is
-    another one, or the submissions are not.
+    A submission never makes it raise. On another machine it raises TitoError if the course there
+    differs or the submissions are missing.
     """
     if process != run_lock.process_name():
         check_machine(setting, course, submission)
@@ -84,17 +85,17 @@ def grade_one(
 
 
 def check_machine(setting: Setting, course: str, submission: Submission) -> None:
-    """Raise TitoError where this machine has not what the run's own machine has."""
+    """Raise TitoError if this machine has other files than the machine that started the run."""
     _check_course(setting.root, setting.lessons, course)
     for upload in submission.uploads:
         if not os.path.lexists(upload.path):
             raise MachineError(
                 f"The worker on {socket.gethostname()} does not see {upload.path}.",
-                "Put the submissions where all workers find them at the same path.",
+                "Put the submissions at a path that all workers can read.",
             )
 
 
-@functools.lru_cache(maxsize=4)  # of courses that are right: what raises is looked at again
+@functools.lru_cache(maxsize=4)  # caches only courses that are right; a wrong one is checked again
 def _check_course(root: Path, names: tuple[str, ...], course: str) -> None:
     try:
         entries = open_root(root).lessons
@@ -104,15 +105,15 @@ def _check_course(root: Path, names: tuple[str, ...], course: str) -> None:
         is_same = False
     if not is_same:
         raise MachineError(
-            f"The worker on {socket.gethostname()} has no course at {root}, or another one, or "
-            "another tito.",
+            f"The worker on {socket.gethostname()} has no course at {root}, or "
+            "another version of it or of tito.",
             "Give each worker the same tito and the same course, at the same path.",
         )
 
 
 def outcome_of(future: "Future[Outcome]") -> Outcome:
-    """What a task returned; JudgeDied where it ended the workers that tried it. Raises TitoError
-    when that is not its fault: it runs again with the next run.
+    """The results of a task, or JudgeDied if the task killed the workers that tried it. Raises
+    TitoError if the workers ended for another reason: the next run tries the task again.
     """
     try:
         return future.result()
@@ -123,5 +124,6 @@ def outcome_of(future: "Future[Outcome]") -> Outcome:
             return JudgeDied("it ended the worker that graded it")
         raise MachineError(
             f"The workers are gone: {type(error).__name__}: {str(error)[:200]}.",
-            "What was graded is kept. See that the Dask scheduler runs, then run it again.",
+            "The results so far are saved. Check that the Dask scheduler runs, then run the "
+            "command again.",
         ) from None

@@ -2,9 +2,9 @@
 
     python -m tito.grading.judge_process
 
-`workers.py` starts it and sends pickles: a Setting; then for each submission the Submission and the
-keys of its results that are known, for which a list of LessonResults and Unchanged goes back; or
-None, for which the level of isolation goes back.
+`workers.py` starts it and sends pickles: first a Setting; then for each submission the Submission
+and the keys of its known results. The answer is a list of LessonResults and Unchanged. To None, the
+answer is the level of isolation.
 """
 
 import os
@@ -28,7 +28,7 @@ MEMORY = 4096  # MB of this process
 
 
 class SubmissionJudge:
-    """Opens submissions in one process, which is limited, and judges them in this one."""
+    """Opens submissions in a process with limits, and judges them in this process."""
 
     def __init__(self, setting: Setting) -> None:
         self.judge = Judge(setting)
@@ -58,7 +58,7 @@ def main() -> None:
     tasks, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
-    os.dup2(nothing, 1)  # what a check prints goes nowhere
+    os.dup2(nothing, 1)  # discard what a check prints
     if sys.platform == "linux":
         import resource
 
@@ -67,7 +67,7 @@ def main() -> None:
         confine.die_with_parent()
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY << 20, MEMORY << 20))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for run.py, which ends this process
-    # NumPy's remarks on what a learner returned are not for this terminal.
+    # Hide NumPy's warnings about values that learners return.
     warnings.simplefilter("ignore")
     with SubmissionJudge(pickle.load(tasks)) as judge:
         while True:

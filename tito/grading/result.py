@@ -1,5 +1,5 @@
-"""What became of one lesson of one learner: what the judge returns, the gradebook keeps and the
-feedback shows.
+"""The result of one lesson of one learner. The judge returns it, the gradebook saves it, and the
+feedback shows it.
 """
 
 import zlib
@@ -9,17 +9,17 @@ from typing import Any
 from tito.lesson.lesson_format import Check
 from tito.lesson.outcome import STATUSES, VERDICTS, Outcome, reason_of, verdict_of
 
-# Verdicts that follow from the files alone, or from all checks being passed.
+# Verdicts that depend only on the files, or on all checks being passed.
 NO_CODE_RAN = ("passed", "stub", "missing", "unreadable", "too long to read", "syntax error")
 __all__ = ["STATUSES", "VERDICTS", "CheckResult", "LessonResult", "Unchanged"]
 
 
 @dataclass
 class CheckResult(Outcome):
-    """What became of one check in the judge.
+    """The result of one check in the judge.
 
-    hidden     learners see its name, and whether it passed: see `for_learner`
-    base       the base on which these points were earned: "own" or "reference"
+    hidden     learners see only its name and whether it passed, see `for_learner`
+    base       the earlier lessons with which the points were earned: "own" or "reference"
     caused_by  the earlier lesson whose mistake makes this check fail on the learner's own base;
                or None
     """
@@ -29,7 +29,7 @@ class CheckResult(Outcome):
     caused_by: str | None = None
 
     def for_learner(self) -> "CheckResult":
-        """The same outcome; of a hidden check only whether it passed."""
+        """The outcome for the learner; a hidden check shows only whether it passed."""
         if not self.hidden:
             return self
         return replace(
@@ -49,13 +49,13 @@ def blank(check: Check) -> CheckResult:
 
 @dataclass
 class Answer:
-    """An answer that was handed in, as a LessonResult has it.
+    """A submitted answer, as part of a LessonResult.
 
     question    its name in the lesson
     max_points  that a person may give
     sha256      of the whole answer; "" for an empty one
-    length      in characters; `lesson_format.LONGEST_ANSWER` of them are kept
-    text        what is kept; "" where the gradebook has put it aside, see `answers.text`
+    length      in characters; at most `lesson_format.LONGEST_ANSWER` of them are saved
+    text        the saved text; "" where the gradebook stores it separately, see `answers.text`
     """
 
     question: str
@@ -74,7 +74,7 @@ class LessonResult:
     """One lesson of one learner, on the base that counts.
 
     lesson     the lesson's name; `number` and `title` beside it
-    points     that the checks earned; what persons give for answers is in no result
+    points     earned by the checks; points for answers are not part of a result
     max_points of the checks and the answers
     base       "own" (on the learner's earlier lessons) or "reference" (on the course's)
     verdict    a key of VERDICTS
@@ -82,7 +82,8 @@ class LessonResult:
     isolation  "bubblewrap", "landlock+seccomp" or "process"; "" when no code was run
     seconds    that grading took
     sha256     of the lesson file that was graded; "" when there was none
-    key        hash of all that decides the result: submission, checks, tito's version, limits
+    key        hash of everything that determines the result: submission, checks, tito's version,
+    limits
     notes      sentences for learner and instructor: which of two files counted, what was ignored
     entry      of the submissions, in which the file came in
     code       the text that was graded, as `packed` makes it, for the gradebook to keep
@@ -116,8 +117,8 @@ class LessonResult:
 
     @property
     def is_work(self) -> bool:
-        """Whether something of this lesson was handed in, and not as it was released. What is not
-        takes the place of no grade.
+        """Whether the lesson was handed in and differs from the release. Otherwise the result does
+        not replace a grade.
         """
         return bool(self.sha256) and self.verdict not in ("missing", "stub")
 
@@ -127,8 +128,8 @@ class LessonResult:
         return self.key.partition(".")[2]
 
     def for_learner(self) -> "LessonResult":
-        """The same result with nothing of a hidden check in it but passed or not passed: no
-        message, no status word, no time, and no verdict, reason or base that follow from those.
+        """The result for the learner. Of a hidden check it has only whether the check passed: no
+        message, status or time, and no verdict, reason or base that would reveal them.
         """
         if not any(check.hidden for check in self.checks):
             return self
@@ -153,7 +154,7 @@ class LessonResult:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "LessonResult":
-        """The result that `as_json` gave, again."""
+        """The result, read from the values of `as_json`."""
         checks = [CheckResult(**check) for check in value["checks"]]
         answers = [Answer(**answer) for answer in value.get("answers", ())]
         return cls(**value | {"checks": checks, "answers": answers})
@@ -161,7 +162,7 @@ class LessonResult:
 
 @dataclass(frozen=True)
 class Unchanged:
-    """A lesson that is graded already: the key of its result, and the file that came in now, with
+    """A lesson that is already graded: the key of its result, and the file of this submission with
     its entry.
     """
 
@@ -172,7 +173,7 @@ class Unchanged:
 
 
 def packed(code: str) -> bytes:
-    """The text of a lesson file as the gradebook keeps it; a chapter takes a third of its bytes."""
+    """The compressed text of a lesson file, for the gradebook: a third of its size."""
     return zlib.compress(code.encode("utf-8", "backslashreplace"))
 
 

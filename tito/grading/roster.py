@@ -1,10 +1,10 @@
-"""Who is in the class, and whose work an entry of the submissions is.
+"""The learners of the class, and which learner a submission belongs to.
 
-A roster has a line for each learner: an id, a name and the ids that other systems use (`canvas_id`,
-`sis_login_id`, `github`, ...). `gradebook/class_lists.py` reads it from a CSV file. Collecting
-systems put some of these into the names of what they hand out; `Roster.owners` reads them back. It
-takes only what the system wrote: the rest of the name is the learner's own choice, and must not
-make their work another learner's.
+A roster has a line for each learner: an id, a name and the ids in other systems (`canvas_id`,
+`sis_login_id`, `github`, ...). `gradebook/class_lists.py` reads it from a CSV file. The systems
+that collect work put some of these ids into file names, and `Roster.owners` finds the learner by
+them. It uses only the parts of a name that the system wrote. The learner chooses the rest, and
+must not be able to hand in work under another learner's name.
 """
 
 import hashlib
@@ -23,8 +23,8 @@ CANVAS = re.compile(r"(?P<name>[^_]+)(?P<late>_late)?_(?P<id>\d+)_(?P<file>\d+)_
 MOODLE = re.compile(
     r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?P<kind>file|onlinetext)(?:_.*)?", re.I | re.S
 )
-# Columns, besides canvas_id and moodle_id, whose numbers may stand in the names of a system; "": of
-# any, and then the name of a person goes with it.
+# Columns whose numbers systems put into file names, besides canvas_id and moodle_id. "": any;
+# then the file name must also contain the name of the person.
 OWN_NUMBERS = {("canvas", "id"), ("", "id"), ("", "student")}
 SEPARATOR = re.compile(r"[\s_.,()\[\]-]+")
 JOINERS = "\u200c\u200d"  # invisible, but some scripts and emoji need them
@@ -68,17 +68,17 @@ def in_section(columns: dict[str, str], section: str) -> bool:
 
 
 def utc(time: datetime) -> datetime:
-    """`time` in UTC; one without an offset is taken to be UTC."""
+    """`time` in UTC. A time without an offset is already in UTC."""
     return (
         time.replace(tzinfo=timezone.utc) if time.tzinfo is None else time.astimezone(timezone.utc)
     )
 
 
 def shown(name: str, longest: int = LONGEST) -> str:
-    """`name` as it can be shown: at most `longest` characters, none that control a terminal or turn
-    the text around.
+    """`name` with at most `longest` characters, and without characters that control a terminal or
+    reverse the text.
 
-    When anything had to go, a hash of the whole name follows, so that two names never become one.
+    If something was removed, a hash of the whole name follows, so that two names stay different.
     """
     clean = "".join(
         c
@@ -93,7 +93,7 @@ def shown(name: str, longest: int = LONGEST) -> str:
 
 
 class Roster:
-    """Finds the learner whose work an entry is."""
+    """Finds the learner to whom an entry of the submissions belongs."""
 
     def __init__(self, learners: list[Learner]) -> None:
         self.learners = learners
@@ -145,11 +145,11 @@ class Roster:
             return exact
         numbered = self.numbers[""].get(scheme["id"], set())
         named = self.ids.get(name.casefold()) or self.names.get("".join(words_of(name))) or set()
-        # Moodle's number of one may happen to be the id of another, who has another name.
+        # A learner's Moodle number may be the id of another learner, who has another name.
         return numbered & named or numbered | named
 
     def _within(self, name: str) -> set[int]:
-        """Those whose ids stand in the name: `ada-2`, `ada_numbers`, `homework ada`."""
+        """The learners whose ids are part of the name: `ada-2`, `ada_numbers`, `homework ada`."""
         parts = list(SEPARATOR.finditer(name)) if len(name) <= LONGEST else []
         starts, ends = (
             [0, *(part.end() for part in parts)],
@@ -165,7 +165,7 @@ class Roster:
         return set().union(*(self.ids.get(text.casefold(), ()) for text in texts if text))
 
     def submitter(self, person: dict[str, str]) -> set[int]:
-        """The learners with this email or student id, or, if nobody has, with this name.
+        """The learners with this email or student id, or else with this name.
 
         `person`: {"name", "sid", "email"}.
         """
@@ -177,5 +177,5 @@ class Roster:
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name in one spelling: systems change its case and what joins its words."""
+    """The words of a name in one spelling: systems change the case and the separators."""
     return re.findall(r"\w+", unicodedata.normalize("NFKC", name).casefold().replace("_", " "))

@@ -1,16 +1,16 @@
-"""Grade a class: collect the submissions, let workers judge them, and save each result in the
-gradebook as it comes.
+"""Grade a class: collect the submissions, judge them in workers, and save each result in the
+gradebook as soon as it is known.
 
-`grade_class` is what the command calls; a `Run` does its work. Each submission is a task on a
-`concurrent.futures` executor (`executor.py`). A judge that dies takes one submission's attempt with
-it, no more. Only this process writes into the gradebook, one transaction for each submission:
-killed at any moment, run it again.
+The command calls `grade_class`, which creates a `Run`. Each submission is a task on a
+`concurrent.futures` executor (`executor.py`). If a judge dies, only the submission that it was
+grading is affected. Only this process writes into the gradebook, one transaction for each
+submission, so a run that was killed can be started again.
 
-One run at a time grades into a gradebook (`gradebook/run_lock.py`). Its lock knows on which
-submissions grading has begun. A submission over which a judge died, or a whole run ended, is tried
-once more after all others, with nothing else running, so that none is blamed for a neighbour. When
-that ends in the same way, it gets a result, which is kept until the submission, the checks or the
-limits change.
+Only one run at a time grades into a gradebook (`gradebook/run_lock.py`). Its lock records which
+submissions were begun. If a judge or a whole run died while a submission was graded, the submission
+is tried again after all others and with nothing else running, so that another one cannot be the
+cause. If it fails again, it gets the verdict "crashed", which is kept until the submission, the
+checks or the limits change.
 """
 
 import contextlib
@@ -41,24 +41,28 @@ from tito.grading.work_hash import course_hash, decisive_hash, work_hash
 from tito.grading.workers import WORKERS, JudgeDied
 from tito.lesson.course import Entry
 
-BATCH_SIZE = 8  # submissions that are said in one transaction to have begun
-ATTEMPTS = 2  # at a submission under which the judge, or the whole run, ends
-REPORT_INTERVAL = 60  # seconds after which a run says how far it is, though nothing has ended
-JUDGE_DIED = "died:"  # begins the key of a row that no judge made; the hash of the work follows
+BATCH_SIZE = 8  # submissions that are recorded as begun in one transaction
+ATTEMPTS = 2  # at a submission during which the judge or the whole run ends
+REPORT_INTERVAL = (
+    60  # seconds after which a run reports its progress, even if no submission has ended
+)
+JUDGE_DIED = (
+    "died:"  # begins the key of a row without a judge's result; the hash of the work follows
+)
 INTERRUPTED = JudgeDied("the whole run was ended")  # while it was busy with this submission
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What an instructor asks of a run.
+    """The options of a run.
 
     jobs              how many workers, or the address of a Dask scheduler
-    roster            with it, entries that are nobody's are kept as strangers'
+    roster            with it, entries that match no learner are saved as strangers
     students          ids: only these; None: all
     is_included       whether a Submission is graded in this run
-    submitted         what the instructor says of when the submissions arrived
+    submitted         the instructor's times of arrival
     regrade           also what is graded already
-    replace_arrivals  forget what earlier runs knew of the arrival of these files
+    replace_arrivals  replace the times of arrival from earlier runs
     who               grades, for the history
     """
 
@@ -74,7 +78,7 @@ class RunOptions:
 
 @dataclass
 class Progress:
-    """How far a run has come.
+    """The progress of a run.
 
     total, graded, unchanged  submissions
     failed       those that could not be graded, by our fault
@@ -103,7 +107,7 @@ class Progress:
         return self.graded + self.unchanged
 
     def count(self, student: str, results: Iterable[LessonResult]) -> None:
-        """Count a submission that has ended with these results, none of them unchanged."""
+        """Count a submission with these new results."""
         verdicts = [result.verdict for result in results]
         self.graded += bool(verdicts)
         self.unchanged += not verdicts
@@ -165,7 +169,7 @@ def select_students(
 
 @dataclass(frozen=True)
 class Task:
-    """A submission to grade. work: the hash of all that decides its results."""
+    """A submission to grade. work: its work hash, see `work_hash.py`."""
 
     submission: Submission
     work: str
@@ -176,7 +180,7 @@ class Task:
 
     @property
     def place(self) -> tuple[str, str]:
-        """What names it in the gradebook and its lock."""
+        """Its key in the gradebook and its lock."""
         return self.student, self.work
 
 
@@ -184,7 +188,7 @@ class Run:
     """What one call of `grade_class`, which explains the arguments, does with its submissions.
 
     waiting   Tasks to begin
-    suspects  Tasks under which a judge, or a whole run, ended: each is tried alone
+    suspects  Tasks during which a judge or a whole run ended: each is tried alone
     running   {future: its Task}
     begun     {place of a Task: how often} grading it was begun, and has not ended
     keys      of all results in the gradebook; new_keys: of those that this run saved
@@ -231,7 +235,8 @@ class Run:
                 self.stop(lock)
 
     def sort_tasks(self, tasks: Iterable[Task], works: Works) -> None:
-        """Leave out what is graded already, and put what a killed run had begun behind the others.
+        """Leave out submissions that are graded already, and move those that a killed run had
+        begun to the end.
 
         works  {place: Unchanged} of the submissions that are graded already
         """
@@ -255,7 +260,7 @@ class Run:
                 if self.waiting[0].place not in self.begun:
                     self.note_begun(islice(self.waiting, BATCH_SIZE), lock)
                 self.begin(pool, self.waiting.popleft())
-            if not self.running:  # alone: whatever ends it, no neighbour did
+            if not self.running:  # alone, so that no other task can be the cause if it fails
                 self.try_alone(pool, self.suspects.popleft(), lock)
             ended = wait(self.running, timeout=REPORT_INTERVAL, return_when=FIRST_COMPLETED).done
             for future in ended:
@@ -284,7 +289,7 @@ class Run:
             self.finish(task, INTERRUPTED)
 
     def finish(self, task: Task, outcome: Outcome) -> None:
-        """Save what became of a task, or set it aside to be tried once more."""
+        """Save the results of a task, or mark it to be tried again."""
         if isinstance(outcome, JudgeDied):
             if self.begun.get(task.place, 0) < ATTEMPTS:
                 self.suspects.append(task)
@@ -308,8 +313,8 @@ class Run:
         self.report()
 
     def results_without_judge(self, task: Task, why: JudgeDied) -> list[LessonResult | Unchanged]:
-        """The rows of a submission that could not be graded. None takes the place of an earlier
-        result.
+        """The rows of a submission that could not be graded. They do not replace earlier
+        results.
         """
         if self.setting.checks:
             return []
@@ -317,7 +322,7 @@ class Run:
         return [ungraded(entry, task, why) for entry in self.lessons if entry.name not in known]
 
     def save(self, task: Task, results: list[LessonResult], seen: list[Unchanged]) -> None:
-        """Let the gradebook keep the results of a task, and when its files arrived."""
+        """Save the results of a task and the arrival of its files in the gradebook."""
         submission = task.submission
         files: list[LessonResult | Unchanged] = [*results, *seen]
         if not submission.partial:
@@ -346,13 +351,15 @@ class Run:
                 of_student.setdefault(result.lesson, set()).add(result.key)
 
     def note_begun(self, tasks: Iterable[Task], lock: run_lock.RunLock) -> None:
-        """Let the lock keep that these are begun once more, before they are."""
+        """Record in the lock that these are begun, before they are."""
         for task in tasks:
             self.begun[task.place] = self.begun.get(task.place, 0) + 1
         lock.keep(self.begun)
 
     def stop(self, lock: run_lock.RunLock) -> None:
-        """Leave what was not graded as if this run had never begun it: nobody killed it."""
+        """Remove the unfinished submissions from the lock, because the run ends in an orderly
+        way.
+        """
         for future in self.running:
             future.cancel()
         for task in [*self.running.values(), *self.waiting]:
@@ -369,9 +376,7 @@ class Run:
 
 
 def ungraded(entry: Entry, task: Task, why: JudgeDied) -> LessonResult:
-    """The row of a lesson that has no result because grading the submission ended without one,
-    more than once.
-    """
+    """The row of a lesson without a result, because all attempts to grade the submission failed."""
     reason = (
         f"Grading ended {ATTEMPTS} times without a result ({why}), the last time with nothing "
         "else running. It is tried again when the submission, the checks or the limits change, or "

@@ -1,21 +1,20 @@
-"""Text from learners, as it can be shown: nothing invisible, nothing endless."""
+"""Make text of learners safe to show: visible characters only, and of limited length."""
 
 import re
 import unicodedata
 
-LETTERS = 4_100  # of one message that are shown: all that the gradebook keeps of one
+LETTERS = 4_100  # characters of a message that are shown; the gradebook saves no more
 LINES = 80
-JOINERS = "\u200c\u200d"  # invisible, and needed to spell: Persian, Hindi, emoji of families
+JOINERS = "\u200c\u200d"  # invisible, but needed to write Persian, Hindi and some emoji
 HIDING = re.compile(
     "[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )  # control, direction, halves of characters
 
 
 def visible(text: object, letters: int = LETTERS, lines: int = LINES) -> str:
-    """`text` with what is invisible or turns the writing direction spelled out (`\\u202e`), and its
-    end cut off when it is long.
+    """`text` with escapes for invisible characters and changes of writing direction (`\\u202e`).
 
-    letters, lines  that are shown at most; what is cut is counted in a last line
+    A text of more than so many letters or lines is cut; a last line says how much is missing.
     """
     whole = str(text).replace("\r\n", "\n").replace("\r", "\n")
     start = "\n".join(whole[: letters + 1].split("\n")[:lines])[:letters]
@@ -30,8 +29,8 @@ def one_line(text: object) -> str:
 
 
 def plain(text: object, longest: int = 200) -> str:
-    """Text as a terminal can show it on one line: what moves the cursor or turns the direction
-    becomes a question mark.
+    """Text for one line of a terminal: characters that move the cursor or change the writing
+    direction become question marks.
     """
     line = HIDING.sub("?", str(text))
     return line if len(line) <= longest else line[: longest - 3] + "..."

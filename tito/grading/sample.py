@@ -1,4 +1,4 @@
-"""A class to try grading on, made up for any course, with what each learner should get:
+"""Make a sample class for any course, with the points that each learner should get:
 
     python -m tito.grading.sample FOLDER [--root COURSE] [--size 30] [--lessons LESSON ...]
     tito gradebook roster FOLDER/roster.csv
@@ -9,10 +9,11 @@
     FOLDER/roster.csv     the learners, with the columns that exports need
     FOLDER/expected.json  for each learner and lesson the least and most points, and the verdicts
 
-Some learners are right, some partly, some made a recorded mistake; others broke their files or try
-to cheat. All that is known of a lesson is read from the course, and the same arguments give the
-same bytes. What is expected holds where the course passes `tito check`; a cheat who gains a point
-by a wrong value has found a weak check. The hostile code sends and damages nothing.
+The work of some learners is right, of others partly right or with a recorded mistake; others have
+damaged files or try to cheat. The module knows no lesson: it reads everything from the course, and
+the same arguments give the same bytes. The expected points are right if the course passes
+`tito check`. If a cheat earns points with a wrong value, a check is too weak. The hostile code does
+no damage and sends nothing.
 """
 
 import argparse
@@ -55,11 +56,11 @@ Rosa Sami Tove""".split()
 LAST = """Abebe Berg Costa Dubois Eriksen Fischer Garcia Hoang Ito Jansen Kaya Lind Moreau Novak
 Okafor Petrov Rossi""".split()
 
-# The rest of a class larger than KINDS.
+# The other learners of a class that is larger than KINDS.
 ORDINARY = ["right", "partly right", "mistake", "partly right", "right", "stub"]
 NOT_PASSED = sorted(set(VERDICTS) - {"passed"})
 
-# What breaks a lesson while it is imported: {kind: (code, verdict)}.
+# Code that fails while the lesson is imported: {kind: (code, verdict)}.
 BREAKING = {
     "syntax error": ("def broken(:\n    pass", "syntax error"),
     "import fails": ("import no_such_package_anywhere", "import failed"),
@@ -67,8 +68,7 @@ BREAKING = {
     "crashes": ("import os\n\nos._exit(3)", "crashed"),
     "memory hog": ("hog = [bytes(1 << 26) for _ in range(1 << 12)]", "out of memory"),
 }
-# What a hostile learner puts behind exercises that they did not write: {kind: (code, what each
-# exercise holds instead)}.
+# Code that a hostile learner adds to a lesson: {kind: (code, body of each exercise)}.
 HOSTILE = {
     "forged verdicts": (
         "import sys\n\nfor stream in (sys.stdout, sys.stderr, sys.__stdout__):\n"
@@ -100,7 +100,7 @@ HOSTILE = {
 
 @dataclass
 class Work:
-    """What one learner hands in, and what it is worth.
+    """The files that a learner hands in, and the points that they should get.
 
     files     {lesson: text, bytes, or None for no file}
     expected  {lesson: (least points, most points, verdicts)}
@@ -193,7 +193,7 @@ def _and_cell(text: str, code: str) -> str:
 
 
 def _partly(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random) -> None:
-    """Somebody who came to some exercise of each lesson, and no further."""
+    """A learner who solved the first exercises of each lesson."""
     for other in sheets:
         count = rng.randint(0, len(other.ids))
         points = sum(other.worth[:count])
@@ -202,7 +202,7 @@ def _partly(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random)
 
 
 def _mistake(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random) -> None:
-    """A mistake that the course records; where none is recorded, an exercise that was left out."""
+    """A recorded mistake of the lesson, or an exercise that is not written if none is recorded."""
     if sheet.mistakes:
         mistake = rng.choice(sheet.mistakes)
         exercise = sheet.lesson.exercise(mistake.exercise)
@@ -221,7 +221,7 @@ def _mistake(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random
 
 
 def _whole(verdict: str, form: str | None = None, cut: bool = False) -> "Maker":
-    """Everything as it was released, or nothing, or a zip that is damaged."""
+    """All files as released, or no file, or a damaged zip."""
 
     def make(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random) -> None:
         work.form, work.cut = work.form if form is None else form, cut
@@ -273,7 +273,7 @@ def _hostile(kind: str) -> "Maker":
 
 
 def _edited_checks(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random) -> None:
-    """Checks that hold whatever happens: in the learner's own file, where they do not count."""
+    """Checks in the learner's file that always pass. Checks in that file do not count."""
     text = re.sub(r"(?m)^( +)assert (?=.)", r"\1assert True or ", sheet.released)
     work.give(sheet.entry, text, (0, 0), "stub")
 
@@ -437,7 +437,7 @@ def make(
 
 
 def _expected(student: str, work: Work) -> dict[str, Any]:
-    """What `expected.json` says of a learner."""
+    """The entry of a learner in `expected.json`."""
     lessons = {
         name: {"least": least, "most": most, "verdicts": verdicts}
         for name, (least, most, verdicts) in work.expected.items()

@@ -1,7 +1,7 @@
-"""How a class is graded: what decides it, and the times that it may take at most. Without NumPy, so
-that `tito grade` need not load it.
+"""The settings of a grading run, and its time limits. This module does not import NumPy, so that
+`tito grade` starts fast.
 
-What is the same for everybody is a policy of the course, in its `tito.toml`:
+A setting for all learners is a policy of the course, in `tito.toml`:
 
     [grading]
     earlier_lessons = "both"   # the earlier lessons on which a lesson is graded: see BASES
@@ -17,8 +17,8 @@ from tito.errors import UsageError
 from tito.lesson.cells import LARGEST
 
 LEVELS = ("bubblewrap", "landlock+seccomp", "process")  # of isolation, the strongest first
-# The earlier lessons on which a lesson is graded: the learner's; the course's; theirs, and then the
-# course's for what fails on theirs.
+# The earlier lessons with which a lesson is graded: the learner's; the course's; or first the
+# learner's, then the course's for the checks that fail.
 OWN, REFERENCE, BOTH = BASES = ("own", "reference", "both")
 LEAST_SECONDS, LEAST_MEMORY = 0.1, 512  # of a check; MB
 
@@ -28,7 +28,7 @@ GRACE = 1  # seconds after the deadline in which a check that computes in the ju
 SUBMISSION_LIMIT, LEAST_SUBMISSION_SECONDS = 30, 300
 # A check may last so many times its limit on a machine so busy that it waits for a processor.
 EXCUSED = 10
-PATIENCE = 120  # seconds for a submission, besides those of its checks
+PATIENCE = 120  # seconds for a submission, in addition to the time of its checks
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Setting:
 def read_policies(root: Path) -> tuple[str, float, int]:
     """(earlier_lessons, check_seconds, memory_mb) of a course's `tito.toml`.
 
-    Raises UsageError, with key and value, for what is not as shown above.
+    Raises UsageError, with key and value, for a setting that is not of this form.
     """
     path = root / "tito.toml"
     table = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("grading", {})

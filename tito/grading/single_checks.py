@@ -1,5 +1,5 @@
-"""Grading of single checks (`tito grade --check`): each result is put into the one that the whole
-lesson has.
+"""Grade single checks (`tito grade --check`): each result is merged into the result of the whole
+lesson.
 """
 
 import hashlib
@@ -10,20 +10,21 @@ from dataclasses import replace
 from tito.grading.result import CheckResult, LessonResult, Unchanged
 from tito.lesson.outcome import reason_of, verdict_of
 
-GRADED_ALONE = "~"  # in the key of a result into which checks were put that were graded alone
+GRADED_ALONE = "~"  # in the key of a result that contains checks graded alone
 
 
 def merge_checks(
     results: Iterable[LessonResult | Unchanged], before: Mapping[tuple[str, str], LessonResult]
 ) -> tuple[list[LessonResult | Unchanged], bool]:
-    """Results of some checks, each put into the result that the whole lesson has for the same file;
-    Unchanged where that changes nothing, and nothing where this file was not graded. And whether
-    nothing changes because another file was graded.
+    """Merge results of some checks into the results of the whole lessons for the same files.
+
+    Returns the merged results, with Unchanged for a lesson in which nothing changes; and whether a
+    result was left out because another file was graded.
 
     before  {(lesson, SHA-256): LessonResult}
 
-    Such a result has a key of its own: whichever checks the course has, a run without `--check`
-    grades the lesson anew.
+    A merged result has a special key, so that the next run without `--check` grades the whole
+    lesson again.
     """
     parts = [result for result in results if isinstance(result, LessonResult)]
     pairs = [(before.get((part.lesson, part.sha256)), part) for part in parts]

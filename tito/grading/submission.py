@@ -1,4 +1,4 @@
-"""What one learner handed in: its entries before they are opened, and the lesson files in them.
+"""The submission of a learner: its entries before they are opened, and the lesson files in them.
 
 `intake/collect.py` makes Submissions, `intake/open_submission.py` makes Contents of them.
 """
@@ -22,8 +22,8 @@ class Upload:
 
     name     its name there
     path     the entry, or the zip of the class that holds it
-    kind     "folder", "zip" or "file"; "" for what is not read, with the `problem`
-    time     its own, that of a download or clone, UTC
+    kind     "folder", "zip" or "file"; "" if it is not read because of `problem`
+    time     its modification time in UTC, set by a download or clone
     inside   whether `path` is the zip of the class
     arrived  when the collecting system received it
     """
@@ -44,12 +44,12 @@ class Upload:
 
     @property
     def order(self) -> Order:
-        """What puts the uploads of a learner in order."""
+        """A key to sort the uploads of a learner by time."""
         return self.arrived.when or self.time, self.time, natural_key(self.stem)
 
 
 def natural_key(text: str) -> list[tuple[int, int, str]]:
-    """A key by which `ada-2` comes before `ada-10`, and `ada` before both."""
+    """A sort key: `ada` before `ada-2` before `ada-10`."""
     runs = re.findall(r"\d+|\D+", text.casefold())
     return [(0, int(run), "") if run.isdecimal() and len(run) < 19 else (1, 0, run) for run in runs]
 
@@ -72,7 +72,7 @@ class Submission:
     partial: bool = False
 
     def arrival(self, upload: str) -> Arrived:
-        """When the upload of this name arrived; of no such name: the latest."""
+        """When the upload with this name arrived, or else the latest upload."""
         if not self.uploads:
             return NOBODY
         by_name = {part.name: part for part in self.uploads}
@@ -80,8 +80,8 @@ class Submission:
         return replace(chosen.arrived, fetched=chosen.time)
 
     def rounds(self) -> "Iterator[Submission]":
-        """The Submissions to grade so that every upload counts as it was handed in: with the first,
-        with the first two, ..., with all.
+        """Submissions in which each upload is graded with the earlier ones: the first upload, the
+        first two, ..., all.
         """
         for number in range(1, len(self.uploads)):
             yield replace(self, uploads=self.uploads[:number], partial=True)
@@ -118,8 +118,9 @@ class LessonFile:
 
 @dataclass
 class Contents:
-    """What was in a Submission: `files` by lesson name; `problem` when nothing of it could be read,
-    `slow` when that is because it takes too long; `notes` on the rest.
+    """The contents of a Submission: `files` by lesson name, and `notes` for the learner.
+
+    If nothing could be read, `problem` says why; `slow`: because reading it takes too long.
     """
 
     student: str

@@ -1,4 +1,4 @@
-"""How grading looks in a terminal: values in, rich renderables out.
+"""Format results of grading for the terminal, as rich renderables.
 
 Nothing here prints, reads or decides.
 """
@@ -25,14 +25,12 @@ if TYPE_CHECKING:
     from tito.grading.page.similarity import Pair
     from tito.grading.run import Progress
 
-DOUBTS = 20  # overrides that are named after a run; `gradebook show --overrides` has them all
-NAMED = 10  # late ones that a summary names
+DOUBTS = 20  # overrides listed after a run; `gradebook show --overrides` lists all
+NAMED = 10  # late submissions listed in a summary
 
 
 def class_summary(progress: "Progress", level: str, where: str | Path) -> RenderableType:
-    """What a run of `tito grade` did: how many submissions, at which rate and isolation level, what
-    became of the lessons.
-    """
+    """A summary of a run of `tito grade`: submissions, rate, isolation level, verdicts."""
     rate = (
         f", {progress.graded / progress.seconds:.1f} a second"
         if progress.graded and progress.seconds
@@ -54,7 +52,7 @@ def class_summary(progress: "Progress", level: str, where: str | Path) -> Render
 
 
 def progress_line(progress: "Progress") -> str:
-    """How far a run is, for a log: "120 of 300 submissions, 40%, 1.4 a second, about 2 min
+    """A line of progress for a log: "120 of 300 submissions, 40%, 1.4 a second, about 2 min
     left".
     """
     done, total, seconds = progress.done, progress.total, progress.seconds
@@ -67,14 +65,12 @@ def progress_line(progress: "Progress") -> str:
 
 
 def without_checks(grade: Grade) -> Grade:
-    """The Grade without what takes most of its memory: of a large class all are held at once."""
+    """The Grade without its checks, to save memory: a summary holds the grades of a whole class."""
     return replace(grade, result=replace(grade.result, checks=[], notes=[]), check_overrides={})
 
 
 def arrivals(grades: Sequence[Grade]) -> Iterator[Text]:
-    """What is known of when the work of these Grades came: a few lines, or none where nothing could
-    be late.
-    """
+    """A few lines on when the work of these Grades arrived; [] if nothing can be late."""
     handed_in = [grade for grade in grades if grade.result.is_work]
     late = sorted(
         (grade for grade in handed_in if grade.is_late),
@@ -98,13 +94,13 @@ def arrivals(grades: Sequence[Grade]) -> Iterator[Text]:
         yield Text(f"  and {len(late) - NAMED} more: tito gradebook show")
     if unknown:
         yield Text(
-            "  Only the time of a download or clone is known of those. Say with --submitted when "
-            "they came."
+            "  Only the time of their download or clone is known. Give the times of arrival with "
+            "--submitted."
         )
 
 
 def others_count(grades: Sequence[Grade], files: dict[tuple[str, str], str]) -> Iterator[Text]:
-    """Of which files that came in this run another submission counts: a line, or none.
+    """A line on files of this run that do not count because another submission does, or [].
 
     files  {(learner, lesson): SHA-256 of the file that came}
     """
@@ -123,18 +119,18 @@ def others_count(grades: Sequence[Grade], files: dict[tuple[str, str], str]) -> 
 
 
 def to_judge(grades: Sequence[Grade]) -> Iterator[Text]:
-    """How many answers of these Grades wait for a person: a line, or none."""
+    """A line on how many answers of these Grades a person has to grade, or []."""
     waiting = sum(answer.state == WAITING for grade in grades for answer in grade.answers)
     if waiting:
         yield Text(
-            f"{count(waiting, 'answer')} to be judged, which count 0 until then: "
-            "tito gradebook page"
+            f"{count(waiting, 'answer')} to be judged by a person. Until then they count "
+            "0: tito gradebook page"
         )
 
 
 def points_lost(changes: Sequence[PointsChange]) -> Iterator[str]:
-    """Grades that became smaller: a headline, then a line for each with its name, from what to
-    what, and why.
+    """Grades that fell: a headline, then a line for each with the learner, the points before and
+    after, and the reason.
     """
     yield f"{count(len(changes), 'grade')} fell:"
     for change in changes:
@@ -145,7 +141,9 @@ def points_lost(changes: Sequence[PointsChange]) -> Iterator[str]:
 
 
 def trial(differences: Sequence["Difference"]) -> RenderableType:
-    """The grades that a run would change, a row for each; and how many rise, fall and are new."""
+    """The grades that a run would change, a row for each; and how many would rise, fall or be
+    new.
+    """
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for name in ("student", "lesson", "points", "why"):
         table.add_column(name, no_wrap=name == "points", overflow="fold")
@@ -167,7 +165,7 @@ def trial(differences: Sequence["Difference"]) -> RenderableType:
 
 
 def doubtful(overrides: Sequence[OverrideReview]) -> list[str]:
-    """The overrides to look at again after a run, as lines."""
+    """The overrides to review after a run, as lines."""
     reviews = [review for review in overrides if review.doubt]
     if not reviews:
         return []
@@ -188,7 +186,7 @@ def doubtful(overrides: Sequence[OverrideReview]) -> list[str]:
 def similar(pairs: Sequence["Pair"], threshold: float) -> RenderableType:
     """A row per pair of submissions of one lesson."""
     if not pairs:
-        return Text(f"No two submissions are as much alike as {threshold:.0%}.")
+        return Text(f"No two submissions are as similar as {threshold:.0%}.")
     table = Table("lesson", "pair", "", box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("similarity", justify="right")
     table.add_column("in common", justify="right")
@@ -200,4 +198,6 @@ def similar(pairs: Sequence["Pair"], threshold: float) -> RenderableType:
             f"{pair.similarity:.0%}",
             count(pair.tokens, "word"),
         )
-    return Group(table, Text("Alike is not copied: look at both before you judge.", "dim"))
+    return Group(
+        table, Text("Similar code need not be copied: look at both before you decide.", "dim")
+    )

@@ -1,5 +1,5 @@
-"""The hash of a submission and of all else that decides its results: the same work is never graded
-twice.
+"""The hash of a submission and of everything else that its results depend on. Work with a known
+hash is not graded again.
 """
 
 import hashlib
@@ -15,13 +15,15 @@ from tito.lesson.course import Entry
 
 
 def work_hash(submission: Submission, decisive: str) -> str:
-    """The hash of a submission and of all else that decides its results, see `decisive_hash`."""
+    """The hash of a submission and of `decisive_hash`."""
     return hashlib.sha256((decisive + collect.fingerprint(submission)).encode()).hexdigest()
 
 
 def decisive_hash(setting: Setting, course: str) -> str:
-    """The hash of what decides results besides the submission: limits, the lessons to grade with
-    their checks, and the course around them. course: its hash, see `course_hash`.
+    """The hash of everything except the submission that results depend on: limits, the lessons to
+    grade with their checks, and the course.
+
+    course  its hash, see `course_hash`
     """
     limits = [setting.seconds, setting.memory, astuple(setting.limits)]
     names, checks = list(setting.lessons), list(setting.checks)
@@ -30,8 +32,8 @@ def decisive_hash(setting: Setting, course: str) -> str:
 
 
 def course_hash(lessons: Sequence[Entry], entries: Sequence[Entry]) -> str:
-    """The hash of these lessons, of those below them, of the package around them, and of tito;
-    wherever the course lies.
+    """The hash of these lessons, the lessons that they need, the package and tito. It does not
+    depend on the path of the course.
     """
     root, last = lessons[0].root, max(entry.number for entry in lessons)
     below = [entry.script.parent for entry in entries if entry.number <= last]

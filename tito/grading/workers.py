@@ -1,5 +1,6 @@
-"""The judges of a run, from outside: a process for each thread that grades, started when it is
-needed; and one beforehand, which finds out at what level of isolation it can.
+"""Start and stop the judge processes of a run: one for each thread that grades, started on demand.
+
+The first one is started early, because it finds out which level of isolation works.
 """
 
 import atexit
@@ -21,8 +22,8 @@ from tito.grading.setting import Setting, judge_seconds
 from tito.grading.submission import Submission
 from tito.learn.process import ONE_THREAD
 
-START = 120  # seconds in which a judge must have found its level, on however busy a machine
-PARTING = 10  # seconds in which one with nothing to do ends its jail, which has three, and itself
+START = 120  # seconds in which a judge must have found its level, also on a busy machine
+PARTING = 10  # seconds for an idle judge to end its jail (which has three) and itself
 
 
 class JudgeDied(Exception):
@@ -30,7 +31,7 @@ class JudgeDied(Exception):
 
 
 class Worker:
-    """A judge process, from outside.
+    """The handle of a judge process.
 
     course  the hash of the course that it reads, see `work_hash.course_hash`; None: not known yet
     """
@@ -38,24 +39,24 @@ class Worker:
     def __init__(self, setting: Setting, course: str | None = None) -> None:
         self.setting, self.course, self.busy = setting, course, False
         self.process: subprocess.Popen[bytes] | None = None
-        self.starting, self.stopped = threading.Lock(), False  # stopped: it starts no judge again
+        self.starting, self.stopped = threading.Lock(), False  # stopped: no judge is started again
 
     def ask_level(self) -> None:
-        """Let the judge start, and find the level of isolation to grade at: see `level`."""
+        """Start the judge, which finds the level of isolation, see `level`."""
         self.busy = True
-        with contextlib.suppress(BrokenPipeError):  # it has ended already, as `level` will tell
+        with contextlib.suppress(BrokenPipeError):  # it has ended already; `level` will raise
             self._start()
             self._send(None)
 
     def level(self) -> str:
-        """The level that it found. Raises the TitoError that says why there is none."""
+        """The level that it found. Raises a TitoError with the reason if there is none."""
         try:
             answer = self._answer(time.monotonic() + START)
         except (OSError, EOFError, pickle.UnpicklingError) as error:
             self.close()
             raise MachineError(
-                f"The process that judges did not start: {error}.",
-                "Its own words stand above, if it had any. Run it again.",
+                f"The judge process did not start: {error}.",
+                "If it printed an error, the error is above. Run the command again.",
             ) from None
         self.busy = False
         if isinstance(answer, TitoError):
@@ -104,8 +105,8 @@ class Worker:
         self.process.stdin.flush()
 
     def _answer(self, until: float) -> Any:
-        """The next pickle that the judge sends, however slowly it comes; what sends it is ours, and
-        trusted.
+        """The next pickle that the judge sends, however slowly it arrives. The judge is our
+        process, so its pickles are trusted.
         """
         assert self.process and self.process.stdout
         output, buffer = self.process.stdout, b""
@@ -119,18 +120,18 @@ class Worker:
         raise EOFError("no answer")
 
     def stop(self) -> None:
-        """Let no thread start the judge from now on, also one that is about to."""
+        """Prevent every thread from starting the judge, also one that is about to."""
         with self.starting:
             self.stopped = True
 
     def part(self) -> None:
-        """Let the judge hear nothing more: with nothing to do, it ends by itself."""
+        """Close the judge's input, so that it ends by itself."""
         if self.process and self.process.stdin:
             with contextlib.suppress(BrokenPipeError):
                 self.process.stdin.close()
 
     def close(self) -> None:
-        """End the judge, and with it its jail."""
+        """End the judge and its jail."""
         self.part()
         if self.process:
             try:
@@ -156,22 +157,23 @@ class Workers:
         self.stopping = False
 
     def begin(self, setting: Setting) -> None:
-        """Start a judge for this Setting, whose level is the one asked for, or "": which one it
-        finds tells `level`, later. Importing what it needs takes as long as what its caller has
-        still to do.
+        """Start a judge for this Setting. Call `level` later for the level that it found.
+
+        The judge imports its modules while the caller does other work.
         """
         self.first = Worker(setting)
         self.all.append(self.first)
         self.first.ask_level()
 
     def level(self) -> str:
-        """The level of isolation that the judge found with which these workers began."""
+        """The level of isolation that the first judge found."""
         assert self.first
         return self.first.level()
 
     def of_this_thread(self, setting: Setting, course: str) -> Worker:
-        """The worker of the thread that asks, whose judge read the course as it is now: a Dask
-        worker outlives a run. Raises JudgeDied once the run is being stopped.
+        """The worker of the current thread. If the course has changed since its judge started, as
+        in a Dask worker that outlives a run, it is a new one. Raises JudgeDied when the run is
+        stopping.
         """
         worker: Worker | None = getattr(self.local, "worker", None)
         if worker is None or (worker.setting, worker.course) != (setting, course):
@@ -190,7 +192,7 @@ class Workers:
         return worker
 
     def close(self, stopping: bool = False) -> None:
-        """End the judges. `stopping`: no thread shall start another."""
+        """End the judges. stopping: prevent threads from starting new ones."""
         with self.lock:
             self.stopping, self.first = stopping, None
             for worker in self.all:

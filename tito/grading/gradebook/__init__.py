@@ -1,41 +1,41 @@
-"""The gradebook. It takes the results of a run (`result_store.Saving`), a class list, and what
-people decide (`RequestedChange`, `NewJudgement`, `RubricChange`); it returns Grades, the history of
-every change, exports, and the learners' feedback.
+"""The gradebook. Input: the results of a run (`result_store.Saving`), class lists, and changes by
+instructors (`RequestedChange`, `NewJudgement`, `RubricChange`). Output: Grades, the history of all
+changes, exports, and feedback for learners.
 
-gradebook.py   Gradebook: opened by a command, asked for grades, history and learners
+gradebook.py   Gradebook: the open gradebook; commands ask it for grades, history and learners
 
-What it keeps:
+Storage:
 
 tables.py      the tables
 database.py    connections, transactions, the version of the schema
-run_lock.py    one run at a time grades into a gradebook
-learners.py    the rows of learners: find them, lock them for a change, remember them
+run_lock.py    the lock that allows only one run at a time
+learners.py    rows of learners: find, lock and save them
 enrollment.py  who is in the class: rosters, who left, merged ids, strangers
 class_lists.py the list of a class as Canvas, Moodle, Gradescope, ... write it
 result_store.py  the results of a submission
 history.py     an entry for each change of a grade
-instructions.py  what people decided, as the history has it
+instructions.py  overrides, judgements and extensions that follow from the history
 
-How results become grades:
+From results to grades:
 
 late.py        the rules in tito.toml: what lateness costs, which submission counts
-rubric.py      what a free answer counts
+rubric.py      the points of a free answer
 grade.py       Grade, and its parts
 counting.py    from results and instructions to a Grade
 
-What people change:
+Changes by instructors:
 
-requested_changes.py  points, comments and more time, by hand or from a table
-changes.py     making them, all or none
+requested_changes.py  points, comments and extensions, from options or a table
+changes.py     apply such changes, all or none
 answers.py     free answers: reading and judging them, changing their rubrics
 
-What is made of it:
+Exports and views:
 
 exercise_table.py  how a class did in each exercise
 exports.py     files for other systems
-junit.py       one of them: JUnit XML
+junit.py       export of JUnit XML
 feedback.py    a page for each learner
-deliver.py     those pages in zips for Moodle and Canvas, and a table for a mail merge
+deliver.py     zips of these pages for Moodle and Canvas, and a table for a mail merge
 html_pages.py  what all HTML pages share; `*.html` here and in `page/`: their templates
-views.py       how it looks in a terminal
+views.py       output for the terminal
 """

@@ -1,12 +1,13 @@
-"""Free answers in a gradebook: reading them, their rubrics, and what persons judge.
+"""Free answers in a gradebook: read them, judge them, and change their rubrics.
 
-A judgement belongs to a learner, a question and the very text of an answer (its SHA-256): handed in
-again unchanged, an answer keeps its judgement; changed, it is to be judged again, and the one
-before is shown beside it. A judgement is an entry of the history of kind "judged", never edited;
-the last one holds. An item of a rubric is a row of the table `rubric` for each of its versions.
+A judgement belongs to a learner, a question and the text of an answer (its SHA-256). An answer that
+is handed in again unchanged keeps its judgement. A changed answer has to be judged again, and the
+earlier judgement is shown next to it. A judgement is an entry of the history of kind "judged",
+which is never edited; the last one counts. The table `rubric` has a row for each version of an
+item.
 
-Functions raise UsageError for an unknown learner, question or item, for an empty `who`, and
-ChangedMeanwhile where `seen` or `answer` is not what the book has now.
+Functions raise UsageError for an unknown learner, question or item and for an empty `who`, and
+ChangedMeanwhile if the gradebook has changed since the `seen` or `answer` that they receive.
 """
 
 from collections.abc import Iterable, Iterator
@@ -64,9 +65,9 @@ class LearnerAnswer:
 
 @dataclass(frozen=True)
 class NewJudgement:
-    """What a person says about an answer.
+    """A new judgement of an answer.
 
-    items       ids of the rubric's items; None takes the judgement back
+    items       ids of the rubric's items; None removes the judgement
     adjustment  points besides theirs
     comment     for the learner
     answer      the SHA-256 of the answer that the person has read; None: whatever counts now

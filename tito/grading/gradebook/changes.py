@@ -1,8 +1,9 @@
-"""Setting by hand: points, more time, comments, judgements of answers.
+"""Changes by instructors: points, extensions, comments, judgements of answers.
 
-Each is an entry of the history, with who, when and why. What holds already is left as it is.
-Functions raise UsageError for an unknown learner, lesson or check, and for an empty `who` or `why`;
-and ChangedMeanwhile where there is a later entry about that grade than `seen`.
+Each change is an entry of the history, with who, when and why. A change to the current value writes
+nothing. Functions raise UsageError for an unknown learner, lesson or check and for an empty `who`
+or `why`, and ChangedMeanwhile if the history has an entry about the grade that is later than
+`seen`.
 """
 
 import difflib
@@ -34,10 +35,10 @@ from tito.grading.result import LessonResult
 
 @dataclass(frozen=True)
 class ChangeOutcome:
-    """What became of a requested change.
+    """The outcome of a requested change.
 
     name    of the learner
-    is_new  whether something was written; what holds already is left as it is
+    is_new  whether something was written; False if the value was already set
     old, new  the points of the lesson that count, before and after; None without a grade
     """
 
@@ -70,10 +71,10 @@ def apply_changes(
     preview: bool = False,
     seen: int | None = None,
 ) -> list[ChangeOutcome]:
-    """Make these changes: all of them, or none when one cannot be made.
+    """Make these changes. If one of them is impossible, none is made.
 
-    preview  nothing is written; the outcomes are what they would be
-    seen     the `last_change` that the person knows of whose changes these are
+    preview  write nothing; return the outcomes that the changes would have
+    seen     the `last_change` that the author of the changes has seen
 
     Raises UsageError with every line that cannot be done.
     """
@@ -165,9 +166,9 @@ def _override(
     who: str,
     grade: Grade | None,
 ) -> tuple[RequestedChange, int | None]:
-    """Set the points of a lesson, or of one check of it, or lift what was set. Points are final: no
-    lateness is taken from them, no grading changes them. Returns the change with the whole id of
-    its check, and the entry of the history, or None where that holds already.
+    """Set the points of a lesson or of one of its checks, or remove such an override. These points
+    are final: neither late rules nor grading change them. Returns the change with the full id of
+    its check, and the entry of the history, or None if the points were already set.
     """
     lesson = change.lesson or ""
     if not grade:
@@ -204,7 +205,7 @@ def _check_of(
 ) -> str | None:
     """The id of the check that an override names by a part of it; None for the lesson."""
     ids = [check.id for check in result.checks]
-    if change.points is None:  # what was set may be of a check that the lesson has no more
+    if change.points is None:  # the override may be for a check that the lesson no longer has
         places = instructions.overrides
         ids += [check for lesson, check in places if lesson == change.lesson and check]
     return change.check and select_check(change.check, result.lesson, list(dict.fromkeys(ids)))
@@ -213,7 +214,7 @@ def _check_of(
 def _comment(
     database: sql.Connection, student: str, change: RequestedChange, who: str
 ) -> int | None:
-    """Tell the learner something about a lesson or in general, or take all of that back."""
+    """Add a comment on a lesson or in general, or remove all such comments."""
     if change.text is not None and not change.text.strip():
         raise UsageError("The comment is empty.", "Write what the learner should read.")
     comments = instructions_about(database, student).comments(change.lesson)
@@ -225,7 +226,7 @@ def _comment(
 def take_back_comment(
     book: Gradebook, student: str, lesson: str, comment: Comment, who: str, seen: int | None = None
 ) -> None:
-    """Take one comment back, and leave the others."""
+    """Remove one comment."""
 
     def work(database: sql.Connection) -> None:
         learner = lock_learner(database, student, who).student
@@ -251,16 +252,14 @@ def _extend(
 
 
 def _check_points(points: Decimal, result: LessonResult, check: str | None) -> None:
-    """Raise UsageError for points that lesson or check cannot earn: 80 for 8.0 is a slip of the
-    finger.
-    """
+    """Raise UsageError for points that the lesson or check cannot earn, such as 80 for 8.0."""
     limits = {declared.id: declared.max_points for declared in result.checks}
     most = limits[check] if check else result.max_points
     if not 0 <= points <= most:
         raise UsageError(
             f"{points} points are not possible: {check or result.lesson} can earn between 0 and "
             f"{most}.",
-            "Give a number in between.",
+            "Give a number in this range.",
         )
 
 
@@ -286,7 +285,7 @@ def select_check(text: str, lesson: str, ids: list[str]) -> str:
 
 
 def review_overrides(book: Gradebook) -> list[OverrideReview]:
-    """The overrides that hold, by learner, with what is to be said against each."""
+    """The current overrides, by learner, with the doubts about each."""
     overridden = sql.select(CHANGE.c.student).where(CHANGE.c.kind == "override").distinct()
     with transaction(book.engine) as database:
         students = sorted(database.execute(overridden).scalars())
@@ -303,9 +302,7 @@ def review_overrides(book: Gradebook) -> list[OverrideReview]:
 
 
 def used_comments(book: Gradebook, lesson: str) -> list[tuple[str, int]]:
-    """[(text, for how many learners it stands)] of the comments on a lesson, the most used
-    first.
-    """
+    """[(text, number of learners)] of the comments on a lesson, the most frequent first."""
     query = sql.select(CHANGE).filter_by(lesson=lesson, kind="comment").order_by(CHANGE.c.id)
     by_learner: dict[str, list[Any]] = {}
     with transaction(book.engine) as database:

@@ -1,9 +1,9 @@
-"""The lists of a class as other programs write them: Canvas's gradebook, Moodle's participants and
-grading worksheets, Classroom 50, Gradescope, Excel.
+"""Read class lists of other programs: Canvas's gradebook, Moodle's participants and grading
+worksheets, Classroom 50, Gradescope, Excel.
 
-`read` takes any of them, and rosters of one's own, as lines of {our column: text}. `choose` says
-which column becomes the id. What is no learner (Canvas's points possible, its test student, staff)
-is left out and counted.
+`read` converts any of them, or your own CSV, into lines of {our column: text}. `choose` selects the
+column of the ids. Lines that are not learners (Canvas's points possible, its test student, staff)
+are left out and counted.
 """
 
 import re
@@ -14,9 +14,9 @@ from tito.errors import UsageError
 from tito.grading.csv_tables import decoded, normalised, table
 from tito.grading.roster import Learner, learner_of
 
-# The column that becomes a learner's id: the first of these that every line fills, each with
-# another text. Logins come before numbers, because they are in the names of files and are read by
-# people; Moodle's number comes last, since each of its assignments has others.
+# A learner's id comes from the first of these columns in which every line has a different text.
+# Logins come before numbers, because file names contain them and people read them. Moodle's number
+# is last, because it differs between assignments.
 ORDER = (
     "student",
     "sis_login_id",
@@ -38,7 +38,7 @@ OWN, CANVAS, MOODLE, CLASSROOM50, GRADESCOPE, TABLE = (
     "a roster of Gradescope",
     "a table",
 )
-# Headers of other programs (lower case, `_` for spaces) and what they are called here.
+# {header of another program, in lower case with `_` for spaces: our column}
 NAMES = {
     "firstname": "first_name",
     "vorname": "first_name",
@@ -79,12 +79,12 @@ ROUNDED = re.compile(r"\d([.,]\d+)?E\+\d+", re.I)  # 1.23457E+11: a number that 
 
 @dataclass
 class RosterFile:
-    """What a file says.
+    """The contents of a class list.
 
     source   which program wrote it, in words
     columns  ours, in the file's order
     lines    (line number, {column: text}) of each learner
-    left_out what is no learner, such as "Student, Test"
+    left_out lines that are not learners, such as "Student, Test"
     remarks  what the instructor should know about how it was read
     scheme   of an export, see `exports.py`: from which column of an earlier roster its ids came
     """
@@ -113,7 +113,9 @@ def read(path: Path) -> RosterFile:
     names = dict.fromkeys(name for _, line in class_list.lines for name in line)
     class_list.columns = list(names) or [name for name in columns if name]
     if not class_list.lines:
-        raise UsageError(f"{path} lists nobody.", "Add a line for each learner below the header.")
+        raise UsageError(
+            f"{path} lists no learners.", "Add a line for each learner below the header."
+        )
     return class_list
 
 

@@ -1,8 +1,8 @@
-"""Which submission of a lesson counts, and what it counts: results, instructions and the late rules
-become one Grade.
+"""Compute the Grade of a lesson from results, instructions and the late rules: which submission
+counts, and how many points.
 
-What lateness costs is computed here, when grades are read, and never stored, so a changed rule or
-extension counts at once. Nothing here knows the database.
+The penalty for lateness is computed each time grades are read, so a changed rule or extension takes
+effect at once. This module does not access the database.
 """
 
 from collections.abc import Iterable, Sequence
@@ -62,7 +62,7 @@ def submitted_files(rows: Iterable[Any]) -> list[SubmittedFile]:
 
 
 def arrival_of(row: Any) -> Arrived:
-    """What a row of `result` knows of its file's arrival."""
+    """The arrival of a file, from a row of `result`."""
     return Arrived(row.arrived, row.how, row.late, row.fetched, row.latest)
 
 
@@ -99,7 +99,7 @@ def counting_grade(
 def make_grade(
     learner: Named, file: SubmittedFile, instructions: Instructions, rules: late.Rules
 ) -> Grade:
-    """The Grade of a submission, by what instructors said and by the late rules."""
+    """The Grade of a submission, from the instructions and the late rules."""
     row = file.row
     result = LessonResult.from_json(row.value)
     override, check_overrides = instructions.select_overrides(result)
@@ -161,9 +161,9 @@ def split_points(
     check_overrides: dict[str, Override],
     answers: Sequence[GradedAnswer] = (),
 ) -> tuple[Decimal, Decimal]:
-    """(what was graded and is not overridden, what was set by hand).
+    """(graded points without overrides, points set by hand).
 
-    Lateness can take from the first only; what a person gave for an answer belongs to it.
+    Lateness reduces only the first. Points that a person gave for an answer are part of it.
     """
     if override:
         return Decimal(0), override.points
@@ -174,7 +174,7 @@ def split_points(
 
 
 def check_differences(before: LessonResult | None, after: LessonResult) -> list[dict[str, Any]]:
-    """The checks whose points are others than before: [{"id", "name", "old", "new"}]."""
+    """The checks whose points changed: [{"id", "name", "old", "new"}]."""
     if not before:
         return []
     old, new = ({check.id: check for check in result.checks} for result in (before, after))

@@ -1,7 +1,7 @@
-"""Opening a gradebook's database: where it is, its connections and transactions, its schema.
+"""Open the database of a gradebook: its URL, connections, transactions and schema.
 
-SQLite by default, any database that SQLAlchemy knows by URL. There is one schema; a database of
-another one is refused and left as it is.
+The database is SQLite by default, or any that SQLAlchemy supports, by URL. A database with another
+schema is refused and not changed.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,15 +21,15 @@ Result = TypeVar("Result")
 
 
 class Collision(MachineError):
-    """The database ended this transaction, which was in the way of another one."""
+    """The database ended this transaction because it conflicts with another one."""
 
 
 @contextmanager
 def connect(where: str | Path, create: bool = True, reads: bool = False) -> Iterator[sql.Engine]:
     """The engine of the gradebook at `where`, a path or a database URL.
 
-    Without `create`, a gradebook must be there. With `reads` nothing there changes: one that is not
-    there is empty. Raises what `gradebook.open_gradebook` says.
+    Without `create`, the gradebook must exist. With `reads`, nothing is written: a gradebook that
+    does not exist is empty. Raises the same errors as `gradebook.open_gradebook`.
     """
     url = _url(where)
     path = Path(url.database) if url.drivername.startswith("sqlite") and url.database else None
@@ -66,15 +66,14 @@ def transaction(engine: sql.Engine, writes: bool = False) -> Iterator[sql.Connec
         kind = Collision if getattr(error.orig, "sqlstate", None) in COLLISIONS else MachineError
         raise kind(
             f"The gradebook {display_url(engine.url)} does not work: {reason}.",
-            "Whole submissions are kept. Mend that and run it again.",
+            "Finished submissions are saved. Solve the problem, then run the command again.",
         ) from None
 
 
 def write(engine: sql.Engine, work: Callable[[sql.Connection], Result]) -> Result:
     """The result of `work(database)` in a transaction.
 
-    Where a database lets two processes add the same row, the second of them tries again; so does
-    one of two that would wait for each other for ever.
+    If two processes add the same row, or wait for each other, one of them tries again.
     """
     for _ in range(ATTEMPTS - 1):
         try:
@@ -87,7 +86,7 @@ def write(engine: sql.Engine, work: Callable[[sql.Connection], Result]) -> Resul
 
 
 def display_url(url: sql.URL) -> str:
-    """The database as one may print it: a file's path, or the URL without its password."""
+    """The database, safe to print: the path of a file, or the URL without its password."""
     is_file = url.drivername.startswith("sqlite") and url.database
     return is_file or url.render_as_string(hide_password=True)
 
@@ -125,8 +124,8 @@ def _engine(url: sql.URL) -> sql.Engine:
         engine = sql.create_engine(url, connect_args={"timeout": BUSY_SECONDS} if sqlite else {})
     except sql.exc.NoSuchModuleError:
         raise UsageError(
-            f"{url.drivername} is no kind of database that SQLAlchemy knows here.",
-            "postgresql+psycopg://..., say, or the path of a file.",
+            f"{url.drivername} is not a database that SQLAlchemy supports here.",
+            "Give the path of a file, or a URL such as postgresql+psycopg://...",
         ) from None
     except ModuleNotFoundError as error:
         raise MachineError(
@@ -176,9 +175,10 @@ def _has_tables(database: sql.Connection) -> bool:
     rows = [list(row) for row in database.execute(sql.text(f"SELECT * FROM {SETTING.name}"))]
     if ["schema", SCHEMA] not in rows or not names >= TABLES.tables.keys():
         raise UsageError(
-            f"The gradebook {display_url(database.engine.url)} has another schema than this tito "
-            "knows; it was left as it is.",
-            "Open it with the tito that made it, or name another gradebook with --gradebook.",
+            f"The gradebook {display_url(database.engine.url)} has a schema that this version of "
+            "tito does not know; it was not changed.",
+            "Open it with the version of tito that created it, or name another one with "
+            "--gradebook.",
         )
     return True
 
@@ -197,12 +197,12 @@ def _make_tables(engine: sql.Engine) -> None:
 def _missing(url: sql.URL) -> UsageError:
     return UsageError(
         f"There is no gradebook at {display_url(url)}.",
-        "`tito grade SUBMISSIONS` makes one; --gradebook names another.",
+        "`tito grade SUBMISSIONS` creates it; --gradebook names another.",
     )
 
 
 def _foreign(url: sql.URL) -> UsageError:
     return UsageError(
-        f"{display_url(url)} is no gradebook; it was left as it is.",
+        f"{display_url(url)} is not a gradebook; it was not changed.",
         "Name another one with --gradebook.",
     )

@@ -1,5 +1,4 @@
-"""Feedback pages on their way to people: zips that Moodle and Canvas take, and a table for a mail
-merge.
+"""Deliver feedback pages: zips for Moodle and Canvas, and a table for a mail merge.
 
 moodle  `NAME_NUMBER_assignfeedback_file_feedback.html` for each learner: what Moodle's "Upload
         multiple feedback files in a zip" finds them by. The number is in Moodle's download
@@ -10,8 +9,8 @@ canvas  the names in Canvas's download, which hold the numbers of learner and fi
         so the comment on a zip is a zip that holds the page
 mail    a CSV file with a line for each learner: student, name, email, page, points, max_points
 
-Each holds only the pages that changed since the last of its kind, of learners who are in the class.
-What was delivered is kept in the folder of the pages, in `RECORD`.
+Each contains only pages that changed since the last delivery of its kind, for learners who are in
+the class. The file `RECORD` in the folder of the pages saves what was delivered.
 """
 
 import hashlib
@@ -39,7 +38,7 @@ UNFIT = re.compile(r"[\x00-\x1f/\\:_]+")  # in Moodle's names, _ separates the p
 
 
 class HandedIn(Protocol):
-    """What of a submission is asked for here: name and kind of a file, zip or folder."""
+    """The parts of an upload that this module needs: its name and kind."""
 
     @property
     def name(self) -> str: ...
@@ -94,10 +93,11 @@ def deliver(
     parts: Mapping[str, Parts],
     everyone: bool = False,
 ) -> dict[str, Delivery]:
-    """Write the files in `targets`, {kind: path}, each with the pages that changed since the last.
+    """Write the files in `targets`, {kind: path}, each with the pages that changed since its last
+    delivery.
 
     parts     {learner's id: the parts of what they handed in}, as grading finds them
-    everyone  also those that did not change
+    everyone  include pages that did not change
 
     Returns {kind: Delivery}. A file without pages is not written.
     """
@@ -132,7 +132,7 @@ def refuse(paths: list[Path], force: bool) -> None:
             raise UsageError(f"{path} is a folder.", "Name a file.")
         if path.exists() and not force:
             raise UsageError(
-                f"{path} is there already.", "Name another place, or write over it with --force."
+                f"{path} is there already.", "Name another file, or overwrite it with --force."
             )
 
 

@@ -1,8 +1,8 @@
-"""Who is in the class of a gradebook: what its rosters said, who left, whose ids were merged, and
-whose work was graded though no roster has them (strangers).
+"""The class of a gradebook: learners from rosters, learners who left, merged ids, and strangers
+(learners whose work was graded but who are in no roster).
 
-A book keeps which column of the rosters its ids are. Once it has grades, another column is refused:
-everybody would be there twice.
+A gradebook remembers which column of the rosters has the ids. Once it has grades, a roster with ids
+from another column is refused, because every learner would appear twice.
 """
 
 import re
@@ -41,7 +41,7 @@ MERGED = "merged_{}_id"  # the column of a Learner that holds an id merged into 
 
 @dataclass
 class Enrollment:
-    """What a class list led to.
+    """The result of reading a class list into the gradebook.
 
     id_column  whose texts are the ids
     learners   ids of those whom it lists
@@ -69,7 +69,7 @@ class Enrollment:
 def enroll(
     book: Gradebook, path: Path, who: str, id_column: str | None = None, whole_class: bool = False
 ) -> Enrollment:
-    """Take the learners of a class list, see `class_lists.read`, into the book.
+    """Add the learners of a class list (see `class_lists.read`) to the gradebook.
 
     who          does so, for the history
     id_column    the column whose texts are the ids; None: the one that the book remembers, or the
@@ -127,7 +127,7 @@ def _columns(
 
 
 def _remember_learners(database: sql.Connection, learners: list[Learner]) -> list[str]:
-    """Keep the learners of a roster. Returns their ids, each once."""
+    """Save the learners of a roster. Returns their ids without duplicates."""
     aliases = _aliases(database)
     listed = {learner_id(learner.student) for learner in learners}
     for learner in learners:
@@ -165,8 +165,8 @@ def _claim_strangers(
     enrollment: Enrollment,
     who: str,
 ) -> list[PointsChange]:
-    """Give the grades of strangers to the learners whose work it is by the names; both are noted in
-    `enrollment`.
+    """Move the grades of strangers to the learners whom their names identify. `enrollment` gets a
+    record of it.
     """
     roster, moved = Roster(learners), []
     aliases = _aliases(database)
@@ -183,8 +183,8 @@ def _claim_strangers(
 
 
 def learners(book: Gradebook) -> tuple[list[Learner] | None, dict[str, str]]:
-    """(the learners of the book, as collecting submissions takes them, or None when it has had no
-    roster; {id: state} of the learners whom exports leave out: they left, or are strangers).
+    """(the learners to match submissions with, or None without a roster; {id: state} of the
+    learners whom exports leave out, because they left or are strangers).
 
     A learner also has the ids that were merged into theirs.
     """
@@ -207,7 +207,7 @@ def learners(book: Gradebook) -> tuple[list[Learner] | None, dict[str, str]]:
 
 
 def id_column_of(book: Gradebook) -> str | None:
-    """The column of the rosters that the ids of the book are, or None without a roster."""
+    """The column of the rosters that has the ids, or None without a roster."""
     with transaction(book.engine) as database:
         return _setting(database, ID_COLUMN)
 
@@ -229,7 +229,7 @@ def section(book: Gradebook, name: str) -> set[str]:
 
 
 def keep_strangers(book: Gradebook, students: Iterable[str]) -> None:
-    """Keep that these ids are in no roster: their grades are kept, and not exported."""
+    """Record that these ids are in no roster. Their grades are saved, but not exported."""
     ids = [learner_id(student) for student in students]
 
     def work(database: sql.Connection) -> None:
@@ -242,7 +242,7 @@ def keep_strangers(book: Gradebook, students: Iterable[str]) -> None:
 
 
 def leave(book: Gradebook, student: str, who: str, why: str) -> None:
-    """A learner leaves the class: all about them is kept, and not exported."""
+    """A learner leaves the class. Their grades are kept, but not exported."""
 
     def work(database: sql.Connection) -> None:
         _leave(database, lock_learner(database, student, who, why).student, who, why)
@@ -251,7 +251,7 @@ def leave(book: Gradebook, student: str, who: str, why: str) -> None:
 
 
 def come_back(book: Gradebook, student: str, who: str, why: str) -> None:
-    """A learner who had left is in the class again."""
+    """A learner who had left comes back to the class."""
 
     def work(database: sql.Connection) -> None:
         learner = lock_learner(database, student, who, why).student
@@ -262,11 +262,11 @@ def come_back(book: Gradebook, student: str, who: str, why: str) -> None:
 
 
 def merge(book: Gradebook, old: str, into: str, who: str, why: str) -> None:
-    """One learner was there under two ids: what the book has about `old` becomes `into`'s, as does
-    whatever is handed in under `old` from now on.
+    """Merge two ids of one learner. Everything about `old` moves to `into`, and so will later
+    submissions under `old`.
 
-    Of a lesson that both have, the policy of the course says which submission counts; a grade that
-    falls is in `book.points_lost`.
+    If both have submissions of a lesson, the policy of the course decides which counts. Grades that
+    fall are in `book.points_lost`.
     """
 
     def work(database: sql.Connection) -> list[PointsChange]:
@@ -285,7 +285,7 @@ def merge(book: Gradebook, old: str, into: str, who: str, why: str) -> None:
 def _merge(
     book: Gradebook, database: sql.Connection, old: str, into: str, who: str, why: str
 ) -> list[PointsChange]:
-    """Make all about `old` `into`'s. Returns which of their grades count more or less."""
+    """Move everything about `old` to `into`. Returns the grades that changed."""
     query = sql.select(LEARNER).where(LEARNER.c.student.in_((old, into)))
     rows = {row.student: LearnerRow(*row) for row in database.execute(query)}
     theirs, ours = rows[old], rows[into]
@@ -313,8 +313,8 @@ def _merge(
 
 
 def _move_results(database: sql.Connection, old: str, into: str) -> list[str]:
-    """Make `old`'s results `into`'s. Of one that both have (the same key), the one with more points
-    stays, with what is known of the arrival of both. Returns the lessons.
+    """Move the results of `old` to `into`. If both have one with the same key, the one with more
+    points stays, with the merged arrival. Returns the lessons.
     """
     query = sql.select(RESULT).where(RESULT.c.student.in_((old, into)))
     results: dict[str, dict[tuple[str, str], Any]] = {old: {}, into: {}}
@@ -369,7 +369,7 @@ def _refuse_if_graded(database: sql.Connection, path: Path, before: str, scheme:
 
 
 def _forget_learners(database: sql.Connection) -> None:
-    """Take out the learners of earlier rosters: nothing is known about them but their names."""
+    """Delete the learners of earlier rosters, who have only names and no grades."""
     database.execute(sql.delete(ALIAS))
     database.execute(
         sql.delete(LEARNER).where(LEARNER.c.student.not_in(sql.select(RESULT.c.student)))

@@ -1,7 +1,7 @@
-"""How the class did in each exercise: the share that is right, and the most frequent misconception.
+"""Results of the class by exercise: the share that is right, and the most frequent misconception.
 
-Counted are learners of the class whose lesson ran, by the submission that counts. A file that
-was not handed in, is as released, or could not be imported tells nothing about one exercise.
+It counts the submissions that count of learners in the class. Lessons that were not handed in, are
+as released or could not be imported are left out: they have no results for single exercises.
 """
 
 from collections import Counter

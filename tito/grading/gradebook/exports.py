@@ -1,4 +1,4 @@
-"""The gradebook as other systems read it.
+"""Export grades in the formats of other systems.
 
 csv          a row per learner, a column per lesson, the total, and the secret in the name of their
              feedback page; for people and spreadsheets. `tito gradebook roster` reads it back, so
@@ -15,9 +15,9 @@ gradescope   a folder per learner with a results.json, as an autograder hands it
 classroom50  scores.json of a classroom, and a folder per learner and lesson with a result.json;
              in whole points, half a point upward; the owner is the roster's column github
 
-An answer that nobody has judged yet counts 0. Learners who left the class or are in no roster are
-left out. The maximum of a lesson is today's, and nobody has more; points are never touched
-otherwise. A lesson that was not graded is an empty cell, not a 0. A learner's text never becomes a
+An answer that is not judged yet counts 0. Learners who left the class or are in no roster are left
+out. Points above today's maximum of a lesson are reduced to it; other points are exported
+unchanged. A lesson that was not graded is an empty cell, not a 0. A learner's text never becomes a
 formula, see `csv_tables.py`.
 """
 
@@ -47,12 +47,12 @@ CLASSROOM = re.compile(r"[a-z0-9][a-z0-9-]{1,99}")  # what Classroom 50 takes fo
 
 @dataclass
 class Selection:
-    """What is exported.
+    """The grades to export.
 
     book       an open Gradebook
     lesson     only this one, or None
     section    only the learners in it, or None
-    most       {lesson: points that it can earn today}, for lessons that the course has
+    most       {lesson: its maximum points today}, for lessons that the course has
     course     the course's name
     """
 
@@ -63,7 +63,7 @@ class Selection:
     course: str = "course"
 
     def lessons(self) -> Lessons:
-        """What was graded, in order.
+        """The graded lessons, in order.
 
         Raises UsageError when nothing was.
         """
@@ -81,7 +81,7 @@ class Selection:
         return lessons
 
     def learners(self) -> Iterator[tuple[ClassMember, list[Grade]]]:
-        """(learner, their grades) of everybody in the class, one after the other."""
+        """(learner, their grades) for each learner of the class."""
         for learner, grades, today in self._as_graded():
             yield learner, [of_today(grade, today[grade.lesson]) for grade in grades]
 
@@ -226,8 +226,8 @@ TABLES: dict[str, Callable[[Selection, Lessons], Iterator[list[Any]]]] = {
 
 
 def summary(grade: Grade) -> str:
-    """A grade in a few sentences for its learner: no message of a check, nothing of why points were
-    set by hand.
+    """A grade in a few sentences for its learner, without messages of checks and without the
+    reasons for overrides.
     """
     by_hand = (
         "set by the instructor"
@@ -410,7 +410,7 @@ def _json(value: dict[str, Any]) -> str:
 
 
 def write_file(path: Path, text: str, force: bool = False) -> bool:
-    """Write an export; over a file that differs only when `force` is set.
+    """Write an export. A different file at the path is overwritten only with `force`.
 
     Returns whether anything was written.
     """
@@ -426,7 +426,7 @@ def write_file(path: Path, text: str, force: bool = False) -> bool:
 
 
 def write_tree(folder: Path, tree: Iterable[tuple[str, str]], force: bool = False) -> int:
-    """Write the files of `tree` into a new or empty folder; with `force` over files that exist.
+    """Write the files of `tree` into a new or empty folder; with `force`, overwrite existing files.
 
     Returns how many.
     """
@@ -443,5 +443,5 @@ def write_tree(folder: Path, tree: Iterable[tuple[str, str]], force: bool = Fals
 def _refuse(path: Path, force: bool) -> None:
     if not force:
         raise UsageError(
-            f"{path} is there already.", "Name another place, or write over it with --force."
+            f"{path} is there already.", "Name another file, or overwrite it with --force."
         )

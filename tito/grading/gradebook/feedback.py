@@ -1,10 +1,9 @@
-"""A page for each learner: what every check found and what each lesson is worth, with the reasons;
-and a table of all for the instructor.
+"""A feedback page for each learner, with the results of the checks, the points and the reasons; and
+a table of all learners for the instructor.
 
-A learner sees of a hidden check its name, and whether it passed. The pages depend on nothing but
-the gradebook, so the same grades give the same bytes, and a page that did not change is not written
-again. A page's name holds a secret of the gradebook: a learner who knows an id and the address of
-their own page cannot guess another address.
+A learner sees only the name of a hidden check and whether it passed. The pages depend only on the
+gradebook: the same grades give the same bytes, and an unchanged page is not written again. The file
+name of a page contains a secret, so that learners cannot guess the address of another page.
 """
 
 from collections.abc import Iterable
@@ -20,7 +19,7 @@ from tito.grading.gradebook.grade import ClassMember, Grade, Override
 from tito.grading.gradebook.late import shown
 from tito.grading.result import VERDICTS, CheckResult
 
-# Statuses as words for a reader; result.STATUSES are the judge's words.
+# Statuses in words for learners.
 WORDS = {
     "passed": "passed",
     "failed": "failed",
@@ -43,7 +42,7 @@ BASES = {
 class FeedbackPage:
     """One learner's page.
 
-    points, max_points  of all that is graded; max_points 0: nothing is
+    points, max_points  of all graded lessons; max_points 0: no lesson is graded
     """
 
     learner: ClassMember
@@ -96,7 +95,7 @@ def page(learner: ClassMember, grades: list[Grade], course: str) -> str:
 
 
 def index(rows: list[Any], course: str) -> str:
-    """The instructor's table as HTML: who has how many points in which lesson.
+    """The instructor's table as HTML: the points of each learner in each lesson.
 
     rows   [(learner, path of the page, {lesson number: (title, points, verdict)}, total)]
     """
@@ -119,12 +118,10 @@ def _total(grades: list[Grade]) -> dict[str, Any]:
 
 
 def arithmetic(grade: Grade) -> list[str]:
-    """Sentences: how the points that count follow from what the checks earned.
+    """Sentences that explain why the points that count differ from the points that the checks
+    earned; [] if they are the same.
 
-    Empty when they are the same.
-
-    Why an instructor set points stays in the gradebook's history ("as Bob's"); what the learner
-    should read is a comment.
+    The instructor's reason for an override ("as Bob's") is not shown. A comment is for the learner.
     """
     if grade.override:
         return [
@@ -150,7 +147,7 @@ def arithmetic(grade: Grade) -> list[str]:
 
 
 def _late_sum(grade: Grade) -> str:
-    """Lateness takes from what was graded, and not from what was set by hand."""
+    """How late rules change the points: graded points are reduced, points set by hand are not."""
     by_hand = sum((override.points for override in grade.check_overrides.values()), Decimal(0))
     earned = shown(grade.before_late - by_hand)
     rest = ""
@@ -168,13 +165,13 @@ def _points(number: Decimal | int) -> str:
 
 
 def _when(moment: datetime, due: datetime) -> str:
-    """A moment on the clock by which the due date was set: 2026-12-01 23:59 (UTC+01:00)."""
+    """A time in the time zone of the due date: 2026-12-01 23:59 (UTC+01:00)."""
     return f"{moment.astimezone(due.tzinfo):%Y-%m-%d %H:%M (%Z)}"
 
 
 @dataclass
 class ShownCheck:
-    """A check with what its learner may read: of a hidden check its name, and whether it passed.
+    """A check as its learner sees it: of a hidden check only its name and whether it passed.
 
     message    None where it is said elsewhere; again: by an earlier check
     cause      the lesson that is at fault, or None

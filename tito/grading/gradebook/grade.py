@@ -1,7 +1,7 @@
-"""The values of a gradebook: a learner, the grade of a lesson, and what instructors said about it.
+"""The values of a gradebook: learners, grades, overrides and comments.
 
-`counting.py` makes a Grade of results, instructions and late rules. Nothing here knows the
-database.
+`counting.py` computes a Grade from results, instructions and late rules. This module does not
+access the database.
 """
 
 from dataclasses import dataclass, field, replace
@@ -19,9 +19,9 @@ from tito.grading.roster import Learner
 class Override:
     """Points set by hand, of a lesson or of one check.
 
-    They are final: no late rule and no grading changes them.
+    They are final: neither late rules nor grading change them.
 
-    graded  what lesson or check had earned when they were set; None when unknown
+    graded  the points earned when they were set; None when unknown
     """
 
     points: Decimal
@@ -31,14 +31,14 @@ class Override:
     graded: Decimal | None = None
 
     def within(self, most: int) -> "Override":
-        """As it counts where the maximum was lowered below it."""
+        """The override, reduced to a maximum that was lowered after it was set."""
         return self if self.points <= most else replace(self, points=Decimal(most))
 
     def doubt(self, graded: int, most: int) -> str:
-        """Why a person should look at it again, or "".
+        """Why a person should review it, or "".
 
-        Points below what was earned when they were set are meant; below what is earned since then
-        are not.
+        Points below those earned when they were set are intended. Points below those earned later
+        may not be.
         """
         if self.points > most:
             return f"above the maximum of {most}: it counts as {most}"
@@ -57,12 +57,12 @@ class Override:
 
 @dataclass(frozen=True)
 class OverrideReview:
-    """An override that holds, and what is to be said against it.
+    """An override in force, and a doubt about it.
 
     check     the id, or None: the whole lesson
     override  as it was set, also above the maximum
     graded    what lesson or check earns now; None: the check is gone
-    doubt     why a person should look at it again, or ""
+    doubt     why a person should review it, or ""
     """
 
     student: str
@@ -137,7 +137,7 @@ class Grade:
     result           the LessonResult, as graded
     override         the Override of the whole lesson, or None
     check_overrides  {check id: Override}, of checks that `result` has
-    answers          what persons gave for the answers to the lesson's questions
+    answers          points that persons gave for answers to the lesson's questions
     lateness         when it was handed in, and what that costs
     comments         about this lesson, oldest first
     before_late      points before the late rules, overrides included
@@ -169,7 +169,7 @@ class Grade:
 
     @property
     def to_judge(self) -> int:
-        """Points that a person has still to give or refuse; they count 0 so far."""
+        """Points that a person has not judged yet. They count 0 so far."""
         return sum(answer.max_points for answer in self.answers if answer.state == rubric.WAITING)
 
     def parts(self) -> str:
@@ -204,7 +204,7 @@ class Grade:
 
     @property
     def arrival_unknown(self) -> bool:
-        """Whether it is unknown if this work came in time; it then counts as in time."""
+        """Whether the arrival is unknown. The work then counts as in time."""
         return self.result.is_work and not self.lateness.how
 
     def arrival(self) -> str:
@@ -223,7 +223,7 @@ class Grade:
         return override.points if override else Decimal(check.points)
 
     def as_json(self) -> dict[str, Any]:
-        """The keys of `tito grade --json`, with the points that count, and what else is known."""
+        """The values of `tito grade --json`: of the result and of the grade."""
         number, value, lateness = late.plain_number, self.result.as_json(), self.lateness
         for item, check in zip(value["checks"], self.result.checks):
             item |= {"graded_points": item["points"], "points": number(self.check_points(check))}

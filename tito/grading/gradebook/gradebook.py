@@ -1,9 +1,9 @@
-"""An open gradebook: what a run of `tito grade` writes into it, and what is read from it.
+"""An open gradebook: `tito grade` writes results into it, and all commands read from it.
 
-One transaction holds one submission: a killed run leaves whole submissions. How results are saved
-is in `result_store.py`. Persons write by way of `changes.py` (points, comments, more time),
-`answers.py` (what they judge) and `enrollment.py` (who is in the class). SQL is in these files and
-in those that they import, nowhere else.
+Each submission is saved in one transaction, so a killed run leaves no partial submission.
+`result_store.py` saves results. `changes.py` (points, comments, extensions), `answers.py`
+(judgements) and `enrollment.py` (the class) save changes by instructors. Only these modules and
+those that they import contain SQL.
 """
 
 import secrets
@@ -53,7 +53,7 @@ AT_A_TIME = 50  # learners whose grades are in memory
 PAGE = 500  # entries of the history in memory
 Results = dict[str, list[ResultRow]]  # {lesson: rows}
 Keys = dict[str, dict[str, set[str]]]  # {learner: {lesson: keys of the results}}
-# {(learner, hash of the submission and of all that decides its results): its results}
+# {(learner, work hash, see work_hash.py): its results}
 Works = dict[tuple[str, str], list[Unchanged]]
 
 
@@ -72,7 +72,7 @@ class Gradebook:
 
     @property
     def points_lost(self) -> list[PointsChange]:
-        """The grades that count less than when this book was opened, by what was saved since."""
+        """The grades that fell since this gradebook was opened, through changes saved by it."""
         return sorted(change for change in self._moved.values() if change.new < change.old)
 
     def note_points(self, moved: Iterable[PointsChange]) -> None:
@@ -82,8 +82,8 @@ class Gradebook:
             self._moved[change.student, change.lesson] = change._replace(old=first.old)
 
     def copy(self, engine: sql.Engine) -> "Gradebook":
-        """The same gradebook in the new, empty database of `engine`, into which nobody grades, and
-        without the graded texts: they are most of its bytes, and no grade follows from them.
+        """A copy of this gradebook in the new, empty database of `engine`. Run lock and graded
+        texts are not copied: the texts are most of its bytes, and no grade depends on them.
         """
         tables = [table for table in TABLES.sorted_tables if table not in (RUN, TEXT)]
         with transaction(self.engine) as database, transaction(engine, writes=True) as target:
@@ -130,9 +130,8 @@ class Gradebook:
     def save(self, saving: Saving) -> list[LessonResult]:
         """Keep the results of a submission; see Saving.
 
-        Earlier submissions of a lesson are kept: which of them counts is decided when grades are
-        read. Returns the results that were written; none where the book has them already. Nothing
-        is written where nothing is new.
+        Earlier submissions of a lesson are kept; which one counts is decided when grades are read.
+        Returns the results that were written; [] if the gradebook has them all.
         """
         if {result.student for result in saving.results} - {saving.student}:
             raise ValueError("save() takes the results of one learner")
@@ -150,8 +149,8 @@ class Gradebook:
         return written
 
     def _tells_more(self, saving: Saving) -> bool:
-        """Whether these arrivals change what the book knew when it was first asked: a run with
-        nothing to do writes nothing. What others add meanwhile, they add to the same rows.
+        """Whether these arrivals are news to the gradebook, as it was when first asked. A run
+        without news writes nothing. What others add meanwhile, they add to the same rows.
         """
         if self._arrivals is None:
             query = sql.select(RESULT.c.student, *RESULT_COLUMNS).where(RESULT.c.sha256 != "")
@@ -258,8 +257,8 @@ class Gradebook:
     def _load(
         self, database: sql.Connection, ids: Iterable[str], lessons: list[str] | None
     ) -> Iterator[tuple[LearnerRow, Results, Instructions]]:
-        """What the grades of these learners follow from, in their order; nothing of a learner who
-        was merged into another meanwhile.
+        """The data from which the grades of these learners are computed, in their order. A learner
+        who was merged meanwhile has none.
         """
         query = sql.select(LEARNER).where(LEARNER.c.student.in_(ids))
         learners = {row.student: LearnerRow(*row) for row in database.execute(query)}
@@ -360,14 +359,14 @@ def open_gradebook(
     create: bool = True,
     reads: bool = False,
 ) -> Iterator[Gradebook]:
-    """The gradebook at `where`, a path or a database URL; it is made if need be.
+    """Open the gradebook at `where`, a path or a database URL.
 
     rules   that its grades follow; None: nothing is late
-    create  whether to make it where there is none
-    reads   nothing is going to be written: one that is not there is empty
+    create  create it if it does not exist
+    reads   write nothing: a gradebook that does not exist is empty
 
-    Raises UsageError when there is none and `create` is not set, for another schema, and for
-    whatever is no gradebook; MachineError when the database cannot be reached.
+    Raises UsageError if it does not exist and `create` is not set, if it has another schema, or if
+    it is not a gradebook; MachineError if the database cannot be reached.
     """
     with connect(where, create, reads) as engine:
         yield Gradebook(engine, rules or late.Rules())

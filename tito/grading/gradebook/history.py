@@ -1,5 +1,5 @@
-"""The history of a gradebook: an entry for each change of a grade, and the Instructions about a
-learner that follow from all entries. Each function works within a transaction of its caller.
+"""The history of a gradebook, which has an entry for each change of a grade, and the Instructions
+about a learner that follow from it. Each function needs an open transaction of its caller.
 """
 
 from collections.abc import Iterable
@@ -55,9 +55,7 @@ class Change:
 
     @property
     def changes_points(self) -> bool:
-        """Whether it took the grade from some points to others, or would have done so without an
-        override.
-        """
+        """Whether the points of the grade changed, or would have changed without an override."""
         if self.old_points is None:
             return False
         graded = sum((check["new"] or 0) - (check["old"] or 0) for check in self.checks)
@@ -77,7 +75,7 @@ class Change:
 
 
 class PointsChange(NamedTuple):
-    """A grade that counts more or less than before."""
+    """A grade whose points changed."""
 
     student: str
     name: str
@@ -88,11 +86,10 @@ class PointsChange(NamedTuple):
 
 
 class ChangedMeanwhile(UsageError):
-    """Another person wrote about a grade after the one who wants to change it had last looked at
-    it.
+    """Another person changed a grade after the user last looked at it.
 
     changes  since then, oldest first
-    what     who changed what; "" says it of the changes
+    what     the message: who changed what; "" lists the changes
     """
 
     def __init__(self, changes: list[Change], what: str = "") -> None:
@@ -100,7 +97,7 @@ class ChangedMeanwhile(UsageError):
         super().__init__(
             f"{what or f'{who} changed this grade'} after you had opened it; nothing of yours was "
             "written.",
-            "Look at what they wrote, then decide again.",
+            "Read the new entry, then decide again.",
         )
         self.changes = changes
 

@@ -1,8 +1,8 @@
-"""HTML pages: no value is markup, and no page asks another host for anything.
+"""Render HTML pages for feedback, similarity and the page for graders.
 
-Feedback, similarity and the page for graders are made with this. Templates are in this folder and
-in `page/`; each folder has a `frame.html`. jinja2 escapes every value; a value that came from a
-learner goes through `visible` first.
+Values cannot contain markup: jinja2 escapes each one, and a learner's text also passes `visible`.
+No page loads anything from another host. Templates are in this folder and in `page/`; each folder
+has a `frame.html`.
 """
 
 import hashlib
@@ -17,15 +17,14 @@ from tito.grading.safe_text import one_line, visible
 
 RESERVED = re.compile(
     r"(con|prn|aux|nul|(com|lpt)[0-9])"
-)  # file names that Windows keeps for devices
+)  # file names that Windows reserves for devices
 
 
 def file_name(student: str) -> str:
-    """A file name (without suffix) for a learner's id: safe on every system, another one for every
-    id.
+    """A unique file name (without suffix) for a learner's id, safe on every system.
 
-    An id of lower-case letters, digits, - and _ is its own name; every other gets a hash behind
-    what is left of it, and so does one that looks as if it had one.
+    An id of lower-case letters, digits, - and _ is used unchanged. Any other id, or one that looks
+    as if it ended in a hash, loses its other characters and gets a hash at its end.
     """
     if (
         re.fullmatch(r"[a-z0-9_][a-z0-9_-]{0,59}", student)
@@ -38,7 +37,7 @@ def file_name(student: str) -> str:
 
 
 def render(template: str, **values: object) -> str:
-    """The page that `template` makes of `values`."""
+    """Render `template` with `values`."""
     return str(_environment().get_template(template).render(values))
 
 

@@ -1,5 +1,5 @@
-"""What instructors have said about one learner and still holds: overrides, judgements of answers,
-comments and extensions. It follows from the history; nothing here knows the database.
+"""The decisions of instructors about one learner: overrides, judgements of answers, comments and
+extensions in force. They follow from the history. This module does not access the database.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from tito.grading.result import LessonResult
 
 
 class Instructions:
-    """What was said about one learner.
+    """The decisions about one learner.
 
     entries  rows of the table `change`, oldest first: overrides, judgements, comments and
              extensions
@@ -52,7 +52,7 @@ class Instructions:
         self.overrides[place] = override
 
     def _take_back(self, lesson: str | None, comment: list[str] | None) -> None:
-        """The comments on a lesson do not hold any more; `comment` [text, who]: only this one."""
+        """Remove the comments on a lesson, or only `comment` [text, who]."""
         comments = self.comments_by_lesson.pop(lesson, [])
         for number, known in enumerate(comments if comment else ()):
             if [known.text, known.who] == comment:
@@ -77,7 +77,7 @@ class Instructions:
     def review(
         self, student: str, name: str, results: Iterable[LessonResult]
     ) -> Iterator[OverrideReview]:
-        """The overrides of this learner that hold, with what is to be said against each."""
+        """The overrides of this learner in force, with the doubts about each."""
         by_lesson = {result.lesson: result for result in results}
         for (lesson, check), override in self.overrides.items():
             result = by_lesson.get(lesson)
@@ -92,7 +92,7 @@ class Instructions:
             yield OverrideReview(student, name, lesson, check, override, earned, doubt)
 
     def graded_answers(self, result: LessonResult) -> list[rubric.GradedAnswer]:
-        """What the answers of a result count."""
+        """The grades of the answers in a result."""
         return [
             rubric.graded(answer, self.judged.get((result.lesson, answer.question), ()), self.items)
             for answer in result.answers
@@ -105,7 +105,7 @@ class Instructions:
         return self.extensions.get(lesson) or self.extensions.get(None)
 
     def describe_overrides(self, before: LessonResult | None, result: LessonResult) -> str | None:
-        """What happens to the overrides when `result` replaces `before`, or None without any."""
+        """Remarks on the overrides when `result` replaces `before`, or None without overrides."""
         if not before:
             return None
         old: dict[str, int] = {check.id: check.points for check in before.checks}

@@ -13,7 +13,7 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 @dataclass
 class Suite:
-    """What became of one lesson of one learner."""
+    """The result of one lesson of one learner."""
 
     lesson: str
     checks: list[CheckResult]
@@ -23,8 +23,8 @@ class Suite:
 
 
 def lines(suites: Iterable[Suite]) -> Iterator[str]:
-    """The XML text in parts, of which one at a time is in memory: points as properties, a failing
-    suite for a failed lesson.
+    """The XML text in parts, to save memory: points are properties, a failed lesson is a failing
+    suite.
     """
     yield '<?xml version="1.0" encoding="utf-8"?>\n<testsuites>\n'
     for suite in suites:
@@ -81,5 +81,5 @@ def _add_problem(case: ET.Element, kind: str, message: str, status: str) -> None
 
 
 def clean(text: str) -> str:
-    """`text` without what XML cannot hold."""
+    """`text` without characters that XML forbids."""
     return NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,5 +1,4 @@
-"""Which submission counts and what lateness costs: the rules in the course's `tito.toml`, and the
-arithmetic.
+"""The rules for late work in the course's `tito.toml`: which submission counts, and the penalty.
 
     [grading]
     policy = "latest"        # or "best", or "last-on-time": which of several submissions counts
@@ -12,10 +11,9 @@ arithmetic.
     [grading.due]
     tensor = 2026-12-01T23:59:00+01:00
 
-A lesson without a due date is never late. A day is 24 hours, counted from the end of the grace. The
-arithmetic is exact (decimal, not binary, fractions); the points that remain are rounded once, to
-0.01 point, half a hundredth upward. Points that were set by hand are final: nothing is taken from
-them.
+A lesson without a due date is never late. A day is 24 hours, counted from the end of the grace
+period. The arithmetic is decimal and exact; the result is rounded once, to 0.01 point, halves
+upward. Points that were set by hand are final and not reduced.
 """
 
 import difflib
@@ -33,8 +31,8 @@ from tito.errors import TitoError, UsageError
 from tito.lesson.course import Root
 
 CENT = Decimal("0.01")
-# Points of one lesson, minutes of grace, days of an extension: more is a slip of the finger.
 WRITTEN = re.compile(r"[+-]?[0-9]{1,7}([.,][0-9]{1,9})?")  # a number of points
+# Points of a lesson, minutes of grace, days of an extension: larger numbers are typing mistakes.
 MOST = Decimal(1_000_000)
 PERCENT = ("percent_per_day", "at_most_percent", "mark_percent")
 NUMBERS = ("grace_minutes", *PERCENT)
@@ -73,14 +71,14 @@ class Extension:
     days: int | None = None
 
     def applied(self, due: datetime) -> datetime:
-        """The due date with this extension. It never becomes an earlier one."""
+        """The due date with this extension, which never makes it earlier."""
         return max(due, self.until) if self.until else due + timedelta(days=self.days or 0)
 
 
 def read(root: Root) -> Rules:
     """The rules in a course's `tito.toml`.
 
-    Raises UsageError, with key and value, for a table that is not as shown above.
+    Raises UsageError, with key and value, for a table that is not of this form.
     """
     path = root.path / "tito.toml"
     text = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
@@ -187,12 +185,12 @@ def lateness(
 
 
 def percent(days: int, rules: Rules) -> Decimal:
-    """What that many days cost, in percent."""
+    """The penalty for that many days, in percent."""
     return min(rules.at_most_percent, days * rules.percent_per_day)
 
 
 def penalised(points: Decimal, percent: Decimal) -> Decimal:
-    """What remains of `points` when `percent` of them are taken off, to 0.01 point."""
+    """`points` reduced by `percent`, rounded to 0.01 point."""
     return exact(Decimal(points) * (100 - percent) / 100)
 
 
@@ -212,11 +210,11 @@ def reason(days: int, percent: Decimal, how: str = "") -> str:
 def exact(points: Decimal | int | float | str) -> Decimal:
     """`points`, a number or text such as "7.5", as a Decimal of whole hundredths.
 
-    Raises ValueError for what is none.
+    Raises ValueError for anything else.
     """
     try:
         value = Decimal(points)
-        if not abs(value) <= MOST:  # also what is no number at all
+        if not abs(value) <= MOST:  # also for a text that is not a number
             raise ValueError(points)
         return tidy(value.quantize(CENT, ROUND_HALF_UP))
     except (ArithmeticError, TypeError):

@@ -1,5 +1,6 @@
-"""The learners of a gradebook, by their ids: find, lock and add them.
-Each function works within a transaction of its caller.
+"""Find, lock and add the learners of a gradebook, by id.
+
+Each function needs an open transaction of its caller.
 """
 
 import difflib
@@ -42,15 +43,15 @@ def lock_learner(database: sql.Connection, student: str, who: str, why: str = "-
     """
     if not (who.strip() and why.strip()):
         raise UsageError(
-            "Every change of a grade keeps who made it, and why.", "Give the reason: --why TEXT"
+            "Every change of a grade needs an author and a reason.", "Give the reason: --why TEXT"
         )
     learner = find_learner(database, learner_id(student), lock=True)
     return learner or _refuse_unknown(database, student)
 
 
 def lock_learners(database: sql.Connection, students: Iterable[str]) -> None:
-    """Lock these learners against other transactions; in one order, so that two transactions do
-    not wait for each other.
+    """Lock these learners against other transactions, always in the same order, so that two
+    transactions cannot wait for each other.
     """
     ids = LEARNER.c.student.in_([learner_id(student) for student in students])
     query = sql.select(LEARNER.c.student).where(ids).order_by(LEARNER.c.student)
@@ -87,10 +88,10 @@ def merged_into(database: sql.Connection, student: str) -> str | None:
 def remember_learner(
     database: sql.Connection, student: str, name: str, columns: dict[str, str] | None = None
 ) -> tuple[LearnerRow, bool]:
-    """Keep a learner with this id; their name and the columns of a roster where they are given.
+    """Save a learner with this id, and their name and roster columns if given.
 
-    Returns the learner, who has another id where this one was merged into it, and whether the book
-    had them before.
+    Returns the learner, and whether they were known. If the id was merged into another, the learner
+    has the other id.
     """
     into = sql.select(ALIAS.c.student).where(ALIAS.c.alias == student).scalar_subquery()
     query = sql.select(LEARNER).where(LEARNER.c.student == sql.func.coalesce(into, student))

@@ -1,8 +1,8 @@
-"""What a person wants to set: points, more time, comments, judgements of answers, items of rubrics;
-by hand, or for many learners from a table. `changes.py` does it.
+"""Read the changes that an instructor requests: points, extensions, comments, judgements of answers
+and rubric items, from options or from a table. `changes.py` makes them.
 
 A table is a CSV file with a header, or a JSON list of objects with the same names. A line is about
-one learner, and may ask for several things at once:
+one learner, and may request several changes:
 
     student   the learner's id
     lesson    its name or number; empty: all lessons (more time), in general (comments)
@@ -10,17 +10,17 @@ one learner, and may ask for several things at once:
     check     a check of the lesson, or a part of its id that no other has
     extend    more time: so many days, or the new due date with its time zone; `lift`
     comment   what the learner will read; `lift` takes all comments on the lesson back
-    why       the reason for points and time; a reason for the whole table stands in for empty cells
+    why       the reason for points and time; --why fills empty cells
 
 With a question, a line judges an answer, or, without a student, sets an item of the rubric:
 
     question  its name in the lesson
     items     the numbers of the rubric's items that the answer has: `1 3`; `lift` takes the
-              judgement back. `points` are besides those of the items
+              judgement back. `points` are added to the points of the items
     item, text, points  the number of the rubric's item, and what it is; a new number is a new
               item, without text and points it is removed
 
-Empty cells ask for nothing. Other columns are left alone.
+Empty cells change nothing. Other columns are ignored.
 """
 
 import difflib
@@ -42,13 +42,13 @@ COLUMNS = (
     *("student", "lesson", "check", "points", "extend", "comment", "why"),
     *("question", "items", "item", "text"),
 )
-ASKING = ("points", "extend", "comment", "items", "item")  # columns that ask for something
+ASKING = ("points", "extend", "comment", "items", "item")  # columns that request a change
 LIFT = "lift"
 
 
 @dataclass(frozen=True)
 class RequestedChange:
-    """One thing to set.
+    """One requested change.
 
     kind     "override", "extension", "comment", "judged" or "rubric"
     lesson   None: all lessons, or in general
@@ -127,7 +127,7 @@ def requested(
     parts = [*line.override(), *line.extension(), *line.comment()]
     changes = [RequestedChange(student=student, **about, **part) for part in parts]
     if line.get("check") and not line.get("points"):
-        line.refuse("a check, and no points.", "Give the points, too.")
+        line.refuse("a check, and no points.", "Give the points as well, or leave out the check.")
     if line.get("points") and not lesson:
         line.refuse("points, and no lesson.", "Name the lesson.")
     if (line.get("points") or line.get("extend")) and not about["why"]:

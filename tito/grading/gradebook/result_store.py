@@ -1,5 +1,5 @@
-"""Saving the results of a submission: all of them or none, with an entry of the history for each
-grade that they change. Each function works within a transaction of its caller.
+"""Save the results of a submission, all or none, with an entry in the history for each grade that
+changes. Each function needs an open transaction of its caller.
 """
 
 from collections.abc import Iterable
@@ -74,12 +74,12 @@ def time_columns(arrived: Arrived) -> dict[str, Any]:
 
 @dataclass
 class Saving:
-    """What a submission writes in one transaction.
+    """Everything that a submission writes in one transaction.
 
     name      of the learner; "" leaves what the book has
     who, why  for the history
     results   of this learner
-    seen      results that the book has already, whose file was handed in once more
+    seen      known results whose file was handed in again
     arrivals  {lesson: Arrived}. Of a lesson file with the same bytes as before the earliest arrival
               counts: handing in a workspace again makes no lesson late that was in it
     work      the hash of the submission and of everything that decides its results, or None
@@ -191,7 +191,7 @@ def _replace_rows(
 
 
 def _merge_arrival(rows: list[ResultRow], sha256: str, saving: Saving) -> None:
-    """A file arrived, maybe once more. Beside other lessons, too, it is the same file."""
+    """Record that a file arrived, in all rows of the same file, whatever lessons came with it."""
     for number, row in enumerate(rows):
         if row.sha256 == sha256:
             known = saving.arrival(row.lesson)
@@ -222,8 +222,8 @@ def _new_row(
 
 
 def _replaced_by(result: LessonResult, rows: list[ResultRow]) -> list[ResultRow]:
-    """Of the rows of a lesson, those whose place a new result takes: of the same key; of the same
-    file, graded by other checks or limits; and what is no file at all.
+    """The rows of a lesson that a new result replaces: with the same key, with the same file graded
+    by other checks or limits, and rows without a file.
     """
 
     def is_replaced(row: ResultRow) -> bool:
@@ -253,7 +253,7 @@ def _write_rows(
 
 
 def _write_texts(database: sql.Connection, results: list[LessonResult]) -> None:
-    """Keep the graded files and the free answers of these results, each text once."""
+    """Save the graded files and the free answers of these results, each text once."""
     texts = {result.sha256: result.code for result in results if result.sha256 and result.code}
     for answer in [answer for result in results for answer in result.answers if answer.text]:
         texts[answer.sha256] = packed(clean(answer.text))
@@ -272,8 +272,8 @@ def _write_work(
     rows: dict[str, list[ResultRow]],
     is_new: bool,
 ) -> None:
-    """Keep that this work is graded, with which results: once one of them is gone, replaced by that
-    of other checks, it is graded again.
+    """Record that this work is graded, with its results. When one of them has been replaced by a
+    result of other checks, the work is graded again.
     """
     seen = [
         [file.lesson, file.key, file.entry, file.sha256]
@@ -329,7 +329,7 @@ def _entry(
 
 
 def _reason(was: Grade, grade: Grade) -> str:
-    """Why a grade is another one, in a sentence."""
+    """Why a grade changed, in a sentence."""
     parts = []
     if was.result.sha256 != grade.result.sha256:
         parts.append(f"another submission counts: {grade.arrival()}")

@@ -1,8 +1,8 @@
-"""The values of judging by hand: a rubric's items, an answer, what a person said about it.
+"""The values of judging answers by hand: items of a rubric, judgements, and graded answers.
 
 The points of an answer are the points of the ticked rubric items plus an adjustment, between 0 and
-the question's points. They are computed when grades are read, so an item whose points change
-counts so for all answers at once. Nothing here knows the database.
+the question's points. They are computed each time grades are read, so a change of an item's points
+applies to all answers at once. This module does not access the database.
 """
 
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ class RubricItem:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a person said about an answer.
+    """A person's judgement of an answer.
 
     id          of its entry in the history
     sha256      of the answer
@@ -72,7 +72,7 @@ class Judgement:
 
 @dataclass(frozen=True)
 class GradedAnswer:
-    """An answer and what it counts.
+    """An answer and its points.
 
     state      "empty", "to be judged" or "judged"; "not graded" without points for it and without a
                judgement

@@ -1,9 +1,9 @@
-"""One run at a time grades into a gradebook.
+"""A lock, so that only one run at a time grades into a gradebook.
 
-A run holds the lock of its gradebook until it ends. When its process is gone, the next run takes
-the lock over: on the same machine at once; on another one, which cannot see the process, when
-the lock was not renewed for some minutes. The lock also keeps which submissions its run has begun,
-so that the run after a killed one knows over which of them that happened.
+A run holds the lock until it ends. If its process was killed, the next run takes the lock over: on
+the same machine at once, on another machine after the lock has not been renewed for some minutes.
+The lock also records which submissions its run has begun, so that after a kill the next run knows
+which submissions may have caused it.
 """
 
 import os
@@ -20,9 +20,9 @@ from tito.grading.gradebook.database import write
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.tables import RUN, clean, learner_id, now, sql
 
-LEASE = timedelta(minutes=10)  # the clocks of two machines may disagree by that, less RENEW
+LEASE = timedelta(minutes=10)  # two machines' clocks may differ by this minus RENEW
 RENEW = 60  # seconds after which the lock is renewed
-ENDED = "ZX"  # states of a process that is over, though its parent has not asked how it ended
+ENDED = "ZX"  # states of a process that has ended, but whose parent has not collected it
 FIRST_NAMESPACE = "pid:[4026531836]"  # that of processes in no container
 
 # {(learner, hash of the submission and of everything that decides its results): times begun}
@@ -30,9 +30,9 @@ Begun: TypeAlias = dict[tuple[str, str], int]
 
 
 class RunLock:
-    """The lock, as its run holds it.
+    """The lock, held by its run.
 
-    begun  what was begun and has not ended; first by the run before, which was killed then
+    begun  submissions that were begun and have not ended, at first submissions of a killed run
     """
 
     def __init__(self, book: Gradebook, process: str, begun: Begun) -> None:
@@ -40,7 +40,7 @@ class RunLock:
         self._renewed = time.monotonic()
 
     def keep(self, begun: Begun) -> None:
-        """Keep what this run, or a killed one, has begun and not ended; this renews the lock."""
+        """Save `begun`, and renew the lock."""
         if begun == self.begun:
             return
         self.begun = dict(begun)
@@ -62,7 +62,7 @@ class RunLock:
             raise MachineError(
                 "Another run has taken this gradebook over, since this one had stopped for more "
                 f"than {LEASE.seconds // 60} minutes.",
-                "What was graded is kept. Run it again when the other one has ended.",
+                "The results so far are saved. Run the command again when the other run has ended.",
             )
         self._renewed = time.monotonic()
 
@@ -82,7 +82,7 @@ def hold(book: Gradebook, who: str) -> Iterator[RunLock]:
             raise UsageError(
                 f"{row.who} is grading into this gradebook already: process {pid} on {host}, since "
                 f"{row.since:%Y-%m-%d %H:%M} UTC.",
-                "One run at a time: wait until that one has ended.",
+                "Only one run at a time is possible: wait until it has ended.",
             )
         values = {"process": process, "who": clean(who), "since": now(), "renewed": now()}
         if row:
@@ -104,7 +104,7 @@ def hold(book: Gradebook, who: str) -> Iterator[RunLock]:
 
 
 def process_name(pid: int | None = None) -> str:
-    """What tells this process, or another one, from all others: machine, number, start."""
+    """An identifier of this or another process: machine, process number, start time."""
     pid = pid or os.getpid()
     try:
         words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

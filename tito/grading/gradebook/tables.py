@@ -2,21 +2,20 @@
 
 learner   who is in the class
 alias     ids that were merged into a learner's
-result    what became of each file that a learner handed in for a lesson, with when it arrived;
-          which of them counts is decided when grades are read. A row without `sha256` is of a
-          lesson that was not handed in, or of a submission that could not be read at all
+result    the result and the arrival of each file that a learner handed in for a lesson; which of
+          them counts is decided when grades are read. A row without `sha256` is for a lesson that
+          was not handed in, or for a submission that could not be read at all
 change    the history: an entry for each change of a grade, judgement of an answer, comment or
           extension, never edited. Overrides, judgements, comments and extensions are read from it,
-          so it cannot disagree with the grades. A result that is replaced stays in the entry that
-          tells of it. Points are those before the late rules
+          so it cannot contradict the grades. The entry of a regrade contains the replaced result.
+          Points are without late penalties
 rubric    every version of each item of the questions' rubrics; the newest holds
-text      lesson files that were graded and free answers, by their SHA-256, so that many who hand in
-          the same need one row
-work      the submissions that are graded, by the hash of the submission and of all that decides its
-          results, with these results: such a submission is unchanged
+text      graded lesson files and free answers, by SHA-256, so that equal files need one row
+work      the graded submissions, by the hash of the submission and everything else that its results
+          depend on, with these results: such a submission is not graded again
 run       a single row: the process that grades now, or graded last, see `run_lock.py`
-tito_gradebook  what holds for the whole book: the version of its schema, by which it is told from
-          any other database, and which column of the rosters its ids are
+tito_gradebook  settings of the gradebook: the version of its schema, which also identifies a
+          database as a gradebook, and the column of the rosters that has the ids
 """
 
 import hashlib
@@ -43,13 +42,12 @@ sql = sqlalchemy
 UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # no database takes all of these
 LONGEST = 500  # characters of a learner's id: a file name of 255 bytes fits, escaped or not
 SECRET = "page"  # the roster's column that holds a secret which `new_page` made
-# What a learner may be besides in the class: somebody who left it; whose work was graded though no
-# roster has them.
+# States of a learner who is not in the class: left it, or was graded without being in a roster.
 LEFT, STRANGER = "left", "stranger"
-ID_COLUMN = "id_column"  # the setting that holds which column of the rosters became the ids
-CUT = 4_100  # characters of any other text: one that `outcome.cut` has cut is not cut again
-# In what Python shows of an object, <Tensor object at 0x7f...>: it differs from run to run.
-# Or alone, as hex(id(x)): of 9 to 13 digits, which no number has that a check speaks of.
+ID_COLUMN = "id_column"  # the setting with the name of the roster's column that has the ids
+CUT = 4_100  # characters of any other text; more than `outcome.cut` leaves
+# The address in <Tensor object at 0x7f...>, which differs between runs.
+# Also alone, as hex(id(x)), with 9 to 13 digits: no number in a message of a check has as many.
 ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{4,16}\b|(?<=\b0x)[0-9A-Fa-f]{9,13}\b")
 
 
@@ -81,7 +79,7 @@ class Moment(sql.types.TypeDecorator[datetime]):
 
 
 class Words(sql.types.TypeDecorator[str]):
-    """Text, not endless: see `shortened`. What learners wrote may be in all but their ids."""
+    """Text of limited length, see `shortened`. All texts except ids may come from learners."""
 
     impl, cache_ok = sql.Text, True
 
@@ -90,8 +88,8 @@ class Words(sql.types.TypeDecorator[str]):
 
 
 class Json(sql.types.TypeDecorator[Any]):
-    """Plain data as ASCII text: a learner's message may hold what databases refuse. Each text in
-    it is `shortened`.
+    """Plain data as ASCII text, because a learner's message may contain characters that databases
+    refuse. Each text in it is `shortened`.
     """
 
     impl, cache_ok = sql.Text, True
@@ -137,7 +135,7 @@ RESULT = sql.Table(
     sql.Column("title", Words, nullable=False),
     sql.Column("max_points", sql.Integer, nullable=False),
     sql.Column("sha256", sql.String(64), nullable=False),
-    # arrived.Arrived: the first and last time that this file arrived, who says so, a mark of
+    # arrival.Arrived: the first and last time that this file arrived, their source, a mark of
     # lateness, and its own time
     sql.Column("arrived", Moment),
     sql.Column("latest", Moment),
@@ -214,8 +212,8 @@ RUN = sql.Table(
 
 
 def shortened(value: Any) -> Any:
-    """Plain data as the gradebook keeps it: no text in it longer than CUT, none with the address of
-    an object.
+    """Plain data for the gradebook: without texts longer than CUT and without addresses of
+    objects.
     """
     if isinstance(value, str):
         text = ADDRESS.sub("", value)
@@ -228,7 +226,7 @@ def shortened(value: Any) -> Any:
 
 
 def clean(text: str) -> str:
-    """`text` as every database can hold it: NUL and halves of characters are written as escapes."""
+    """`text` for any database: NUL and surrogates become escapes."""
     return UNSTORABLE.sub(lambda match: ascii(match.group())[1:-1], text)
 
 
@@ -247,7 +245,7 @@ def is_page(text: str | None) -> bool:
 
 
 def learner_id(student: str) -> str:
-    """The id under which a learner is kept: cleaned.
+    """The cleaned id, under which a learner is saved.
 
     Where it is longer than LONGEST, it is cut, with a hash at its end.
     """

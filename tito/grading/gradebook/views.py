@@ -1,4 +1,4 @@
-"""How the gradebook looks in a terminal: values in, rich renderables out.
+"""Format the gradebook for the terminal, as rich renderables.
 
 Nothing here prints, reads or decides.
 """
@@ -38,7 +38,7 @@ def grades(
     """The class: a row per learner. lessons: {name: (number, title, points)}."""
     listing = table()
     listing.add_column("student", no_wrap=True)
-    listing.add_column("name")  # gives way when the terminal is narrow
+    listing.add_column("name")  # shrinks when the terminal is narrow
     for number, _, most in lessons.values():
         listing.add_column(f"{number:02}\nof {most}", justify="right", no_wrap=True)
     total = sum(most for _, _, most in lessons.values())
@@ -77,8 +77,8 @@ def _points(grade: Grade | None) -> Text:
 
 
 def grade_table(grades: Iterable[Grade], notes: bool = False) -> Table:
-    """Some grades, a row for each, and why they are what they are; with `notes`, also which of
-    several files counted.
+    """Grades, a row for each, with the reasons for their points. notes: also say which of several
+    files counted.
     """
     listing = table("student", "lesson", "points", "verdict", "base", "why")
     for grade in grades:
@@ -115,8 +115,8 @@ def _reasons(grade: Grade, notes: bool) -> Iterator[str]:
 
 
 def grade_checks(grade: Grade) -> Table:
-    """The checks of a grade with their ids, which `tito gradebook set --check` takes; below each
-    what it has to say.
+    """The checks of a grade with their ids, for `tito gradebook set --check`, and their
+    messages.
     """
     listing = table("points", "check")
     listing.columns[0].no_wrap = True
@@ -144,9 +144,7 @@ def comment_line(comment: Comment) -> str:
 
 
 def overrides(reviews: Iterable[OverrideReview]) -> RenderableType:
-    """Overrides that hold, a row for each: who set whose points to what, why, and what is to be
-    said against it.
-    """
+    """The overrides in force, a row for each: learner, points, author, reason and doubts."""
     listing = table("student", "lesson", "set to", "graded", "by", "why", "look again")
     for review in reviews:
         graded = "gone" if review.graded is None and review.check else review.graded
@@ -163,7 +161,7 @@ def overrides(reviews: Iterable[OverrideReview]) -> RenderableType:
 
 
 def exercises(rows: Iterable[ExerciseRow]) -> RenderableType:
-    """How the class did in each exercise."""
+    """The results of the class by exercise."""
     listing = table("exercise", "right", "of", "most frequent misconception")
     for column in listing.columns[1:3]:
         column.justify = "right"
@@ -175,7 +173,7 @@ def exercises(rows: Iterable[ExerciseRow]) -> RenderableType:
 
 
 def changes(outcomes: Iterable[ChangeOutcome]) -> Table:
-    """What a table changes, or would change: a row for each."""
+    """The changes of a table, made or previewed, a row for each."""
     listing = table("student", "lesson", "points", "change")
     listing.columns[2].no_wrap = True
     for outcome in outcomes:
@@ -222,7 +220,7 @@ def more_time(extension: Extension | None) -> str:
 
 
 def history(changes: Iterable[Change]) -> Iterator[Text]:
-    """What was changed, oldest first."""
+    """The history, oldest first."""
     for change in changes:
         points = ""
         if change.new_points is not None:
@@ -278,7 +276,7 @@ def roster(learners: Iterable[ClassMember]) -> RenderableType:
 
 
 def enrollment(enrolled: Enrollment, whole_class: bool = False) -> Iterator[str]:
-    """What else an instructor should know of a roster that was read: sentences."""
+    """Sentences about a roster that was read."""
     yield from enrolled.remarks
     if enrolled.left_out:
         yield f"no learners, left out: {_names(enrolled.left_out)}"
@@ -298,7 +296,7 @@ def enrollment(enrolled: Enrollment, whole_class: bool = False) -> Iterator[str]
 
 
 def left_out(absent: dict[str, str], outdated: dict[str, int], waiting: int = 0) -> Iterator[str]:
-    """What an export leaves out, or says differently: sentences.
+    """Sentences about grades that an export leaves out or changes.
 
     absent   {id: state}; outdated: {lesson: number of grades of another maximum}
     waiting  answers to be judged

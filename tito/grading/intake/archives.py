@@ -1,8 +1,7 @@
-"""Reads folders and zips that nobody vouches for, as lists of files: no link is followed, nothing
-is written, nothing waits.
+"""Read untrusted folders and zips as lists of files, without following links, writing or blocking.
 
-What cannot be read raises Unreadable, which says why. A file is read only when it is asked for,
-with a limit, and counted while it is unpacked.
+Unreadable is raised, with the reason, for anything that cannot be read. A file is read on request,
+with a limit on its bytes, which are counted while it is unpacked.
 """
 
 import contextlib
@@ -27,14 +26,14 @@ IGNORED = {"__MACOSX", "__pycache__", "venv", "env", "site-packages", "node_modu
 
 
 class Unreadable(Exception):
-    """Why a file or zip cannot be read: the rest of a sentence that begins with its name."""
+    """Why a file or zip cannot be read: the end of a sentence that begins with its name."""
 
 
 @dataclass
 class Member:
-    """A file in a folder or zip: where it is in there, when it was changed, how it is read.
+    """A file in a folder or zip: its path in it, its time, and how to read it.
 
-    changed  only to be compared with others of the same archive: a zip says what it likes
+    changed  only to compare files of the same archive: a zip may contain any time
     read     given a limit in bytes, returns the bytes or raises Unreadable
     problem  why it is not even tried
     entry    the name of the upload in which it came
@@ -53,7 +52,7 @@ class Member:
 
 @dataclass
 class Archive:
-    """What a folder or zip holds, with notes on what was passed over.
+    """The contents of a folder or zip, with notes on what was ignored.
 
     Of a zip also its `folders`, and names that point outside.
     """
@@ -65,7 +64,7 @@ class Archive:
 
 
 def why_not_regular(mode: int) -> str:
-    """What a file that is not regular is, as the rest of a sentence."""
+    """The kind of a file that is not regular, as the end of a sentence."""
     kinds = [
         (stat.S_ISLNK, "link"),
         (stat.S_ISDIR, "folder"),
@@ -91,7 +90,7 @@ def flags(*names: str) -> int:
 @contextlib.contextmanager
 def opened_folder(folder: Path, names: Iterable[str]) -> Iterator[int | None]:
     """The descriptor of the folder at these names below `folder`, for `dir_fd` of os.open. No link
-    is followed, whoever puts one there meanwhile. Raises OSError.
+    is followed, even if one appears meanwhile. Raises OSError.
     """
     with contextlib.ExitStack() as stack:
         below = None
@@ -107,14 +106,14 @@ def open_regular(path: str | Path, folder: int | None = None) -> BinaryIO:
 
     folder  the descriptor of the folder that it is in; or None, for a path
 
-    Raises Unreadable for a link or anything that is none, without waiting for it.
+    Raises Unreadable for a link or anything else that is not a regular file, without blocking.
     """
     try:
         mode = os.stat(path, dir_fd=folder, follow_symlinks=False).st_mode
         if stat.S_ISREG(mode):
             how = flags("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
             file = os.fdopen(os.open(path, how, dir_fd=folder), "rb")
-            # Of what was opened: the name may mean another file by now.
+            # Ask the open file: its name may belong to another file by now.
             mode = os.fstat(file.fileno()).st_mode
             if stat.S_ISREG(mode):
                 return file
@@ -138,8 +137,9 @@ def read_below(folder: Path, name: str, limit: int) -> bytes:
 
 
 def read_regular(path: str | Path, limit: int, folder: int | None = None) -> bytes:
-    """The bytes of the file at `path`, the same from first to last; `folder` as in `open_regular`.
-    Raises Unreadable.
+    """The bytes of the file at `path`. Raises Unreadable, also if the file changes meanwhile.
+
+    folder  as in `open_regular`
     """
     for _ in range(3):
         with open_regular(path, folder) as file:
@@ -220,8 +220,8 @@ def _file_below(path: Path, name: str, info: os.stat_result) -> Member:
 
 
 class _Frugal:
-    """A file of which at most `largest` bytes are read in one piece: zipfile reads a zip's list of
-    members in one.
+    """A file that allows reads of at most `largest` bytes. zipfile reads the list of members in a
+    single read.
     """
 
     def __init__(self, file: IO[bytes], largest: int) -> None:
@@ -274,7 +274,7 @@ def _open_zip(file: IO[bytes], limits: Limits) -> zipfile.ZipFile:
     except Unreadable:
         raise
     except Exception:  # noqa: BLE001  damage makes zipfile raise a dozen kinds
-        raise Unreadable("is empty" if not size else "is no zip, or a damaged one") from None
+        raise Unreadable("is empty" if not size else "is not a zip, or damaged") from None
     members = opened.infolist()
     if len(members) > limits.members:
         raise Unreadable(
@@ -305,8 +305,8 @@ def _why_not(member: zipfile.ZipInfo, depth: int, limits: Limits) -> str:
 
 
 def _read_member(opened: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> bytes:
-    """The bytes of a member, counted while they are unpacked: what the zip says of its size is not
-    believed.
+    """The bytes of a member, counted while they are unpacked, because the size in the zip may be
+    false.
     """
     try:
         with opened.open(member) as file:
@@ -322,8 +322,8 @@ def _read_member(opened: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -
 
 
 def is_ignored(folders: Iterable[str], package: str | None = None) -> bool:
-    """Whether files in these folders are no lessons of the learner's: pristine copies, backups,
-    environments, the package.
+    """Whether to ignore lesson files in these folders: copies of the release, backups, environments
+    and the package.
     """
     folders = list(folders)
     if any(name.startswith(".") or name in IGNORED for name in folders):
@@ -332,14 +332,14 @@ def is_ignored(folders: Iterable[str], package: str | None = None) -> bool:
 
 
 def some(names: Iterable[str], longest: int = 80) -> str:
-    """A few of the names, as they can be shown."""
+    """Some of the names, safe to show."""
     names = list(names)
     rest = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return ", ".join(shown(name, longest) for name in names[:5]) + rest
 
 
 def shown_path(path: str) -> str:
-    """A path in a submission as it can be shown; its ending stays."""
+    """A path in a submission, safe to show and with its suffix."""
     suffix = PurePosixPath(path).suffix
     if suffix.lower() in (".py", ".ipynb", ".zip"):
         return shown(path[: -len(suffix)], 150) + suffix.lower()

@@ -1,10 +1,10 @@
-"""What learners handed in: which entries of the folder or zip of submissions are whose, and when
-they arrived.
+"""Find which entries in the folder or zip of submissions belong to which learner, and when they
+arrived.
 
-`find_submissions` lists the learners without opening anything; `open_submission` reads one of them,
-inside a worker, so that a class never sits in memory. Neither writes a file, follows a link, runs
-what it reads, or raises over what a learner did: what cannot be read becomes a sentence in
-`problem`, what was passed over one in `notes`.
+`find_submissions` lists the learners without opening anything. `open_submission` reads one
+submission in a worker, so that the class is never in memory at once. Neither writes a file,
+follows a link or runs submitted code, and a bad submission never raises an error: `problem` says
+why something cannot be read, `notes` say what was ignored.
 """
 
 import contextlib
@@ -46,12 +46,12 @@ def find_submissions(
 
     path       a folder or zip with a folder, zip or lesson file per learner; or the work of a
                single one
-    roster     Learners, or None: then every entry is a learner
-    submitted  what the instructor says of when they arrived; None: no time is looked at
+    roster     Learners, or None: every entry is a learner
+    submitted  the instructor's times of arrival; None: ignore all times
 
-    With a roster each learner in it is there, with or without uploads; an entry that is nobody's,
-    or may be of several, comes under its own name with `known` False. Raises UsageError when the
-    folder or zip itself cannot be read or is empty.
+    With a roster, each of its learners has a Submission, perhaps without uploads. An entry that
+    matches no learner or several gets a Submission under the entry's name, with `known` False.
+    Raises UsageError when the folder or zip itself cannot be read or is empty.
     """
     inbox = read_inbox(Path(os.path.realpath(path)), lessons)
     inbox.uploads.sort(key=lambda upload: (natural_key(upload.name), upload.name))
@@ -87,13 +87,13 @@ def _time_tables(inbox: Inbox, submitted: Submitted | None) -> list[TimeTable]:
 
 
 class _Dating:
-    """Says when uploads arrived: by Gradescope, by tables of times, by Canvas's mark, else by the
-    instructor.
+    """Finds out when uploads arrived: from Gradescope, tables of times, Canvas's mark, or else from
+    the instructor.
     """
 
     def __init__(self, inbox: Inbox, tables: list[TimeTable], submitted: Submitted) -> None:
         self.submitters, self.tables, self.submitted = inbox.submitters, tables, submitted
-        # Canvas names every entry of a download; a learner may name a single one as Canvas would.
+        # Canvas names every entry of a download. A learner could name a single file like this.
         marked = [bool(arrival_by_name(upload.stem).how) for upload in inbox.uploads]
         self.from_canvas = 2 * sum(marked) > len(marked)
 
@@ -116,7 +116,7 @@ class _Dating:
 def _of_learner(
     learner: Learner, uploads: list[Upload], notes: Iterable[str], dating: _Dating
 ) -> Submission:
-    """The Submission of a line of the roster, with these uploads."""
+    """The Submission of a learner in the roster, with these uploads."""
     counted, order_notes = _in_order([dating.dated(upload, learner) for upload in uploads])
     name = learner.name or learner.student
     return Submission(learner.student, name, tuple(counted), (*notes, *order_notes))
@@ -142,7 +142,7 @@ def _by_entry(
 ) -> list[Submission]:
     """A Submission for each of these uploads, under its own name.
 
-    taken  the ids of the roster, casefolded: they are strangers to it; None without a roster
+    taken  the casefolded ids of the roster, which these must not get; None without a roster
     """
     pairs, texts = _without_texts(pairs)
     stems = Counter(upload.stem.casefold() for upload, _ in pairs)
@@ -194,7 +194,7 @@ def _without_texts(
 def _by_owner(
     inbox: Inbox, roster: list[Learner], tables: list[TimeTable]
 ) -> tuple[list[tuple[list[Upload], list[str]]], list[tuple[Upload, Notes]]]:
-    """[(uploads, notes) of each learner], and [(upload, notes)] that are nobody's."""
+    """[(uploads, notes)] by learner, and [(upload, notes)] that match no learner."""
     finder = Roster(roster)
     owned: list[tuple[list[Upload], list[str]]] = [([], []) for _ in roster]
     rest: list[tuple[Upload, Notes]] = []
@@ -206,7 +206,7 @@ def _by_owner(
             for number in team:
                 owned[number][0].append(upload)
             if not team:
-                rest.append((upload, (f"{shown_name} belongs to nobody in the roster.",)))
+                rest.append((upload, (f"{shown_name} belongs to no learner in the roster.",)))
             continue
         owners, sure = finder.by_ids(*(table.ids(upload.stem) for table in tables)), True
         if not owners:
@@ -218,17 +218,17 @@ def _by_owner(
                 notes.append(f"{shown_name} was taken for theirs because of the id in its name.")
         elif owners:
             names = ", ".join(roster[number].student for number in sorted(owners)[:5])
-            why = f"{shown_name} may belong to {names}: its name does not say whose it is."
+            why = f"{shown_name} may belong to {names}: its name does not identify the learner."
             rest.append((upload, (why,)))
         else:
-            rest.append((upload, (f"{shown_name} belongs to nobody in the roster.",)))
+            rest.append((upload, (f"{shown_name} belongs to no learner in the roster.",)))
     return owned, rest
 
 
 def fingerprint(submission: Submission, limits: Limits = LIMITS) -> str:
-    """A hash of what one learner handed in, without parsing it: another one for other bytes.
+    """A hash of a learner's submission, without parsing it.
 
-    Files that are no scripts, notebooks or zips count by their names.
+    Of files other than scripts, notebooks and zips, only the names are hashed.
     """
     total = hashlib.sha256()
 

@@ -1,7 +1,7 @@
-"""The folder or zip of submissions: its entries, as Uploads, and what the system that collected
-them put beside them.
+"""The folder or zip of submissions: its entries, as Uploads, and the files that the collecting
+system added.
 
-An entry is listed without being opened; `list_upload` opens it.
+Entries are listed without being opened; `list_upload` opens one.
 """
 
 import contextlib
@@ -44,14 +44,14 @@ LITTER = {
     ".ipynb_checkpoints",
 }
 WORKSPACE_FOLDERS = {"bin", "modules", "tests", "__pycache__"}  # besides the package's
-METADATA = "submission_metadata.yml"  # Gradescope's: who handed in which folder, and when
+METADATA = "submission_metadata.yml"  # by Gradescope: who handed in which folder, and when
 EXPORT = re.compile(r"assignment_\d+_export")
 WANTED = "Give the folder or zip with a folder, zip or file per learner."
 
 
 @dataclass
 class Submitters:
-    """What Gradescope's metadata say of one folder: {"name", "sid", "email"} of each person, and
+    """The entry of a folder in Gradescope's metadata: {"name", "sid", "email"} of each person, and
     when it was handed in.
     """
 
@@ -61,9 +61,9 @@ class Submitters:
 
 @dataclass
 class Inbox:
-    """What is in the folder or zip of submissions.
+    """The contents of the folder or zip of submissions.
 
-    submitters  {name of a folder: Submitters}, where Gradescope's metadata are there
+    submitters  {name of a folder: Submitters}, from Gradescope's metadata
     worksheets  (name, text) of each of Moodle's grading worksheets
     """
 
@@ -112,8 +112,8 @@ def read_inbox(path: Path, lessons: list[Entry]) -> Inbox:
 
 
 def _worksheets(names: list[str], read: Callable[[str], bytes]) -> list[tuple[str, str]]:
-    """(name, text) of Moodle's worksheets among these entries. What a learner handed in is none,
-    whatever is in it: Canvas and Moodle name that.
+    """(name, text) of Moodle's worksheets among these entries. A learner's file is never taken for
+    one, because Canvas and Moodle rename it.
     """
     worksheets = []
     for name in names:
@@ -127,9 +127,9 @@ def _worksheets(names: list[str], read: Callable[[str], bytes]) -> list[tuple[st
 
 
 def _is_one_learners_work(uploads: list[Upload], lessons: list[Entry]) -> bool:
-    """Whether these entries of a folder are one learner's work: nothing but lesson files, or a
-    workspace. Where a `tito.toml` is beside a folder, zip or script that no workspace has, it is
-    none: anybody may have put it into a shared folder.
+    """Whether these entries of a folder are the work of one learner: only lesson files, or a
+    workspace. A `tito.toml` next to entries that no workspace contains does not make it one: a
+    learner may have put the file into a shared folder.
     """
     files = {f"{entry.name}_dev{suffix}" for entry in lessons for suffix in (".py", ".ipynb")}
     names = {upload.name for upload in uploads}
@@ -161,7 +161,7 @@ def _kind_by_name(name: str) -> tuple[str, str]:
         return "zip", ""
     if suffix in (".py", ".ipynb"):
         return "file", ""
-    return "", "is no folder, no zip, no script and no notebook"
+    return "", "is not a folder, zip, script or notebook"
 
 
 def _time(info: os.stat_result) -> datetime:
@@ -206,7 +206,9 @@ def _read_zip(whole: Upload, lessons: list[Entry]) -> Inbox:
     return inbox
 
 
-@functools.lru_cache(maxsize=1)  # by process: two that share a file share its position too
+@functools.lru_cache(
+    maxsize=1
+)  # by process: two processes that share a file would share its position
 def _class_zip(
     process: int, path: Path, time: datetime
 ) -> tuple[dict[str, list[Member]], list[str]]:
@@ -237,11 +239,11 @@ def members_inside(upload: Upload) -> list[Member]:
     return members
 
 
-# What is in an upload.
+# The contents of an upload.
 
 
 def list_files(upload: Upload, limits: Limits) -> list[Member]:
-    """The files of an upload; a zip is one, not what is in it. Raises Unreadable."""
+    """The files of an upload, with a zip as one file. Raises Unreadable."""
     if upload.inside:
         return members_inside(upload)[: limits.members]
     if upload.kind == "folder":
@@ -275,7 +277,7 @@ def list_upload(upload: Upload, limits: Limits, opened: contextlib.ExitStack) ->
 def _read_metadata(raw: bytes) -> dict[str, Submitters]:
     """{folder: its Submitters} in Gradescope's export.
 
-    Read line by line: the file is large, and YAML of one known form.
+    Read line by line, because the file is large and its form is known.
     """
     by_folder: dict[str, Submitters] = {}
     now = Submitters()

@@ -1,6 +1,6 @@
-"""One lesson's file in a submission: reads those that may be it, and says which of them counts.
+"""Find the file of a lesson that counts in a submission: read the candidates and choose one.
 
-What cannot be read becomes a sentence in `problem`.
+If it cannot be read, its `problem` says why.
 """
 
 import hashlib
@@ -20,14 +20,14 @@ from tito.lesson import cells
 from tito.lesson.course import Entry
 from tito.lesson.lesson_format import stub
 
-# Characters of a cell's `# %%` line: reading its metadata takes time by the square of them.
+# Characters of a cell's `# %%` line: the time to read it is quadratic in them.
 LONG_LINE = 10_000
-CODE = 400_000  # characters of a lesson file that are kept to be shown
+CODE = 400_000  # characters of a lesson file that are saved to show
 
 
 @dataclass
 class Reading:
-    """What every step of reading one submission needs.
+    """The values that every step of reading a submission needs.
 
     left     bytes of lesson files that may still be read
     refused  SHA-256s of lesson files that take too long
@@ -57,7 +57,7 @@ class Reading:
 
 
 def choose_file(entry: Entry, members: list[Member], reading: Reading) -> LessonFile:
-    """The LessonFile that counts, of the members that may be it."""
+    """The LessonFile that counts, of these candidates."""
     copies = reading.limits.copies
     if len(members) > copies:
         reading.notes.append(
@@ -76,8 +76,8 @@ def choose_file(entry: Entry, members: list[Member], reading: Reading) -> Lesson
 def _choose_readable(
     entry: Entry, good: list[tuple[LessonFile, Member]], reading: Reading
 ) -> LessonFile:
-    """Of several files that can be read, the one with more written in it; of equals, the later; of
-    script and notebook with the same code, the script. Notes say which and why.
+    """Choose between readable files: the one with more exercises written, else the later one; the
+    script, if script and notebook have the same code. Notes say which and why.
     """
     work = {id(file): _work(entry, file) for file, _ in good}
     written = {id(file): count_written(entry, file) for file, _ in good}
@@ -102,9 +102,7 @@ def _choose_readable(
 
 
 def _comparable(changed: Any) -> tuple[int, ...]:
-    """The time of a change as numbers: zips hold what they like, and uploads have a time and a
-    name.
-    """
+    """A sort key for the time of a change, which may be missing or not a valid time."""
     if isinstance(changed[0], int):
         return tuple(changed)
     return tuple(changed[0].astimezone().timetuple()[:6])
@@ -147,14 +145,14 @@ def _parsed(path: str, raw: bytes) -> tuple[str, cells.Source]:
                     f"has {len(line):,} characters in its line {number}, the head of a cell"
                 )
     try:
-        with warnings.catch_warnings(action="ignore"):  # Python's, about the learner's code
+        with warnings.catch_warnings(action="ignore"):  # Python's warnings about the learner's code
             source = cells.parse(Path(PurePosixPath(path)), text)
     except TitoError as error:
         match = re.fullmatch(r"(?::(\d+))?: (.*?)\.?", str(error).removeprefix(path), re.S)
         line, what = match.groups() if match else ("", str(error))
         raise Unreadable(f"is damaged{' in line ' + line if line else ''}: {shown(what)}") from None
     except (ValueError, RecursionError, MemoryError):
-        raise Unreadable("is damaged: it is too deeply nested, or no lesson at all") from None
+        raise Unreadable("is damaged: it is too deeply nested, or not a lesson") from None
     source.sha256 = hashlib.sha256(raw).hexdigest()
     return text, source
 
@@ -183,8 +181,8 @@ def _work(entry: Entry, file: LessonFile) -> tuple[list[str], dict[str, str]]:
 
 
 def count_written(entry: Entry, file: LessonFile) -> int:
-    """How many exercises are written in this file: those whose code is there without the line that
-    is released in it; and how many questions are answered.
+    """The number of exercises and answers written in this file. An exercise is written if its code
+    has no longer the line of the release that raises.
     """
     if file.source is None:
         return 0

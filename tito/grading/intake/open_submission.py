@@ -1,10 +1,10 @@
-"""Opens one learner's submission, folders and zips, whatever they hold, and finds for each lesson
-the file that counts.
+"""Open a learner's submission, with any folders and zips in it, and find the file of each lesson
+that counts.
 
-A file of a lesson is `NAME_dev.py` or `NAME_dev.ipynb`, in any folder, also as
-`ada_NAME_dev (1).ipynb`, and any other script or notebook whose `#| default_exp core.NAME` says so.
-Of several in one upload, the one with more exercises written counts; of several uploads of a
-learner, the latest that holds the lesson, as more than it was released.
+A lesson's file is named `NAME_dev.py` or `NAME_dev.ipynb`, or like `ada_NAME_dev (1).ipynb`, in any
+folder; or it is a script or notebook with the line `#| default_exp core.NAME`. Of several files in
+one upload, the one with more exercises written counts; of several uploads, the latest with a file
+of the lesson that differs from the release.
 """
 
 import contextlib
@@ -50,12 +50,12 @@ def open_submission(
     refused  SHA-256s of lesson files that are not parsed, because that takes too long
     on_file  called with the SHA-256 of each lesson file before it is parsed
 
-    Never raises over what they handed in: that is told in `problem` and `notes`.
+    A bad submission never raises an error; `problem` and `notes` describe what is wrong.
     """
     contents = Contents(submission.student, notes=list(submission.notes))
     reading = Reading(lessons, limits, contents.notes, limits.read, refused, on_file)
     groups: dict[str, list[tuple[Any, list[Member]]]] = {lesson.name: [] for lesson in lessons}
-    lesson_files = []  # that came one by one: they are looked at together
+    lesson_files = []  # that were uploaded separately, and are compared
     with contextlib.ExitStack() as opened:
         for upload in submission.uploads:
             try:
@@ -79,7 +79,7 @@ def open_submission(
 
 
 def _settle_notes(contents: Contents) -> None:
-    """Make a note of a problem that was not the whole submission's; leave not too many notes."""
+    """Turn a problem with a part of the submission into a note, and limit the number of notes."""
     if contents.files and contents.problem:
         contents.notes.append(contents.problem)
         contents.problem = ""
@@ -88,7 +88,7 @@ def _settle_notes(contents: Contents) -> None:
 
 
 def _lone_file(upload: Upload) -> Member:
-    """The lesson file that an upload is."""
+    """The lesson file of an upload that is a single file."""
     read = functools.partial(read_regular, upload.path)
     if upload.inside:
         read = members_inside(upload)[0].read  # type: ignore[assignment]
@@ -96,8 +96,9 @@ def _lone_file(upload: Upload) -> Member:
 
 
 def _latest(lesson: Entry, groups: list[tuple[Any, list[Member]]], reading: Reading) -> LessonFile:
-    """The LessonFile that counts, of the groups (order, members) of a lesson's files: of the latest
-    upload, unless it is there as it was released, and somebody wrote in an earlier one.
+    """The LessonFile that counts, of the groups (order, members) of a lesson's files.
+
+    It is from the latest upload, or from an earlier one if the latest is as released.
     """
     groups = sorted(groups, key=lambda pair: pair[0], reverse=True)
     file = choose_file(lesson, groups[0][1], reading)
@@ -112,8 +113,7 @@ def _latest(lesson: Entry, groups: list[tuple[Any, list[Member]]], reading: Read
     others = [members[0].entry for number, (_, members) in enumerate(groups) if number != chosen]
     if others:
         reading.notes.append(
-            f"{lesson.name}: what came in {shown(file.entry, 80)} counts, {why}: "
-            f"not {some(others)}."
+            f"{lesson.name}: the file in {shown(file.entry, 80)} counts, {why}: not {some(others)}."
         )
     return file
 
@@ -127,7 +127,7 @@ def _candidates_among(members: list[Member], reading: Reading) -> Found:
     candidates = _candidates(members, reading, loose=True)
     known = {member.path for group in candidates.values() for member in group}
     reading.notes += [
-        f"{shown_path(member.path)} is no file of a lesson, by its name or what is in it."
+        f"{shown_path(member.path)} is not a file of a lesson, by its name and contents."
         for member in members
         if member.path not in known
     ]
@@ -139,8 +139,8 @@ def _candidates_among(members: list[Member], reading: Reading) -> Found:
 
 
 def _search(archive: Archive, reading: Reading) -> Found:
-    """{lesson: its files} in a folder or zip; for lessons that it does not hold itself, in the
-    latest zip in it that holds some.
+    """{lesson: its files} in a folder or zip. Lessons that are not in it are taken from the latest
+    zip in it with lessons.
     """
     reading.notes += archive.notes
     files = _candidates(archive.members, reading)
@@ -151,7 +151,7 @@ def _search(archive: Archive, reading: Reading) -> Found:
             member.path for member in archive.members if not is_ignored(member.path.split("/")[:-1])
         ]
         reading.notes.append(
-            f"It holds no file of a lesson{', but ' + some(rest) if rest else ': it is empty'}."
+            f"It contains no file of a lesson{', but ' + some(rest) if rest else ': it is empty'}."
         )
     return files
 
@@ -171,7 +171,7 @@ def _search_inner_zips(archive: Archive, files: Found, reading: Reading) -> Foun
             data = io.BytesIO(member.read(reading.limits.inner_zip))
             inner = list_zip(data, reading.limits)
         except Unreadable as error:
-            # The latest is what was handed in: an older one does not replace it.
+            # The latest zip is the submission; an older one does not replace it.
             if not files and number == 1:
                 raise Unreadable(f"holds {shown_path(member.path)}, which {error}") from None
             reading.notes.append(f"{shown_path(member.path)} {error}.")
@@ -191,7 +191,7 @@ def _search_inner_zips(archive: Archive, files: Found, reading: Reading) -> Foun
             return files_inside
         if any(file.suffix == ".zip" for file in inner.members):
             reading.notes.append(
-                f"{shown_path(member.path)} holds zips again: they were not opened."
+                f"{shown_path(member.path)} contains more zips, which were not opened."
             )
     return {}
 

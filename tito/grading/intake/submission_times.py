@@ -1,11 +1,11 @@
-"""When work arrived, as the system that collected it tells, or the instructor with `--submitted`.
+"""Find out when work arrived, from the collecting system or from the instructor's `--submitted`.
 
-Moodle's grading worksheet and Gradescope's metadata say when; Canvas knows whether it was late, and
-not when. The time of a download or clone is no arrival: it is kept as `fetched`, and only puts
-several submissions of one learner in order. What a learner can set is not read.
+Moodle's grading worksheet and Gradescope's metadata have the time; Canvas only marks late work. The
+time of a download or clone is not the time of arrival: it is saved as `fetched`, and only used to
+sort the submissions of a learner. Times that a learner can set are not used.
 
-A time is written in ISO 8601, or as Moodle writes it in English. `TimeTable` reads a table of
-times, one line for each learner.
+Times are in ISO 8601, or in the English format of Moodle. `TimeTable` reads a table of times with a
+line for each learner.
 """
 
 import csv
@@ -21,7 +21,7 @@ from tito.grading.arrival import NOBODY, Arrived
 from tito.grading.csv_tables import decoded, normalised, table
 from tito.grading.roster import CANVAS, ID, MOODLE, Learner, words_of
 
-TIME_COLUMNS = {  # {column: who says so, a key of arrival.SAID}
+TIME_COLUMNS = {  # {column: source of the time, a key of arrival.SAID}
     "arrived": "--submitted",
     "pushed_at": "--submitted",
     "submitted_at": "--submitted",
@@ -40,8 +40,8 @@ class MissingZone(ValueError):
 
 
 def arrival_by_name(stem: str) -> Arrived:
-    """What the name that a collector gave an entry says: Canvas puts LATE into it. That it did not
-    is believed where the name is surely of Canvas's making: its numbers of files are long.
+    """The late mark in an entry's name. Canvas puts LATE into names. A name without LATE means in
+    time only if it is certainly from Canvas, with its long numbers of files.
     """
     match = None if MOODLE.fullmatch(stem) else CANVAS.fullmatch(stem)
     if not match or (not match["late"] and len(match["file"]) < SURE):
@@ -50,11 +50,12 @@ def arrival_by_name(stem: str) -> Arrived:
 
 
 def parse_time(text: str, zone: tzinfo | None = None) -> datetime:
-    """The time that `text` tells, in ISO 8601 or as Moodle's worksheet does, in UTC.
+    """Parse a time in ISO 8601 or in the format of Moodle's worksheet. Returns it in UTC.
 
     zone  of a time that names none
 
-    Raises ValueError for what is no time, MissingZone for one without a zone where none is given.
+    Raises ValueError for text that is not a time, MissingZone if neither text nor `zone` has a
+    zone.
     """
     text = " ".join(text.replace("\u202f", " ").split())
     try:
@@ -81,17 +82,17 @@ def _parse_moodle_time(text: str) -> datetime:
 
 
 def read_time(text: str, zone: tzinfo | None, where: str) -> datetime:
-    """As `parse_time`, with an error that says where the text is."""
+    """Like `parse_time`, but raises UsageError with the place of the text."""
     try:
         return parse_time(text, zone)
     except MissingZone:
         raise UsageError(
-            f"{where} is {text[:60]!r}, which says no time zone.",
-            'Say in tito.toml which is meant, under [grading]: zone = "Europe/Berlin"',
+            f"{where} is {text[:60]!r}, which has no time zone.",
+            'Set the time zone in tito.toml, under [grading]: zone = "Europe/Berlin"',
         ) from None
     except ValueError:
         raise UsageError(
-            f"{where} is {text[:60]!r}, which is no time that is known here.",
+            f"{where} is {text[:60]!r}, which is not a time in a known format.",
             "Write it like this: 2026-12-01T23:59:00+01:00. Of Moodle, download the worksheet in "
             "English.",
         ) from None
@@ -108,9 +109,7 @@ class TimeLine:
 
 
 class TimeTable:
-    """A table of times, and whose they are: its lines by Moodle's number, by id and by name, since
-    each entry of a class asks for its own.
-    """
+    """A table of learners' times. Its lines can be found by Moodle's number, by id and by name."""
 
     def __init__(self, lines: Iterable[TimeLine]) -> None:
         self.by_number: dict[str, list[TimeLine]] = {}
@@ -124,10 +123,10 @@ class TimeTable:
         self.longest = max(map(len, self.by_id), default=0)
 
     def arrival(self, stem: str, learner: Learner | None = None) -> Arrived:
-        """What the table says of the entry called `stem`, of this Learner where one is known.
+        """The time of the entry called `stem`, of this Learner if known.
 
-        Where it has several times of one learner (pushes), the last: what was fetched is the work
-        as it then was.
+        If the table has several times of a learner (pushes), the last one, because a clone contains
+        the work as it was then.
         """
         ids = ids_of(learner) if learner else set()
         lines = self._numbered(stem) or [line for name in ids for line in self.by_id.get(name, ())]
@@ -143,8 +142,8 @@ class TimeTable:
         return max(arrivals, key=lambda arrived: arrived.order, default=NOBODY)
 
     def _with_id_at_end(self, stem: str) -> list[TimeLine]:
-        """The lines whose id the name of an entry is, or ends with, as those of clones do. A short
-        number at its end is a count.
+        """The lines whose id the entry's name equals or ends with, as names of clones do. A short
+        number at the end is a count, not an id.
         """
         for start in range(max(0, len(stem) - self.longest), len(stem)):
             if start and stem[start - 1].isalnum():
@@ -160,8 +159,8 @@ class TimeTable:
         return self.by_number.get(scheme["id"], []) if scheme else []
 
     def ids(self, stem: str) -> frozenset[str]:
-        """The ids of whose work the entry called `stem` is, where the table has the number in it:
-        two of one name are told apart by it.
+        """The ids of the learners for the entry called `stem`, if the table has the number in its
+        name. The number distinguishes learners with the same name.
         """
         return frozenset[str]().union(*(line.ids for line in self._numbered(stem)))
 
@@ -179,7 +178,7 @@ def read_time_table(path: Path, text: str, zone: tzinfo | None) -> TimeTable:
     """The TimeTable in the text of a CSV file: Moodle's grading worksheet, Gradescope's table of
     grades, or one with ids and a column `arrived`, `submitted_at` or `pushed_at`.
 
-    zone  that its times are in, where they name none; Moodle's never do
+    zone  of times that name none; Moodle's never name one
 
     Raises UsageError with the line for what cannot be read.
     """
@@ -188,7 +187,8 @@ def read_time_table(path: Path, text: str, zone: tzinfo | None) -> TimeTable:
     column = _time_column(header)
     if column is None:
         raise UsageError(
-            f"{path}:1: there is no column of times; there are: {', '.join(header) or 'none'}.",
+            f"{path}:1: there is no column of times. The columns are: "
+            f"{', '.join(header) or 'none'}.",
             "Name it `arrived`, next to the learners' ids, as in the roster.",
         )
     lines = []
@@ -201,7 +201,7 @@ def read_time_table(path: Path, text: str, zone: tzinfo | None) -> TimeTable:
 
 def _time_line(cells: dict[str, str], column: str, zone: tzinfo | None, where: str) -> TimeLine:
     how = TIME_COLUMNS[column]
-    numbers = NUMBER_COLUMNS if how == "moodle" else ()  # nobody's id but Moodle's
+    numbers = NUMBER_COLUMNS if how == "moodle" else ()  # an id of Moodle only
     number = next((cells[name] for name in numbers if cells.get(name)), "")
     match = re.fullmatch(r"\D*(\d+)", number)
     ids = frozenset(
@@ -227,10 +227,10 @@ def is_worksheet(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Submitted:
-    """What the instructor says of when a batch of work arrived.
+    """When a batch of work arrived, according to the instructor.
 
     table  a TimeTable, or None
-    time   of all of which nobody says more, or None
+    time   of all work without a more specific time, or None
     zone   of times that name none, or None
     """
 
@@ -240,7 +240,7 @@ class Submitted:
 
 
 def read_submitted(text: str | None, folder: Path, zone: tzinfo | None) -> Submitted:
-    """What `--submitted` says: a time, or the name of a table below `folder`."""
+    """Parse `--submitted`: a time, or the path of a table, relative to `folder`."""
     if text is None:
         return Submitted(zone=zone)
     path = folder / Path(text).expanduser()

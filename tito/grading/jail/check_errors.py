@@ -1,4 +1,4 @@
-"""Words for how a check ended: its status, and what its learner is told."""
+"""How a check ended: its status, and the message for its learner."""
 
 import re
 import signal
@@ -66,9 +66,9 @@ def explain_error(
 def explain_import(
     error: BaseException, place: str, exported: Collection[str]
 ) -> tuple[str, str, str]:
-    """(status of the check that found out, message, verdict) for a lesson that could not be
-    imported, or that lacks a name which the check's learner-side sections use: then the verdict is
-    "", because other checks may not need it.
+    """(status, message, verdict) for a check whose lesson could not be imported, or lacks a name
+    that the check's learner-side sections use. In the second case the verdict is "", because other
+    checks may not need the name.
 
     exported  the names that the course's lesson defines
     """

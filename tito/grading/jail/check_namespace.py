@@ -1,5 +1,5 @@
-"""What a check sees when it runs in the judge: proxies where it expects the learner's names, and
-its own imports; of Python and NumPy, a few functions that a learner's answer cannot deceive.
+"""The namespace of a check in the judge: proxies for the learner's names, the check's own imports,
+and replacements for a few functions of Python and NumPy that a learner's answer could deceive.
 """
 
 import contextlib
@@ -28,14 +28,16 @@ from tito.lesson.checks import (
 from tito.lesson.course import Entry
 from tito.lesson.lesson_format import Check, Lesson
 
-CHECKS_FILE = "checks.py"  # what tracebacks call the file of the checks
-BROAD = 1 << 20  # numbers: more are compared with as many, or with one
+CHECKS_FILE = "checks.py"  # the name of the checks' file in tracebacks
+BROAD = (
+    1 << 20
+)  # numbers: larger arrays are compared only with arrays of equal size or single numbers
 
 
 @dataclass
 class Prepared:
-    """What a lesson's checks need, made once: the code of the imports its learner-side sections
-    use, and {section: its code}.
+    """The compiled code that a lesson's checks need: the imports of its learner-side sections, and
+    {section: its code}.
     """
 
     exported: list[str]
@@ -91,8 +93,8 @@ class Prepared:
 def close_in_shape(
     a: Any, b: Any, *tolerances: Any, allclose: Any = np.allclose, **options: Any
 ) -> bool:
-    """np.allclose for checks: of no numbers at all, NumPy says that they are close to any others,
-    and a learner may claim to have none; and it stretches millions to the shape of the others.
+    """np.allclose for checks. It refuses empty arrays, which NumPy calls close to any others, and
+    large arrays that NumPy would broadcast.
     """
     a, b = np.asarray(a), np.asarray(b)
     stretched = a.shape != b.shape and min(a.size, b.size) != 1
@@ -102,8 +104,8 @@ def close_in_shape(
 
 
 def zip_to_the_end(*iterables: Any, strict: bool = True) -> Iterator[tuple[Any, ...]]:
-    """zip for checks: of `for g, w in zip(got, want)`, Python runs nothing when `got` is empty, and
-    a learner may claim to have nothing. A check that means it says strict=False.
+    """zip for checks, strict by default. Without it, `for g, w in zip(got, want)` would compare
+    nothing if a learner's `got` is empty. A check can still pass strict=False.
     """
     return _rows(iterables) if strict else zip(*iterables)
 
@@ -124,7 +126,7 @@ def _rows(iterables: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
         yield tuple(row)
 
 
-# What stands for Python's own in checks.
+# Replacements for Python's own functions in checks.
 TO_THE_END = {
     "zip": zip_to_the_end,
     "map": lambda function, *given: (function(*row) for row in zip_to_the_end(*given)),

@@ -20,7 +20,7 @@ from tito.lesson.checks import functions_of, remember_lines
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import Check
 
-NOTICED = 0.1  # seconds: of a shorter check nobody asks how long it waited for a processor
+NOTICED = 0.1  # seconds: for a shorter check, the time it waited for a processor is not measured
 Words = tuple[str, str, str]  # status, message, verdict
 
 
@@ -30,7 +30,7 @@ class Subject:
 
     code     of the lesson: the learner's, or the course's
     modules  {module of the package: its code}, of the lesson and the lessons below it
-    is_ours  whether these hold no line of a learner's
+    is_ours  whether they contain no code of a learner
     """
 
     entry: Entry
@@ -61,7 +61,7 @@ class Subject:
 
 
 class CheckRunner:
-    """Runs checks, each in a fork of one jail.
+    """Runs checks, each in its own fork of one jail.
 
     received  {whether a check is hidden: the bytes that such checks received}
     waited    of the last check's seconds, those that it waited for a processor
@@ -108,22 +108,22 @@ class CheckRunner:
         raise AssertionError("the last attempt returned or raised")
 
     def run(self, subject: Subject, check: Check, seconds: float) -> Words:
-        """As `run_once`; where the jail fails, which need not be the check's fault, once more in a
-        new one.
+        """Like `run_once`. If the jail fails, perhaps not through this check, try again in a new
+        jail.
         """
         for is_retry in (False, True):
             with contextlib.suppress(JailFailed):
                 return self.run_once(subject, check, seconds, is_retry)
-        return "crashed", "the process that runs everybody's code ended here, twice", ""
+        return "crashed", "the process that runs the code ended twice during this check", ""
 
     def run_once(
         self, subject: Subject, check: Check, seconds: float, is_retry: bool = False
     ) -> Words:
-        """Run one check in a fork of its own.
+        """Run one check in a new fork.
 
         Returns (status, message, verdict): the verdict is "" unless the lesson could not even be
-        imported. Raises JailFailed when the jail died with its fork; and when only the fork was
-        killed, unless this is a retry: the kernel does that when memory runs out, whoever has it.
+        imported. Raises JailFailed when the jail died with its fork. It also raises it when only
+        the fork was killed, except in a retry: when memory runs out, the kernel kills any process.
         """
         began = time.monotonic()
         prepared, fork = Prepared.of(subject.entry), self.fork()
@@ -162,7 +162,7 @@ class CheckRunner:
 
 @dataclass
 class Talk:
-    """What one check and the fork say to each other.
+    """The exchange of messages between one check and its fork.
 
     seconds    the limit of the check, as its words tell it
     importing  whether the lesson is still being imported
@@ -196,13 +196,13 @@ class Talk:
         except proxy.Died:
             self.died = True
         except Exception as error:
-            # While the fork still answers: a message may hold what must be asked for.
+            # While the fork still answers, because the message may contain values of its objects.
             self.words = self.words_of(error)
 
     def words_of(self, error: BaseException) -> Words:
-        """(status, message, verdict) for what ended the check.
+        """(status, message, verdict) for the exception that ended the check.
 
-        Making them may ask the learner's side, which may do anything.
+        This may send requests to the learner's side, which may answer anything.
         """
         try:
             place = self.subject.place(error)
@@ -230,9 +230,9 @@ def call_check(check: Check, space: dict[str, Any], missing: set[str]) -> None:
 
 
 def excused_seconds(fork: Fork, most: float) -> Callable[[], float]:
-    """A function: the seconds, at most so many, that this thread and the fork have waited by now
-    for a processor. Of the time of a check they do not count: others took them, however many
-    threads those have. Where the system does not tell, 0.
+    """A function that returns how many seconds this thread and the fork have waited for a
+    processor, up to a maximum. These do not count as time of the check, because other processes
+    used them. It returns 0 if the system does not measure this.
     """
     try:
         before = waited()
@@ -243,11 +243,11 @@ def excused_seconds(fork: Fork, most: float) -> Callable[[], float]:
 
 @contextlib.contextmanager
 def overflow_is_an_error() -> Iterator[None]:
-    """Raise where NumPy would only remark that a number does not fit the type of another.
+    """Raise an error where NumPy would only warn that a number does not fit a type.
 
-    The learner's side chooses the type of what it answers, and a number of the check's is cast to
-    it: `np.float16("inf") == 97222` holds, and so does `abs(got - 5) < 1e-9` of the least int64
-    and 5 more.
+    The learner's side chooses the type of its answer, and NumPy casts the check's number to it:
+    `np.float16("inf") == 97222` is true, and so is `abs(got - 5) < 1e-9` if got is the least int64
+    plus 5.
     """
     with warnings.catch_warnings():
         overflow = "overflow encountered in (cast|scalar (absolute|subtract|negative))"
@@ -257,8 +257,8 @@ def overflow_is_an_error() -> Iterator[None]:
 
 @contextlib.contextmanager
 def interrupted_after(seconds: float, excused: Callable[[], float] = lambda: 0.0) -> Iterator[None]:
-    """Raise OutOfTime in what runs too long in the judge itself: a loop over what the learner's
-    side claims, say. excused(): seconds that do not count.
+    """Raise OutOfTime when a check runs too long in the judge itself, such as a loop over an
+    object of the learner's side. excused(): seconds that do not count.
     """
     if not hasattr(signal, "setitimer"):
         yield
@@ -271,7 +271,7 @@ def interrupted_after(seconds: float, excused: Callable[[], float] = lambda: 0.0
             raise proxy.OutOfTime
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.2)  # again and again, should one be swallowed
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.2)  # repeatedly, in case one is swallowed
     try:
         yield
     finally:

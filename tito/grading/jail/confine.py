@@ -1,9 +1,9 @@
-"""The limits that the jailed process puts on itself, and that nothing can lift again.
+"""The limits that the jailed process sets for itself, and that cannot be removed again.
 
 Linux only; standard library only.
 
-A limit that this machine does not know is told to the caller, never passed over: the isolation
-level depends on it.
+If this machine does not support a limit, the caller gets an error or a return value that reports
+it, because the isolation level depends on it.
 """
 
 import ctypes
@@ -34,7 +34,7 @@ FILES = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 NETWORK_FROM, ALL_TCP = 4, 3
 SCOPES_FROM, ALL_SCOPES = 6, 3  # abstract sockets and signals reach no process outside
 
-# What Python and NumPy call while they compute, the most frequent first; any other call gets EPERM.
+# System calls of Python and NumPy, the most frequent first; any other call gets EPERM.
 # Numbers from asm/unistd.h: (x86_64, aarch64), None where it does not exist.
 CALLS: dict[str, tuple[int | None, int | None]] = {
     "read": (0, 63),
@@ -115,8 +115,8 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
     "getrandom": (318, 278),
     "arch_prctl": (158, None),
 }
-# What the server needs besides, to fork and to end its forks. A fork gives these up, but for uses
-# of clone, tgkill and prlimit64 that `fork_filter` allows.
+# Further calls that the server needs to fork and to end its forks. A fork gives these up, except
+# for the uses of clone, tgkill and prlimit64 that `fork_filter` allows.
 FORKING: dict[str, tuple[Any, Any]] = {
     "clone": (56, 220),
     "tgkill": (234, 131),
@@ -132,14 +132,15 @@ FORKING: dict[str, tuple[Any, Any]] = {
 }
 MOST_THREADS = 4096
 CLONE3, FCNTL, IOCTL = (435, 435), (72, 25), (16, 29)
-# A futex is a word in memory on which threads wait. Without the flag FUTEX_PRIVATE_FLAG a word of a
-# file that two processes map, Python's library say, is one futex for both: a hidden check could
-# wake a visible check of another learner.
+# A futex is a word in memory on which threads wait. Without the flag FUTEX_PRIVATE_FLAG, two
+# processes that map the same file, such as Python's library, share futexes in it: a hidden check
+# could wake a visible check of another learner.
 FUTEX, FUTEX_PRIVATE_FLAG = (202, 98), 128
-# No file may send signals: to whom, they could choose. And no flag may be set: what is open before
-# the fork, all forks share, and one would read there what another found out.
+# No file may send signals, because the process could choose the receiver. No flag may be set,
+# because all forks share the files that were open before, and could pass on messages in their
+# flags.
 HARMLESS = {FCNTL: (0, 1, 2, 3, 1030), IOCTL: (0x5401, 0x5450, 0x5451)}
-SOME = 0x7EEDF00D  # stands for the number of a fork: no process has it, and no call or command
+SOME = 0x7EEDF00D  # a placeholder for the number of a fork; no process, call or command has it
 CLONE_THREAD, CLONE_NAMESPACES = 0x10000, 0x7E020000
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
@@ -218,10 +219,10 @@ def landlock(readable: Iterable[str]) -> None:
 
 
 def drop_privileges() -> None:
-    """Give up what root may do beyond others, for good."""
+    """Give up all privileges of root permanently."""
     _prctl(PR_SET_NO_NEW_PRIVS, 1)
     for capability in range(64):
-        # PR_CAPBSET_DROP; it fails behind the last one, or without any.
+        # PR_CAPBSET_DROP; it fails after the last capability, or without privileges.
         if LIBC.prctl(24, capability, 0, 0, 0) != 0:
             break
     head, none = struct.pack("Ii", 0x20080522, 0), struct.pack("6I", 0, 0, 0, 0, 0, 0)
@@ -230,11 +231,11 @@ def drop_privileges() -> None:
 
 
 def limits(memory: int) -> None:
-    """Limits of the kernel on this process and its forks, but for the one on time. memory: MB of
-    address space.
+    """Set the kernel's limits on this process and its forks, except for time. memory: MB of address
+    space.
 
-    The one on threads counts all that the user runs, and does not bind root: grade a hostile class
-    as an ordinary user.
+    The limit on threads counts all threads of the user, and does not apply to root: grade a hostile
+    class as an ordinary user.
     """
     for what, most in (
         (resource.RLIMIT_AS, memory << 20),
@@ -252,8 +253,8 @@ def limits(memory: int) -> None:
 
 
 def time_limit(seconds: float) -> None:
-    """Let the kernel kill this process when it has used so much CPU time: should nobody else
-    do it.
+    """Let the kernel kill this process after so many seconds of CPU time, in case the judge does
+    not.
     """
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 2, int(seconds) + 3))
 
@@ -304,8 +305,8 @@ def server_filter(machine: str | None = None) -> list[Instruction]:
 
 
 def fork_filter(pid: int, machine: str | None = None) -> list[Instruction]:
-    """The filter that fork `pid` adds, as a list of instructions: threads yes, another process no;
-    nothing that forking took.
+    """The filter that fork `pid` adds, as a list of instructions. It allows new threads, but no new
+    process and none of the calls that forking needed.
     """
     column, arch = _column(machine or platform.machine())
     code = [(LOAD, 0, 0, NUMBER)]
@@ -343,9 +344,9 @@ def filter_of_fork(program: bytes, pid: int) -> bytes:
 
 
 def seccomp(program: bytes) -> None:
-    """Put an assembled filter on this process, for good, in all its threads and forks.
+    """Install an assembled filter permanently, for all threads and forks of this process.
 
-    Of several, the strictest answer counts.
+    With several filters, the strictest applies.
     """
     buffer = ctypes.create_string_buffer(program)
     words = struct.pack("H6xQ", len(program) // INSTRUCTION.size, ctypes.addressof(buffer))

@@ -1,12 +1,12 @@
-"""Starts the process that runs learners' code, at a named isolation level, and forks of it, one for
-each check.
+"""Start the process that runs learners' code, at an isolation level, and a fork of it for each
+check.
 
-bubblewrap         no network, own process tree, read-only system without home, course or
-                   submissions; and the limits below
-landlock+seccomp   files, network and signals by Landlock, system calls by a filter; also for
-                   ordinary users, also in containers
-process            another process with limits on time and memory, no more: it can read what you can
-                   read
+bubblewrap         no network, its own process tree, a read-only system without home, course or
+                   submissions; and the limits of the next level
+landlock+seccomp   Landlock limits files, network and signals, a filter limits system calls; works
+                   for ordinary users and in containers
+process            a process with limits on time and memory only: it can read every file that you
+                   can read
 """
 
 import contextlib
@@ -37,13 +37,13 @@ from tito.learn.process import ONE_THREAD
 HERE = Path(__file__).resolve().parent
 FILES = [HERE / name for name in ("jailed_server.py", "wire.py", "confine.py")]
 START_SECONDS = 30
-PARTING = 3  # seconds in which a server that hears nothing more ends its forks and itself
+PARTING = 3  # seconds in which a server ends its forks and itself after its socket was closed
 LAST = 30  # seconds in which a process that was killed must be gone
 # Exit codes after SIGKILL; the second is bwrap's when what it runs was killed.
 KILLED = (-9, 128 + 9)
-STARTS = 3  # of a jail whose server is killed meanwhile, maybe for want of memory
+STARTS = 3  # to start a jail whose server is killed meanwhile, perhaps for lack of memory
 SYSTEM = [Path(path) for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")]
-# For BLAS: the jail must not count on cores, and its threads would not outlive the fork.
+# For BLAS: a check gets no more cores than others, and threads do not survive a fork.
 ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/nowhere", "HOME": "/nowhere"} | ONE_THREAD
 # What lessons import, loaded once instead of in each fork.
 PRELOAD = """numpy numpy.random numpy.linalg collections collections.abc contextlib copy dataclasses
@@ -53,11 +53,11 @@ PACKAGES = ("numpy", "matplotlib")
 
 
 class JailFailed(Exception):
-    """The jail itself does not work any more; the worker needs a new one."""
+    """The jail itself failed; the worker needs a new one."""
 
 
 class Killed(MachineError):
-    """Something killed jails while they started."""
+    """Jails were killed while they started."""
 
 
 @dataclass
@@ -73,7 +73,7 @@ class Fork:
     is_ended: bool = False
 
     def end(self) -> None:
-        """Kill it. Nobody waits until it is gone, unless they ask for its `code()`."""
+        """Kill it, without waiting for its end; `code()` waits."""
         if self.is_ended:
             return
         self.is_ended = True
@@ -89,19 +89,21 @@ class Fork:
         self.jail.ended.append(self.pid)
 
     def waited(self) -> float:
-        """Seconds that its first thread has waited for a processor, since others had them all; 0
-        where the system does not tell.
+        """Seconds that its first thread has waited for a processor; 0 if the system does not
+        measure this.
         """
         try:
-            text = Path(f"/proc/self/fdinfo/{self.handle}").read_text()  # its number out here
+            text = Path(
+                f"/proc/self/fdinfo/{self.handle}"
+            ).read_text()  # its process number outside of the jail
             (number,) = [line[4:].strip() for line in text.splitlines() if line[:4] == "Pid:"]
             return waited(number)
         except (OSError, ValueError):
             return 0.0
 
     def code(self) -> int:
-        """Its exit code, once it was ended and is gone: negative for a signal, as `subprocess` has
-        it.
+        """Wait for the end of a fork that was ended. Returns its exit code, negative for a
+        signal.
         """
         if self.pid in self.jail.ended:
             self.jail.request_fork()
@@ -113,27 +115,27 @@ class Fork:
 def waited(process: str = "thread-self") -> float:
     """Seconds that a process's first thread, or the thread that asks, has waited for a processor.
 
-    Raises OSError or ValueError where the system does not tell.
+    Raises OSError or ValueError if the system does not measure this.
     """
     with open(f"/proc/{process}/schedstat", "rb", buffering=0) as file:  # asked in each check
         return int(file.read().split()[1]) / 1e9
 
 
 def be_killed_first() -> None:
-    """Let the kernel, when memory runs out, end this process and what it starts before others."""
+    """Let the kernel kill this process and its children first when memory runs out."""
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 class Jail:
-    """A server process that forks, one fork ahead: the next is made ready while this one works.
+    """A server process that forks on request, one fork ahead of its use.
 
     level    of isolation
     secret   paths that must not be readable in it
     memory   MB that each fork may use
     seconds  of CPU time that each fork may use
-    modules  a function that gives {name: code} of modules that all forks have besides those they
-             are told to load; it is called while the server starts
+    modules  a function that returns {name: code} of modules that all forks have; it is called
+             while the server starts
     """
 
     def __init__(
@@ -195,7 +197,9 @@ class Jail:
             )
 
     def _refuse(self, secrets: list[str]) -> NoReturn:
-        """Raise the error that says why this jail is none. secrets: those that it can read."""
+        """Raise the error that says why this jail does not work. secrets: paths that it can
+        read.
+        """
         self.close()
         if not secrets and self.process.returncode in KILLED:
             raise JailFailed("its server was killed while it started")
@@ -231,13 +235,13 @@ class Jail:
         return message, descriptors
 
     def read_answer(self) -> None:
-        """Take the server's next answer: a fork, and what became of others."""
+        """Read the server's next answer: a fork, and the exit codes of others."""
         message, handles = self.receive()
         self.codes = dict(CODE.iter_unpack(message[NUMBER.size :]))
         self.ready.append((*NUMBER.unpack_from(message), handles[0] if handles else None))
 
     def request_fork(self) -> None:
-        """Ask the server for a fork; what it says to that is for `read_answer`.
+        """Ask the server for a fork; `read_answer` reads the answer.
 
         Raises JailFailed when it is gone.
         """
@@ -254,8 +258,7 @@ class Jail:
     def fork(self) -> Fork:
         """A fresh Fork.
 
-        One that ended while it waited to be used is passed over: what killed it was not whom it is
-        for.
+        A fork that ended before it was used is skipped, because the new check cannot be the cause.
         """
         for passed_over in (False, True):
             while len(self.requested) < 2:  # this one, and the next
@@ -272,7 +275,8 @@ class Jail:
     def close(self) -> None:
         """End the server and with it every fork.
 
-        It ends by itself when it hears nothing more; killed, its time would be nobody's.
+        It ends by itself when its socket is closed. If it were killed, its CPU time would not be
+        counted.
         """
         self.control.close()
         for sock in self.requested:
@@ -317,8 +321,8 @@ def command(level: str, secret: Sequence[str]) -> list[str]:
 
 
 def binds(python: str, secret: Sequence[str]) -> list[str]:
-    """The options of bubblewrap for what can be read in it: what Python needs, without installed
-    packages but two, and without what is secret.
+    """The options of bubblewrap for readable files: those that Python needs, without secret paths
+    and with only the installed packages that learners' code may import.
     """
     binds = []
     for path in system():
@@ -346,8 +350,8 @@ def system() -> list[Path]:
 
 
 def site_folders() -> list[Path]:
-    """Where installed packages lie, below the folders above too: they may hold a course with its
-    solutions.
+    """The folders of installed packages, also inside the folders of `system`. They may contain a
+    course with its solutions.
     """
     return sorted(
         {
@@ -379,7 +383,7 @@ def packages() -> dict[str, Path]:
 
 
 def package_paths() -> list[Path]:
-    """Folders of those packages, with the libraries that lie beside them."""
+    """The folders of these packages and of their libraries."""
     return [
         path
         for folder in packages().values()
@@ -389,8 +393,8 @@ def package_paths() -> list[Path]:
 
 
 def readable(secret: Sequence[str]) -> list[Path]:
-    """The paths that Landlock lets through: all that is needed, but no folder of installed packages
-    and nothing secret.
+    """The paths that Landlock allows: those that Python needs, without folders of installed
+    packages and without secret paths.
     """
     hidden = {*site_folders(), *(Path(path) for path in secret)}
     return [
@@ -403,7 +407,7 @@ def readable(secret: Sequence[str]) -> list[Path]:
 
 
 def without(path: Path, hidden: Collection[Path]) -> list[Path]:
-    """`path`, or its parts when something hidden lies in it: Landlock can only allow."""
+    """`path`, or its parts without the hidden ones if it contains some: Landlock cannot forbid."""
     hidden_here = [other for other in hidden if other.is_relative_to(path)]
     if not hidden_here:
         return [path]
@@ -415,14 +419,14 @@ def without(path: Path, hidden: Collection[Path]) -> list[Path]:
 def strongest(requested: str, secret: Sequence[str] = (), **how: Any) -> Jail:
     """A Jail at the requested level, or, for "", at the strongest that works.
 
-    how  what else a Jail takes
+    how  further arguments of Jail
 
-    Raises TitoError when only the weakest works and nobody named it; and when the jail is killed
-    again and again, which tells nothing about the level: a weaker one is not taken.
+    Raises TitoError when only the weakest level works and was not requested; and when the jail is
+    killed repeatedly, because then a weaker level would not help.
     """
     if not hasattr(os, "fork"):
         raise MachineError(
-            "Grading forks a process for each check, and this system cannot.",
+            "Grading forks a process for each check, and this system cannot fork.",
             "Use Linux, macOS, WSL or the Dockerfile in tito/grading.",
         )
     if requested:
@@ -440,20 +444,20 @@ def strongest(requested: str, secret: Sequence[str] = (), **how: Any) -> Jail:
         except (TitoError, OSError) as error:
             tried.append(str(error))
     raise MachineError(
-        f"Nothing here keeps learners' code from your files: {'; '.join(tried)}",
+        f"This machine cannot keep learners' code away from your files: {'; '.join(tried)}",
         "Install bubblewrap (apt install bubblewrap), or accept the risk with --isolation process.",
     )
 
 
 def check_level(level: str) -> None:
-    """Raise TitoError for what is no level, or needs a program that is not here."""
+    """Raise TitoError for an unknown level, or one whose program is missing."""
     if level not in LEVELS:
         raise UsageError(
             f"There is no isolation level {level!r}.", f"There are: {', '.join(LEVELS)}."
         )
     if level == "bubblewrap" and not shutil.which("bwrap"):
         raise MachineError(
-            "The isolation level bubblewrap needs the program bwrap, which is not here.",
+            "The isolation level bubblewrap needs the program bwrap, which is not installed.",
             "Install bubblewrap (apt install bubblewrap), or leave --isolation out.",
         )
 
@@ -466,5 +470,5 @@ def start_jail(level: str, secret: Sequence[str], **how: Any) -> Jail:
     raise Killed(
         f"At isolation level {level} the process that runs learners' code was killed {STARTS} "
         "times while it started.",
-        "Has the machine memory left? Run it again, or with fewer --jobs.",
+        "Is the machine out of memory? Run it again, or with fewer --jobs.",
     )

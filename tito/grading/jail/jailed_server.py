@@ -1,13 +1,13 @@
-"""The jailed process: it loads a learner's code and does with it what the judge asks.
+"""The jailed process: it loads a learner's code and executes the judge's requests on it.
 
-It holds no check and no answer.
+It contains no checks and no expected values.
 
     python -I -S jailed_server.py < control socket
 
-One server is started for each worker. It loads NumPy and what the course's package has around the
-lessons, confines itself, and then only forks: a fork for each check, with a socket of its own to
-the judge, more limits, and nothing else open. What the learner's code does to its fork is over with
-it. Whatever comes out of here is a claim; the judge compares.
+Each worker starts one server. It loads NumPy and the modules of the course's package that are not
+lessons, sets its limits, and then only forks: one fork for each check, with its own socket to the
+judge, further limits, and no other open files. The fork ends with its check, and so does everything
+that the learner's code did to it. The judge does not trust any answer; it compares.
 """
 
 import builtins
@@ -32,8 +32,8 @@ MOST_FRAMES, LONGEST = 5, 4000
 REHEARSALS = 10  # from the eighth call on, Python fits the instructions of a function
 LAST_IN_LINE = 19  # nice: however many threads a fork starts, the judges do not wait for them
 MOST_NAMES, MOST_NAME = 20, 60  # parameters of a function that are looked at, characters of each
-# Process numbers and exit codes between server and judge. No JSON: what the server writes to, were
-# it the counts of references to its own objects, the kernel copies after each fork.
+# Process numbers and exit codes between server and judge. Not as JSON: the kernel has to copy each
+# page of memory that the server writes to after a fork, even if only reference counts change.
 NUMBER, CODE = struct.Struct("i"), struct.Struct("ii")
 READY = b"ready"
 MARK = "_raised_by_the_judge"
@@ -45,7 +45,7 @@ delitem""".split()
 
 
 def load_file(name: str) -> Any:
-    """The module in the file beside this one: the package it belongs to is not readable in here."""
+    """The module in a file next to this one, whose package cannot be read in the jail."""
     spec: Any = importlib.util.spec_from_file_location(name, os.path.join(HERE, f"{name}.py"))
     sys.modules[name] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -53,8 +53,8 @@ def load_file(name: str) -> Any:
 
 
 class Installed:
-    """Finds the few installed packages that may be used, by their folders: there is no
-    site-packages in here.
+    """Finds the allowed installed packages by their folders, because the jail has no
+    site-packages.
     """
 
     def __init__(self, folders: dict[str, str]) -> None:
@@ -70,8 +70,8 @@ class Installed:
 
 
 class Lessons:
-    """Finds the package among the modules that the judge sent: {name: code, or None for an empty
-    one, or why there is none}.
+    """Finds modules of the package among those that the judge sent: {name: code, None for an empty
+    module, or the reason why it is missing}.
     """
 
     def __init__(self, modules: dict[str, Any]) -> None:
@@ -99,13 +99,13 @@ class Lessons:
 
 
 class Agent:
-    """One fork's side of the talk with the judge: answers requests, and asks the judge to run
-    functions that are the judge's.
+    """A fork's side of the connection to the judge: answers requests, and calls functions of the
+    judge.
     """
 
     def __init__(self, sock: socket.socket, wire: Any, modules: dict[str, Any]) -> None:
         self.sock, self.wire, self.modules = sock, wire, modules
-        # What the judge holds handles to: kept alive, so that a number stays its own.
+        # Objects to which the judge has handles, kept alive so that their numbers stay unique.
         self.objects: list[Any] = []
         self.numbers: dict[int, int] = {}
         # The judge's functions by number, and their numbers by id.
@@ -116,7 +116,7 @@ class Agent:
         self.do = self.operations()
 
     def operations(self) -> dict[str, Callable[..., Any]]:
-        """{name: function} of what the judge may ask for."""
+        """{name: function} of the judge's possible requests."""
         do: dict[str, Callable[..., Any]] = {
             "call": lambda f, /, *a, **k: f(*a, **k),
             "get": getattr,
@@ -134,7 +134,7 @@ class Agent:
         return do
 
     def make_ready(self) -> None:
-        """Import what all forks have and what needs no lesson, so that no fork has to do it."""
+        """Import the modules that all forks need, so that no fork has to."""
         finder = Lessons(self.modules)
         sys.meta_path.insert(0, finder)
         for name in self.modules:
@@ -146,7 +146,7 @@ class Agent:
                     del sys.modules[loaded]
         sys.meta_path.remove(finder)
 
-    # What the judge may ask for besides Python's own operations.
+    # Requests of the judge, in addition to Python's own operations.
 
     def load(
         self,
@@ -189,11 +189,11 @@ class Agent:
         return np.array(array, copy=True, subok=False)
 
     def exit(self, x: Any, name: str | None, text: str | None) -> Any:
-        """Leave a `with` block: with the judge's exception, told by name, or without one."""
+        """Leave a `with` block, with the judge's exception (its name) or without."""
         error = None if name is None else self.exception(name, text, None)
         return type(x).__exit__(x, error and type(error), error, None)
 
-    # The talk.
+    # Messages.
 
     def foreign(self, x: Any) -> list[Any]:
         """A value that is not plain: a function of the judge's, or a handle."""
@@ -228,14 +228,14 @@ class Agent:
         self.wire.send(self.sock, writer.message([kind, *[writer.value(x) for x in values]]))
 
     def receive(self) -> Any:
-        """A Reader of the next message. The end of the talk is the end of the process."""
+        """A Reader of the next message. The process ends with the connection."""
         try:
             return self.wire.Reader(*self.wire.receive(self.sock), self.foreign_of)
         except self.wire.Closed:
             os._exit(0)
 
     def ask(self, number: int, arguments: Any, options: Any) -> Any:
-        """Let the judge run one of its functions, answering what it asks meanwhile."""
+        """Call a function of the judge, and answer its requests meanwhile."""
         with self.asking:
             self.send("ask", number, arguments, options)
             while True:
@@ -262,7 +262,7 @@ class Agent:
         return error
 
     def answer(self, reader: Any) -> None:
-        """Do what one request says and send what came of it."""
+        """Execute one request and send its result."""
         _, name, arguments, options = reader.body
         try:
             arguments, options = reader.value(arguments), reader.value(options)
@@ -274,7 +274,7 @@ class Agent:
                 if not same(then, now)
             ]
             self.send("ok", value, changed)
-        except BaseException as error:  # noqa: BLE001  sys.exit() is one of the things to be told
+        except BaseException as error:  # noqa: BLE001  also sys.exit() is reported
             if name == "next" and isinstance(error, StopIteration):
                 self.send("stop")
             else:
@@ -315,7 +315,7 @@ class Agent:
 
 
 def same(then: Any, now: Any) -> bool:
-    """Whether what the learner's code was given is as it was."""
+    """Whether the learner's code changed none of its arguments."""
     if isinstance(now, dict):
         return list(then) == list(now) and all(a is b for a, b in zip(then.values(), now.values()))
     if isinstance(now, list):
@@ -324,9 +324,9 @@ def same(then: Any, now: Any) -> bool:
 
 
 def rehearse(wire: Any) -> None:
-    """Do a few times, before there are forks, what each of them will do. Python notes on the way
-    where a type has its methods and which form of an instruction fits; what is noted here, no fork
-    has to write, and for each page to which one writes, the kernel makes a copy.
+    """Execute typical requests before the first fork, so that Python's caches of methods and
+    specialized instructions are filled. Otherwise each fork would fill them, and the kernel would
+    copy each page of memory that it writes to.
     """
     ours, theirs = socket.socketpair()
     text = "import numpy as np\n\ndef double(x):\n    return 2 * np.asarray(x)\n"
@@ -353,7 +353,7 @@ def rehearse(wire: Any) -> None:
 
 
 def serve(control: socket.socket, agent: Agent, seconds: float, program: bytes) -> None:
-    """Fork for each check, until the judge is gone.
+    """Fork for each check, until the judge closes its socket.
 
     A request is the numbers of forks that were killed or have ended, behind a 0, and brings the
     fork's end of a socket pair. The answer is the number of the new fork, then of each of those its
@@ -380,17 +380,17 @@ def serve(control: socket.socket, agent: Agent, seconds: float, program: bytes) 
 
 
 def ended(pid: int) -> int:
-    """The exit code of a fork that was killed or has ended, once it is gone."""
+    """Wait for a fork that was killed or has ended. Returns its exit code."""
     try:
-        os.killpg(pid, signal.SIGKILL)  # should the level let it have children
+        os.killpg(pid, signal.SIGKILL)  # if the level allows it to have children
     except (ProcessLookupError, PermissionError):
         pass
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def fork(theirs: int, agent: Agent, seconds: float, program: bytes) -> None:
-    """The life of one fork: nothing open but its socket, which takes the place of the agent's, and
-    what leads nowhere; its limits; then what the judge asks.
+    """Run one fork: close everything except its socket and /dev/null, set its limits, and answer
+    the judge's requests.
     """
     os.setsid()
     os.setpriority(os.PRIO_PROCESS, 0, LAST_IN_LINE)
@@ -406,7 +406,7 @@ def fork(theirs: int, agent: Agent, seconds: float, program: bytes) -> None:
 
 
 def main() -> None:
-    """Prepare, say what was achieved, then fork on demand."""
+    """Prepare, report the limits that work, then fork on demand."""
     first = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)  # before all others, see `fork`
     control = socket.socket(fileno=os.dup(0))
     message, (pipe,), _, _ = socket.recv_fds(control, 1 << 16, 1)
@@ -435,18 +435,19 @@ def main() -> None:
             confine.landlock(start["readable"])
             confine.seccomp(confine.assemble(confine.server_filter()))
     os.dup2(nothing, 1)
-    os.dup2(nothing, 2)  # until here, a failure can be told
+    os.dup2(nothing, 2)  # up to here, a failure can be reported
     control.send(READY)
     seconds = start["seconds"]
-    del start, message  # what stays here, learners' code can find
+    del start, message  # learners' code could find anything that stays here
     serve(control, agent, seconds, program)
 
 
 def import_libraries(names: list[str]) -> None:
     """Import what lessons import, so that no fork has to.
 
-    threading, logging and random ask for functions to run in every fork, which renew locks and the
-    seed: a fifth of what a fork costs. Here is one thread, and a seed that anybody may know.
+    threading, logging and random register functions that renew locks and seeds in every fork, a
+    fifth of the time that a fork takes. They are not needed here, with one thread and no secret
+    seed.
     """
     register, os.register_at_fork = os.register_at_fork, lambda **hooks: None
     load_file("wire")
@@ -456,7 +457,7 @@ def import_libraries(names: list[str]) -> None:
 
 
 def readable(path: str) -> bool:
-    """Whether anything of this path can be read from in here."""
+    """Whether this path can be read in the jail."""
     try:
         os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
         return True

@@ -1,8 +1,8 @@
-"""The trusted side: it holds the checks, the expected values and every comparison.
+"""The trusted process: it has the checks and the expected values, and makes every comparison.
 
-Learners' code runs in a jail beside it. A check is an ordinary test function of the lesson. Here it
-runs with proxies where it expects the learner's names, against a fresh fork of the jail, and what
-it finds wrong becomes a CheckResult. What a learner's code can forge is a wrong value.
+Learners' code runs in a jail, another process. A check is an ordinary test function of the lesson.
+In the judge it runs with proxies for the learner's names, which use a new fork of the jail, and its
+outcome becomes a CheckResult. The learner's code can only return wrong values.
 """
 
 import hashlib
@@ -23,11 +23,11 @@ from tito.lesson.course import Entry
 from tito.lesson.lesson_format import Check
 from tito.lesson.outcome import clean
 
-MOST_LATE = 3  # checks of an exercise may run out of time; then its others are not tried
+MOST_LATE = 3  # checks of an exercise that may run out of time; then its others are not run
 LEAST = 2  # seconds: the limit of a check after others ran out of time
 BUDGET = 12  # times the limit of a check may a lesson take; then each further check has LEAST
-# Bytes that the visible checks of a submission may receive in all, and the hidden ones as many
-# again: of legal answers, too, reading, comparing and showing takes the judge's time.
+# Bytes that all visible checks of a submission may receive; the hidden ones may receive the same.
+# Even legal answers take the judge's time.
 MOST_RECEIVED = 128 << 20
 SLOW = "slow:"  # before the hash of a file that takes too long to read: such a result's key
 NOT_ON_REFERENCE = "does not pass on the course's own earlier lessons"
@@ -35,8 +35,8 @@ NOT_ON_REFERENCE = "does not pass on the course's own earlier lessons"
 
 @dataclass
 class Attempt:
-    """One run of some checks: {check id: CheckResult}, and how far the lesson came at all ("", or a
-    verdict and why).
+    """One run of some checks: {check id: CheckResult}, and why the whole lesson failed ("", or a
+    verdict and the reason).
     """
 
     checks: dict[str, CheckResult] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class SubmittedCode:
     codes: dict[str, Code]
 
     def code(self, name: str) -> Code:
-        """The learner's own lesson; a sentence says why there is none."""
+        """The code of the learner's lesson, or a sentence that says why there is none."""
         if name not in self.codes:
             file = self.contents.files.get(name)
             self.codes[name] = Code(
@@ -81,8 +81,8 @@ class Judge:
         # submission.
         self.spent: defaultdict[bool, float] = defaultdict(float)
         self.total: defaultdict[bool, float] = defaultdict(float)
-        # {(check id, code of the modules, none of them a learner's): what ended the check, with
-        # nothing written}: a whole class of those ends in the same way.
+        # {(check id, code of the modules, none of them a learner's): how the check ended}. Lessons
+        # as released end in the same way for the whole class.
         self.unwritten: dict[tuple[Any, ...], tuple[str, str]] = {}
 
     @property
@@ -119,11 +119,11 @@ class Judge:
                 continue
             result = self.blank_result(entry, work, key)
             pending.append((self.grade_lesson(entry, result, work), result))
-            if not step(*pending[-1]):  # it cannot even be imported: no later lesson tries again
+            if not step(*pending[-1]):  # it cannot be imported; later lessons do not try again
                 codes[entry.name] = Code(f"lesson {entry.name}: {result.reason}")
             results.append(result)
-        # A hidden check may leave traces on the machine, such as numbers of processes. No visible
-        # check of this submission, which tells its learner what it finds, comes behind it.
+        # A hidden check may leave traces on the machine, such as process numbers. So no visible
+        # check of this submission, whose messages its learner reads, runs after it.
         for steps, result in pending:
             step(steps, result)
         return results
@@ -147,13 +147,14 @@ class Judge:
         )
 
     def checks(self, entry: Entry) -> list[Check]:
-        """The checks of a lesson that are asked for."""
+        """The requested checks of a lesson."""
         ids = self.setting.checks
         return [check for check in entry.declared.checks if not ids or check.id in ids]
 
     def key(self, entry: Entry, contents: Contents) -> str:
-        """The hash of what was handed in, a dot, and that of all else that decides a result; of a
-        file that takes too long to read, its own: then it is not read again.
+        """The key of a result: the hash of the submission, a dot, and the hash of everything else
+        that the result depends on. A file that takes too long to read has a special key, so that
+        it is not read again.
         """
         if (file := contents.files.get(entry.name)) and file.slow:
             return SLOW + file.sha256
@@ -171,7 +172,7 @@ class Judge:
         )
 
     def why_no_code(self, entry: Entry, work: SubmittedCode) -> tuple[str, str] | None:
-        """(verdict, reason) of a lesson of which there is nothing to run, or None."""
+        """(verdict, reason) of a lesson without code to run, or None."""
         contents, file = work.contents, work.contents.files.get(entry.name)
         if file is None or file.problem:
             problem = file.problem if file else contents.problem
@@ -199,7 +200,7 @@ class Judge:
         code, checks = work.code(entry.name), self.checks(entry)
         first = REFERENCE if self.setting.earlier_lessons == REFERENCE else OWN
         attempt, spent = Attempt(), defaultdict[bool, float](float)
-        # The hidden checks after all others, on every base: what they do must not show in those.
+        # Hidden checks run after all others, so that these cannot observe them.
         for hidden in (False, True):
             self.spent = spent
             part = [check for check in checks if check.hidden == hidden]
@@ -223,10 +224,10 @@ class Judge:
     def attempt_on(
         self, base: str, entry: Entry, work: SubmittedCode, checks: list[Check], before: Attempt
     ) -> Attempt:
-        """Run these checks on the earlier lessons of this base, OWN or REFERENCE; what fails on the
-        learner's own, where the course says so, on the course's as well.
+        """Run these checks with the earlier lessons of this base, OWN or REFERENCE. If the course
+        wants both, checks that fail with the learner's earlier lessons run again with the course's.
 
-        before  the Attempt at other checks that came before these
+        before  the Attempt at the checks that ran before these
         """
         lower = [other for other in self.root.lessons if other.number < entry.number]
         ours = set() if base == OWN else {other.name for other in lower}
@@ -237,8 +238,8 @@ class Judge:
         return tried
 
     def subject(self, entry: Entry, work: SubmittedCode, ours: Collection[str]) -> Subject:
-        """The learner's lesson, on their own earlier lessons but for those named in `ours`, which
-        are the course's.
+        """The learner's lesson with their own earlier lessons, except those in `ours`, which are
+        the course's.
         """
         lower = {
             other.name: reference(other) if other.name in ours else work.code(other.name)
@@ -250,8 +251,8 @@ class Judge:
     def retry_on_reference(
         self, entry: Entry, work: SubmittedCode, attempt: Attempt, failed: list[Check]
     ) -> Attempt:
-        """The failed checks once more, on the course's own earlier lessons; what passes there says
-        which lesson is at fault.
+        """Run the failed checks again with the course's earlier lessons. A check that then passes
+        fails because of an earlier lesson of the learner, which is named.
         """
         lower = [other.name for other in self.root.lessons if other.number < entry.number]
         retried = self.attempt(self.subject(entry, work, lower), failed, REFERENCE)
@@ -262,7 +263,7 @@ class Judge:
         if is_imported_there:
             attempt.verdict, attempt.reason = "", ""
         waiting = mended
-        for name in lower:  # which single lesson, put right, mends the check?
+        for name in lower:  # with which single lesson of the course does the check pass?
             if not waiting:
                 break
             tried = self.attempt(self.subject(entry, work, {name}), waiting, REFERENCE)
@@ -282,7 +283,7 @@ class Judge:
     def verdict(
         self, attempt: Attempt, result: LessonResult, entry: Entry, code: Code
     ) -> tuple[str, str]:
-        """(verdict, reason) of what became of the checks."""
+        """(verdict, reason) of a lesson from the results of its checks."""
         if attempt.verdict:
             return attempt.verdict, attempt.reason
         statuses = [check.status for check in result.checks]
@@ -300,7 +301,7 @@ class Judge:
     ) -> Attempt:
         """Run these checks on a subject: an Attempt with a result for each.
 
-        before  the Attempt at other checks that came before these: what ended it, ends this
+        before  the Attempt at the checks that ran before these: if it was ended, so is this one
         """
         before = before or Attempt()
         attempt = Attempt(
@@ -322,8 +323,8 @@ class Judge:
         return attempt
 
     def run_check(self, subject: Subject, check: Check, result: CheckResult, late: int) -> str:
-        """Run one check, and fill in its result. Returns the verdict of the whole lesson where that
-        cannot be imported, else "".
+        """Run one check, and fill in its result. Returns the verdict on the lesson if it cannot be
+        imported, else "".
 
         late  how many checks of the attempt ran out of time
         """
@@ -340,10 +341,12 @@ class Judge:
             self.unwritten[same] = result.status, result.message
         self.spent[check.hidden] += result.seconds
         self.total[check.hidden] += result.seconds
-        return "" if check.hidden else verdict  # of a hidden one it must not be others' reason
+        return (
+            "" if check.hidden else verdict
+        )  # other checks must not reveal how a hidden check ended
 
     def why_not(self, check: Check, attempt: Attempt, late: Mapping[str, int]) -> str:
-        """Why a check is not run any more, or "": what ended the attempt, or a limit.
+        """Why a check is not run, or "": the attempt was ended, or a limit is reached.
 
         late  {exercise: how many of its checks ran out of time}
         """
@@ -359,7 +362,7 @@ class Judge:
         return ""
 
     def seconds_for(self, check: Check, late: int) -> float:
-        """The limit of a check: half as much for each of the attempt that ran out of time."""
+        """The time limit of a check, halved for each check of the attempt that ran out of time."""
         seconds = self.setting.seconds
         spent = sum(self.spent.values()) if check.hidden else self.spent[False]
         least = min(LEAST, seconds)
@@ -374,10 +377,10 @@ def take_points(result: LessonResult, given_up: list[str]) -> None:
 
 
 def withhold_words(checks: list[CheckResult]) -> None:
-    """Leave of what was run beside the course's own earlier lessons only whether each check passes.
+    """Keep only whether each check passes, for checks that ran with the course's earlier lessons.
 
-    A learner's code runs there beside solutions, and can put pieces of them into the text of an
-    error, a value, its choice of how to end, or the time that it takes.
+    There the learner's code runs next to solutions. It could reveal parts of them in the text of an
+    error, in a value, in how it ends, or in the time that it takes.
     """
     for check in checks:
         if check.base == REFERENCE:
@@ -387,7 +390,7 @@ def withhold_words(checks: list[CheckResult]) -> None:
 
 
 def step(steps: Iterator[bool], result: LessonResult) -> bool | None:
-    """Let one step of a lesson be graded, and add up its seconds. Returns what it yields."""
+    """Grade the next step of a lesson, and add its seconds. Returns what the step yields."""
     began = time.perf_counter()
     goes_on = next(steps, None)
     result.seconds = round(result.seconds + time.perf_counter() - began, 3)

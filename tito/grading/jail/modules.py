@@ -1,5 +1,5 @@
-"""Lessons as modules of the package, compiled: a learner's, the released one and the course's own,
-and what decides what they are graded by.
+"""Lessons, compiled as modules of the package: a learner's, the released one and the course's own;
+and the hash of everything that a lesson is graded with.
 """
 
 import functools
@@ -25,10 +25,10 @@ LONGEST_LINE = 200  # characters of a learner's line that is shown
 class Code:
     """A module of the package, compiled.
 
-    code     marshalled bytecode, or a sentence: why there is none
-    places   for each line of the module where it stands in the learner's file, as
+    code     marshalled bytecode, or a sentence that says why there is none
+    places   for each line of the module its place in the learner's file, as
              "line 12: text", or ""
-    written  whether any exercise is other than it was released, or any question answered
+    written  whether an exercise differs from the release, or a question is answered
     answers  rubric.Answer for each question
     given_up exercises that the learner has marked as given up: they earn no points
     ours     whether no line of it is the learner's: it is the released lesson, or the solved one
@@ -43,8 +43,8 @@ class Code:
 
 
 def compiled(entry: Entry, file: LessonFile) -> Code:
-    """The Code of a learner's lesson that could be read; one with a sentence when it cannot be
-    compiled. For `reader.SubmissionReader`: it takes as long as the text makes it.
+    """The Code of a learner's lesson; with a sentence if it cannot be compiled. It runs in
+    `reader.SubmissionReader`, because a text can make it take very long.
     """
     assert file.source
     exercises, lesson = entry.declared.exercises, entry.declared
@@ -52,7 +52,7 @@ def compiled(entry: Entry, file: LessonFile) -> Code:
     written = not all(lesson.is_unwritten(exercise, file.source) for exercise in exercises)
     written |= any(answer.sha256 for answer in answers)
     try:
-        # Python's remarks on the learner's text are not for this terminal.
+        # Hide Python's warnings about the learner's text.
         with warnings.catch_warnings(action="ignore"):
             module = export.build(
                 file.source, lesson, entry.relative(entry.script), entry.root.package
@@ -84,7 +84,7 @@ def answers_in(entry: Entry, source: cells.Source | None = None) -> list[Answer]
 
 
 def places_of(module: export.ExportedModule, source: cells.Source) -> list[str]:
-    """Where each line of a module stands in the file it was made of: "line 12: its text"."""
+    """The place of each line of a module in its source file: "line 12: its text"."""
     lines, places = {}, []
     for place in module.origin:
         if not place:
@@ -117,8 +117,8 @@ def released_text(entry: Entry) -> str:
 
 @functools.cache
 def public_modules(root: Root) -> dict[str, bytes | None]:
-    """{name: code} of the package around the lessons: its front doors, and what lessons use and do
-    not teach.
+    """{name: code} of the modules of the package that are not lessons: public modules and
+    support.
     """
     modules: dict[str, bytes | None] = {f"{root.package}.core": None, root.package: None}
     package = root.path / root.package
@@ -133,8 +133,8 @@ def public_modules(root: Root) -> dict[str, bytes | None]:
 
 @functools.cache
 def checks_hash(entry: Entry) -> str:
-    """The hash of what a lesson is graded by: its checks, what stands beside the learner's code,
-    and the reference below it.
+    """The hash of everything that a lesson is graded with: its checks, the package, and the
+    reference solutions of earlier lessons.
     """
     lesson = entry.declared
     lower = [

@@ -1,23 +1,24 @@
-"""What stands in the judge where a check expects the learner's classes, functions and objects.
+"""Proxies in the judge for the learner's classes, functions and objects.
 
-A `Session` talks to one jailed fork. What comes back is plain data, or a `Remote`: a handle that
-forwards what a check does with it (attributes, calls, arithmetic, indexing, `float()`,
-`np.asarray()`) and decides nothing: `bool()` of it is refused.
+A `Session` is connected to one jailed fork. An answer is plain data or a `Remote`: a handle that
+forwards operations of the check (attributes, calls, arithmetic, indexing, `float()`,
+`np.asarray()`). A Remote never decides a check: `bool()` of it is refused.
 
-The rule for checks that compute with what they were given: **plain data is computed with here, an
-object computes there, and what it computed is no number here.** When `got` is plain data, `got -
-want` and `got == want` never leave the judge. When it is an object, the operator is forwarded, for
-a check may test just that (`Tensor - 2`); but the learner's side has then seen `want`, and what it
-answers from there on may be made from it. So the answer must be an object again, a `Result`, and a
-Result gives plain data only as an attribute that the check names: `(x - 2).data` is read, while
-`float()`, `np.asarray()`, `len()`, iteration, and plain answers of its methods (`.max()`,
-`.all()`) and of theirs are refused as `Undecided`: the check must fetch `.data` first. Comparisons
-are operators like the others. What is refused costs the learner's points and never gives any, and
-`tito check` finds it, since the solution is graded there too. What is left to the check: the
-learner's word on a difference is `(got - want).data` (write `got.data - want`), its text
-(`f"{got - want:.1f}"`, needed for messages), and what the learner's own function says of `want`
-(`mse_loss(got, want)`). The forged answers of `tito check` (`author/forged_answers.py`) find checks
-that rely on nothing else.
+The rule for checks that compute with an answer: **the judge computes with plain data; objects
+compute in the jail, and their results are not used as numbers.** If `got` is plain data, the judge
+itself computes `got - want` and `got == want`. If `got` is an object, the operator is forwarded,
+because a check may test the operator (`Tensor - 2`). But then the learner's side has seen `want`,
+and later answers may be forged with it. So the answer must be an object again, a `Result`, which
+gives plain data only through an attribute that the check names. `(x - 2).data` is read. `float()`,
+`np.asarray()`, `len()`, iteration, and plain results of its methods (`.max()`, `.all()`) are
+refused as `Undecided`: the check must fetch `.data` first. Comparisons are operators like the
+others.
+
+A refused check gives no points. `tito check` finds such checks, because it grades the solution in
+the same way. Authors must avoid three cases that are not refused, in which the learner's side could
+forge the comparison: `(got - want).data` (write `got.data - want`), the text `f"{got - want:.1f}"`
+(needed for messages), and the learner's own function of `want` (`mse_loss(got, want)`). The forged
+answers of `tito check` (`author/forged_answers.py`) find checks that rely only on these.
 """
 
 import builtins
@@ -34,19 +35,19 @@ from tito.grading.jail import wire
 Exact = TypeVar("Exact")
 Request = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 LARGEST = 256 << 20  # bytes one check may receive
-TEXT = 8  # bytes of an array cost as much to read as one of text does, which counts so often
-LONGEST = 4000  # characters of a learner's message that are kept
+TEXT = 8  # a byte of text counts as this many bytes of an array, which are faster to read
+LONGEST = 4000  # characters of a learner's message that are saved
 
 
 class Stop(BaseException):
-    """The check is over, whatever it would still do.
+    """The check ends at once.
 
     Not an Exception: a check's own `except Exception` must not go on.
     """
 
 
 class OutOfTime(Stop):
-    """The check took longer than it may."""
+    """The check exceeded its time limit."""
 
 
 class Died(Stop):
@@ -54,7 +55,7 @@ class Died(Stop):
 
 
 class Tampered(Stop):
-    """The jailed process answered what was not asked, or not in the agreed form."""
+    """An answer of the jailed process was malformed or not requested."""
 
 
 class Undecided(Stop):
@@ -64,22 +65,22 @@ class Undecided(Stop):
 
 
 class NoObject(Undecided):
-    """An operator of the learner's gave plain data.
+    """An operator of the learner's object returned plain data.
 
     A mistake of theirs, or a word on `got - wanted` that is not to be believed.
     """
 
 
 class RemoteError(Exception):
-    """What the learner's code raised when no class here stands for it.
+    """An exception of the learner's code without a matching class in the judge.
 
-    Errors from there have a `report`.
+    Exceptions from the learner's side have a `report`.
     """
 
 
 class Report(NamedTuple):
-    """What the learner's side tells of an exception. frames: (module, line, the parameters that
-    were None) of each frame of the learner's code; kinds: the names of its built-in classes.
+    """An exception, as described by the learner's side. frames: (module, line, the parameters that
+    were None) of each frame of the learner's code; kinds: the names of its built-in base classes.
     """
 
     name: str
@@ -108,7 +109,7 @@ class AnswerReader(wire.Reader):
 
 
 class Session:
-    """The judge's side of the talk with one fork.
+    """The judge's side of the connection to one fork.
 
     deadline  on the clock `time.monotonic`, for all of it: what the other side does cannot move it
     excused   a function: seconds by which the deadline is later by now, see
@@ -116,8 +117,9 @@ class Session:
     assertion the first AssertionError that one of the judge's own functions raised while the
     learner's code called it
     changed   whether the learner's code changed an array or list that the check had handed over
-    helpers   the Remotes of what the lesson's own learner-side cells define: calls of these very
-              objects may change what they get, whatever numbers the other side gives out
+    helpers   the Remotes of objects from the lesson's own learner-side cells, which may change
+    their
+              arguments; compared by identity, because the other side could forge numbers
     """
 
     def __init__(
@@ -134,12 +136,12 @@ class Session:
         self.helpers: set[Remote] = set()
 
     def do(self, operation: str, /, *arguments: Any, **options: Any) -> Any:
-        """Let the jail do one thing and return what came of it; see `Agent.do` in jailed_server.py.
+        """Send a request to the jail and return its result; see `Agent.do` in jailed_server.py.
 
-        Raises what was raised there.
+        Raises the exceptions that are raised there.
         """
         if self.early():
-            raise Tampered("it sent something that nobody had asked for")
+            raise Tampered("it sent something that was not requested")
         writer = wire.Writer(self.foreign)
         self.send(writer, ["do", operation, writer.value(list(arguments)), writer.value(options)])
         while True:
@@ -171,16 +173,14 @@ class Session:
             self.run(*request)
 
     def request(self, number: Any, arguments: Any, options: Any) -> Request:
-        """The judge's function that the learner's code calls, and its arguments."""
+        """The function of the judge that the learner's code calls, and its arguments."""
         is_known = type(number) is int and 0 <= number < len(self.functions)
         if not is_known or type(arguments) is not tuple or type(options) is not dict:
             raise wire.Malformed("no function")
         return self.functions[number], arguments, options
 
     def run(self, function: Callable[..., Any], arguments: Any, options: Any) -> None:
-        """Run one of the judge's functions for the learner's code and answer with what it returned
-        or raised.
-        """
+        """Call a function of the judge for the learner's code, and send its result or exception."""
         try:
             value = function(*arguments, **options)
             writer = wire.Writer(self.foreign)
@@ -194,8 +194,8 @@ class Session:
         self.send(writer, body)
 
     def put_back(self, sent: list[Any], changed: Any, is_taken_over: bool) -> None:
-        """Let the judge's own arrays and lists become what the learner's code made of its copies:
-        the check may look at what became of them, though it has failed by now.
+        """Copy changes that the learner's code made to its arguments into the judge's arrays and
+        lists. The check has failed, but its messages may show them.
         """
         if type(changed) is not list or any(type(pair) is not tuple for pair in changed):
             raise wire.Malformed("no list of changes")  # an object would be asked
@@ -218,16 +218,16 @@ class Session:
                 old.update(new)
 
     def helper(self, remote: "Remote") -> "Remote":
-        """The object of a learner-side cell as a Remote of its own: another name that comes with
-        the same number is not one.
+        """A separate Remote for an object of a learner-side cell. Another name with the same number
+        does not get it.
         """
         helper = type(remote)(self, remote._number)
         self.helpers.add(helper)
         return helper
 
     def error(self, name: Any, kinds: Any, text: Any, frames: Any, mark: Any) -> Exception:
-        """The exception to raise here for one that was raised there: the built-in one that it
-        derives from, never an assertion.
+        """The exception to raise in the judge for one of the learner's side: its built-in base
+        class, but never an AssertionError.
         """
         if (
             type(name) is not str
@@ -285,7 +285,7 @@ class Session:
             self.proxies[number] = kind(self, number)
         return self.proxies[number]
 
-    # The socket, never longer than until the deadline.
+    # The socket, with waits limited by the deadline.
 
     def send(self, writer: wire.Writer, body: Any) -> None:
         try:
@@ -312,7 +312,7 @@ class Session:
             raise Tampered(f"its answer is malformed: {error}") from None
 
     def early(self) -> bool:
-        """Whether there is something to read, besides the end."""
+        """Whether there is a message to read, not the end of the connection."""
         if not select.select([self.sock], [], [], 0)[0]:
             return False
         try:
@@ -321,7 +321,7 @@ class Session:
             return False
 
     def wait(self, to_read: list[socket.socket], to_write: list[socket.socket]) -> None:
-        """Wait until one of these sockets is ready, no longer than until the deadline."""
+        """Wait until one of these sockets is ready, at most until the deadline."""
         while True:
             left = self.deadline - time.monotonic()
             if left <= 0:
@@ -454,15 +454,15 @@ class Remote:
 
 
 class RemoteFunction(Remote):
-    """A function on the learner's side, or anything else that can be called."""
+    """A function on the learner's side, or another callable."""
 
     __slots__ = ()
 
 
 class RemoteClass(RemoteFunction):
-    """A class on the learner's side: it constructs, and `isinstance` asks there.
+    """A class on the learner's side. Calls and `isinstance` are forwarded.
 
-    What an object is called decides nothing.
+    The name of a class is not trusted.
     """
 
     __slots__ = ()
@@ -475,10 +475,11 @@ class RemoteClass(RemoteFunction):
 
 
 class Result(Remote):
-    """What came of an operator on the learner's side, `x - 2` or `x > 0`, or of that in turn.
+    """The result of an operator on the learner's side, `x - 2` or `x > 0`, or of an operation on
+    one.
 
-    It may be made from what the check compares with. Its attributes are read, as on every object;
-    nothing else gives plain data.
+    It may be forged from the check's operand. Its attributes can be read, like those of every
+    object; nothing else returns plain data.
     """
 
     __slots__ = ()
@@ -510,8 +511,8 @@ FETCH_FIRST = (
 
 
 def result(value: Any) -> Any:
-    """`value`; as a Result if it is an object. The object itself becomes one: under another name
-    it would say what it is not asked under this one.
+    """`value`, as a Result if it is an object. The Remote itself becomes a Result, so that no other
+    name of the object can avoid its restrictions.
     """
     if isinstance(value, Remote):
         object.__setattr__(value, "__class__", Result)
@@ -552,12 +553,10 @@ COMPARISONS = "eq ne lt le gt ge".split()
 
 
 def _operators() -> None:
-    """Give Remote the operators: each is done on the learner's side, with both operands in their
-    order.
-    """
+    """Define the operators of Remote. Each is forwarded with its operands in their order."""
 
     def computed(value: Any) -> Any:
-        # A plain number, here, would be the learner's side's word on `got - wanted`: 0.
+        # The learner's side could answer `got - wanted` with the plain number 0.
         if not isinstance(value, Remote):
             raise NoObject(
                 f"an operator of your object gives {type(value).__name__}, where it should give an "
@@ -591,7 +590,7 @@ _operators()
 
 
 class Module:
-    """Stands in `sys.modules` for a module of the package."""
+    """A replacement in `sys.modules` for a module of the package."""
 
     def __init__(self, session: Session, name: str) -> None:
         self.__dict__ |= {"_session": session, "__name__": name, "__path__": [], "__spec__": None}

@@ -1,12 +1,12 @@
-"""Reads submissions in a process of its own, with limits on processor time and memory.
+"""Read submissions in a separate process, with limits on processor time and memory.
 
-A learner's text is parsed, exported and compiled there and nowhere else: a few kilobytes can keep
-Python's compiler busy for minutes, in C code that nothing interrupts. What comes back is plain:
-what could not be read, and of each lesson what the caller wanted made of it. The process runs
-nothing of the learner's.
+A learner's text is parsed, exported and compiled only there, because a few kilobytes can keep
+Python's compiler busy for minutes, in C code that cannot be interrupted. The process returns plain
+data: the files that cannot be read, and for each lesson the result of the caller's function. It
+does not run the learner's code.
 
-To start a process costs more than to read most submissions, so it reads one after the other. Where
-one ends it, only a new process, which has read nothing else, decides that it takes too long.
+Starting a process takes longer than reading most submissions, so one process reads many. If it ends
+while it reads a submission, a new process reads only this one, to decide whether it takes too long.
 """
 
 import contextlib
@@ -37,10 +37,10 @@ except ImportError:  # Windows
     resource = confine = None
 
 SECONDS = 10  # of processor time, for everything in one submission
-EACH = 5  # of processor time, before a lesson's file is given up
-SHORT = 1  # the same in a process that has read others; then a new one has the whole time
+EACH = 5  # of processor time for a lesson's file
+SHORT = 1  # the same in a process that has read others; a new process gets the whole time
 MANY = 200  # submissions are read by one process
-WAIT = 60  # seconds until a process that is not working, but waiting for a disk, is given up
+WAIT = 60  # seconds to wait for a process that uses no processor time, but may wait for a disk
 MEMORY = 1024  # MB
 OUT_OF_MEMORY = 71  # exit code
 
@@ -56,12 +56,12 @@ class ReaderDied(Exception):
 
 
 class SubmissionReader:
-    """Reads submissions in a process of its own.
+    """Reads submissions in a separate process.
 
     lessons          the course's lessons
     limits           of what is read
     open_submission  the function of intake; it runs in the process
-    make             makes of each lesson file that can be read something that can be pickled; it
+    make             a function of each readable lesson file, with a result that can be pickled; it
                      runs in the process
     """
 
@@ -82,10 +82,10 @@ class SubmissionReader:
         self.close()
 
     def read(self, submission: Submission, refused: Set[str] = frozenset()) -> Answer:
-        """What one learner handed in, and what `make` makes of it.
+        """Read the submission of a learner, and apply `make` to its files.
 
         refused  SHA-256s of lesson files that took too long before: they are not tried again
-        returns  (Contents, {lesson: what was made}); the files of the Contents hold their hash, and
+        returns  (Contents, {lesson: result of `make`}); the files of the Contents have a hash, but
                  no text
 
         A file over which a new process runs out of its time or memory is `slow` and has that as
@@ -142,7 +142,9 @@ class SubmissionReader:
     def start(self) -> None:
         """Start the process."""
         (theirs, ours), (inward, outward) = os.pipe(), os.pipe()
-        with warnings.catch_warnings(action="ignore"):  # Python's, about threads of the caller
+        with warnings.catch_warnings(
+            action="ignore"
+        ):  # Python's warnings about threads of the caller
             pid = os.fork()
         if pid == 0:
             code = 1
@@ -150,7 +152,7 @@ class SubmissionReader:
                 close_all_but(theirs, outward)
                 with open(theirs, "rb") as requests:
                     code = self.answer(requests, outward)
-            except Exception:  # noqa: BLE001  a mistake of ours: for whoever grades to see
+            except Exception:  # noqa: BLE001  a bug of tito, which the instructor should see
                 os.write(2, traceback.format_exc().encode("utf-8", "backslashreplace"))
             finally:
                 os._exit(code)
@@ -199,7 +201,7 @@ class SubmissionReader:
             return OUT_OF_MEMORY
 
     def outcome(self, submission: Submission, refused: Set[str], on_file: OnFile) -> Answer:
-        """What `read` returns. on_file(sha256) before each lesson file."""
+        """The return value of `read`. on_file(sha256) is called before each lesson file."""
         contents = self.open_submission(submission, self.lessons, self.limits, refused, on_file)
         made = {}
         for entry in self.lessons:
@@ -213,13 +215,13 @@ class SubmissionReader:
 
 
 def too_long(what: str) -> str:
-    """Why something was not read."""
+    """The problem of a file or submission that was not read."""
     return f"{what} takes more than {EACH} s of processor time, or {MEMORY:,} MB of memory, to read"
 
 
 def close_all_but(*descriptors: int) -> None:
-    """Close every file but the standard ones and these: what ends when its last holder closes it,
-    a jail say, must not wait for this process.
+    """Close all files except the standard ones and these. A jail, for example, ends only when every
+    process has closed its socket.
     """
     for name in os.listdir("/dev/fd"):
         if int(name) > 2 and int(name) not in descriptors:

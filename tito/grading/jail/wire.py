@@ -1,12 +1,12 @@
-"""What may go between judge and jail: plain data by exact type, in length-prefixed frames.
+"""The messages between judge and jail: plain data of exact types, in length-prefixed frames.
 
 Both sides run this file.
 
-A message is a JSON document and the raw bytes of its arrays, told apart by lengths. Plain data is
+A message is a JSON document and the raw bytes of its arrays, each with its length. Plain data is
 bool, int, float, str, bytes, None, list, tuple, dict, slice, `...`, NumPy numbers, dtypes and
 arrays of numbers; types and NumPy's own operations (`float`, `np.add`) go by name. Everything else
 is a handle: a number under which the jail keeps the object. There is no pickle, no eval and no
-object array: reading a message runs nothing of the sender's.
+object array: reading a message runs no code of the sender.
 """
 
 import json
@@ -22,33 +22,35 @@ LONGEST_JSON = 8 << 20
 LONGEST_BLOBS = 64 << 20
 DEEPEST = 24
 WIDEST = 1 << 20  # parts of one message
-# Of a dictionary: keys that were chosen to collide take time by the square of their number.
+# Of a dictionary: the time for keys that were chosen to collide is quadratic in their number.
 MOST_KEYS = 4096
-MOST_ALIKE = 64  # different values of one hash in a message: more were chosen, to cost time
+MOST_ALIKE = 64  # different values with the same hash in a message; more would be an attack
 HASHED = frozenset("tinc")  # kinds of values whose hashes can be chosen; those of text cannot
 ARRAYS = frozenset(
     np.dtype(code).str
     for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
 )
 SMALL = 1 << 63
-MOST_BITS = 14_000  # of a whole number: of many more, `str` raises, in the message of a check too
+MOST_BITS = (
+    14_000  # of a whole number; for more digits `str` raises, which a message of a check may call
+)
 ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 class Malformed(Exception):
-    """The other side sent what is not in the agreed form."""
+    """The other side sent a malformed message."""
 
 
 class TooLarge(Exception):
-    """What is to be sent is more than may be sent, or nested too deeply."""
+    """A value to send is too large or nested too deeply."""
 
 
 class Closed(Exception):
-    """The other side is gone."""
+    """The other side has closed the connection."""
 
 
-# NumPy's functions that only compute. What else it has reads files, say: a name that comes from the
-# jail must never be one of those, for a check may call what it gets.
+# NumPy's functions that only compute. Others read files, for example. The jail must not be able to
+# name them, because a check may call what it receives.
 COMPUTING = """argmax argmin argsort broadcast_to clip concatenate copy cumsum dot einsum
 expand_dims flip max mean min moveaxis outer pad prod ravel repeat reshape roll sort squeeze stack
 std sum swapaxes take tensordot tile transpose trapezoid tril triu var where"""
@@ -56,7 +58,7 @@ TYPES = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozense
 
 
 def _named() -> dict[str, Any]:
-    """{name: object} of what both sides have and know by name."""
+    """{name: object} of the objects that are sent by name."""
     objects: dict[str, Any] = {f"builtins.{kind.__name__}": kind for kind in TYPES}
     for name, value in vars(np).items():
         if (
@@ -125,7 +127,7 @@ class Writer:
         return self.without_parts(x, kind)
 
     def without_parts(self, x: Any, kind: type) -> Any:
-        """As `value`, of what holds no other values."""
+        """Like `value`, for values that contain no others."""
         if kind is bytes:
             return ["b", self.blob(x)]
         if x is Ellipsis:
@@ -198,8 +200,8 @@ class Reader:
             ) from None
 
     def _count(self, value: Any) -> None:
-        """Refuse many different values of one hash: a dictionary or set of those takes time by the
-        square of their number, in which nothing interrupts it.
+        """Refuse many different values with the same hash. A dictionary or set of them takes
+        quadratic time and cannot be interrupted.
         """
         try:
             other = self.hashes.setdefault(hash(value), value)
@@ -244,7 +246,7 @@ class Reader:
         return self._without_parts(kind, parts)
 
     def _without_parts(self, kind: str, parts: list[Any]) -> Any:
-        """As `_tagged`, of what holds no other values."""
+        """Like `_tagged`, for values that contain no others."""
         if kind == "i":
             (text,) = parts
             if len(text) > MOST_BITS // 4 + len("-0x"):
@@ -286,7 +288,7 @@ class Reader:
 def send(sock: socket.socket, message: bytes, before: Callable[[], object] = lambda: None) -> None:
     """Send all of a message. before() is called before each part: it waits for the socket.
 
-    Raises Closed when nobody is there.
+    Raises Closed if the other side has closed it.
     """
     rest = memoryview(message)
     while rest:
@@ -302,7 +304,7 @@ def receive(
 ) -> tuple[bytes, bytearray]:
     """(text, blobs) of the next message.
 
-    Raises Malformed when it claims more than is allowed or more follows it, Closed at the end.
+    Raises Malformed if it is too large or if more data follows it, Closed at the end.
     """
     buffer, length = bytearray(), HEAD.size
     while len(buffer) < length:

@@ -1,15 +1,16 @@
-"""`tito gradebook page`: a page for the people who grade a class, on this machine only. It takes a
-Gradebook and a function that starts a grading run (`regrade.StartGrading`); it returns nothing:
-what graders decide goes into the gradebook.
+"""`tito gradebook page`: a web page for graders, on this machine only.
 
-access.py      who is let in: the token in the address, loopback, forms; headers for browsers
+Its input is a Gradebook and a function that starts a grading run (`regrade.StartGrading`). It
+writes the graders' decisions into the gradebook.
+
+access.py      access control: the token in the address, loopback, forms; headers for browsers
 app.py         the pages, and what their forms do
 class_list.py  the class as lists show it, pseudonyms, which submissions need review
 submission_page.py  a submission, part by part
-lexer.py       what to colour in a submission's code, in a process that is stopped in time
+lexer.py       syntax highlighting of submitted code, in a process with a time limit
 questions.py   free answers and their rubrics
-similarity.py  pairs of submissions that are too much alike
-regrade.py     a grading run beside the page: what it would change, before it counts
+similarity.py  pairs of submissions that are too similar
+regrade.py     a grading run started from the page, first as a dry run
 *.html         the pages, made by `html_pages.render`, so that every value is escaped
-page.css, page.js  how they look, and the keys
+page.css, page.js  style and keys
 """

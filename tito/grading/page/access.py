@@ -1,4 +1,4 @@
-"""Who is let in, and the headers of every answer.
+"""Access control for the page, and the headers of every response.
 
 The printed address holds a token; anyone with it is a grader. Each grader's name has a different
 token, so no cookie is needed. A page of another site can neither guess the token
@@ -50,8 +50,8 @@ class GraderSession:
     """A grader at the page.
 
     who        their name, kept with everything they write; "" until they have chosen one
-    anonymous  whether learners' names are hidden from them
-    is_invited whether they got their address from the person who started the page
+    anonymous  whether learners' names are hidden from this grader
+    is_invited whether they got a separate address when the page was started
     csrf       what their forms hold
     said       sentences to show on the next page
     here       the page they opened last: its path and query
@@ -86,8 +86,8 @@ class Sessions:
     def choose(self, session: GraderSession, who: str) -> GraderSession:
         """The session for a grader who says that this is their name.
 
-        Raises UsageError for the name of a grader who got an address with --as, and for
-        one name too many.
+        Raises UsageError for the name of a grader who has a separate address, and when there are
+        too many names.
         """
         known = {other.who: other for other in list(self._by_token.values())}.get(who)
         if known and known.is_invited and known is not session:
@@ -116,9 +116,9 @@ class Sessions:
 
 
 class Guard:
-    """An ASGI application before another one: it lets in requests with a token, from this machine.
+    """An ASGI middleware that passes on only requests with a token, from this machine.
 
-    The other one finds the GraderSession in `scope["session"]`, the form of a POST in
+    The inner application finds the GraderSession in `scope["session"]`, the form of a POST in
     `scope["form"]` ({name: text}), and no token in its path; `root_path` is the token's.
     """
 
@@ -155,8 +155,8 @@ class Guard:
 
 
 class Connection(H11Protocol):
-    """A connection to the page. When too many wait for a request, the oldest of them is closed:
-    those that ask for nothing keep no grader out.
+    """A connection to the page. When too many wait for a request, the oldest of them is closed, so
+    that idle connections cannot keep graders out.
     """
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -178,14 +178,14 @@ class Connection(H11Protocol):
 
 
 def refusal(request: Request) -> tuple[int, str] | None:
-    """(status, why) of a request that is refused whatever its token is, or None."""
+    """(status, why) of a request that is refused with any token, or None."""
     if request.method not in ("GET", "HEAD", "POST"):
         return 405, "This page takes GET and POST."
     hosts = request.headers.getlist("host")
     if len(hosts) != 1 or not is_loopback(hosts[0]):
         return 403, "This page answers to 127.0.0.1 and localhost only."
     if request.method == "POST":
-        # With `Referrer-Policy: no-referrer` a browser says "null" for the origin of our forms.
+        # With `Referrer-Policy: no-referrer` a browser sends "null" as the origin of our forms.
         origin = request.headers.get("origin", "null")
         if origin != "null" and origin.partition("://")[2] != hosts[0]:
             return 403, "This form comes from another site."
@@ -202,7 +202,7 @@ def is_same(secret: str, text: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the header Host names this machine: another name may be made to point here."""
+    """Whether the header Host names this machine. Other names could be made to point here."""
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdecimal() else host
     name = name.strip("[]").lower()
     if name == "localhost":

@@ -1,8 +1,8 @@
-"""The pages for graders, and what their forms do.
+"""The pages for graders, and the actions of their forms.
 
-Every form of a submission carries what its page had seen of the history: a grader who would
-overwrite what they do not know is shown it instead. A form that is sent twice, since the answer was
-lost, does its work once.
+Each form of a submission contains the last entry of the history that its page showed. If another
+grader has made a newer one, the grader sees it before anything is overwritten. A form that is sent
+twice, because the response was lost, acts once.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ Answer = Callable[[Request, GraderSession], Response]
 
 
 class GraderPage:
-    """The application: what all requests share, and a method for each page or form."""
+    """The application: the state that all requests share, and a method for each page or form."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class GraderPage:
 
         return endpoint
 
-    # What pages share
+    # Shared by the pages
 
     def show(
         self, session: GraderSession, template: str, status: int = 200, **values: object

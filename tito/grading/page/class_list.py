@@ -1,8 +1,7 @@
-"""The class as the page's lists show it: a row for each submission that counts, and which grader
-has opened it.
+"""The lists of the page: a row for each submission that counts, and which grader has opened it.
 
-Reading every grade takes a while, so rows are kept, and read again for the learners about whom the
-history has new entries.
+Reading all grades takes a while, so rows are cached, and read again for learners with new entries
+in the history.
 """
 
 import hashlib
@@ -21,7 +20,7 @@ from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.late import shown
 from tito.grading.roster import in_section
 
-# Verdicts that a person should look at: the machine, the check or the file may be at fault.
+# Verdicts that a person should review: the machine, the check or the file may be the cause.
 DOUBTFUL = (
     "unreadable",
     "too long to read",
@@ -33,20 +32,20 @@ DOUBTFUL = (
     "tampered",
 )
 TO_JUDGE = "an answer to be judged"
-# Entries of the history of which one may be committed after a later one.
+# How many entries of the history to read again: one may be committed after a later one.
 OVERLAP = 200
-# Columns of a roster that tell who a learner is, besides the name.
+# Columns of a roster that identify a learner, in addition to the name.
 ID_COLUMNS = {*ORDER, "name"}
 LETTERS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none that is taken for another
 
 
 @dataclass(frozen=True, slots=True)
 class SubmissionRow:
-    """A learner's lesson, as a list shows it.
+    """A learner's lesson, as a row of a list.
 
     handle  the learner in addresses; never the id
     sha256  of the file that counts, "" without one
-    needs   why a person should look at it
+    needs   why a person should review it
     """
 
     handle: str
@@ -98,8 +97,8 @@ class Filter:
 
 
 class Openings:
-    """Which grader opened which submission last, since the page was started. When another file of
-    the learner counts, it is not opened yet.
+    """Which grader last opened each submission, since the page was started. A new file of the
+    learner is not opened yet.
     """
 
     def __init__(self) -> None:
@@ -115,8 +114,8 @@ class Openings:
             self._openers[row.handle, row.lesson, row.sha256] = who
 
     def open_next(self, rows: Iterable[SubmissionRow], who: str) -> SubmissionRow | None:
-        """Open the first of these rows that is not opened yet: two graders never get the same
-        row. None when all are opened.
+        """Open the first of these rows that is not opened yet, so that two graders never get the
+        same row. None if all are opened.
         """
         with self._lock:
             for row in rows:
@@ -127,8 +126,8 @@ class Openings:
 
 
 def needs_of(grade: Grade) -> tuple[str, ...]:
-    """Why a person should look at a grade, in words. What is wrong with the file was looked at
-    once points are set or a comment is written.
+    """Why a person should review a grade, in words. A problem of the file counts as reviewed when
+    points are set or a comment is written.
     """
     reasons = []
     if grade.result.verdict in DOUBTFUL and not (grade.is_by_hand or grade.comments):
@@ -197,8 +196,8 @@ class ClassList:
             return list(rows.values())
 
     def _changed_grades(self, students: set[str]) -> dict[str, list[Grade]]:
-        """{learner: their grades} of those about whom the history has entries that were not read
-        yet; of all, the first time.
+        """{learner: their grades} of learners with new entries in the history; the first time, of
+        all learners.
         """
         if self._seen is None:
             entries = self.book.changed_since(0)
@@ -234,7 +233,7 @@ class ClassList:
 
 
 def pseudonym(handle: str) -> str:
-    """A name for a learner that tells nothing and stays the same."""
+    """A pseudonym for a learner, which stays the same."""
     number = int(handle, 16)
     letters = ""
     for _ in range(5):
@@ -246,8 +245,8 @@ def pseudonym(handle: str) -> str:
 def mask(learner: ClassMember, handle: str) -> Callable[[str], str]:
     """A function that hides a learner's id, name and address in a text, by their pseudonym.
 
-    Other things that they write about themselves stay. A single name is hidden as it is
-    written, or in capitals: a learner is called Max, and `max` is none of their names.
+    Other details that they write about themselves are not hidden. A single name is hidden as
+    written or in capitals, but not in lower case: `max` is a function, not the learner Max.
     """
     columns = learner.columns.items()
     known = {learner.student, learner.name}
@@ -261,7 +260,7 @@ def mask(learner: ClassMember, handle: str) -> Callable[[str], str]:
 
 
 def _any_of(words: Iterable[str], form: str) -> str:
-    """A pattern of these words, the longest first; "" without any that tells a learner."""
+    """A pattern of these words, the longest first; "" if none identifies a learner."""
     chosen = sorted((word for word in words if len(word.strip()) > 2), key=len, reverse=True)
     return form.format("|".join(map(re.escape, chosen))) if chosen else ""
 

@@ -1,5 +1,5 @@
-"""Finds what to colour in Python code, in a separate process: over some text, a word and 100,000
-spaces say, Pygments works for minutes, and nothing in the process that does so can stop it.
+"""Highlight Python code in a separate process. For some texts, such as a word and 100,000 spaces,
+Pygments works for minutes, and cannot be interrupted from the same process.
 """
 
 import json
@@ -24,8 +24,8 @@ Words = list[tuple[str, str]]  # [(class, text)]
 
 
 def words_of(code: str) -> Words:
-    """The words of Python code, right or wrong; all of it as one UNKNOWN word where finding them
-    takes longer than so many seconds.
+    """The words of Python code, which may be invalid. If finding them takes longer than so many
+    seconds, the whole code is one UNKNOWN word.
     """
     command = [sys.executable, "-P", "-X", "utf8", "-m", __name__]
     try:
@@ -38,7 +38,7 @@ def words_of(code: str) -> Words:
 
 
 def read_words(code: str) -> Words:
-    """As `words_of`, here and however long it takes."""
+    """Like `words_of`, in this process and without a time limit."""
     from pygments.lexers.python import PythonLexer
     from pygments.token import string_to_tokentype
 

@@ -1,8 +1,8 @@
-"""The pages on which persons judge free answers: the questions, the answers to one, one answer with
-the question's rubric.
+"""The pages for judging free answers: the list of questions, the answers to a question, and an
+answer with the question's rubric.
 
-A form of an answer carries what its page had seen: the answer, and the judgement that it had. A
-form of the rubric carries the version of its item.
+A form of an answer contains the answer and the judgement that its page showed. A form of the rubric
+contains the version of its item.
 """
 
 from collections.abc import Mapping
@@ -121,7 +121,7 @@ class Questions:
         return self._show(session, view) if view else self._missing(session)
 
     def next(self, request: Request, session: GraderSession) -> Response:
-        """Go to the next answer that waits, behind one, or the first."""
+        """Go to the next answer that is not judged, after this one, or to the first."""
         form, (lesson, question) = request.scope["form"], _place(request)
         chosen, after = self.page.filter_of(form), form.get("after")
         rows = self._answers(session, (lesson, question), chosen)
@@ -134,13 +134,15 @@ class Questions:
         ]
         if waiting:
             opened = self.page.sessions.opened_by_others(session)
-            path = min(waiting, key=opened.__contains__)  # what another has open, only at the end
+            path = min(
+                waiting, key=opened.__contains__
+            )  # answers that another grader has open come last
             return self.page.to(session, path, **chosen.query())
-        words = "No answer waits here: all are judged."
+        words = "All answers here are judged."
         return self.page.to(session, f"/question/{lesson}/{question}", words, **chosen.query())
 
     def judge(self, request: Request, session: GraderSession) -> Response:
-        """Judge an answer, or take its judgement back."""
+        """Judge an answer, or remove its judgement."""
         form = request.scope["form"]
         chosen, (lesson, question) = self.page.filter_of(form), _place(request)
         view = self._view(request, session, chosen)
@@ -164,7 +166,7 @@ class Questions:
     def _refused(
         self, request: Request, session: GraderSession, form: dict[str, str], error: TitoError
     ) -> Response:
-        """The page of an answer with what was typed, and why it was not done."""
+        """The page of an answer with the typed values, and why they were refused."""
         view = self._view(request, session, self.page.filter_of(form))
         if not view:  # merged into another learner's meanwhile, say
             return self._missing(session)
@@ -189,13 +191,13 @@ class Questions:
             words = f"Not done: {error.what} {error.remedy}"
         return self.page.to(session, back, words, **self.page.filter_of(form).query())
 
-    # What these share
+    # Shared by the methods above
 
     def _answers(
         self, session: GraderSession, place: tuple[str, str], chosen: Filter
     ) -> list[LearnerAnswer]:
-        """The answers in the order in which one goes through them: one that tells no id, where
-        names are hidden.
+        """The answers in the order of the page. If names are hidden, the order does not reveal
+        ids.
         """
         rows = answers.learner_answers(self.book, *place, chosen.section or None)
         if session.anonymous:
@@ -256,7 +258,7 @@ def _place(request: Request) -> tuple[str, str]:
 
 
 def judgement_in(form: Mapping[str, str], question: str) -> NewJudgement:
-    """What a form says about an answer. Raises UsageError for a damaged one."""
+    """The judgement in a form. Raises UsageError for a damaged form."""
     seen, answer = number_in(form, "seen"), form.get("answer")
     if form.get("lift"):
         return NewJudgement(question, None, seen=seen)
@@ -269,7 +271,7 @@ def judgement_in(form: Mapping[str, str], question: str) -> NewJudgement:
 
 
 def rubric_change_in(form: Mapping[str, str], lesson: str, question: str) -> RubricChange:
-    """What a form says about a rubric. Raises UsageError for a damaged one."""
+    """The change of a rubric in a form. Raises UsageError for a damaged form."""
     text = form.get("text", "").strip()
     if form.get("what") == "add":
         return RubricChange(lesson, question, None, points_in(form), text)

@@ -1,7 +1,6 @@
-"""Grading again from the page: what it would change, before it counts.
+"""Grade again from the page: first a dry run that shows the changes, then a run that counts.
 
-The run is a process beside the page, since it takes as long as grading does; what it prints is
-shown.
+The run is a separate process, because grading takes long. The page shows its output.
 """
 
 import json
@@ -17,14 +16,14 @@ from typing import Any
 
 from tito.errors import UsageError
 
-LONGEST = 4_000  # characters of what it says that are shown
+LONGEST = 4_000  # characters of its output that are shown
 PARTING = 10  # seconds that a run has to end when it is stopped
-PROGRESS = re.compile(r"\d+ of \d+ submissions")  # how a line begins that says how far a run is
+PROGRESS = re.compile(r"\d+ of \d+ submissions")  # the beginning of a line of progress
 
 
 @dataclass(frozen=True)
 class RegradeRequest:
-    """What is graded again.
+    """A request to grade again.
 
     check   a part of the name of the only check that is graded, or ""
     who     asked for it
@@ -46,7 +45,7 @@ StartGrading = Callable[[RegradeRequest, Path], "subprocess.Popen[bytes]"]
 class RegradeRun:
     """One run.
 
-    folder       holds what it writes
+    folder       contains its output
     differences  of a run that does not count, once it has ended: as `dry_run.Difference.as_json`
                  gives them
     problem      why it failed, or ""
@@ -63,7 +62,7 @@ class RegradeRun:
     stopper: str = ""
 
     def look(self) -> None:
-        """Read what it wrote, when it has ended."""
+        """Read its output after it has ended."""
         code = self.process.poll()
         if code is None or self.ended:
             return
@@ -81,15 +80,15 @@ class RegradeRun:
         self.folder.cleanup()
 
     def progress(self) -> str:
-        """How far it is, in its own words; "" before it has said it."""
+        """Its last line of progress, or ""."""
         if self.ended:
             return ""
         lines = [line for line in self._read("err").splitlines() if PROGRESS.match(line)]
         return lines[-1] if lines else ""
 
     def end(self) -> None:
-        """End it, if it goes on. SIGTERM ends it as Ctrl-C does, which a process that was started
-        in the background may ignore: it leaves no copy of the gradebook, and blames no submission.
+        """End it if it is running. SIGTERM ends it in the same way as Ctrl-C, which a background
+        process may ignore: it deletes its copy of the gradebook, and no submission gets a bad mark.
         """
         if self.process.poll() is None:
             self.process.terminate()
@@ -118,8 +117,8 @@ class Regrading:
         """Raises UsageError while another run goes on."""
         if not self.submissions:
             raise UsageError(
-                "The page does not know where the submissions are.",
-                "Start it with --submissions DIR.",
+                "The page was started without submissions.",
+                "Start it again with --submissions DIR.",
             )
         with self._lock:
             if self.last:
@@ -134,7 +133,7 @@ class Regrading:
             self.last = RegradeRun(request, datetime.now(timezone.utc), process, folder)
 
     def stop(self, who: str) -> None:
-        """End the run that goes on, since this grader wants it; what counts and is graded stays."""
+        """End the current run for this grader. Grades that it has saved stay."""
         with self._lock:
             if self.last:
                 self.last.look()
@@ -143,7 +142,7 @@ class Regrading:
                     self.last.end()
 
     def close(self) -> None:
-        """End a run that goes on; what it has graded is kept, and the same run goes on later."""
+        """End a current run. Its saved grades stay, and the same request continues it later."""
         if self.last:
             self.last.end()
             self.last.look()

@@ -1,18 +1,18 @@
-"""Pairs of submissions that are too much alike: what learners wrote, cut into short runs of tokens,
-compared within one lesson.
+"""Find pairs of submissions that are too similar: compare the code of learners within a lesson, by
+short runs of tokens.
 
-Only cells that learners write are read, never run. Comments, layout and names do not count:
-`largest - x` and `m - x` are the same run, while `x.exp` and `x.log` differ, because a copier
-cannot change the course's names behind a dot or before a bracket. Runs that are in the released
-lessons count nothing. Every other run counts log2(submissions / submissions that have it),
-so common runs count little and runs of only two learners count most; the course's own
-solution is one of the submissions. The similarity of two is the weight of the runs they share,
-divided by the weight of all runs of the one with less. Two who agree by chance in one lesson seldom
-do in the next: compare several.
+Only cells that learners write are read, and no code is run. Comments, layout and names are ignored:
+`largest - x` and `m - x` are the same run. But `x.exp` and `x.log` differ, because a copier cannot
+change the course's names after a dot or before a bracket. Runs of the released lessons have weight
+0. Every other run has the weight log2(submissions / submissions that have it): common runs have
+little weight, runs of only two learners the most. The course's solution is one of the submissions.
+The similarity of two submissions is the weight of their common runs, divided by the weight of all
+runs of the submission with less. Learners who agree by chance in one lesson rarely do so in the
+next: compare several lessons.
 
-Why not fixed cuts ("ignore what a fifth of the class has"): solutions here are one to five lines,
-so that after a cut often one line is left, and two honest learners agree in it by chance; and a
-large ring of copiers would hide itself.
+Why common runs are not simply ignored ("more than a fifth of the class has it"): solutions have one
+to five lines, so often a single line would be left, in which two honest learners agree by chance;
+and a large group of copiers would hide itself.
 """
 
 import math
@@ -32,11 +32,11 @@ from tito.lesson import cells
 from tito.lesson.course import Entry
 
 RUN = 8  # tokens of a run
-LEAST = 40  # tokens that two must have in common to be named: less is agreement by chance
+LEAST = 40  # tokens that a listed pair must share; fewer are shared by chance
 MOST = 20_000  # tokens of one lesson that are read; the longest solution has about 1,000
 LETTERS = 100_000  # of one lesson that are read: a word of two million takes half a minute
 LISTED = 200  # pairs of a lesson, and of all
-# Measured on lesson 02, where most answers are one line: in an honest class of 30, about 4 of 435
+# Measured on lesson 02, where most answers have one line: in an honest class of 30, about 4 of 435
 # pairs are above.
 THRESHOLD = 0.85
 
@@ -91,7 +91,7 @@ class LearnerCode:
         }
 
     def covered(self, runs: Iterable[TokenRun]) -> dict[str, set[int]]:
-        """{title: numbers of the tokens that those runs cover}."""
+        """{title: numbers of the tokens that these runs cover}."""
         numbers: dict[str, set[int]] = {}
         for run in runs:
             for title, first in self.runs[run]:
@@ -101,8 +101,8 @@ class LearnerCode:
 
 @dataclass(frozen=True)
 class ReleasedCode:
-    """What the course gives to all learners in its released cells: the names in them, their lines
-    (stripped) and their runs.
+    """The released cells of the course: the names in them, their lines (stripped) and their
+    runs.
     """
 
     vocabulary: frozenset[str]
@@ -169,7 +169,7 @@ def compare(
     course: ReleasedCode,
     threshold: float = THRESHOLD,
 ) -> tuple[list[tuple[Pair, Evidence]], Notes]:
-    """The pairs of one lesson whose similarity is at least `threshold`, most alike first.
+    """The pairs of one lesson whose similarity is at least `threshold`, the most similar first.
 
     texts   {learner: what `written` gives of their file}
     """
@@ -225,8 +225,8 @@ def _alike(
 
 
 def _without_chained(alike: list[tuple[float, int, int]]) -> list[tuple[float, int, int]]:
-    """The pairs without equal works that are already joined: ten equal submissions give nine pairs,
-    not forty-five.
+    """The pairs, without pairs of equal submissions that other pairs connect already: ten equal
+    submissions give nine pairs, not forty-five.
     """
     group: dict[int, int] = {}
     pairs = []
@@ -253,8 +253,8 @@ def _promising(
 ) -> list[list[int]]:
     """Pairs of places in `shared` that may reach the threshold.
 
-    A product of matrices finds them in a thousandth of the time that 45,000 pairs of sets take, but
-    its last digits differ between machines: the few that remain are weighed exactly.
+    A product of matrices finds them a thousand times faster than 45,000 comparisons of sets. Its
+    last digits differ between machines, so the similarity of the pairs found is computed exactly.
     """
     import numpy as np
 
@@ -276,12 +276,14 @@ def _promising(
 
 
 def weight_of(runs: Iterable[TokenRun], weights: dict[TokenRun, float]) -> float:
-    return math.fsum(weights[run] for run in runs)  # exact: the order of a set changes nothing
+    return math.fsum(
+        weights[run] for run in runs
+    )  # exact, so that it does not depend on the order of a set
 
 
 def written(entry: Entry, file: Any) -> dict[str, str]:
-    """{title: text} of the cells that the learner wrote: the exercises, then what no cell of the
-    released lesson holds.
+    """{title: text} of the cells that the learner wrote: the exercises, then cells that are not in
+    the released lesson.
 
     file  what has the `source` of a lesson: the course's own, or a learner's LessonFile
     """
@@ -301,7 +303,8 @@ def written(entry: Entry, file: Any) -> dict[str, str]:
     for title, text in (in_order | own).items():
         texts[title] = text[:left]
         left -= len(texts[title])
-        # Here, in the process that reads within limits: the lexer takes minutes over blank lines.
+        # This runs in the process with limits, because the lexer takes minutes for many blank
+        # lines.
         tokens(texts[title], ReleasedCode(frozenset()), MOST)
     return texts
 
@@ -317,8 +320,8 @@ def tokens(text: str, course: ReleasedCode, most: int) -> list[Token]:
     around = ["", *(token.word for token, _ in words), ""]
     own = []
     for number, (token, is_name) in enumerate(words, 1):
-        # A variable of the course's may be renamed like any other; a name behind a dot, or one that
-        # is called, may not.
+        # A copier can rename the course's variables, but not a name after a dot or one that is
+        # called.
         fixed = token.word in course.vocabulary and (
             around[number - 1] == "." or around[number + 1] == "("
         )

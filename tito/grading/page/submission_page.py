@@ -1,4 +1,4 @@
-"""A submission as its page shows it, part by part.
+"""The parts of the page of a submission.
 
 A part is a function in PARTS: given a SubmissionView it returns a Part, or None where it has
 nothing to show. Its template is rendered with `view`, `part` and the values of the Part.
@@ -22,14 +22,14 @@ from tito.grading.safe_text import visible
 
 MARK = re.compile(r"# ?%%")  # how a cell begins
 EXERCISE = re.compile(r"\bexercise=\"([^\"]*)\"")
-PLACES = {class_list.TO_JUDGE: "answers"}  # {a reason to look: the id of a Part}
+PLACES = {class_list.TO_JUDGE: "answers"}  # {a reason to review: the id of a Part}
 WITH_KEY = 9  # comments that have a key
 LETTERS, LINES = 400_000, 20_000  # of code that are shown
 
 
 @dataclass
 class ShownLearner:
-    """What a learner is called on a page.
+    """The name of a learner on a page.
 
     handle   the learner in addresses
     name     theirs, or a pseudonym
@@ -46,8 +46,8 @@ class ShownLearner:
 class SubmissionView:
     """Everything that the page of one submission shows.
 
-    seen     `Gradebook.last_change` before the rest was read: forms carry it, so that a
-             grader overwrites nothing unseen
+    seen     `Gradebook.last_change` before the rest was read; forms contain it, so that a
+             grader cannot overwrite changes that the page did not show
     used_comments  [(text, for how many)]: comments on this lesson, the most used first
     typed    {field: text} of a form that was refused, to show it again
     others   changes that another grader made meanwhile
@@ -132,7 +132,7 @@ class ExercisePart:
 
 
 def exercises(view: SubmissionView) -> Part | None:
-    """Each exercise's code beside its checks: what there is to see of a grade first."""
+    """The code of each exercise next to its checks, the main part of the page."""
     cells = {cell.exercise: cell for cell in cells_of(view) if cell.exercise}
     lesson = f"{view.grade.lesson}-"  # how an exercise's id begins; its cell has the rest
     parts: dict[str, ExercisePart] = {}
@@ -173,7 +173,7 @@ def answers(view: SubmissionView) -> Part | None:
 
 
 def points(view: SubmissionView) -> Part:
-    """The points that are set by hand, and the form that sets some."""
+    """The points set by hand, and the form to set points."""
     result = view.grade.result
     overrides = [(None, view.grade.override)] if view.grade.override else []
     overrides += view.grade.check_overrides.items()  # type: ignore[arg-type]
@@ -183,7 +183,7 @@ def points(view: SubmissionView) -> Part:
 
 
 def comments(view: SubmissionView) -> Part:
-    """The comments for the learner, and comments for other learners to use again."""
+    """The comments for the learner, and comments for other learners, to use again."""
     written = {comment.text for comment in view.grade.comments}
     used = [pair for pair in view.used_comments if pair[0] not in written]
     return Part("comments", "Comments", "comments.html", {"used": used[:WITH_KEY]})
@@ -261,11 +261,11 @@ def cells_of(view: SubmissionView) -> list[CodeCell]:
 
 
 def lines_of(code: str, hide: Callable[[str], str] = str) -> list[tuple[int, Pieces]]:
-    """The numbered lines of Python code: what is invisible is spelled out, and nothing is markup;
-    the template escapes every text.
+    """The numbered lines of Python code, with escapes for invisible characters. The template
+    escapes markup.
 
-    hide  as in ShownLearner, for comments and strings: names of functions stay what they are. Code
-          without colours is hidden as if it were a comment.
+    hide  as in ShownLearner, applied to comments and strings, but not to names of functions. Code
+          that was not highlighted is treated like a comment.
     """
     lines: list[Pieces] = [[]]
     for short, word in lexer.words_of(visible(code, LETTERS, LINES)):
