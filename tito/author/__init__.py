@@ -1,1 +1,1 @@
-"""What a course's author needs: the gate of a lesson, and what is published from the course."""
+"""Tools for authors: the gate that a lesson has to pass, and the formats to publish a course in."""

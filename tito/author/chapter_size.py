@@ -1,4 +1,4 @@
-"""How long a lesson is, and how much of its code the learner writes."""
+"""The size of a lesson, and how much of its code the learner writes."""
 
 import ast
 import io

@@ -1,9 +1,8 @@
-"""The author's gate: a lesson is good when its checks tell right work from wrong, and when what is
-generated from it is true.
+"""The gate that a lesson has to pass: its checks accept right solutions and reject wrong ones, and
+everything generated from it is up to date.
 
-Every question is answered in scratch roots that hold only this lesson and lower ones, by the same
-`run_checks` that learners use. The answers are `Finding`s; a finding with problems fails the
-gate.
+Each question is answered in temporary roots with only this lesson and the lower ones, by the same
+`run_checks` that learners use. Each answer is a `Finding`. The gate fails if one has problems.
 """
 
 import doctest
@@ -29,7 +28,7 @@ from tito.lesson.outcome import Outcome
 
 RIGHTS = 2  # right solutions in another style that each exercise needs at least
 ENOUGH = 0.97  # of the mutations that are not marked equivalent must be caught
-WIDEST = 96  # columns of a chapter and of the files beside it: more do not fit the book's page
+WIDEST = 96  # columns of a lesson's files: longer lines do not fit the book's page
 LONGEST = 1250  # lines of a chapter
 QUESTIONS = (
     "form",
@@ -59,7 +58,7 @@ class Finding:
     cases      how many cases were tried
     right      how many of them were right
     problems   what was wrong
-    survivors  mutations that no check noticed; a few of them are no problem
+    survivors  mutations that no check noticed; a few of them are allowed
     """
 
     lesson: str
@@ -124,7 +123,7 @@ def check_form(entry: Entry) -> Finding:
     ]
     prose = glossary.sections(lesson.source)
     problems += [
-        f"the term {term!r} is nowhere explained: set it in bold where a sentence says what it is"
+        f"the term {term!r} is not explained: set it in bold in the sentence that explains it"
         for term in lesson.meta["terms"]
         if not glossary.explanation(term, prose)
     ]
@@ -138,7 +137,7 @@ def check_form(entry: Entry) -> Finding:
 
 
 def prerequisite_problems(entry: Entry) -> list[str]:
-    """What is wrong with the lessons that this one needs."""
+    """Problems with the lessons that this one needs."""
     numbers = {other.name: other.number for other in entry.root.lessons}
     needed = entry.declared.prerequisites
     return [
@@ -222,7 +221,7 @@ def failing_messages(checks: Iterable[Outcome], exercise: str) -> list[str]:
 
 
 def mistake_problem(mistake: Variant, messages: list[str]) -> str:
-    """What is wrong with the messages that meet a mistake, or ""."""
+    """The problem with the messages for a mistake, or ""."""
     if any(mistake.message in message for message in messages):
         return ""
     return f"{mistake.id}: {'said ' + repr(messages[0]) if messages else 'not noticed'}"
@@ -269,11 +268,12 @@ def check_mutants(
     """Whether the checks notice enough of the mutations.
 
     stale    mutations that are marked equivalent and do not exist
-    sampled  whether `mutants` are only a sample, of which one survivor tells nothing
+    sampled  whether `mutants` are only a sample, in which a single survivor is no problem
     """
 
     def survives(mutant: mutate.Mutation) -> bool:
-        # The checks of its own exercise notice nearly every mutation; the others run only then.
+        # The checks of the mutated exercise catch nearly every mutation; the others run if they do
+        # not.
         return not any(
             is_noticed(scratch.test(mutant.text, exercise, first_only=True))
             for exercise in (mutant.exercise, None)
@@ -299,7 +299,7 @@ def is_noticed(result: Verdict) -> bool:
 def check_grades(
     entry: Entry, mistakes: list[Variant], rights: list[Variant], every: int
 ) -> Iterator[Finding]:
-    """Whether the judge says the same as the learner's own process, and no forged answer passes.
+    """Whether the judge agrees with the learner's process, and no forged answer passes.
 
     every  as in `check`
     """
@@ -309,7 +309,7 @@ def check_grades(
         for other in entry.root.lessons
         if other.number < entry.number
     }
-    # The author's own code needs no jail.
+    # The author's code needs no jail.
     setting = Setting(entry.root.path, (entry.name,), "process", seconds=SECONDS)
     with judge.Judge(setting) as grader:
 
@@ -327,7 +327,7 @@ def check_grades(
 def check_graded_alike(
     lesson: Lesson, grade: Grade, mistakes: list[Variant], rights: list[Variant], sampled: bool
 ) -> Finding:
-    """Whether the judge, where checks see only proxies, says the same as the learner's process.
+    """Whether the judge, in which checks see only proxies, agrees with the learner's process.
 
     sampled  leave out the solution and the stub
     """
@@ -356,7 +356,7 @@ def check_graded_alike(
 
 
 def check_forged_answers(lesson: Lesson, grade: Grade, every: int) -> Finding:
-    """Whether the judge gives nothing for answers that were not computed."""
+    """Whether the judge gives no points for forged answers."""
     uniform = list(forged_answers.uniform_answers(lesson).items())[::every]
     altered = list(forged_answers.altered_answers(lesson).items())[::every]
     problems = [
@@ -421,11 +421,11 @@ def check_package(entry: Entry) -> Finding:
 
 
 def check_secrets(lesson: Lesson) -> Finding:
-    """Whether the release holds no secret line of a solution or of a hidden check."""
+    """Whether the release contains no secret line of a solution or of a hidden check."""
     secret = leaks.secret_lines(lesson)
     text = f"{lesson.released}\n{lesson.released_checks}"
     released = {line.strip().removeprefix("# ") for line in text.split("\n")}
     leaked = sorted(secret & released)
-    problems = [f"the release holds a line of a solution: {line}" for line in leaked]
-    problems += [f"the release holds a marker: {line}" for line in released if MARK.match(line)]
+    problems = [f"the release contains a line of a solution: {line}" for line in leaked]
+    problems += [f"the release contains a marker: {line}" for line in released if MARK.match(line)]
     return Finding(lesson.name, "release clean", len(secret), len(secret) - len(leaked), problems)

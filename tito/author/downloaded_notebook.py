@@ -1,6 +1,6 @@
 """The first cells of a notebook that is opened outside a workspace.
 
-A downloaded notebook says that it belongs in a workspace, and how to get one. On Google Colab its
+A downloaded notebook explains that it needs a workspace, and how to get one. On Google Colab its
 first code cell installs tito and the lessons from the release's wheel; see `learn/colab.py`.
 """
 

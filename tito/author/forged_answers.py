@@ -1,12 +1,11 @@
-"""Lessons that forge their answers; `tito check` has every check of a lesson graded on them.
+"""Lessons with forged answers. `tito check` grades them to test every check of a lesson.
 
-`uniform_answers` gives lessons without any work: they answer every call with the same thing, such
-as nothing, zeros, nan, their input, or an error. A check that passes on one of them tests too
-little.
+`uniform_answers` are lessons without solutions, which return the same for every call, such as
+nothing, zeros, nan, their input, or an error. A check that passes on one of them tests too little.
 
-`altered_answers` gives the solution with other values in the results of one exercise: once as plain
-values, once in objects that equal whatever they are compared or computed with. A check that notices
-the plain values and not the objects compares on the learner's side.
+`altered_answers` are solutions with wrong values in the results of one exercise: once as plain
+values, once in objects that are equal to everything they are compared or computed with. A check
+that fails for the plain values but passes for the objects compares on the learner's side.
 """
 
 from tito.lesson import cells, export
@@ -73,24 +72,24 @@ ANSWERS: dict[str, tuple[str, ...]] = {
         "np.zeros(())",
         "Anything(*given)",
     ),
-    "what suits from every method": (
+    "the right answer from every method": (
         "lambda *given, **named: {'all': True, 'any': False}.get(name, 0.0)",
         "np.zeros(())",
         "Anything(*given)",
     ),
-    "what it was given, all zeros": (  # in calls, constructors and operators; through helpers too
+    "its argument, filled with zeros": (  # in calls, constructors, operators and helpers
         "Anything()",
         "np.zeros((1,))",
         "given[0] if given else Anything()",
         "zeroed(given)",
     ),
-    "nothing, and all that it is given becomes zeros": (
+    "nothing, and fills its arguments with zeros": (
         "np.zeros((1,))",
         "np.zeros((1,))",
         "Anything(*given)",
         "zeroed(given)",
     ),
-    "what it was given": (
+    "its argument": (
         "self.given[0] if self.given else Anything()",
         "np.asarray(self.given[0]) if self.given else np.zeros(1)",
         "given[0] if given else Anything()",

@@ -1,5 +1,5 @@
-"""A Gradescope autograder: a zip with tito, the course with its solutions, and the two programs
-that Gradescope starts.
+"""A Gradescope autograder: a zip with tito, the course with its solutions, and two programs for
+Gradescope to start.
 
     setup.sh           once, when the image is built: Python, bubblewrap, tito (from `autograder/`,
                        beside this file)
@@ -8,7 +8,7 @@ that Gradescope starts.
     course/            the course, solutions and hidden checks with it
     *.whl              this tito
 
-Gradescope shows it only to the instructors. Publish it nowhere else: it has the solutions.
+Gradescope shows the zip only to instructors. Do not publish it: it contains the solutions.
 """
 
 import zipfile
@@ -28,7 +28,7 @@ def pack(source: Root, path: Path, lessons: list[Entry] | None = None, force: bo
     """Write the autograder zip of a course. Returns its size in bytes.
 
     lessons  those to grade; None for all
-    force    whether a zip that is there may be written over
+    force    whether to overwrite an existing zip
     """
     if not source.is_course:
         raise UsageError(
@@ -38,12 +38,12 @@ def pack(source: Root, path: Path, lessons: list[Entry] | None = None, force: bo
     if path.suffix != ".zip" or path.is_dir() or (path.exists() and not (force and path.is_file())):
         raise UsageError(
             f"{path} is {'there already' if path.exists() else 'no name of a zip'}.",
-            "Name another file that ends in .zip, or write over one with --force.",
+            "Name another file that ends in .zip, or overwrite it with --force.",
         )
     if any((folder / release.NOTE).exists() for folder in path.absolute().parents):
         raise UsageError(
             f"{path} is inside a release, which learners get.",
-            "Name a place outside it: the autograder holds the solutions.",
+            "Name a place outside of it: the autograder contains the solutions.",
         )
     members = contents(source, lessons)
     data = files.archive(members, zipfile.ZIP_DEFLATED, programs=("setup.sh", "run_autograder"))

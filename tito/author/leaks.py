@@ -1,6 +1,6 @@
-"""What a release must not hold: solutions, hidden checks and recorded mistakes.
+"""Verify that a release contains no solutions, hidden checks or recorded mistakes.
 
-`verify` looks for every line of them in the bytes of a release, also inside notebooks and zips.
+`verify` searches the bytes of a release for every line of them, also inside notebooks and zips.
 """
 
 import io
@@ -23,7 +23,8 @@ ENTRY = re.compile(r"(id|exercise|name|message|old|new|code|change|reason) = ") 
 
 
 class TextSearch:
-    """Looks for many texts in one pass: looking for each of 17,000 secrets in 5 MB takes a minute.
+    """Searches for many texts in one pass. Separate searches for 17,000 secrets in 5 MB take a
+    minute.
 
     Texts of fewer than LEAST characters are left out.
     """
@@ -47,7 +48,9 @@ class TextSearch:
 
 
 def secret_lines(lesson: Lesson) -> set[str]:
-    """The lines of a lesson's solutions and hidden checks that are not public, too, stripped."""
+    """The lines of a lesson's solutions and hidden checks, stripped, without lines that are also
+    public.
+    """
     secret: set[str] = set()
     public: set[str] = set()
     for cell in lesson.source.cells:
@@ -64,11 +67,10 @@ def secret_lines(lesson: Lesson) -> set[str]:
 
 
 def secrets(source: Root) -> dict[str, str]:
-    """{text: what it is} of everything that a release of lessons of the course must not hold.
+    """{text: what it is} of everything that a release of lessons of the course must not contain.
 
-    What learners read in a lesson is no secret, even in a lesson that is not released yet: the
-    course's public part is the same in every release. Nor is a short line that tito's own code
-    happens to contain.
+    The text that learners read is not secret, even that of lessons that are not released yet. Short
+    lines that tito's code happens to contain are not secret either: anyone can read them there.
     """
     reasons: dict[str, str] = {}
     for entry in source.lessons:
@@ -128,8 +130,8 @@ def solutions(source: Root) -> Iterator[set[str]]:
 def verify(source: Root, chosen: list[Entry], contents: Mapping[str, bytes]) -> None:
     """Raise MachineError when a file of `contents` ({path: bytes}) holds a secret.
 
-    The package's own modules are programs of the same kind as the solutions, so a short line alone
-    gives nothing away there: it takes more than half of an exercise's lines.
+    The package's modules are programs like the solutions, so they may contain single short lines by
+    chance. There, more than half of an exercise's lines are a leak.
     """
     reasons = secrets(source)
     search, every_solution = TextSearch(reasons), list(solutions(source))
@@ -161,7 +163,7 @@ def is_chance(line: str, reason: str, copied: list[set[str]]) -> bool:
 
 
 def verify_lesson(entry: Entry, contents: Mapping[str, bytes]) -> None:
-    """Raise MachineError when a lesson's own files hold a secret line, however short it is."""
+    """Raise MachineError when a lesson's own files contain a secret line of any length."""
     for path in (entry.script, entry.script.with_name(CHECKS)):
         name = entry.relative(path)
         rows = contents[name].decode("utf-8").split("\n")
@@ -174,7 +176,7 @@ def verify_lesson(entry: Entry, contents: Mapping[str, bytes]) -> None:
 def refuse(name: str, what: str, secret: str) -> NoReturn:
     raise MachineError(
         f"{name} would give away {what}: {secret[:100]}",
-        "Nothing was released. Take it out of the course's open part, then release again.",
+        "Nothing was released. Remove it from the public part of the course, then release again.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Small wrong versions of a solution, made systematically: a good check notices them.
+"""Generate small wrong versions of a solution. Good checks notice them.
 
 Each mutation changes one place inside one solution: an operator, a constant, a comparison, a
 dropped statement, swapped arguments, a missing transpose, axis or copy. The rest of the cell keeps

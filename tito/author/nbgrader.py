@@ -1,11 +1,11 @@
-"""The lessons as an nbgrader course, for instructors who stay with nbgrader: source notebooks with
-every check in them.
+"""The lessons as an nbgrader course, for instructors who use nbgrader: source notebooks that
+contain every check.
 
     source/tensor/tensor.ipynb    the chapter with solutions; after each exercise its checks, then
                                   its hidden checks between nbgrader's markers
     package/                      the course's package, with solutions, which lessons import while
                                   they are graded
-    nbgrader_config.py            says where that package is
+    nbgrader_config.py            sets the path of that package
 
 nbgrader makes the learners' version (`nbgrader generate_assignment tensor`) and grades submissions
 (`nbgrader autograde tensor`), with one score for all checks of an exercise. It runs learners' code
@@ -82,7 +82,7 @@ def course_files(source: Root, lessons: list[Entry]) -> dict[str, str | bytes]:
         relative = path.relative_to(source.path)
         if path.is_file() and "__pycache__" not in relative.parts:
             contents[f"package/{relative.as_posix()}"] = path.read_bytes()
-    for entry in source.lessons:  # the modules of the lessons as they are now
+    for entry in source.lessons:  # the current modules of the lessons
         module = export.current(entry, entry.declared.source)
         contents[f"package/{entry.relative(entry.module_path)}"] = module.text
     return contents
@@ -95,7 +95,9 @@ def source_notebook(lesson: Lesson) -> str:
     book = json.loads(notebook.to_notebook(lesson.source.text, lesson))
     out, sections = [], [cell for cell in lesson.checks_source.cells if cell.title]
     end = 1 + max(n for n, section in enumerate(sections) if "points" in section.metadata)
-    sections = sections[end:] + sections[:end]  # what the checks share is at the file's end
+    sections = (
+        sections[end:] + sections[:end]
+    )  # the shared functions of the checks are at the end of the file
     for cell in book["cells"]:
         exercise = cell["metadata"].get("checks")
         if not exercise:

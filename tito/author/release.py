@@ -12,10 +12,9 @@ A release is a workspace (`workspace.contents`) that works without the course. I
 
 and, only on request, the solutions for `tito compare`, in a file per lesson under `.tito/`.
 
-A release is written to a temporary folder next to its place, read back and searched for solutions,
-hidden checks and recorded mistakes (`leaks.py`); only then is it moved to its place. The bytes
-depend on the course, on tito and on the libraries that make the notebooks, never on the clock, the
-machine or the path.
+A release is first written to a temporary folder, and searched for solutions, hidden checks and
+recorded mistakes (`leaks.py`). Only then is it moved to its place. Its bytes depend on the course,
+on tito and on the libraries that make the notebooks, but not on the time, the machine or the path.
 """
 
 import hashlib
@@ -38,18 +37,18 @@ NOTE = ".tito/release.json"
 ADDED = Path(__file__).with_name("released")  # files of every release, at the same paths
 SETUP = ("bin/tito", "bin/activate-tinytorch.sh", "bin/setup", "bin/setup.py")
 PROGRAMS = {"bin/tito", "bin/setup", "binder/postBuild", "binder/start"}
-# What may be in the folder of a release and is never published.
+# Files in the folder of a release that are never published.
 NOT_RELEASED = {".git", ".venv", "__pycache__", ".tito/backups"}
 
 
 @dataclass
 class Released:
-    """What `release` did.
+    """The result of `release`.
 
     lessons  names of the released lessons
     changed  paths that were written, or deleted
-    by_hand  those of them that had been changed by hand
-    backup   where copies of those are
+    by_hand  those of them that had been edited
+    backup   the folder with copies of these
     """
 
     path: Path
@@ -62,14 +61,14 @@ class Released:
 def release(
     source: Root, folder: Path, lessons: list[Entry] | None = None, with_solutions: bool = False
 ) -> Released:
-    """Make `folder` the release of a course, or bring the release that is there up to date.
+    """Write the release of a course into `folder`, or update an earlier release there.
 
     lessons         those to release; None for all
     with_solutions  include the solutions, which `tito compare` shows to learners who have solved
                     the exercise: not for a class that is graded
 
-    Raises UsageError when the folder holds anything else, or when a lesson needs one that is not
-    released; MachineError, with nothing written, when the release would give away a secret.
+    Raises UsageError if the folder contains anything else, or if a lesson needs one that is not
+    released. Raises MachineError and writes nothing if the release would contain a secret.
     """
     folder = Path(os.path.abspath(folder.expanduser()))
     chosen = lessons or source.lessons
@@ -112,7 +111,7 @@ def refuse(source: Root, chosen: list[Entry], with_solutions: bool) -> None:
     if with_solutions and not source.compare:
         raise UsageError(
             f"{source.name} does not show its solutions: its tito.toml says compare = false.",
-            "Release without --with-solutions, or take that line out.",
+            "Release without --with-solutions, or remove that line.",
         )
     names = [entry.name for entry in chosen]
     for entry in chosen:
@@ -144,7 +143,7 @@ def read_earlier(source: Root, folder: Path) -> dict[str, str] | None:
         return None
     new_folder = "Give a new folder: tito release ../my-course-release"
     if not (folder / "tito.toml").exists():
-        raise UsageError(f"{folder} is not empty, and no release.", new_folder)
+        raise UsageError(f"{folder} is not empty, and is not a release.", new_folder)
     root = course.open_root(folder)
     if root.is_course:
         raise UsageError(
@@ -159,7 +158,7 @@ def read_earlier(source: Root, folder: Path) -> dict[str, str] | None:
     try:
         return dict(json.loads((folder / NOTE).read_text(encoding="utf-8"))["files"])
     except (OSError, ValueError, KeyError, TypeError):
-        return {}  # damaged: then every file that differs counts as changed by hand, and is saved
+        return {}  # damaged: then every file that differs counts as edited, and is saved
 
 
 def holds_anything(folder: Path) -> bool:
@@ -190,9 +189,9 @@ def move(stage: Path, folder: Path) -> None:
 
 
 def update(folder: Path, earlier: dict[str, str], on_disk: dict[str, bytes], out: Released) -> None:
-    """Bring a release up to date, saving files that were changed by hand.
+    """Update a release, and save files that were edited.
 
-    NOTE is written last: after an interruption, all of this is done again.
+    NOTE is written last, so that after an interruption the whole update is repeated.
     """
     by_hand: dict[Path, bytes | str | None] = {}
     for name in sorted({*earlier, *on_disk} - {NOTE}):
@@ -273,7 +272,7 @@ def contents(source: Root, chosen: list[Entry], with_solutions: bool = False) ->
 def solution_files(chosen: list[Entry]) -> dict[str, bytes]:
     """{path: bytes} of the files that `tito compare` reads, one per lesson.
 
-    They hold only the solutions of its exercises. No other file of a release may hold any.
+    They contain only the solutions of its exercises. No other file of a release may contain any.
     """
     return {
         (PRISTINE / entry.folder / SOLUTIONS).as_posix(): entry.declared.solutions.encode("utf-8")

@@ -1,4 +1,4 @@
-"""Scratch roots: where `tito check` runs the checks of one lesson on changed versions of it."""
+"""Temporary roots in which `tito check` runs the checks of a lesson on changed versions of it."""
 
 import os
 import queue

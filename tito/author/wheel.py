@@ -1,5 +1,5 @@
-"""tito as one file that pip installs, made from the tito that runs: for a release and for an
-autograder, where no package index has it.
+"""Build a wheel of the running tito, for a release and for an autograder, because no package index
+has it.
 
 Nothing is compiled, so a wheel is a zip with some metadata. It is stored uncompressed: it has the
 same bytes on every machine, and can be searched for secrets.

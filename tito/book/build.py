@@ -1,6 +1,6 @@
 """The book: a site made from the lessons themselves and from the pages in `book/`.
 
-    execute.py          runs lessons and milestones, and keeps what they print and draw
+    execute.py          runs lessons and milestones, and caches their output
     pages.py            a lesson or a milestone as the notebooks that become its pages
     sections.py         splits a long page of the book into one page per section
     drawings.py         the drawings of `book/drawings`, and where they go in the lessons
@@ -13,9 +13,9 @@
     print_document.py   the site as one document for paper
     pdf.py              prints that document (optional)
 
-Everything goes into `book/_build/` of the course: `html` is the site, which is complete
-and verified when it is put there. What Sphinx sets and how is in `book/conf.py`; a course without
-a `book/` folder has the design of the course that tito came with.
+The output is in `book/_build/` of the course. The site is verified before it is put into `html`.
+`book/conf.py` configures Sphinx; a course without a folder `book/` uses the configuration of the
+course that tito came with.
 """
 
 import contextlib
@@ -49,7 +49,7 @@ Report = Callable[[str, int, int], None]  # a program's name, how many have been
 
 @dataclass(frozen=True)
 class Options:
-    """How a site is made.
+    """The options of a build.
 
     fast      without running the lessons: pages without outputs
     output    a new folder, or an earlier book's; None for `book/_build/html`
@@ -83,12 +83,12 @@ class Site:
 
 
 def build(root: Root, options: Options = Options()) -> Site:
-    """Make the site of a course.
+    """Build the site of a course.
 
     Raises WorkError for whatever the author must fix: a cell that fails, a milestone that misses
     its goal, a picture without alt text, a link that leads nowhere, a page that loads from another
     host, any warning of Sphinx; and MachineError when a file would contain a solution or
-    a hidden check. An earlier site stays as it was then.
+    a hidden check. Then an earlier site is not changed.
     """
     began = time.monotonic()
     refuse(root, options)
@@ -136,7 +136,7 @@ def find_design(root: Root) -> Path:
 
 
 def refuse(root: Root, options: Options) -> None:
-    """Raise TitoError where no book can be made, or not with these options."""
+    """Raise TitoError if the book cannot be built, or not with these options."""
     output = options.output
     if not root.is_course:
         raise UsageError(
@@ -146,17 +146,19 @@ def refuse(root: Root, options: Options) -> None:
     if options.pyodide and not options.lite:
         raise UsageError(
             f"--pyodide {options.pyodide} is for the lessons in the browser.",
-            "Give --lite, too: tito book build --lite --pyodide DIR",
+            "Add --lite: tito book build --lite --pyodide DIR",
         )
     if output and output.exists() and not (output / NOTE).exists():
         if not output.is_dir() or any(output.iterdir()):
-            raise UsageError(f"{output} is not empty, and no earlier book.", "Give a new folder.")
+            raise UsageError(
+                f"{output} is not empty, and is not an earlier book.", "Give a new folder."
+            )
     for name in ("myst_nb", "sphinx_book_theme", "ipykernel"):
         if not importlib.util.find_spec(name):
             raise MachineError(f"The book is made with {name}, which is not installed here.", EXTRA)
 
 
-# What Sphinx reads.
+# The source files for Sphinx.
 
 
 def collect_sources(
@@ -261,7 +263,7 @@ def _run_sphinx(root: Root, folder: Path, fresh: bool) -> None:
 
 
 def _settings(root: Root) -> dict[str, Any]:
-    """What Sphinx is told beside conf.py."""
+    """Settings of Sphinx in addition to conf.py."""
     design = find_design(root)
     return {
         "project": root.name,
@@ -277,7 +279,7 @@ def _settings(root: Root) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Without Python's warnings while Sphinx works: they are about libraries, not the book."""
+    """Hide Python's warnings while Sphinx runs: they are about libraries, not the book."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -302,7 +304,7 @@ def _with_places_of_course(root: Root, source: Path, messages: str) -> str:
 
 
 def _finish(root: Root, site: Path) -> dict[str, verify_site.PageContents]:
-    """Add to Sphinx's pages what else the site needs. Returns the pages, to be verified."""
+    """Add the other files of the site to Sphinx's pages. Returns the pages, to be verified."""
     finished: dict[str, verify_site.PageContents] = {}
     places: list[search.SearchEntry] = []
     for path in sorted(site.rglob("*.html")):

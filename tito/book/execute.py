@@ -1,9 +1,9 @@
-"""Runs the lessons' cells and the milestones with the course's own solutions, and keeps what they
+"""Run the cells of the lessons and the milestones with the course's solutions, and cache what they
 print, draw and measure.
 
-The outputs of a lesson are kept by a hash of its cells, of the lower lessons and of the libraries
-whose results are shown, so that a changed lesson is run again, and so are the later ones, which
-import it; those of a milestone by a hash of its program and of the lessons it needs.
+The outputs of a lesson are cached by a hash of its cells, of the lower lessons and of the libraries
+whose results are shown. So a lesson runs again after a change of itself or of a lesson that it
+imports. The outputs of a milestone are cached by a hash of its program and of the lessons it needs.
 """
 
 import base64
@@ -36,7 +36,7 @@ PICTURES = {"image/png", "image/svg+xml", "image/jpeg"}
 LIBRARIES = ("numpy", "matplotlib", "ipykernel")
 # The first cell: pictures twice as fine as the page shows them, for screens that are.
 FIRST = "%config InlineBackend.figure_formats = ['retina']"
-# How Python shows an object without a better name: nothing to read.
+# The repr of an object without a better one, which is not worth showing.
 ADDRESS = re.compile(r"<[\w.]+(?: object)? at 0x[0-9a-f]+>")
 CELL_FILE = re.compile(r"\S*ipykernel_\d+\S*\.py")  # how a kernel names its cells in a traceback
 
@@ -65,8 +65,8 @@ def run_all(
 ) -> dict[str, dict[str, Any]]:
     """{page: its outputs} of every lesson and every milestone, pages such as "lessons/01_tensor".
 
-    Those of a lesson are {number of a cell, as a string: outputs, as in a notebook}, those of a
-    milestone {"measured": [[name, number], ...], "printed": outputs, "drawn": outputs}.
+    Outputs of a lesson: {number of a cell, as a string: outputs, as in a notebook}. Outputs of a
+    milestone: {"measured": [[name, number], ...], "printed": outputs, "drawn": outputs}.
 
     cache   a folder where outputs are kept between runs; unused ones are deleted there
     report  is called with the name of each that was run, how many are done, and of how many
@@ -198,15 +198,15 @@ def output_of(program: Path, package: Path, purpose: str) -> str:
 
 
 def _key(entry: Entry, package: Package) -> str:
-    """A hash of all that decides what the lesson's cells print."""
+    """A hash of everything that the outputs of the lesson's cells depend on."""
     lower = {other.name for other in entry.root.lessons if other.number < entry.number}
     sources = [[cell.number, cell.source] for cell in _cells(entry)]
     return _hash([FIRST, *sources], _package_of(entry.root, package, lower))
 
 
 def _key_of_milestone(root: Root, entry: Milestone, package: Package) -> str:
-    """A hash of all that decides what a milestone measures; programs beside it that are no
-    milestones may be imported.
+    """A hash of everything that the results of a milestone depend on, with the programs next to it
+    that it may import.
     """
     others = {other.path for other in milestone.milestones(root)} - {entry.path}
     sources = {
@@ -277,7 +277,7 @@ def _execute(entry: Entry, notebook: Any, folder: Path) -> None:
     try:
         client.execute(
             cwd=str(folder),
-            cleanup_kc=True,  # or a kernel of a manager of ours goes on
+            cleanup_kc=True,  # otherwise the kernel keeps running
             stderr=subprocess.DEVNULL,
             env=ONE_THREAD | environment,
         )
@@ -316,8 +316,8 @@ def _kernel_manager() -> Any:
 
 
 def _reproducible(output: Output) -> Output:
-    """An output without what differs from run to run, such as a place in memory, and without a
-    picture's name in words, `<Figure size ...>`.
+    """An output without parts that differ between runs, such as addresses in memory, and without
+    the text `<Figure size ...>` of a picture.
     """
     output = json.loads(json.dumps(output))
     data = output.get("data", {})

@@ -36,7 +36,7 @@ Command = tuple[str, str, Any]  # (who it is for, "tito book build", click's com
 
 @dataclass
 class Parts:
-    """What the parts are made from.
+    """The data from which the parts are generated.
 
     package   the folder with the course's package
     drawings  {name: HTML} of those without a lesson
@@ -81,7 +81,7 @@ class Parts:
                 "There are browser, lessons, commands, glossary, sections, pytorch, drawings "
                 f"without a lesson, and the programs book/*.py; book/{name}.py is none.",
             )
-        return execute.output_of(program, self.package, f"It makes a part of book/{page}")
+        return execute.output_of(program, self.package, f"It generates a part of book/{page}")
 
 
 def browser_link(entry: Entry) -> str:
@@ -91,7 +91,7 @@ def browser_link(entry: Entry) -> str:
 
 
 def plain_index(root: Root) -> str:
-    """The first page of a course that has none of its own."""
+    """The first page of a course without `book/index.md`."""
     return f"# {root.name}\n\n<!-- made: browser -->\n\n<!-- made: lessons -->\n"
 
 

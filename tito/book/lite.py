@@ -1,8 +1,8 @@
 """The lessons in the browser: JupyterLite below the book, with the learner's notebooks.
 
-Python runs there as Pyodide. The author gives an unpacked distribution of it; from there the site
-takes the packages that the lessons and their notebooks need, so that it asks no other host, and
-adds a wheel of tito and of the lessons as released (see `tito/learn/browser.py`).
+Python runs there as Pyodide. The site contains the packages that the lessons and notebooks need,
+from an unpacked Pyodide distribution that the author provides, so that it loads nothing from other
+hosts. It adds a wheel of tito and of the released lessons (see `tito/learn/browser.py`).
 """
 
 import ast
@@ -25,9 +25,9 @@ from tito.learn import workspace
 from tito.lesson import cells, course, notebook
 from tito.lesson.course import PRISTINE, Entry, Root
 
-# What a notebook's Python loads when it starts, and Pyodide contains.
+# Packages that a notebook loads at its start, contained in Pyodide.
 KERNEL = ("micropip", "ipython", "jedi", "packaging")
-COMM = "comm"  # what it loads, too, and Pyodide lacks: taken from the environment of tito
+COMM = "comm"  # packages that it also loads, but Pyodide lacks: copied from tito's environment
 CORE = ("pyodide.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 SETTINGS = "@jupyterlite/pyodide-kernel-extension:kernel"
 EXTENSION = Path("share", "jupyter", "labextensions", "@jupyterlite", "pyodide-kernel-extension")
@@ -35,13 +35,13 @@ EXTENSION = Path("share", "jupyter", "labextensions", "@jupyterlite", "pyodide-k
 TAB_ICON = "@jupyter-notebook/notebook-extension:tab-icon"
 APPS = ("lab", "notebooks", "tree")
 WORK = "my_work.ipynb"  # shows progress in the browser, and exports the learner's work
-# What may contain a solution by mistake; the rest comes from others.
+# Files that could contain a solution by mistake; the other files come from other projects.
 OURS = ("lite/files/", "lite/api/", "lite/static/pyodide/tinytorch")
 
 
 @dataclass
 class Runtime:
-    """What the site takes from a Pyodide distribution.
+    """The parts of a Pyodide distribution that the site needs.
 
     packages  {name: what the list of the distribution says of it}
     imported  the libraries that the lessons export an import of
@@ -76,12 +76,12 @@ def find_runtime(root: Root, folder: Path | None) -> Runtime:
     folder = Path(os.path.abspath(folder))
     for name in CORE:
         if not (folder / name).is_file():
-            raise UsageError(f"{folder} is no Pyodide distribution: it lacks {name}.", remedy())
+            raise UsageError(f"{folder} is not a Pyodide distribution: it lacks {name}.", remedy())
     try:
         return _read_distribution(root, folder)
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(
-            f"{folder / 'pyodide-lock.json'} is not what Pyodide writes: "
+            f"{folder / 'pyodide-lock.json'} is not a file of Pyodide: "
             f"{type(error).__name__}: {error}.",
             remedy(),
         ) from None
@@ -156,7 +156,7 @@ def _normalize(name: str) -> str:
 
 
 def with_dependencies(packages: dict[str, dict[str, Any]], names: list[str]) -> list[str]:
-    """The names of these packages, and of all that they need."""
+    """The names of these packages and of all packages that they need."""
     selection: list[str] = []
     waiting = [_normalize(name) for name in names]
     while waiting:
@@ -173,7 +173,7 @@ def with_dependencies(packages: dict[str, dict[str, Any]], names: list[str]) -> 
 def make(root: Root, work: Path, runtime: Runtime, place: Path) -> None:
     """Make the site of the lessons in the new folder `place`.
 
-    Raises MachineError with JupyterLite's last words when it fails.
+    Raises MachineError with JupyterLite's last output if it fails.
     """
     source = work / "source"
     shutil.rmtree(work, ignore_errors=True)
@@ -233,13 +233,13 @@ def _add_wheel(
 
 
 def page(entry: Entry) -> str:
-    """A lesson's notebook as released, with what is particular to the browser before it."""
+    """A lesson's notebook as released, with cells for the browser at its start."""
     released = notebook.to_notebook(entry.declared.released, entry.declared)
     package = entry.root.package
     about = (
         "**In the browser.** What you write stays in this browser only, until its data are "
         "cleared; it is still there when you load the page again. To take it with you, run "
-        f"[{WORK}](../{WORK}): it makes a zip of all that you wrote, which `tito restore` brings "
+        f"[{WORK}](../{WORK}): it writes your work into a zip, which `tito restore` brings "
         f"into a workspace.\n\n`{package}` is made here from your own notebooks of the earlier "
         "lessons, as you saved them. Run the next cell first, and again when you have saved a "
         "change of one, or loaded the page again."

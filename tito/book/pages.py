@@ -1,8 +1,7 @@
-"""A lesson as pages, one per section: the notebooks that Sphinx is given, made from the lesson's
-own cells and from what they printed; and a milestone, which is one page.
+"""Generate the pages of lessons, one for each section, and of milestones, as notebooks for Sphinx.
 
-Readers see what they need: exercises without their solutions and hidden checks, checks and hints
-folded, no line that only tools read (`#| export`, metadata).
+They contain the lesson's cells and their outputs. Exercises have no solutions and hidden checks;
+visible checks and hints are folded; lines for tools (`#| export`, metadata) are left out.
 """
 
 import ast
@@ -275,8 +274,8 @@ def _contents(lesson: Lesson, sections: list[BookPage]) -> str:
 
 
 def contents_row(path: str, title: str, below: list[tuple[str, str]], anchor: str = "") -> str:
-    """A section in a list of contents, with [(id, title)] of what is below it. The list has the
-    same ids, so that addresses of the whole page still work.
+    """A section in a list of contents, with [(id, title)] of its subsections. The list has the same
+    ids, so that addresses of the whole page still work.
     """
     listed = "".join(
         f'<li id="{id_}"><a href="{path}.html#{id_}">{words}</a></li>' for id_, words in below
@@ -298,8 +297,8 @@ def name_of(exercise: Exercise) -> str:
 
 
 def card(entry: Entry, links: Sequence[tuple[str, str]] = ()) -> str:
-    """What a reader wants to know before beginning: how hard, how long, what it needs, what
-    comes next, where to get it.
+    """The card at the top of a lesson: difficulty, hours, prerequisites, following lessons and
+    links.
     """
     lesson, meta = entry.declared, entry.declared.meta
     exercises = (

@@ -4,8 +4,8 @@ order, and at the end the hints and the answers to predictions.
     read_chapters   a built site's pages as chapters: a lesson and its sections, a milestone, a page
     document        the chapters as one page of HTML, with page numbers where they are known
 
-Given code, checks and outputs are unfolded. Hints and answers would be in view there, so they move
-to the end, and the number of their page is in their place. pdf.py prints the document.
+Given code, checks and outputs are unfolded. Hints and answers move to the end, so that readers do
+not see them too early, and are replaced by their page number. pdf.py prints the document.
 """
 
 import html
@@ -236,7 +236,7 @@ def _move_hints(article: Tag, chapter: Chapter) -> None:
 
 
 def _move_answers(page: PrintPage, section: str, chapter: Chapter) -> None:
-    """Move the answers to predictions to the end of the document, too."""
+    """Move the answers to predictions to the end of the document."""
     for fold in page.article.select("details.below-input"):
         if not fold.summary or ANSWER not in fold.summary.get_text():
             continue

@@ -1,4 +1,4 @@
-"""Show the site on this machine, and make it again whenever a lesson or a page is saved."""
+"""Serve the site on this machine, and build it again whenever a lesson or a page is saved."""
 
 import functools
 import logging
@@ -47,7 +47,7 @@ def serve(
     with server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         watched = _watch(root)
-        next(watched)  # from here on no save is missed
+        next(watched)  # no save is missed after this
         on_ready(f"http://127.0.0.1:{server.server_address[1]}/")
         for changes in watched:
             if not changes:

@@ -1,6 +1,6 @@
-"""Checks of the finished site, file by file, before it is put where the author gets it.
+"""Verify the finished site, file by file, before it is moved to its place.
 
-Every link within the site leads somewhere, every picture has an alt text, no page or style loads
+Every link within the site has a target, every picture has an alt text, no page or style loads
 anything from another host, and no file contains a line of a solution or of a hidden check: neither
 a page nor the search index, a notebook or an output.
 """
@@ -133,7 +133,7 @@ def _refuse_secrets(root: Root, paths: dict[str, Path], pages: dict[str, PageCon
         name = next(name for name in pages_first if secret in texts[name])
         raise MachineError(
             f"{name} would give away {secrets[secret]}: {secret[:100]}",
-            "No book was made. Take it out of what learners read, then build it again.",
+            "No book was built. Remove it from the text that learners read, then build again.",
         )
 
 

@@ -1,4 +1,4 @@
-"""What a lesson is: its files read, held to their form, exported and made into other forms.
+"""Read lessons, validate them, export them, and convert them to other formats.
 
-Knows nothing of progress or grades.
+This package does not use progress or grades.
 """

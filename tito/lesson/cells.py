@@ -90,8 +90,8 @@ class Cell:
 
     @property
     def alt(self) -> str:
-        """What its picture shows, in words: the comment `# alt: ...`, which may go on over the
-        next lines; or "".
+        """The alt text of its picture: the comment `# alt: ...`, which may continue on the next
+        lines; or "".
         """
         match = ALT.search(self.source)
         return " ".join(re.sub(r"\n#", "\n", match.group(1)).split()) if match else ""
@@ -178,7 +178,7 @@ def read(path: Path, released: Source | None = None) -> Source:
     """
     try:
         if path.exists() and not path.is_file():
-            raise OSError(0, "it is no file")  # reading a pipe would wait for ever
+            raise OSError(0, "it is no file")  # reading a pipe would block
         raw = path.read_bytes()
     except FileNotFoundError:
         raise WorkError(
@@ -311,7 +311,7 @@ def with_escapes(answer: str) -> str:
 
 
 def without_escapes(answer: str) -> str:
-    """What `with_escapes` was given."""
+    """The inverse of `with_escapes`."""
     return HEAD_OF_CELL.sub(lambda match: match[1][1:], answer)
 
 
@@ -348,7 +348,7 @@ def _notebook(path: Path, text: str) -> Source:
                 source = comment_magics(source)
             cells.append(Cell(cell["cell_type"], source, 1, n, metadata))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        where, what = "", "this is no notebook, though it is JSON"
+        where, what = "", "this is JSON, but not a notebook"
         if isinstance(error, json.JSONDecodeError):
             where = f":{error.lineno}"
             what = f"the notebook's JSON is damaged here ({error.msg})"
@@ -410,8 +410,8 @@ PARSING = threading.Lock()
 
 
 def tree_of(source: str) -> ast.Module:
-    """ast.parse, by one thread at a time: Python 3.11 counts the depth of the tree once for all
-    threads, and fails over what another counted.
+    """ast.parse, in one thread at a time: in Python 3.11 all threads share a count of the tree's
+    depth, so parallel calls can fail.
     """
     with PARSING:
         return ast.parse(source)

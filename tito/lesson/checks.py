@@ -26,7 +26,7 @@ IMPORTS = (ast.Import, ast.ImportFrom)
 class Section:
     """The code of a section, as it was read.
 
-    file  what tracebacks call the file that it is in
+    file  the name of its file in tracebacks
     line  of its first line there
     """
 
@@ -158,7 +158,7 @@ def imported(imports: dict[str, list[str]], *sources: str) -> dict[str, Any]:
 
 @functools.cache  # the same for each submission
 def words_in(source: str) -> frozenset[str]:
-    """The words of a section: what it may name."""
+    """The words of a section, which include all names that it uses."""
     return frozenset(re.findall(r"\w+", source))
 
 
@@ -212,6 +212,6 @@ def _defined_by(node: ast.stmt) -> Names:
 
 
 def remember_lines(source: str, file: str, line: int) -> None:
-    """Let tracebacks show the section's own lines."""
+    """Make tracebacks show the lines of the section."""
     lines = ("\n" * (line - 1) + source).splitlines(True)
     linecache.cache[file] = (0, None, lines, file)

@@ -1,4 +1,4 @@
-"""Where things are: the root one works in, its lessons, and the course it came from.
+"""Find the root to work in, its lessons, and the course that it was made from.
 
 A root is a folder with a `tito.toml`: a course (lessons with solutions) or a workspace (a
 learner's). Everything about a lesson is read from the lesson itself; in a workspace, from the
@@ -46,7 +46,7 @@ class Root:
 
     @property
     def state(self) -> Path:
-        """The folder of everything tito keeps about this root."""
+        """The folder with tito's data about this root."""
         return self.path / ".tito"
 
     @cached_property
@@ -59,7 +59,7 @@ class Root:
         if not declared.is_dir():
             raise MachineError(
                 f"{self.path} has no folder {declared.relative_to(self.path)}.",
-                f"`tito init {self.path}` puts back missing files."
+                f"`tito init {self.path}` restores missing files."
                 if not self.is_course
                 else "A course keeps its lessons there.",
             )
@@ -216,7 +216,7 @@ def open_root(folder: Path) -> Root:
         config = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise MachineError(
-            f"{path} is not valid TOML: {error}.", "Mend it or copy it from another workspace."
+            f"{path} is not valid TOML: {error}.", "Correct it, or copy it from another workspace."
         ) from None
     except OSError as error:
         raise UsageError(
@@ -271,7 +271,7 @@ def find_root(start: Path, given: str | Path | None = None) -> Root:
             return open_root(folder)
     raise UsageError(
         f"{start} is not inside a course or a workspace.",
-        "Make one with `tito init my-tinytorch`, or go to yours with cd.",
+        "Create one with `tito init my-tinytorch`, or change to yours with cd.",
     )
 
 

@@ -1,8 +1,8 @@
-"""From a lesson's exported cells to its module in the package.
+"""Build a lesson's module in the package from its exported cells.
 
-The cells' text is kept as it is; only imports move to the top, and solution markers and directives
-go. Every line of the module remembers the line of the lesson it came from, so that an error can be
-told in the lesson's own lines.
+The text of the cells is unchanged, except that imports move to the top and solution markers and
+directives are removed. Each line of the module has a reference to its line in the lesson, so that
+errors can be reported with lines of the lesson.
 """
 
 import ast
@@ -127,7 +127,7 @@ def _parse(source: cells.Source, cell: cells.Cell) -> ast.Module:
         problem = WorkError(
             f"{source.place(cell, line - 1)}: syntax error: {what}"
             + (f": {text.strip()[:80]}" if text else "."),
-            "Python cannot read the lesson until that is mended.",
+            "Python cannot read the lesson until you correct this.",
         )
         if text:  # as Python shows it: a terminal has room for the line and a mark under it
             offset = (getattr(error, "offset", 1) or 1) - 1 - len(text) + len(text.lstrip())
@@ -248,7 +248,8 @@ def is_skipped(entry: Entry) -> bool:
 
 
 def export_to_package(entry: Entry, module: ExportedModule) -> tuple[bool, list[str]]:
-    """Write a learner's built module into the package, and say what that ended or replaced.
+    """Write a learner's module into the package, and report a skip that it ends or code that it
+    replaces.
 
     Returns (changed, sentences without a full stop).
     """
@@ -277,9 +278,9 @@ def write_module(
 ) -> tuple[bool, Path | None]:
     """Write a built module into the package. Returns (changed, backup folder or None).
 
-    One that was edited by hand is saved first: its checksum line no longer fits. And so is one
-    with an exercise written that the lesson has lost: emptied by an editor, say, it would take the
-    last copy with it.
+    A module that was edited by hand is saved first; its checksum line is wrong. A module with an
+    exercise that the lesson no longer has is also saved: if an editor emptied the lesson, the
+    module is the last copy.
     """
     path = entry.module_path
     try:

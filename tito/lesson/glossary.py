@@ -16,7 +16,7 @@ from tito.lesson.lesson_format import ANSWER
 
 HEADING = re.compile(r"^(#+) +(.+)$", re.M)
 SENTENCE = re.compile(r"(?<=[.!?:])(?:\*{1,2})? +(?=[A-Z`*$\[(])")
-NEEDS = "**You "  # begins what a lesson needs and what one writes in it: this explains nothing
+NEEDS = "**You "  # begin the paragraph of prerequisites and exercises, which explains no terms
 ABBREVIATIONS = re.compile(r"\b(?:e\.g|i\.e|cf|vs|etc|fig|sec|eq)\.$", re.I)
 
 

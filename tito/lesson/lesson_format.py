@@ -1,4 +1,4 @@
-"""What a lesson is: its exercises, checks, questions and hints, and the form that learners get.
+"""The parts of a lesson: exercises, checks, questions and hints, and the version for learners.
 
     tensor_dev.py           the chapter: prose, exercises with solutions, demonstrations
                             and the questions that a person judges
@@ -9,8 +9,8 @@
                             to a check begins `When "the name of the check" fails: `
     misconceptions.toml     see `misconceptions.py`
 
-`parse.py` reads a Lesson from these files. A learner's file is read with `cells.read` only, which
-forgives everything but damage.
+`parse.py` reads a Lesson from these files. A learner's file is read with `cells.read`, which
+accepts every file that is not damaged.
 """
 
 import ast

@@ -1,9 +1,9 @@
-"""The notebook of a lesson's script, and back. jupytext converts; `learn/notebook_sync.py` decides
-which of the two counts.
+"""Convert a lesson's script to a notebook and back, with jupytext. `learn/notebook_sync.py` decides
+which of the two is current.
 
-A notebook holds more than its script: nbgrader's metadata on the cells of exercises and checks, and
-before each exercise a cell with its hints, folded. Both are made here, and go on the way back; so
-do the cells that a notebook starts with where it is opened outside a workspace.
+A notebook contains more than its script: nbgrader's metadata on the cells of exercises and checks,
+and a folded cell with hints before each exercise. Both are added here and removed on the way back.
+So are the first cells of a notebook that is opened outside a workspace.
 """
 
 import json
