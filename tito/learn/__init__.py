@@ -1,1 +1,1 @@
-"""What a learner does: a workspace, tests of what they wrote, hints, progress, handing in."""
+"""The work of a learner: workspace, tests, hints, progress, submissions, updates."""

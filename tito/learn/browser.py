@@ -29,11 +29,13 @@ from tito.lesson.course import Entry, Root
 DRIVE = Path("/drive")
 PASSED = "passed.json"  # there: {lesson: names of the exercises whose checks passed last}
 
-missed: list[str] = []  # names of threads that code tried to start: a browser's Python has none
+missed: list[
+    str
+] = []  # names of threads that code tried to start; Python in a browser has no threads
 
 
 class Browser:
-    """What `check` needs of the browser that it runs in.
+    """The browser in which `check` runs.
 
     root, drive  the folders of the course that came with tito, and of the learner's notebooks
     """

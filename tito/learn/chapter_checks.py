@@ -26,18 +26,18 @@ from tito.lesson.lesson_format import CHECKS, FOLDER, without_solution
 from tito.lesson.outcome import LEFT_OVER
 from tito.lesson.shared_checks import read_checks
 
-CODE = "checks.py"  # what tracebacks call the file
+CODE = "checks.py"  # the name of the file in tracebacks
 
 
 class CheckFailed(Exception):
-    """A check does not hold. Shown as its message, without a traceback."""
+    """A check failed. Shown as its message, without a traceback."""
 
     def _render_traceback_(self) -> list[str]:  # IPython calls this
         return str(self).split("\n")
 
 
 class BrowserChecks(Protocol):
-    """What `check` needs of the browser that it runs in."""
+    """The browser in which `check` runs."""
 
     root: Path
 
@@ -134,7 +134,7 @@ def _is_edited(checks_file: Path, name: str, file: str) -> bool:
 def _failure(
     event: Event, name: str, title: str, lesson: str, space: dict[str, Any], line: int
 ) -> str:
-    """What to say of a check that did not pass."""
+    """The message for a check that did not pass."""
     if exercise := event.get("unwritten"):
         if exercise == f"{lesson}-{name}":
             return str(event["message"])

@@ -2,8 +2,8 @@
 
 Each line of its input is a request, answered in a fork of this process, which has NumPy loaded; the
 answer is a line of JSON for each event. The fork imports the package of one root and no other, and
-runs each check within its time limit, or the demonstrations from top to bottom. It decides nothing:
-`verdict.py`, in the process that started this one, does.
+runs each check within its time limit, or the demonstrations from top to bottom. The verdict
+is decided by `verdict.py`, in the process that started this one.
 
 Events: "started" with the fork's pid; "import failed"; those of `run_checks.py`; "demonstration" as
 one begins, and "shown", "stopped" or "slow" when it ends; "done" when the fork came to its own end;
@@ -414,7 +414,7 @@ def _is_plot(value: object) -> bool:
     return type(value).__module__.startswith("matplotlib.")
 
 
-# What forks need not do again.
+# Work that is done once for all forks.
 
 
 def _compile_package(request: Request) -> None:
@@ -468,7 +468,7 @@ def die_with_parent() -> None:
 
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
     except (ImportError, OSError, AttributeError):
-        pass  # elsewhere the time limits end it
+        pass  # on other systems the time limits end it
 
 
 if __name__ == "__main__":

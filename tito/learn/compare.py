@@ -1,4 +1,4 @@
-"""The course's solution of an exercise beside the learner's, once the learner's is right.
+"""The course's solution of an exercise next to the learner's, once the learner's is right.
 
 The solution is in the course that the workspace was made from or, in a release that was made
 with its solutions, beside the pristine lesson.
@@ -86,11 +86,11 @@ def with_mark(code: str) -> str:
 
 
 def solution_of(entry: Entry, exercise: Exercise) -> str:
-    """The course's code of an exercise. Raises TitoError where there is none to be shown."""
+    """The course's code of an exercise. Raises TitoError if the course does not have or show it."""
     root = entry.root
     if root.is_course:
         raise UsageError(
-            f"{root.path} is the course itself: its lessons hold the solutions.",
+            f"{root.path} is the course itself: its lessons contain the solutions.",
             "Compare works in a workspace: tito init ../my-tinytorch",
         )
     beside = root.path / PRISTINE / entry.folder / SOLUTIONS
@@ -123,7 +123,7 @@ def solution_of(entry: Entry, exercise: Exercise) -> str:
 def _missing(entry: Entry, what: str) -> NoReturn:
     raise UsageError(
         f"{what} does not hold the solutions of {entry.name}.",
-        "An instructor can put them in: `tito release --with-solutions`.",
+        "An instructor can include them: `tito release --with-solutions`.",
     )
 
 
@@ -136,7 +136,7 @@ def _not_right(exercise: Exercise, how: str) -> WorkError:
 
 
 def plain(code: str) -> str:
-    """Code without docstrings, directives and the marks around a solution."""
+    """Code without docstrings, directives and solution markers."""
     lines = code.split("\n")
     out = {n for n, line in enumerate(lines) if MARK.match(line) or line.startswith("#|")}
     tree = cells.tree_or_none(code)

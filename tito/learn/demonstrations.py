@@ -1,12 +1,11 @@
-"""The demonstrations of a lesson, cells that print or draw with what was just written: which there
-are, which have to run, and what they show with the learner's own code.
+"""The demonstrations of a lesson: cells that print or draw with the code just written. This module
+finds them, decides which have to run, and saves their results.
 
 .tito/results/05_backprop/results.json    {key of the demonstration: {"text", "pictures": names}}
 .tito/results/05_backprop/the-chain-rule-c4f1-0-0.svg    its pictures, named for their section
 .tito/results/05_backprop/index.html      the page of the lesson (lesson_page.py), once it was read
 
-The keys change with the code. So the saved results are also the list of the demonstrations that
-need not run again.
+A key changes when the code changes. So a demonstration with a saved result need not run again.
 """
 
 import ast

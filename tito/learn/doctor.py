@@ -1,4 +1,4 @@
-"""What this machine has and lacks for the course, each with its remedy."""
+"""Find out what this machine has and lacks for the course, with remedies."""
 
 import ast
 import importlib.metadata
@@ -162,7 +162,7 @@ def _published(root: Root) -> Diagnosis:
             "problem",
             "links",
             f"tito.toml: [book] pyodide is {place.pyodide}, which is no folder",
-            "Give the folder of an unpacked Pyodide distribution, or take the line out.",
+            "Give the folder of an unpacked Pyodide distribution, or remove the line.",
         )
     if not place.release:
         return Diagnosis(

@@ -1,4 +1,4 @@
-"""JupyterLab and its kernel: whether they are there, and how to install them into tito's
+"""Find out whether JupyterLab and its kernel are installed, and install them into tito's
 environment, which its workspaces share.
 """
 
@@ -52,7 +52,7 @@ def install() -> None:
         if any(sign in output for sign in OFFLINE):
             raise MachineError(
                 "No network: JupyterLab could not be fetched. Nothing was changed.",
-                "Connect (or set the proxy) and run the same again, or leave out --notebook.",
+                "Connect (or set the proxy) and run the command again, or leave out --notebook.",
             )
         lines = [line.strip() for line in output.splitlines() if line.strip()]
         lines = lines or ["no reason given"]

@@ -42,7 +42,7 @@ WORDS = {  # of the state of an exercise
 
 @dataclass(frozen=True)
 class ExerciseState:
-    """What the page says about an exercise.
+    """The state of an exercise on the page.
 
     kind    a key of WORDS
     failed  the names of the checks that did not pass in the last test

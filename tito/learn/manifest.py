@@ -16,8 +16,8 @@ NAME = "manifest.json"
 def write(
     root: course.Root, contents: Mapping[str, bytes], lessons: Sequence[dict[str, Any]] = ()
 ) -> bytes:
-    """The manifest's bytes: the same for the same work, so no time is in it. The system that
-    collects the work knows when it arrived.
+    """The manifest's bytes. They contain no time, so that the same work gives the same bytes; the
+    system that collects the work records when it arrived.
 
     contents  {path: bytes} of the lesson files
     lessons   what the local test said of each, as dicts

@@ -1,7 +1,7 @@
 """Milestones: programs that show what the finished package can do,
 `modules/milestones/NN_year_name.py`.
 
-Each says about itself, in comments at its top, what it needs and what it must reach:
+Each program declares, in comments at its top, the lessons that it needs and its goal:
 
     # /// milestone
     # title = "Digits, read by two layers"
@@ -108,7 +108,7 @@ class Milestone:
 
 @dataclass
 class MilestoneRun:
-    """What came of one run.
+    """The result of a run.
 
     words    an experiment's
     verdict  "passed", "failed", "not counted": the goal was reached with lessons that are skipped,

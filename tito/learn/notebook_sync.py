@@ -1,8 +1,8 @@
-"""A lesson's script and its notebook, kept in step without ever guessing.
+"""Keep a lesson's script and its notebook in step, without guessing.
 
-What counts is the content and never a file's time: progress remembers the hashes of both files
-when they last agreed. If one file changed since, it is the newer; if both did, the learner says
-which one counts.
+It compares contents, not times of files: the progress has the hashes of both files from when they
+last agreed. If one file changed since then, it is the newer one. If both changed, the learner
+chooses which one to keep.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ def choose(entry: Entry, record: Record) -> str:
     raise WorkError(
         f"{entry.script.name} and {entry.notebook.name} in {folder} were "
         f"both edited {when}{parts}.",
-        f"Say which one counts: tito notebook {entry.name} --keep script (or: --keep notebook). "
+        f"Choose the one to keep: tito notebook {entry.name} --keep script (or: --keep notebook). "
         "The other is saved first.",
     )
 

@@ -1,5 +1,5 @@
-"""The process that runs checks (`check_process.py`), from outside: start it, put a request to
-it, end it and all processes that it started.
+"""Control the process that runs checks (`check_process.py`): start it, send requests, and end it
+with all processes that it started.
 """
 
 import json
@@ -29,7 +29,7 @@ Patience = Callable[[Event | None], float]
 
 
 class Superseded(Exception):
-    """The caller does not want the rest of a run any more."""
+    """The caller has cancelled the rest of a run."""
 
 
 class Process:

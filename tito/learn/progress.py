@@ -1,5 +1,5 @@
-"""What a learner has done so far, in `.tito/progress.json`: derived from check results
-and hashes of the code tested.
+"""A learner's progress, in `.tito/progress.json`: results of checks, with hashes of the tested
+code.
 
 {"version": 1, "lessons": {"tensor": {
     "started": "2026-11-20T17:30:00",
@@ -121,7 +121,7 @@ def locked(root: Root) -> Iterator[None]:
     except filelock.Timeout:
         raise MachineError(
             f"Another tito has been writing in {root.state} for 10 seconds.",
-            "Wait for it or end it, then run this again.",
+            "Wait for it or end it, then run the command again.",
         ) from None
     except OSError as error:  # the folder is read-only, or its whole file system
         raise MachineError(

@@ -2,7 +2,7 @@
 tests/` and the author's gate in a separate process (`check_process.py`), and for `check()` where
 the chapter runs (`chapter_checks.py`).
 
-What becomes of a check is an event, a dict. `verdict.py` and `check()` say it in sentences.
+The outcome of a check is an event, a dict. `verdict.py` and `check()` turn it into sentences.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""How far a learner is: the state of each lesson, what to do next, and the next hint."""
+"""The state of each lesson, what to do next, and the next hint."""
 
 import functools
 import hashlib
@@ -147,8 +147,8 @@ def next_step(rows: Iterable[LessonStatus]) -> tuple[str, str] | None:
 
 
 def current(root: Root) -> tuple[str, str] | None:
-    """The name of the lesson one is at, and why it is that one; None when every
-    lesson is passed or skipped.
+    """The name of the current lesson, and the reason; None when every lesson has passed or is
+    skipped.
 
     The one that was tested last, unless it passed; then the first that has not.
     """

@@ -1,11 +1,12 @@
-"""Hand in: the lessons of a workspace in one zip, and back from such a zip into a workspace.
+"""Write the lessons of a workspace into a zip to hand in, and restore them from such a zip.
 
     manifest.json                                   the files, the course,
                                                     and the results of the local test
     modules/source/01_tensor/tensor_dev.py, .ipynb  the lesson files, as they are
 
-A zip comes from anywhere, so `restore` accepts only what `submit` writes: lesson files of known
-names, within limits, that match the hashes of the manifest. What it overwrites is saved first.
+A zip may come from anywhere. So `restore` accepts only zips as `submit` writes them: lesson files
+with known names, within limits, that match the hashes of the manifest. Overwritten files are saved
+first.
 """
 
 import hashlib
@@ -32,7 +33,7 @@ MOST_FILES = 1000
 
 @dataclass
 class SubmittedZip:
-    """What was handed in.
+    """A zip to hand in.
 
     verdicts  of the local test
     notes     what the learner should know before sending it
@@ -46,8 +47,8 @@ class SubmittedZip:
 
 @dataclass
 class RestoreResult:
-    """What came back: the lessons' names, the paths that changed, where the copies of what was
-    there are, and what to know.
+    """The result of a restore: the names of the lessons, the changed paths, the backup folder, and
+    notes.
     """
 
     lessons: list[str] = field(default_factory=list)
@@ -73,7 +74,7 @@ def submit(
     """
     if root.is_course:
         raise UsageError(
-            f"{root.path} is the course itself; what is handed in is a learner's workspace.",
+            f"{root.path} is the course itself; only a workspace can be handed in.",
             "Run it in a workspace: tito init ../my-tinytorch",
         )
     states = {row.name: row.state for row in status.rows(root)}
@@ -165,7 +166,7 @@ def _write(root: Root, data: bytes, output: Path | None) -> Path:
         if path.exists() and (not path.is_file() or path.read_bytes() != data):
             raise UsageError(
                 f"{path} is there already, and it is not this submission.",
-                "Name another file, or leave --output away.",
+                "Name another file, or leave --output out.",
             )
     else:
         name = re.sub(r"[^\w.-]+", "-", root.path.resolve().name).strip("-.") or "submission"
@@ -214,7 +215,7 @@ def restore(root: Root, path: Path) -> RestoreResult:
     ]
     if not changes:
         raise UsageError(
-            f"{path} holds no lesson of this workspace.", f"There are: {', '.join(folders)}."
+            f"{path} contains no lesson of this workspace.", f"There are: {', '.join(folders)}."
         )
     with progress.locked(root):
         result.changed = [place for place, data in changes.items() if files.read(place) != data]
@@ -234,7 +235,9 @@ def _take_in(entry: Entry, result: RestoreResult) -> None:
         with progress.change(entry.root, entry.name) as record:
             record["pair"] = notebook_sync.hashes(entry)
     if export.is_skipped(entry):
-        result.notes.append(f"{entry.name} is skipped here; `tito export {entry.name}` ends that.")
+        result.notes.append(
+            f"{entry.name} is skipped here; `tito export {entry.name}` puts your code back."
+        )
 
 
 def _read(path: Path) -> tuple[dict[str, bytes], dict[str, Any]]:

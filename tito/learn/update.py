@@ -1,10 +1,10 @@
-"""Bring a newer edition of the course under a learner's work.
+"""Update a workspace to a newer edition of the course, and keep the learner's work.
 
-The course's files are replaced: prose, checks, hints, support code. What the learner wrote stays:
-the code of each exercise, by the exercise's id, each answer, by its question's, and cells of their
-own where they were. Code that has no place any more is set aside in a file beside the lesson.
-Everything that is overwritten is saved first, `tito undo` takes all of it back, and an update that
-is killed is taken back by the next command.
+The course's files are replaced: prose, checks, hints, support code. The learner's work is kept: the
+code of each exercise (by the id of the exercise), each answer (by the id of the question), and
+added cells in their places. Code whose exercise was removed moves to a file next to the lesson.
+Replaced files are saved first, and `tito undo` restores them. If an update is killed, the next
+command undoes it.
 """
 
 import difflib
@@ -37,7 +37,7 @@ MOST_FILES = 5000
 
 @dataclass
 class Update:
-    """What an update does, by the names that a learner knows.
+    """The changes of an update, by names that the learner knows.
 
     before, after  the two editions
     added      lessons that are new
@@ -87,7 +87,7 @@ def update(root: Root, source: Path) -> Update:
     if root.is_course:
         raise UsageError(
             f"{root.path} is a course, not a workspace.",
-            "Update works in a workspace; a course is updated with git.",
+            "Update works in a workspace; update a course with git.",
         )
     with opened(source) as folder, progress.locked(root):
         contents, edition = _contents(root, folder)
@@ -134,7 +134,7 @@ def opened(source: Path) -> Iterator[Path]:
             target.write_bytes(data)
         roots = sorted(Path(scratch).rglob("tito.toml"), key=lambda path: len(path.parts))
         if not roots:
-            raise UsageError(f"{source} holds no tito.toml.", "Is it a release of this course?")
+            raise UsageError(f"{source} contains no tito.toml.", "Is it a release of this course?")
         yield roots[0].parent
 
 
@@ -156,8 +156,8 @@ def _contents(root: Root, folder: Path) -> tuple[dict[str, bytes], str]:
         return {name: (folder / name).read_bytes() for name in names}, source.edition
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(
-            f"{folder} is not a whole release: {error}.",
-            "Name a release without a learner's work in it, or a course.",
+            f"{folder} is not a complete release: {error}.",
+            "Name a release without a learner's work, or a course.",
         ) from None
 
 
@@ -182,7 +182,7 @@ def _lessons(root: Root, contents: dict[str, bytes]) -> dict[str, Lesson]:
     return lessons
 
 
-# What becomes of the learner's files.
+# The learner's files.
 
 
 def _plan(plan: Plan, contents: dict[str, bytes]) -> None:
@@ -245,7 +245,7 @@ def _plan_lesson(plan: Plan, entry: Entry, new: Lesson, record: dict[str, Any]) 
             module = export.build(source, new, place, plan.root.package)
             changes[entry.module_path] = module.text.encode("utf-8")
         except TitoError:
-            pass  # code that is no Python yet: the package keeps what it has
+            pass  # code that is not valid Python yet: leave the module in the package
 
 
 def _plan_move(entry: Entry, target: Entry, changes: dict[Path, bytes | None]) -> None:

@@ -1,8 +1,8 @@
-"""What a lesson earned: a Verdict, made from the events of the process that ran its checks.
+"""The Verdict on a lesson, from the events of the process that ran its checks.
 
-A lesson passes only if the process came to its end, the checks that ran are exactly those the
-course declares, each passed, and no demonstration of the lesson raises. Whatever the learner's file
-says about its checks changes nothing: the course's own copy is what ran (`runner.py`).
+A lesson passes only if the process came to its end, the checks that ran are exactly those that the
+course declares, each passed, and no demonstration of the lesson raises. Changes of the checks in
+the learner's file have no effect, because the course's copy runs (`runner.py`).
 """
 
 import ast
@@ -43,7 +43,7 @@ class Place:
 
 @dataclass
 class CheckOutcome(outcome.Outcome):
-    """What became of one check.
+    """The outcome of one check.
 
     unwritten  the exercise that it waits for because that is not written yet
     waits      the exercise that it waits for: its error arises in the code of that exercise, which
@@ -118,7 +118,7 @@ class LessonTest:
 
 @dataclass
 class Verdict:
-    """What one lesson earned in one run.
+    """The result of one lesson in one run.
 
     verdict a key of `outcome.VERDICTS`
     stubs   the exercises that are as released
@@ -393,7 +393,7 @@ def _causes(test: LessonTest, wrong: set[str]) -> dict[str, str]:
     return causes
 
 
-# What became of the lesson: (verdict, reason, excerpt).
+# The verdict on the lesson: (verdict, reason, excerpt).
 
 
 def _runs(events: list[Event]) -> Iterator[list[Event]]:

@@ -47,9 +47,9 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Printer:
-    """What prints: renderables, the report on a lesson, and results of demonstrations.
+    """Functions that print: renderables, the report on a lesson, and results of demonstrations.
 
-    Of results, the last two return those that they have not shown.
+    The last two return the results that they have not shown.
     """
 
     out: Callable[..., None]
@@ -146,9 +146,9 @@ def _keyboard(getchar: Callable[[], str], tell: Tell) -> Iterator[Keyboard | Non
 
 @dataclass
 class Watcher:
-    """What goes on while a lesson is watched.
+    """The state of a watch.
 
-    printer  prints what is shown
+    printer  the functions that print
     waiting  the results that the learner has not seen yet
     """
 
@@ -186,7 +186,7 @@ class Watcher:
             elif event == "broken":
                 raise MachineError(
                     f"{self.entry.script.parent} cannot be watched.",
-                    "Is the folder still there? `tito init .` puts back missing files.",
+                    "Is the folder still there? `tito init .` restores missing files.",
                 )
         return None
 
@@ -212,7 +212,7 @@ class Watcher:
                 )
             except Superseded:
                 return {}
-            except TitoError as error:  # one bad save must not end the watching
+            except TitoError as error:  # a bad save must not end the watch
                 problem = error
         if not ruled:
             self.rule()

@@ -1,4 +1,4 @@
-"""A learner's folder, made from a course, with the starting version of every lesson to go back to.
+"""A learner's workspace, created from a course, with a copy of every lesson as released.
 
 modules/source/01_tensor/tensor_dev.py    the learner's
 tinytorch/                                exported from it
@@ -134,7 +134,7 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
 
 
 def given_modules(source: Root) -> dict[str, bytes]:
-    """The package's files around the lessons, {path: bytes}. A lesson's own module is exported."""
+    """{path: bytes} of the package's files, without the modules of lessons, which are exported."""
     package = source.path / source.package
     out = {}
     for path in sorted(p for p in package.rglob("*") if p.suffix in SHIPPED):
@@ -213,7 +213,7 @@ def reset(entry: Entry, exercise: Exercise | None = None) -> Path | None:
     """
     if entry.root.is_course:
         raise UsageError(
-            f"{entry.root.path} is the course itself: its lessons hold the solutions.",
+            f"{entry.root.path} is the course itself: its lessons contain the solutions.",
             "Reset works in a workspace: tito init ../my-tinytorch",
         )
     if exercise:
