@@ -23,7 +23,7 @@ GROUPS = {
     "chapters": (1.7, 1.0, ["modules/source/*/*_dev.py"]),
     "hints": (2.5, 1.0, ["modules/source/*/hints.md"]),
     "messages of checks": (1.5, 1.0, ["modules/source/*/checks.py"]),
-    "tito": (2.7, 0.5, ["tito/**/*.py"]),
+    "tito": (0.1, 0.5, ["tito/**/*.py"]),
     "support and tests": (2.1, 1.0, ["tinytorch/support/**/*.py", "tests/**/*.py"]),
 }
 

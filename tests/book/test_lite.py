@@ -138,7 +138,7 @@ def notebook(built, name):
         ),
         (
             lambda folder: (folder / "pyodide-lock.json").write_text("{}"),
-            "is not what Pyodide writes",
+            "is not a file of Pyodide",
         ),
         (
             lambda folder: (folder / "pyodide-lock.json").write_text(

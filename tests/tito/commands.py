@@ -81,11 +81,11 @@ def _folder(root):
 
 @contextlib.contextmanager
 def _own_process(root, words):
-    """Let this process look like a new one to what runs inside, and put everything back.
+    """Make this process look like a new one inside the block, and restore everything after it.
 
-    Gives a list that in the end holds what was written to standard output and standard error, also
-    by child processes, since the file descriptors 0, 1 and 2 are replaced. Modules stay imported,
-    as this is what saves the time; those of a learner's package do not.
+    Yields a list that finally contains the text on standard output and standard error, also of
+    child processes, because the file descriptors 0, 1 and 2 are replaced. Modules stay imported, which
+    saves time, except the modules of a learner's package.
     """
     from tito.cli import app
 

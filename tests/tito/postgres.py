@@ -88,6 +88,6 @@ def server():
         yield new_database
     finally:
         if process:
-            process.send_signal(2)  # SIGINT: end now, whoever is connected
+            process.send_signal(2)  # SIGINT: end now, even with open connections
             process.wait(60)
         shutil.rmtree(folder, ignore_errors=True)

@@ -432,12 +432,12 @@ def test_three_undos_at_once_each_do_one(small_workspace):
     assert entry.script.read_text(encoding="utf-8") == "# one\n"
 
 
-def test_undo_without_a_backup_says_so(small_workspace):
+def test_undo_without_a_backup_is_refused(small_workspace):
     with pytest.raises(TitoError, match="nothing to undo"):
         files.undo(small_workspace)
 
 
-def test_a_damaged_backup_is_told_and_changes_nothing(small_workspace):
+def test_a_damaged_backup_is_reported_and_changes_nothing(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry)
     saved_copy = workspace.reset(entry)

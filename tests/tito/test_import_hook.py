@@ -90,7 +90,7 @@ def test_another_package_on_pythonpath_loses(python, tmp_path):
         )
 
 
-def test_a_root_without_a_package_says_so_rather_than_take_another(python, tmp_path):
+def test_a_root_without_a_package_is_an_error_and_no_other_package_is_imported(python, tmp_path):
     make_package(tmp_path / "reference", "reference")
     root = make_root(tmp_path / "empty", package=False)
     answer = ask(python, "-c", WHOSE, cwd=root, PYTHONPATH=str(tmp_path / "reference"))

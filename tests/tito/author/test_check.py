@@ -140,7 +140,7 @@ def test_a_good_lesson_passes_every_question(good):
             "LIMIT = 10",
             "LIMIT = 10\n# twice = x + x",
             "release clean",
-            "the release holds a line of a solution: twice = x + x",
+            "the release contains a line of a solution: twice = x + x",
         ),
         (
             "prerequisites = []",
@@ -212,7 +212,7 @@ def test_what_is_wrong_is_named(good, old, new, question, said):
 
 
 @pytest.mark.slow
-def test_a_mistake_that_is_not_named_is_told(good):
+def test_a_mistake_that_is_not_named_is_reported(good):
     record(good, MISTAKE.format("no check says this"))
     found = findings(good)
     assert "squares: said" in found["mistakes caught"].problems[0]
@@ -220,7 +220,7 @@ def test_a_mistake_that_is_not_named_is_told(good):
 
 
 @pytest.mark.slow
-def test_a_mistake_that_no_check_notices_is_told(good):
+def test_a_mistake_that_no_check_notices_is_reported(good):
     record(good, MISTAKE.format("x").replace('"x * x"', '"2 * x"'))
     found = findings(good)
     assert found["mistakes caught"].problems == ["squares: not noticed"]
@@ -228,7 +228,7 @@ def test_a_mistake_that_no_check_notices_is_told(good):
 
 
 @pytest.mark.slow
-def test_a_right_solution_that_a_check_refuses_is_told(good):
+def test_a_right_solution_that_a_check_refuses_is_reported(good):
     record(good, MULTIPLIES.replace("2 *", "3 *") + NUMBERS_RIGHTS)
     found = findings(good)
     said = "multiplies: double(2) should be 4, yours is 6: did you square?"
@@ -257,7 +257,7 @@ def test_terms_are_found_in_bold_or_italics_whatever_their_line_breaks_and_capit
 
 
 @pytest.mark.slow
-def test_a_package_that_is_not_a_fresh_export_is_told(good):
+def test_a_package_that_is_not_a_fresh_export_is_reported(good):
     change(good, "LIMIT = 10", "LIMIT = 11", fresh=False)
     assert "is not what `tito export numbers` writes" in findings(good)["package fresh"].problems[0]
 

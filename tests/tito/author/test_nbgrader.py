@@ -62,7 +62,7 @@ def test_hidden_checks_stand_between_nbgraders_markers(small_course):
     }
 
 
-def test_what_runs_on_the_learners_side_stands_above_the_checks_that_need_it(small_course):
+def test_learner_side_code_comes_before_the_checks_that_need_it(small_course):
     path = small_course.lesson("numbers").script.with_name("checks.py")
     text = path.read_text(encoding="utf-8").replace("\n# %% triple points=1", HELPER)
     path.write_text(text, encoding="utf-8")

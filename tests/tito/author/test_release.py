@@ -172,7 +172,7 @@ def test_a_notebook_of_a_release_may_be_edited_first(released):
 
 
 def test_what_testing_writes_is_nothing_that_git_would_hand_on(released):
-    """Whoever ran tito would have a conflict with the next release."""
+    """Otherwise learners who ran tito would have a conflict with the next release."""
     for words in (["init", "-q"], ["add", "."]):
         subprocess.run(["git", *words], cwd=released, check=True)
     tito(released, "test", "numbers", code=1)
@@ -207,7 +207,7 @@ def test_only_the_lessons_asked_for_are_released_and_never_without_what_they_nee
         ("--lessons", "numbers", "--lessons", "sums", "DIR"),
     ],
 )
-def test_several_lessons_follow_the_option_wherever_the_folder_stands(
+def test_several_lessons_may_follow_the_option_before_or_after_the_folder(
     small_course, tmp_path, words
 ):
     place = tmp_path / "out"
@@ -220,7 +220,7 @@ def test_several_lessons_without_a_folder_go_into_the_zip(small_course, tmp_path
     tito(small_course, "release", "--gradescope", zipped, "--lessons", "numbers", "sums")
     assert zipped.exists()
     _, err = tito(small_course, "release", "--lessons", "numbers", "sums", code=2)
-    assert "Where to?" in err
+    assert "Where should the release be written?" in err
     _, err = tito(small_course, "release", "out", "--lessons", "numbers", "sms", code=2)
     assert "sms" in err and "Did you mean" in err
 
@@ -244,7 +244,7 @@ def test_a_line_that_a_later_lesson_shows_in_the_open_is_no_secret(small_course)
 # Bringing it up to date
 
 
-def test_a_release_is_brought_up_to_date_and_what_was_changed_by_hand_is_told_and_saved(
+def test_a_release_is_brought_up_to_date_and_what_was_changed_by_hand_is_reported_and_saved(
     small_course, released
 ):
     (released / "README.md").write_text("# Our class\n", encoding="utf-8")
@@ -254,7 +254,7 @@ def test_a_release_is_brought_up_to_date_and_what_was_changed_by_hand_is_told_an
         script.read_text(encoding="utf-8").replace("größer", "viel größer"), encoding="utf-8"
     )
     out, err = tito(small_course, "release", released)
-    assert err.count("by hand") == 1 and "README.md had been changed by hand" in err
+    assert err.count("had been edited") == 1 and "README.md had been edited" in err
     (backup,) = (released / ".tito/backups").iterdir()
     assert (
         str(backup) in out
@@ -323,7 +323,7 @@ def test_interrupted_anywhere_a_release_is_completed_by_the_next(
 
 @pytest.mark.parametrize(
     ("there", "said"),
-    [("tito.toml", "is a course"), ("notes.txt", "no release"), (None, "is a file")],
+    [("tito.toml", "is a course"), ("notes.txt", "is not a release"), (None, "is a file")],
 )
 def test_any_other_folder_is_refused_and_untouched(small_course, tmp_path, there, said):
     folder = tmp_path / "other"
@@ -390,7 +390,7 @@ def test_a_long_line_of_a_hidden_check_in_the_packages_own_modules_is_found(smal
     assert "tinytorch/extra.py would give away a line of a solution or a hidden check" in err
 
 
-def test_a_short_line_of_the_packages_own_that_stands_in_a_longer_solution_is_open(
+def test_a_short_line_of_the_package_that_is_also_in_a_longer_solution_is_no_secret(
     small_course, tmp_path
 ):
     """`twice = x + x` is one of the two lines of `double`; all of a solution is more than half."""
@@ -413,7 +413,7 @@ def test_a_solution_in_the_prose_of_a_lesson_is_open(small_course, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["text", "notebook", "zip"])
-def test_a_solution_that_somebody_put_beside_is_found_before_anything_is_written(
+def test_a_solution_next_to_the_lessons_is_found_before_anything_is_written(
     small_course, released, kind
 ):
     solved = small_course.lesson("sums").script.read_text(encoding="utf-8")
@@ -588,7 +588,7 @@ def test_the_readme_of_a_release_names_commands_and_files_that_exist(released):
     assert len(files) >= 4 and [name for name in files if not (released / name).exists()] == []
 
 
-def test_a_lesson_where_the_folder_should_be_is_told(small_course):
+def test_a_lesson_where_the_folder_should_be_is_reported(small_course):
     """Else `tito release --gradescope a.zip numbers` would make a release in a folder `numbers`."""
     assert (
         "--lessons numbers"

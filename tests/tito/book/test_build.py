@@ -56,14 +56,14 @@ def change(root, lesson, old, new, file=None):
 
 
 def add(root, lesson, text):
-    """The course again, with text added at the end of a lesson, which a cell of its own may be."""
+    """The course again, with text, perhaps a cell, added at the end of a lesson."""
     with root.lesson(lesson).script.open("a", encoding="utf-8") as script:
         script.write(text)
     return course.open_root(root.path)
 
 
 def page(root, text):
-    """The course again, with a first page of its own."""
+    """The course again, with its own first page."""
     (root.path / "book").mkdir(exist_ok=True)
     (root.path / "book" / "index.md").write_text(
         f"# Small\n\n<!-- made: lessons -->\n\n{text}\n", encoding="utf-8"
@@ -103,7 +103,7 @@ def site(tmp_path_factory):
     return book.build(root)
 
 
-# What is shown.
+# The pages.
 
 
 def test_no_solution_and_no_hidden_check_is_in_any_file(site):
@@ -230,7 +230,7 @@ def test_no_kernel_goes_on_when_its_lesson_was_run(site):
     assert [line for _, line in children(os.getpid()) if b"ipykernel" in line] == []
 
 
-def test_a_cell_that_fails_is_told_with_its_line(small_course):
+def test_a_cell_that_fails_is_reported_with_its_line(small_course):
     root = add(small_course, "numbers", "\n# %%\nprint(1 / 0)\n")
     line = (
         root.lesson("numbers").script.read_text(encoding="utf-8").splitlines().index("print(1 / 0)")
@@ -243,7 +243,7 @@ def test_a_cell_that_fails_is_told_with_its_line(small_course):
     assert book.build(root, book.Options(fast=True)).ran == []
 
 
-def test_a_picture_without_alt_text_is_told_with_its_line(small_course):
+def test_a_picture_without_alt_text_is_reported_with_its_line(small_course):
     root = add(small_course, "numbers", DRAWING.format(alt=""))
     line = (
         root.lesson("numbers")
@@ -258,7 +258,7 @@ def test_a_picture_without_alt_text_is_told_with_its_line(small_course):
     )
 
 
-def test_a_link_to_a_page_that_is_not_there_is_told_with_its_line(small_course):
+def test_a_link_to_a_page_that_is_not_there_is_reported_with_its_line(small_course):
     root = add(small_course, "sums", "#\n# See [there](nowhere.md).\n")
     line = (
         root.lesson("sums")
@@ -303,7 +303,7 @@ def test_a_warning_comes_again_until_its_cause_is_gone(small_course):
     ],
     ids=["page", "heading", "script", "style", "alt", "markdown", "made"],
 )
-def test_a_page_that_is_wrong_is_told(small_course, text, words):
+def test_a_page_that_is_wrong_is_reported(small_course, text, words):
     root = page(small_course, text)
     assert words in refused(root, fast=True)
     assert not (root.path / "book" / "_build" / "html").exists()
@@ -392,7 +392,7 @@ def test_a_copy_goes_to_a_new_folder_or_over_an_earlier_book_and_nowhere_else(
     full = tmp_path / "full"
     full.mkdir()
     (full / "mine.txt").write_text("mine", encoding="utf-8")
-    assert "is not empty, and no earlier book" in refused(
+    assert "is not empty, and is not an earlier book" in refused(
         small_course, code=2, fast=True, output=full
     )
     site = tmp_path / "new" / "site"

@@ -37,7 +37,7 @@ def sources(section):
     return [part["source"] for _, part in section.parts]
 
 
-def test_a_drawing_stands_behind_its_paragraph_or_at_the_end_of_its_section():
+def test_a_drawing_is_put_behind_its_paragraph_or_at_the_end_of_its_section():
     entry, sections = lesson()
     place(entry, sections, [drawing("late", "Order"), drawing("early", "Graphs", "words of a")])
     graphs, order = map(sources, sections[1:])
@@ -106,7 +106,7 @@ def test_a_drawing_of_a_lesson_that_the_course_does_not_have_is_refused(small_co
     assert "the lesson 'backprop'" in refused.value.what and "numbers" in refused.value.remedy
 
 
-def test_a_drawing_that_fails_is_told(small_course, tmp_path):
+def test_a_drawing_that_fails_is_reported(small_course, tmp_path):
     program(small_course, "raise ValueError('no such function')\n")
     with pytest.raises(TitoError) as refused:
         read_drawings(small_course, tmp_path)

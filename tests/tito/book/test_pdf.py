@@ -33,7 +33,7 @@ print("forty" + "-two")
 long = "{LONG}"  # goes on
 '''
 
-# Headings at every height of a page, at its end, too.
+# Headings at every height of a page, also at its end.
 MANY = "".join(
     f"\n# %% [markdown]\n# ## Part {n}\n#\n# {'A line of prose. ' * (7 * n % 61)}\n"
     for n in range(1, 25)
@@ -47,7 +47,7 @@ def refused(root, **options):
     return found.value.what, found.value.code
 
 
-def test_a_paper_nobody_has_is_refused(small_course):
+def test_an_unknown_paper_size_is_refused(small_course):
     assert refused(small_course, paper="a5") == ("--paper 'a5' is neither a4 nor letter.", 2)
 
 
@@ -74,7 +74,7 @@ def test_without_a_chromium_it_says_what_to_install(small_course, tmp_path, monk
     assert pdf.find_chromium() == str(tmp_path / "chromium")
 
 
-def test_a_chromium_that_prints_nothing_is_told(tmp_path):
+def test_a_chromium_that_prints_nothing_is_reported(tmp_path):
     page = tmp_path / "book.html"
     page.touch()
     with pytest.raises(TitoError, match="did not print the book: it says nothing about why"):
@@ -83,8 +83,8 @@ def test_a_chromium_that_prints_nothing_is_told(tmp_path):
 
 @pytest.fixture
 def printer(small_course, tmp_path, monkeypatch):
-    """A site of one page, and what stands in for Chromium: it writes down what it was to print.
-    `found` is what is read of each print.
+    """A site of one page, and a fake Chromium that records the document to print. `found`: what is
+    read from each print.
     """
     site = tmp_path / "site"
     site.mkdir()
@@ -126,7 +126,7 @@ def test_an_earlier_pdf_stays_when_none_can_be_made(small_course, printer, tmp_p
 
 @pytest.mark.slow
 def test_what_is_printed(tmp_path):
-    """Contents and outline agree with where headings stand; hints and answers stand at the end; no
+    """Contents and outline agree with the places of headings; hints and answers are at the end; no
     solution, no raw formula, and no line of code beyond the margin."""
     from pypdf import PdfReader
 

@@ -1,4 +1,4 @@
-"""The site's pages as one document: what stands where, and what leads where."""
+"""The site's pages as one document: the place of each part, and the targets of links."""
 
 import re
 

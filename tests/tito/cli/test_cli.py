@@ -47,7 +47,7 @@ def test_init_names_every_lesson_that_one_can_begin_with(small_course, tmp_path)
     facts.write_text(FACTS.format(title="Sums", name="sums", needs=[]), encoding="utf-8")
     out, _ = tito(small_course, "init", tmp_path / "another")
     assert out.endswith(
-        "then one of these; none needs another:\n"
+        "then begin with any of these:\n"
         "  tito start numbers  A lesson about numbers\n"
         "  tito start sums     A lesson about sums\n"
     )
@@ -224,7 +224,7 @@ def test_test_all_prints_one_json_object_per_lesson(small_workspace):
     assert two["checks"][0]["status"] == "unwritten" and len(value["sha256"]) == 64
 
 
-def test_export_check_writes_nothing_and_tells_what_is_old(small_workspace):
+def test_export_check_writes_nothing_and_lists_outdated_modules(small_workspace):
     entry = small_workspace.lesson("numbers")
     _, err = tito(small_workspace, "export", "--all", "--check", code=1)
     assert "tinytorch/core/numbers.py" in err and not entry.module_path.exists()
@@ -348,7 +348,7 @@ def test_a_syntax_error_is_shown_first_with_its_line_and_no_score(small_workspac
         "01 numbers  modules/source/01_numbers/numbers_dev.py\n\n"
         f"modules/source/01_numbers/numbers_dev.py:{line}: syntax error: '(' was never closed\n"
         "    return (twice\n           ^\n"
-        "Python cannot read the lesson until that is mended.\n\nnot tested\n"
+        "Python cannot read the lesson until you correct this.\n\nnot tested\n"
     )
     (value,) = json.loads(tito(small_workspace, "test", "numbers", "--json", code=1)[0])
     assert (value["verdict"], value["points"], {c["status"] for c in value["checks"]}) == (
@@ -358,7 +358,7 @@ def test_a_syntax_error_is_shown_first_with_its_line_and_no_score(small_workspac
     )
     assert value["reason"].endswith(
         f"numbers_dev.py:{line}: syntax error: '(' was never closed: return (twice Python cannot "
-        f"read the lesson until that is mended."
+        f"read the lesson until you correct this."
     )
 
 
@@ -392,7 +392,7 @@ def test_what_cannot_be_tested_has_no_score(small_workspace, spoil, said):
     assert said in out and out.endswith("\n\nnot tested\n") and "0 of" not in out
 
 
-def test_one_mistake_is_told_once_and_what_is_not_begun_is_to_write(small_workspace):
+def test_one_mistake_is_reported_once_and_unwritten_exercises_are_listed(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry, "numbers-double")
     edit(entry, "twice = x + x", "twice = x.nothing")
@@ -422,7 +422,7 @@ def test_a_folder_may_be_named_like_markup(small_course, tmp_path):
     assert "my[bold]work[" in out
 
 
-def test_skip_and_its_end_are_told(small_workspace):
+def test_skip_and_its_end_are_reported(small_workspace):
     assert "is skipped" in tito(small_workspace, "skip", "numbers")[0]
     assert "skipped" in tito(small_workspace)[0]
     assert "numbers is skipped" in tito(small_workspace, "export", "--all")[0]
@@ -433,7 +433,7 @@ def test_skip_and_its_end_are_told(small_workspace):
     assert "skipped" not in tito(small_workspace)[0]
 
 
-def test_a_test_that_ends_a_skip_says_so_once(small_workspace):
+def test_a_test_that_ends_a_skip_reports_it_once(small_workspace):
     tito(small_workspace, "skip", "numbers")
     assert "The skip of numbers is over" in tito(small_workspace, "test", "numbers", code=1)[0]
     assert "The skip of" not in tito(small_workspace, "test", "numbers", code=1)[0]
@@ -451,7 +451,7 @@ def test_lessons_that_were_skipped_are_not_called_done(small_workspace):
     assert "next: tito start numbers" in tito(small_workspace, "test", "sums")[0]
 
 
-def test_the_version_is_told(small_workspace):
+def test_version_prints_the_version(small_workspace):
     assert re.fullmatch(r"tito \d+(\.\d+)+\n", tito(small_workspace, "--version")[0])
 
 
@@ -469,14 +469,14 @@ def test_reset_and_undo_say_where_the_copy_is(small_workspace):
     solve(entry)
     out, _ = tito(small_workspace, "reset", "numbers")
     assert ".tito/backups/" in out
-    assert "What `tito reset` overwrote" in tito(small_workspace, "undo")[0]
+    assert "Restored the files that `tito reset` overwrote" in tito(small_workspace, "undo")[0]
     assert "twice = x + x" in entry.script.read_text(encoding="utf-8")
 
 
 def test_reset_of_a_file_that_is_gone_makes_it_again(small_workspace):
     small_workspace.lesson("numbers").script.unlink()
-    assert "numbers is there again, at its start" in tito(small_workspace, "reset", "numbers")[0]
-    assert "at its start already" in tito(small_workspace, "reset", "numbers")[0]
+    assert "it is there again, as released" in tito(small_workspace, "reset", "numbers")[0]
+    assert "is as it was released" in tito(small_workspace, "reset", "numbers")[0]
 
 
 def commands_of(path):

@@ -12,7 +12,7 @@ ENDS = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 @pytest.fixture(autouse=True)
 def heeded():
-    """Though the tests themselves may run under nohup, which lets them ignore one."""
+    """The tests may run under nohup, in which a signal is ignored."""
     before = {name: signal.signal(getattr(signal, name), signal.SIG_DFL) for name in ENDS}
     yield
     for name, handler in before.items():

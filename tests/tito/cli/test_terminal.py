@@ -207,7 +207,7 @@ def test_where_there_is_no_terminal_a_sentence_is_one_line(root, entry):
     assert len(tito(root.path, "reset", "numbers").splitlines()) == 1
 
 
-def test_a_place_that_does_not_fit_stands_on_a_line_of_its_own(root, entry):
+def test_a_place_that_does_not_fit_is_on_a_separate_line(root, entry):
     tito(root.path, "reset", "numbers")
     screen = CODES.sub("", on_screen(root.path, "test", "numbers", columns=80))
     assert (
@@ -314,7 +314,7 @@ def test_the_root_is_named_before_the_command(root, entry, tmp_path):
     tito(tmp_path, "status", code=2)
 
 
-def test_a_folder_that_is_gone_is_told(root, tmp_path):
+def test_a_folder_that_is_gone_is_reported(root, tmp_path):
     code = (
         "import os, sys; os.mkdir('gone'); os.chdir('gone'); os.rmdir('../gone'); sys.argv = "
         "['tito', 'status']; from tito.cli.run import run; run()"
@@ -324,5 +324,5 @@ def test_a_folder_that_is_gone_is_told(root, tmp_path):
     )
     assert (result.returncode, result.stderr.splitlines()[0]) == (
         2,
-        "tito: The current folder is gone.",
+        "tito: The current folder no longer exists.",
     )

@@ -24,7 +24,7 @@ def compare(book, *results, arrived=MONDAY):
     return found
 
 
-def test_a_dry_run_tells_who_would_change_by_how_much_and_why(book):
+def test_a_dry_run_shows_whose_grade_would_change_by_how_much_and_why(book):
     for student in ("ada", "bob", "eve"):
         save(book, [result(student)], MONDAY, "me")
     mended = [result(s, points=(3, 3), key="new", verdict="passed") for s in ("ada", "bob")]
@@ -65,7 +65,7 @@ def test_a_dry_run_may_have_new_learners_and_lose_others(book):
     assert [(one.student, one.old) for one in found] == [("carl", None), ("zed", None)]
 
 
-def test_a_dry_run_that_would_change_nothing_says_so(book):
+def test_a_dry_run_that_would_change_nothing_reports_it(book):
     save(book, [result()], MONDAY, "me")
     assert compare(book, result(key="new")) == []
     assert "0 would rise, 0 would fall" in views.trial([])
@@ -125,7 +125,7 @@ def test_a_lesson_that_could_not_be_run_keeps_its_verdict_when_one_check_is_grad
     assert isinstance(seen, Unchanged)
 
 
-def test_only_some_learners_are_graded_and_a_slip_is_told():
+def test_only_some_learners_are_graded_and_a_slip_is_reported():
     from tito.errors import TitoError
     from tito.grading.submission import Submission
 
@@ -150,7 +150,7 @@ def test_a_log_gets_a_line_for_each_tenth_and_each_minute_but_not_more_often(cap
     assert capsys.readouterr().err.splitlines() == ["still at it"] * 3
 
 
-def test_a_line_of_progress_tells_rate_and_time_left():
+def test_a_line_of_progress_has_rate_and_time_left():
     progress = run.Progress(300, graded=100, unchanged=20, seconds=50.0)
     assert views.progress_line(progress) == (
         "120 of 300 submissions, 40%, 2.0 a second, about 2 min left"

@@ -69,8 +69,8 @@ def test_a_roster_keeps_every_column(tmp_path, encoding, comma):
             "roster.csv:1: there is no column `student`, and none that other programs call an id; "
             "there are: name, town",
         ),
-        ("", "lists nobody"),
-        ("student\n", "lists nobody"),
+        ("", "lists no learners"),
+        ("student\n", "lists no learners"),
         ("student\nada\nbob\nADA\n", "roster.csv:4: student 'ADA' is in line 2, too"),
         ("student,name\nada,Ada\n,Bob\n", "roster.csv:3: no student"),
         ("student,name\nada,Lovelace, Ada\n", "roster.csv:2: 3 cells under 2 columns"),
@@ -133,7 +133,7 @@ def test_an_entry_belongs_to_the_learner_whose_id_or_name_a_system_wrote(name, o
         "x" * 10_000 + "_ada",
     ],
 )
-def test_what_a_learner_chose_makes_an_entry_nobodys(name):
+def test_a_name_that_a_learner_chose_matches_no_learner(name):
     assert not Roster(CLASS).owners(name)[0]
 
 

@@ -407,14 +407,14 @@ def test_a_worker_elsewhere_needs_the_same_course_and_the_submissions(small_cour
     shutil.rmtree(submissions / "learner0")
     with pytest.raises(TitoError, match="does not see .*learner0"):
         executor.check_machine(setting, course_now, arrival)
-    with pytest.raises(TitoError, match="or another one, or another tito"):
+    with pytest.raises(TitoError, match="or another version of it or of tito"):
         executor.grade_one(setting, "other", "home 1 2", arrival, {})
     nowhere = dataclasses.replace(setting, root=small_course.path / "nowhere")
     with pytest.raises(TitoError, match="has no course at .*nowhere"):
         executor.check_machine(nowhere, course_now, arrival)
 
 
-def test_a_submission_that_ends_workers_is_told_from_a_cluster_that_is_gone():
+def test_a_submission_that_kills_workers_is_distinguished_from_a_cluster_that_stopped():
     class KilledWorker(Exception):
         pass
 
@@ -483,7 +483,7 @@ def test_a_judge_on_a_busy_machine_is_left_the_time_to_end_its_jail(small_course
     assert begun.returncode == 0
 
 
-def test_a_level_that_does_not_work_is_told_by_the_judge_that_tried(small_course):
+def test_a_level_that_does_not_work_is_reported_by_the_judge_that_tried(small_course):
     some = workers.Workers()
     try:
         some.begin(Setting(small_course.path, ("numbers",), "fortress"))
@@ -494,7 +494,7 @@ def test_a_level_that_does_not_work_is_told_by_the_judge_that_tried(small_course
         some.close()
 
 
-def test_a_judge_that_does_not_start_is_told(small_course, monkeypatch):
+def test_a_judge_that_does_not_start_is_reported(small_course, monkeypatch):
     monkeypatch.setattr(workers.sys, "executable", shutil.which("false"))
     some = workers.Workers()
     some.begin(Setting(small_course.path, ("numbers",), "process"))
@@ -504,7 +504,7 @@ def test_a_judge_that_does_not_start_is_told(small_course, monkeypatch):
     some.close()
 
 
-def test_jobs_that_are_no_number_and_no_address_are_told(small_course, submissions):
+def test_jobs_that_are_neither_a_number_nor_an_address_are_refused(small_course, submissions):
     done = subprocess.run(
         command(small_course, submissions, "--jobs", "many"),
         capture_output=True,
@@ -513,7 +513,7 @@ def test_jobs_that_are_no_number_and_no_address_are_told(small_course, submissio
         timeout=60,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert "is no number of workers and no address" in done.stderr
+    assert "is neither a number of workers nor an address" in done.stderr
 
 
 @pytest.mark.slow
@@ -631,7 +631,7 @@ def orphans():
     libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
-def test_a_folder_in_which_nothing_was_handed_in_is_told(small_course, tmp_path):
+def test_a_folder_in_which_nothing_was_handed_in_is_reported(small_course, tmp_path):
     listed = tmp_path / "class.csv"
     listed.write_text("student\nada\n", encoding="utf-8")
     (tmp_path / "wrong").mkdir()
@@ -639,7 +639,7 @@ def test_a_folder_in_which_nothing_was_handed_in_is_told(small_course, tmp_path)
     words = ("grade", tmp_path / "wrong", "numbers")
     for _ in range(2):
         _, err = commands.tito(small_course, *words)
-        assert "wrong holds nothing that was handed in" in " ".join(err.split())
+        assert "wrong contains no submission" in " ".join(err.split())
 
 
 @pytest.mark.slow

@@ -186,7 +186,7 @@ def test_only_the_kinds_asked_for_are_in_the_class(small_course, tmp_path):
     ]
 
 
-def test_points_and_verdicts_that_are_not_as_expected_are_told(small_course, tmp_path):
+def test_points_and_verdicts_that_are_not_as_expected_are_reported(small_course, tmp_path):
     expected = sample.make(small_course, tmp_path / "class")
     assert (
         differences(expected, rows_of(expected))

@@ -17,7 +17,7 @@ def entry(small_workspace):
 
 
 def run(entry, *words, cwd=None):
-    """Run the lesson as a learner does; (exit code, what stands in stderr)."""
+    """Run the lesson as a learner does. Returns (exit code, stderr)."""
     result = subprocess.run(
         [sys.executable, *map(str, words or (entry.script,))],
         check=False,
@@ -52,7 +52,7 @@ def test_a_check_that_fails_says_what_the_checks_message_is_and_no_traceback(ent
     ]
 
 
-def test_an_error_in_the_learners_code_is_told_with_its_line(entry):
+def test_an_error_in_the_learners_code_is_reported_with_its_line(entry):
     solve(entry)
     edit(entry, "return twice", "return twice / 0")
     code, err = run(entry)
@@ -127,7 +127,7 @@ def test_other_exceptions_keep_their_traceback(entry):
     assert code == 1 and "Traceback" in err and "ZeroDivisionError: division by zero" in err
 
 
-def test_an_exercise_that_there_is_not_is_told_with_those_that_there_are(entry):
+def test_an_unknown_exercise_is_reported_with_the_known_ones(entry):
     edit(entry, 'check("double")', 'check("halve")')
     output = "There is no exercise 'halve' here. There are: double, triple.\n"
     assert run(entry) == (1, output)
@@ -162,7 +162,7 @@ def test_a_check_leaves_no_name_behind_and_sees_the_current_definitions(entry, m
 
 
 def test_setup_and_learner_side_sections_serve_a_check(entry, monkeypatch):
-    """Only those that it needs: another may use what is not written yet."""
+    """Only the helpers that it needs: others may use unwritten exercises."""
     monkeypatch.chdir(entry.script.parent)
     own = entry.declared_path.with_name(lesson_format.CHECKS)
     text = own.read_text(encoding="utf-8").replace("double(2) == 4", "is_four(twice_of(2))")
@@ -181,7 +181,7 @@ def test_setup_and_learner_side_sections_serve_a_check(entry, monkeypatch):
 
 
 def in_ipython(entry, *sources, cwd=None):
-    """Run cells in an IPython of their own; what it prints."""
+    """Run cells in a new IPython. Returns its output."""
     code = (
         "import sys\n"
         "from IPython.core.interactiveshell import InteractiveShell\n"
@@ -207,7 +207,7 @@ def test_in_a_notebook_right_work_is_one_line(entry):
     assert out == "double: 2 of 2 checks passed\n"
 
 
-def test_in_a_notebook_the_message_stands_alone(entry):
+def test_in_a_notebook_only_the_message_is_shown(entry):
     out = in_ipython(entry, DOUBLE.format("1"), 'check("double")')
     assert out.strip("\n").split("\n") == [
         'check("double"): double of two is four',
@@ -216,7 +216,7 @@ def test_in_a_notebook_the_message_stands_alone(entry):
     ]
 
 
-def test_in_a_notebook_an_error_is_told_with_its_line_in_the_cell(entry):
+def test_in_a_notebook_an_error_is_reported_with_its_line_in_the_cell(entry):
     out = in_ipython(entry, DOUBLE.format("x / 0"), 'check("double")')
     assert "   double(2) raised ZeroDivisionError: division by zero\n" in out
     assert "   at your cell, line 2: return x + x / 0\n" in out and "Traceback" not in out
@@ -235,7 +235,7 @@ def test_a_notebook_s_exercise_is_redefined_and_checked_again(entry):
 
 
 @pytest.mark.parametrize("name", ["__vsc_ipynb_file__", "JPY_SESSION_NAME"])
-def test_where_the_notebook_lies_is_told_by_the_editor(entry, tmp_path, monkeypatch, name):
+def test_the_editor_gives_the_path_of_the_notebook(entry, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     space = {"double": lambda x: x}
     if name == "JPY_SESSION_NAME":

@@ -119,7 +119,7 @@ def test_an_unknown_exercise_is_two_lines(entry, name):
 def test_only_a_release_made_with_its_solutions_shows_them(small_course, tmp_path):
     folder = tmp_path / "release"
     out, _ = tito(small_course, "release", folder, "--with-solutions")
-    assert "with the solutions: whoever opens a file can read them" in out
+    assert "with the solutions, which every reader of the folder can see" in out
     entry = course.open_root(folder).lesson("numbers")
     write(entry)
     assert compared(entry).solution == "def double(x):\n    twice = x + x\n    return twice"

@@ -41,7 +41,7 @@ def texts(shown):
 
 
 def see(entry):
-    """Test the lesson, and look at everything new: what was new, as texts."""
+    """Test the lesson, and mark all new results as seen. Returns their texts."""
     unseen = runner.test_lesson(entry).unseen
     demonstrations.mark_seen(entry, unseen)
     return texts(unseen)
@@ -92,7 +92,7 @@ def test_behind_an_exercise_that_is_wrong_nothing_runs(entry, tmp_path):
     assert runner.test_lesson(entry).results == [] and not (tmp_path / "ran").exists()
 
 
-def test_a_demonstration_that_fails_before_all_is_right_is_told_and_changes_no_verdict(entry):
+def test_a_demonstration_that_fails_before_all_is_right_is_reported_and_changes_no_verdict(entry):
     solve(entry, "numbers-double")
     behind(entry, "double", "# %%\nprint(double(1) / 0)\n")
     result = runner.test_lesson(entry)
@@ -284,7 +284,7 @@ def test_the_option_predict_asks_below_the_code_and_saves_the_answer(small_works
         ("Another paragraph.\n\nIn shape (2, 3): Predict it.", "In shape (2, 3): Predict it."),
     ],
 )  # fmt: skip
-def test_a_question_is_told_with_the_sentence_before_it(text, question):
+def test_a_question_is_shown_with_the_sentence_before_it(text, question):
     assert demonstrations.question_in(text) == question
 
 
@@ -304,7 +304,7 @@ def test_a_lesson_ends_on_what_its_chapter_tags_or_on_its_last_picture():
     assert demonstrations.payoffs_of(tagged) == [tagged[0], tagged[2]]
 
 
-def test_formulas_and_emphasis_of_a_question_are_told_as_text():
+def test_formulas_and_emphasis_of_a_question_are_shown_as_text():
     questions = (
         r"With $s\,(1 - s)$ *not* reset, why is `z = 4 * (3 * x)` at $2 \cdot 10$/$\mathrm{lr}$?"
     )

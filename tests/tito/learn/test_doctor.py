@@ -1,4 +1,4 @@
-"""tito/learn/doctor.py: what is missing on a machine, and what to do about it."""
+"""tito/learn/doctor.py: what a machine lacks, and how to fix it."""
 
 import json
 import os

@@ -15,7 +15,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 @pytest.fixture
 def pip(monkeypatch, tmp_path):
-    """Stands for pip: what was asked of it, and what it is to answer."""
+    """A fake pip, which records its arguments and gives a prepared answer."""
     answer = subprocess.CompletedProcess([], 0, "", "")
 
     def run(command, **options):

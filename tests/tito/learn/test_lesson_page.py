@@ -50,7 +50,7 @@ def test_a_new_lesson_shows_its_text_and_what_is_to_write(entry):
     assert "#|" not in page.text and 'check("double")' not in page.text
 
 
-def test_the_state_of_an_exercise_is_that_of_the_last_test(entry):
+def test_the_state_of_an_exercise_is_from_the_last_test(entry):
     solve(entry, "numbers-double")
     assert states(page_of(entry))["numbers-double"] == "edited since the last test"
     runner.test_lesson(entry)

@@ -158,7 +158,9 @@ def test_an_error_names_the_learners_own_line(work):
     )
 
 
-def test_a_lesson_that_cannot_be_imported_is_told_once_at_its_own_line_with_the_next_command(work):
+def test_a_lesson_that_cannot_be_imported_is_reported_once_at_its_own_line_with_the_next_command(
+    work,
+):
     solved(work)
     edit(work.lesson("numbers"), "import math", "import mathh")
     line = (
@@ -173,7 +175,7 @@ def test_a_lesson_that_cannot_be_imported_is_told_once_at_its_own_line_with_the_
     assert output.count("mathh") == 1
 
 
-def test_a_lesson_that_python_cannot_read_is_told(work):
+def test_a_lesson_that_python_cannot_read_is_reported(work):
     solved(work)
     edit(work.lesson("numbers"), "twice = x + x", "twice = = x")
     result = go(work)
@@ -240,7 +242,7 @@ def test_a_pass_is_stale_when_the_code_has_changed(work):
     assert milestone.statuses(work)[0].state == "stale"
 
 
-def test_what_may_not_be_too_large_has_a_limit_of_its_own(work):
+def test_a_measure_that_may_not_be_too_large_has_an_upper_limit(work):
     solved(work)
     replaced(work, "# ///\n\nfrom", '# [at_most]\n# "total of two" = 0.25\n# ///\n\nfrom')
     replaced(work, '{"total": total([1, 2])}', '{"total": total([1, 2]), "total of two": 0.75}')

@@ -329,7 +329,7 @@ def test_a_check_that_waits_for_another_exercise_says_which(entry):
     assert result.checks[0].message.startswith("exercise numbers-double is yours to write")
     assert (result.verdict, result.reason) == (
         "failed",
-        "3 wait for what is not written yet.",
+        "3 cannot run until you write what they need.",
     )
 
 
@@ -406,7 +406,7 @@ def test_an_untouched_exercise_is_to_write_whatever_stops_its_check(entry):
     ]
 
 
-def test_errors_of_the_import_are_told_at_the_lessons_own_line(entry, small_workspace):
+def test_errors_of_the_import_are_reported_at_the_lessons_own_line(entry, small_workspace):
     later = small_workspace.lesson("sums")
     solve(later)
     change(entry, "import numpy as np", "import numpyy as np")
@@ -633,7 +633,7 @@ def test_checks_only_run_those_of_an_exercise_and_end_at_the_first_that_fails(en
     assert [c.status for c in run.checks] == ["failed", "failed", "not run"]
 
 
-def test_a_lesson_whose_lower_lesson_is_unfinished_says_so(small_workspace):
+def test_a_lesson_names_an_unfinished_lower_lesson(small_workspace):
     later = small_workspace.lesson("sums")
     solve(later)
     assert (
@@ -642,7 +642,7 @@ def test_a_lesson_whose_lower_lesson_is_unfinished_says_so(small_workspace):
     )
 
 
-def test_a_skipped_lesson_lets_the_next_be_tried(entry, small_workspace):
+def test_after_a_skip_the_next_lesson_can_be_tried(entry, small_workspace):
     workspace.skip(entry)
     later = small_workspace.lesson("sums")
     solve(later)
@@ -820,7 +820,7 @@ def test_a_slow_demonstration_is_stopped_told_and_changes_nothing(entry, monkeyp
     ]
 
 
-def test_the_checks_are_told_before_demonstrations_run(entry, tmp_path):
+def test_results_of_checks_are_shown_before_demonstrations_run(entry, tmp_path):
     ran, seen = tmp_path / "ran", []
 
     def on_checks(checks):
@@ -834,7 +834,7 @@ def test_the_checks_are_told_before_demonstrations_run(entry, tmp_path):
 
 
 @pytest.mark.parametrize("right", [True, False], ids=["all right", "not all right"])
-def test_a_demonstration_that_ends_the_process_is_told(entry, right):
+def test_a_demonstration_that_ends_the_process_is_reported(entry, right):
     append("import os; os._exit(7)")(entry)
     if not right:
         edit(entry, "return double(x) + x", "return double(x) + x + 1")
@@ -874,7 +874,9 @@ note("second")
 
 @pytest.fixture
 def noted(entry, tmp_path):
-    """A lesson whose demonstrations note that they run; `noted()` tests it and tells which did."""
+    """A lesson whose demonstrations note that they run; `noted()` tests it and returns which
+    did.
+    """
     file = tmp_path / "notes"
     edit_text = entry.script.read_text(encoding="utf-8")
     solve(entry)

@@ -1,6 +1,4 @@
-"""tito/learn/status.py and what it stands on: states, hints and a progress file that may be
-damaged.
-"""
+"""tito/learn/status.py and its input: states, hints and a progress file that may be damaged."""
 
 import json
 
@@ -101,7 +99,7 @@ def test_a_pass_is_not_kept_when_an_earlier_lesson_stops_the_same_code(entry):
     assert status.row(sums, progress.load(entry.root)["lessons"]["sums"]).state == "stale"
 
 
-def test_points_of_before_a_reset_are_told_as_such(entry):
+def test_points_from_before_a_reset_are_marked(entry):
     solve(entry, "numbers-double")
     verdict_on(entry)
     assert "4 of 5 points so far" in tito(entry.root, "status").stdout

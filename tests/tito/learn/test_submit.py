@@ -115,7 +115,7 @@ def test_output_names_the_zip_and_overwrites_nothing(small_workspace, tmp_path):
     assert (tmp_path / "mine.zip").read_bytes() == b"other"
 
 
-def test_failing_and_stale_lessons_are_told_and_handed_in_all_the_same(small_workspace):
+def test_failing_and_stale_lessons_are_reported_and_still_handed_in(small_workspace):
     solve(small_workspace.lesson("numbers"))
     tito(small_workspace, "test", "numbers")
     edit(small_workspace.lesson("numbers"), "return double(x) + x", "return double(x)")
@@ -145,7 +145,7 @@ def test_a_lesson_that_cannot_be_read_does_not_stop_the_others(small_workspace, 
     )
 
 
-def test_script_and_notebook_that_were_both_edited_both_go_in_and_it_is_told(small_workspace):
+def test_script_and_notebook_that_were_both_edited_both_go_in_and_it_is_reported(small_workspace):
     entry = small_workspace.lesson("numbers")
     solve(entry)
     tito(small_workspace, "notebook", "numbers", "--no-open")
@@ -180,7 +180,7 @@ def test_the_course_itself_hands_nothing_in_and_takes_nothing_back(small_course,
     assert small_course.lesson("numbers").script.read_bytes() == before
 
 
-def test_json_tells_where_the_zip_is(small_workspace):
+def test_json_has_the_path_of_the_zip(small_workspace):
     solve(small_workspace.lesson("numbers"))
     value = json.loads(tito(small_workspace, "submit", "--json")[0])
     assert (
@@ -243,7 +243,9 @@ def test_a_zip_of_another_course_is_refused_and_of_another_edition_told(handed_i
         ) in err
 
 
-def test_a_lesson_that_this_workspace_lacks_stays_in_the_zip_and_is_told(small_workspace, fresh):
+def test_a_lesson_that_this_workspace_lacks_stays_in_the_zip_and_is_reported(
+    small_workspace, fresh
+):
     path = submit.submit(small_workspace, small_workspace.lessons).path
     shutil.rmtree(fresh.state / "pristine/02_sums")
     _, err = tito(fresh, "restore", path)
@@ -312,7 +314,9 @@ def manifest_with(path, **changes):
         ("cut", "no zip"),
     ],
 )
-def test_a_special_entry_or_a_damaged_zip_is_told_and_changes_nothing(handed_in, fresh, kind, said):
+def test_a_special_entry_or_a_damaged_zip_is_reported_and_changes_nothing(
+    handed_in, fresh, kind, said
+):
     assert said in assert_refused(special(handed_in, kind), fresh)
 
 
@@ -359,7 +363,7 @@ def test_only_lesson_files_come_out_of_a_zip(handed_in, fresh, name):
         b'{"files": [1]}',
     ],
 )
-def test_a_manifest_that_is_damaged_is_told(handed_in, fresh, manifest):
+def test_a_manifest_that_is_damaged_is_reported(handed_in, fresh, manifest):
     assert "manifest" in assert_refused(packed(handed_in, **{"manifest.json": manifest}), fresh)
 
 
@@ -382,7 +386,7 @@ def test_files_and_manifest_must_fit(handed_in, fresh):
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "text"])
-def test_what_is_no_zip_is_told(fresh, tmp_path, kind):
+def test_what_is_no_zip_is_reported(fresh, tmp_path, kind):
     path = tmp_path / "some.zip"
     path.mkdir() if kind == "folder" else path.write_text("no zip") if kind == "text" else None
     assert_refused(path, fresh)

@@ -204,11 +204,11 @@ def test_it_says_what_was_replaced_what_changed_and_what_to_test(root, tmp_path)
     out, _ = tito(root, "update", source)
     for words in (
         "edition 1 -> 2",
-        "the task changed, look at your code:\n  numbers-double",
+        "the task changed, read it again:\n  numbers-double",
         "  modules/source/01_numbers/checks.py",
         "  tito test numbers\n  tito test sums",
         "sums-total in modules/source/02_sums/set_aside.py",
-        "`tito undo` takes this back",
+        "`tito undo` restores them",
     ):
         assert words in out, out
     assert "modules/source/01_numbers/numbers_dev.py:" in out  # the cell with LIMIT

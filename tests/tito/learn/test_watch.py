@@ -33,7 +33,7 @@ def entry(small_workspace):
 
 @pytest.fixture
 def watching(small_workspace):
-    """Starts `tito watch` in a terminal of its own; kills what is left at the end."""
+    """Starts `tito watch` in a new terminal, and kills remaining processes at the end."""
     started = []
 
     def start(errors=None):
@@ -341,7 +341,7 @@ def test_a_save_in_two_halves_ends_in_the_verdict_of_the_whole(watching, entry):
     assert nothing_more(terminal)
 
 
-def test_a_file_that_stays_empty_is_told(watching, entry):
+def test_a_file_that_stays_empty_is_reported(watching, entry):
     terminal = watching()
     verdict_of(terminal)
     entry.script.write_bytes(b"")
@@ -453,7 +453,7 @@ def test_saves_of_the_notebook_count_and_the_script_that_follows_is_no_save(
     assert "x * x * x" in entry.notebook.read_text(encoding="utf-8")
 
 
-def test_a_conflict_of_script_and_notebook_is_told_and_the_watching_goes_on(watching, entry):
+def test_a_conflict_of_script_and_notebook_is_reported_and_the_watching_goes_on(watching, entry):
     from tito.learn import notebook_sync
     from tito.lesson import notebook
 
@@ -601,7 +601,7 @@ def test_a_key_shows_one_section_and_says_where_to_read_on(watching, entry):
     terminal.expect("nothing to predict now")
 
 
-def test_the_key_o_tells_where_the_page_is(watching, entry):
+def test_the_key_o_prints_the_path_of_the_page(watching, entry):
     terminal = watching()
     verdict_of(terminal)
     terminal.send("o")

@@ -85,7 +85,7 @@ def test_a_workspace_of_another_course_is_refused(small_workspace, tmp_path):
         workspace.init(small_workspace.path, course.open_root(other))
 
 
-def test_a_lost_pristine_folder_is_told_and_comes_back(small_workspace, small_course):
+def test_a_lost_pristine_folder_is_reported_and_comes_back(small_workspace, small_course):
     import shutil
 
     shutil.rmtree(small_workspace.state / "pristine")

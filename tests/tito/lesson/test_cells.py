@@ -1,6 +1,4 @@
-"""The fast reader of lesson files agrees with jupytext, and tells what is damaged with file and
-line.
-"""
+"""The fast reader of lesson files agrees with jupytext, and reports damage with file and line."""
 
 import json
 from pathlib import Path
@@ -24,7 +22,7 @@ FILED = FILES | {
 
 
 def told(cell):
-    """What a cell says of itself, whether it stands in a script or in a notebook."""
+    """The parts of a cell that are the same in a script and in a notebook."""
     return cell.kind, cell.source, cell.exercise, cell.checks, cell.title, cell.tags
 
 
@@ -124,7 +122,7 @@ def test_made_cells_are_no_cells_of_the_lesson(kind):
     assert sources == ["text, and mine", "1"]
 
 
-def test_a_picture_is_told_in_words_that_may_go_on():
+def test_an_alt_text_may_continue_on_the_next_lines():
     text = "# %%\n# alt: a line that\n# goes   up\nplot()\n# %%\nplot()\n"
     assert [c.alt for c in cells.parse(Path("x.py"), text).cells] == ["a line that goes up", ""]
 
@@ -205,7 +203,7 @@ def test_notebook_commands_become_comments_and_python_stays(source, python):
     ],
     ids=lambda value: None,
 )
-def test_a_damaged_script_is_told_with_its_line(tmp_path, data, said):
+def test_a_damaged_script_is_reported_with_its_line(tmp_path, data, said):
     path = tmp_path / "x_dev.py"
     path.write_bytes(data)
     with pytest.raises(TitoError) as error:
@@ -225,15 +223,15 @@ def test_a_damaged_script_is_told_with_its_line(tmp_path, data, said):
         "[" * 100_000,
     ],
 )
-def test_a_damaged_notebook_is_told(tmp_path, text):
+def test_a_damaged_notebook_is_reported(tmp_path, text):
     path = tmp_path / "x_dev.ipynb"
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(TitoError, match="JSON is damaged here|this is no notebook") as error:
+    with pytest.raises(TitoError, match="JSON is damaged here|but not a notebook") as error:
         cells.read(path)
     assert error.value.code == 1 and "--keep script" in error.value.remedy
 
 
-def test_a_missing_file_is_told(tmp_path):
+def test_a_missing_file_is_reported(tmp_path):
     with pytest.raises(TitoError, match="does not exist"):
         cells.read(tmp_path / "x_dev.py")
 

@@ -21,7 +21,7 @@ def test_a_lesson_is_found_by_name_and_by_number(small_course, wanted):
         ("²", "There are"),
     ],
 )
-def test_an_unknown_lesson_is_told_with_a_suggestion(small_course, wanted, remedy):
+def test_an_unknown_lesson_is_reported_with_a_suggestion(small_course, wanted, remedy):
     with pytest.raises(TitoError) as error:
         small_course.lesson(wanted)
     assert repr(wanted) in error.value.what and remedy in error.value.remedy
@@ -67,7 +67,7 @@ def test_the_root_is_found_upward(small_course):
     assert course.find_root(small_course.lesson("sums").script.parent) == small_course
 
 
-def test_no_root_is_told_with_how_to_make_one(tmp_path):
+def test_no_root_is_reported_with_how_to_make_one(tmp_path):
     with pytest.raises(TitoError, match="is not inside a course or a workspace") as error:
         course.find_root(tmp_path)
     assert "tito init" in error.value.remedy
@@ -89,14 +89,14 @@ def test_no_root_is_told_with_how_to_make_one(tmp_path):
         ),
     ],
 )
-def test_a_damaged_tito_toml_is_told(tmp_path, text, said):
+def test_a_damaged_tito_toml_is_reported(tmp_path, text, said):
     (tmp_path / "tito.toml").write_text(text, encoding="utf-8")
     with pytest.raises(TitoError) as error:
         course.find_root(tmp_path)
     assert said in error.value.what and error.value.remedy
 
 
-def test_two_lessons_of_one_number_are_told(small_course):
+def test_two_lessons_of_one_number_are_reported(small_course):
     folder = small_course.path / "modules" / "source" / "02_again"
     folder.mkdir()
     (folder / "again_dev.py").touch()
@@ -104,7 +104,7 @@ def test_two_lessons_of_one_number_are_told(small_course):
         course.open_root(small_course.path).lessons  # noqa: B018
 
 
-def test_a_course_without_lessons_is_told(tmp_path):
+def test_a_course_without_lessons_is_reported(tmp_path):
     (tmp_path / "tito.toml").write_text(
         '[course]\nname = "X"\nedition = "1"\npackage = "p"\n', encoding="utf-8"
     )

@@ -85,7 +85,7 @@ def test_an_import_that_shares_its_line_stays_where_it_is(small_workspace):
     compile(text, "module", "exec")
 
 
-def test_everything_of_a_module_is_imported_in_a_line_of_its_own(small_workspace):
+def test_a_star_import_is_on_a_separate_line(small_workspace):
     entry = small_workspace.lesson("numbers")
     long = f"from {'a' * 120} import *"
     edit(entry, "import math", f"from math import sqrt, pi\nfrom math import *\n{long}")
@@ -119,7 +119,7 @@ def test_an_unfinished_lesson_can_be_exported_and_imported(small_workspace):
     )
 
 
-def test_a_syntax_error_is_told_with_the_lessons_line_and_keeps_the_module(small_workspace):
+def test_a_syntax_error_is_reported_with_the_lessons_line_and_keeps_the_module(small_workspace):
     entry = small_workspace.lesson("numbers")
     export.write_module(entry, built(entry))
     before = entry.module_path.read_bytes()

@@ -64,7 +64,7 @@ def test_a_name_that_two_lessons_explain_gives_both(root):
         ("entropy", "`tito word` lists them all."),
     ],
 )
-def test_an_unknown_word_is_told_with_its_neighbours(root, word, remedy):
+def test_an_unknown_word_is_reported_with_its_neighbours(root, word, remedy):
     with pytest.raises(TitoError) as messages:
         glossary.find_terms(glossary.read_terms(root), word)
     assert messages.value.remedy == remedy

@@ -48,7 +48,7 @@ def test_released_checks_do_not_show_where_a_hidden_section_was():
     assert lesson(checks=text).released_checks == NUMBERS_CHECKS
 
 
-def test_a_release_tells_once_where_hints_are_to_be_had():
+def test_a_release_says_once_how_to_get_hints():
     released = lesson().released
     for name in ("double", "triple"):
         words = f"# **Task.** Write `{name}`.\n#\n# Stuck? `tito hint numbers {name}`\n\n# %%"

@@ -80,7 +80,7 @@ def recorded(tmp_path):
         ("[[", "misconceptions.toml"),
     ],
 )
-def test_a_mistake_that_does_not_fit_is_told(recorded, text, said):
+def test_a_mistake_that_does_not_fit_is_reported(recorded, text, said):
     with pytest.raises(TitoError) as error:
         misconceptions.load(recorded(text))
     assert said in error.value.what and error.value.remedy
@@ -95,7 +95,7 @@ def test_a_mistake_that_does_not_fit_is_told(recorded, text, said):
         (RIGHT.replace('"x + x"', '"x - x"'), "`old` is 0 times"),
     ],
 )
-def test_a_right_solution_that_does_not_fit_is_told(recorded, text, said):
+def test_a_right_solution_that_does_not_fit_is_reported(recorded, text, said):
     with pytest.raises(TitoError) as error:
         misconceptions.load(recorded(text), "right")
     assert said in error.value.what and error.value.remedy
@@ -109,7 +109,7 @@ def test_a_mistake_is_made_in_its_own_exercise_only(recorded):
     assert numbers.apply(lesson) == lesson.source.text.replace("twice = x + x", "twice = x * x")
 
 
-def test_code_stands_in_place_of_the_whole_solution(recorded):
+def test_code_replaces_the_whole_solution(recorded):
     lesson = recorded(CODE)
     (numbers,) = misconceptions.load(lesson)
     assert numbers.id == "squares-too"  # made from the name
@@ -162,7 +162,7 @@ def test_equivalent_mutations_are_known_by_exercise_and_change(recorded):
         (EQUAL.replace('"double"', '"halve"'), "no exercise 'halve'"),
     ],
 )
-def test_an_equivalent_mutation_that_does_not_fit_is_told(recorded, text, said):
+def test_an_equivalent_mutation_that_does_not_fit_is_reported(recorded, text, said):
     with pytest.raises(TitoError) as error:
         misconceptions.equivalent(recorded(text))
     assert said in error.value.what and error.value.remedy

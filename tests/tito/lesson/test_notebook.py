@@ -153,7 +153,7 @@ def test_hints_are_folded_before_their_exercise_and_nowhere_in_the_script(name):
 
 
 def test_only_the_hints_that_were_made_go_on_the_way_back():
-    """What a learner wrote into the cell of hints is theirs: it stays, in the script, too."""
+    """What a learner wrote into the cell of hints is theirs: it stays, also in the script."""
     numbers = lesson()
     book = json.loads(notebook.to_notebook(NUMBERS, numbers))
     first, second = (c for c in book["cells"] if "hints" in c["metadata"].get("tags", ()))
@@ -205,7 +205,7 @@ def test_an_edit_of_the_notebook_is_tested_and_the_script_follows(paired):
         "modules/source/01_numbers/numbers_dev.ipynb",
     )
     assert "    return x + x\n" in paired.script.read_text(encoding="utf-8")
-    assert tito(paired, "test", "numbers", "--json").returncode == 1  # and they agree from then on
+    assert tito(paired, "test", "numbers", "--json").returncode == 1  # and they agree afterwards
     assert (
         notebook_sync.choose(paired, progress.load(paired.root)["lessons"]["numbers"]) == "script"
     )
@@ -358,7 +358,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_a_damaged_notebook_is_told_and_nothing_is_lost(paired, kind):
+def test_a_damaged_notebook_is_reported_and_nothing_is_lost(paired, kind):
     damaged = DAMAGE[kind](paired.notebook.read_text(encoding="utf-8"))
     paired.notebook.write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode("utf-8"))
     before = both(paired)

@@ -29,7 +29,7 @@ NOT_USED = "x must not be NoneType"
         ("ValueError", NONE, "", [], f"ValueError: {NONE}"),
     ],
 )  # fmt: skip
-def test_an_exception_is_told_in_the_learners_terms(name, text, call, nones, said):
+def test_an_exception_is_explained_in_the_learners_terms(name, text, call, nones, said):
     assert outcome.explain(name, text, call, nones) == said
 
 
@@ -108,7 +108,7 @@ def called(source, **names):
         (f"fail('{'a' * 300}')", ""),
     ],
 )  # fmt: skip
-def test_the_call_in_a_check_is_told_with_its_arguments(source, said):
+def test_the_call_in_a_check_is_shown_with_its_arguments(source, said):
     assert called(source) == said
 
 
@@ -159,7 +159,7 @@ def test_a_lessons_verdict_follows_from_its_checks(statuses, points, verdict):
         (["failed", "error", "passed"], ["a-b"], "1 of 3 checks fail, 1 waits for a-b."),
         (["error"] * 3, ["a", "b", "a"], "3 wait for a and b."),
         (["timeout", "crashed", "not run"], [], "2 of 3 checks fail, 1 did not run."),
-        (["unwritten"] * 2, [], "2 wait for what is not written yet."),
+        (["unwritten"] * 2, [], "2 cannot run until you write what they need."),
     ],
 )
 def test_what_is_left_to_do_is_one_sentence(statuses, behind, said):

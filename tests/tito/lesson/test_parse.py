@@ -259,7 +259,7 @@ def test_points_need_not_be_a_multiple_of_the_tests(points, each):
     ("file", "said"),
     [(file, said) for file, (words, _, _) in FORMS.items() for said in words],
 )
-def test_a_damaged_lesson_is_told_with_file_and_line(tmp_path, file, said):
+def test_a_damaged_lesson_is_reported_with_file_and_line(tmp_path, file, said):
     damage, text, argument = FORMS[file]
     old, new, *named = damage[said]
     assert text.count(old) == 1
@@ -271,7 +271,7 @@ def test_a_damaged_lesson_is_told_with_file_and_line(tmp_path, file, said):
     assert (named or [new])[0] in text.split("\n")[line - 1]
 
 
-def test_the_second_of_two_exercises_of_one_name_is_told_with_the_place_of_the_first():
+def test_the_second_of_two_exercises_of_one_name_is_reported_with_the_place_of_the_first():
     with pytest.raises(TitoError) as error:
         lesson(chapter=NUMBERS.replace('exercise="triple"', 'exercise="double"'))
     rows = NUMBERS.split("\n")
@@ -280,7 +280,7 @@ def test_the_second_of_two_exercises_of_one_name_is_told_with_the_place_of_the_f
     assert f"(first in 01_numbers/numbers_dev.py:{first + 2})" in error.value.what
 
 
-def test_an_exercise_without_a_check_is_told():
+def test_an_exercise_without_a_check_is_reported():
     with pytest.raises(
         TitoError, match=r"checks\.py: exercise triple has no check that learners see"
     ) as error:
@@ -288,7 +288,7 @@ def test_an_exercise_without_a_check_is_told():
     assert "# %% triple points=2" in error.value.remedy
 
 
-def test_a_check_above_its_exercise_is_told():
+def test_a_check_above_its_exercise_is_reported():
     cell = '# %% checks="double"\ncheck("double")\n\n'
     above = NUMBERS.replace(cell, "").replace(
         '# %% exercise="double"', cell + '# %% exercise="double"'
@@ -297,21 +297,21 @@ def test_a_check_above_its_exercise_is_told():
         lesson(chapter=above)
 
 
-def test_an_exercise_with_hidden_checks_only_is_told():
+def test_an_exercise_with_hidden_checks_only_is_reported():
     hidden = SUMS_CHECKS.index("# %% total hidden")
     checks = SUMS_CHECKS[:hidden].split("# %%")[0] + SUMS_CHECKS[hidden:]
     with pytest.raises(TitoError, match="exercise total has no check that learners see"):
         lesson("sums", checks=checks)
 
 
-def test_a_lesson_without_an_exercise_is_told():
+def test_a_lesson_without_an_exercise_is_reported():
     text = SUMS.replace(' exercise="total"', "").replace(' checks="total"\ncheck("total")', "")
     text = re.sub(r"    ### (BEGIN|END) SOLUTION\n", "", text)
     with pytest.raises(TitoError, match="the lesson has no exercise"):
         lesson("sums", chapter=text)
 
 
-def test_a_file_of_the_lesson_that_is_missing_is_told(tmp_path):
+def test_a_file_of_the_lesson_that_is_missing_is_reported(tmp_path):
     folder = make_course(tmp_path) / "modules" / "source" / "01_numbers"
     assert load_lesson(folder / "numbers_dev.py").points == 5
     (folder / "hints.md").unlink()

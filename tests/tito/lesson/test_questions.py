@@ -88,7 +88,7 @@ def test_the_notebook_has_nbgraders_metadata_of_an_answer():
         ("yes", "yes"),
     ],
 )
-def test_what_stands_below_the_line_is_the_answer(answer, found):
+def test_the_text_below_the_line_is_the_answer(answer, found):
     assert lesson_format.answer_in(script_with(answer), "why") == found
 
 

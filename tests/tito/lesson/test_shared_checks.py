@@ -189,7 +189,7 @@ def test_an_import_that_cannot_be_is_refused(sharing, old, new, said):
         read_checks(path)
 
 
-def test_a_course_without_the_shared_file_is_told(sharing):
+def test_a_course_without_the_shared_file_is_reported(sharing):
     (sharing.path / "modules/source/checking.py").unlink()
     with pytest.raises(TitoError, match="imports from checking, and there is no"):
         read_checks(sharing.path / "modules/source/01_numbers/checks.py")

@@ -49,7 +49,7 @@ def test_the_addresses_follow_from_the_release(small_course):
         ('[book]\nbranch = "main"', "there is no release"),
     ],
 )
-def test_a_setting_that_cannot_work_is_told_with_its_value(small_course, text, said):
+def test_a_setting_that_cannot_work_is_reported_with_its_value(small_course, text, said):
     with pytest.raises(TitoError) as refused:
         site_settings.read(say(small_course, text).path)
     assert said in refused.value.what and refused.value.code == 3 and refused.value.remedy

@@ -60,7 +60,7 @@ def test_answers_are_collected_judged_shown_and_exported(asked_course, tmp_path)
         "cem": (5, 7, 2),
         "eve": (5, 7, 0),
     }
-    assert grades["bob"]["verdict"] == "failed"  # somebody who answers has handed something in
+    assert grades["bob"]["verdict"] == "failed"  # an answer alone is also a submission
 
     rubric = tmp_path / "rubric.csv"
     rubric.write_text(

@@ -215,7 +215,7 @@ def test_pages_and_exports_show_what_a_person_said(book):
 
 @pytest.mark.slow
 def test_two_graders_judge_at_once_on_postgresql(postgres):
-    """Each answer is judged once, each item is there once, and nobody is overwritten unseen."""
+    """Each answer is judged once, each item is there once, and no change is overwritten unseen."""
     where = postgres()
     with open_gradebook(where, RULES) as book:
         save_each(book, *(handed_in(f"s{n}") for n in range(8)))

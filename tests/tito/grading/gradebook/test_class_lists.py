@@ -1,4 +1,4 @@
-"""The lists of a class are read as the programs write them: their headers, rows that are nobody,
+"""Class lists are read as the programs write them: their headers, rows without a learner,
 separators and encodings.
 """
 
@@ -123,7 +123,7 @@ def test_excel_may_save_it_in_any_of_its_ways(tmp_path, encoding, before, separa
     found = class_lists.read(path)
     _, zoe = learners_of(found, class_lists.choose(found))
     assert (zoe.student, zoe.name, zoe.columns["section"]) == ("zoë", "Zoë Müller", "B")
-    assert bool(found.remarks) == (encoding == "cp1252"), "a guess is told"
+    assert bool(found.remarks) == (encoding == "cp1252"), "a guess is reported"
     number, _ = found.lines[1]
     assert number == (4 if head else 3), "an error would name the line of the file"
 
@@ -140,7 +140,7 @@ def test_what_is_no_learner_is_left_out_and_told(tmp_path):
         assert class_lists.read(file(tmp_path, text)).left_out == names
 
 
-def test_somebody_whose_name_is_test_student_is_one_where_the_school_knows_them(tmp_path):
+def test_a_learner_called_test_student_is_a_learner_if_the_school_has_their_id(tmp_path):
     text = CANVAS + '"Student, Test",777,s-77,tstudent,CS-01,,,\n'
     found = class_lists.read(file(tmp_path, text))
     assert [line["id"] for _, line in found.lines] == ["501", "502", "503", "777"]
@@ -187,9 +187,9 @@ def test_another_id_column_is_asked_for_or_remembered(tmp_path):
         ("name;E-Mail\nA;x@y\nB;x@y\n", None, "class.csv:3: email 'x@y' is in line 2, too"),
         ("sid,email\n1.2E+11,\n3.4E+11,\n", None, "'1.2E+11', a number that a spreadsheet has"),
         ("name;town\nAda;London\n", None, "class.csv:1: there is no column `student`"),
-        ("sid,email\n,\n", None, "lists nobody"),
+        ("sid,email\n,\n", None, "lists no learners"),
         ("sid,name\n,Ada\n", None, "no line fills sid"),
-        ("", None, "lists nobody"),
+        ("", None, "lists no learners"),
         (CANVAS.replace("502", ""), "id", None),
         ("Student,ID,SIS Login ID,Section,ID\n", None, "class.csv:1: the column 'id' is there 2"),
     ],
@@ -198,7 +198,7 @@ def test_a_list_that_does_not_tell_learners_apart_is_refused_with_the_line(
     tmp_path, text, wanted, what
 ):
     path = file(tmp_path, text)
-    if what is None:  # no id of Canvas's: a row of its own making
+    if what is None:  # without an id of Canvas: a row that Canvas added
         assert len(read_roster(path, wanted)) == 2
         return
     with pytest.raises(TitoError) as error:
@@ -210,8 +210,8 @@ def test_a_list_that_does_not_tell_learners_apart_is_refused_with_the_line(
     ("data", "what"),
     [
         (b"PK\3\4...", "is a workbook, not a CSV file"),
-        (b"student\nzo\x81\n", "class.csv:2: byte 0x81 is not UTF-8, and not cp1252 either"),
-        (codecs.BOM_UTF8 + b"student\nzo\xeb\n", "class.csv:2: byte 0xeb is not UTF-8"),
+        (b"student\nzo\x81\n", "class.csv:2: byte 0x81 is neither UTF-8 nor Windows-1252"),
+        (codecs.BOM_UTF8 + b"student\nzo\xeb\n", "class.csv:2: byte 0xeb is neither UTF-8"),
         (codecs.BOM_UTF16_LE + b"s\0t\0\0\xd8", "damaged UTF-16, at byte"),
     ],
 )
@@ -233,6 +233,6 @@ def test_what_is_no_text_is_refused(tmp_path, data, what):
         ("CS110/01", ["CS110/01"]),
     ],
 )
-def test_somebody_may_be_in_several_sections(text, sections):
+def test_a_learner_may_be_in_several_sections(text, sections):
     assert all(in_section({"section": text}, section) for section in sections)
     assert not in_section({"section": text}, "CS") and not in_section({}, "CS")

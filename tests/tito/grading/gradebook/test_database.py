@@ -46,8 +46,11 @@ def test_a_gradebook_of_another_schema_is_refused_and_left_as_it_is(tmp_path, ch
     before = path.read_bytes(), path.stat().st_mtime_ns
     with pytest.raises(TitoError) as error, open_gradebook(path, reads=reads):
         pass
-    assert "has another schema than this tito knows" in error.value.what
-    assert "Open it with the tito that made it" in error.value.remedy and error.value.code == 2
+    assert "has a schema that this version of tito does not know" in error.value.what
+    assert (
+        "Open it with the version of tito that created it" in error.value.remedy
+        and error.value.code == 2
+    )
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     assert list(tmp_path.iterdir()) == [path]
 
@@ -85,7 +88,7 @@ def test_what_is_no_gradebook_is_refused_and_left_as_it_is(tmp_path, kind):
     before = path.read_bytes()
     with pytest.raises(TitoError) as error, open_gradebook(path):
         pass
-    assert "is no gradebook" in error.value.what and error.value.code == 2
+    assert "is not a gradebook" in error.value.what and error.value.code == 2
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 
 
@@ -101,13 +104,13 @@ def test_reading_makes_no_gradebook(tmp_path):
 @pytest.mark.parametrize(
     ("where", "what", "code"),
     [
-        ("nosuchdatabase://x/y", "nosuchdatabase is no kind of database", 2),
+        ("nosuchdatabase://x/y", "nosuchdatabase is not a database", 2),
         ("oracle://scott:tiger@nowhere/x", "needs the Python package", 3),
         ("postgresql+psycopg:// secret@:x/y", "URL cannot be read", 2),
         ("/", "does not work", 3),
     ],
 )
-def test_a_place_that_cannot_be_opened_is_told_without_its_password(where, what, code):
+def test_a_place_that_cannot_be_opened_is_reported_without_its_password(where, what, code):
     with pytest.raises(TitoError) as error, open_gradebook(where):
         pass
     assert (
@@ -154,7 +157,7 @@ def save_class(path, students, pipe=None):
 @pytest.mark.slow
 @needs_fork
 def test_killed_at_any_moment_the_gradebook_holds_whole_submissions(tmp_path):
-    """Runs of a class, killed, each in a gradebook of its own or in one that several share.
+    """Runs of a class, killed, each with a separate gradebook or with a shared one.
 
     What a run has reported as kept is kept.
     """

@@ -78,7 +78,7 @@ def test_moodle_finds_each_page_by_the_numbers_of_its_own_download(course, tmp_p
     words = ("feedback", tmp_path / "pages", "--submissions", submissions)
     out, err = tito(course, *words, "--moodle", tmp_path / "m.zip")
     assert "m.zip: 2 pages." in out
-    assert "1 pages are not in it" in err and "Moodle's was found for -lee." in err
+    assert "Not in it: 1 page. Moodle's download has no name for -lee." in err
     pages = moodle_reads(tmp_path / "m.zip")
     assert pages.keys() == {20001, 20002}
     assert {file for file, _ in pages.values()} == {"feedback.html"}
@@ -112,7 +112,7 @@ def test_canvas_finds_each_page_by_the_names_of_its_own_download(course, tmp_pat
     name, data = pages[1002, 5002]
     assert name.endswith(".html") and "Bob_Berg" in data.decode()
     assert (
-        "the names in its download"
+        "the file names of the submissions"
         in tito(course, *words[:2], "--canvas", tmp_path / "d.zip", code=2)[1]
     )
 
@@ -129,7 +129,9 @@ def test_a_mail_merge_has_a_line_for_each_page_that_changed(course, tmp_path):
     assert all((tmp_path / "pages" / row["page"]).is_file() for row in rows)
     assert not rows[0]["name"].startswith("=")
     regrade(course, "bob")
-    tito(course, "feedback", tmp_path / "pages")  # a run without a table loses nobody
+    tito(
+        course, "feedback", tmp_path / "pages"
+    )  # after a run without a table, all pages are still to deliver
     assert "is there already" in tito(course, *words, tmp_path / "one.csv", code=2)[1]
     tito(course, *words, tmp_path / "two.csv")
     rows = list(csv.DictReader(io.StringIO((tmp_path / "two.csv").read_text(encoding="utf-8"))))

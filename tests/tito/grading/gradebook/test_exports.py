@@ -222,7 +222,7 @@ def test_an_export_of_one_lesson_holds_no_other(book):
 def test_an_export_beside_a_run_that_grades_another_lesson_is_of_the_lessons_before(
     book, monkeypatch
 ):
-    """Between two learners anybody may write: a lesson more, a learner less."""
+    """Other processes may write between two learners: a further lesson, a learner who leaves."""
     monkeypatch.setattr(gradebook, "AT_A_TIME", 1)
     learners = chosen(book).learners()
     next(learners)
@@ -274,7 +274,7 @@ def test_moodle_always_has_grade_and_feedback_side_by_side(book):
     ]
 
 
-def test_moodle_tells_a_learner_nothing_of_why_points_were_set_by_hand(book):
+def test_moodle_feedback_does_not_say_why_points_were_set_by_hand(book):
     set_points(book, "ada", "numbers", 0, "prof", "copied from Bob")
     assert "Bob" not in table(book, "moodle") and "set by the instructor" in table(book, "moodle")
 
@@ -344,7 +344,7 @@ def test_no_reader_finds_a_formula_whatever_it_splits_at(book, text, separator):
         written = table(book, kind)
         for quotes in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE):
             if quotes == csv.QUOTE_NONE and separator == ",":
-                continue  # nobody reads a CSV file so
+                continue  # no program reads a CSV file like this
             rows = csv.reader(io.StringIO(written, newline=""), delimiter=separator, quoting=quotes)
             cells = [cell.strip(' "') for row in rows for cell in row]
             assert not [c for c in cells if c[:1] in tuple("=+-@\uff1d") and c], cells
@@ -446,7 +446,7 @@ def test_classroom50_finds_every_grade_in_the_scores_of_a_named_classroom(book):
     assert all('"classroom": "cs50-fall"' in text for text in found.values())
 
 
-def test_the_maximum_is_that_of_today_and_nobody_has_more(book, jsonschema):
+def test_the_maximum_is_todays_and_no_grade_exceeds_it(book, jsonschema):
     today = chosen(book, most={"numbers": 3, "gone": 7})
     assert read(exports.text(today, "canvas"))[1][5:] == ["3", "6"]
     assert read(exports.text(today, "csv"))[2][2] == "3", "4 of 6 is 3 of 3"
@@ -468,7 +468,7 @@ def test_who_left_and_who_is_in_no_roster_is_not_exported(book, tmp_path):
     assert [row[0] for row in read(table(book, "csv"))] == ["student", "ada", "cy"]
 
 
-def test_an_export_of_a_section_holds_nobody_else(book):
+def test_an_export_of_a_section_contains_only_its_learners(book):
     assert [row[0] for row in read(table(book, "csv", section="A"))] == ["student", "ada"]
     assert list(trees_of(chosen(book, section="A"))) == ["ada/results.json"]
 
@@ -495,7 +495,7 @@ def test_junit_has_a_suite_per_learner_and_lesson_and_nothing_of_hidden_checks(b
 
 
 @pytest.mark.parametrize("kind", exports.TREES)
-def test_no_id_leads_out_of_the_folder_or_into_that_of_another(book, tmp_path, kind):
+def test_no_id_leads_out_of_the_folder_or_into_another_folder(book, tmp_path, kind):
     students = [
         "../../evil",
         "..",
@@ -526,7 +526,7 @@ def test_no_id_leads_out_of_the_folder_or_into_that_of_another(book, tmp_path, k
     assert sorted(path.name for path in tmp_path.iterdir()) == ["class.db", "out"]
 
 
-def test_nothing_of_somebody_else_is_written_over_without_being_told(book, tmp_path):
+def test_files_of_others_are_not_overwritten_without_force(book, tmp_path):
     file, folder = tmp_path / "grades.csv", tmp_path / "out"
     file.write_text("mine", encoding="utf-8")
     folder.mkdir()

@@ -82,7 +82,7 @@ def page(book, folder, *results, **more):
     return pages(book, folder)["ada"]
 
 
-def test_a_check_is_told_with_word_name_points_and_message(book, tmp_path):
+def test_a_check_is_shown_with_status_name_points_and_message(book, tmp_path):
     said = text_of(
         page(
             book,
@@ -151,7 +151,7 @@ def test_one_check_on_the_reference_says_what_that_means(book, tmp_path):
     assert "passed a 2 of 2 Checked with the course's earlier lessons instead of yours" in said
 
 
-def test_lateness_is_told_with_its_arithmetic(book, tmp_path):
+def test_lateness_is_explained_with_its_arithmetic(book, tmp_path):
     said = text_of(
         page(
             book,
@@ -171,7 +171,7 @@ def test_lateness_is_told_with_its_arithmetic(book, tmp_path):
     )
 
 
-def test_an_extension_is_told(book, tmp_path):
+def test_an_extension_is_shown(book, tmp_path):
     save(book, [result([check("a", 2)])], DUE + timedelta(hours=30), "tito")
     set_time(book, "ada", "numbers", "Klein", "was ill", days=3)
     assert "due 2026-12-04 23:59 (UTC+01:00) with your extension: not late." in text_of(
@@ -179,7 +179,7 @@ def test_an_extension_is_told(book, tmp_path):
     )
 
 
-def test_points_set_by_hand_are_told_with_who_but_not_why_and_are_not_late(book, tmp_path):
+def test_points_set_by_hand_are_shown_with_author_without_reason_and_are_not_late(book, tmp_path):
     save(book, [result([check("a", 2), check("b")])], DUE + timedelta(hours=1), "tito")
     set_points(book, "ada", "numbers", "1", "Klein", "the idea is right", check="cell.b")
     said = text_of(pages(book, tmp_path / "out")["ada"])
@@ -215,7 +215,7 @@ def test_comments_on_a_lesson_and_in_general_are_there(book, tmp_path):
 
 
 @pytest.mark.parametrize(("verdict", "means"), list(feedback.VERDICTS.items()))
-def test_every_verdict_is_told_with_its_meaning(book, tmp_path, verdict, means):
+def test_every_verdict_is_shown_with_its_meaning(book, tmp_path, verdict, means):
     said = text_of(
         page(
             book,
@@ -227,7 +227,7 @@ def test_every_verdict_is_told_with_its_meaning(book, tmp_path, verdict, means):
     assert said.count("did not run") == 1  # as the check's status, not as its message again
 
 
-def test_a_message_that_many_checks_share_is_told_once(book, tmp_path):
+def test_a_message_that_many_checks_share_is_shown_once(book, tmp_path):
     said = text_of(
         page(
             book,
@@ -376,7 +376,7 @@ def contrast(one, two):
     return (high + 0.05) / (low + 0.05)
 
 
-def test_a_page_stands_alone_and_is_well_formed(book, tmp_path):
+def test_a_page_needs_no_other_file_and_is_well_formed(book, tmp_path):
     page(
         book,
         tmp_path / "out",
@@ -432,7 +432,7 @@ def test_colours_can_be_told_from_their_ground(book, tmp_path):
                 assert contrast(theme[colour], theme[ground]) >= 4.5, (colour, ground, theme)
 
 
-def test_a_learner_without_a_grade_gets_a_page_that_says_so(book, tmp_path):
+def test_a_learner_without_a_grade_gets_a_page_that_explains_it(book, tmp_path):
     from tito.grading.roster import Learner
 
     remember_roster(book, [Learner("ada", "Ada", {})])
@@ -496,7 +496,7 @@ def test_of_a_hidden_check_a_learner_learns_no_more_than_that_it_did_not_pass(
     assert told == plain and "37" not in told and "2 of 3 checks fail" in told
 
 
-def test_a_file_in_the_place_of_the_folder_is_told_and_left(book, tmp_path):
+def test_a_file_in_the_place_of_the_folder_is_reported_and_left(book, tmp_path):
     save(book, [result()], None, "me")
     place = tmp_path / "grades.csv"
     place.write_text("mine", encoding="utf-8")

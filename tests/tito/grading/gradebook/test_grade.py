@@ -66,13 +66,13 @@ def test_a_part_of_a_checks_name_is_enough(book):
     [
         ("adda", "numbers", 3, {}, "no learner 'adda'", "'ada'"),
         ("ada", "sums", 3, {}, "no grade in sums", "tito grade"),
-        ("ada", "numbers", 7, {}, "7 points are not possible", "in between"),
-        ("ada", "numbers", -1, {}, "-1 points are not possible", "in between"),
-        ("ada", "numbers", 4, {"check": "c0"}, "c0 can earn between 0 and 3", "in between"),
+        ("ada", "numbers", 7, {}, "7 points are not possible", "in this range"),
+        ("ada", "numbers", -1, {}, "-1 points are not possible", "in this range"),
+        ("ada", "numbers", 4, {"check": "c0"}, "c0 can earn between 0 and 3", "in this range"),
         ("ada", "numbers", 3, {"check": "c9"}, "no check 'c9'", "There are: c0, c1"),
         ("ada", "numbers", 3, {"check": "c"}, "2 checks with 'c'", "more of one: c0, c1"),
-        ("ada", "numbers", 3, {"why": " "}, "keeps who made it, and why", "--why"),
-        ("ada", "numbers", 3, {"who": ""}, "keeps who made it, and why", "--why"),
+        ("ada", "numbers", 3, {"why": " "}, "needs an author and a reason", "--why"),
+        ("ada", "numbers", 3, {"who": ""}, "needs an author and a reason", "--why"),
     ],
 )
 def test_an_override_that_cannot_be_meant_is_refused(
@@ -165,7 +165,7 @@ def test_an_override_of_a_check_that_is_gone_is_doubted(book):
     assert points(book) == {"numbers": "3"}
 
 
-def test_the_history_tells_whose_override_was_set_anew_and_whose_hid_a_rise(book):
+def test_the_history_has_who_changed_an_override_and_whose_override_hid_a_rise(book):
     save(book, [result()], MONDAY, "me")
     set_points(book, "ada", "numbers", 4, "bob", "half right")
     set_points(book, "ada", "numbers", 5, "carol", "more than half")
@@ -187,7 +187,7 @@ def test_what_holds_already_is_left_as_it_is_and_an_override_in_doubt_is_set_ane
     assert [one.doubt for one in review_overrides(book)] == [""]
 
 
-def test_who_has_not_seen_the_last_change_is_told_it_and_changes_nothing(book):
+def test_a_grader_who_has_not_seen_the_last_change_sees_it_and_changes_nothing(book):
     save(book, [result()], None, "me")
     seen = book.last_change("ada", "numbers")
     set_points(book, "ada", "numbers", "4", "ta1", "asked", seen=seen)

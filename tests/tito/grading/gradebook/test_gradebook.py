@@ -1,4 +1,4 @@
-"""The gradebook: what is kept, what the history tells, and that nothing is half there."""
+"""The gradebook: saved results, the history, and that no submission is saved partially."""
 
 import json
 import sqlite3
@@ -45,7 +45,7 @@ def test_the_same_key_is_never_kept_twice(book):
     assert len(list(book.history())) == 1
 
 
-def test_a_regrade_of_the_same_key_replaces_and_the_history_says_so(book):
+def test_a_regrade_of_the_same_key_replaces_and_is_in_the_history(book):
     save(book, [result()], None, "me")
     save(book, [result(points=(3, 3))], None, "you", why="the sandbox was broken", regrade=True)
     assert points(book) == {"numbers": "6"}
@@ -151,7 +151,7 @@ def test_the_history_is_complete_beyond_a_page(book, monkeypatch):
     assert list(book.history()) == whole and len(whole) == 7
 
 
-def test_the_roster_gives_names_and_columns_and_loses_nobody(book):
+def test_the_roster_gives_names_and_columns_and_loses_no_learner(book):
     save(book, [result()], None, "me", "Ada")
     remember_roster(
         book,
@@ -182,7 +182,7 @@ def test_lessons_come_in_order_with_the_points_of_the_newest_result(book):
 # The history
 
 
-def test_the_history_tells_who_when_why_and_from_what_to_what(book):
+def test_the_history_has_author_time_reason_and_points_before_and_after(book):
     before = datetime.now(timezone.utc) - timedelta(seconds=1)
     save(book, [result()], None, "grader")
     save(book, [result("bob")], None, "grader")

@@ -119,7 +119,7 @@ def test_time_zones_do_not_matter():
     assert lateness(datetime(2026, 12, 1, 23, 0, tzinfo=timezone.utc), DUE) == 1
 
 
-def test_what_nobody_knows_costs_nothing():
+def test_an_unknown_time_costs_nothing():
     assert lateness(None, DUE) == 0 and lateness(DUE, None) == 0
 
 

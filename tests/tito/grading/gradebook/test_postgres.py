@@ -57,7 +57,7 @@ def test_a_class_is_graded_and_exported(postgres, small_course):
 
 
 def at_once(*targets):
-    """Run each (function, arguments) in a process of its own; all have to end well."""
+    """Run each (function, arguments) in a separate process; all have to succeed."""
     processes = [fork.Process(target=target, args=args) for target, *args in targets]
     for process in processes:
         process.start()
@@ -86,7 +86,7 @@ def comment_on_all(url, students, who):
 
 
 def comment_on_two(url, students, who, barrier):
-    """In one transaction, whose first attempt waits until the other one has begun, too."""
+    """In one transaction, whose first attempt waits until the other one has also begun."""
     waits = [barrier]
 
     def work(database):
@@ -147,7 +147,7 @@ def test_killed_at_any_moment_it_holds_whole_submissions(postgres):
         assert set(reported) <= set(saved) and set(saved.values()) <= {2}
 
 
-def test_a_server_that_is_not_there_is_told(postgres):
+def test_a_server_that_is_not_there_is_reported(postgres):
     url = re.sub(r"host=.*", "host=/nowhere", postgres())
     with pytest.raises(TitoError, match="does not work: ") as error, open_gradebook(url):
         pass

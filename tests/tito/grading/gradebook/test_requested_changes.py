@@ -120,7 +120,7 @@ def test_a_table_applied_twice_changes_nothing_the_second_time(class_book, file)
     assert (grade.override, grade.lateness.extension, grade.comments) == (None, None, [])
 
 
-def test_when_one_line_cannot_be_done_nothing_is_and_every_such_line_is_told(class_book, file):
+def test_when_one_line_cannot_be_done_nothing_is_and_every_such_line_is_reported(class_book, file):
     changes = file(
         "student,lesson,points",
         "ada,numbers,5",
@@ -173,13 +173,13 @@ def test_when_one_line_cannot_be_done_nothing_is_and_every_such_line_is_told(cla
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else "",
 )
-def test_what_a_line_cannot_mean_is_told_with_its_place(file, lines, words):
+def test_what_a_line_cannot_mean_is_reported_with_its_place(file, lines, words):
     with pytest.raises(TitoError) as refused:
         file(*lines)
     assert words in refused.value.what
 
 
-def test_every_line_that_cannot_be_read_is_told_at_once(file):
+def test_every_line_that_cannot_be_read_is_reported_at_once(file):
     with pytest.raises(TitoError) as told:
         file("student,lesson,points,why", "ada,nmbers,3,x", "bob,numbers,3,x", "eve,numbers,3,")
     assert told.value.what.startswith("Nothing was changed.\n")

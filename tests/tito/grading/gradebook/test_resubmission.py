@@ -249,7 +249,7 @@ def lines(found):
     return [str(one) for one in found]
 
 
-def test_the_summary_says_who_is_late_and_of_how_many_nobody_knows(books):
+def test_the_summary_lists_late_learners_and_counts_unknown_times(books):
     book = books(mark_percent=Decimal(20))
     for student, arrived in {
         "ada": Arrived(MONDAY, "roster"),
@@ -263,8 +263,8 @@ def test_the_summary_says_who_is_late_and_of_how_many_nobody_knows(books):
         "arrived: 1 in time, 2 late, 1 at an unknown time, which count as in time.",
         "  bob  numbers  1 day late: -10 %, 3 -> 2.7",
         "  eve  numbers  late (marked by Canvas): -20 %, 3 -> 2.4",
-        "  Only the time of a download or clone is known of those. Say with --submitted when "
-        "they came.",
+        "  Only the time of their download or clone is known. Give the times of arrival with "
+        "--submitted.",
     ]
 
 
@@ -276,7 +276,7 @@ def test_without_due_dates_and_marks_nothing_is_said_of_lateness(books):
     assert lines(views.arrivals(list(book.grades())))[0] == "arrived: 0 in time, 1 late."
 
 
-def test_grades_that_fell_are_told_with_names_and_why(books):
+def test_grades_that_fell_are_reported_with_names_and_why(books):
     book = books()
     hand_in(book, "a", 3, MONDAY)
     hand_in(book, "b", 1, MONDAY + DAY)
@@ -356,9 +356,9 @@ def test_no_grade_falls_in_any_order_of_runs_but_as_the_policy_says(
     books, monkeypatch, policy, seed
 ):
     """Random submissions, in runs over pieces in any order and again, some of them killed. After
-    each run the grade is what the policy says of all that was graded so far. It fell only where
-    another, newer submission of the lesson counts (or under last-on-time another one in time, or an
-    earlier late one), or where more is known of when the same file came; and then it is told.
+    each run the grade follows from the policy and everything graded so far. It fell only if a newer
+    submission of the lesson counts (or under last-on-time another one in time, or an earlier late
+    one), or if more is known about the arrival of the same file; and then it is reported.
     """
     chance = random.Random(f"{policy} {seed}")
     pieces = history(chance)

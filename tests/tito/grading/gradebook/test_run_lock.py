@@ -34,7 +34,7 @@ def other():
 
 
 @linux
-def test_a_second_run_is_told_who_runs_where_and_since_when(book, other):
+def test_a_second_run_reports_who_runs_where_and_since_when(book, other):
     name = run_lock.process_name(other.pid)
     held_by(book, name)
     with pytest.raises(UsageError) as error, run_lock.hold(book, "ta2"):
@@ -42,7 +42,7 @@ def test_a_second_run_is_told_who_runs_where_and_since_when(book, other):
     host = name.split(" ")[0]
     expected = f"ta1 is grading into this gradebook already: process {other.pid} on {host}, since "
     assert error.value.what.startswith(expected) and error.value.what.endswith(" UTC.")
-    assert "wait until that one has ended" in error.value.remedy
+    assert "wait until it has ended" in error.value.remedy
 
 
 @linux

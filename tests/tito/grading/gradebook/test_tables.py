@@ -1,4 +1,4 @@
-"""What a gradebook can store: ids, names. What is missing where it cannot store at all."""
+"""Ids and names that a gradebook can store, and the error where SQLAlchemy is missing."""
 
 import subprocess
 import sys

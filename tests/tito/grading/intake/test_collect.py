@@ -140,7 +140,7 @@ def test_a_lesson_file_is_known_by_its_name_or_by_what_it_says(inbox, lessons):
         put(inbox / "zz" / name, "print(1)")
     found = all_of(inbox, lessons)
     assert found.pop("zz").notes == [
-        "It holds no file of a lesson, but numbers.txt, numbers_devil.py, renumbers_dev.py."
+        "It contains no file of a lesson, but numbers.txt, numbers_devil.py, renumbers_dev.py."
     ]
     assert len(found) == 5 and all(
         list(one.files) == ["numbers"] and one.files["numbers"].source for one in found.values()
@@ -265,10 +265,10 @@ def central(data, offset, form, value):
 
 GOOD = zipped({"numbers_dev.py": NUMBERS})
 BAD_ZIPS = {
-    "no zip": (lambda: b"%PDF-1.4 ...", "is no zip, or a damaged one"),
+    "no zip": (lambda: b"%PDF-1.4 ...", "is not a zip, or damaged"),
     "empty": (lambda: b"", "is empty"),
-    "truncated": (lambda: GOOD[: len(GOOD) // 2], "is no zip, or a damaged one"),
-    "only its end": (lambda: GOOD[-30:], "is no zip, or a damaged one"),
+    "truncated": (lambda: GOOD[: len(GOOD) // 2], "is not a zip, or damaged"),
+    "only its end": (lambda: GOOD[-30:], "is not a zip, or damaged"),
     "a bomb by ratio": (
         lambda: zipped({"numbers_dev.py": NUMBERS, "zeros": bytes(50_000_000)}),
         "that is a bomb",
@@ -288,17 +288,17 @@ BAD_ZIPS = {
     ),
     "a damaged zip in it": (
         lambda: zipped({"work.zip": GOOD[:100]}),
-        "holds work.zip, which is no zip, or a damaged one",
+        "holds work.zip, which is not a zip, or damaged",
     ),
     "a name that is no UTF-8": (
         lambda: zipped({"ü/numbers_dev.py": NUMBERS}).replace("ü".encode(), b"\xff\xff"),
-        "is no zip, or a damaged one",
+        "is not a zip, or damaged",
     ),
 }
 
 
 @pytest.mark.parametrize("kind", BAD_ZIPS)
-def test_a_zip_that_cannot_be_read_is_told(inbox, lessons, kind):
+def test_a_zip_that_cannot_be_read_is_reported(inbox, lessons, kind):
     data, why = BAD_ZIPS[kind]
     put(inbox / "ada.zip", data())
     put(inbox / "bob.zip", GOOD)
@@ -356,7 +356,7 @@ def test_what_a_zip_says_of_a_size_is_not_believed(inbox, lessons):
         ),
     ],
 )
-def test_a_member_that_cannot_be_read_is_told(inbox, lessons, make, why):
+def test_a_member_that_cannot_be_read_is_reported(inbox, lessons, make, why):
     put(inbox / "ada.zip", make())
     file = only(inbox, lessons).files["numbers"]
     assert (
@@ -422,8 +422,8 @@ def test_zips_are_opened_one_level_deep(inbox, lessons):
     put(inbox / "ada.zip", zipped({"one.zip": zipped({"two.zip": GOOD})}))
     one = only(inbox, lessons)
     assert not one.files and one.notes == [
-        "one.zip holds zips again: they were not opened.",
-        "It holds no file of a lesson, but one.zip.",
+        "one.zip contains more zips, which were not opened.",
+        "It contains no file of a lesson, but one.zip.",
     ]
 
 
@@ -439,7 +439,7 @@ def test_of_several_zips_in_a_folder_the_latest_counts(inbox, lessons):
     put(inbox / "ada" / "work.zip", GOOD[:50], WEDNESDAY)
     assert (
         all_of(inbox, lessons)["ada"].problem
-        == "ada holds work.zip, which is no zip, or a damaged one."
+        == "ada holds work.zip, which is not a zip, or damaged."
     )
 
 
@@ -478,7 +478,7 @@ BAD_BOOKS = {
 
 
 @pytest.mark.parametrize("kind", [*BAD_FILES, *BAD_BOOKS])
-def test_a_file_that_cannot_be_read_is_told(inbox, lessons, kind):
+def test_a_file_that_cannot_be_read_is_reported(inbox, lessons, kind):
     raw, why = BAD_FILES.get(kind) or (BAD_BOOKS[kind].encode(), "is damaged")
     name = "numbers_dev.py" if kind in BAD_FILES else "numbers_dev.ipynb"
     put(inbox / "ada" / name, raw)
@@ -504,7 +504,9 @@ def test_the_header_of_a_script_is_not_read(inbox, lessons):
     ]
 
 
-def test_links_pipes_and_sockets_are_told_and_never_opened(inbox, lessons, tmp_path, monkeypatch):
+def test_links_pipes_and_sockets_are_reported_and_never_opened(
+    inbox, lessons, tmp_path, monkeypatch
+):
     secret = put(tmp_path / "secret" / "numbers_dev.py")
     monkeypatch.chdir(tmp_path)  # a socket's path must be short
     (inbox / "a").mkdir()
@@ -536,7 +538,9 @@ def test_links_pipes_and_sockets_are_told_and_never_opened(inbox, lessons, tmp_p
     }
 
 
-def test_a_file_that_may_not_be_read_or_changes_all_the_time_is_told(inbox, lessons, monkeypatch):
+def test_a_file_that_may_not_be_read_or_changes_all_the_time_is_reported(
+    inbox, lessons, monkeypatch
+):
     """Permissions do not stop root, who may run this test: so the system's answers are put in its
     mouth.
     """
@@ -558,7 +562,7 @@ def test_a_file_that_may_not_be_read_or_changes_all_the_time_is_told(inbox, less
         return SimpleNamespace(st_mode=info.st_mode, st_size=info.st_size, st_mtime_ns=next(times))
 
     monkeypatch.setattr(os, "open", refuse)
-    monkeypatch.setattr(archives, "BY_FOLDER", True)  # whatever stands in for os.open
+    monkeypatch.setattr(archives, "BY_FOLDER", True)  # also if os.open is replaced
     monkeypatch.setattr(os, "fstat", changing)
     found = all_of(inbox, lessons)
     assert (
@@ -570,7 +574,7 @@ def test_a_file_that_may_not_be_read_or_changes_all_the_time_is_told(inbox, less
 
 @pytest.mark.skipif(not archives.BY_FOLDER, reason="this system opens files by paths only")
 def test_a_folder_that_becomes_a_link_to_a_neighbours_is_not_followed(inbox, lessons):
-    """Between listing and reading: what counts is what is there when it is read."""
+    """A file that changes between listing and reading counts as it is when it is read."""
     put(inbox / "ada" / "work" / "numbers_dev.py", HALF)
     put(inbox / "zoe" / "numbers_dev.py", NUMBERS)
     ada = find_submissions(inbox, lessons)[0]
@@ -614,7 +618,7 @@ def flatten(folder):
     assert count == 1_500
 
 
-def test_limits_hold_and_are_told(inbox, lessons):
+def test_limits_hold_and_are_reported(inbox, lessons):
     for n in range(6):
         put(inbox / "ada" / f"{n}" / "numbers_dev.py")
         put(inbox / "ada" / f"x{n}.py", "print()")
@@ -715,7 +719,9 @@ def test_limits_of_zips_are_of_members_and_sizes_not_of_what_a_member_may_hold(i
     assert "unpacks to 15" in only(inbox, lessons, limits=replace(LIMITS, unpacked=150_000)).problem
 
 
-def test_a_file_that_becomes_a_link_or_goes_after_it_was_found_is_told(inbox, lessons, tmp_path):
+def test_a_file_that_becomes_a_link_or_goes_after_it_was_found_is_reported(
+    inbox, lessons, tmp_path
+):
     for name in ("a.zip", "b.py", "c.zip", "d.py"):
         put(inbox / name, GOOD)
     found = find_submissions(inbox, lessons)
@@ -730,10 +736,10 @@ def test_a_file_that_becomes_a_link_or_goes_after_it_was_found_is_told(inbox, le
     )
     assert b.notes == [
         "b.py is a link, no regular file.",
-        "b.py is no file of a lesson, by its name or what is in it.",
+        "b.py is not a file of a lesson, by its name and contents.",
     ]
     assert (
-        d.notes == ["d.py is no file of a lesson, by its name or what is in it."]
+        d.notes == ["d.py is not a file of a lesson, by its name and contents."]
         and not b.files
         and not d.files
     )
@@ -780,7 +786,7 @@ def test_with_a_roster_each_learner_has_a_row_in_its_order_and_strangers_follow(
         ("late", "Lea Late", True),
     ]
     assert [(one.student, one.known, one.notes) for one in found[4:]] == [
-        ("mallory_1_2_ada", False, ("mallory_1_2_ada.zip belongs to nobody in the roster.",))
+        ("mallory_1_2_ada", False, ("mallory_1_2_ada.zip belongs to no learner in the roster.",))
     ]
     read = [open_submission(one, lessons) for one in found]
     assert [list(one.files) for one in read] == [
@@ -793,13 +799,13 @@ def test_with_a_roster_each_learner_has_a_row_in_its_order_and_strangers_follow(
     assert read[3].problem == "" and read[3].notes == []
 
 
-def test_an_entry_that_may_belong_to_two_is_nobodys(inbox, lessons):
+def test_an_entry_that_may_belong_to_two_learners_is_assigned_to_neither(inbox, lessons):
     put(inbox / "ada and bob.zip", GOOD)
     *known, stranger = find_submissions(inbox, lessons, CLASS)
     assert not any(one.uploads for one in known)
     assert (stranger.student, stranger.known) == ("ada and bob", False)
     assert stranger.notes == (
-        "ada and bob.zip may belong to ada, bob: its name does not say whose it is.",
+        "ada and bob.zip may belong to ada, bob: its name does not identify the learner.",
     )
 
 
@@ -812,11 +818,11 @@ def test_of_several_entries_of_a_learner_the_latest_counts(inbox, lessons):
     found = all_of(inbox, lessons, CLASS)
     assert found["ada"].files["numbers"].raw == found["zoe"].files["numbers"].raw == HALF.encode()
     assert [note for note in found["ada"].notes if "theirs" not in note] == [
-        "ada.pdf is no folder, no zip, no script and no notebook.",
-        "numbers: what came in ada.zip counts, the latest of 2: not ada-2.zip.",
+        "ada.pdf is not a folder, zip, script or notebook.",
+        "numbers: the file in ada.zip counts, the latest of 2: not ada-2.zip.",
     ]
     assert found["zoe"].notes[-1] == (
-        "numbers: what came in zoe-10.zip counts, the latest of 2: not zoe-9.zip."
+        "numbers: the file in zoe-10.zip counts, the latest of 2: not zoe-9.zip."
     )
 
 
@@ -832,7 +838,7 @@ def test_lesson_files_that_come_one_by_one_add_up_and_newer_ones_replace(inbox, 
         "sums": SUMS,
     }
     assert found["ada"].notes[-1] == (
-        "numbers: what came in ada_numbers.py counts, the latest of 2: not ada.zip."
+        "numbers: the file in ada_numbers.py counts, the latest of 2: not ada.zip."
     )
     assert found["ada"].files["sums"].entry == "ada.zip"
     assert (
@@ -883,8 +889,8 @@ def test_the_download_of_a_class_may_stay_a_zip(tmp_path, lessons):
         found["ada"].files["numbers"].raw.decode() == NUMBERS
         and found["zoe"].files["numbers"].raw.decode() == HALF
     )
-    assert found["bob"].notes == ["bob.py is no file of a lesson, by its name or what is in it."]
-    assert found["late"].problem == "late.rar is no folder, no zip, no script and no notebook."
+    assert found["bob"].notes == ["bob.py is not a file of a lesson, by its name and contents."]
+    assert found["late"].problem == "late.rar is not a folder, zip, script or notebook."
     assert found["link"].problem == "link.zip is a link, no regular file."
     assert found["../up"].problem == "../up.zip has a name that points outside of the zip."
     assert list(all_of(whole, lessons)) == [
@@ -986,8 +992,8 @@ def test_submissions_that_are_none_are_refused(tmp_path, inbox, lessons):
     for path, what in (
         (inbox, "There are no submissions in"),
         (tmp_path / "none", "cannot be read: No such file"),
-        (put(tmp_path / "x.zip", GOOD[:40]), "x.zip is no zip, or a damaged one"),
-        (put(tmp_path / "x.pdf", ""), "is no folder, no zip"),
+        (put(tmp_path / "x.zip", GOOD[:40]), "x.zip is not a zip, or damaged"),
+        (put(tmp_path / "x.pdf", ""), "is not a folder, zip"),
     ):
         with pytest.raises(TitoError, match=what) as error:
             find_submissions(path, lessons)
@@ -1008,7 +1014,7 @@ def test_finding_a_class_opens_nothing_and_what_it_finds_can_be_sent_to_a_worker
     assert pickle.loads(pickle.dumps(one)).files["numbers"].source.exported and one.student == "3"
 
 
-def test_the_hash_of_a_lesson_file_is_that_of_its_bytes(inbox, lessons):
+def test_the_hash_of_a_lesson_file_is_the_hash_of_its_bytes(inbox, lessons):
     texts = {"a": NUMBERS.encode(), "b": NUMBERS.encode(), "c": b"\xff", "d": b""}
     for name, data in texts.items():
         put(inbox / name / "numbers_dev.py", data)

@@ -155,7 +155,7 @@ def test_moodles_worksheet_beside_the_submissions_says_when(tmp_path, lessons, r
     put(folder / "Bob Berg_20002_assignsubmission_file" / "numbers_dev.py", NUMBERS)
     put(folder / "Grades-DL-Numbers-4711.csv", WORKSHEET)
     found = arrivals(folder, lessons, roster, zone=BERLIN)
-    assert len(found) == 2  # the worksheet is nobody's work
+    assert len(found) == 2  # the worksheet is not a submission
     ada, bob = found.values()
     assert (ada.when, ada.how, bob.when, bob.how) == (EVENING, "moodle", None, "")
     with pytest.raises(TitoError, match="no time zone") as caught:
@@ -163,7 +163,7 @@ def test_moodles_worksheet_beside_the_submissions_says_when(tmp_path, lessons, r
     assert 'zone = "Europe/Berlin"' in caught.value.remedy and ":2: " in caught.value.what
 
 
-def test_two_of_one_name_are_told_apart_by_the_worksheet(tmp_path, lessons):
+def test_the_worksheet_distinguishes_learners_with_the_same_name(tmp_path, lessons):
     """Moodle's folders have the name and a number; its worksheet says whose number it is."""
     folder = tmp_path / "submissions"
     for number in (20001, 20002):
@@ -182,8 +182,8 @@ def test_two_of_one_name_are_told_apart_by_the_worksheet(tmp_path, lessons):
     assert not one.known and "may belong to ada, bob" in other.notes[0]
 
 
-def test_a_number_in_a_worksheet_is_nobodys_id(tmp_path, lessons):
-    """Some Moodles write it alone, and another system may have given it to somebody else."""
+def test_a_number_in_a_worksheet_is_not_a_learners_id(tmp_path, lessons):
+    """Some Moodles write it alone, and in another system it may be the id of another learner."""
     folder = tmp_path / "submissions"
     put(folder / "Ada Lovelace_1002_assignsubmission_file_" / "numbers_dev.py")
     sheet = WORKSHEET.replace("Participant 20001", "1002").replace("ada@", "unknown@")
@@ -226,7 +226,7 @@ def test_a_worksheet_may_be_in_the_zip_of_the_class(tmp_path, lessons):
     ]
 
 
-def test_a_time_in_a_worksheet_that_nobody_can_read_is_told(tmp_path):
+def test_an_unreadable_time_in_a_worksheet_is_reported(tmp_path):
     put(tmp_path / "times.csv", WORKSHEET.replace("December", "Thermidor"))
     with pytest.raises(TitoError, match=r"times.csv:2: last_modified_\(submission\) is 'Tuesday"):
         read_submitted("times.csv", tmp_path, BERLIN)
@@ -279,7 +279,7 @@ def test_times_of_pushes_count_by_the_last_of_each_learner(tmp_path, lessons):
 
 
 def test_the_pushes_of_a_stranger_are_found_by_the_end_of_a_clones_name(tmp_path, lessons):
-    """So that nobody is in time whose account the roster does not know; also once it is merged."""
+    """A learner whose account is not in the roster is not in time; also once it is merged."""
     folder = tmp_path / "clones"
     put(folder / "fall26-numbers-old-handle" / "numbers_dev.py")
     put(folder / "fall26-numbers-bobb" / "numbers_dev.py")
@@ -293,7 +293,7 @@ def test_the_pushes_of_a_stranger_are_found_by_the_end_of_a_clones_name(tmp_path
     assert (ada["ada"].when, ada["bob"].when) == (WEDNESDAY, None)
 
 
-def test_a_table_without_times_or_of_no_use_is_told(tmp_path):
+def test_a_table_without_times_or_of_no_use_is_reported(tmp_path):
     for text, what in (
         ("github,date\nada,x\n", "no column of times"),
         ("", "no column of times"),
@@ -304,7 +304,7 @@ def test_a_table_without_times_or_of_no_use_is_told(tmp_path):
             read_submitted(str(put(tmp_path / "times.csv", text)), tmp_path, None)
 
 
-def test_the_batch_arrived_when_the_instructor_says_where_nobody_says_more(tmp_path, lessons):
+def test_the_instructors_time_counts_where_no_better_time_is_known(tmp_path, lessons):
     folder = tmp_path / "submissions"
     put(folder / "Ada Lovelace_20001_assignsubmission_file" / "numbers_dev.py", NUMBERS)
     put(folder / "bergbob_LATE_1002_5552_numbers_dev.py", NUMBERS)

@@ -46,7 +46,7 @@ from tito.grading.submission import LessonFile
 from tito.lesson import cells, course, export, notebook, outcome
 
 ALLCLOSE = np.allclose  # the judge has another meanwhile
-LONGEST = 4200  # characters of anything that is told about a submission
+LONGEST = 4200  # characters of any message about a submission
 UNWRITTEN = 'raise NotImplementedError("exercise numbers-double is yours to write: tito hint x y")'
 
 # Lines that a script or a cell may hold.
@@ -722,7 +722,7 @@ class Peer:
             if len(answer) < wire.HEAD.size or len(answer) < wire.HEAD.size + sum(
                 wire.HEAD.unpack_from(answer)
             ):
-                self.theirs.close()  # nobody waits here for what is never to come
+                self.theirs.close()  # so that no side waits for a message that never comes
         return len(message)
 
     def end(self):

@@ -402,8 +402,8 @@ LEAKS = {  # {name: (what a visible check does, what the hidden one does for one
         "say(frame(['no', 1, 2])); time.sleep(9)",
     ),
     "a-message-like-a-count": (
-        "say(frame(['raise', '11 of 12 checks fail, 1 waits for what is not written yet.', ['l'], "
-        "'', ['l'], None])); time.sleep(9)",
+        "say(frame(['raise', '11 of 12 checks fail, 1 cannot run until you write what it needs.', "
+        "['l'], '', ['l'], None])); time.sleep(9)",
         "raise NotImplementedError('exercise double is yours to write')",
     ),
 }
@@ -449,7 +449,7 @@ def twice(function, x): time.sleep(60)
     assert messages[0] == messages[1]
 
 
-# What is told of an attempt on the course's own earlier lessons: whether each check passes.
+# Of an attempt with the course's earlier lessons, only whether each check passes is reported.
 
 # Two ways, of which `solution`, a piece of a solution in lesson 01, could choose one.
 SAYS = {
@@ -525,7 +525,7 @@ def sum_of(vectors):
 
 @pytest.mark.parametrize("earlier_lessons", ["both", "reference"])
 @pytest.mark.parametrize("name", [*SAYS, *ELSEWHERE])
-def test_nothing_of_a_solution_is_told_by_an_attempt_beside_it(on_reference, name, earlier_lessons):
+def test_an_attempt_beside_a_solution_reveals_nothing_of_it(on_reference, name, earlier_lessons):
     form, says = (FUNCTION, SAYS[name]) if name in SAYS else (AT_IMPORT, ELSEWHERE[name])
     one, other = (on_reference(form.format(what), earlier_lessons) for what in says)
     assert one == other and one.points == 0
@@ -534,7 +534,7 @@ def test_nothing_of_a_solution_is_told_by_an_attempt_beside_it(on_reference, nam
         assert check.message == "does not pass on the course's own earlier lessons"
 
 
-def test_whether_a_check_passes_beside_the_solution_is_told(on_reference):
+def test_whether_a_check_passes_beside_the_solution_is_reported(on_reference):
     got = on_reference("def sum_of(vectors): return sum(vector.total() for vector in vectors)\n")
     (check,) = got.checks
     assert (check.status, check.base, check.caused_by) == ("passed", "reference", "vectors")
@@ -681,7 +681,7 @@ def test_what_becomes_a_link_to_a_neighbours_is_not_followed(
 
 
 @pytest.mark.parametrize("name", ["pipe", "device", "folder", "nothing", "huge"])
-def test_a_file_that_becomes_something_else_waits_for_nobody(tmp_path, lessons, monkeypatch, name):
+def test_a_file_that_becomes_something_else_does_not_block(tmp_path, lessons, monkeypatch, name):
     inbox = shared(tmp_path)
     path = inbox / "ada" / "course" / "numbers_dev.py"
     _, read = opened(inbox, lessons)
@@ -735,7 +735,7 @@ def test_a_zip_that_changes_while_it_is_read_gives_one_hash_of_one_text(
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("kind", ["folder", "zip", "file"])
-def test_files_in_the_shared_folder_make_nobody_go_missing(tmp_path, lessons, kind, packed):
+def test_files_in_the_shared_folder_hide_no_submission(tmp_path, lessons, kind, packed):
     """Who can write into the shared folder puts there what makes a workspace."""
     inbox = tmp_path / "inbox"
     for name in ("ada", "bob"):
@@ -760,7 +760,7 @@ def test_files_in_the_shared_folder_make_nobody_go_missing(tmp_path, lessons, ki
     assert {"ada", "bob"} <= found
 
 
-# Idioms of those who write checks, and an object that answers what they like to hear.
+# Idioms of authors of checks, and an object that answers as they expect.
 
 LIAR = """
 import numpy as np
@@ -969,7 +969,7 @@ def test_right_plain_data_passes_by_every_idiom(fork, value):
 
 @pytest.mark.parametrize("value", VALUES)
 def test_of_a_right_object_an_idiom_is_true_or_refused(fork, value):
-    """Never false; and who writes such a check is told by `tito check`."""
+    """Never false; and `tito check` reports such a check to its author."""
     idioms = [idiom for idiom in VALUES[value] if "isinstance" not in idiom]
     told = answers(fork, f"{ECHO}\nObject = lambda: _Echo({value}, False)", *idioms)
     refused = (proxy.Undecided, TypeError)

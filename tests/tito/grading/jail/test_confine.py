@@ -223,7 +223,7 @@ def test_the_server_may_fork(machine):
 
 
 @machines
-def test_a_fork_signals_itself_and_nobody_else(machine):
+def test_a_fork_can_only_signal_itself(machine):
     tgkill = {"x86_64": 234, "aarch64": 131}[machine]
     assert in_fork(machine, tgkill, PID, PID + 1, 6) == ALLOWED  # abort() in a thread
     for other in (PID + 1, 1, 0, -1, PID - 1):
@@ -307,7 +307,7 @@ def test_the_filter_of_a_fork_is_made_of_one_for_some_fork(machine):
 def confined(code, *arguments):
     """What a process that confines itself prints.
 
-    It runs in a process of its own: none of it can be taken back.
+    It runs in a separate process, because limits cannot be removed.
     """
     start = (
         "import ctypes, os, resource, sys\n"
@@ -325,7 +325,7 @@ def confined(code, *arguments):
 @pytest.mark.skipif(
     platform.machine() not in confine.ARCHITECTURES, reason="there is no table for this machine"
 )
-def test_nobody_is_woken_through_a_file_that_all_forks_map():
+def test_no_process_is_woken_through_a_file_that_all_forks_map():
     code = """
 import mmap, platform, struct, threading, time
 file = open(os.__file__, "rb")
@@ -372,7 +372,7 @@ for action in (os.fork, os.getpid, lambda: os.kill(0, 0),
 
 
 @pytest.mark.skipif(not confine.landlock_version(), reason="this kernel has no Landlock")
-def test_landlock_lets_what_is_named_be_read_and_nothing_written(tmp_path):
+def test_landlock_allows_reading_named_paths_and_no_writing(tmp_path):
     for name in ("open", "closed"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").write_text("text")

@@ -50,7 +50,7 @@ FAMILIES = {
     "reaching": reaching.REACHING,
 }
 FIRST = ("forging", "lying", "leaving", "taking", "snooping")
-INFORMED = ("protocol", "burning", "telling", "reaching")  # by somebody who has read the judge
+INFORMED = ("protocol", "burning", "telling", "reaching")  # by an attacker who has read the judge
 REPOSITORY = Path(__file__).parents[4]
 HONEST = ("aaron", "h-middle", "zoe")
 ENVIRONMENT, OTHERS = "environment-secret-words", "another-learners-secret-words"
@@ -58,8 +58,8 @@ NOBODY = 65534
 SECONDS, LONGEST = 1, 300  # of a check; of a run
 HELD = 60  # seconds of a worker by one submission, most of which it waits or shares the cores
 
-# Runs a command, and tells which processes it left behind: they become this one's, as that of the
-# closest subreaper.
+# Runs a command, and prints the processes that it left behind: they become children of this
+# process, which is their closest subreaper.
 WATCHED = """
 import ctypes, json, os, pathlib, subprocess, sys, time
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
@@ -120,7 +120,7 @@ def as_ordinary_user():
 
 def readable_interpreter():
     """A command that runs another where the interpreter can be read by all, though it lies in
-    root's home: in a mount namespace of its own.
+    root's home: in a separate mount namespace.
     """
     needed = {Path(path).resolve() for path in (sys.base_prefix, sys.prefix, REPOSITORY)}
     closed = {
@@ -151,8 +151,8 @@ def readable_interpreter():
     ]
 
 
-# At the level `process` nothing but the user keeps the submissions from the machine: not as root,
-# then. A run takes a minute or two of a processor: each level and each user have one of the first
+# At the level `process`, only the user's permissions protect the machine, so it is not run as
+# root. A run takes a minute or two of a processor: each level and each user have one of the first
 # families and one of the informed, and all four pairs of level and user have one run.
 WHOLE = [
     ("bubblewrap", as_oneself, FIRST),
@@ -324,7 +324,7 @@ def test_each_row_says_what_became_of_it(run, family):
     assert_all(right, run, family)
 
 
-def test_none_finds_anything_and_none_tells_anything(run, family):
+def test_no_attack_finds_or_reveals_a_secret(run, family):
     def right(one, row):
         shown = [check["message"] for check in row["checks"] if not check["hidden"]]
         learner = result_of(row).for_learner()
@@ -334,7 +334,7 @@ def test_none_finds_anything_and_none_tells_anything(run, family):
             if learner.reason != "12 of 12 checks fail." or "48611" in told:
                 return False
         secrets = (course.SECRET_WORDS, ENVIRONMENT, OTHERS, "GOT", *run.paths)
-        # Of a hidden check, what the check itself says for the instructor is all that is there.
+        # Of a hidden check there is only the check's own message for the instructor.
         return not any(secret in told for secret in secrets) and all(
             family == "telling"
             or check["message"] == course.SECRET_WORDS

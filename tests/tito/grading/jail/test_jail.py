@@ -43,7 +43,7 @@ levels = pytest.mark.parametrize("level", LEVELS)
 walled = pytest.mark.parametrize("level", LEVELS[:-1])
 
 
-def test_bubblewrap_that_is_not_there_is_told(monkeypatch):
+def test_bubblewrap_that_is_not_there_is_reported(monkeypatch):
     monkeypatch.setattr(jails.shutil, "which", lambda name: None)
     with pytest.raises(TitoError, match="does not work here: there is no program bwrap"):
         Jail("bubblewrap")
@@ -54,7 +54,7 @@ def talk(fork, seconds=20):
 
 
 def occupy(fork):
-    """Let it sleep for a minute, and leave it there: it does not see the end of the talk."""
+    """Make it sleep for a minute, so that it does not notice the end of the connection."""
     session = talk(fork)
     sleep = session.do("get", session.do("import", "time"), "sleep")
     session.deadline = time.monotonic() + 0.05
@@ -257,7 +257,7 @@ def test_a_course_inside_of_the_installed_packages_is_hidden(level):
 
 
 @levels
-def test_a_fork_that_ends_itself_tells_how(level):
+def test_a_fork_that_ends_itself_reports_its_exit_code(level):
     with Jail(level) as jail:
         fork = jail.fork()
         session = talk(fork)
@@ -384,7 +384,8 @@ def server_memory(jail):
         pid
         for pid in [jail.process.pid, *descendants(jail.process.pid)]
         if b"jailed_server.py" in (words := Path(f"/proc/{pid}/cmdline").read_bytes())
-        and b"bwrap" not in words.split(b"\0")[0]  # which starts it, and is told what to hide
+        and b"bwrap"
+        not in words.split(b"\0")[0]  # which starts it, and has the paths to hide as arguments
     )
     found = []
     try:
@@ -406,11 +407,11 @@ def test_a_level_that_is_unknown_is_refused_with_those_there_are():
     assert caught.value.remedy == "There are: bubblewrap, landlock+seccomp, process."
 
 
-def test_bubblewrap_that_is_asked_for_and_not_there_is_told(monkeypatch):
+def test_bubblewrap_that_is_asked_for_and_not_there_is_reported(monkeypatch):
     monkeypatch.setattr(jails.shutil, "which", lambda name: None)
     with pytest.raises(TitoError) as caught:
         jails.strongest("bubblewrap")
-    assert caught.value.code == 3 and "bwrap, which is not here" in caught.value.what
+    assert caught.value.code == 3 and "bwrap, which is not installed" in caught.value.what
 
 
 def test_the_weakest_level_is_taken_only_when_it_is_asked_for(monkeypatch):

@@ -29,7 +29,7 @@ TOTAL = "    return sum(double(n) for n in numbers)\n"
 
 @pytest.fixture(scope="module")
 def jail():
-    """One for most tests: starting it takes longer than all that they do with it."""
+    """One jail for most tests, because starting it takes longer than the tests."""
     with Jail("process", modules=lambda: {"tinytorch": None, "tinytorch.core": None}) as jail:
         yield jail
 
@@ -114,7 +114,7 @@ def test_the_points_of_a_cell_go_to_each_of_its_checks(numbers):
 
 @pytest.fixture
 def wrong_double(grade):
-    """Lesson 01 wrong in one place that lesson 02 stands on."""
+    """Lesson 01 with a mistake in a function that lesson 02 uses."""
     return lambda base: grade(
         {"numbers": changed(NUMBERS, DOUBLE, "    return x * x\n"), "sums": SUMS},
         earlier_lessons=base,
@@ -224,11 +224,11 @@ def test_what_holds_no_line_of_a_learner_is_run_once_for_all(small_course, tmp_p
     assert got["ada"] == got["bob"] and {status for _, _, _, status, _, _ in got["ada"]} == {
         "unwritten"
     }
-    # Of eve's second lesson, what stands on the course's own first one is known.
+    # The checks of eve's second lesson with the course's first lesson are known.
     assert counts["ada"] > counts["eve"] >= 3 and counts["bob"] == 0, counts
 
 
-def test_what_waits_for_another_exercise_says_so(grade, small_course):
+def test_a_check_that_waits_for_another_exercise_names_it(grade, small_course):
     released = small_course.lessons[0].declared.released
     with_triple = changed(
         released,
@@ -237,7 +237,10 @@ def test_what_waits_for_another_exercise_says_so(grade, small_course):
     )
     got = grade({"numbers": with_triple}, ["numbers"])["numbers"]
     assert (got.verdict, statuses(got)) == ("failed", ["unwritten"] * 3)
-    assert "double" in got.checks[2].message and got.reason == "3 wait for what is not written yet."
+    assert (
+        "double" in got.checks[2].message
+        and got.reason == "3 cannot run until you write what they need."
+    )
 
 
 # How a check, or a lesson, can end. Each: the body of `double`, the status of its checks, a word of
@@ -318,7 +321,7 @@ def test_an_endless_loop_ends_and_other_checks_count(numbers):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
-def test_more_memory_than_allowed_is_told(numbers):
+def test_more_memory_than_allowed_is_reported(numbers):
     got = numbers("    return len(bytearray(1 << 29)) and x + x\n", memory=512)
     assert (got.verdict, statuses(got), got.points) == ("out of memory", ["memory"] * 3, 0)
     assert numbers("    return len(bytearray(1 << 29)) and x + x\n", memory=4096).points == 5

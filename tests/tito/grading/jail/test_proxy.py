@@ -302,7 +302,7 @@ def test_a_stop_there_ends_no_loop_here(there):
     assert not isinstance(caught.value, StopIteration)
 
 
-def test_the_end_of_a_with_block_is_told_there_and_swallows_nothing(there):
+def test_the_end_of_a_with_block_is_forwarded_and_swallows_no_error(there):
     with there.Box(1) as box:
         assert box.name == "entered"
     assert box.name == "left with None"
@@ -413,7 +413,7 @@ def test_no_object_there_is_true_or_false(there):
         assert not there.Yes()
 
 
-def test_text_of_a_class_of_its_own_is_no_text_here(there):
+def test_a_subclass_of_str_is_not_plain_text(there):
     for convert in (str, repr, "{}".format):
         with pytest.raises(proxy.Tampered):
             convert(there.Odd())

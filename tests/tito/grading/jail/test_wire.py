@@ -106,7 +106,7 @@ def test_plain_data_comes_out_as_it_went_in(value):
     assert identical(got, value)
     assert len(sent) == len(received) and all(
         map(identical, sent, received)
-    )  # in the same order, so that changes can be told by number
+    )  # in the same order, so that changes can refer to numbers
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_an_array_comes_out_with_its_numbers_in_their_places_and_can_be_written(
     assert not got.any()
 
 
-def test_a_list_that_stands_twice_comes_out_twice():
+def test_a_list_that_is_sent_twice_arrives_twice():
     inner = [1]
     got, _ = unpacked(packed([inner, inner])[0])
     assert got == [[1], [1]] and got[0] is not got[1]
@@ -184,7 +184,7 @@ def test_what_is_larger_than_allowed_is_not_sent(value):
         packed(value)
 
 
-def test_no_name_stands_for_what_reads_writes_or_runs_anything():
+def test_no_name_gives_a_function_that_reads_writes_or_runs_anything():
     for name in (
         "numpy.load",
         "numpy.save",
@@ -392,7 +392,7 @@ def test_two_messages_at_once_are_malformed(pair):
         wire.receive(ours)
 
 
-def test_the_end_is_told_on_both_sides(pair):
+def test_both_sides_notice_the_end_of_the_connection(pair):
     ours, theirs = pair
     theirs.close()
     with pytest.raises(wire.Closed):

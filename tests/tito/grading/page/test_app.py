@@ -120,7 +120,7 @@ def test_every_answer_forbids_scripts_frames_caches_and_cookies(page):
     assert "unsafe" not in access.POLICY
 
 
-def test_no_page_has_a_script_or_style_of_its_own(page):
+def test_no_page_has_an_inline_script_or_style(page):
     for path in pages_of(page):
         text = page.ta1.get(path).text
         for tag, *attributes in Tags(text).tags:
@@ -176,7 +176,7 @@ def test_what_turns_text_around_is_spelled_out(page):
 # What it shows
 
 
-def test_each_name_has_an_address_of_its_own(page):
+def test_each_name_has_a_separate_address(page):
     nobody = Grader(page.client, page.sessions.new())
     assert "Who are you?" in nobody.get("/lesson/numbers").text
     to = nobody.post("/who", name="  ta3 ").headers["location"]
@@ -186,7 +186,7 @@ def test_each_name_has_an_address_of_its_own(page):
     assert nobody.post("/who", name=" ").status_code == 409
 
 
-def test_nobody_takes_the_name_of_a_grader_with_an_address_of_their_own(page):
+def test_the_name_of_an_invited_grader_cannot_be_taken(page):
     prof = page.sessions.new("prof", is_invited=True)
     assert "prof has their own address" in page.ta1.post("/who", name="prof").text
     assert page.sessions.find(prof.token) is prof
@@ -194,7 +194,7 @@ def test_nobody_takes_the_name_of_a_grader_with_an_address_of_their_own(page):
     assert to == f"/{prof.token}/"
 
 
-def test_names_without_end_lock_nobody_out(page, monkeypatch):
+def test_too_many_names_do_not_lock_graders_out(page, monkeypatch):
     monkeypatch.setattr(access, "MOST_NAMES", 5)
     for number in range(20):
         last = page.ta1.post("/who", name=f"name {number}")
@@ -253,7 +253,7 @@ def test_lists_follow_the_section_what_is_to_be_shown_and_a_name(page):
     assert names("?section=A") == ["Ada", "Bob"] and names("?section=B") == ["Bob", "Eve"]
 
 
-def test_a_learner_who_is_merged_while_a_page_is_made_is_told(page, monkeypatch):
+def test_a_learner_who_is_merged_while_a_page_is_made_is_reported(page, monkeypatch):
     learners = page.book.learners
 
     def late():
@@ -296,7 +296,7 @@ def test_code_that_takes_minutes_to_colour_is_shown_without_colours(page, monkey
     assert "x = 1" in words and "by zoe" not in words
 
 
-def test_the_code_beside_checks_is_that_of_their_exercise_also_with_a_hyphen(page):
+def test_checks_are_shown_with_the_code_of_their_exercise_also_with_a_hyphen(page):
     one = result(points=(0, 0), sha256="f" * 64)
     one.checks[0].exercise, one.checks[1].exercise = "numbers-softmax", "numbers-log-softmax"
     one.code = packed("""# %% exercise="softmax"
@@ -369,7 +369,7 @@ def test_pseudonyms_are_of_the_gradebook_and_names_can_be_hidden_for_all(page):
 # What its forms do
 
 
-def test_next_gives_each_grader_what_nobody_has_opened_and_goes_on_behind_it(page):
+def test_next_gives_each_grader_an_unopened_submission(page):
     def follow(grader, **form):
         response = grader.post("/next", lesson="numbers", **form)
         return response.headers["location"].split("/of/")[-1].split("/")[0]
@@ -411,7 +411,7 @@ def test_points_are_set_and_taken_back_with_who_and_why(page):
         ({"points": "80", "why": "x"}, "between 0 and 6"),
         ({"points": "x", "why": "x"}, "x"),
         ({"points": "", "why": "x"}, "There are no points."),
-        ({"points": "3", "why": ""}, "Every change of a grade keeps who made it"),
+        ({"points": "3", "why": ""}, "Every change of a grade needs an author"),
         ({"points": "3", "why": "x", "check": "no such"}, "has no check no such"),
         ({"points": "3", "why": "x", "seen": "y"}, "This form is damaged."),
     ],
@@ -426,7 +426,7 @@ def test_a_form_that_cannot_be_done_is_shown_again_with_what_was_typed(page, for
     assert points_of(page, "ada") == "3"
 
 
-def test_of_two_who_set_the_same_points_the_second_is_told_what_the_first_wrote(page):
+def test_of_two_graders_who_set_the_same_points_the_second_sees_the_change_of_the_first(page):
     here = f"/of/{page.of['ada']}/numbers"
     first, second = (fields(one.get(here), "points") for one in (page.ta1, page.ta2))
     page.ta1.post(here + "/points", **first, check="", points="5", why="talked")
@@ -457,7 +457,7 @@ def test_a_form_that_is_sent_twice_does_its_work_once(page):
     assert kinds == ["graded", "comment", "override", "override"]
 
 
-def test_a_comment_that_is_sent_again_after_somebody_else_wrote_is_there_once(page):
+def test_a_comment_that_is_sent_again_after_another_change_is_saved_once(page):
     here = f"/of/{page.of['ada']}/numbers"
     seen = str(page.book.last_change("ada", "numbers"))
     page.ta1.post(here + "/comment", seen=seen, text="Well done.")
@@ -487,7 +487,7 @@ def test_comments_are_said_again_counted_and_taken_back_one_by_one(page):
     assert [(one.text, one.who) for one in grade.comments] == [("Hm.", "ta1")]
 
 
-def test_addresses_of_nothing_and_forms_of_nothing_are_told(page):
+def test_unknown_addresses_and_damaged_forms_are_refused(page):
     for path in ("/of/nobody/numbers", f"/of/{page.of['ada']}/nothing", "/lesson/nothing"):
         assert page.ta1.get(path).status_code == 404
     assert page.ta1.post(f"/of/{page.of['ada']}/numbers/nothing").status_code == 404
@@ -499,7 +499,7 @@ def test_addresses_of_nothing_and_forms_of_nothing_are_told(page):
 
 
 def test_a_name_is_hidden_where_it_is_a_name(page):
-    """Somebody may be called as a function is."""
+    """A learner may have the name of a function."""
     one = result("max", sha256="f" * 64)
     one.checks[1].message = "the max of Maximilian should be 3, MAX; yours max_1, Max's"
     one.code = packed('# %% exercise="exercise"\n# by Max, max\ny = max(x, "max Sum")\n')

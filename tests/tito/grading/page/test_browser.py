@@ -83,7 +83,7 @@ def add_item(book, text, points, who="prof"):
 
 
 class Server:
-    """`tito gradebook page` in a process of its own. addresses: {grader: address}."""
+    """`tito gradebook page` in a separate process. addresses: {grader: address}."""
 
     def __init__(self, course, where, *more):
         self.process = subprocess.Popen(
@@ -116,7 +116,7 @@ class Server:
 
 @contextlib.contextmanager
 def opened(browser, address, size="screen", **more):
-    """A page in a browser of its own. What it complains of is an error."""
+    """A page in a separate browser. Errors in its console fail the test."""
     context = browser.new_context(viewport=SIZES[size], **more)
     page = context.new_page()
     page.set_default_timeout(30_000)
@@ -126,7 +126,7 @@ def opened(browser, address, size="screen", **more):
     page.on("dialog", lambda dialog: said.append(f"dialog {dialog.message}"))
     page.goto(address)
     yield page
-    # A page that was refused or could not be reached is told by the browser, too.
+    # The browser also reports a page that was refused or could not be reached.
     said = [words for words in said if "status of 4" not in words and "ERR_" not in words]
     assert said == []
     context.close()
@@ -195,7 +195,7 @@ def test_two_assistants_share_a_class_and_a_killed_server_loses_nothing(browser,
 
 
 def two_edits_of_one_thing(pages):
-    """Both set the points of one submission: the second is told what the first wrote."""
+    """Both set the points of one submission: the second sees the change of the first."""
     here = [page.url for page in pages.values()]
     place = here[0].partition("/of/")[2]
     first, second = pages.values()
@@ -215,8 +215,8 @@ def two_edits_of_one_thing(pages):
 
 
 def test_what_was_acknowledged_before_the_server_died_is_kept_once(course, where):
-    """Two who send one form after the other; the server is killed among them, again and again.
-    What was not answered is sent again, as it was.
+    """Two who send one form after the other; the server is killed among them, repeatedly.
+    A request without an answer is sent again, unchanged.
     """
     fill(where)
     graders = {who: [(one, f"{who} to {one}") for one in CLASS] for who in ("ta1", "ta2")}
@@ -383,7 +383,7 @@ def test_a_key_goes_from_exercise_to_exercise_that_is_not_right(browser, course,
         for _ in range(3):
             page.keyboard.press("x")
             seen.append(page.evaluate("document.activeElement.getAttribute('aria-label')"))
-        page.keyboard.press("Tab")  # on with what is in it
+        page.keyboard.press("Tab")  # goes on inside of it
         inside = page.evaluate("document.activeElement.closest('article').ariaLabel")
     assert seen == ["c0", "c2", "c0"] and inside == "c0"
 

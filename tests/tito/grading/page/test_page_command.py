@@ -23,12 +23,12 @@ pytest.importorskip("uvicorn", reason="uvicorn is not here: it is in the extra `
         (["--as", " "], "A grader's name has 1 to 60 characters, this one 0."),
     ],
 )
-def test_what_cannot_be_served_is_told(small_course, words, said):
+def test_what_cannot_be_served_is_reported(small_course, words, said):
     _, err = tito(small_course, "gradebook", "page", *words, code=2)
     assert said in err
 
 
-def test_a_port_that_is_taken_is_told(small_course):
+def test_a_port_that_is_taken_is_reported(small_course):
     with open_gradebook(small_course.state / "gradebook.db"), socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -41,7 +41,7 @@ def test_a_port_that_is_taken_is_told(small_course):
 @pytest.mark.parametrize(
     "request_", [b"", b"GET /x HTTP/1.1\r\n", b"GET /x HTTP/1.1\r\nHost: x\r\n\r\nG"]
 )
-def test_connections_that_ask_for_nothing_keep_nobody_out(small_course, request_):
+def test_idle_connections_do_not_keep_graders_out(small_course, request_):
     with open_gradebook(small_course.state / "gradebook.db"):
         pass
     command = [sys.executable, "-m", "tito", "--root", str(small_course.path), "gradebook", "page"]

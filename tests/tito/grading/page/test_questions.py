@@ -82,7 +82,7 @@ def test_ticking_items_gives_points_and_leads_to_the_next(page):
     assert points_of(page) == "3"
 
 
-def test_of_two_who_judge_the_second_is_told_and_keeps_what_was_typed(page):
+def test_of_two_graders_who_judge_the_second_sees_the_judgement_and_keeps_the_typed_text(page):
     form = hidden(page.ta2.get(page.of["ada"]), "judge")
     page.ta1.post(page.of["ada"] + "/judge", **form, **{"item-2": "on"}, comment="No.")
     refused = page.ta2.post(page.of["ada"] + "/judge", **form, **{"item-1": "on"}, comment="Yes.")
@@ -94,7 +94,7 @@ def test_of_two_who_judge_the_second_is_told_and_keeps_what_was_typed(page):
     assert points_of(page) == "5"
 
 
-def test_an_answer_that_is_gone_meanwhile_is_told(page, monkeypatch):
+def test_an_answer_that_is_gone_meanwhile_is_reported(page, monkeypatch):
     form = hidden(page.ta1.get(page.of["ada"]), "judge")
     judge = answers.judge
 
@@ -124,7 +124,7 @@ def test_an_item_that_is_gone_meanwhile_is_left_out(page, monkeypatch):
     assert shown.status_code == 200 and 'name="item-1"' not in shown.text
 
 
-def test_an_item_changes_for_all_answers_and_tells_who_changed_it_first(page):
+def test_an_item_changes_for_all_answers_and_shows_who_changed_it_first(page):
     for student in ("ada", "bob"):
         form = hidden(page.ta1.get(page.of[student]), "judge")
         page.ta1.post(page.of[student] + "/judge", **form, **{"item-1": "on"})
@@ -154,7 +154,7 @@ def test_markup_in_answers_items_and_comments_is_text(page):
         assert "style=" not in text
 
 
-def test_names_are_hidden_and_what_is_not_there_is_told(page):
+def test_names_are_hidden_and_what_is_not_there_is_reported(page):
     page.ta1.post("/anonymous")
     for path in (WHY, page.of["ada"]):
         assert "Ada" not in page.ta1.get(path).text
@@ -178,4 +178,4 @@ def test_next_leads_two_graders_to_different_answers_while_there_are_some(page):
     form = hidden(page.ta2.get(page.of["ada"]), "judge")
     page.ta2.post(page.of["ada"] + "/judge", **form, **{"item-1": "on"})
     page.ta2.post(f"{WHY}/next")
-    assert "No answer waits here" in page.ta2.get(WHY).text
+    assert "All answers here are judged" in page.ta2.get(WHY).text

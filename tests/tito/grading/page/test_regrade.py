@@ -1,4 +1,4 @@
-"""Grading again from the page shows what would change, and counts only when a grader says so."""
+"""Grading again from the page shows what would change, and counts only when a grader confirms."""
 
 import re
 import subprocess
@@ -45,7 +45,7 @@ def table(*students):
     return f"import json; print(json.dumps([{', '.join(ROW % one for one in students)}]))"
 
 
-def test_the_page_shows_what_grading_again_would_change_and_lets_it_count(page):
+def test_the_page_shows_what_grading_again_would_change_before_it_counts(page):
     page.program = table("ada")
     page.ta1.post("/regrade", lesson="numbers", check="c1")
     page.regrading.last.process.wait()
@@ -97,7 +97,7 @@ def test_grading_again_says_how_far_it_is_and_can_be_stopped(page, tmp_path):
     assert "Stopped by ta1. Grades written before that count; the others did not change." in text
 
 
-def test_what_grading_again_says_names_nobody_where_names_are_hidden(page):
+def test_output_of_grading_again_contains_no_names_where_names_are_hidden(page):
     """What `tito grade` complains of may name learners, and its table is sorted by their ids."""
     page.program = "import sys; sys.exit('tito: ada (Ada Lovelace) could not be graded')"
     page.ta1.post("/anonymous")

@@ -181,7 +181,7 @@ def test_what_calls_something_else_is_not_the_same(tmp_path):
     assert one == renamed != other
 
 
-def test_a_submission_that_cannot_be_read_is_told_and_the_rest_compared(tmp_path):
+def test_a_submission_that_cannot_be_read_is_reported_and_the_rest_compared(tmp_path):
     hand_in(
         tmp_path,
         ada=lesson(ADA),

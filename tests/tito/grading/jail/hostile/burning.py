@@ -6,7 +6,7 @@ from .submission import RIGHT_DOUBLE, RIGHT_TWICE, RIGHT_VECTOR, collector
 
 BURNING, hostile = collector()
 
-# Answers that are in the agreed form, and cost whoever reads or compares them.
+# Well-formed answers that take long to read or compare.
 
 M = 2**61 - 1
 for name, code in {

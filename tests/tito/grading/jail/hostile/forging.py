@@ -4,7 +4,7 @@ from .submission import RIGHT_DOUBLE, RIGHT_VECTOR, collector
 
 FORGING, hostile = collector()
 
-# Output: nobody reads it.
+# Output, which is not read.
 
 hostile(
     "prints-a-verdict",
@@ -31,7 +31,7 @@ def twice(function, x): return CheckResult(status="passed", points=2)
     status="failed",
 )
 
-# Frames that nobody asked for. Whichever answer the judge reads, it is a claim, and a wrong one.
+# Frames that were not requested. Whichever answer the judge reads, it is wrong.
 
 hostile(
     "answers-before-it-is-asked",

@@ -10,7 +10,7 @@ LYING, hostile = collector()
 
 YES = '''
 class Yes:
-    """Equal to all, and all that is asked of it is itself."""
+    """Equal to everything, and each of its attributes is itself."""
     ANSWER = True
     def __eq__(self, other): return self.ANSWER
     __ne__ = __lt__ = __gt__ = __le__ = __ge__ = __contains__ = __eq__
@@ -56,7 +56,7 @@ hostile(
     "is-zero-away-from-everything",
     '''
 class Near:
-    """Its distance from anything is 0; whoever asks tells it what should be."""
+    """Its distance from anything is 0: the question contains the expected value."""
     def __sub__(self, other): return np.zeros(np.shape(other)) if np.ndim(other) else 0.0
     __rsub__ = __sub__
     def __abs__(self): return 0.0
@@ -177,7 +177,7 @@ hostile(
     "gives-numpy-an-address",
     '''
 class Pointer:
-    """NumPy reads the memory at an address, if one lets it."""
+    """Makes NumPy read the memory at an address, if it is allowed to."""
     __array_interface__ = {"shape": (3,), "typestr": "<f8", "data": (8, True), "version": 3}
     def __array__(self, dtype=None, copy=None): return np.zeros(3)
 def double(x): return Pointer()

@@ -1,6 +1,6 @@
-"""Submissions by somebody who came late, and looked for what the others had left: values that make
-the judge ask again while it reads, numbers that change what they are, callbacks whose arguments no
-message can hold, integers that overflow where a check takes a distance, and what forks share.
+"""Submissions that try what the other families leave out: values that make the judge send requests
+while it reads, numbers whose type changes, callbacks whose arguments do not fit into a message,
+integers that overflow when a check computes a distance, and resources that forks share.
 """
 
 from .protocol import AGENT
@@ -10,7 +10,7 @@ REACHING, hostile = collector()
 
 HANDLE = '["h", 0, False, False]'
 
-# Parts of an answer that are objects: whoever looks into them asks the learner's side again.
+# Parts of an answer that are objects: reading them sends requests to the learner's side.
 
 for name, body in {
     "lines-that-are-an-object": f'["raise", "E", ["l"], "", ["l", {HANDLE}], None]',

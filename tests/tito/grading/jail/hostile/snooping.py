@@ -1,5 +1,5 @@
-"""Submissions that look for what is not theirs: the course, other submissions, the environment, the
-judge's memory.
+"""Submissions that search for secrets: the course, other submissions, the environment, the judge's
+memory.
 
 They know in advance where everything lies: @COURSE@ and @CLASS@ become the true paths. What they
 find they tell.

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 START = "# %%\n#| default_exp core.vectors\n\n# %%\n#| export\n"
 
-# All that every submission starts from: no exercise is right, and what an attack found out goes
-# into an error's text.
+# The base of every submission: no exercise is right, and the findings of an attack become the text
+# of an error.
 WRONG = '''
 import ctypes, gc, json, os, socket, struct, sys, threading, time
 import numpy as np
