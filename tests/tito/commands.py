@@ -84,8 +84,8 @@ def _own_process(root, words):
     """Make this process look like a new one inside the block, and restore everything after it.
 
     Yields a list that finally contains the text on standard output and standard error, also of
-    child processes, because the file descriptors 0, 1 and 2 are replaced. Modules stay imported, which
-    saves time, except the modules of a learner's package.
+    child processes, because the file descriptors 0, 1 and 2 are replaced. Modules stay imported,
+    which saves time, except the modules of a learner's package.
     """
     from tito.cli import app
 

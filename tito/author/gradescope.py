@@ -37,7 +37,7 @@ def pack(source: Root, path: Path, lessons: list[Entry] | None = None, force: bo
         )
     if path.suffix != ".zip" or path.is_dir() or (path.exists() and not (force and path.is_file())):
         raise UsageError(
-            f"{path} is {'there already' if path.exists() else 'no name of a zip'}.",
+            f"{path} is {'there already' if path.exists() else 'not the name of a zip'}.",
             "Name another file that ends in .zip, or overwrite it with --force.",
         )
     if any((folder / release.NOTE).exists() for folder in path.absolute().parents):

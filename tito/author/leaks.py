@@ -70,7 +70,7 @@ def secrets(source: Root) -> dict[str, str]:
     """{text: what it is} of everything that a release of lessons of the course must not contain.
 
     The text that learners read is not secret, even that of lessons that are not released yet. Short
-    lines that tito's code happens to contain are not secret either: anyone can read them there.
+    lines that tito's code happens to contain are not secret, because anyone can read them there.
     """
     reasons: dict[str, str] = {}
     for entry in source.lessons:

@@ -145,7 +145,7 @@ def test_a_zip_is_not_written_over_nor_into_a_release_nor_from_a_workspace(
         "solutions"
         in tito(small_workspace, "release", "--gradescope", tmp_path / "new.zip", code=2)[1]
     )
-    assert "Where to" in tito(small_course, "release", code=2)[1]
+    assert "Where should the release" in tito(small_course, "release", code=2)[1]
 
 
 @pytest.mark.parametrize("name", ["setup.sh", "run_autograder"])

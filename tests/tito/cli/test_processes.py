@@ -78,7 +78,7 @@ INSTRUCTOR = {
         "1 of 1 submissions graded",
     ),
     "tito feedback": ("graded", [], "feedback ../pages", "1 learner, 2 pages"),
-    "tito similar": ("course", [], "similar ../class numbers", "alike"),
+    "tito similar": ("course", [], "similar ../class numbers", "similar"),
     "tito gradebook show": ("graded", [], "gradebook show", "Ada      4"),
     "tito gradebook export": ("graded", [], "gradebook export", '"ada","Ada",4,4'),
     "tito gradebook set": (

@@ -287,9 +287,7 @@ def gradebook_set(
 ) -> None:
     """Set points, extend a deadline or write a comment, for one learner or for many from a table.
 
-    If a row of the table is wrong, nothing is changed. Points that you set are final: they do not
-    change when the work is late or graded again.
-
+    If a row of the table is wrong, nothing is changed. Points set by hand are final.
     Example: tito gradebook set ada tensor --points 7.5 --why "showed it in the lab"
     """
     from tito.grading.gradebook.requested_changes import read_changes, requested
@@ -380,17 +378,13 @@ def gradebook_roster(
 ) -> None:
     """Set who is in the class: read a roster, remove learners, or merge two ids of a learner.
 
-    Read the roster before you grade, and again when the class changes.
-
-    Example: tito gradebook roster class.csv
+    Do this before you grade, and when the class changes. Example: tito gradebook roster class.csv
     """
     from tito.grading.gradebook import enrollment, views
 
     changes = [bool(csv), bool(remove), bool(restore), bool(merge)].count(True)
     if changes > 1:
-        raise UsageError(
-            "These options exclude each other.", "Give a CSV, --remove, --restore or --merge."
-        )
+        raise UsageError("Only one at a time.", "Give a CSV, --remove, --restore or --merge.")
     course, who = current_root(root), author_name() if changes else ""
     with gradebook_of(course, gradebook, create=bool(csv), reads=not changes) as book:
         if csv:

@@ -59,10 +59,8 @@ def gradebook_page(
 ) -> None:
     """Open a page for graders, for browsers on this machine. Ctrl-C ends it.
 
-    It shows the code of each submission next to its checks. Graders set points, comment, and grade
-    free answers with a rubric.
-
-    Anyone with a printed address can change grades. Example: tito gradebook page --as ta1 --as ta2
+    Graders read code and checks, set points, comment, and judge free answers. Anyone with a printed
+    address can change grades. Example: tito gradebook page --as ta1 --as ta2
     """
     course = current_course(root)
     try:

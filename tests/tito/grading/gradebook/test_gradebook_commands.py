@@ -244,7 +244,7 @@ def test_another_gradebook_is_named_by_path_or_url(graded_course, tmp_path):
         (["export", "--format", "gradescope"], "--output PATH"),
         (["export", "--section", "A"], "No roster of this gradebook has a column `section`"),
         (["roster", "--remove", "adda"], "Did you mean 'ada'?"),
-        (["roster", "class.csv", "--remove", "ada"], "These options exclude each other"),
+        (["roster", "class.csv", "--remove", "ada"], "Only one at a time"),
         (["set", "ada", "sums", "--points", "3"], "--why"),
         (["set", "ada", "sums", "--why", "x"], "--points, --extend or --comment"),
         (["set", "ada", "sums", "--points", "30", "--why", "x"], "between 0 and 6"),
