@@ -21,8 +21,6 @@ ADA = [
     "return x.maximum(0)",
     "w1, b1 = Tensor([[1.0, 1.0], [1.0, 1.0]]), Tensor([0.0, -1.0])\n"
     "    w2, b2 = Tensor([[1.0], [-2.0]]), Tensor([0.0])\n    return w1, b1, w2, b2",
-    "if isinstance(x, Tensor):\n        x = x.data\n    x = Tensor(np.array(x, dtype=np.float64))\n"
-    "    return (f(x + nudge) - f(x - nudge)) / (2 * nudge)",
     "m = relu(x)\n    up = (x - m).exp()\n    return up / (up + (-m).exp())",
     "return 2 * sigmoid(2 * x) - 1",
     "c = math.sqrt(2 / math.pi)\n    inside = c * (x + 0.044715 * x ** 3)\n"
@@ -36,8 +34,6 @@ BOB = [
     "w = w1 @ w2\n    b = b1 @ w2 + b2\n    return w, b",
     "return x.maximum(0.0)",
     "return Tensor([[1., -1.], [-1., 1.]]), Tensor([0., 0.]), Tensor([[1.], [1.]]), Tensor([0.])",
-    "t = Tensor(np.asarray(x, 'float64'))\n    right = f(t + nudge)\n    left = f(t - nudge)\n"
-    "    return (right - left) / (2 * nudge)",
     "m = x.maximum(0)\n    top = (x - m).exp()\n    bottom = top + (0 - m).exp()\n"
     "    return top / bottom",
     "s = sigmoid(x + x)\n    return s + s - 1",
