@@ -24,7 +24,7 @@ GROUPS = {
     "hints": (2.5, 1.0, ["modules/source/*/hints.md"]),
     "messages of checks": (1.5, 1.0, ["modules/source/*/checks.py"]),
     "tito": (0.1, 0.5, ["tito/**/*.py"]),
-    "support and tests": (2.1, 1.0, ["tinytorch/support/**/*.py", "tests/**/*.py"]),
+    "support and tests": (0.3, 1.0, ["tinytorch/support/**/*.py", "tests/**/*.py"]),
 }
 
 PHRASES = {
