@@ -29,9 +29,8 @@ from tito.lesson.course import Entry, Root
 DRIVE = Path("/drive")
 PASSED = "passed.json"  # there: {lesson: names of the exercises whose checks passed last}
 
-missed: list[
-    str
-] = []  # names of threads that code tried to start; Python in a browser has no threads
+# Names of threads that code tried to start; Python in a browser has no threads.
+missed: list[str] = []
 
 
 class Browser:
