@@ -218,6 +218,8 @@ def reset(entry: Entry, exercise: Exercise | None = None) -> Path | None:
         )
     if exercise:
         return change_exercise(entry, exercise, "reset", lambda code: exercise.cell.source)
+    with progress.change(entry.root, entry.name) as record:
+        record.pop("seen", None)
     with progress.locked(entry.root):
         return _write(entry, "reset", entry.declared_path.read_text(encoding="utf-8"))
 

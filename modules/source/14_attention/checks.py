@@ -702,7 +702,7 @@ def test_one_operation_equals_the_definition():
         qkv = normal(61, 2, length, 3 * width)
         for causal in (False, True):
             allowed = lower(length, length) if causal else True
-            case = f"qkv {qkv.shape}, {heads} heads, causal={causal}: the output"
+            case = f"qkv {qkv.shape}, num_heads={heads}, causal={causal}: the output"
             found, _, _ = result_of(lambda: forward_of(qkv, heads, causal), case)
             close(found, joined(attended(*parts_of(qkv, heads), allowed)), case, cause)
 
@@ -742,7 +742,7 @@ def test_other_forward_passes():
             allowed = lower(shape[1], shape[1]) if causal else True
             found, weights, _ = forward_of(qkv, heads, causal)
             wanted = joined(attended(*parts_of(qkv, heads), allowed))
-            close(found, wanted, f"{shape}, {heads} heads, causal={causal}")
+            close(found, wanted, f"{shape}, num_heads={heads}, causal={causal}")
             assert weights.shape == (shape[0], heads, shape[1], shape[1])
             for array in [*forward_of(qkv.astype("float32"), heads, causal)][:2]:
                 assert array.dtype.name == "float32", "float32 should stay float32"
@@ -780,7 +780,7 @@ def test_gradients_of_queries_keys_and_values():
         width, allowed = 5 * heads, lower(4, 4) if causal else True
         qkv, g = normal(73, 2, 4, 3 * width), normal(74, 2, 4, width)
         q, k, _ = parts_of(qkv, heads)
-        weights, case = weights_of(q, k, allowed), f"{heads} heads, causal={causal}"
+        weights, case = weights_of(q, k, allowed), f"num_heads={heads}, causal={causal}"
         found, after = result_of(lambda: rule_of(g, qkv, heads, causal, weights), case)
         assert np.shape(found) == qkv.shape, (
             f"{case}: the gradient should have the shape of qkv, {qkv.shape}, yours has "
@@ -851,7 +851,7 @@ def test_other_gradients():
         dk = np.einsum("bhij,bhid->bhjd", ds, q) / math.sqrt(d)
         found, _ = rule_of(g, qkv, heads, causal, weights)
         wanted = np.concatenate([joined(part) for part in (dq, dk, dv)], axis=-1)
-        close(found, wanted, f"{shape}, {heads} heads")
+        close(found, wanted, f"{shape}, num_heads={heads}")
 
 
 # %% multi-head points=10

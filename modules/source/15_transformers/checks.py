@@ -439,7 +439,7 @@ def test_other_blocks():
         x = rng.normal(size=shape).astype("float32")
         state, out = block_values(x, 8, heads)
         wanted = block_by_definition(x.astype("float64"), double(state), heads)
-        close(out, wanted, f"{shape}, {heads} heads", near=1e-3)
+        close(out, wanted, f"{shape}, num_heads={heads}", near=1e-3)
     x = rng.normal(size=(4, 6, 16)).astype("float32")
     zeros = float(np.mean(np.abs(added_by_block(x, 0.5, 5, "attention.out")) < 1e-6))
     assert 0.35 < zeros < 0.65, "the mlp's result is dropped out once, by the mlp's own layer"

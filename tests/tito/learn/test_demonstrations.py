@@ -10,7 +10,7 @@ import pytest
 from commands import tito
 from small_course import edit, solve
 
-from tito.learn import demonstrations, progress, runner
+from tito.learn import demonstrations, progress, runner, workspace
 from tito.learn.check_process import LETTERS, Screen
 from tito.views import report
 
@@ -76,13 +76,16 @@ def test_what_waited_for_an_earlier_exercise_is_new_when_it_can_run(entry):
     assert see(entry) == ["twice 8", "15 10"]
 
 
-def test_results_that_were_seen_are_not_new_after_a_mistake(entry):
+def test_results_that_were_seen_are_new_after_a_reset_and_not_after_a_mistake(entry):
     solve(entry)
     assert see(entry) == ["15 10"]
     edit(entry, "twice = x + x", "twice = 3 * x")
     assert see(entry) == []
     edit(entry, "twice = 3 * x", "twice = 2 * x")
     assert see(entry) == [] and texts(runner.test_lesson(entry).results) == ["15 10"]
+    workspace.reset(entry)
+    solve(entry)
+    assert see(entry) == ["15 10"]
 
 
 def test_behind_an_exercise_that_is_wrong_nothing_runs(entry, tmp_path):
