@@ -21,6 +21,8 @@ from tito.lesson import cells, course, misconceptions
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 ASKS, DONE = "your prediction?", "q quit"
+READ_ON = "then press p"  # the next section has a question
+SHOWN = "to see.", "all results:"  # how the results of a section end
 GUESS = "it doubles"
 PATIENCE = 60  # seconds for a verdict
 
@@ -57,23 +59,40 @@ class Learner:
         self.verdicts = self.questions = 0
 
     def wait(self, save=lambda: None):
-        """What follows a save, with a guess at each question, until the verdict is there."""
+        """The seconds from a save to its verdict; then the questions of the sections below."""
         began = time.monotonic()
         save()
-        first = None
+        told = self.until(lambda text: text.count(DONE) > self.verdicts)
+        seconds = time.monotonic() - began
+        self.verdicts = told.count(DONE)
+        while READ_ON in " ".join(told.split("\n")[-6:]):
+            told = self.predict(sum(map(told.count, SHOWN)))
+        return seconds
+
+    def predict(self, before):
+        """Press p, and guess at each question; `before` sections were shown already."""
+        self.terminal.type("p")
+        while True:
+            told = self.until(
+                lambda text: (
+                    text.count(ASKS) > self.questions or sum(map(text.count, SHOWN)) > before
+                )
+            )
+            if told.count(ASKS) <= self.questions:
+                return told
+            self.questions += 1
+            self.keep("asked")
+            self.terminal.type("-l", GUESS)
+            self.terminal.type("Enter")
+
+    def until(self, holds):
+        """Everything on the terminal, once that holds."""
+        began = time.monotonic()
         while time.monotonic() - began < PATIENCE:
-            told = self.terminal.everything()
-            if told.count(ASKS) > self.questions:
-                first = first or time.monotonic() - began
-                self.questions += 1
-                self.keep("asked", first)
-                self.terminal.type("-l", GUESS)
-                self.terminal.type("Enter")
-            elif told.count(DONE) > self.verdicts:
-                self.verdicts = told.count(DONE)
-                return first or time.monotonic() - began
+            if holds(told := self.terminal.everything().rstrip()):
+                return told
             time.sleep(0.02)
-        raise SystemExit(f"no verdict within {PATIENCE} s:\n{self.terminal.screen()}")
+        raise SystemExit(f"nothing new within {PATIENCE} s:\n{self.terminal.screen()}")
 
     def keep(self, what, seconds=None):
         self.steps += 1
