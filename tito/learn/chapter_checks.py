@@ -22,7 +22,7 @@ from tito.learn.run_checks import Event, run_checks
 from tito.lesson import cells
 from tito.lesson.checks import HIDDEN, CheckSuite, suite_of
 from tito.lesson.course import PRISTINE, SOURCE
-from tito.lesson.lesson_format import CHECKS, FOLDER, without_solution
+from tito.lesson.lesson_format import CHECKS, FOLDER, without_mark, without_solution
 from tito.lesson.outcome import LEFT_OVER
 from tito.lesson.shared_checks import read_checks
 
@@ -128,7 +128,7 @@ def _is_edited(checks_file: Path, name: str, file: str) -> bool:
     if not cell or not text:
         return False
     released = "\n".join(without_solution(lesson, cell, cell.source.split("\n")))
-    return text.strip() != released.strip()
+    return without_mark(text).strip() != released.strip()
 
 
 def _failure(
