@@ -299,9 +299,8 @@ def test_no_solution_and_no_hidden_check_of_the_course_is_in_any_file(tmp_path):
         one for name, one in texts.items() if name.startswith(("files/", "api/", "static/"))
     )
     assert len(source.lessons) < text.count(" is yours to write: tito hint")
-    once = "\n".join(
-        dict.fromkeys(text.splitlines())
-    )  # most lines occur several times: in the script, the notebook and the wheel
+    # most lines occur several times: in the script, the notebook and the wheel
+    once = "\n".join(dict.fromkeys(text.splitlines()))
     secrets = leaks.secrets(source)
     # A short line of the package's own modules may also be in a solution by chance. The test of
     # the release makes sure that these modules contain no solution.

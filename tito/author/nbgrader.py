@@ -95,9 +95,8 @@ def source_notebook(lesson: Lesson) -> str:
     book = json.loads(notebook.to_notebook(lesson.source.text, lesson))
     out, sections = [], [cell for cell in lesson.checks_source.cells if cell.title]
     end = 1 + max(n for n, section in enumerate(sections) if "points" in section.metadata)
-    sections = (
-        sections[end:] + sections[:end]
-    )  # the shared functions of the checks are at the end of the file
+    # the shared functions of the checks are at the end of the file
+    sections = sections[end:] + sections[:end]
     for cell in book["cells"]:
         exercise = cell["metadata"].get("checks")
         if not exercise:

@@ -22,9 +22,8 @@ def run() -> NoReturn:
     show_notices()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(
-                errors="replace"
-            )  # print ? for a character that the terminal cannot show
+            # print ? for a character that the terminal cannot show
+            stream.reconfigure(errors="replace")
     try:
         code = app(prog_name="tito", standalone_mode=False)
     except TitoError as error:

@@ -114,9 +114,8 @@ class Roster:
                     if value and of_it:
                         numbers.setdefault(value.casefold(), set()).add(number)
             words = words_of(learner.name)
-            for turn in range(
-                len(words)
-            ):  # systems write "Ada Lovelace", "Lovelace, Ada", "lovelaceada"
+            # systems write "Ada Lovelace", "Lovelace, Ada", "lovelaceada"
+            for turn in range(len(words)):
                 self.names.setdefault("".join(words[turn:] + words[:turn]), set()).add(number)
 
     def owners(self, name: str) -> tuple[set[int], bool]:

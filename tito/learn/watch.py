@@ -462,9 +462,8 @@ def _ending(tell: Tell) -> Iterator[None]:
         tell("q")
 
     for number in numbers:
-        if (
-            number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN
-        ):  # `nohup tito watch` goes on
+        # `nohup tito watch` goes on
+        if number == signal.SIGINT or signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, end)
     try:
         yield

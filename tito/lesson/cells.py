@@ -198,9 +198,8 @@ def _copied(source: Source, path: Path) -> Source:
     return replace(source, path=path)
 
 
-@functools.lru_cache(
-    maxsize=64
-)  # a test reads every lower lesson, and hardly any has changed since the last one
+# a test reads every lower lesson, and hardly any has changed since the last one
+@functools.lru_cache(maxsize=64)
 def _source(path: Path, raw: bytes) -> Source:
     try:
         text = raw.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
@@ -386,9 +385,8 @@ def comment_magics(source: str) -> str:
         return source  # in a string, such lines are just text
     python = "\n".join("# " + line if MAGIC.match(line) else line for line in lines)
     if lines[0].startswith("%%") and not tree_or_none(python):
-        return "\n".join(
-            "# " + line for line in lines
-        )  # %%bash, %%html: the whole cell is another language
+        # %%bash, %%html: the whole cell is another language
+        return "\n".join("# " + line for line in lines)
     return python
 
 
@@ -401,9 +399,8 @@ def uncomment_magics(source: str) -> str:
         commands = "\n".join(line[2:] for line in lines)
     else:
         commands = "\n".join(line[2:] if COMMENTED.match(line) else line for line in lines)
-    return (
-        commands if comment_magics(commands) == source else source
-    )  # in a string, they are just text
+    # in a string, they are just text
+    return commands if comment_magics(commands) == source else source
 
 
 PARSING = threading.Lock()

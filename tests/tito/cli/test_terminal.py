@@ -168,9 +168,8 @@ def test_forty_columns_lose_nothing(root, entry, words):
             assert text in CODES.sub("", narrow), text
     else:
         assert re.sub(r"\d\.\d+s", "", squeezed(narrow)) == re.sub(r"\d\.\d+s", "", squeezed(wide))
-        assert "modules/source/01_numbers/numbers_dev.py:26" in CODES.sub(
-            "", narrow
-        )  # the terminal may fold it; we do not
+        # the terminal may fold it; we do not
+        assert "modules/source/01_numbers/numbers_dev.py:26" in CODES.sub("", narrow)
 
 
 SAID = [

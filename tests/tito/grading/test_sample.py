@@ -70,9 +70,8 @@ def test_a_class_of_thirty_holds_every_kind_in_every_form_as_script_and_as_noteb
         (tmp_path / "class" / "expected.json").read_text(encoding="utf-8")
     )
     assert len(expected["learners"]) == 30
-    assert {learner["kind"] for learner in expected["learners"]} == set(
-        sample.KINDS
-    )  # the small course records no mistake, so the kind has no name behind it
+    # the small course records no mistake, so the kind has no name behind it
+    assert {learner["kind"] for learner in expected["learners"]} == set(sample.KINDS)
     forms = [
         (learner["form"], learner["notebook"])
         for learner in expected["learners"]

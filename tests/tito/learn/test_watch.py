@@ -177,9 +177,8 @@ def test_it_ends_in_good_order(watching, entry, end, busy):
     outside = termios.tcgetattr(terminal.child_fd)
     if busy:
         until = time.monotonic() + QUICK
-        while (
-            len(children := family(terminal.pid)) < 2 and time.monotonic() < until
-        ):  # the warm process, and its fork
+        # the warm process, and its fork
+        while len(children := family(terminal.pid)) < 2 and time.monotonic() < until:
             time.sleep(0.05)
         assert len(children) == 2
         assert not termios.tcgetattr(terminal.child_fd)[3] & termios.ECHO

@@ -83,12 +83,10 @@ def test_what_is_not_a_solution_keeps_its_bytes():
     before, after = NUMBERS.split("\n"), lesson(hints="").released.split("\n")
     saved_copy = [line for line in after if "is yours to write" not in line]
     rest = iter(before)
-    assert all(
-        line in rest for line in saved_copy
-    )  # a subsequence: nothing reordered, nothing rewritten
-    assert (
-        len(before) - len(saved_copy) == 7
-    )  # two regions: markers and bodies of 2 + 2 and 2 + 1 lines
+    # a subsequence: nothing reordered, nothing rewritten
+    assert all(line in rest for line in saved_copy)
+    # two regions: markers and bodies of 2 + 2 and 2 + 1 lines
+    assert len(before) - len(saved_copy) == 7
 
 
 def test_an_exercise_is_found_by_its_id_and_by_its_short_name():

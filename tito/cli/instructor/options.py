@@ -122,9 +122,8 @@ def ended_as_by_ctrl_c() -> Iterator[None]:
 
     def end(received: int, frame: object) -> None:
         for number in taken:
-            signal.signal(
-                number, signal.SIG_IGN
-            )  # when both come, the second must not interrupt the cleanup
+            # when both come, the second must not interrupt the cleanup
+            signal.signal(number, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     for number in taken:

@@ -15,9 +15,8 @@ from tito import files
 from tito.errors import MachineError
 from tito.grading.safe_text import one_line, visible
 
-RESERVED = re.compile(
-    r"(con|prn|aux|nul|(com|lpt)[0-9])"
-)  # file names that Windows reserves for devices
+# file names that Windows reserves for devices
+RESERVED = re.compile(r"(con|prn|aux|nul|(com|lpt)[0-9])")
 
 
 def file_name(student: str) -> str:

@@ -206,9 +206,8 @@ def _read_zip(whole: Upload, lessons: list[Entry]) -> Inbox:
     return inbox
 
 
-@functools.lru_cache(
-    maxsize=1
-)  # by process: two processes that share a file would share its position
+# by process: two processes that share a file would share its position
+@functools.lru_cache(maxsize=1)
 def _class_zip(
     process: int, path: Path, time: datetime
 ) -> tuple[dict[str, list[Member]], list[str]]:

@@ -29,9 +29,8 @@ from tito.lesson.course import Entry
 from tito.lesson.lesson_format import Check, Lesson
 
 CHECKS_FILE = "checks.py"  # the name of the checks' file in tracebacks
-BROAD = (
-    1 << 20
-)  # numbers: larger arrays are compared only with arrays of equal size or single numbers
+# numbers: larger arrays are compared only with arrays of equal size or single numbers
+BROAD = 1 << 20
 
 
 @dataclass
@@ -93,8 +92,8 @@ class Prepared:
 def close_in_shape(
     a: Any, b: Any, *tolerances: Any, allclose: Any = np.allclose, **options: Any
 ) -> bool:
-    """np.allclose for checks. It refuses empty arrays, which NumPy calls close to any others, and
-    large arrays that NumPy would broadcast.
+    """np.allclose for checks. An empty array is close only to another empty one, and large arrays
+    are not broadcast. NumPy calls an empty array close to a single number.
     """
     a, b = np.asarray(a), np.asarray(b)
     stretched = a.shape != b.shape and min(a.size, b.size) != 1

@@ -43,7 +43,7 @@ LAST = 30  # seconds in which a process that was killed must be gone
 KILLED = (-9, 128 + 9)
 STARTS = 3  # to start a jail whose server is killed meanwhile, perhaps for lack of memory
 SYSTEM = [Path(path) for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")]
-# For BLAS: a check gets no more cores than others, and threads do not survive a fork.
+# For BLAS: the jail must not rely on free cores, and threads do not survive a fork.
 ENVIRONMENT = {"LC_ALL": "C.UTF-8", "PATH": "/nowhere", "HOME": "/nowhere"} | ONE_THREAD
 # What lessons import, loaded once instead of in each fork.
 PRELOAD = """numpy numpy.random numpy.linalg collections collections.abc contextlib copy dataclasses
@@ -93,9 +93,8 @@ class Fork:
         measure this.
         """
         try:
-            text = Path(
-                f"/proc/self/fdinfo/{self.handle}"
-            ).read_text()  # its process number outside of the jail
+            # its process number outside of the jail
+            text = Path(f"/proc/self/fdinfo/{self.handle}").read_text()
             (number,) = [line[4:].strip() for line in text.splitlines() if line[:4] == "Pid:"]
             return waited(number)
         except (OSError, ValueError):

@@ -341,9 +341,8 @@ class Judge:
             self.unwritten[same] = result.status, result.message
         self.spent[check.hidden] += result.seconds
         self.total[check.hidden] += result.seconds
-        return (
-            "" if check.hidden else verdict
-        )  # other checks must not reveal how a hidden check ended
+        # other checks must not reveal how a hidden check ended
+        return "" if check.hidden else verdict
 
     def why_not(self, check: Check, attempt: Attempt, late: Mapping[str, int]) -> str:
         """Why a check is not run, or "": the attempt was ended, or a limit is reached.

@@ -142,9 +142,8 @@ class SubmissionReader:
     def start(self) -> None:
         """Start the process."""
         (theirs, ours), (inward, outward) = os.pipe(), os.pipe()
-        with warnings.catch_warnings(
-            action="ignore"
-        ):  # Python's warnings about threads of the caller
+        # Python's warnings about threads of the caller
+        with warnings.catch_warnings(action="ignore"):
             pid = os.fork()
         if pid == 0:
             code = 1

@@ -134,9 +134,8 @@ class Questions:
         ]
         if waiting:
             opened = self.page.sessions.opened_by_others(session)
-            path = min(
-                waiting, key=opened.__contains__
-            )  # answers that another grader has open come last
+            # answers that another grader has open come last
+            path = min(waiting, key=opened.__contains__)
             return self.page.to(session, path, **chosen.query())
         words = "All answers here are judged."
         return self.page.to(session, f"/question/{lesson}/{question}", words, **chosen.query())

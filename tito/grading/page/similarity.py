@@ -276,9 +276,8 @@ def _promising(
 
 
 def weight_of(runs: Iterable[TokenRun], weights: dict[TokenRun, float]) -> float:
-    return math.fsum(
-        weights[run] for run in runs
-    )  # exact, so that it does not depend on the order of a set
+    # exact, so that it does not depend on the order of a set
+    return math.fsum(weights[run] for run in runs)
 
 
 def written(entry: Entry, file: Any) -> dict[str, str]:

@@ -129,9 +129,8 @@ def test_a_mail_merge_has_a_line_for_each_page_that_changed(course, tmp_path):
     assert all((tmp_path / "pages" / row["page"]).is_file() for row in rows)
     assert not rows[0]["name"].startswith("=")
     regrade(course, "bob")
-    tito(
-        course, "feedback", tmp_path / "pages"
-    )  # after a run without a table, all pages are still to deliver
+    # after a run without a table, all pages are still to deliver
+    tito(course, "feedback", tmp_path / "pages")
     assert "is there already" in tito(course, *words, tmp_path / "one.csv", code=2)[1]
     tito(course, *words, tmp_path / "two.csv")
     rows = list(csv.DictReader(io.StringIO((tmp_path / "two.csv").read_text(encoding="utf-8"))))

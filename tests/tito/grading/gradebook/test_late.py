@@ -152,9 +152,8 @@ def test_lateness_takes_its_percent_and_rounds_a_half_upward(points, days, left)
 
 
 def test_a_tenth_is_a_tenth():
-    assert penalised(late.exact("0.3"), Decimal(10)) == Decimal(
-        "0.27"
-    )  # 0.3 * 0.9 in binary is less
+    # 0.3 * 0.9 in binary is less
+    assert penalised(late.exact("0.3"), Decimal(10)) == Decimal("0.27")
 
 
 def test_the_reason_says_how_late_and_what_that_costs():

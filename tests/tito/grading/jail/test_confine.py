@@ -57,9 +57,8 @@ def outcome(code, machine, number, *arguments, arch=None):
                 0x80000000: KILLED,
             }[value]
         else:
-            at += (
-                yes if {0x15: word == value, 0x45: bool(word & value)}[what] else no
-            )  # BPF_JMP, JEQ or JSET
+            # BPF_JMP, JEQ or JSET
+            at += yes if {0x15: word == value, 0x45: bool(word & value)}[what] else no
         at += 1
 
 
@@ -193,9 +192,8 @@ def test_a_fork_may_have_threads_but_no_processes(machine):
     assert in_fork(machine, clone, 17) == EPERM  # SIGCHLD: what fork() asks for
     assert in_fork(machine, clone, 0x4111) == EPERM  # what vfork() asks for
     assert in_fork(machine, clone, 0) == EPERM
-    assert (
-        in_fork(machine, clone3, 0x7F0000001000, 88) == ENOSYS
-    )  # then the C library asks by clone
+    # then the C library asks by clone
+    assert in_fork(machine, clone3, 0x7F0000001000, 88) == ENOSYS
 
 
 @machines
@@ -281,9 +279,8 @@ def test_a_futex_reaches_no_other_process(machine):
 
 
 def test_a_call_of_another_architecture_ends_the_process():
-    assert (
-        in_fork("x86_64", 20, arch=0x40000003) == KILLED
-    )  # int 0x80: 20 is getpid there and writev here
+    # int 0x80: 20 is getpid there and writev here
+    assert in_fork("x86_64", 20, arch=0x40000003) == KILLED
     assert in_fork("aarch64", 20, arch=0x40000028) == KILLED
 
 

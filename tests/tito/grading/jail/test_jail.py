@@ -80,10 +80,8 @@ def test_a_fork_answers_and_ends(level):
         fork = jail.fork()
         assert talk(fork).do("len", [1, 2, 3]) == 3
         fork.end()
-        assert fork.code() in (
-            0,
-            -signal.SIGKILL,
-        )  # 0 when it saw the end of the talk before the signal
+        # 0 when it saw the end of the talk before the signal
+        assert fork.code() in (0, -signal.SIGKILL)
         fork.end()  # once more is no harm
 
 

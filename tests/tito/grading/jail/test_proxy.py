@@ -231,9 +231,8 @@ def test_a_function_of_the_check_is_called_back_with_what_it_is_given(there):
 
     assert there.apply(function, 1, y=2).data.tolist() == [3] and seen == [(1, 2)]
     assert there.give(function) is function
-    assert (
-        there.apply(lambda box: float(box) + 1, there.Box(4)) == 5.0
-    )  # it asks there, while there waits for it
+    # it asks there, while there waits for it
+    assert there.apply(lambda box: float(box) + 1, there.Box(4)) == 5.0
 
 
 def test_an_error_of_the_checks_own_function_comes_back_as_itself(there):

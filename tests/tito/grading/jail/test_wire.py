@@ -104,9 +104,8 @@ def test_plain_data_comes_out_as_it_went_in(value):
     message, sent = packed(value)
     got, received = unpacked(message)
     assert identical(got, value)
-    assert len(sent) == len(received) and all(
-        map(identical, sent, received)
-    )  # in the same order, so that changes can refer to numbers
+    # in the same order, so that changes can refer to numbers
+    assert len(sent) == len(received) and all(map(identical, sent, received))
 
 
 @pytest.mark.parametrize(
