@@ -561,7 +561,7 @@ def test_an_answer_that_comes_before_the_question_is_tampering():
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(message(["ok", 4, ["l"]]))
-        with pytest.raises(proxy.Tampered, match="nobody"):
+        with pytest.raises(proxy.Tampered, match="not requested"):
             proxy.Session(ours, time.monotonic() + 10).do("call")
 
 
