@@ -361,12 +361,13 @@ def probed(matrix, shape, probes, seed=0, dtype="float64"):
 def checkpointed(kind, x, wanted=True, through=True, recorded=True):
     """A loss whose middle part is a checkpoint (or, without `through`, is computed as usual):
     the loss, the gradients of x and of the weights, how often the part ran in the forward pass
-    and altogether, how many results the graph holds, and whether the loss was recorded."""
+    and altogether, how many results the graph holds, whether the loss was recorded, the next
+    random number, and whether the first run of the part was recorded."""
     weights, rng = Variable(np.array([[0.5, -1.0], [2.0, 0.25]])), np.random.default_rng(5)
     runs, x = [], Tensor(x, requires_grad=wanted)
 
     def part(h, *rest):
-        runs.append(1)
+        runs.append(bool((weights * 2.0).requires_grad))  # whether operations are recorded
         if kind == "dropout":
             return h * (rng.random(h.shape) < 0.5) @ weights
         if kind == "labels":
@@ -391,7 +392,7 @@ def checkpointed(kind, x, wanted=True, through=True, recorded=True):
         with no_grad():
             backward(loss)
     grads = [np.zeros(0) if t.grad is None else np.array(t.grad) for t in (x, weights)]
-    return float(loss), grads, before, len(runs), size, recorded, rng.random()
+    return float(loss), grads, before, len(runs), size, recorded, rng.random(), runs[0]
 
 
 # %% dual points=6
@@ -1294,6 +1295,10 @@ def test_the_forward_pass_records_one_operation():
     assert got[4] == 3, (
         f"the graph should hold 3 results: the checkpoint, a product and a sum; yours holds "
         f"{got[4]}. Is f recorded in the forward pass? Then no memory is saved"
+    )
+    assert not got[7], (
+        "in the forward pass f is recorded, so that all its results stay in memory while it "
+        "runs: call it inside no_grad()"
     )
     assert got[3] == 2, (
         f"f should run once more in the backward pass, 2 times in all; yours runs {got[3]} "
