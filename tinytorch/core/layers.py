@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 15300759736504c1
+# checksum: 6156fe1b41399d48
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -265,7 +265,7 @@ class Flatten(Module):
 
 
 def named_children(thing):
-    """What `thing` holds directly, in order.
+    """The objects that `thing` holds directly, in order.
 
     thing    anything
     returns  list of (name, child), each name a str: the attributes of a Module, the items of a
@@ -292,9 +292,9 @@ def traverse(thing, path="", seen=None):
     thing    a Module, or a list, tuple or dict
     path     the path of `thing`: names joined by dots, "" at the top
     seen     a set with the id of every object found so far; None at the top
-    returns  list of (path, Module or Tensor). A module stands before what it holds, and
-             children in the order of `named_children`. Each object stands there once, with
-             the first path that leads to it
+    returns  list of (path, Module or Tensor). A module comes before its children, and they are
+             in the order of `named_children`. Each object is listed once, with the first path
+             that leads to it
 
     >>> traverse({"a": [Tensor(1), Tensor(2)]})
     [('a.0', Tensor(1.)), ('a.1', Tensor(2.))]
@@ -322,7 +322,7 @@ def named_parameters(module):
     >>> named_parameters([Variable(1), Tensor(2)])
     [('0', Tensor(1., requires_grad=True))]
 
-    Source: torch.nn.Module.named_parameters, which lists those with requires_grad=False too.
+    Source: torch.nn.Module.named_parameters, which also lists those with requires_grad=False.
     """
     return [(path, part) for path, part in traverse(module)
             if isinstance(part, Tensor) and part.requires_grad and part.creator is None]
@@ -429,8 +429,8 @@ class Dropout(Module):
     the others by 1 - p. In evaluation mode: return the input.
 
     p        the probability, from 0 up to, but not including, 1
-    rng      a NumPy Generator or a seed; None for a new generator of the layer's own, derived
-             from the shared one
+    rng      a NumPy Generator or a seed; None for a new generator, derived from the shared one,
+             that only this layer uses
 
     forward takes a Tensor of floating-point numbers and returns a Tensor of the same shape and
     dtype; its input is not changed. Every call draws a new mask from `self.rng`.

@@ -145,8 +145,8 @@ def test_the_operations_are_recorded():
         tensors = [Tensor(data, requires_grad=name == learns) for name, data in given.items()]
         out = linear(*tensors)
         assert out.requires_grad is True, (
-            f"{learns} requires a gradient, so the result must too: compute with tensors, "
-            "not .data"
+            f"{learns} requires a gradient, so the result must require one: compute with "
+            "tensors, not .data"
         )
         expect(out, [[5.5, 6.0, 7.0]], "x W + b")
 
@@ -489,7 +489,7 @@ def test_each_layer_takes_the_output_of_the_layer_before():
     net = Sequential(lambda x: x + 3, lambda x: x * x, lambda x: x - 1)
     out = net(Tensor([[1.0, 2.0, -5.0]]))
     assert out is not None, "forward returned None: is `return` missing?"
-    case = "add 3, square, subtract 1: what becomes of [[1, 2, -5]]"
+    case = "layers that add 3, square and subtract 1: their result for [[1, 2, -5]]"
     cause = "Each layer takes the output of the layer before it, in order"
     expect(out.data, [[15, 24, 3]], case, cause)
     expect(Sequential(lambda x: x * 2)(Tensor([5.0])).data, [10], "one layer, 2 * [5],")
@@ -517,7 +517,7 @@ def test_layers_may_be_modules_and_functions():
 def test_a_sequential_may_hold_a_sequential():
     net = Sequential(Dense(3, 4), Tensor.tanh, Sequential(Dense(4, 5, bias=False), Dense(5, 2)))
     shape = net(Tensor(np.ones((6, 3), "float32"))).shape
-    equal(shape, (6, 2), "what becomes of shape (6, 3)")
+    equal(shape, (6, 2), "the result for an input of shape (6, 3)")
     shared = Dense(3, 3, rng=5)
     net = Sequential(shared, Tensor.tanh, shared)
     x, w = np.array([[1, 2, -1]], "float32"), np.asarray(shared.weights)
@@ -792,7 +792,7 @@ def test_a_shared_parameter_is_listed_once():
     )
     shared = Dense(3, 3)
     count = len(named_parameters(Sequential(shared, Tensor.tanh, shared)))
-    assert count == 2, f"a layer that stands twice has 2 parameters in all, you list {count}"
+    assert count == 2, f"a layer that is used twice has 2 parameters in all, you list {count}"
 
 
 def test_the_parameters_are_the_tensors_themselves():
@@ -1389,7 +1389,7 @@ def test_dropout_keeps_shape_dtype_and_graph():
                 f" yours is {out.dtype} of shape {out.shape}"
             )
             assert out.requires_grad, (
-                "x requires a gradient, so the result must too: multiply tensors, "
+                "x requires a gradient, so the result must require one: multiply tensors, "
                 "do not use x.data"
             )
             expect(x.data, np.full(shape, 3), "the input afterwards", "return a new tensor")

@@ -1,11 +1,11 @@
 # %% [markdown]
 # # 03. Layers
 #
-# How do you build a network of many layers, and which numbers should it start with? The
-# picture shows that the second question matters. It compares three networks that nobody has
-# trained. Each has twenty layers with tanh, and all get the same inputs. Only the standard
-# deviation (std) of their random weights differs. Each blue shape is a histogram of the
-# outputs of one layer: it is wide where many outputs lie.
+# How do you build a network of many layers, and which numbers should it start with? The picture
+# shows that the second question matters. It compares three untrained networks. Each has twenty
+# layers with tanh, and all get the same inputs. Only the standard deviation (std) of their
+# random weights differs. Each blue shape is a histogram of the outputs of one layer; it is wide
+# at values that many outputs have.
 
 # %% tags=["payoff"]
 #| default_exp core.layers
@@ -29,8 +29,8 @@ draw_histograms(stds=(0.03, 0.1, 0.3))
 
 # %% [markdown]
 # In the first network all outputs become almost 0. In the third most are close to −1 or 1,
-# whatever the input is. Only in the second do the last outputs still carry usable information
-# about the input, so only the second can be trained well.
+# whatever the input is. Only in the second network do the last outputs still carry usable
+# information about the input, so only this one can be trained well.
 #
 # A **parameter** is a number, or an array of numbers, that training changes. In this chapter
 # you choose the initial values of the parameters, you build networks from layers, and you
@@ -115,8 +115,9 @@ print(linear(x, W, b))
 # %% [markdown]
 # ## Initialization
 #
-# **Initialization** is the choice of the values that the parameters have before training. All
-# weights equal is a bad choice: all outputs of a layer are equal too.
+# **Initialization** is the choice of the values that the parameters have before training.
+# Giving all weights the same value is a bad choice, because then all outputs of a layer are
+# equal:
 
 # %%
 print(linear(x, Tensor(np.full((2, 4), 0.5, "float32"))))
@@ -124,7 +125,7 @@ print(linear(x, Tensor(np.full((2, 4), 0.5, "float32"))))
 # %% [markdown]
 # Training changes equal outputs in the same way, so they stay equal, and a hundred outputs do
 # the work of one. **Symmetry breaking** means giving the weights different initial values, so
-# that the outputs of a layer differ and can learn different things. Random values do it.
+# that the outputs of a layer differ and can learn different things. Random values do this.
 #
 # ## Exploding and vanishing activations
 #
@@ -136,8 +137,8 @@ print(linear(x, Tensor(np.full((2, 4), 0.5, "float32"))))
 #
 # $$\mathrm{var}(y) = \text{fan-in} \cdot \mathrm{var}(w) \cdot \overline{x^2}$$
 #
-# Inputs with mean 0 have a mean square equal to their variance. Then a layer multiplies the
-# standard deviation by $\sqrt{\text{fan-in}}$ times that of the weights.
+# If the inputs have mean 0, their mean square is their variance. Then the outputs have
+# $\sqrt{\text{fan-in}} \cdot \mathrm{std}(w)$ times the standard deviation of the inputs.
 
 # %% [markdown]
 # The outputs of a layer, after the activation function, are called its *activations*. The next
@@ -164,9 +165,10 @@ def identity(x):
     return x
 
 # %% [markdown]
-# Predict: the inputs have standard deviation 1, and there is no activation function. What is
-# the standard deviation after twenty layers when that of the weights is 0.01? And 0.2? A line
-# is blue when it ends near where it began, and red otherwise.
+# Predict: the inputs have standard deviation 1, the layers have 100 inputs and outputs, and
+# there is no activation function. What is the standard deviation after twenty layers if the
+# weights have standard deviation 0.01? And if they have 0.2? In the picture, a line is blue if
+# it ends near where it began, and red otherwise.
 
 # %% tags=["answer"]
 curves = {std: activation_stds(std, identity) for std in (0.01, 0.05, 0.1, 0.2)}
@@ -177,19 +179,19 @@ plot_stds(curves, "linear layers, by the std of the weights")
 
 # %% [markdown]
 # Weights with std 0.01 multiply the standard deviation by $\sqrt{100} \cdot 0.01 = 0.1$ in each
-# layer, and by $0.1^{20} = 10^{-20}$ in all. **Exploding and vanishing activations** are
-# outputs of layers that grow or shrink by a constant factor per layer, until they carry no
+# layer, and by $0.1^{20} = 10^{-20}$ in twenty layers. **Exploding and vanishing activations**
+# are outputs of layers that grow or shrink by a constant factor per layer, until they carry no
 # usable information. The factor is 1 when $\mathrm{var}(w) = 1 / \text{fan-in}$. For 100 inputs
 # that is a standard deviation of $1/\sqrt{100} = 0.1$, the level line of the picture.
 
 # %% [markdown]
 # ## Xavier initialization
 #
-# Training also sends gradients backward through the same weights (lesson 05). There, the
-# number of terms in each sum is the *fan-out*, the number of outputs that use one input. The
-# variance of the gradients stays the same when $\mathrm{var}(w) = 1 / \text{fan-out}$. Xavier
-# Glorot and Yoshua Bengio proposed a compromise, now called *Xavier* or *Glorot
-# initialization*:
+# Training also propagates gradients backward through the same weights (lesson 05). In the
+# backward direction, the number of terms in each sum is the *fan-out*, the number of outputs
+# that use one input. So the variance of the gradients stays the same when
+# $\mathrm{var}(w) = 1 / \text{fan-out}$. Xavier Glorot and Yoshua Bengio proposed a compromise,
+# now called *Xavier* or *Glorot initialization*:
 #
 # $$\mathrm{var}(w) = \frac{2}{\text{fan-in} + \text{fan-out}}$$
 #
@@ -199,8 +201,8 @@ plot_stds(curves, "linear layers, by the std of the weights")
 # %% [markdown]
 # All random numbers of this course come from `generator(rng)`, where `rng` is a NumPy
 # Generator, a seed, or `None` for one generator that all layers share. `manual_seed` restarts
-# the shared generator, so that a program can be repeated exactly. NumPy's global generator
-# would not do: any library may draw from it.
+# the shared generator, so that a program can be repeated exactly. We do not use NumPy's global
+# generator, because any other library may draw from it.
 
 # %%
 #| export
@@ -258,9 +260,9 @@ check("xavier")
 # %% [markdown]
 # ## He initialization
 #
-# Now the activation functions. `relu` sets half of the numbers to 0. What is left no longer has
-# mean 0, but the formula for $\mathrm{var}(y)$ needs only its mean square, and relu halves
-# that.
+# Next we add an activation function. `relu` sets half of the numbers to 0. Its outputs no
+# longer have mean 0, but the formula for $\mathrm{var}(y)$ needs only their mean square, and
+# relu halves the mean square.
 #
 # Predict: the weights have Xavier's standard deviation for 100 inputs and outputs, 0.1. Which
 # power of two is the standard deviation after twenty layers with relu?
@@ -272,12 +274,12 @@ print(f"{activation_stds(0.1, Tensor.relu)[-1]:.5f}, and 2**-10 is {2**-10:.5f}"
 # Halved twenty times, the mean square is $2^{-20}$, so the standard deviation is near
 # $2^{-10}$.
 #
-# The cure is to double the variance of the weights:
+# To compensate, He initialization doubles the variance of the weights:
 #
 # $$\mathrm{var}(w) = \frac{2}{\text{fan-in}}$$
 #
 # Kaiming He and his colleagues used it to train networks of thirty layers that did not learn
-# otherwise. It is called *He* or *Kaiming initialization*.
+# otherwise. It is also called *Kaiming initialization*.
 #
 # **Task.** Write `he_normal`, this time with the normal distribution.
 
@@ -330,12 +332,14 @@ plot_stds({label: activation_stds(std, Tensor.tanh) for label, std in curves.ite
 # slowly, to 0.15. A third of Xavier's weights vanish to 2e-10.
 
 # %% [markdown]
-# tanh cannot explode: its outputs lie between −1 and 1. Xavier's line falls, because tanh
-# shrinks every number a little, but ever less as the numbers get smaller. And a level line is
-# not enough: with weights three times as large the outputs saturate, as in the third row of the
-# first picture. This *optional* experiment measures the damage. Two inputs differ by 1 % of
-# their standard deviation. By what part of their standard deviation do the outputs differ in
-# the end?
+# The outputs of tanh cannot explode, because they lie between −1 and 1. Xavier's line falls
+# more and more slowly: tanh makes every number a little smaller, but it hardly changes small
+# numbers.
+#
+# A level line is not enough. The line of 3 × Xavier is level because the outputs saturate, as
+# in the third row of the first picture. An *optional* experiment measures the damage. It passes
+# two inputs through the network that differ by 1 % of their standard deviation. How many
+# standard deviations apart are the outputs after twenty layers?
 
 # %%
 from tinytorch.pictures.layers import relative_distance
@@ -344,9 +348,9 @@ for label, std in curves.items():
     print(f"{label:11} {relative_distance(std):.3f}")
 
 # %% [markdown]
-# Unrelated outputs would give $\sqrt{2} = 1.41$. With weights three times too large, the
-# outputs for two nearly equal inputs differ by 1.07, as much as outputs vary at all. So what
-# the network computes for one picture says little about a similar one.
+# Unrelated outputs would be $\sqrt{2} = 1.41$ standard deviations apart. With weights three
+# times too large, the outputs for two nearly equal inputs are 1.07 apart, almost as far as
+# unrelated ones. So what the network computes for one picture says little about a similar one.
 
 # %% [markdown]
 # ## Modules
@@ -358,7 +362,7 @@ for label, std in curves.items():
 #
 # Read `forward`, `__call__` and `parameters` now. The other methods call functions that you
 # write later in this chapter, and can wait until then. `ModuleMethods` is given: it prints a
-# network as a tree, and adds methods of PyTorch's that this chapter does not need.
+# network as a tree, and adds other methods that PyTorch's modules have.
 
 # %%
 #| export
@@ -426,8 +430,8 @@ Layer = Module
 # they are the fully connected layer, `Dense`. Its parameters are `Variable`s, tensors with
 # `requires_grad=True`. The bias starts at 0; symmetry is already broken by the weights.
 #
-# Predict: how many numbers are the parameters of a layer from a picture of 28 by 28 pixels to
-# 128 outputs?
+# Predict: a layer has 28 × 28 pixels as inputs and 128 outputs. How many numbers do its
+# parameters contain?
 #
 # **Task.** Write the missing lines of `Dense.__init__`: the parameters `weights` and `bias`.
 
@@ -501,8 +505,9 @@ print(layer, layer.weights.size + layer.bias.size)
 #
 # In most networks each layer takes the output of the layer before it. `Sequential` is a module
 # that holds such layers and calls them in order. An activation function has no parameters, so
-# any function of one tensor may be a layer too. The layers are attributes with the names "0",
-# "1", ..., so the weights of the first one are called "0.weights".
+# it does not have to be a module: any function of one tensor can be a layer. The layers are
+# attributes with the names "0", "1", ..., so the weights of the first one are called
+# "0.weights".
 #
 # **Task.** Write `Sequential.forward`.
 
@@ -582,8 +587,8 @@ print(net, net(Tensor(pictures)).shape, sep="\n")
 # ## Finding all submodules
 #
 # An optimizer needs a list of all parameters of a network. A list written by hand is dangerous:
-# a parameter that was forgotten is never trained, and no error tells you. So the network
-# finds them itself.
+# if you forget a parameter, it is never trained, and no error tells you. So the network finds
+# them itself.
 #
 # A **submodule** is a module that another module holds, directly or inside another submodule.
 # Networks keep them in attributes, and also in lists, tuples and dicts. The picture shows a
@@ -614,17 +619,17 @@ draw_module_tree(TwoHeads())
 # labelled "= heads.0.weights", because it is that tensor again.
 
 # %% [markdown]
-# The tree is traversed by asking each object for its children: what it holds directly.
+# To traverse the tree, we ask each object for its children, the objects that it holds directly.
 #
 # `vars(obj)` is the dict of the attributes of an object.
 #
-# **Task.** Write `named_children`. The name of a child is that of its attribute or key; in a
-# list or tuple it is the index. Names are always text.
+# **Task.** Write `named_children`. The name of a child is the name of its attribute, its key in
+# a dict, or its index in a list or tuple. Every name is a string.
 
 # %% exercise="children"
 #| export
 def named_children(thing):
-    """What `thing` holds directly, in order.
+    """The objects that `thing` holds directly, in order.
 
     thing    anything
     returns  list of (name, child), each name a str: the attributes of a Module, the items of a
@@ -651,10 +656,15 @@ check("children")
 
 # %% [markdown]
 # A child can have children, so the traversal is recursive: a *depth-first search*. Two cases
-# need care. A tensor can be held twice, like `tied` above: many language models have one tensor
-# with a row of weights for each word, and use it in their first and in their last layer. If an
-# optimizer got it twice, it would update it twice per step. And a module may hold a reference
-# to the one that holds it. So each object counts once.
+# need care:
+#
+# - A module can hold the same tensor twice, like `tied` above. Many language models use one
+#   tensor, with a row of weights for each word, in their first layer and again in their last.
+#   If an optimizer got this tensor twice, it would update it twice per step.
+# - A submodule can hold a reference to the module that holds it. A traversal that follows both
+#   references never ends.
+#
+# So each object is listed only once.
 #
 # **Task.** Write `traverse`. `seen` holds the `id` of every object found so far.
 
@@ -666,9 +676,9 @@ def traverse(thing, path="", seen=None):
     thing    a Module, or a list, tuple or dict
     path     the path of `thing`: names joined by dots, "" at the top
     seen     a set with the id of every object found so far; None at the top
-    returns  list of (path, Module or Tensor). A module stands before what it holds, and
-             children in the order of `named_children`. Each object stands there once, with
-             the first path that leads to it
+    returns  list of (path, Module or Tensor). A module comes before its children, and they are
+             in the order of `named_children`. Each object is listed once, with the first path
+             that leads to it
 
     >>> traverse({"a": [Tensor(1), Tensor(2)]})
     [('a.0', Tensor(1.)), ('a.1', Tensor(2.))]
@@ -698,9 +708,9 @@ for path, part in traverse(TwoHeads()):
 # ## Named parameters
 #
 # Not every tensor in a module is a parameter. A **buffer** is a tensor of a module that is
-# saved with it but not trained, such as a mean that was measured. And a module may keep a
-# result of its last computation, to be looked at later. Predict `requires_grad` and `creator`
-# for a parameter, a buffer, and results computed from each of them.
+# saved with it but not trained, such as a measured mean. A module can also store a result of
+# its last computation, for example to plot it later. Predict `requires_grad` and `creator` for
+# a parameter, for a buffer, and for a result computed from each of them.
 
 # %% tags=["answer"]
 parameter, buffer = Variable([2.0, 3.0]), Tensor([0.5, 0.25])
@@ -710,16 +720,19 @@ for name, tensor in [("parameter", parameter), ("parameter * 2", parameter * 2),
           f"{tensor.creator is not None}")
 
 # %% [markdown]
-# The two attributes together identify parameters. But `buffer * 2` looks like a buffer: an
-# operation without gradients is not recorded. A module that stores such a result in `forward`
-# gets a buffer that a new network does not have, and its saved state does not fit the new one.
-# Store `result.numpy()` instead: arrays are neither parameters nor buffers. And announce a
-# buffer in `__init__`, as `self.register_buffer("mean", array)`: then `summary` does not ask
-# whether you forgot to train it, and it stays a buffer when `forward` assigns a new value.
+# The two attributes together identify parameters. They do not tell a buffer from `buffer * 2`,
+# because an operation without gradients is not recorded. If `forward` stores such a result in
+# the module, the module has one more buffer than a new network, and its saved state does not
+# fit the new network. Store `result.numpy()` instead: arrays are neither parameters nor
+# buffers.
 #
-# Beware of `self.bias = Variable(numbers).reshape(1, -1)`. It looks like a parameter, but
-# `reshape` returns a result: the gradient goes to the Variable, which nobody holds, and the
-# bias is never trained.
+# Register a real buffer in `__init__`, with `self.register_buffer("mean", array)`. Then it
+# stays a buffer when `forward` assigns a new value, and `summary` does not ask whether you
+# forgot to train it.
+#
+# Beware of `self.bias = Variable(numbers).reshape(1, -1)`. It looks like a parameter, but it is
+# the result of `reshape`. The gradient goes to the Variable, which the module does not hold, so
+# the bias is never trained.
 #
 # **Task.** Write `named_parameters`.
 
@@ -735,7 +748,7 @@ def named_parameters(module):
     >>> named_parameters([Variable(1), Tensor(2)])
     [('0', Tensor(1., requires_grad=True))]
 
-    Source: torch.nn.Module.named_parameters, which lists those with requires_grad=False too.
+    Source: torch.nn.Module.named_parameters, which also lists those with requires_grad=False.
     """
     ### BEGIN SOLUTION
     return [(path, part) for path, part in traverse(module)
@@ -756,9 +769,9 @@ print(net)
 # %% [markdown]
 # ## The state dict
 #
-# What a network has learned is its parameters and buffers. A **state dict** is a dictionary
-# from the name of each parameter and buffer of a module to a copy of its array. It must be a
-# copy: training changes the live arrays, and a state that changes with them saves nothing.
+# Everything that a network has learned is in its parameters and buffers. A **state dict** is a
+# dictionary from the name of each parameter and buffer of a module to a copy of its array. It
+# must be a copy, because training goes on changing the module's own arrays.
 #
 # **Task.** Write `state_dict`.
 
@@ -786,9 +799,9 @@ check("state")
 
 # %% [markdown]
 # **Serialization** means turning the data of a program into bytes that can be stored or sent,
-# and read back later. NumPy serializes a dict of arrays in one line, so a network can be kept
-# in a file. (`tinytorch.save(state, path)` and `tinytorch.load(path)` do it for dicts in dicts,
-# too, and never leave half a file.)
+# and read back later. NumPy serializes a dict of arrays in one line, so you can save a network
+# in a file. (`tinytorch.save(state, path)` and `tinytorch.load(path)` also work for dicts in
+# dicts, and an interrupted `save` does not leave half a file.)
 
 # %%
 import io
@@ -801,9 +814,10 @@ print({name: array.shape for name, array in np.load(file).items()})
 # %% [markdown]
 # ## Loading a state dict
 #
-# Loading is where work gets lost: half of a state fits, the rest is ignored, and nobody
-# notices. An array of shape (1,) would even be broadcast over a whole bias. So we compare all
-# names and shapes first, and report every problem at once.
+# Loading can lose your work without an error: if only half of a state fits and the other half
+# is ignored, half of the network stays untrained. An array of shape (1,) would even be
+# broadcast over a whole bias. So we compare all names and shapes first, and report all problems
+# together.
 #
 # **Task.** Write `incompatible_keys`. The text of each problem is yours, as long as it
 # contains the name and the shapes.
@@ -844,9 +858,9 @@ def incompatible_keys(module, state):
 check("keys")
 
 # %% [markdown]
-# Now the copying. Others hold the module's tensors too: an optimizer, a layer that shares them.
-# If loading replaced a tensor or its array, the optimizer would go on training the old one. So
-# the numbers are written *into* the existing arrays.
+# Next comes the copying. An optimizer, or a layer that shares them, holds the same tensors as
+# the module. If loading replaced a tensor or its array, the optimizer would continue to train
+# the old one. So we write the numbers *into* the existing arrays.
 #
 # Predict: what do `a[...] = b` and `a = b` do, for two arrays?
 
@@ -859,7 +873,8 @@ a = b
 print(held, a is held, a is b)
 
 # %% [markdown]
-# The first writes into the array that others hold too. The second only gives `b` another name.
+# `a[...] = b` writes into the existing array, which `held` shares. `a = b` only makes `a`
+# another name of the array `b`.
 #
 # **Task.** Write `load_state_dict`. The dtype may not fit either: `astype(dtype,
 # casting="same_kind")` raises TypeError instead of cutting 0.5 to 0. Convert everything before
@@ -912,10 +927,9 @@ except ValueError as error:
 # %% [markdown]
 # ## Training and evaluation mode
 #
-# Some layers compute one thing while the network is trained and another when it is used.
-# **Training and evaluation mode** are the two states of a module: in the first its network is
-# being trained, in the second it is used. The attribute `training` is True in the first and
-# False in the second.
+# Some layers compute one thing while the network is being trained and another when it is used.
+# **Training and evaluation mode** are the two states of a module for these two purposes. Its
+# attribute `training` is True in training mode and False in evaluation mode.
 #
 # Predict: does `net.training = False` change the mode of a layer in a module in `net`?
 #
@@ -956,13 +970,13 @@ print("outer.eval():          ", outer[0][0].training)
 # %% [markdown]
 # ## Dropout
 #
-# A network with many parameters can memorize its examples instead of learning what they have
-# in common (lesson 08). **Dropout** is a layer that sets each of its inputs to 0 with
-# probability $p$ during training, so that no output can rely on one particular input. In
-# evaluation mode it changes nothing.
+# A network with many parameters can memorize its examples instead of learning what they have in
+# common (lesson 08). **Dropout** is a layer that sets each of its inputs to 0 with probability
+# $p$ during training, so that no output can rely on one particular input. In evaluation mode it
+# returns its inputs unchanged.
 #
 # If a fifth of the inputs is dropped in training, the sums in the next layer become smaller.
-# Predict by which factor they differ from those of evaluation mode:
+# Predict by which factor the mean of these sums is smaller than in evaluation mode:
 
 # %% tags=["answer"]
 rng = np.random.default_rng(1)
@@ -973,13 +987,14 @@ print(f"evaluation {float(linear(ones, weights).mean()):.1f}, "
       f"training {float(linear(ones * kept, weights).mean()):.1f}")
 
 # %% [markdown]
-# The next layer would meet sums in evaluation mode that it never saw in training. So the
-# inputs that are kept are divided by $1 - p$ in training; then the mean is the same in both
-# modes.
+# In training the mean is 0.8 times the mean in evaluation mode. The next layer would adapt to
+# these smaller sums, and then get larger ones in evaluation mode. So in training, the inputs
+# that are not dropped are divided by $1 - p$. Then the mean is the same in both modes.
 #
 # **Task.** Write `Dropout.forward`. The layer has its own generator, `self.rng`, so its masks
-# do not depend on how many weights other layers drew. `spawn(1)`, in `__init__`, returns a list
-# with one new generator, which is independent of the shared one but repeats with `manual_seed`.
+# do not depend on how many weights other layers drew. In `__init__`, `spawn(1)` returns a list
+# with one new generator. Its numbers are independent of the shared generator's, but
+# `manual_seed` determines them.
 
 # %% exercise="dropout"
 #| export
@@ -988,8 +1003,8 @@ class Dropout(Module):
     the others by 1 - p. In evaluation mode: return the input.
 
     p        the probability, from 0 up to, but not including, 1
-    rng      a NumPy Generator or a seed; None for a new generator of the layer's own, derived
-             from the shared one
+    rng      a NumPy Generator or a seed; None for a new generator, derived from the shared one,
+             that only this layer uses
 
     forward takes a Tensor of floating-point numbers and returns a Tensor of the same shape and
     dtype; its input is not changed. Every call draws a new mask from `self.rng`.
@@ -1042,9 +1057,10 @@ print(summary(net, input_shape=(32, 28, 28)))
 # %% [markdown]
 # ## XOR with weights set by hand
 #
-# Everything together: a network of two layers whose weights we choose ourselves. The
-# *exclusive or* (XOR) of two inputs is 1 when exactly one of them is 1, and no single layer can
-# compute it. The picture shows all nine parameters: a weight at each arrow, a bias in each box.
+# Finally, we put everything together in a network of two layers whose weights we choose
+# ourselves. The *exclusive or* (XOR) of two inputs is 1 when exactly one of them is 1, and no
+# single layer can compute it. The picture shows all nine parameters: a weight at each arrow, a
+# bias in each box.
 
 # %%
 from tinytorch.pictures.layers import draw_small_network
@@ -1064,8 +1080,8 @@ for pair in ([0, 0], [0, 1], [1, 0], [1, 1]):
     print(pair, "relus", xor[:2](Tensor(pair)).numpy(), "output", int(xor(Tensor(pair)).item()))
 
 # %% [markdown]
-# Relu 1 counts the inputs that are 1. Relu 2 is 1 only when both are, and its weight −2 then
-# takes the count of 2 back to 0.
+# Relu 1 counts the inputs that are 1. Relu 2 is 1 only when both inputs are 1. Then its weight
+# −2 reduces the count from 2 to 0.
 
 # %% [markdown]
 # You can choose nine numbers by thinking, but not the 101,770 of the network for pictures. For
@@ -1082,8 +1098,8 @@ for pair in ([0, 0], [0, 1], [1, 0], [1, 1]):
 # 3. Pass one input a hundred times through a network with dropout in training mode. What does
 #    the standard deviation of the outputs tell you?
 #
-# In PyTorch the same things are called `torch.nn.Linear` (its `weight` has shape (out, in)),
+# The PyTorch names are `torch.nn.Linear` (its `weight` has shape (out, in)),
 # `torch.nn.Sequential`, `torch.nn.Dropout`, `torch.nn.init.xavier_uniform_` and
-# `torch.nn.init.kaiming_normal_`. `torch.nn.Module` finds `torch.nn.Parameter`s and
-# submodules in attributes only; for a list or dict of them it has `torch.nn.ModuleList` and
+# `torch.nn.init.kaiming_normal_`. `torch.nn.Module` finds `torch.nn.Parameter`s and submodules
+# in attributes only; for a list or dict of them it has `torch.nn.ModuleList` and
 # `torch.nn.ModuleDict`, and a tensor is a buffer only if `register_buffer` announced it.
