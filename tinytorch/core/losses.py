@@ -1,5 +1,5 @@
 # From modules/source/04_losses/losses_dev.py by `tito export`; edit that file, not this one.
-# checksum: 1db82ba1bb17bef2
+# checksum: 52e3d21d2818251f
 """Losses: Mean squared error and cross-entropy, correct for logits of any size."""
 
 import numpy as np
@@ -77,7 +77,7 @@ def reduce_losses(losses, reduction="mean"):
 
 
 def mse_loss(prediction, target, reduction="mean"):
-    """The squared error: (prediction - target) squared, in the square of their unit.
+    """The squared error, (prediction - target) squared. Its unit is the square of theirs.
 
     prediction  Tensor, array or list; integers become float32
     target      the same shape, in any form; it gets no gradient
@@ -100,7 +100,7 @@ def mse_loss(prediction, target, reduction="mean"):
 def check_probabilities(target):
     """Raise ValueError unless every element of the ndarray `target` is from 0 to 1; the error
     names the first that is not and its index."""
-    # "not inside" rather than "outside", so that nan is refused, too
+    # "not inside" rather than "outside", because this also refuses nan
     bad = ~((target >= 0) & (target <= 1))
     if bad.any():
         index = tuple(np.argwhere(bad)[0].tolist())
@@ -144,7 +144,7 @@ def shifted_log_sum_exp(logits):
              log-sum-exp, of shape (...), from 0 to log(classes); both with the dtype of
              `logits`, which is not changed
 
-    The log-sum-exp of the logits themselves is the second plus what was subtracted.
+    The log-sum-exp of the logits themselves is the second array plus the largest logits.
 
     >>> shifted, total = shifted_log_sum_exp(np.array([[1000.0, 1000.0], [0.0, -1000.0]]))
     >>> shifted.tolist(), total.round(3).tolist()
@@ -204,8 +204,7 @@ def check_labels(labels, shape):
     ValueError: label 3 at (1,) is no class: logits of shape (3, 3) have classes 0 to 2
         (labels have shape (3,))
 
-    Source: PyTorch's torch.nn.functional.cross_entropy refuses them too: "Target 3 is out of
-    bounds."
+    Source: torch.nn.functional.cross_entropy, whose error is "Target 3 is out of bounds."
     """
     bad = (labels < 0) | (labels >= shape[-1])
     if bad.any():
@@ -322,8 +321,8 @@ class BCEWithLogitsLoss(OptionsOnly):
 
 
 class CrossEntropyLoss(OptionsOnly):
-    """`cross_entropy` with a fixed reduction and label smoothing, which are kept as the
-    attributes `reduction` and `label_smoothing`.
+    """`cross_entropy` with a fixed reduction and label smoothing, stored in the attributes
+    `reduction` and `label_smoothing`.
 
     CrossEntropyLoss(reduction, label_smoothing)(logits, labels) is cross_entropy(logits,
     labels, reduction, label_smoothing), with the same defaults.

@@ -172,8 +172,8 @@ def test_a_reduced_loss_is_recorded():
     for reduction, wanted in (("mean", 9.5 / 3), ("sum", 9.5), ("none", [[0.5, 2.0, 7.0]])):
         out = reduce_losses(losses, reduction)
         assert out.requires_grad is True, (
-            f"the losses have requires_grad=True, their {reduction!r} has not: compute with "
-            "the Tensor, not with its .data"
+            f"the losses have requires_grad=True, but their {reduction!r} does not: compute "
+            "with the Tensor, not with its .data"
         )
         assert np.allclose(np.asarray(out), wanted), (
             f"{reduction} of 0.5, 2, 7 should be {wanted}, yours is {out}"
@@ -258,7 +258,8 @@ def test_the_squared_error_is_recorded_and_changes_nothing():
     target = np.array([[3.0, 2.0, 5.0]], "float32")
     for reduction in ("mean", "sum", "none"):
         assert mse_loss(prediction, target, reduction).requires_grad, (
-            "the prediction has requires_grad=True, the loss has not: use Tensor operations"
+            "the prediction has requires_grad=True, but the loss does not: use Tensor "
+            "operations"
         )
     found = mse_loss(prediction, target, "sum")
     expect(found.data, 5, "(1 - 3)**2 + (2 - 2)**2 + (4 - 5)**2")
@@ -366,7 +367,7 @@ def test_swapping_yes_and_no_keeps_the_loss():
     one = binary_cross_entropy_with_logits(Tensor(z), y, "none").data
     other = binary_cross_entropy_with_logits(Tensor(-z), 1 - y, "none").data
     assert np.allclose(one, other, rtol=1e-9, atol=0), (
-        f"yes with logit z, or no with -z: the losses must agree, yours are {one} and {other}"
+        f"yes with logit z and no with logit -z have the same loss, yours are {one} and {other}"
     )
     even = binary_cross_entropy_with_logits(Tensor([0.0, 0.0]), [0, 1], "none").data
     assert np.allclose(even, 0.6931472, rtol=1e-6, atol=0), (
@@ -387,8 +388,8 @@ def test_the_derivative_is_right_at_the_kink():
     )
     assert np.allclose(found, wanted, atol=1e-6), (
         f"the derivative at z = 0 for y = 0, 1, 0.3 is 1/2 - y = {wanted[:3]}, the operations "
-        f"that you recorded have {found[:3]}: relu counts as 0 at its kink, and must count as "
-        "1/2 here; (z + |z|) / 2 does"
+        f"that you recorded have {found[:3]}: the derivative of relu at z = 0 is 0 by "
+        "convention, but here it must be 1/2, as for (z + |z|) / 2"
     )
 
 
@@ -417,7 +418,8 @@ def test_binary_losses_are_recorded_and_keep_their_dtype():
         for reduction in ("mean", "sum", "none"):
             out = binary_cross_entropy_with_logits(logits, target, reduction)
             assert out.requires_grad, (
-                "the logits have requires_grad=True, the loss has not: use Tensor operations"
+                "the logits have requires_grad=True, but the loss does not: use Tensor "
+                "operations"
             )
             assert out.dtype.name == dtype, (
                 f"{dtype} logits have a {dtype} loss, yours is {out.dtype}: use as_target"
@@ -814,7 +816,7 @@ def test_rows_of_very_different_size_keep_their_digits():
         "shift each row by its largest logit"
     )
     wanted = [2.126928, 1.407606, 1.0139225, 2000.0, 10.000045]
-    cause = "take the true logit from the shifted logits, too, or digits get lost"
+    cause = "also take the true logit from the shifted logits, or digits get lost"
     expect(found, wanted, "the losses of large logits", cause, near=(2e-6, 0))
 
 
@@ -1010,7 +1012,7 @@ def test_one_operation_is_recorded_with_a_copy_of_the_labels():
     for reduction in ("mean", "sum", "none"):
         out = cross_entropy(logits, labels, reduction)
         assert out.requires_grad, (
-            "the logits have requires_grad=True, the loss has not: use apply"
+            "the logits have requires_grad=True, but the loss does not: use apply"
         )
         assert out.dtype.name == "float32", (
             f"float32 logits have a float32 loss, yours is {out.dtype}"
@@ -1117,8 +1119,8 @@ def test_two_modules_keep_their_own_options():
         found = (loss.reduction, loss.label_smoothing)
         assert found == options, (
             f"{name} should have the attributes reduction={options[0]!r} and label_smoothing="
-            f"{options[1]}, yours has {found}: two modules were made, and each keeps its own "
-            "options in self"
+            f"{options[1]}, yours has {found}: there are two modules, and each stores its "
+            "own options in self"
         )
     assert np.allclose(total(z, labels).data, 2.6342148) and rows(z, labels).shape == (2,), (
         f"'sum' with smoothing 0.5 is 2.6342 here and 'none' gives two losses, yours are "

@@ -1,10 +1,10 @@
 # %% [markdown]
 # # 04. Losses
 #
-# A network says "no" with near certainty: its logit is -8. The right answer is "yes". Below, it
-# is trained on this one example with two different losses. With one of them it answers "yes"
-# after 9 steps, with the other after 1,507. Both losses are smallest for the same answer, so
-# what makes the difference?
+# A network is almost certain that the answer is "no": its logit is -8. The right answer is
+# "yes". Below, the network is trained on this one example with two different losses. With the
+# first loss it answers "yes" after 9 steps, with the second after 1,507. Both losses are
+# smallest for the same answer. Why is one so much faster?
 
 # %% tags=["payoff"]
 #| default_exp core.losses
@@ -41,8 +41,9 @@ axes.text(1.2, 0.6, "yes");
 
 # %% [markdown]
 # A **loss function** computes one number from predictions and targets, which says how wrong the
-# predictions are. Training follows its derivative to make that number smaller. So an error that
-# the loss does not measure is never corrected, and where the derivative is 0, training stops.
+# predictions are. Training uses the derivative of the loss to make that number smaller. So
+# training never corrects an error that the loss does not measure, and it stops where the
+# derivative is 0.
 #
 # **You need** 01 (Tensor) and 02 (Activations). **You write** `mse_loss`,
 # `binary_cross_entropy_with_logits`, `cross_entropy` and `CrossEntropyLoss`, all correct for
@@ -52,8 +53,8 @@ axes.text(1.2, 0.6, "yes");
 # ## Mean squared error
 #
 # The **mean squared error** (MSE) is the mean of the squared differences between predictions
-# and targets. Squaring makes every error positive, and one large error worse than two half as
-# large.
+# and targets. Squaring makes every error positive. It also makes one large error worse than two
+# errors that are half as large.
 #
 # Below, a network predicts the prices of three houses, in units of 100,000. Each prediction is
 # exactly right. Predict the loss before you run:
@@ -65,9 +66,11 @@ print(((predictions - prices) ** 2).mean())
 
 # %% [markdown]
 # The shapes (3, 1) and (3,) broadcast to (3, 3): every prediction was compared with every
-# price. There is no error and no warning, and a network trained on that number learns to
-# predict the average price. A second accident happens with equal shapes. Pixels are often
-# `uint8`, integers from 0 to 255. Predict 3 - 5:
+# price. There is no error and no warning, and a network trained with this loss learns to
+# predict the average price.
+#
+# A second accident happens with equal shapes. Pixels are often `uint8`, integers from 0 to 255.
+# Predict 3 - 5:
 
 # %% tags=["answer", "explained"]
 print(np.array([3], "uint8") - np.array([5], "uint8"))
@@ -87,9 +90,9 @@ def as_float_tensor(x):
     return x if x.dtype.kind == "f" else Tensor(x.data.astype(np.float32))
 
 # %% [markdown]
-# **Task.** Write `as_target` for the other side. A target may be a list, an array or a tensor
-# of any dtype. The prediction decides the dtype of the loss: one `float64` target must not
-# double the memory of everything that follows.
+# **Task.** Write `as_target`, which prepares the target. A target can be a list, an array or a
+# tensor of any dtype. It is converted to the dtype of the prediction. Otherwise one `float64`
+# target would double the memory of everything computed from it.
 
 # %% exercise="target"
 #| export
@@ -127,18 +130,19 @@ check("target")
 # ## Reduction
 #
 # A batch has one loss for every example, or for every element, and training needs a single
-# number. A **reduction** turns many losses into one: "mean" or "sum". The mean stays the same
-# size when the batch grows; the sum grows with it, and so do the steps of training. With "none"
-# the losses stay apart, to look at the worst examples.
+# number. A **reduction** turns many losses into one: "mean" or "sum". When the batch grows, the
+# mean stays about the same, but the sum grows, and with it the size of the training steps. With
+# "none" the losses are not combined, so that you can look at the worst examples.
 #
-# Predict: what is the mean of no losses at all, those of an empty batch?
+# Predict: an empty batch has no losses. What is their mean?
 
 # %% tags=["answer", "explained"]
 with np.errstate(invalid="ignore"):
     print(Tensor(np.zeros((0, 3), "float32")).mean())
 
 # %% [markdown]
-# 0 / 0 is `nan`, and one step with it makes every weight `nan`. It has to be refused.
+# 0 / 0 is `nan`, and one training step with it makes every weight `nan`. So `reduce_losses` has
+# to refuse an empty batch.
 #
 # **Task.** Write `reduce_losses`.
 
@@ -177,13 +181,13 @@ def reduce_losses(losses, reduction="mean"):
 check("reduction")
 
 # %% [markdown]
-# **Task.** Now write `mse_loss` with these three functions, one for the prediction, one for the
-# target and one for the reduction.
+# **Task.** Write `mse_loss`. You have one function for the prediction, one for the target and
+# one for the reduction.
 
 # %% exercise="mse"
 #| export
 def mse_loss(prediction, target, reduction="mean"):
-    """The squared error: (prediction - target) squared, in the square of their unit.
+    """The squared error, (prediction - target) squared. Its unit is the square of theirs.
 
     prediction  Tensor, array or list; integers become float32
     target      the same shape, in any form; it gets no gradient
@@ -217,20 +221,22 @@ print(mse_loss(predictions, prices.unsqueeze(1)))
 # %% [markdown]
 # ## Negative log-likelihood
 #
-# Will it rain? A network outputs a logit $z$, and sigmoid makes it the probability $p$ of
-# "yes". The **likelihood** is the probability that a model gave to what was then observed. Here
-# it is $p$ if it rained and $1 - p$ if it did not. The **negative log-likelihood** is minus the
-# logarithm of the likelihood: 0 for a certain and right prediction, and without limit for a
-# certain and wrong one. The **nat** is the unit of a negative log-likelihood that is computed
-# with the natural logarithm; with the logarithm to base 2 it is the *bit*.
+# Will it rain? A network outputs a logit $z$, and the sigmoid turns it into the probability $p$
+# of "yes". The **likelihood** is the probability that a model gave to the answer that turned
+# out to be true. Here it is $p$ if it rained and $1 - p$ if it did not. The **negative
+# log-likelihood** is minus the logarithm of the likelihood. It is 0 for a certain and right
+# prediction, and it grows without limit as the probability of the true answer goes to 0. The
+# **nat** is the unit of a negative log-likelihood that is computed with the natural logarithm;
+# with the logarithm to base 2 the unit is the *bit*.
 #
-# For a target $y$, 1 for yes and 0 for no, it is $-y \log p - (1 - y) \log(1 - p)$. This is the
-# *binary cross-entropy*.
+# Write the target as $y$: 1 for yes and 0 for no. Then the negative log-likelihood is
+# $-y \log p - (1 - y) \log(1 - p)$. This formula is called the *binary cross-entropy*.
 
 # %% [markdown]
-# The table below computes it in `float32`, for a day that stayed dry ($y = 0$): as written, and
-# with two usual repairs, which clip $p$ to between 1e-12 and 1 - 1e-12, or 1e-7 and 1 - 1e-7.
-# The true losses are very nearly $z$ itself. Predict which column is right in which rows.
+# The code below computes it in `float32`, for a day without rain ($y = 0$) and four logits. The
+# first column uses the formula as it is. The other two use a common repair: they clip $p$ to
+# between 1e-12 and 1 - 1e-12, or to between 1e-7 and 1 - 1e-7. The true losses are very nearly
+# $z$ itself. Predict which column is right in which rows.
 
 # %% tags=["answer", "explained"]
 logits = np.array([5.0, 15.0, 20.0, 200.0], "float32")
@@ -243,39 +249,40 @@ for z, *row in zip(logits, unclipped, clipped_12, clipped_7):
     print(f"z {z:5.0f}   unclipped {row[0]:8.4f}   1e-12 {row[1]:8.4f}   1e-7 {row[2]:8.4f}")
 
 # %% [markdown]
-# At $z = 15$ the decimals are already wrong. From $z = 20$ on, `float32` cannot tell $p$ from
-# 1, and $\log 0$ is infinite. The first repair does nothing: `1 - 1e-12` is exactly 1 in
-# `float32`. The second gives a finite number, but the same for 20 and for 200. There the loss
-# is flat, its derivative is 0, and the worst predictions are the ones that are not learned
-# from. The digits were lost in the sigmoid, and clipping does not bring them back.
+# At $z = 15$ the decimals are already wrong. From $z = 20$ on, $p$ is rounded to 1 in
+# `float32`, and $\log 0$ is infinite. The first repair does nothing, because `1 - 1e-12` is
+# also rounded to 1. The second gives a finite loss, but the same loss for 20 and for 200. There
+# the derivative is 0, so the network does not learn from its worst predictions. The digits were
+# lost in the sigmoid, and clipping cannot restore them.
 
 # %% [markdown]
-# So do not compute $p$ at all. Insert the sigmoid into the loss and simplify:
+# So do not compute $p$ at all. Insert the formula of the sigmoid into the loss and simplify:
 #
 # $$-y \log p - (1 - y) \log(1 - p) = \log(1 + e^z) - zy.$$
 #
-# Only $e^z$ can still overflow, at 89 in `float32`. Take the larger part out of the logarithm:
-# $\log(1 + e^z) = \max(z, 0) + \log(1 + e^{-|z|})$. Check that for a positive and a negative
-# $z$.
+# Only $e^z$ can still overflow, at $z = 89$ in `float32`. To avoid this, take the larger of 1
+# and $e^z$ out of the logarithm: $\log(1 + e^z) = \max(z, 0) + \log(1 + e^{-|z|})$. Check this
+# equation for a positive and for a negative $z$.
 
 # %% [markdown]
-# One trap is left: the kink. The loss is smooth, with the derivative $p - y$, which is
-# $1/2 - y$ at $z = 0$, where untrained networks begin. But $\max(z, 0)$ and $|z|$ have kinks
-# there, and what counts as their derivative is a convention. For `abs` it is 0, so for
-# $\max(z, 0)$ it must be 1/2, the mean of both sides. For `relu(z)` it is 0, which is wrong
-# here; $(z + |z|) / 2$ is the same number as $\max(z, 0)$ and has the right derivative.
+# One problem is left: the derivative at $z = 0$, where untrained networks start. The loss is
+# smooth, and its derivative $p - y$ is $1/2 - y$ there. But its parts $\max(z, 0)$ and $|z|$
+# have a kink at 0, and a convention decides which derivative is used. For `abs` it is 0. Then
+# the derivative of $\max(z, 0)$ must be 1/2, the mean of the derivatives on both sides.
+# `relu(z)` computes $\max(z, 0)$, but its derivative at 0 is 0 by convention, which is wrong
+# here. $(z + |z|) / 2$ computes the same number and has the right derivative.
 
 # %% [markdown]
-# A target may also be a probability, such as 0.9. Others are accidents: most often -1 for "no",
-# with which the loss falls below 0 without end. The check for it is given; you will write a
-# similar one.
+# A target can also be a probability, such as 0.9. A target outside 0 to 1 is a mistake. The
+# most common one is -1 for "no": with it the loss falls below 0, without limit. The check for
+# this is given; you will write a similar one later.
 
 # %%
 #| exporti
 def check_probabilities(target):
     """Raise ValueError unless every element of the ndarray `target` is from 0 to 1; the error
     names the first that is not and its index."""
-    # "not inside" rather than "outside", so that nan is refused, too
+    # "not inside" rather than "outside", because this also refuses nan
     bad = ~((target >= 0) & (target <= 1))
     if bad.any():
         index = tuple(np.argwhere(bad)[0].tolist())
@@ -327,9 +334,10 @@ for z, *row in zip(logits, unclipped, clipped_7, stable):
 # %% [markdown]
 # ## Cross-entropy or squared error?
 #
-# One could also compare the probability with the target by `mse_loss`. The minimum is the same.
-# But training follows the derivative. The answer below is yes. Predict the derivatives of both
-# curves at $z = -8$, where the network is sure of no: which one is steep, which one is flat?
+# You could also compare the probability with the target by `mse_loss`. The minimum is at the
+# same place, but training depends on the derivative. The right answer below is yes. Look at
+# $z = -8$, where the network is sure that the answer is no. Predict which of the two curves is
+# steep there, and which one is flat.
 
 # %% tags=["answer"]
 from tinytorch.core.activations import numerical_derivative
@@ -374,22 +382,23 @@ print("cross-entropy", steps_until_yes(cross_entropy_of_yes))
 print("squared error", steps_until_yes(squared_error))
 
 # %% [markdown]
-# The derivative of the cross-entropy is $p - y$: the error itself, close to -1 here. That of
-# the squared error is $2(p - y)\,p(1 - p)$. The factor $p(1 - p)$ is the derivative of the
-# sigmoid, which is saturated. A network that is sure and wrong hardly learns from it.
+# The derivative of the cross-entropy is $p - y$, the error itself. It is close to -1 here. The
+# derivative of the squared error is $2(p - y)\,p(1 - p)$. Its factor $p(1 - p)$ is the
+# derivative of the sigmoid, which is close to 0 here, because the sigmoid is saturated. So a
+# network that is sure and wrong hardly learns with the squared error.
 
 # %% [markdown]
 # ## Log-sum-exp
 #
-# Ten digits have ten logits $z_0 \dots z_9$. Softmax makes them probabilities, and the loss is
-# again the negative log-likelihood, now of the true class $y$:
+# A network that recognizes ten digits outputs ten logits $z_0 \dots z_9$. Softmax turns them
+# into probabilities. The loss is again the negative log-likelihood, now of the true class $y$:
 #
 # $$-\log \frac{e^{z_y}}{\sum_j e^{z_j}} = \log \sum_j e^{z_j} - z_y.$$
 #
 # The **log-sum-exp** of some numbers is the logarithm of the sum of their exponentials. It is a
-# smooth maximum: never below the largest number, and above it by at most the logarithm of how
-# many there are. Predict it for 3, 1, 0 and for 0, 0, 0, 0. Then predict what this code makes
-# of 1000, 998:
+# smooth maximum of $n$ numbers: at least the largest number, and at most $\log n$ more. Predict
+# the log-sum-exp of 3, 1, 0 and of 0, 0, 0, 0. Then predict what this code computes for 1000,
+# 998:
 
 # %% tags=["answer", "explained"]
 for row in ([3.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0], [1000.0, 998.0], [-1000.0, -998.0]):
@@ -397,12 +406,12 @@ for row in ([3.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0], [1000.0, 998.0], [-1000.0, -9
         print(row, np.log(np.exp(np.array(row, "float32")).sum()))
 
 # %% [markdown]
-# The exponentials overflow in the third row and are all 0 in the last.
+# The exponentials overflow in the third row, and all of them are 0 in the last.
 #
-# As with softmax, subtract a constant: $\log \sum_j e^{z_j - c} = \log \sum_j e^{z_j} - c$. In
-# the loss $c$ even cancels, because it is subtracted from $z_y$, too. So shift once, and
-# compute everything from the shifted logits. That also keeps digits: near 10,000, `float32` has
-# three after the point.
+# As with softmax, subtract a constant $c$: $\log \sum_j e^{z_j - c} = \log \sum_j e^{z_j} - c$.
+# If you also subtract $c$ from $z_y$, it cancels in the loss. So shift once, and compute
+# everything from the shifted logits. Small numbers are also more precise: near 10,000,
+# `float32` has only three digits after the point.
 #
 # **Task.** Write `shifted_log_sum_exp` on plain NumPy arrays, along the *last* axis.
 
@@ -417,7 +426,7 @@ def shifted_log_sum_exp(logits):
              log-sum-exp, of shape (...), from 0 to log(classes); both with the dtype of
              `logits`, which is not changed
 
-    The log-sum-exp of the logits themselves is the second plus what was subtracted.
+    The log-sum-exp of the logits themselves is the second array plus the largest logits.
 
     >>> shifted, total = shifted_log_sum_exp(np.array([[1000.0, 1000.0], [0.0, -1000.0]]))
     >>> shifted.tolist(), total.round(3).tolist()
@@ -437,12 +446,14 @@ check("log-sum-exp")
 # %% [markdown]
 # ## Labels
 #
-# The true class is given by its number, its *label*: one integer per row, from 0 to
-# classes - 1. The alternative is one vector per row. A **one-hot** vector has one element per
-# class: 1 for the true class and 0 for all others. For many classes that is a lot of zeros.
+# The true class is given by its number, its *label*: one integer per row, from 0 to the number
+# of classes minus one. The alternative is one vector per row. A **one-hot** vector has one
+# element per class: 1 for the true class and 0 for all others. With many classes, most of the
+# memory would hold zeros.
 #
-# NumPy accepts more as an index than we want. Predict what each line prints, for somebody who
-# marks "unknown" as -1, and for somebody who counts three classes 1, 2, 3:
+# NumPy accepts some labels that are not class numbers. One data set marks unknown classes with
+# -1. Another numbers its three classes 1, 2, 3. Predict what the code prints for the labels -1
+# and 3:
 
 # %% tags=["answer"]
 row = np.array([0.1, 0.2, 0.7])
@@ -453,8 +464,9 @@ except IndexError as error:
     print(error)
 
 # %% [markdown]
-# The first accident is silent: "unknown" is learned as the last class. So labels are checked
-# before they are used. The check of their dtype and shape is given; read what it refuses.
+# The label -1 raises no error: the network would learn "unknown" as the last class. So we check
+# labels before we use them. The check of their dtype and shape is given. Its docstring says
+# what it refuses.
 
 # %%
 #| exporti
@@ -489,9 +501,9 @@ def as_labels(labels, shape):
     return labels if labels.size else labels.astype(np.int64)  # [] is float64 to NumPy
 
 # %% [markdown]
-# **Task.** Write `check_labels`, which does for labels what `check_probabilities` does for
-# probabilities. A batch may hold ten thousand labels, so the error says *which* one is wrong
-# and *where* it is.
+# **Task.** Write `check_labels`, the check of their values, on the model of
+# `check_probabilities`. A batch may hold ten thousand labels, so the error says *which* label
+# is wrong and *where* it is.
 
 # %% exercise="labels"
 #| export
@@ -511,8 +523,7 @@ def check_labels(labels, shape):
     ValueError: label 3 at (1,) is no class: logits of shape (3, 3) have classes 0 to 2
         (labels have shape (3,))
 
-    Source: PyTorch's torch.nn.functional.cross_entropy refuses them too: "Target 3 is out of
-    bounds."
+    Source: torch.nn.functional.cross_entropy, whose error is "Target 3 is out of bounds."
     """
     ### BEGIN SOLUTION
     bad = (labels < 0) | (labels >= shape[-1])
@@ -529,9 +540,9 @@ check("labels")
 # %% [markdown]
 # ## The logit of the true class
 #
-# The loss needs one logit of each row: of row $i$ the one in column `labels[i]`. The result has
-# no class axis. Predict the shapes of `logits[..., labels]` and of `logits[labels]` for logits
-# of shape (4, 3) and four labels:
+# The loss needs one logit of each row: in row $i$, the logit in column `labels[i]`. The result
+# has no class axis. Predict the shapes of `logits[..., labels]` and of `logits[labels]` for
+# logits of shape (4, 3) and four labels:
 
 # %% tags=["answer", "explained"]
 logits, labels = np.zeros((4, 3)), np.array([2, 0, 1, 1])
@@ -572,27 +583,28 @@ check("target-logits")
 # cross-entropy is the negative log-likelihood.
 #
 # With a one-hot target the loss reaches 0 only when the true logit is infinitely far above the
-# others, so training increases the logits forever. **Label smoothing** replaces the one-hot
-# target: a share $s$ of its probability is spread evenly over all $C$ classes, the true one
-# included. Predict the target for $s = 0.1$, 4 classes and true class 2. Does it sum to 1?
+# others. So training increases the true logit forever. **Label smoothing** changes the one-hot
+# target: it distributes a share $s$ of the probability evenly over all $C$ classes, the true
+# class included. Predict the target for $s = 0.1$, 4 classes and true class 2. Does it sum to
+# 1?
 
 # %% tags=["answer"]
 smoothing, classes = 0.1, 4
 print(np.full(classes, smoothing / classes) + (1 - smoothing) * np.eye(classes)[2])
 
 # %% [markdown]
-# With $\log p_j = z_j - \log \sum_k e^{z_k}$, and because the targets sum to 1, the
-# cross-entropy is
+# Insert $\log p_j = z_j - \log \sum_k e^{z_k}$. Because the targets sum to 1, the cross-entropy
+# is
 #
 # $$\sum_j t_j \left(\log \sum_k e^{z_k} - z_j\right) =
 # \log \sum_k e^{z_k} - (1 - s)\, z_y - s\, \bar z,$$
 #
-# where $\bar z$ is the mean of the row's logits. So smoothing costs one mean more, and no table
-# of targets is needed.
+# where $\bar z$ is the mean of the row's logits. So smoothing needs only one additional mean,
+# and no table of targets.
 #
-# **Task.** Write `cross_entropy_forward`: NumPy arrays in, one loss per row out. A trap: a
-# class can be excluded by a logit of $-\infty$, and $0 \cdot \infty$ is `nan`. So do not
-# compute the mean when $s$ is 0.
+# **Task.** Write `cross_entropy_forward`. It takes NumPy arrays and returns one loss per row. A
+# logit of $-\infty$ excludes a class. Then the mean $\bar z$ is $-\infty$, and $0 \cdot \infty$
+# is `nan`. So do not compute the mean when $s$ is 0.
 
 # %% exercise="forward"
 #| export
@@ -632,16 +644,17 @@ for smoothing in (0.0, 0.1):
     print(f"smoothing {smoothing}: losses {losses.round(3)}")
 
 # %% [markdown]
-# Smoothing leaves the first loss as it is, because that true logit is the mean of its row. It
-# raises the second one: that row is surer than its target asks for.
+# Smoothing does not change the first loss, because the true logit of the first row is the mean
+# of the row. It raises the second loss, because there the predicted probability is higher than
+# the smoothed target.
 
 # %% [markdown]
 # ## The derivative of cross-entropy
 #
-# The formula could be written with Tensor operations, as the binary one was. Instead, the whole
-# forward function becomes *one* operation: it goes through `apply` once. Lesson 06 then needs
-# only one derivative, and it is surprisingly simple: the derivative of the loss with respect to
-# the logits is softmax minus target, $p_j - t_j$. In the drawing, the true class is 1.
+# You wrote the binary cross-entropy with Tensor operations. Here the whole forward function
+# becomes *one* operation: it goes through `apply` once. Lesson 06 then needs only one
+# derivative, and it is surprisingly simple: the derivative of the loss with respect to the
+# logits is softmax minus target, $p_j - t_j$. In the drawing, the true class is 1.
 
 # %%
 from tinytorch.pictures.losses import draw_cross_entropy_gradient
@@ -652,8 +665,8 @@ draw_cross_entropy_gradient([2.0, 1.0, 0.0], label=1)
 # the logits after one step, 1.33, 1.76, -0.09, and the loss before and after, 1.41 and 0.596.
 
 # %% [markdown]
-# A step against the gradient lowers the logits of the wrong classes and raises that of the true
-# one, by the same amount in total. Check two of the numbers with a central difference:
+# A step against the gradient raises the logit of the true class and lowers the other logits, by
+# the same amount in total. Check two of the numbers with a central difference:
 
 # %%
 logits, h = np.array([2.0, 1.0, 0.0]), 1e-5
@@ -673,9 +686,10 @@ draw_cross_entropy_gradient([6.0, 0.0, 0.0], label=0, smoothing=0.1)
 # 0.0617 for the true class and -0.0309 for the others: a step lowers the true logit.
 
 # %% [markdown]
-# **Task.** Write `cross_entropy` from the functions above. Check the labels before use.
-# `apply` records its options, and lesson 06 reads the labels from there, perhaps long after the
-# caller has filled that array with the next batch: so which labels do you give it?
+# **Task.** Write `cross_entropy` from the functions above. Check the labels before you use
+# them. `apply` records its options, and lesson 06 reads the labels from the record. By then the
+# caller may have written the next batch into the same array. So which labels do you pass to
+# `apply`?
 
 # %% exercise="cross-entropy"
 #| export
@@ -715,9 +729,9 @@ def cross_entropy(logits, labels, reduction="mean", label_smoothing=0.0):
 check("cross-entropy")
 
 # %% [markdown]
-# What does one operation save? Here is the same formula from Tensor operations, for 64 rows of
-# 1000 classes, with a count of the recorded operations and of the numbers that they keep for
-# their derivatives. Predict both ratios.
+# What does one operation save? Below is the same formula written with Tensor operations. Both
+# are run on 64 rows of 1000 classes. `cost` counts the recorded operations, and the numbers
+# that they keep for their derivatives. Predict the ratio of the two versions for both counts.
 
 # %%
 import time
@@ -756,15 +770,15 @@ for name, loss in [("composed", composed), ("one operation", cross_entropy)]:
     print(f"{name:14} {milliseconds:.2f} ms   {operations} operations   {numbers:,} numbers")
 
 # %% [markdown]
-# Forward, both take about the same time: NumPy computes the same exponentials. The gain is in
-# the backward pass, which reads one large array instead of several, and in the numbers that are
-# kept until then.
+# The forward passes take about the same time, because NumPy computes the same exponentials. One
+# operation keeps fewer numbers in memory until the backward pass, and the backward pass then
+# reads one large array instead of several.
 
 # %% [markdown]
 # ## Loss modules
 #
 # A training loop chooses its loss once, with its options, and calls it thousands of times. So
-# each loss exists as a class, too, with PyTorch's names. Two are given.
+# each loss also exists as a class, with PyTorch's name. Two are given.
 
 # %%
 #| export
@@ -807,8 +821,8 @@ class BCEWithLogitsLoss(OptionsOnly):
 # %% exercise="cross-entropy-loss"
 #| export
 class CrossEntropyLoss(OptionsOnly):
-    """`cross_entropy` with a fixed reduction and label smoothing, which are kept as the
-    attributes `reduction` and `label_smoothing`.
+    """`cross_entropy` with a fixed reduction and label smoothing, stored in the attributes
+    `reduction` and `label_smoothing`.
 
     CrossEntropyLoss(reduction, label_smoothing)(logits, labels) is cross_entropy(logits,
     labels, reduction, label_smoothing), with the same defaults.
@@ -844,9 +858,9 @@ check("cross-entropy-loss")
 # ## Entropy
 #
 # The **entropy** of a probability distribution is its cross-entropy with itself,
-# $-\sum_j p_j \log p_j$: the smallest mean loss that any prediction can reach when the answers
-# follow that distribution. A network that has learned nothing gives all $C$ classes the same
-# probability. Predict its loss for 10 classes:
+# $-\sum_j p_j \log p_j$. It is the smallest mean loss that any prediction can reach if the
+# answers follow that distribution. A network that has learned nothing gives all $C$ classes the
+# same probability. Predict its loss for 10 classes:
 
 # %% tags=["answer", "explained"]
 for classes in (2, 10, 1000, 50_000):
@@ -854,13 +868,14 @@ for classes in (2, 10, 1000, 50_000):
           f"{cross_entropy(np.zeros((1, classes)), [0]).item():.3f}")
 
 # %% [markdown]
-# It is $\ln C$, the entropy of a uniform distribution. A first loss far above it says that the
-# first logits are too large, not that the problem is hard. In the other direction,
-# $e^{\text{loss}}$ is a number of classes: the network is as good as guessing among that many.
+# The loss is $\ln C$, the entropy of a uniform distribution. If the first loss of a training is
+# far above it, the initial logits are too large; it does not mean that the problem is hard. You
+# can also compute a number of classes from a loss: a network with this loss is as good as
+# guessing among $e^{\text{loss}}$ classes.
 #
-# Next, ten classes. The *margin* is the difference between the true logit and the others, all
-# equal. Predict: what does one more point of margin save when the network is right, and when it
-# is wrong?
+# Next, take ten classes whose wrong logits are all equal. The *margin* is the true logit minus
+# a wrong one. Predict by how much the loss falls when the margin grows by 1: when the network
+# is right, and when it is wrong.
 
 # %% tags=["answer", "explained"]
 margins = np.linspace(-6, 10, 321)
@@ -879,18 +894,21 @@ axes.text(5.0, -0.8, "no smoothing");
 # smoothing the loss goes to 0; with smoothing it has a minimum at 4.5 and rises again.
 
 # %% [markdown]
-# Above 0 the loss falls towards its minimum; below 0 it grows by almost one per point. One row
-# that is sure and wrong weighs as much as thousands that are right, so the worst rows dominate
-# a mean loss. A wrong label in the data is one of them. At the minimum of the smoothed loss,
-# the true class has the probability of its target, $1 - s + s/C = 0.91$.
+# When the network is wrong (margin below 0), the loss falls by almost 1 for each 1 of margin.
+# When it is right, the loss falls less and less, until it reaches its minimum. A single row
+# that is sure and wrong weighs as much as thousands of rows that are sure and right, so the
+# worst rows dominate the mean loss. A wrong label in the data produces such a row. At the
+# minimum of the smoothed loss, the true class has the probability of its target,
+# $1 - s + s/C = 0.91$.
 
 # %% [markdown]
 # ## Calibration
 #
 # **Calibration** means that predicted probabilities agree with frequencies: of all predictions
-# made with probability 0.8, about 80 % turn out right. Below, the answers really are drawn with
-# the probabilities softmax(z). Three networks give the logits $z/3$, $z$ and $3z$. Their
-# largest logit, and so their accuracy, is the same. Predict which loss is smallest.
+# made with probability 0.8, about 80 % turn out right. Below, the answers are drawn at random
+# with the probabilities softmax(z). Three networks give the logits $z/3$, $z$ and $3z$. All
+# three have the largest logit at the same class, so they have the same accuracy. Predict which
+# loss is smallest.
 
 # %% tags=["answer", "explained"]
 random = np.random.default_rng(5)
@@ -909,9 +927,9 @@ print(f"entropy of the answers: {entropy:.3f}")
 
 # %% [markdown]
 # The second network is calibrated: its mean confidence is its accuracy, and its loss is the
-# entropy, up to the chance of 20,000 draws. The first is underconfident, the third is
-# overconfident. On average over the answers, cross-entropy is smallest for their true
-# probabilities; so training with it also trains calibration.
+# entropy, up to the random error of 20,000 draws. The first is underconfident, the third is
+# overconfident. The mean cross-entropy is smallest for the true probabilities, so training with
+# it also improves calibration.
 
 # %% [markdown]
 # ## Look back
@@ -919,12 +937,12 @@ print(f"entropy of the answers: {entropy:.3f}")
 # 1. Your training run prints 2.303 for ten classes and stays there; another prints 14 at first
 #    and then falls. What does each number tell you, before you read any code?
 # 2. Pass probabilities to `cross_entropy`: `cross_entropy([[0.98, 0.01, 0.01]], [0])`. No error
-#    is raised. What is the smallest loss that probabilities can reach there, for 3 classes and
-#    for 1000? What would training do?
+#    is raised. What is the smallest loss that you can get by passing probabilities, for 3
+#    classes and for 1000? What would training with such a loss do?
 # 3. Two classes can be trained with one logit and `binary_cross_entropy_with_logits`, or with
 #    two and `cross_entropy`. For which two logits do both give the same loss? Check your answer
 #    with numbers.
 #
 # **In PyTorch**: `torch.nn.functional.mse_loss`, `binary_cross_entropy_with_logits` and
 # `cross_entropy`, and the classes under the same names. There the classes are the *second*
-# axis, labels must be `int64`, and -100 is a label that is left out (`ignore_index`).
+# axis, labels must be `int64`, and rows with the label -100 are left out (`ignore_index`).
