@@ -1,5 +1,5 @@
 # From modules/source/07_optimizers/optimizers_dev.py by `tito export`; edit that file, not this one.
-# checksum: c8a90c266e48fab6
+# checksum: 8983844dfbde5422
 """Optimizers: From the gradient to better weights, with SGD, momentum and AdamW."""
 
 import copy
@@ -61,7 +61,7 @@ def param_groups(params, defaults):
     """The parameters as a list of groups, each a dict with all of its options.
 
     params    Tensors, or dicts with "params" (Tensors) and options: a list, a generator, ...
-    defaults  {option: value} for the options that a group does not give; not changed
+    defaults  {option: value} for the options that a group does not have; not changed
     returns   list of new dicts with "params", a list, and every option
 
     Raises ValueError with the word "parameters" when `params` is empty.
@@ -85,7 +85,7 @@ class Optimizer:
     in `state_names` the arrays that it keeps for each parameter.
 
     params    Tensors, or dicts {"params": Tensors, option: value}; see `param_groups`
-    defaults  the options of groups that do not give their own
+    defaults  the options for groups that do not set their own
 
     .param_groups  the groups, as dicts; options may be changed between steps
     .state         {Tensor: {"step": n, name: ndarray}}
@@ -101,7 +101,7 @@ class Optimizer:
         return ()
 
     def state_of(self, p, group):
-        """The state of the parameter `p`, a dict. The first time it is made: step 0, zeros."""
+        """The state of the parameter `p`, a dict. The first call makes it: step 0, zeros."""
         return parameter_state(self.state, p, self.state_names(group))
 
     def update(self, w, g, state, group):
@@ -138,11 +138,11 @@ class Optimizer:
                 p.grad = None
 
     def state_dict(self):
-        """A copy of all that the next steps depend on, in plain arrays and numbers."""
+        """A copy of everything that the next steps depend on, in plain arrays and numbers."""
         return optimizer_state(self)
 
     def load_state_dict(self, state):
-        """Continue from what `state_dict` returned, with the same parameters in order."""
+        """Continue from a state that `state_dict` returned, with the same parameters."""
         self.param_groups, self.state = matching_state(self, state)
 
     def __repr__(self):
@@ -157,7 +157,7 @@ def regularized_gradient(g, w, weight_decay):
 
 
 class SGD(Optimizer):
-    """Gradient descent, with momentum if asked.
+    """Gradient descent, with or without momentum.
 
     params        Tensors or groups
     lr            learning rate, per step
@@ -184,7 +184,7 @@ class SGD(Optimizer):
 
 
 def update_moments(m, v, g, beta1, beta2):
-    """Take a new gradient into the two running averages of Adam, in place.
+    """Add a new gradient to the two running averages of Adam, in place.
 
     m        ndarray: first moment, zeros before the first step; updated
     v        ndarray: second moment, zeros before the first step; updated
@@ -212,7 +212,7 @@ def adam_direction(m, v, step, betas, eps):
 
     m        ndarray: first moment, as `update_moments` left it; not changed
     v        ndarray: second moment; not changed
-    step     how many gradients went into them, 1 or more
+    step     how many gradients they contain, 1 or more
     betas    (beta1, beta2), as in `update_moments`
     eps      added to the square root of the corrected v, in the unit of a gradient
     returns  a new ndarray of the same dtype, to be multiplied by the learning rate
@@ -288,8 +288,8 @@ class AdamW(Adam):
 def clip_grad_norm_(parameters, max_norm):
     """Scale all gradients by one factor, so that their common norm is at most `max_norm`.
 
-    parameters  Tensors: a list, a generator, ...; those whose `.grad` is None are left out
-    max_norm    gradients with a larger norm are scaled down to this norm, others left unchanged
+    parameters  Tensors: a list, a generator, ...; those whose `.grad` is None are skipped
+    max_norm    gradients with a larger norm are scaled down to this norm, others not changed
     returns     the norm before clipping, a float; 0.0 if there are no gradients
 
     The arrays in `.grad` are changed in place. The norm of float32 gradients is computed in
@@ -350,7 +350,7 @@ def warmup_cosine(step, warmup, total, lowest=0.0):
     step     int, 0 for the first
     warmup   int: the number of warm-up steps; their factor is (step + 1) / (warmup + 1), so
              that the factor is 1 for the first time in step `warmup`
-    total    int, above `warmup`: the step in which `lowest` is reached; later steps have it too
+    total    int, above `warmup`: the first step with the factor `lowest`, which then stays
     lowest   the factor at the end
     returns  float between 0 and 1
 
@@ -366,7 +366,7 @@ def warmup_cosine(step, warmup, total, lowest=0.0):
 
 
 def optimizer_state(optimizer):
-    """A copy of all that the next steps of an optimizer depend on, in plain arrays and numbers.
+    """A copy of everything that an optimizer's next steps depend on: plain arrays and numbers.
 
     optimizer  an Optimizer
     returns    {"state": {number: {"step": n, name: ndarray}},

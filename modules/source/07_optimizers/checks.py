@@ -49,7 +49,7 @@ def numbers_of(state):
 
 
 def takes_the_steps_of_the_paper(kind, lrs, decay, cause):
-    """Assert five steps of Adam or AdamW; the cause is that of a mistake in a later step."""
+    """Assert five steps of Adam or AdamW; `cause` explains a mistake after the first step."""
     gradients = [[1.0, -0.002], [-2.0, 0.001], [0.5, -0.004], [3.0, 0.0], [-1.0, 0.003]]
     arrays = [np.array(g) for g in gradients]
     path, *_ = run_adam(kind, np.array([1.0, -2.0]), arrays, lrs, (0.9, 0.99), 1e-3, decay)
@@ -64,7 +64,7 @@ def takes_the_steps_of_the_paper(kind, lrs, decay, cause):
 
 
 def changes_weights_and_moments_but_no_gradient(kind):
-    """Assert it of two steps of Adam or AdamW, and that they keep float32."""
+    """Assert this of two steps of Adam or AdamW, and that they keep float32."""
     w, lrs = np.array([[5, -7]], "float32"), [0.1, 0.2]
     gradients = [np.array([[3, -1e-3]], "float32"), np.array([[-1, 4e3]], "float32")]
     path, m, v, after = run_adam(kind, w, gradients, lrs, (0.9, 0.999), 1e-8, 0.01)
@@ -120,7 +120,7 @@ IN_PLACE = (
 # this:
 def call_on_copies(function, *inputs, **options):
     """What `function` returned, and the arrays among its inputs as it left them. It gets copies
-    that nobody else holds."""
+    that only this function holds."""
     given = [np.array(x) if isinstance(x, np.ndarray) else x for x in inputs]
     result = function(*given, **options)
     result = np.array(result) if isinstance(result, np.ndarray) else result
@@ -323,12 +323,12 @@ def test_no_parameters_are_refused():
             )
         except IndexError as error:
             assert False, (
-                f"{given} should raise a ValueError that says what is missing; yours ends with "
+                f"{given} should raise a ValueError about missing parameters; yours ends with "
                 f"an IndexError: {error}"
             )
         else:
             assert False, (
-                f"there is nothing to train in {given}, and no error said so: you made {groups}"
+                f"{given} has no parameters, but yours raises no error: it returns {groups}"
             )
 
 
@@ -810,12 +810,12 @@ def test_weight_decay_does_not_depend_on_the_gradient():
     w, gradients = np.array([2.0, 2.0]), [np.array([0.0, 1e-4])] * 3
     path, m, v, _ = run_adam(AdamW, w, gradients, [0.1] * 3, (0.5, 0.5), 1e6, 0.2)
     assert np.allclose(path[-1], 2 * 0.98**3, rtol=1e-6), (
-        "with an eps that stops all else, each step leaves 1 - 0.1 * 0.2 of both weights: "
-        f"{2 * 0.98**3:.4f}; yours {path[-1]}. Multiply the weight, and leave the gradient as "
-        "it is"
+        "with an eps so large that only weight decay acts, each step leaves 1 - 0.1 * 0.2 of "
+        f"both weights: {2 * 0.98**3:.4f}; yours {path[-1]}. Multiply the weight, and leave "
+        "the gradient as it is"
     )
     assert np.allclose(m, [0, 0.875e-4]) and np.allclose(v, [0, 0.875e-8], atol=1e-15), (
-        "the moments are those of the gradient alone, [0, 0.875e-4] and [0, 0.875e-8]; yours "
+        "the moments of the gradient alone are [0, 0.875e-4] and [0, 0.875e-8]; yours are "
         f"{m} and {v}: they must not contain the weight decay"
     )
 
@@ -889,7 +889,7 @@ def test_all_gradients_are_scaled_by_one_factor():
     )
     cause = ". Do not clip each gradient by its own norm" if found[0][0] > 2.9 else ""
     assert np.allclose(found[0], [1.34164, 1.78885], atol=1e-4), (
-        f"one factor, 5 / 11.18, makes (3, 4) to (1.3416, 1.7889); yours is {found[0]}{cause}"
+        f"one factor, 5 / 11.18, turns (3, 4) into (1.3416, 1.7889); yours is {found[0]}{cause}"
     )
     assert np.allclose(found[1], [2.68328, 3.57771], atol=1e-4), (
         f"(6, 8) becomes (2.6833, 3.5777); yours is {found[1]}"

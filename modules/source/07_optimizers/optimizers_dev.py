@@ -1,11 +1,12 @@
 # %% [markdown]
 # # 07. Optimizers
 #
-# Autograd computes the gradient of the loss. How should the weights change then? An
-# **optimizer** is the algorithm that computes new weights from the gradient, step after step.
-# Which one you choose matters: below, two optimizers take 50 steps each, from the same weights
-# and with the same learning rate. The second one remembers the gradients of earlier steps, in
-# one more line of code, and its loss ends more than 100,000 times smaller.
+# Autograd computes the gradient of the loss. How should training use it to change the weights?
+# An **optimizer** is an algorithm that computes new weights from the gradient, step after step.
+# The choice of the optimizer matters. Below, two optimizers take 50 steps each, from the same
+# weights and with the same learning rate. The second one also uses the gradients of earlier
+# steps, which needs one more line of code. After 50 steps its loss is more than 100,000 times
+# smaller.
 
 # %% tags=["payoff"]
 #| default_exp core.optimizers
@@ -45,8 +46,9 @@ draw_paths(valley, {f"{name}: loss {valley(path[-1]):.1g}": path
 #
 # ## Gradient descent
 #
-# The loss in the picture is `valley`: two weights, and a loss that rises thirty times as
-# steeply along the second weight as along the first. Its gradient, computed by hand:
+# The loss in the picture is `valley`. It depends on two weights, and at the same distance from
+# the minimum it is thirty times as steep along the second weight as along the first. Its
+# gradient, computed by hand:
 
 # %%
 def gradient(w):
@@ -61,14 +63,15 @@ draw_directions(valley, gradient, [(-10, 2), (-9, 0.15), (-7, -1.5), (-4, 1)], l
 # near the floor is short and points along it.
 
 # %% [markdown]
-# The gradient points in the direction in which the loss grows fastest. *Gradient descent*
-# moves against it, by the gradient times the *learning rate* `lr` (the arrows: `lr` is 0.05):
+# The gradient points in the direction in which the loss grows fastest. *Gradient descent* moves
+# the weights in the opposite direction. The step is the gradient times the *learning rate* `lr`
+# (0.05 for the arrows):
 #
 # $$w \leftarrow w - \text{lr} \cdot g.$$
 #
-# The weights are changed *in place*, because the layers of a network hold the same array: if
-# the optimizer made a new one, the network would never see it. The gradient is only read,
-# because the training loop may still print it.
+# The weights must be changed *in place*, because the layers of a network hold the same array:
+# if the optimizer made a new array, the network would never see it. The gradient must not be
+# changed, because the training loop may still need it, for example to print it.
 #
 # **Task.** Write `sgd_update`.
 
@@ -99,10 +102,10 @@ check("sgd")
 # %% [markdown]
 # ## The condition number
 #
-# With your `sgd_update`, 50 steps with learning rate 0.05 are the first path in the picture
-# above. Could another learning rate do better? Predict which of 0.03, 0.05, 0.06, 0.065 and
-# 0.067 ends with the lowest loss, and which of them *diverge*. (A step multiplies $w_0$ by
-# $1 - \text{lr}$ and $w_1$ by $1 - 30 \, \text{lr}$.)
+# The first path in the picture above is 50 steps of your `sgd_update` with learning rate 0.05.
+# Could another learning rate do better? Predict which of 0.03, 0.05, 0.06, 0.065 and 0.067 ends
+# with the lowest loss, and which of them *diverge*. (A step multiplies $w_0$ by $1 - \text{lr}$
+# and $w_1$ by $1 - 30 \, \text{lr}$.)
 
 # %% tags=["answer"]
 paths = {}
@@ -123,33 +126,36 @@ draw_paths(valley, {name: paths[name] for name in ("lr 0.06", "lr 0.065", "lr 0.
 # small. Both arrive close to the minimum. With 0.03 the path creeps along the floor.
 
 # %% [markdown]
-# The steepest direction sets a limit: above 2 / 30 = 0.0667, $|1 - 30 \, \text{lr}|$ is more
-# than 1, and $w_1$ grows with each step. The flat direction limits the speed: there $w_0$
-# shrinks by at most 6.7 % per step. In the long run the best learning rate is 2 / (1 + 30), for
-# which both factors have the same size, 29 / 31 = 0.935.
+# The steep direction limits the learning rate: above 2 / 30 = 0.0667, $|1 - 30 \, \text{lr}|$
+# is more than 1, and $w_1$ grows with each step. So in the flat direction, $w_0$ shrinks by at
+# most 6.7 % per step. In the long run the best learning rate is 2 / (1 + 30). With it both
+# factors have the same size, 29 / 31 = 0.935.
 #
-# The second derivative of the loss along a direction is its *curvature*; in the valley it is 1
-# along and 30 across. The **condition number** of a loss is its largest curvature divided by
-# its smallest; here it is 30. With condition number $\kappa$ and the best learning rate,
-# $2/(1 + \kappa)$ if the smallest curvature is 1, the distance to the minimum shrinks by the
-# factor $1 - 2/(\kappa + 1)$ per step. Networks have condition numbers of thousands. There are
-# two remedies: momentum, and a learning rate of its own for every weight.
+# The second derivative of the loss along a direction is its *curvature*. The curvature of the
+# valley is 1 along its floor and 30 across it. The **condition number** of a loss is its
+# largest curvature divided by its smallest; here it is 30. With condition number $\kappa$ and
+# the best learning rate, the distance to the minimum is multiplied by $1 - 2/(\kappa + 1)$ in
+# each step. (If the smallest curvature is 1, the best learning rate is $2/(1 + \kappa)$.)
+#
+# The losses of networks have condition numbers of thousands, so gradient descent is slow. There
+# are two remedies: momentum, and a separate learning rate for every weight.
 #
 # ## Momentum
 #
-# Across the valley the gradient changes its sign with every step, along it the sign stays. So
-# add the gradients up: across they cancel, along they accumulate. **Momentum** moves the
-# weights not along the gradient itself but along a *velocity*, a decaying sum of all gradients
-# so far. With a factor $\mu$ below 1:
+# Across the valley the gradient changes its sign with every step; along the valley it keeps its
+# sign. So we add the gradients of successive steps: across the valley they cancel, along it
+# they accumulate. **Momentum** moves the weights along a *velocity* instead of the gradient: a
+# sum of all gradients so far, in which older gradients count less. With a factor $\mu$ below 1:
 #
 # $$v \leftarrow \mu v + g, \qquad w \leftarrow w - \text{lr} \cdot v.$$
 #
-# With $\mu = 0.9$ and a gradient that stays the same, $v$ grows to ten times the gradient,
-# $1 / (1 - \mu)$. The learning rate is not part of $v$. If it were, a learning rate that is
-# lowered during training would take effect only many steps later.
+# If the gradient stays the same, $v$ grows to $1 / (1 - \mu)$ times the gradient: ten times for
+# $\mu = 0.9$. The velocity does not contain the learning rate. If it did, a change of the
+# learning rate during training would take effect only many steps later.
 #
-# **Nesterov** momentum is momentum that looks one step ahead: the next velocity will contain
-# $\mu v$, whatever the next gradient is, so it uses $\mu v$ now, with the new $v$:
+# **Nesterov** momentum is momentum that looks one step ahead. The next velocity will contain
+# $\mu v$, whatever the next gradient is. So Nesterov momentum uses $\mu v$ already in this
+# step, with the new $v$:
 #
 # $$w \leftarrow w - \text{lr} \cdot (g + \mu v).$$
 #
@@ -207,11 +213,11 @@ draw_curves({f"momentum {mu}": [w[0] for w in path] for mu, path in paths.items(
 #
 # ## Local minima and saddle points
 #
-# The gradient is zero at the minimum, and also at other points. A **local minimum** is a point
-# where the loss is lower than everywhere near it, though not necessarily the lowest of all. A
-# **saddle point** is a point with gradient zero where the loss falls in some directions and
-# rises in others. The loss below has a global and a local minimum and, between them, a saddle
-# point, all at $w_0 = 0$. Two paths start close to each other:
+# The gradient is zero at the minimum, but it can also be zero at other points. A **local
+# minimum** is a point where the loss is lower than everywhere near it, though not necessarily
+# the lowest of all. A **saddle point** is a point with gradient zero where the loss falls in
+# some directions and rises in others. The loss below has a global and a local minimum and,
+# between them, a saddle point, all at $w_0 = 0$. Two paths start close to each other:
 
 # %% tags=["demonstration"]
 def two_minima(w):
@@ -233,9 +239,9 @@ draw_paths(two_minima, paths, {name: (0, root) for name, root in zip(names, root
 # to the global one. Their points are densest near the saddle point and at the minima.
 
 # %% [markdown]
-# Near the saddle point the steps are short, because the gradient is small there. Predict: from
-# a point 0.001 beside the saddle point, how many steps does gradient descent take to leave it,
-# and how many with momentum?
+# Near the saddle point the steps are short, because the gradient is small there. Predict how
+# many steps gradient descent needs to get away from the saddle point, starting 0.001 beside it.
+# And how many with momentum 0.9?
 
 # %% tags=["answer"]
 for mu in (0.0, 0.9):
@@ -244,20 +250,22 @@ for mu in (0.0, 0.9):
     print(f"momentum {mu}: {steps} steps until w1 < -1")
 
 # %% [markdown]
-# Momentum accumulates even small gradients, as long as they agree. A network with a million
-# weights has a million directions, and at a minimum the loss must rise in *all* of them. One
-# that falls makes a saddle point. So most points with gradient zero are saddle points, and
-# training rarely stops at one.
+# Momentum accumulates even small gradients, as long as they have the same direction.
+#
+# A network with a million weights has a million directions. At a minimum the loss must rise in
+# *all* of them; if it falls in a single one, the point is a saddle point. So most points with
+# gradient zero are saddle points, and training rarely gets stuck at one.
 #
 # ## Parameter groups
 #
-# From arrays to networks. An optimizer updates a list of parameters, and often not all should
-# be treated alike: when a network that was trained on other data gets a new last layer, the old
-# layers need a smaller learning rate than the new one. A **parameter group** is a dictionary
-# with a list of parameters, "params", and the options that differ for them, such as "lr". Plain
-# tensors, as in `SGD(net.parameters(), lr=0.1)`, are one group. Two mistakes are easy: a
-# generator can be iterated only once, but an optimizer needs its parameters in every step; and
-# an empty list would train nothing, silently.
+# So far we updated single arrays. An optimizer updates all parameters of a network, and often
+# they should not all be treated alike. For example, when a trained network gets a new last
+# layer, the old layers need a smaller learning rate than the new one. A **parameter group** is
+# a dictionary with a list of parameters, "params", and the options that differ for them, such
+# as "lr". Plain tensors, as in `SGD(net.parameters(), lr=0.1)`, are one group.
+#
+# Two mistakes are easy to make. A generator can be iterated only once, but an optimizer needs
+# its parameters in every step. And an empty list would train nothing, without an error.
 #
 # **Task.** Write `param_groups`.
 
@@ -267,7 +275,7 @@ def param_groups(params, defaults):
     """The parameters as a list of groups, each a dict with all of its options.
 
     params    Tensors, or dicts with "params" (Tensors) and options: a list, a generator, ...
-    defaults  {option: value} for the options that a group does not give; not changed
+    defaults  {option: value} for the options that a group does not have; not changed
     returns   list of new dicts with "params", a list, and every option
 
     Raises ValueError with the word "parameters" when `params` is empty.
@@ -294,14 +302,14 @@ check("param-groups")
 # ## The Optimizer class
 #
 # For each parameter, an optimizer keeps a *state*: how many steps the parameter has taken, and
-# arrays such as its velocity. Subclasses differ in two methods. `state_names` names those
-# arrays, and `update` is the update rule: it changes an array of weights `w` in place, every
-# element in the same way.
+# arrays such as its velocity. Subclasses differ in two methods. `state_names` returns the names
+# of these arrays. `update` is the update rule: it changes an array of weights `w` in place,
+# every element in the same way.
 #
-# What they share is `step`. A parameter that took no part in this forward pass has `.grad`
-# None. It is skipped entirely: no update, no weight decay, no state. A gradient of zeros is
-# different: momentum still moves the weights. Invalid options, such as a learning rate of -0.1
-# or a misspelled name, are refused by `check_groups`, which is given.
+# All subclasses share the method `step`. A parameter that was not used in this forward pass has
+# `.grad` None. `step` skips it entirely: no update, no weight decay, no state. A gradient of
+# zeros is different: momentum still moves the weights. `check_groups`, which is given, refuses
+# invalid options, such as a learning rate of -0.1 or a misspelled name.
 #
 # **Task.** Write `step`: loops over the groups and their parameters, one call of `self.update`
 # for each parameter that has a gradient.
@@ -313,7 +321,7 @@ class Optimizer:
     in `state_names` the arrays that it keeps for each parameter.
 
     params    Tensors, or dicts {"params": Tensors, option: value}; see `param_groups`
-    defaults  the options of groups that do not give their own
+    defaults  the options for groups that do not set their own
 
     .param_groups  the groups, as dicts; options may be changed between steps
     .state         {Tensor: {"step": n, name: ndarray}}
@@ -329,7 +337,7 @@ class Optimizer:
         return ()
 
     def state_of(self, p, group):
-        """The state of the parameter `p`, a dict. The first time it is made: step 0, zeros."""
+        """The state of the parameter `p`, a dict. The first call makes it: step 0, zeros."""
         return parameter_state(self.state, p, self.state_names(group))
 
     def update(self, w, g, state, group):
@@ -368,11 +376,11 @@ class Optimizer:
                 p.grad = None
 
     def state_dict(self):
-        """A copy of all that the next steps depend on, in plain arrays and numbers."""
+        """A copy of everything that the next steps depend on, in plain arrays and numbers."""
         return optimizer_state(self)
 
     def load_state_dict(self, state):
-        """Continue from what `state_dict` returned, with the same parameters in order."""
+        """Continue from a state that `state_dict` returned, with the same parameters."""
         self.param_groups, self.state = matching_state(self, state)
 
     def __repr__(self):
@@ -381,9 +389,10 @@ class Optimizer:
         return f"{type(self).__name__}({'; '.join(options)})"
 
 # %% [markdown]
-# The first optimizer for networks is given. It calls your two update functions. (Its name is
-# short for stochastic gradient descent, the next section; `regularized_gradient` is explained
-# under "Weight decay", and with 0 it returns `g`.)
+# The first optimizer for networks is given. It calls your two update functions. Its name is
+# short for stochastic gradient descent, the subject of the next section.
+# (`regularized_gradient` is explained under "Weight decay". With a weight decay of 0 it returns
+# `g`.)
 
 # %%
 #| export
@@ -393,7 +402,7 @@ def regularized_gradient(g, w, weight_decay):
 
 
 class SGD(Optimizer):
-    """Gradient descent, with momentum if asked.
+    """Gradient descent, with or without momentum.
 
     params        Tensors or groups
     lr            learning rate, per step
@@ -426,9 +435,10 @@ check("step")
 #
 # The loss of a network is a mean over all training examples, and so is its gradient. A
 # **mini-batch** is a small random sample of the training examples. Its gradient is a noisy
-# estimate of the gradient on all examples, and much cheaper. **Stochastic gradient descent**
-# (SGD) is gradient descent with the gradient of another mini-batch in each step. A pass over
-# all examples is an *epoch*. Below, a network learns to separate two half-moons of points.
+# estimate of the gradient on all examples, but it is much cheaper. **Stochastic gradient
+# descent** (SGD) is gradient descent that uses the gradient of a new mini-batch in each step. A
+# pass over all examples is an *epoch*. Below, a network learns to separate two half-moons of
+# points.
 
 # %%
 from tinytorch.core.layers import Dense, Sequential, he_normal, manual_seed
@@ -459,8 +469,8 @@ def train(make_optimizer, epochs, batch_size=400):
     return losses
 
 # %% [markdown]
-# Predict: after ten epochs, which batch size has the lowest loss: 400, 40 or 4? All three have
-# then seen each point ten times; they have taken 10, 100 and 1,000 steps.
+# Predict which batch size has the lowest loss after ten epochs: 400, 40 or 4. All three have
+# then seen each point ten times. They have taken 10, 100 and 1,000 steps.
 
 # %% tags=["answer", "explained"]
 losses = {f"batch of {size}": train(lambda p: SGD(p, lr=0.1), 11, size)
@@ -470,17 +480,19 @@ draw_curves(losses, "epoch", "loss")
 # 40 come next; with all 400 points in one batch the loss falls least.
 
 # %% [markdown]
-# Many rough steps beat few exact ones, until only noise is left; then a smaller learning rate
-# helps (see "Learning-rate schedules"). The noise falls only with the square root of the batch
-# size: a batch 100 times as large costs 100 times as much, for a tenth of the noise.
+# Many noisy steps are better than a few exact ones. Near the minimum the noise prevents further
+# progress; then a smaller learning rate helps (see "Learning-rate schedules"). Larger batches
+# help less, because the noise falls only with the square root of the batch size: a batch 100
+# times as large costs 100 times as much, for a tenth of the noise.
 #
 # ## Adaptive learning rates
 #
-# With an **adaptive learning rate**, each weight has a learning rate of its own, computed from
-# the sizes of its past gradients. It is the second remedy for a large condition number. The
-# optimizer *Adam* divides the gradient of each weight by its usual size, from two running
-# averages. A **moment** is the average of a power of a random quantity, here the gradient: the
-# first moment $m$ is the average of $g$, the second moment $v$ the average of $g^2$:
+# An **adaptive learning rate** is a separate learning rate for each weight, computed from the
+# sizes of its past gradients. It is the second remedy for a large condition number. The
+# optimizer *Adam* divides the average gradient of each weight by its usual size. For this it
+# keeps two running averages. A **moment** is the average of a power of a random quantity, here
+# the gradient. The first moment $m$ is the average of $g$, the second moment $v$ is the average
+# of $g^2$:
 #
 # $$m \leftarrow \beta_1 m + (1 - \beta_1)\, g,
 # \qquad v \leftarrow \beta_2 v + (1 - \beta_2)\, g^2.$$
@@ -494,7 +506,7 @@ draw_curves(losses, "epoch", "loss")
 # %% exercise="moments"
 #| export
 def update_moments(m, v, g, beta1, beta2):
-    """Take a new gradient into the two running averages of Adam, in place.
+    """Add a new gradient to the two running averages of Adam, in place.
 
     m        ndarray: first moment, zeros before the first step; updated
     v        ndarray: second moment, zeros before the first step; updated
@@ -527,20 +539,22 @@ for step in range(10_000):
 print("m / sqrt(v):", (m / np.sqrt(v)).round(3))
 
 # %% [markdown]
-# The third ratio is not quite 0: the latest gradient, here -1, counts most in $m$.
+# The size of a constant gradient does not matter. The third ratio is not quite 0, because the
+# latest gradient, here -1, counts most in $m$.
 #
 # ## Bias correction
 #
 # Both averages start at 0, so they are too small at first. If the gradient is always 5 and
-# $\beta_1 = 0.9$, then $m$ is 0.5, 0.95 and 1.355 after one, two and three steps: the factors
-# of the gradients so far add up to $1 - \beta_1^t$, not to 1. **Bias correction** divides a
-# running average that began at 0 by the sum of its factors, which makes it a true average:
+# $\beta_1 = 0.9$, then $m$ is 0.5, 0.95 and 1.355 after one, two and three steps. The reason is
+# that after $t$ steps the factors of the gradients add up to $1 - \beta_1^t$, not to 1. **Bias
+# correction** divides a running average that began at 0 by the sum of its factors, which makes
+# it a true average:
 #
 # $$\hat m = \frac{m}{1 - \beta_1^t}, \qquad \hat v = \frac{v}{1 - \beta_2^t}.$$
 #
-# Adam moves the weights along $\hat m / (\sqrt{\hat v} + \epsilon)$. The small $\epsilon$
-# avoids 0 / 0. The running averages themselves must not be corrected, or the next step would
-# correct them again.
+# Adam moves the weights against $\hat m / (\sqrt{\hat v} + \epsilon)$. The small $\epsilon$
+# avoids 0 / 0. Do not change the running averages themselves: otherwise the next step would
+# correct them a second time.
 #
 # **Task.** Write `adam_direction`.
 
@@ -552,7 +566,7 @@ def adam_direction(m, v, step, betas, eps):
 
     m        ndarray: first moment, as `update_moments` left it; not changed
     v        ndarray: second moment; not changed
-    step     how many gradients went into them, 1 or more
+    step     how many gradients they contain, 1 or more
     betas    (beta1, beta2), as in `update_moments`
     eps      added to the square root of the corrected v, in the unit of a gradient
     returns  a new ndarray of the same dtype, to be multiplied by the learning rate
@@ -592,21 +606,21 @@ draw_paths(valley, {f"Adam: loss {valley(path[-1]):.1g}": path}, x=(-11, 7), lev
 # %% tags=["demonstration"]
 draw_curves({"w0 (flat)": rates[:, 0], "w1 (steep)": rates[:, 1]}, "step", "learning rate",
             yscale="log")
-# alt: The learning rates that Adam gives to the two weights of the valley, on a logarithmic
-# scale. That of the flat direction is about four to six times that of the steep one.
+# alt: The learning rates that Adam gives to the two weights of the valley, on a logarithmic #
+# scale. The flat direction has about four to six times the learning rate of the steep one.
 
 # %% [markdown]
 # The first step goes at 45 degrees: after bias correction $\hat m / \sqrt{\hat v}$ is 1 or -1
-# for each weight, so only the signs of the gradient count. And $m$ is a velocity, too: Adam
-# runs past the minimum, as momentum does. Predict what becomes of this path when the valley is
-# 3,000 times as steep across as along instead of 30 times.
+# for each weight, so only the signs of the gradient matter. Adam runs past the minimum, as
+# momentum does, because $m$ is also a kind of velocity. Predict how this path changes if the
+# valley is 3,000 times as steep across as along, instead of 30 times.
 
 # %% tags=["answer", "explained"]
 print(f"The paths differ by at most {np.abs(adam_path(3000)[0] - path).max():.1g}.")
 
 # %% [markdown]
-# A gradient that is always 100 times as large has a usual size 100 times as large, and Adam
-# divides by it.
+# If all gradients of a weight are 100 times as large, their usual size is also 100 times as
+# large, and Adam divides by it.
 #
 # ## Adam
 #
@@ -614,8 +628,8 @@ print(f"The paths differ by at most {np.abs(adam_path(3000)[0] - path).max():.1g
 # 1 in the first step. Its `lr` is about how far each weight moves in a step, whatever the size
 # of its gradient. (`FlatStep` only makes `step` faster; see "Flat groups".)
 #
-# **Task.** Write `Adam.update`. `SGD.update` above is a model: begin with
-# `regularized_gradient`, as it does; what remains is three functions of yours.
+# **Task.** Write `Adam.update`. Like `SGD.update` above, it begins with `regularized_gradient`.
+# Then it calls three functions of yours.
 
 # %% exercise="adam"
 #| export
@@ -658,17 +672,19 @@ check("adam")
 # %% [markdown]
 # ## Weight decay
 #
-# With large weights the output of a network changes fast with its input, so fast that the
-# network can fit the noise in its training data. **L2 regularization** adds
-# $\frac{\lambda}{2} \sum w^2$ to the loss, so that large weights cost something; the gradient
-# of each weight gets $\lambda w$ more. This is `regularized_gradient`. **Weight decay**
-# multiplies each weight by $1 - \text{lr} \cdot \lambda$ in every step, so that it shrinks
-# unless the gradient keeps it large. PyTorch calls the option `weight_decay` for both: in `SGD`
-# and `Adam` it is L2 regularization. For gradient descent both are the same.
+# With large weights the output of a network changes so fast with its input that the network can
+# fit the noise in its training data. There are two ways to keep weights small. **L2
+# regularization** adds $\frac{\lambda}{2} \sum w^2$ to the loss, so that large weights increase
+# the loss. This adds $\lambda w$ to the gradient of each weight, as `regularized_gradient`
+# does. **Weight decay** multiplies each weight by $1 - \text{lr} \cdot \lambda$ in every step,
+# so that it shrinks unless the gradient keeps it large. PyTorch calls the option `weight_decay`
+# in both cases: in `SGD` and `Adam` it means L2 regularization, in `AdamW` (below) weight
+# decay.
 #
-# For Adam they are not. Two weights start at 1. Their gradients are pure noise, of size 0.1 for
-# one and 10 for the other. Predict: how much of each weight does L2 regularization leave after
-# 1,000 steps with lr = 0.001 and $\lambda = 0.3$?
+# For gradient descent both give the same weights. For Adam they do not. Two weights start at 1.
+# Their gradients are pure noise, of size 0.1 for the first and 10 for the second. Predict what
+# is left of each weight after 1,000 steps of Adam with L2 regularization, lr = 0.001 and
+# $\lambda = 0.3$:
 
 # %% tags=["answer"]
 def decay(kind):
@@ -685,12 +701,12 @@ def decay(kind):
 print("Adam:", decay(Adam)[:, -1].round(2), " (1 - lr * 0.3) ** 1000:", 0.9997**1000)
 
 # %% [markdown]
-# Adam divides the gradient by its usual size, and with it the $\lambda w$ that was added. The
-# weight with small gradients shrinks far too much, the other one hardly.
+# Adam divides the gradient by its usual size, and so it also divides the added $\lambda w$. The
+# weight with small gradients shrinks far too much, the other one hardly at all.
 #
-# **Decoupled weight decay** leaves the gradient as it is and shrinks the weights themselves,
-# just before the step. Adam with decoupled weight decay is called *AdamW*, and it trains nearly
-# every transformer:
+# **Decoupled weight decay** does not change the gradient: it multiplies the weights themselves,
+# just before the step. Adam with decoupled weight decay is called *AdamW*. Nearly every
+# transformer is trained with it:
 #
 # $$w \leftarrow (1 - \text{lr} \cdot \lambda)\, w, \qquad
 # w \leftarrow w - \text{lr} \cdot \hat m / (\sqrt{\hat v} + \epsilon).$$
@@ -738,10 +754,10 @@ draw_curves(curves, "step", "weight", limits=(0, 1.1), colours=["C2", "C2", "C0"
 # %% [markdown]
 # ## Comparing optimizers
 #
-# On the moons, with all 400 points in each step: predict which of SGD, SGD with momentum 0.9
-# and AdamW needs the fewest steps to a loss below 0.1, each with the best of five learning
-# rates. And for which of them is the best learning rate the smallest? (A dash in the table: not
-# within 200 steps.)
+# We train the network on the moons, with all 400 points in each step. Each optimizer tries five
+# learning rates. Predict which of SGD, SGD with momentum 0.9 and AdamW needs the fewest steps
+# to a loss below 0.1, each with its best learning rate. And which of them has the smallest best
+# learning rate? (A dash in the table means: not within 200 steps.)
 
 # %% tags=["answer"]
 kinds = {"SGD": SGD, "momentum": lambda p, lr: SGD(p, lr, momentum=0.9), "AdamW": AdamW}
@@ -753,25 +769,25 @@ for name, kind in kinds.items():
     print(f"{name:13}", *(f"{n:>5}" for n in steps))
 
 # %% [markdown]
-# The learning rate decides more than the optimizer: the best of each row lie close together,
-# and no column has a number in every row. A comparison of optimizers means little unless the
-# learning rate of each has been tuned.
+# The learning rate matters more than the optimizer. The best numbers of the three rows are
+# close together, but no single learning rate works for all three optimizers. So a comparison of
+# optimizers means little unless the learning rate of each has been tuned.
 #
 # ## Gradient clipping
 #
-# The update rules are complete. A long training run needs three more things around them: a
-# limit for the gradient, a learning rate that changes, and a state that can be saved. First the
+# The update rules are complete. A long training run needs three more things: a limit for the
+# gradient, a learning rate that changes, and a state that can be saved. We start with the
 # limit.
 #
-# One unusual mini-batch can have a gradient a thousand times as large as the others, and one
-# step along it destroys the work of hours. The *norm* of a vector is its length, the root of
-# the sum of its squares. **Gradient clipping** scales the gradient down to a norm of `max_norm`
-# if its norm is larger, and keeps its direction. The gradients of all parameters count as one
-# long vector. Predict: two parameters have the gradients (3, 4) and (6, 8), and `max_norm` is
-# 5. What becomes of the first one?
+# One unusual mini-batch can have a gradient a thousand times as large as the others, and a
+# single step with it can destroy the work of hours. The *norm* of a vector is its length, the
+# root of the sum of its squares. **Gradient clipping** scales the gradient down to a norm of
+# `max_norm` if its norm is larger, and keeps its direction. The gradients of all parameters
+# count as one long vector. Predict: two parameters have the gradients (3, 4) and (6, 8), and
+# `max_norm` is 5. What is the first gradient after clipping?
 #
-# One trap: gradients are float32, and squares above 3.4e38 overflow to infinity. A gradient of
-# 1e20 is large but finite; so must its norm be.
+# Be careful with large gradients: they are float32, and squares above 3.4e38 overflow to
+# infinity. The norm of a gradient of 1e20 must be finite.
 #
 # **Task.** Write `clip_grad_norm_`, to be called between `backward` and `step`. (A final
 # underscore is PyTorch's sign for "in place".)
@@ -781,8 +797,8 @@ for name, kind in kinds.items():
 def clip_grad_norm_(parameters, max_norm):
     """Scale all gradients by one factor, so that their common norm is at most `max_norm`.
 
-    parameters  Tensors: a list, a generator, ...; those whose `.grad` is None are left out
-    max_norm    gradients with a larger norm are scaled down to this norm, others left unchanged
+    parameters  Tensors: a list, a generator, ...; those whose `.grad` is None are skipped
+    max_norm    gradients with a larger norm are scaled down to this norm, others not changed
     returns     the norm before clipping, a float; 0.0 if there are no gradients
 
     The arrays in `.grad` are changed in place. The norm of float32 gradients is computed in
@@ -842,16 +858,18 @@ draw_curves(losses, "step", "loss", yscale="log", colours=["C0", "C2"])
 #
 # A large learning rate is good at the beginning, when the weights are far from a minimum, and a
 # small one at the end. A **schedule** sets the learning rates of an optimizer before each step
-# or each epoch. Schedules share the class `LRScheduler`, which is given. When it is made, it
-# stores the groups' learning rates in the list `self.base_lrs`, sets `self.last_epoch` to 0,
-# and calls `self.get_lr()`. You call `schedule.step()` after the optimizer's steps of an epoch:
-# it adds 1 to `self.last_epoch` and calls `self.get_lr()` again. Each time, the groups get the
-# learning rates in the list that `get_lr` returns. For `StepLR`, which is given too, these are
-# `self.base_lrs`, multiplied by `gamma` once for every `step_size` epochs.
+# or each epoch.
+#
+# All schedules are subclasses of `LRScheduler`, which is given. A new schedule stores the
+# groups' learning rates in the list `self.base_lrs` and sets `self.last_epoch` to 0. You call
+# `schedule.step()` at the end of each epoch, and it adds 1 to `self.last_epoch`. At the start
+# and after each `schedule.step()`, the method `self.get_lr()` computes a list of learning
+# rates, one for each group, and the groups get them. For `StepLR`, which is also given, these
+# are `self.base_lrs`, multiplied by `gamma` once for every `step_size` epochs.
 #
 # **Cosine annealing** lowers the learning rate along half a wave of the cosine, from its base
-# value at epoch 0 to `eta_min` at epoch `T_max`: slowly, then fast, then slowly. After `T_max`
-# PyTorch follows the cosine further, up again.
+# value at epoch 0 to `eta_min` at epoch `T_max`. It falls slowly at first, then fast, then
+# slowly again. After `T_max` the learning rate follows the cosine up again, as in PyTorch.
 #
 # **Task.** Write `CosineAnnealingLR.get_lr`.
 
@@ -890,12 +908,13 @@ class CosineAnnealingLR(LRScheduler):
 check("cosine")
 
 # %% [markdown]
-# At the very beginning large steps are risky as well: Adam's moments are averages of only a few
-# gradients. A **warm-up** lets the learning rate grow linearly during the first steps. Warm-up
-# followed by cosine annealing is the usual schedule for transformers. Two mistakes are common:
-# a cosine that is counted from step 0 instead of the end of the warm-up, and a learning rate
-# that rises again when training goes on longer than planned. `LambdaLR`, which is given,
-# multiplies the base learning rates by any function of the step, such as this one.
+# Large steps are also risky at the very beginning, when Adam's moments are averages of only a
+# few gradients. A **warm-up** increases the learning rate linearly during the first steps.
+# Warm-up followed by cosine annealing is the usual schedule for transformers. There are two
+# common mistakes. One is to count the cosine from step 0 instead of the end of the warm-up. The
+# other is a learning rate that rises again when training takes longer than planned. `LambdaLR`,
+# which is given, multiplies the base learning rates by any function of the step, such as
+# `warmup_cosine`.
 #
 # **Task.** Write `warmup_cosine`, the factor of the learning rate in one step.
 
@@ -908,7 +927,7 @@ def warmup_cosine(step, warmup, total, lowest=0.0):
     step     int, 0 for the first
     warmup   int: the number of warm-up steps; their factor is (step + 1) / (warmup + 1), so
              that the factor is 1 for the first time in step `warmup`
-    total    int, above `warmup`: the step in which `lowest` is reached; later steps have it too
+    total    int, above `warmup`: the first step with the factor `lowest`, which then stays
     lowest   the factor at the end
     returns  float between 0 and 1
 
@@ -956,16 +975,17 @@ draw_curves(curves, "epoch", "learning rate")
 # ## Saving the optimizer's state
 #
 # A training run that is interrupted and resumed should end with exactly the same weights as one
-# that was not. The weights alone are not enough: without its moments and its step count, Adam
-# starts anew. So everything that the next step depends on must be saved. Tensors cannot be keys
-# in a file, so the parameters of all groups are numbered from 0. Loading is given.
+# without interruption. For this it is not enough to save the weights: without its moments and
+# its step count, Adam starts from zero again. So everything that the next step depends on must
+# be saved. Tensors cannot be keys in a file, so each parameter is represented by its number,
+# counted from 0 through all groups. Loading is given.
 #
 # **Task.** Write `optimizer_state`, which `state_dict` calls.
 
 # %% exercise="state-dict"
 #| export
 def optimizer_state(optimizer):
-    """A copy of all that the next steps of an optimizer depend on, in plain arrays and numbers.
+    """A copy of everything that an optimizer's next steps depend on: plain arrays and numbers.
 
     optimizer  an Optimizer
     returns    {"state": {number: {"step": n, name: ndarray}},
@@ -997,9 +1017,10 @@ check("state-dict")
 #
 # A small transformer has some thirty parameter arrays, most of them tiny. An Adam update is a
 # dozen NumPy calls, and each call takes about a microsecond before it computes anything.
-# `FlatStep` therefore copies small parameters of a group into one *flat* array, calls `update`
-# once, and copies the weights back. The moments stay flat; each parameter's state holds views
-# into them. Predict how much faster that is than your `Optimizer.step`, for 30 arrays:
+# `FlatStep` therefore copies the small parameters of a group into one *flat* array, calls
+# `update` once, and copies the weights back. The moments stay flat; each parameter's state
+# holds views of them. Predict how many times faster this is than your `Optimizer.step`, for 30
+# arrays:
 
 # %% tags=["answer"]
 from time import process_time
@@ -1019,21 +1040,21 @@ for kind in (SimpleAdamW, AdamW):
     print(f"{kind.__name__}: {seconds * 1e6:.0f} us for {len(params)} parameters")
 
 # %% [markdown]
-# The code is `FlatStep` in `tinytorch/support/parameter_groups.py`. PyTorch's `foreach=True` is
-# the same idea.
+# The code of `FlatStep` is in `tinytorch/support/parameter_groups.py`. PyTorch's `foreach=True`
+# is the same idea.
 #
 # ## Look back
 #
 # 1. Add noise, `rng.normal(size=2) * 3`, to every gradient of the valley. How far from the
 #    minimum are the weights after 1,000 steps with SGD, momentum and Adam? And with
-#    `warmup_cosine`? What becomes smaller?
+#    `warmup_cosine`? Why are they closer?
 # 2. The graph records arrays, and `step` writes into them. Let y = w * x with w = 2; call
 #    `y.backward(retain_graph=True)`, take a step, set all gradients to None, and call
 #    `y.backward()` again. Which gradient does x get, and which should it have? PyTorch raises
 #    an error there. Why is that better?
 # 3. Suppose `train` multiplied the loss by 100 before `backward`. Which rows of the table under
-#    "Comparing optimizers" would change, and how? Try it. Which optimizer would you give to
-#    somebody who does not know the scale of the loss?
+#    "Comparing optimizers" would change, and how? Try it. Which optimizer would you choose if
+#    you do not know the scale of the loss?
 #
 # In PyTorch: `torch.optim.SGD`, `Adam` and `AdamW`, the schedules in
 # `torch.optim.lr_scheduler`, and `torch.nn.utils.clip_grad_norm_`, with the same results.
