@@ -1,5 +1,5 @@
 # From modules/source/08_training/training_dev.py by `tito export`; edit that file, not this one.
-# checksum: fa06a1eebbe29a64
+# checksum: be41925e6ffa381c
 """Training: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan."""
 
 import contextlib
@@ -43,8 +43,8 @@ def train_step(model, loss, optimizer, inputs, targets):
     inputs, targets  one batch
     returns    the loss before the update, a Python float
 
-    Gradients that were there before have no effect. Those of this batch are kept, so that they
-    can be looked at afterwards.
+    Gradients from before the call have no effect. The gradients of this batch are kept, so that
+    the caller can look at them.
 
     >>> from tinytorch.core.layers import Dense
     >>> from tinytorch.core.optimizers import SGD
@@ -90,7 +90,7 @@ def confusion_matrix(outputs, targets):
     outputs  Tensor or array of scores, shape (n, classes)
     targets  true classes, integers from 0: Tensor, array or list of shape (n,)
     returns  ndarray of ints, shape (classes, classes): element (i, j) is the number of examples
-             of class i whose largest score is that of class j
+             of class i whose largest score is the score of class j
 
     >>> confusion_matrix(Tensor([[2.0, 1.0], [0.0, 3.0], [0.0, 5.0]]), [0, 0, 0])
     array([[1, 2],
@@ -160,8 +160,8 @@ def accumulate_gradients(model, loss, batches, metrics={}):
     metrics  dict of {name: function of (outputs, targets)}, each a mean over a batch
     returns  list with the `batch_result` of each batch: its own mean loss, and the metrics
 
-    The gradients that are there already are kept and added to. Each batch runs forward once,
-    and backward before the next one runs forward, so that only one graph is in memory.
+    The new gradients are added to those that the model already has. Each batch runs forward
+    once, and backward before the next one runs forward, so that only one graph is in memory.
 
     >>> from tinytorch.core.layers import Dense
     >>> layer = Dense(1, 1, rng=0)
@@ -187,8 +187,8 @@ def evaluation_mode(model):
     """A `with` block in which `model` is in evaluation mode: `training` is False in every
     module, and no computation graph is recorded.
 
-    Afterwards every module is in the mode it was in before, also after an exception, which is
-    passed on.
+    Afterwards every module is in the mode it was in before, even after an exception, which is
+    not caught.
 
     >>> from tinytorch.core.layers import Dense
     >>> net = Dense(1, 1)
@@ -255,7 +255,7 @@ def epochs_since_best(losses, min_delta=0.0):
 
 
 class TrainingStep(TrainingState):
-    """A model in training: how one step goes. See `Trainer`."""
+    """One step of a training run. See `Trainer`."""
 
     def step(self, batches):
         """One optimizer step on a list of batches; returns their results."""
@@ -276,11 +276,11 @@ class TrainingStep(TrainingState):
 
 
 class TrainingRun(TrainingStep):
-    """A model in training: how one epoch goes, and checkpoints. See `Trainer`."""
+    """One epoch of a training run, and checkpoints. See `Trainer`."""
 
     def train_epoch(self, batches, checkpoint=None, every=None):
-        """Train on the batches of one epoch, or what is left of it; returns the mean loss and
-        metrics, dict {name: float}. Saves a checkpoint after every `every` steps."""
+        """Train on the (remaining) batches of one epoch; returns the mean loss and metrics, a
+        dict {name: float}. Saves a checkpoint after every `every` steps."""
         self.model.train()
         with self.display:
             for group in remaining(self, batches, microbatches):
@@ -345,24 +345,25 @@ class Trainer(TrainingRun):
 
     def fit(self, batches, epochs, validation=None, *, patience=None, min_delta=0.0,
             checkpoint=None, every=None):
-        """Train until `epochs` epochs are complete, those of earlier calls included.
+        """Train until `epochs` epochs are complete, including the epochs of earlier calls.
 
-        batches     (inputs, targets), gone through once per epoch: a list, or a DataLoader
-                    (lesson 09), which can shuffle the examples anew in each epoch
+        batches     (inputs, targets), used once per epoch: a list, or a DataLoader (lesson 09),
+                    which can shuffle the examples in each epoch
         validation  batches to evaluate on after each epoch, or None
-        patience    stop when the validation loss has not improved for so many epochs (ask
-                    `should_stop`, for which 0 is 1); None for no early stopping
+        patience    stop when the validation loss has not improved for this many epochs (ask
+                    `should_stop`, which treats 0 as 1); None for no early stopping
         min_delta   the least improvement of the validation loss that counts
         checkpoint  None, or a file to save the run to after each epoch, and after every `every`
                     steps
         returns     the history
 
-        Before each epoch, the first of this call included: stop if `should_stop` says so. A run
-        that has stopped early, and is loaded and continued, thus trains no further epoch.
-        After the training of an epoch: evaluate; merge the metrics, those of the validation set
-        with the prefix "validation "; end the epoch with them; with `patience`, keep the
-        model's state_dict in `self.best_weights` if the validation loss is an improvement (see
-        `epochs_since_best`); save the checkpoint last, so that it holds all of this.
+        Before each epoch, including the first of this call: stop if `should_stop` returns True.
+        So a run that has stopped early trains no further epoch when it is loaded and continued.
+        After the training of an epoch: evaluate; merge the metrics, with the prefix
+        "validation " for the names of the validation set's; end the epoch with them; with
+        `patience`, store the model's state_dict in `self.best_weights` if the validation loss
+        is an improvement (see `epochs_since_best`); save the checkpoint last, so that it
+        contains all of this.
         At the end, with `patience`, the model gets its best weights back, if there are any.
 
         Source: Keras, Model.fit with EarlyStopping(restore_best_weights=True).
@@ -388,7 +389,7 @@ def learning_rate_range(model, loss, optimizer, batches, low=1e-5, high=10.0, st
     """The losses of a learning-rate range test: one training step per learning rate.
 
     model, loss, optimizer  as for `train_step`
-    batches    (inputs, targets), one batch per step; after the last comes the first again
+    batches    (inputs, targets), one batch per step; after the last one, start again
     low, high  the first and the last learning rate; each is the same multiple of the previous
                one, and is set in every parameter group: optimizer.param_groups[i]["lr"]
     steps      number of learning rates, 2 or more
@@ -429,7 +430,7 @@ def find_nonfinite(layers):
              "input"           an input of the layer is not finite
              "parameter NAME"  its inputs are finite, and NAME is its first parameter that is
                                not
-             "output"          inputs and parameters are finite: the layer computed it
+             "output"          inputs and parameters are finite: the layer produced it
 
     >>> find_nonfinite([("0 exp", [np.array([1.0, 1000.0])], {}, np.array([2.7, np.inf])),
     ...                 ("1 Dense", [], {}, np.array([np.nan]))])
@@ -449,14 +450,14 @@ def find_nonfinite(layers):
 
 
 def overfit_one_batch(model, loss, optimizer, inputs, targets, steps=200):
-    """The losses of a trial that trains on one batch only; they should go near 0. Afterwards
-    model and optimizer are as before."""
+    """The losses of training on one batch only; they should go near 0. Afterwards model and
+    optimizer are as before."""
     with preserved_state(model, optimizer):
         return [train_step(model, loss, optimizer, inputs, targets) for _ in range(steps)]
 
 
 def snapshot(run):
-    """All that the rest of a training run depends on, as a dict of plain data.
+    """Everything that the rest of a training run depends on, as a dict of plain data.
 
     run      a `Trainer`, or an object with the same attributes; its `loader_states` are the
              states of the generators that shuffle the batches (of a DataLoader, lesson 09)
@@ -467,8 +468,8 @@ def snapshot(run):
              "loader_states"  the attributes of `run` with these names
              "random_states"  random_states([RandomState.rng, run.model])
 
-    The snapshot shares no array, list or dict with `run`: whatever happens to `run` later, the
-    snapshot stays as it is. Taking it changes nothing and draws no random numbers.
+    The snapshot shares no array, list or dict with `run`, so later changes of `run` do not
+    change it. `snapshot` changes nothing and draws no random numbers.
 
     Source: PyTorch tutorial "Saving and loading a general checkpoint" (model, optimizer, epoch
     and loss).

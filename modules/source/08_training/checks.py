@@ -278,7 +278,7 @@ def test_classes_that_do_not_occur_have_zeros():
     wanted = np.zeros((4, 4), int)
     wanted[1, 1] = 1
     case = "the matrix for one example of class 1 of 4, predicted as 1,"
-    cause = "The number of classes is that of the scores, not of the targets that occur"
+    cause = "There are as many classes as scores in a row, also if a class does not occur"
     expect(counts, wanted, case, cause)
     assert counts.dtype.kind in "iu", f"counts should be integers, yours are {counts.dtype}"
 
@@ -566,7 +566,7 @@ def test_an_exception_inside_is_passed_on_and_modes_are_set_back():
     )
     assert after == before and recorded, (
         f"after an exception, modes {before} became {after}, and graphs are "
-        f"{'' if recorded else 'not '}recorded: what must happen in any case belongs into "
+        f"{'' if recorded else 'not '}recorded: code that must always run belongs into "
         "`finally`"
     )
 
@@ -773,13 +773,12 @@ def test_fit_trains_until_so_many_epochs_are_complete():
     )
     assert got["history"] is not None, "fit returned None: return self.history"
     assert got["history"] == {"loss": [10.0, 9.0, 8.0], "learning rate": [0.1] * 3}, (
-        "the epochs had the losses 10, 9 and 8, and the history should say so; yours is "
-        f"{got['history']}"
+        f"the epochs had the losses 10, 9 and 8, but your history is {got['history']}"
     )
     got = scripted_fit([], [2, 5], validation=None)
     assert got["epoch"] == 5, (
-        f"fit(..., 2), then fit(..., 5), should end with 5 complete epochs, those of the first "
-        f"call included; yours ends with {got['epoch']}"
+        f"fit(..., 2), then fit(..., 5), should end with 5 complete epochs, including "
+        f"the 2 of the first call; yours ends with {got['epoch']}"
     )
 
 
@@ -974,7 +973,7 @@ def draws_around_range():
 
 
 def nan_from(step):
-    """A loss that is 1 at each step before `step`, and nan from then on."""
+    """A loss that is 1 at each step before `step`, and nan at all later ones."""
     steps = iter(range(10**9))
     return lambda outputs, targets: (
         (outputs * 0).sum() + (math.nan if next(steps) >= step else 1.0)
@@ -1082,8 +1081,8 @@ def test_a_range_test_leaves_no_trace():
     first, later = draws_around_range()
     assert first == later, (
         "the generator that shuffles the batches should draw the same number after the range "
-        f"test as before, {first:.4f}, yours draws {later:.4f}: preserved_state needs the "
-        "batches, too"
+        f"test as before, {first:.4f}, yours draws {later:.4f}: preserved_state also "
+        "needs the batches"
     )
 
 
@@ -1224,7 +1223,7 @@ def taken(run):
 
 
 def part_of(state, *keys):
-    """What stands in a snapshot under these keys, as a number or a text."""
+    """The value of a snapshot under these keys, as a number or a text."""
     for key in keys:
         try:
             state = state[key]
@@ -1266,7 +1265,7 @@ def snapshot_and_state():
 
 
 def resumed_run(schedule, dropouts):
-    """The weights of a run after a snapshot, and those of another run restored from it; for
+    """The weights of a run after a snapshot, and of another run restored from it; for
     each, what is drawn at the end; and the second run's counts."""
     from tinytorch.support.training_state import restore
 

@@ -1,21 +1,22 @@
 # %% [markdown]
 # # 08. Training
 #
-# A network went 60 times through the same 60 training points; such a pass is an *epoch*. Its
-# loss on these points kept falling. Its loss on 300 *other* points did not:
+# A network was trained for 60 *epochs*: 60 passes over the same 60 training points. Its loss on
+# these points kept falling. Its loss on 300 *other* points did not:
 
 # %% tags=["payoff"]
 from tinytorch.pictures.training import example_history, plot_learning_curve
 
 figure = plot_learning_curve(example_history())
 # alt: Loss against the epoch. The training loss falls to almost 0. The validation loss falls
-# until epoch 27, which is marked as the best epoch, and rises from there on.
+# until epoch 27, which is marked as the best epoch, and rises after it.
 
 # %% [markdown]
-# After 27 epochs the network was better than at the end. When should training stop, and how do
-# you get the weights of epoch 27 back? How good is the network really? Which learning rate
-# does it need? What if the power fails in epoch 59, or the loss becomes `nan`? This chapter
-# answers these questions, and you write a `Trainer` that does it all.
+# After 27 epochs the network was better than at the end. How do you measure how good a network
+# really is, and when should its training stop? In this chapter you write a `Trainer` that
+# measures the network after each epoch, stops in time, and restores the best weights. It also
+# survives a power failure in epoch 59. Two more tools choose a learning rate and find out why a
+# loss is `nan`.
 #
 # **You need** 03 (layers), 04 (losses), 06 (autograd) and 07 (optimizers). **You write** the
 # training step, metrics, gradient accumulation, evaluation mode, early stopping, the training
@@ -47,8 +48,8 @@ from tinytorch.support.training_state import (NonFiniteError, TrainingState, che
 # trained on and bad on new ones.
 #
 # - The **training set** holds the examples whose gradients change the weights.
-# - The **validation set** holds examples that the model is not trained on; its loss decides
-#   what we choose, such as the epoch at which training stops.
+# - The **validation set** holds examples that the model is not trained on. We use its loss to
+#   make choices, such as the epoch at which training stops.
 # - The **test set** holds examples that are used once, at the very end, to estimate how good
 #   the finished model is on new data.
 #
@@ -80,13 +81,13 @@ figure = plot_points(*noisy_spirals(60, seed=1), "training set")
 # %% [markdown]
 # ### Hyperparameters and seeds
 #
-# The model has two hidden layers of 64 units. Their number, the learning rate and the batch
-# size are not learned. A **hyperparameter** is a number that we choose before training instead
-# of learning it by gradient descent.
+# The model has two hidden layers of 64 units. The number of layers and units, the learning rate
+# and the batch size are not learned. A **hyperparameter** is a number that we choose before
+# training instead of learning it by gradient descent.
 #
 # A **seed** is the integer that a random-number generator starts from: with the same seed, the
 # same program draws the same numbers. `manual_seed(0)` gives all models below the same initial
-# weights, so that differences between runs have a cause.
+# weights, so that differences between runs are not differences of chance.
 
 # %%
 def new_model():
@@ -103,6 +104,17 @@ def new_model():
 #
 # Predict: a weight is 1, its gradient is 1 in each step, the learning rate is 0.1. What is the
 # weight after two steps? And what is it if the gradients are never cleared?
+
+# %% tags=["demonstration", "answer", "explained"]
+for clear in (True, False):
+    weight, gradient = 1.0, 0.0
+    for step in range(2):
+        gradient = 1.0 if clear else gradient + 1.0
+        weight -= 0.1 * gradient
+    print(f"clear {clear!s:5}: weight {weight:.1f}")
+
+# %% [markdown]
+# Without clearing, the second step uses the sum of both gradients, 2.
 #
 # **Task.** Write `train_step`.
 
@@ -118,8 +130,8 @@ def train_step(model, loss, optimizer, inputs, targets):
     inputs, targets  one batch
     returns    the loss before the update, a Python float
 
-    Gradients that were there before have no effect. Those of this batch are kept, so that they
-    can be looked at afterwards.
+    Gradients from before the call have no effect. The gradients of this batch are kept, so that
+    the caller can look at them.
 
     >>> from tinytorch.core.layers import Dense
     >>> from tinytorch.core.optimizers import SGD
@@ -142,8 +154,6 @@ def train_step(model, loss, optimizer, inputs, targets):
 check("step")
 
 # %% [markdown]
-# (The weight is 0.8. Without clearing, the second step uses the sum 1 + 1, and it is 0.7.)
-#
 # ## Epochs
 #
 # An **epoch** is one pass over all batches of the training set. Ours has two batches, so one
@@ -159,19 +169,20 @@ for epoch in range(20):
         print(f"epoch {epoch + 1:2}: loss of the last batch {loss:.3f}")
 
 # %% [markdown]
-# It learns. The rest of the chapter is about measuring and controlling this loop.
+# The loss falls: the network learns. The rest of the chapter is about measuring and controlling
+# this loop.
 #
 # ## Metrics
 #
-# Gradient descent needs a differentiable loss; people need a number that they can interpret. A
-# **metric** is a number that says how good a model is and that needs no gradient.
+# Gradient descent needs a differentiable loss, but people need a number that they can
+# interpret. A **metric** is a number that says how good a model is; it needs no gradient.
 #
 # ### Accuracy
 #
 # The most common metric in classification is *accuracy*: the fraction of examples whose
 # largest score is the score of the true class.
 #
-# Predict what NumPy makes of `predicted == targets` when the shapes are (4,) and (4, 1).
+# Predict the shape of `predicted == targets` in NumPy when the shapes are (4,) and (4, 1).
 
 # %% tags=["demonstration", "answer", "explained"]
 predicted, targets = np.array([1, 0, 1, 1]), np.array([[1], [0], [1], [1]])
@@ -219,11 +230,11 @@ for name, (inputs, targets) in [("training", train_batches[0]),
 # %% [markdown]
 # ### The confusion matrix
 #
-# Accuracy says how many mistakes there are, not which ones. The **confusion matrix** counts
-# examples by true class (its row) and predicted class (its column); correct predictions are on
-# its diagonal.
+# Accuracy says how many predictions are wrong, but not which classes are confused. The
+# **confusion matrix** counts examples by true class (its row) and predicted class (its column).
+# Correct predictions are on its diagonal.
 #
-# NumPy has a trap here. Predict what the next cell prints.
+# Counting with NumPy has a trap. Predict what the next cell prints.
 
 # %% tags=["demonstration", "answer"]
 counts = np.zeros(3, int)
@@ -231,8 +242,8 @@ counts[[0, 0, 0, 2]] += 1
 print(counts)
 
 # %% [markdown]
-# An index that occurs three times is still incremented once: `counts[index] += 1` reads all
-# elements, adds, and writes them back. `np.add.at(counts, index, 1)` increments once per
+# Index 0 occurs three times, but its count is only 1: `counts[index] += 1` reads all elements
+# first, adds 1 to each, and writes them back. `np.add.at(counts, index, 1)` adds 1 for each
 # occurrence.
 #
 # **Task.** Write `confusion_matrix`.
@@ -245,7 +256,7 @@ def confusion_matrix(outputs, targets):
     outputs  Tensor or array of scores, shape (n, classes)
     targets  true classes, integers from 0: Tensor, array or list of shape (n,)
     returns  ndarray of ints, shape (classes, classes): element (i, j) is the number of examples
-             of class i whose largest score is that of class j
+             of class i whose largest score is the score of class j
 
     >>> confusion_matrix(Tensor([[2.0, 1.0], [0.0, 3.0], [0.0, 5.0]]), [0, 0, 0])
     array([[1, 2],
@@ -274,17 +285,17 @@ draw_confusion_matrix(confusion_matrix(model(inputs), targets), CLASSES)
 # %% [markdown]
 # ### Averaging over batches
 #
-# A data set is evaluated batch by batch, and the last batch is often smaller. Suppose all 100
-# examples of the first batch are right, and the only example of the second is wrong. Predict
-# the mean of the two accuracies, and the accuracy on all 101 examples.
+# A data set is evaluated batch by batch, and the last batch is often smaller. Suppose the model
+# is right on all 100 examples of the first batch, and wrong on the only example of the second.
+# Predict the mean of the two accuracies, and the accuracy on all 101 examples.
 
 # %% tags=["demonstration", "answer"]
 print(np.mean([1.0, 0.0]), 100 / 101)
 
 # %% [markdown]
-# The mean of the means is wrong unless all batches have the same size. We therefore keep each
-# batch's metrics together with its number of examples, as a pair that we call the *result* of
-# the batch: `({"loss": 0.25, "accuracy": 0.9}, 32)`.
+# The mean of the means is wrong unless all batches have the same size. So for each batch we
+# store a pair: its metrics and its number of examples, such as
+# `({"loss": 0.25, "accuracy": 0.9}, 32)`. We call this pair the *result* of the batch.
 #
 # **Task.** Write `average_metrics`.
 
@@ -329,11 +340,10 @@ def batch_result(loss, outputs, targets, metrics):
 # %% [markdown]
 # ## Gradient accumulation
 #
-# The same weighting is needed for gradients. A batch of 256 examples may not fit into memory.
-# *Gradient accumulation* processes it in parts, for example four parts of 64. A
-# **micro-batch** is a part of a batch that runs forward and backward by itself; the gradients
-# of all parts are added before one optimizer step. If each has the right weight, this is the
-# step of the large batch.
+# A batch of 256 examples may not fit into memory. *Gradient accumulation* processes it in
+# parts, for example four parts of 64. A **micro-batch** is a part of a batch that runs forward
+# and backward by itself. The gradients of all parts are added before one optimizer step. If
+# each part has the right weight, the result is the same step as with the large batch.
 
 # %%
 #| export
@@ -355,10 +365,14 @@ def microbatches(batches, size):
         yield group
 
 # %% [markdown]
-# The loss of a micro-batch is a mean over its examples, and so is its gradient. Their
-# combination should be the mean over *all* examples. For three micro-batches of 4, 4 and 2
-# examples, predict the weight of each.
-#
+# The loss of a micro-batch is a mean over its examples, and so is its gradient. The weighted
+# sum of these gradients should be the mean over *all* examples. Predict the weights of three
+# micro-batches of 4, 4 and 2 examples.
+
+# %% tags=["demonstration", "answer"]
+print([size / 10 for size in (4, 4, 2)])
+
+# %% [markdown]
 # **Task.** Write `accumulate_gradients`. `batch_result` (above) makes the results.
 
 # %% exercise="accumulate"
@@ -373,8 +387,8 @@ def accumulate_gradients(model, loss, batches, metrics={}):
     metrics  dict of {name: function of (outputs, targets)}, each a mean over a batch
     returns  list with the `batch_result` of each batch: its own mean loss, and the metrics
 
-    The gradients that are there already are kept and added to. Each batch runs forward once,
-    and backward before the next one runs forward, so that only one graph is in memory.
+    The new gradients are added to those that the model already has. Each batch runs forward
+    once, and backward before the next one runs forward, so that only one graph is in memory.
 
     >>> from tinytorch.core.layers import Dense
     >>> layer = Dense(1, 1, rng=0)
@@ -400,21 +414,32 @@ def accumulate_gradients(model, loss, batches, metrics={}):
 check("accumulate")
 
 # %% [markdown]
-# (The weights are 0.4, 0.4 and 0.2: the shares of the ten examples.)
-#
 # ## Evaluation mode
 #
 # Evaluating a model must not change it. Dropout has to be off, and no computation graph should
-# be recorded. Afterwards each module must be in the mode it was in before: also when the
-# evaluation raised an exception, and also if somebody had put a submodule into evaluation mode
-# on purpose. We call such a submodule frozen. Predict what `model.eval()` before and
-# `model.train()` after would do to a frozen submodule.
+# be recorded. Afterwards each module must be in the mode it was in before, even if the
+# evaluation raised an exception.
 #
-# A `with` block expresses "before" and "after". `contextlib.contextmanager` makes one from a
-# function with one `yield`: the code before it runs when the block begins, the code after it
-# when the block ends. An exception in the block is raised again at the `yield`: what must run
-# all the same stands in the `finally:` of a `try:` around it. `model.modules()` (lesson 03)
-# lists the model and all its submodules.
+# Sometimes a submodule is kept in evaluation mode on purpose while the rest of the model is
+# trained. We call it *frozen*. Predict what mode a frozen submodule has after `model.eval()`
+# and `model.train()`.
+
+# %% tags=["demonstration", "answer", "explained"]
+partly_frozen = Sequential(Dense(2, 2), Dropout(0.3))
+partly_frozen[1].eval()
+partly_frozen.eval()
+partly_frozen.train()
+print("training:", partly_frozen[1].training)
+
+# %% [markdown]
+# `model.train()` puts it into training mode. So the mode of each module has to be saved.
+#
+# Python expresses "before" and "after" with a `with` block. `contextlib.contextmanager` makes
+# one from a function with one `yield`: the code before the `yield` runs when the block begins,
+# the code after it when the block ends. If the block raises an exception, Python raises it
+# again at the `yield`. Code that must run even after an error goes into the `finally:` of a
+# `try:` around the `yield`. `model.modules()` (lesson 03) lists the model and all its
+# submodules.
 #
 # **Task.** Write `evaluation_mode`.
 
@@ -425,8 +450,8 @@ def evaluation_mode(model):
     """A `with` block in which `model` is in evaluation mode: `training` is False in every
     module, and no computation graph is recorded.
 
-    Afterwards every module is in the mode it was in before, also after an exception, which is
-    passed on.
+    Afterwards every module is in the mode it was in before, even after an exception, which is
+    not caught.
 
     >>> from tinytorch.core.layers import Dense
     >>> net = Dense(1, 1)
@@ -453,13 +478,11 @@ def evaluation_mode(model):
 check("evaluation")
 
 # %% [markdown]
-# (`model.train()` at the end would have put a frozen submodule back into training mode.)
-#
 # ### Evaluation and inference
 #
-# With `evaluation_mode` and `average_metrics`, evaluating a model is a short function. So is
-# `predict`, for inference. **Inference** means computing the outputs of a trained model for
-# new inputs, without targets and without a backward pass.
+# With `evaluation_mode` and `average_metrics`, evaluating a model is a short function. The
+# second function below, `predict`, is for inference. **Inference** means computing the outputs
+# of a trained model for new inputs, without targets and without a backward pass.
 
 # %%
 #| export
@@ -492,8 +515,9 @@ for name, batches in [("training set", train_batches), ("validation set", valida
 # %% [markdown]
 # ## Learning curves and overfitting
 #
-# Now 60 epochs, with both losses measured after each one. **Generalization** is how well a
-# model does on data that it was not trained on; the validation loss measures it.
+# Next we train for 60 epochs, and measure the loss on both sets after each epoch.
+# **Generalization** is how well a model does on data that it was not trained on. The validation
+# loss measures it.
 
 # %% tags=["demonstration"]
 model = new_model()
@@ -514,11 +538,11 @@ for epoch in (best, 59):
 # This is the picture from the beginning of the chapter. A **learning curve** is a plot of a
 # loss or metric against the epoch, usually for the training set and the validation set
 # together. **Underfitting** means that both losses are still high: the model is too small, or
-# was not trained for long enough. **Overfitting** means that the training loss goes on falling
+# was not trained for long enough. **Overfitting** means that the training loss still falls
 # while the validation loss rises: the model learns the noise of its training examples.
 #
-# The effect can be seen in the plane. The colours show which class the network predicts where;
-# its borders bend around single points:
+# You can see the effect in the plane of the inputs. The colours show which class the network
+# predicts at each point. The borders between the classes bend around single points:
 
 # %% tags=["demonstration"]
 def regions(model, title, other=None):
@@ -531,21 +555,20 @@ def regions(model, title, other=None):
 
 figure = regions(model, "after 60 epochs")
 # alt: The plane in three colours, one per class, and the 60 training points. Every point lies
-# in the region of its own class. The region of the squares has a tongue to the left, around a
-# single square; that of the triangles has a bay at the bottom, around a few triangles.
+# in the region of its class. The region of the squares has a tongue to the left, around a
+# single square; the region of the triangles has a bay at the bottom, around a few triangles.
 
 # %% [markdown]
 # ## Early stopping
 #
 # **Early stopping** means ending the training when the validation loss no longer improves, and
-# keeping the weights of the best epoch. The validation loss goes up and down from epoch to
+# restoring the weights of the best epoch. The validation loss goes up and down from epoch to
 # epoch, so we do not stop at the first rise. The **patience** is the number of epochs without
 # an improvement after which training stops.
 #
 # The rule needs one number: how many epochs ago was the last improvement? We compute it from
-# the list of all losses so far, so that nothing else must be saved in order to continue later.
-#
-# Predict the answers for [4, 2, 3, 2] and for [nan, nan].
+# the list of all losses so far. Then an interrupted training run can continue without any other
+# saved state.
 #
 # **Task.** Write `epochs_since_best`.
 
@@ -577,7 +600,15 @@ def epochs_since_best(losses, min_delta=0.0):
 check("patience")
 
 # %% [markdown]
-# (Both answers are 2: neither an equal loss nor `nan` is an improvement.)
+# Predict what your function returns for [4, 2, 3, 2] and for [nan, nan].
+
+# %% tags=["demonstration", "answer", "explained"]
+print(epochs_since_best([4, 2, 3, 2]), epochs_since_best([math.nan, math.nan]))
+
+# %% [markdown]
+# Neither an equal loss nor `nan` is an improvement.
+#
+# With a patience of 10, training would stop here:
 
 # %% tags=["demonstration"]
 losses = history["validation loss"]
@@ -590,7 +621,7 @@ figure = plot_learning_curve({name: curve[:stop] for name, curve in history.item
 # %% [markdown]
 # ## The training loop
 #
-# Everything so far has its place in this loop:
+# The training loop uses everything that you have written so far:
 
 # %% tags=["demonstration"]
 from tinytorch.pictures.training import draw_training_loop
@@ -603,16 +634,16 @@ draw_training_loop(batches=len(train_batches), epochs=60)
 # weights.
 
 # %% [markdown]
-# The inner loop is given. Its heart is `step`: your `train_step` with accumulation, checks for
-# `nan`, gradient clipping and a learning-rate schedule (both lesson 07). If the loss is `nan`,
-# `check_losses` repeats the forward pass to find the layer; it needs the random-number
-# generators' states from before, so that dropout sets the same units to 0. `TrainingState`
-# (`tinytorch/support/training_state.py`) keeps the arguments and the history.
+# The inner loop is given. Its most important method is `step`. It is your `train_step` with
+# accumulation, checks for `nan`, gradient clipping and a learning-rate schedule (both lesson
+# 07). If the loss is `nan`, `check_losses` repeats the forward pass to find the layer. It gets
+# the earlier states of the random-number generators, so that dropout sets the same units to 0.
+# `TrainingState` (`tinytorch/support/training_state.py`) stores the arguments and the history.
 
 # %%
 #| export
 class TrainingStep(TrainingState):
-    """A model in training: how one step goes. See `Trainer`."""
+    """One step of a training run. See `Trainer`."""
 
     def step(self, batches):
         """One optimizer step on a list of batches; returns their results."""
@@ -633,17 +664,17 @@ class TrainingStep(TrainingState):
 
 # %% [markdown]
 # A **checkpoint** is a file from which an interrupted training run can continue; a later
-# section is about its contents. You can skip the next cell: the table below it says all that
-# you need.
+# section is about its contents. You can skip the next cell: the table below it describes the
+# methods that you need.
 
 # %%
 #| export
 class TrainingRun(TrainingStep):
-    """A model in training: how one epoch goes, and checkpoints. See `Trainer`."""
+    """One epoch of a training run, and checkpoints. See `Trainer`."""
 
     def train_epoch(self, batches, checkpoint=None, every=None):
-        """Train on the batches of one epoch, or what is left of it; returns the mean loss and
-        metrics, dict {name: float}. Saves a checkpoint after every `every` steps."""
+        """Train on the (remaining) batches of one epoch; returns the mean loss and metrics, a
+        dict {name: float}. Saves a checkpoint after every `every` steps."""
         self.model.train()
         with self.display:
             for group in remaining(self, batches, microbatches):
@@ -687,7 +718,7 @@ class TrainingRun(TrainingStep):
             raise CheckpointError(f"{path} does not fit this run: {error}") from None
 
 # %% [markdown]
-# The outer loop is yours. These methods do the work:
+# You write the outer loop. It calls these methods:
 #
 # | call | what it does |
 # | --- | --- |
@@ -698,7 +729,7 @@ class TrainingRun(TrainingStep):
 # | `self.save(checkpoint)` | writes a checkpoint |
 #
 # **Task.** Write `Trainer.fit`. The docstring says what happens before and after each epoch,
-# in which order.
+# and in which order.
 
 # %% exercise="fit"
 #| export
@@ -723,24 +754,25 @@ class Trainer(TrainingRun):
 
     def fit(self, batches, epochs, validation=None, *, patience=None, min_delta=0.0,
             checkpoint=None, every=None):
-        """Train until `epochs` epochs are complete, those of earlier calls included.
+        """Train until `epochs` epochs are complete, including the epochs of earlier calls.
 
-        batches     (inputs, targets), gone through once per epoch: a list, or a DataLoader
-                    (lesson 09), which can shuffle the examples anew in each epoch
+        batches     (inputs, targets), used once per epoch: a list, or a DataLoader (lesson 09),
+                    which can shuffle the examples in each epoch
         validation  batches to evaluate on after each epoch, or None
-        patience    stop when the validation loss has not improved for so many epochs (ask
-                    `should_stop`, for which 0 is 1); None for no early stopping
+        patience    stop when the validation loss has not improved for this many epochs (ask
+                    `should_stop`, which treats 0 as 1); None for no early stopping
         min_delta   the least improvement of the validation loss that counts
         checkpoint  None, or a file to save the run to after each epoch, and after every `every`
                     steps
         returns     the history
 
-        Before each epoch, the first of this call included: stop if `should_stop` says so. A run
-        that has stopped early, and is loaded and continued, thus trains no further epoch.
-        After the training of an epoch: evaluate; merge the metrics, those of the validation set
-        with the prefix "validation "; end the epoch with them; with `patience`, keep the
-        model's state_dict in `self.best_weights` if the validation loss is an improvement (see
-        `epochs_since_best`); save the checkpoint last, so that it holds all of this.
+        Before each epoch, including the first of this call: stop if `should_stop` returns True.
+        So a run that has stopped early trains no further epoch when it is loaded and continued.
+        After the training of an epoch: evaluate; merge the metrics, with the prefix
+        "validation " for the names of the validation set's; end the epoch with them; with
+        `patience`, store the model's state_dict in `self.best_weights` if the validation loss
+        is an improvement (see `epochs_since_best`); save the checkpoint last, so that it
+        contains all of this.
         At the end, with `patience`, the model gets its best weights back, if there are any.
 
         Source: Keras, Model.fit with EarlyStopping(restore_best_weights=True).
@@ -767,8 +799,8 @@ class Trainer(TrainingRun):
 check("fit")
 
 # %% [markdown]
-# The run from before, now with early stopping. Only after all decisions are made do we
-# evaluate on the test set, once.
+# We repeat the earlier run, now with early stopping. After all decisions are made, we evaluate
+# on the test set, once.
 
 # %% tags=["demonstration"]
 def new_trainer(model, lr=0.02, **options):
@@ -785,12 +817,12 @@ print("test set, all 60 epochs: ",
 
 # %% [markdown]
 # The accuracies hardly differ, but the losses do: the overfitted network is wrong about as
-# often, and much more certain when it is wrong.
+# often, but it is much more certain when it is wrong.
 #
 # The test loss, 0.496, is higher than the lowest validation loss, 0.364. We *chose* the epoch
-# by the validation loss, and the lowest of many noisy numbers is too optimistic: therefore we
-# need a separate test set. But is that the whole difference? A loss on 300 points depends on
-# the points, too. Measure how much, on 20 other sets:
+# by the validation loss, and the lowest of many noisy numbers is too optimistic. This is why we
+# need a separate test set. But does the choice explain the whole difference? The loss also
+# depends on which 300 points we draw. Measure how much, on 20 other sets:
 
 # %% tags=["demonstration"]
 other_sets = [make_batches(*noisy_spirals(300, seed), 300) for seed in range(100, 120)]
@@ -799,13 +831,14 @@ print(f"mean {np.mean(losses):.3f}, standard deviation {np.std(losses):.3f}, "
       f"from {min(losses):.3f} to {max(losses):.3f}")
 
 # %% [markdown]
-# The choice of the epoch explains at most 0.409 - 0.364, a third of the difference. The rest is
-# luck: our test points are hard ones, and the network after 60 epochs, which was not chosen by
-# its validation loss, also does worse on them. Two losses on different examples that differ by
-# less than this spread do not show which model is better.
+# On average the loss of these sets is 0.409. So the choice of the epoch explains at most 0.045
+# (0.409 minus 0.364), a third of the difference. The rest is bad luck: our test points are
+# difficult. The network after 60 epochs, which was not chosen by its validation loss, also does
+# worse on them. If two losses on different examples differ by less than this standard
+# deviation, they do not show which model is better.
 #
-# In the plane, the borders of the best epoch are smoother. Hatched is where the network after
-# 60 epochs predicts another class:
+# In the plane, the borders of the best epoch are smoother. The hatching shows where the network
+# after 60 epochs predicts another class:
 
 # %% tags=["demonstration"]
 figure = regions(trainer.model, "weights of the best epoch", other=model)
@@ -817,9 +850,10 @@ figure = regions(trainer.model, "weights of the best epoch", other=model)
 # ## Regularization
 #
 # **Regularization** is everything that restricts a model in order to improve its
-# generalization, even if it fits the training set less well. Early stopping is one form;
-# weight decay (lesson 07) and dropout (lesson 03) are others. Predict: which of the four
-# models underfits, and which has the lowest validation loss?
+# generalization, even if it fits the training set less well. Early stopping is one form; weight
+# decay (lesson 07) and dropout (lesson 03) are others. The next cell trains a model with only 3
+# hidden units, and the large model without regularization, with weight decay, and with dropout.
+# Predict: which of these four models underfits, and which has the lowest validation loss?
 
 # %% tags=["demonstration", "answer", "explained"]
 def dropout_model():
@@ -842,14 +876,14 @@ for name, net in [("3 hidden units", narrow), ("64 + 64 units", model),
 
 # %% [markdown]
 # With 3 hidden units the training loss stays at 0.367: this model underfits. Its validation
-# loss is lower than that of the large model, which overfits, but far from the 0.306 that the
-# large model reaches with weight decay. Weight decay and dropout raise the training loss of
-# the large model, to 0.133 and 0.203, and lower its validation loss.
+# loss is lower than the loss of the large model, which overfits. But it is far above the 0.306
+# that the large model reaches with weight decay. Weight decay and dropout raise the training
+# loss of the large model, to 0.133 and 0.203, and lower its validation loss.
 #
 # ## Debugging
 #
-# Three tools answer three questions: is the learning rate right, where does a `nan` come from,
-# and can the model learn at all?
+# This section has three tools. They answer three questions: is the learning rate right, where
+# does a `nan` come from, and can the model learn at all?
 #
 # ### Choosing the learning rate
 #
@@ -859,10 +893,10 @@ for name, net in [("3 hidden units", narrow), ("64 + 64 units", model),
 # changes, then it falls, and in the end it diverges. Good learning rates are well below the
 # one at which it diverges.
 #
-# The test must not change the model. Two helpers are given. Inside the block
-# `with preserved_state(model, optimizer, batches):` a model may be trained; afterwards weights,
-# optimizer, modes and random-number generators are as before. `repeat_batches(batches)` yields
-# the batches again and again, without end.
+# The test must not change the model. Two helpers are given. In the block
+# `with preserved_state(model, optimizer, batches):` you can train the model; after the block,
+# its weights and modes, the optimizer and the random-number generators are as before.
+# `repeat_batches(batches)` yields the batches again and again, without end.
 #
 # **Task.** Write `learning_rate_range`.
 
@@ -872,7 +906,7 @@ def learning_rate_range(model, loss, optimizer, batches, low=1e-5, high=10.0, st
     """The losses of a learning-rate range test: one training step per learning rate.
 
     model, loss, optimizer  as for `train_step`
-    batches    (inputs, targets), one batch per step; after the last comes the first again
+    batches    (inputs, targets), one batch per step; after the last one, start again
     low, high  the first and the last learning rate; each is the same multiple of the previous
                one, and is set in every parameter group: optimizer.param_groups[i]["lr"]
     steps      number of learning rates, 2 or more
@@ -930,17 +964,18 @@ for lr in (suggest_learning_rate(rates, losses), 0.005, 0.02):
           f"after {np.argmin(curve) + 1} epochs")
 
 # %% [markdown]
-# It was not: 0.02 reaches about the same loss sooner. The suggested rate is cautious: after 60
-# epochs its loss is still falling, and it needs 214 epochs to reach 0.361. A range test takes
-# one step per rate, so it says little about long runs. It gives a rate to start a search from.
+# It was not: 0.02 reaches about the same loss sooner. The suggested rate is too cautious here.
+# After 60 epochs its loss is still falling, and it needs 214 epochs to reach 0.361. A range
+# test takes only one step per rate, so it says little about long runs. Use its suggestion as
+# the first rate of a search.
 #
 # ### Finding the first nan
 #
-# When one weight becomes infinite, the loss is `nan` a few operations later, and after the
-# next optimizer step so is every weight. By then the cause can no longer be seen. We therefore
-# check the output of every layer in the order of the forward pass: the first one that is not
-# finite (`nan` or infinite) is where the problem started. To say *why*, we look at the inputs
-# and the parameters of that layer.
+# When one weight becomes infinite, the loss is `nan` a few operations later, and after the next
+# optimizer step so is every weight. By then the cause can no longer be seen. We therefore check
+# the output of every layer in the order of the forward pass: the first one that is not finite
+# (`nan` or infinite) is where the problem started. The inputs and the parameters of that layer
+# show *why*.
 #
 # `Trainer` records the forward pass of every layer for you (`watch_layers` in
 # `tinytorch/support/layer_watch.py`; in PyTorch this is done with *forward hooks*), and your
@@ -960,7 +995,7 @@ def find_nonfinite(layers):
              "input"           an input of the layer is not finite
              "parameter NAME"  its inputs are finite, and NAME is its first parameter that is
                                not
-             "output"          inputs and parameters are finite: the layer computed it
+             "output"          inputs and parameters are finite: the layer produced it
 
     >>> find_nonfinite([("0 exp", [np.array([1.0, 1000.0])], {}, np.array([2.7, np.inf])),
     ...                 ("1 Dense", [], {}, np.array([np.nan]))])
@@ -984,8 +1019,8 @@ def find_nonfinite(layers):
 check("nonfinite")
 
 # %% [markdown]
-# `Trainer` calls it when a loss is not finite. The message names the layer, and the weights
-# are still those from before the step:
+# `Trainer` calls your function when a loss is not finite. The error names the layer. It is
+# raised before the optimizer step, so the weights are not yet changed:
 
 # %% tags=["demonstration"]
 steep = Sequential(Dense(2, 4, rng=0), Tensor.exp, Dense(4, 3, rng=1))
@@ -999,16 +1034,16 @@ except NonFiniteError as error:
 # %% [markdown]
 # ### Overfitting a single batch
 #
-# Overfitting is also a test. Before a long training, check that the model *can* overfit: on a
-# single batch, without regularization, the loss must go near 0. If it does not, something is
-# broken: a gradient that is lost, a layer whose parameters the optimizer does not have, or
-# targets in another order than the inputs.
+# Overfitting is also a useful test. Before a long training, check that the model *can* overfit:
+# on a single batch, without regularization, the loss must go near 0. If it does not, there is a
+# mistake: for example a gradient is lost, the optimizer does not have the parameters of a
+# layer, or the targets are in another order than the inputs.
 
 # %%
 #| export
 def overfit_one_batch(model, loss, optimizer, inputs, targets, steps=200):
-    """The losses of a trial that trains on one batch only; they should go near 0. Afterwards
-    model and optimizer are as before."""
+    """The losses of training on one batch only; they should go near 0. Afterwards model and
+    optimizer are as before."""
     with preserved_state(model, optimizer):
         return [train_step(model, loss, optimizer, inputs, targets) for _ in range(steps)]
 
@@ -1024,19 +1059,19 @@ print(f"gradients are lost:  {lost[0]:.3f} -> {lost[-1]:.3f}")
 # %% [markdown]
 # ## Checkpoints
 #
-# What must a checkpoint contain, so that an interrupted run can continue? The strictest test:
-# the resumed run ends with *exactly* the weights of a run that was never interrupted, bit for
-# bit. Make a list before you read on; most people find three things.
+# What must a checkpoint contain, so that an interrupted run can continue? We use the strictest
+# test: the resumed run must end with *exactly* the weights of a run that was never interrupted,
+# bit for bit. Make a list before you read on; most people find three things.
 #
 # - the weights of the model;
 # - the optimizer: its moments and step counts (lesson 07), its learning rates;
 # - the schedule, which counts its own steps;
-# - the position: complete epochs, complete steps of this epoch and their results, the history,
-#   the best weights;
+# - the position in the run: complete epochs, complete steps of this epoch and their results,
+#   the history, the best weights;
 # - the states of the random-number generators: dropout draws from one, shuffling from another.
 #
-# The last point is given: `random_states([RandomState.rng, model])` returns the states of the
-# layers' shared generator and of all generators inside the model.
+# For the last point a helper is given: `random_states([RandomState.rng, model])` returns the
+# states of the layers' shared generator and of all generators inside the model.
 
 # %% tags=["demonstration"]
 from tinytorch.support.training_state import set_random_states
@@ -1048,16 +1083,26 @@ set_random_states(layer, states)
 print(first, layer(Tensor(np.ones(8, "float32"))).data, sep="\n")
 
 # %% [markdown]
-# One trap is left. `Module.state_dict()` returns copies, but some objects return their live
-# arrays and lists, as PyTorch's optimizers do. Predict what a snapshot with live arrays
-# contains after three more steps.
+# There is one more trap. `Module.state_dict()` returns copies, but some objects return *live*
+# arrays and lists, which they go on using. PyTorch's optimizers do this. Predict what a
+# snapshot with live arrays contains after three more steps.
+
+# %% tags=["demonstration", "answer", "explained"]
+weights = np.zeros(1)
+live, copied = {"weights": weights}, {"weights": weights.copy()}
+for step in range(3):
+    weights += 1
+print("live", live, "copied", copied)
+
+# %% [markdown]
+# It contains the values from after the three steps.
 #
 # **Task.** Write `snapshot`. The docstring lists its eleven entries.
 
 # %% exercise="snapshot"
 #| export
 def snapshot(run):
-    """All that the rest of a training run depends on, as a dict of plain data.
+    """Everything that the rest of a training run depends on, as a dict of plain data.
 
     run      a `Trainer`, or an object with the same attributes; its `loader_states` are the
              states of the generators that shuffle the batches (of a DataLoader, lesson 09)
@@ -1068,8 +1113,8 @@ def snapshot(run):
              "loader_states"  the attributes of `run` with these names
              "random_states"  random_states([RandomState.rng, run.model])
 
-    The snapshot shares no array, list or dict with `run`: whatever happens to `run` later, the
-    snapshot stays as it is. Taking it changes nothing and draws no random numbers.
+    The snapshot shares no array, list or dict with `run`, so later changes of `run` do not
+    change it. `snapshot` changes nothing and draws no random numbers.
 
     Source: PyTorch tutorial "Saving and loading a general checkpoint" (model, optimizer, epoch
     and loss).
@@ -1089,13 +1134,11 @@ def snapshot(run):
 check("snapshot")
 
 # %% [markdown]
-# (A snapshot with live arrays would hold their values from after the three steps.)
-#
 # `Trainer.save` writes your snapshot to a file (`tinytorch/support/checkpoints.py`). The file
-# is an `.npz` of plain arrays. (*Pickle*, Python's format for objects of any kind, is unsafe:
-# a pickle file can hold a program, which runs when the file is opened.) The checkpoint is
-# written under another name and then renamed, so that a crash while saving cannot destroy the
-# checkpoint from before.
+# is an `.npz` of plain arrays. (*Pickle*, Python's format for objects of any kind, is unsafe: a
+# pickle file can contain a program, which runs when the file is opened.) The checkpoint is
+# written under another name and then renamed, so that a crash during saving cannot destroy the
+# previous checkpoint.
 #
 # The next cell stops a run after 3 of 8 epochs, and continues from the file with new objects.
 # Predict how much the weights differ from those of an uninterrupted run.
@@ -1117,10 +1160,10 @@ print("largest difference:", max(abs(a.data - b.data).max() for a, b in zip(
 # ## Double descent (optional)
 #
 # According to a classical rule, a model with too many parameters overfits. Very large networks
-# do not obey it. The next cell fits a linear regression to 40 training examples, for different
-# numbers $p$ of inputs. These inputs are *random ReLU features*: the outputs of a ReLU layer
-# of $p$ units whose random weights are never trained. Predict which $p$ from 2 to 800 is the
-# worst, and whether 800 is better or worse than 15.
+# do not follow this rule. The next cell fits a linear regression to 40 training examples, for
+# different numbers $p$ of inputs. These inputs are *random ReLU features*: the outputs of a
+# ReLU layer of $p$ units whose random weights are never trained. Predict which $p$ from 2 to
+# 800 is the worst, and whether 800 is better or worse than 15.
 
 # %% tags=["demonstration", "answer"]
 from tinytorch.pictures.training import COUNTS, plot_double_descent, random_feature_errors
@@ -1143,14 +1186,14 @@ figure = plot_double_descent(COUNTS, train_errors, test_errors)
 #
 # ## Look back
 #
-# 1. Train with dropout 0.5 and print `history["loss"]` beside `trainer.evaluate(train_batches)`
-#    after the last epoch. They differ although it is the same data and the same model: name two
-#    reasons.
+# 1. Train with dropout 0.5 and print `history["loss"]` and `trainer.evaluate(train_batches)`
+#    after the last epoch. The two losses differ, although the data and the model are the same.
+#    Name two reasons.
 # 2. `accumulate_gradients` weights batches by their number of examples. For a layer that uses
 #    statistics of the batch (batch normalization), micro-batches are still not the same as one
 #    large batch: why?
-# 3. Leave one entry at a time out of a snapshot (put that of a new run in its place) and
-#    continue. Which omissions change the final accuracy, and which only the last bits?
+# 3. Replace one entry of a snapshot by the entry of a new run, and continue. Do this for each
+#    entry. Which replacements change the final accuracy, and which only the last bits?
 #
 # In PyTorch, the loop of `fit` is usually written by hand or taken from Lightning
 # (`lightning.Trainer`, with callbacks `EarlyStopping(patience=...)`, `ModelCheckpoint` and
