@@ -1,5 +1,5 @@
 # From modules/source/09_data/data_dev.py by `tito export`; edit that file, not this one.
-# checksum: 605ae91b203c96de
+# checksum: d62afdf578984218
 """Data: Real images, split, shuffled, batched, standardized and augmented."""
 
 import math
@@ -175,8 +175,8 @@ def epoch_indices(count, shuffle=False, rng=None):
 
     count    the number of examples
     shuffle  whether the order is random
-    rng      a NumPy Generator, a seed, or None for the generator that `manual_seed` sets;
-             nothing is drawn from it unless shuffling
+    rng      a NumPy Generator, a seed, or None for the generator that `manual_seed` sets; if
+             `shuffle` is False, nothing is drawn from it
     returns  array of shape (count,), integers
 
     >>> epoch_indices(3)
@@ -193,7 +193,7 @@ def batches(order, batch_size, drop_last=False):
     order       array of shape (n,): indices
     batch_size  examples per batch, 1 or more
     drop_last   whether a last batch with fewer examples is omitted
-    returns     list of arrays, together `order` itself; all of length batch_size, except
+    returns     list of arrays, which joined are `order`; all have the length batch_size, except
                 perhaps the last
 
     >>> batches(np.array([4, 2, 0, 3, 1]), 2)
@@ -237,8 +237,8 @@ class DataLoader:
     sampler     the order, instead of shuffling: indices, iterable again and again
     drop_last   whether a last batch with fewer examples is omitted
     collate_fn  combines a list of examples into a batch
-    rng         a NumPy Generator or a seed; None for a generator of the loader's own, spawned
-                from the one that `manual_seed` sets
+    rng         a NumPy Generator or a seed; None for a new generator, spawned from the one that
+                `manual_seed` sets, which only this loader uses
     prefetch    how many batches a thread prepares in advance; 0 for no thread
 
     len(loader) is the number of batches in an epoch.
@@ -274,11 +274,11 @@ class DataLoader:
         return self.collate_fn([self.dataset[i] for i in indices.tolist()])
 
     def epoch(self):
-        """Yield the batches of one epoch, each fetched only when it is asked for.
+        """Yield the batches of one epoch, each fetched only when the loop asks for it.
 
-        The order is `self.sampler`, as an array of indices, if there is one, and otherwise that
-        of `epoch_indices`, drawn from self.rng. `self.fetch(indices)` makes a batch of an array
-        of indices.
+        The order is `self.sampler`, as an array of indices, if there is one. Otherwise
+        `epoch_indices` draws the order from self.rng. `self.fetch(indices)` returns the batch
+        for an array of indices.
         """
         if self.sampler is None:
             order = epoch_indices(len(self.dataset), self.shuffle, self.rng)
@@ -298,7 +298,7 @@ def channel_statistics(images):
              (n, features)
     returns  (mean, std): two float32 arrays of shape (channels, 1, 1) for images, (features,)
              for rows. std is the population's (the sum of squares is divided by the count), and
-             1 where a channel is constant. Both are accumulated in float64.
+             1 if a channel is constant. Both are accumulated in float64.
 
     >>> mean, std = channel_statistics(np.array([[1.0, 5.0], [3.0, 5.0]]))
     >>> print(mean, std)
@@ -314,7 +314,7 @@ def channel_statistics(images):
 
 
 class Normalize(Described):
-    """Standardizes with a given mean and standard deviation, those of the training set.
+    """Standardizes with the mean and standard deviation of the training set.
 
     >>> mean, std = channel_statistics(np.array([[1.0, 5.0], [3.0, 9.0]]))
     >>> Normalize(mean, std)(np.array([1.0, 9.0], "float32"))
@@ -343,8 +343,8 @@ class Compose(Described):
 
 
 class TransformedDataset(Dataset):
-    """Another dataset, with a function applied to the first member of each example, again each
-    time the example is read.
+    """Another dataset, with a function applied to the first member of each example. The
+    function is called each time the example is read.
 
     >>> TransformedDataset([(1, "one"), (2, "two")], lambda x: x * 10)[1]
     (20, 'two')
@@ -362,7 +362,7 @@ class TransformedDataset(Dataset):
 
 
 def shift(image, down, right):
-    """Shift an image by whole pixels; zeros enter where no pixel came from.
+    """Shift an image by whole pixels; the free pixels become zero.
 
     image    array of shape (..., height, width)
     down     number of rows to shift down; up if negative
@@ -388,10 +388,10 @@ class RandomHorizontalFlip(Described):
     returns it unchanged.
 
     p        from 0 to 1
-    rng      a NumPy Generator or a seed; None for a generator of its own, spawned from the one
-             that `manual_seed` sets
+    rng      a NumPy Generator or a seed; None for a new generator, spawned from the one that
+             `manual_seed` sets, which only this transform uses
 
-    The image that is given is not changed; a flipped image is a new array.
+    The input image is not changed; a flipped image is a new array.
 
     >>> RandomHorizontalFlip(1.0)(np.array([[1, 2, 3], [4, 5, 6]]))
     array([[3, 2, 1],
@@ -432,7 +432,7 @@ class GaussianNoise(Described):
 
 
 def one_hot(labels, num_classes):
-    """One column per class: 1 where the example is of that class, and 0 elsewhere.
+    """One column per class: 1 if the example is of this class, and 0 otherwise.
 
     labels       Tensor, array or list of integers from 0 to num_classes - 1, of any shape and
                  any integer dtype
@@ -486,8 +486,8 @@ def parse_idx(data):
              length as 4 bytes, the numbers
     returns  a new ndarray in the machine's own byte order
 
-    ValueError when it is not an IDX file. Also when the bytes after the header are more or
-    fewer than the lengths require; then the message contains both numbers of bytes, required
+    ValueError when `data` is not an IDX file, and when there are more or fewer bytes after the
+    header than the lengths require; then the message contains both numbers of bytes, required
     and present.
 
     >>> parse_idx(bytes([0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 3, 5, 6, 255]))
@@ -539,14 +539,14 @@ def cifar10(split="train"):
 def enqueue(items, put):
     """Put all items into a queue, then the end or the error; stop when the queue is closed.
 
-    items    an iterable, perhaps slow, perhaps one that raises
+    items    an iterable, which may be slow and may raise an exception
     put      a function put(kind, value=None): waits for a free slot; returns False when the
              queue was closed
     returns  None
 
-    Calls put("item", item) for each item in order, then put("end"); or put("error", error) with
-    the exception that `items` raised. After put has returned False, nothing is read from
-    `items` and put is not called again. `enqueue` itself never raises what `items` raised.
+    Calls put("item", item) for each item in order, then put("end"). If `items` raises an
+    exception, calls put("error", error) instead of put("end"), and does not raise it. After put
+    has returned False, reads nothing more from `items` and does not call put again.
 
     >>> enqueue("ab", lambda kind, value=None: print(kind, value) is None)
     item a
@@ -569,11 +569,11 @@ def prefetch(items, ahead=2):
 
     items    an iterable
     ahead    how many items may wait in the queue, 1 or more; one more may be in preparation
-    returns  a generator. The thread starts when the first item is asked for. It has ended when
-             the iteration is over: at the end, by an error, or because the loop was left
+    returns  a generator. The thread starts when the loop asks for the first item. It has ended
+             when the iteration is over: at the end, by an error, or because the loop was left
 
-    An exception that `items` raises is raised here, the same object, after the items that came
-    before it.
+    If `items` raises an exception, the generator raises the same object, after the items before
+    it.
 
     >>> list(prefetch("abc"))
     ['a', 'b', 'c']

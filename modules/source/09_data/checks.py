@@ -453,7 +453,7 @@ def test_pairs_become_a_pair_of_tensors():
 def test_dtypes_are_kept():
     for dtype in ("float32", "float64", "uint8", "int64", "bool"):
         batch = collate([np.zeros((2, 1), dtype), np.ones((2, 1), dtype)])
-        case = f"examples of {dtype} should make a Tensor of {dtype}: its dtype"
+        case = f"a batch of {dtype} examples should be a Tensor of {dtype}: its dtype"
         equal(batch.dtype.name, dtype, case)
     for numbers, dtype in [
         ([3, 1, 2], np.array([3, 1, 2]).dtype.name),
@@ -669,7 +669,11 @@ def test_loaders_of_other_sizes():
     loader = DataLoader(RecordedDataset(7), 2, True, rng=2)
     for iterator in [iter(loader), iter(loader)]:
         targets = [number for _ in range(4) for number in next(iterator)[1].data.tolist()]
-        equal(sorted(targets), list(range(0, 70, 10)), "one of two epochs at once")
+        equal(
+            sorted(targets),
+            list(range(0, 70, 10)),
+            "the targets of one of two epochs that run at the same time",
+        )
 
 
 # %% channel-statistics points=4
@@ -790,8 +794,8 @@ def test_all_channels_are_shifted_and_the_input_is_unchanged():
     expect(image, before, "after shift, the input image", "make a new array")
     for by in [(0, 0), (1, 0)]:
         assert np.array_equal(shift_then_write(before.copy(), *by), before), (
-            f"shifted by {by}, then 99 written into the result: the input image changed "
-            "too. Return a new array, not a view"
+            f"shifted by {by}, then 99 written into the result: the input image "
+            "changed. Return a new array, not a view"
         )
 
 
@@ -821,7 +825,7 @@ def flips_with_draws_between(drawn):
     for _ in range(2):
         found += [int(flip(image)[0, 0]) for _ in range(30)]
         generator().random(drawn)
-        np.random.rand()  # NumPy's global generator, which nobody should draw from
+        np.random.rand()  # NumPy's global generator, which should not be used
     return found
 
 
@@ -1104,7 +1108,7 @@ def test_an_error_is_put_not_raised():
     for count in (2, 0):
         entries, _, answer = enqueued(count, error="the disk is gone")
         assert answer is None, (
-            f"items raises an exception after {count} items. In a thread nobody would see it: "
+            f"items raises an exception after {count} items. In a thread it would be lost: "
             f"catch it and put it. Your enqueue {answer}"
         )
         wanted = [("item", k) for k in range(count)] + [("error", "the disk is gone")]

@@ -2,8 +2,9 @@
 # # 09. Data
 #
 # How should data be prepared for a model? The picture shows the accuracy of one classifier on
-# 1,797 handwritten digits, in four experiments. The classifier is always the same. What differs
-# is which fifth of the digits is the test set, and which images are shifted.
+# 1,797 handwritten digits, in four experiments. The classifier is always the same. The
+# experiments differ in which fifth of the digits is the test set, and in which images are
+# shifted.
 
 # %% tags=["payoff"]
 #| default_exp core.data
@@ -28,13 +29,14 @@ comparison = compare_data_handling(all_images / 16, all_labels)
 draw_accuracies(comparison)
 # alt: Four bars of test accuracy: almost 0 % when the test set is the end of a sorted file,
 # almost 100 % for a random test set, about 60 % when its images are shifted by a pixel, and
-# more than 97 % when the training images are shifted, too.
+# more than 97 % when the training images are also shifted.
 
 # %% [markdown]
-# Between almost 0 % and almost 100 % nothing changed but the data. Errors of this kind raise no
-# exception: a last batch that is never used, a test set with one class only, an image that was
-# turned upside down. In this chapter you write the functions that prepare data, and at each
-# step you check that no example was lost, duplicated or damaged.
+# From the first bar to the second, the accuracy rises from almost 0 % to almost 100 %, although
+# only the data changed. Mistakes with data raise no exception: for example, the last batch is
+# never used, the test set has only one class, or an image is upside down. In this chapter you
+# write the functions that prepare data, and at each step you check that no example was lost,
+# duplicated or damaged.
 #
 # **You need** 01 (Tensor), and from 03 (Layers) the random-number generator. **You write**
 # datasets, splits, batches, a data loader, standardization, augmentation, a parser for a binary
@@ -44,8 +46,9 @@ draw_accuracies(comparison)
 # ## Datasets
 #
 # A **dataset** is a collection of examples with a length, in which example number `i` is
-# `dataset[i]`. A list is a dataset. So is a folder of photographs that are opened only when
-# they are asked for. An example is usually a pair: the input of the model and its target.
+# `dataset[i]`. A list is a dataset. Another dataset could be a folder of photographs, each of
+# which is opened only when it is needed. An example is usually a pair: the input of the model
+# and its target.
 
 # %%
 #| export
@@ -67,8 +70,8 @@ class Dataset(Described):
         return collate([self[i] for i in np.asarray(indices).tolist()])
 
 # %% [markdown]
-# Most often the examples are the rows of arrays: inputs in one array, targets in another. They
-# stay NumPy arrays until they become a batch; a dataset needs no gradients.
+# Usually the examples are the rows of arrays: inputs in one array, targets in another. A
+# dataset needs no gradients, so the data stay NumPy arrays until they become a batch.
 #
 # **Task.** Write `__getitem__` of `TensorDataset`.
 
@@ -116,8 +119,9 @@ check("tensor-dataset")
 
 # %% [markdown]
 # The package contains one real data set: 1,797 digits that people wrote on forms, 8 by 8 pixels
-# each, with values from 0 to 16. A fifth of each class is marked as the test set, the same for
-# everybody: results can be compared only if all test on the same images.
+# each, with values from 0 to 16. A fifth of each class is marked as the test set. Everybody
+# uses the same test set, because results can be compared only if they come from the same
+# images.
 
 # %%
 #| exporti
@@ -156,10 +160,10 @@ figure = show_images([train[i][0] for i in range(20)], [train[i][1] for i in ran
 # %% [markdown]
 # ## Training, validation and test sets
 #
-# A model can memorize its training examples, so it is evaluated on examples it was not trained
-# on. That needs three parts, not two. The *training set* is used to fit the weights. The
-# *validation set* is used to choose everything else: the learning rate, the size of the
-# network, when to stop. The *test set* is used once, at the end.
+# A model can memorize its training examples, so we evaluate it on examples that it was not
+# trained on. For this we divide the data into three parts, not two. The *training set* is used
+# to fit the weights. The *validation set* is used to choose everything else: the learning rate,
+# the size of the network, when to stop. The *test set* is used once, at the end.
 
 # %% tags=["demonstration"]
 from tinytorch.pictures.data import draw_batches, draw_class_counts, draw_split
@@ -172,11 +176,10 @@ draw_split([("training", len(train) - fifth, "fit the weights"),
 # for validation, to choose the settings; 359 for the test, to measure once, at the end.
 
 # %% [markdown]
-# Why not choose on the test set? Suppose 100 models all guess at random. The best of them looks
-# better than chance on the examples on which it was chosen, and only there. **Data leakage**
-# means that information about the test set reaches the model, or the person who builds it,
-# before the test. Predict the two accuracies of that best model, for 10 classes, on the 50
-# examples on which it was chosen and on new ones:
+# Why not use the test set to choose? **Data leakage** means that information about the test set
+# reaches the model, or the person who builds it, before the test. A choice is such information.
+# Suppose 100 models all guess at random among 10 classes, and you choose the model that is best
+# on 50 examples. Predict the accuracy of this model on these 50 examples, and on new ones:
 
 # %% tags=["answer"]
 rng = np.random.default_rng(0)
@@ -187,8 +190,8 @@ print(f"chosen on 50 examples: {correct[best, :50].mean():.0%} there, "
       f"{correct[best, 50:].mean():.0%} on 1,000 new ones")
 
 # %% [markdown]
-# A `Subset` is a dataset that refers to some examples of another one. It stores their indices
-# and copies no example.
+# A `Subset` is a dataset that consists of some examples of another dataset. It stores their
+# indices and copies no example.
 
 # %%
 #| export
@@ -217,15 +220,15 @@ class Subset(Dataset):
         return collate([self.dataset[i] for i in chosen.tolist()])
 
 # %% [markdown]
-# The sizes of the parts can be given as numbers of examples, or as proportions such as 0.8 and
-# 0.2. The given function `split_lengths` rounds proportions down, and gives the remaining
-# examples to the first parts, one each. Rounding to the nearest integer would be wrong: of 10
-# examples, four parts of a quarter would hold `round(2.5)`, which is 2, and two examples would
-# be in no part.
+# The sizes of the parts can be numbers of examples, or proportions such as 0.8 and 0.2. The
+# function `split_lengths` is given. It rounds proportions down, and adds the remaining examples
+# to the first parts, one to each. Rounding to the nearest integer would be wrong. For example,
+# a quarter of 10 examples is 2.5, and `round(2.5)` is 2. Four such parts hold 8 examples, so
+# two examples would be in no part.
 #
-# Many files are sorted by class. The first bar at the top of this chapter shows what follows
-# when such a file is cut without shuffling: the test set holds classes that the model never
-# saw. So the examples are put into random order before they are divided.
+# Many files are sorted by class. If you cut such a file without shuffling, the test set holds
+# classes that the model has never seen, as in the first bar at the top of this chapter. So the
+# examples are put into random order before they are divided.
 #
 # **Task.** Write `random_split`. No example may be in two parts, and none may be missing.
 
@@ -258,10 +261,10 @@ check("random-split")
 # %% [markdown]
 # ## Stratified splits
 #
-# **Class imbalance** means that some classes have many more examples than others. Even with
-# balanced classes, a small random part can hold twice as many examples of one class as of
-# another. Predict the smallest and the largest number of sevens among 100 examples drawn at
-# random from 1,000 balanced digits, in a thousand tries.
+# **Class imbalance** means that some classes have many more examples than others. Even if the
+# classes of a data set are balanced, a small random part of it can be imbalanced. Suppose we
+# draw 100 examples at random from 1,000 digits, 100 of each class, and repeat this a thousand
+# times. Predict the smallest and the largest number of sevens in such a part.
 
 # %% tags=["answer"]
 labels, rng = np.repeat(np.arange(10), 100), np.random.default_rng(0)
@@ -319,15 +322,16 @@ fitting, validation = Subset(train, kept), Subset(train, held_out)
 print("validation examples per class:", np.bincount(train.arrays[1][held_out]))
 
 # %% [markdown]
-# A stratified split keeps an imbalance as it is. To reduce it during training, rare classes can
-# be *oversampled*, that is used more than once per epoch. The data loader below allows that.
+# A stratified split does not change an imbalance of the whole data set. To reduce it during
+# training, rare classes can be *oversampled*: their examples are used more than once per epoch.
+# The data loader below supports this.
 #
 # ## Shuffling
 #
-# One optimizer step uses a few examples, a *mini-batch*; one pass over all examples is an
-# *epoch*. In a sorted file the mini-batches would hold one class each, and each step would
-# teach the model to answer that class. **Shuffling** means visiting the examples in a new
-# random order in each epoch.
+# One optimizer step uses a few examples, a *mini-batch*. One pass over all examples is an
+# *epoch*. If the examples are sorted by class, most mini-batches hold a single class, and each
+# step teaches the model to predict this class for every input. **Shuffling** means visiting the
+# examples in a new random order in each epoch.
 
 # %% tags=["demonstration"]
 file_order = np.sort(train.arrays[1])
@@ -338,9 +342,10 @@ draw_batches([("in the order of a sorted file", file_order),
 
 # %% [markdown]
 # Inputs and targets must be shuffled *together*, or each image gets another image's label. So
-# we shuffle neither: we shuffle their indices.
+# we do not shuffle the arrays themselves: we shuffle the indices, and use them for both arrays.
 #
-# Predict what these two lines print. The second is the most common mistake in this chapter.
+# Predict what the two print statements show. The second contains the most common mistake of
+# this chapter.
 
 # %% tags=["answer", "explained"]
 letters = np.array(["a", "b", "c", "d", "e"])
@@ -348,8 +353,8 @@ print(letters[np.random.default_rng(0).permutation(5)])
 print(letters[np.random.default_rng(0).shuffle(np.arange(5))].shape)
 
 # %% [markdown]
-# `shuffle` changes its argument and returns `None`; indexing an array with `[None]` adds an
-# axis and leaves the order as it is.
+# `shuffle` changes its argument and returns `None`. Indexing an array with `[None]` adds an
+# axis and does not change the order.
 #
 # **Task.** Write `epoch_indices`.
 
@@ -360,8 +365,8 @@ def epoch_indices(count, shuffle=False, rng=None):
 
     count    the number of examples
     shuffle  whether the order is random
-    rng      a NumPy Generator, a seed, or None for the generator that `manual_seed` sets;
-             nothing is drawn from it unless shuffling
+    rng      a NumPy Generator, a seed, or None for the generator that `manual_seed` sets; if
+             `shuffle` is False, nothing is drawn from it
     returns  array of shape (count,), integers
 
     >>> epoch_indices(3)
@@ -379,17 +384,17 @@ check("epoch-indices")
 # %% [markdown]
 # ## Mini-batches
 #
-# The indices of an epoch are cut into pieces of equal length. 1,438 is not a multiple of 64:
-# predict how many batches there are, and how many examples are never used if the number of
-# batches is computed as `1438 // 64`.
+# The indices of an epoch are cut into batches of equal length. But 1,438 examples cannot be
+# divided into batches of exactly 64. Predict how many batches there are if the last one may be
+# shorter. And how many examples are never used if there are only `1438 // 64` batches?
 
 # %% tags=["answer"]
 print(math.ceil(1438 / 64), "batches;", 1438 - 1438 // 64 * 64, "examples are left over")
 
 # %% [markdown]
-# Sometimes a short last batch is unwelcome: its gradient is noisy, and a layer that computes
-# statistics over the batch cannot use a single example. The option `drop_last` omits it. With
-# shuffling, other examples are omitted in the next epoch.
+# A short last batch can be a problem: its gradient is noisy, and a layer that computes
+# statistics over the batch cannot use a single example. The option `drop_last` omits a short
+# last batch. With shuffling, each epoch omits other examples.
 #
 # **Task.** Write `batches`.
 
@@ -401,7 +406,7 @@ def batches(order, batch_size, drop_last=False):
     order       array of shape (n,): indices
     batch_size  examples per batch, 1 or more
     drop_last   whether a last batch with fewer examples is omitted
-    returns     list of arrays, together `order` itself; all of length batch_size, except
+    returns     list of arrays, which joined are `order`; all have the length batch_size, except
                 perhaps the last
 
     >>> batches(np.array([4, 2, 0, 3, 1]), 2)
@@ -420,8 +425,8 @@ check("batches")
 # %% [markdown]
 # ## Collating examples
 #
-# To **collate** examples is to combine a list of them into one batch: a tensor of all inputs
-# and a tensor of all targets. Predict what `zip(*pairs)` returns for a list of pairs.
+# To **collate** examples means to combine a list of them into one batch: a tensor of all inputs
+# and a tensor of all targets. Predict what `zip(*pairs)` yields for a list of pairs.
 
 # %% tags=["answer"]
 print(list(zip(*[("x0", "y0"), ("x1", "y1"), ("x2", "y2")])))
@@ -430,8 +435,8 @@ print(list(zip(*[("x0", "y0"), ("x1", "y1"), ("x2", "y2")])))
 # The function `stack_rows` is given: it checks that all samples have one shape and makes them
 # the rows of one array.
 #
-# **Task.** Write `collate`. A member of an example may itself be a tuple; the same rule applies
-# to it.
+# **Task.** Write `collate`. A member of an example can itself be a tuple. Then collate it in
+# the same way.
 
 # %% exercise="collate"
 #| export
@@ -465,13 +470,15 @@ check("collate")
 # %% [markdown]
 # ## The data loader
 #
-# A **data loader** iterates over a dataset in batches: it puts the indices in order, cuts them,
-# and fetches and collates the examples of one batch at a time. A *generator function*, one with
-# `yield`, does that: it returns one batch and continues when the next is asked for.
+# A **data loader** iterates over a dataset in batches: it puts the indices in order, cuts them
+# into batches, and fetches and collates the examples of one batch at a time. We write it as a
+# *generator function*, a function with `yield`. It returns one batch and pauses until the loop
+# asks for the next.
 #
-# The loader draws its order from a random-number generator of its own. The order of the
-# examples then does not change when a layer is added that draws more initial weights. A
-# `sampler` replaces the order: any indices, for example with those of rare classes repeated.
+# The loader has its own random-number generator for the order of the examples. So the order
+# does not change when you add a layer to the model, which draws more initial weights. A
+# `sampler` replaces this order: it can be any sequence of indices, for example with the indices
+# of rare classes repeated.
 #
 # **Task.** Write `epoch`, which `__iter__` calls. Use the options that `__init__` has stored.
 
@@ -486,8 +493,8 @@ class DataLoader:
     sampler     the order, instead of shuffling: indices, iterable again and again
     drop_last   whether a last batch with fewer examples is omitted
     collate_fn  combines a list of examples into a batch
-    rng         a NumPy Generator or a seed; None for a generator of the loader's own, spawned
-                from the one that `manual_seed` sets
+    rng         a NumPy Generator or a seed; None for a new generator, spawned from the one that
+                `manual_seed` sets, which only this loader uses
     prefetch    how many batches a thread prepares in advance; 0 for no thread
 
     len(loader) is the number of batches in an epoch.
@@ -523,11 +530,11 @@ class DataLoader:
         return self.collate_fn([self.dataset[i] for i in indices.tolist()])
 
     def epoch(self):
-        """Yield the batches of one epoch, each fetched only when it is asked for.
+        """Yield the batches of one epoch, each fetched only when the loop asks for it.
 
-        The order is `self.sampler`, as an array of indices, if there is one, and otherwise that
-        of `epoch_indices`, drawn from self.rng. `self.fetch(indices)` makes a batch of an array
-        of indices.
+        The order is `self.sampler`, as an array of indices, if there is one. Otherwise
+        `epoch_indices` draws the order from self.rng. `self.fetch(indices)` returns the batch
+        for an array of indices.
         """
         ### BEGIN SOLUTION
         if self.sampler is None:
@@ -552,13 +559,15 @@ print(loader, "first", shapes[0], "last", shapes[-1])
 # %% [markdown]
 # ## Standardization
 #
-# Initial weights are chosen for inputs of mean 0 and standard deviation 1 (lesson 03). Raw
-# images are not like that, and their channels differ. **Standardization** subtracts the mean of
-# each channel and divides by its standard deviation; the result has mean 0 and standard
-# deviation 1. (`Normalize` is its usual name in image libraries.)
+# Initial weights are chosen for inputs with mean 0 and standard deviation 1 (lesson 03). Raw
+# images have other means and standard deviations, and these differ between channels, such as
+# red, green and blue. **Standardization** subtracts the mean of each channel and divides by its
+# standard deviation, so that the result has mean 0 and standard deviation 1. (`Normalize` is
+# its usual name in image libraries.)
 #
-# Whose mean? Suppose the training images were taken by day and the test images by night.
-# Predict what is left of the difference when each set is standardized by its own statistics.
+# Which mean do we use for the test set? Suppose the training images were taken by day and the
+# test images by night. Predict what happens to the difference in brightness when each set is
+# standardized by its own mean and standard deviation.
 
 # %% tags=["answer", "explained"]
 from tinytorch.pictures.data import draw_number_lines
@@ -574,10 +583,11 @@ draw_number_lines([("raw", {"day": day, "night": night}),
 # statistics of the day: night lies lower, from -3.7 to -1.2.
 
 # %% [markdown]
-# Nothing is left of the difference.
+# The difference disappears: the model could not tell night from day.
 #
-# The statistics are measured once, on the training set, and used for every other set. They
-# belong to the model like its weights. Measuring them on the test set would be data leakage.
+# So the mean and the standard deviation are measured once, on the training set, and used for
+# every other set. Like the weights, they are a part of the model. Measuring them on the test
+# set would be data leakage.
 #
 # **Task.** Write `channel_statistics`. A channel that is constant has standard deviation 0; it
 # is divided by 1 instead.
@@ -591,7 +601,7 @@ def channel_statistics(images):
              (n, features)
     returns  (mean, std): two float32 arrays of shape (channels, 1, 1) for images, (features,)
              for rows. std is the population's (the sum of squares is divided by the count), and
-             1 where a channel is constant. Both are accumulated in float64.
+             1 if a channel is constant. Both are accumulated in float64.
 
     >>> mean, std = channel_statistics(np.array([[1.0, 5.0], [3.0, 5.0]]))
     >>> print(mean, std)
@@ -617,7 +627,7 @@ check("channel-statistics")
 # %%
 #| export
 class Normalize(Described):
-    """Standardizes with a given mean and standard deviation, those of the training set.
+    """Standardizes with the mean and standard deviation of the training set.
 
     >>> mean, std = channel_statistics(np.array([[1.0, 5.0], [3.0, 9.0]]))
     >>> Normalize(mean, std)(np.array([1.0, 9.0], "float32"))
@@ -646,8 +656,8 @@ class Compose(Described):
 
 
 class TransformedDataset(Dataset):
-    """Another dataset, with a function applied to the first member of each example, again each
-    time the example is read.
+    """Another dataset, with a function applied to the first member of each example. The
+    function is called each time the example is read.
 
     >>> TransformedDataset([(1, "one"), (2, "two")], lambda x: x * 10)[1]
     (20, 'two')
@@ -672,11 +682,12 @@ for name, dataset in [("training", train), ("test", test)]:
 # %% [markdown]
 # ## Data augmentation
 #
-# A 3 that is shifted by one pixel is still a 3, but the model may never have seen it there.
-# Data **augmentation** changes the training images at random, anew in every epoch, in ways that
-# keep their labels. It is used in training only.
+# A 3 that is shifted by one pixel is still a 3, but the model may never have seen a 3 at this
+# place. Data **augmentation** changes the training images at random, differently in each epoch,
+# in ways that do not change their labels. It is used in training only.
 #
-# The rows below show the originals and three transforms. Predict which one changes labels.
+# The rows of the next picture show ten digits and three transforms of them: shifted, with
+# noise, and mirrored. Predict which transform changes labels.
 
 # %% tags=["demonstration", "answer"]
 some = train.arrays[0][:10]
@@ -687,15 +698,15 @@ figure = show_images([*some, *moved, *np.clip(some + noise, 0, 1), *np.flip(some
 # noise; mirrored, so that 2, 3, 4, 6 and 7 are no longer those digits.
 
 # %% [markdown]
-# First, shifting. Pixels that leave the image are lost, and zeros enter on the other side.
-# (`np.roll` would bring the lost pixels back there.)
+# We start with shifts. Pixels that leave the image are lost, and zeros enter on the other side.
+# (`np.roll` would make the lost pixels enter on the other side.)
 #
 # **Task.** Write `shift`.
 
 # %% exercise="shift"
 #| export
 def shift(image, down, right):
-    """Shift an image by whole pixels; zeros enter where no pixel came from.
+    """Shift an image by whole pixels; the free pixels become zero.
 
     image    array of shape (..., height, width)
     down     number of rows to shift down; up if negative
@@ -721,11 +732,12 @@ def shift(image, down, right):
 check("shift")
 
 # %% [markdown]
-# Second, the horizontal flip. A mirrored photograph of a cat shows a cat; a mirrored 3 is not a
-# digit. Which transforms keep the labels depends on the data.
+# The second transform is the horizontal flip. A mirrored photograph of a cat still shows a cat,
+# but a mirrored 3 is not a digit. So it depends on the data whether a transform changes the
+# labels.
 #
-# **Task.** Write `__call__` of `RandomHorizontalFlip`. The transform has a generator of its
-# own, so that its result does not depend on what is drawn elsewhere.
+# **Task.** Write `__call__` of `RandomHorizontalFlip`. The transform has its own generator,
+# `self.rng`, so that its result does not depend on other random draws of the program.
 
 # %% exercise="flip"
 #| export
@@ -734,10 +746,10 @@ class RandomHorizontalFlip(Described):
     returns it unchanged.
 
     p        from 0 to 1
-    rng      a NumPy Generator or a seed; None for a generator of its own, spawned from the one
-             that `manual_seed` sets
+    rng      a NumPy Generator or a seed; None for a new generator, spawned from the one that
+             `manual_seed` sets, which only this transform uses
 
-    The image that is given is not changed; a flipped image is a new array.
+    The input image is not changed; a flipped image is a new array.
 
     >>> RandomHorizontalFlip(1.0)(np.array([[1, 2, 3], [4, 5, 6]]))
     array([[3, 2, 1],
@@ -792,15 +804,15 @@ class GaussianNoise(Described):
 # The number of a class is only a name: class 8 is not twice class 4. **One-hot encoding**
 # represents a class by a vector with a 1 at its own position and 0 elsewhere.
 #
-# A class that does not occur in a batch needs its column, too. If `np.unique(labels)` made the
-# columns, class 2 would get the second column in every batch without class 1.
+# A class that does not occur in a batch also needs its column. If the columns came from
+# `np.unique(labels)`, class 2 would get the second column in a batch with the classes 0 and 2.
 #
 # **Task.** Write `one_hot`.
 
 # %% exercise="one-hot"
 #| export
 def one_hot(labels, num_classes):
-    """One column per class: 1 where the example is of that class, and 0 elsewhere.
+    """One column per class: 1 if the example is of this class, and 0 otherwise.
 
     labels       Tensor, array or list of integers from 0 to num_classes - 1, of any shape and
                  any integer dtype
@@ -828,8 +840,9 @@ def one_hot(labels, num_classes):
 check("one-hot")
 
 # %% [markdown]
-# With one-hot labels, the sums of the images of all classes are one matrix product: the labels'
-# transpose times the images, one per row. Divided by the counts, they are the mean images.
+# With one-hot labels, a single matrix product adds up the images of each class: the transposed
+# labels times the images, one image per row. Dividing the sums by the counts gives the mean
+# image of each class.
 
 # %% tags=["demonstration"]
 x, y = Tensor(train.arrays[0]).flatten(1), train.arrays[1]
@@ -843,10 +856,11 @@ figure = show_images(means.reshape(10, 1, 8, 8), range(10))
 #
 # A **baseline** is a simple method whose result a model must exceed to be worth its effort. We
 # try three that need no training: the class whose mean image is nearest; the class of the
-# nearest training image (the *nearest neighbour*); and the nearest neighbour among shifted
-# copies of the training images.
+# nearest training image (the *nearest neighbour*); and the class of the nearest neighbour among
+# shifted copies of the training images.
 #
-# We choose on the validation set, as it is and shifted by up to a pixel. Which will be best?
+# We choose among them by their accuracy on the validation images, and on the same images
+# shifted by up to one pixel. Predict which baseline is best.
 
 # %% tags=["demonstration", "answer"]
 from tinytorch.pictures.data import nearest_mean, nearest_neighbour
@@ -873,7 +887,7 @@ for name, classify in baselines.items():
           f"shifted {accuracy(classify, moved):.1%}")
 
 # %% [markdown]
-# The last is best overall. Only it is evaluated on the test set, once:
+# The last baseline is best overall. We evaluate only this one on the test set, once:
 
 # %% tags=["demonstration"]
 print(f"test {accuracy(baselines['with shifted copies'], test):.1%}")
@@ -881,7 +895,7 @@ print(f"test {accuracy(baselines['with shifted copies'], test):.1%}")
 # %% [markdown]
 # ## Synthetic data sets
 #
-# To try an idea, points in the plane are often enough, and the result can be drawn. Each of
+# To try an idea, points in the plane are often enough, and you can draw the result. Each of
 # these four functions returns a `TensorDataset` of float32 points (n, 2) and class labels.
 
 # %%
@@ -922,10 +936,12 @@ for axis, make in zip(axes.flat, (moons, circles, spirals, xor)):
 # ## Reading a binary file format
 #
 # MNIST, 70,000 handwritten digits, comes in the IDX format. A file begins with a *header*: two
-# zero bytes; one byte for the type of the numbers; one for the number of axes; four for the
-# length of each axis, most significant first (*big-endian*). The numbers follow row by row.
+# zero bytes; one byte for the type of the numbers; one byte for the number of axes; and four
+# bytes for the length of each axis, the most significant byte first (*big-endian*). The numbers
+# follow row by row.
 #
-# Predict the shape and the first number in these 24 bytes, written in hexadecimal:
+# Predict the shape and the first number in these 24 bytes, written in hexadecimal. Type 0b
+# means integers of two bytes.
 #
 #     00 00 0b 02 00 00 00 03 00 00 00 02 01 00 00 07 00 08 00 09 ff ff 00 01
 
@@ -933,11 +949,11 @@ for axis, make in zip(axes.flat, (moons, circles, spirals, xor)):
 print("shape:", (0x03, 0x02), " first number:", 0x01 * 256 + 0x00)
 
 # %% [markdown]
-# The shape is (3, 2). Byte 0b is 11, the type of a two-byte integer, so 01 and 00 are 256. Most
-# processors store the least significant byte first (*little-endian*) and would read 1.
+# The shape is (3, 2), and the first number is 01 00, which is 256. Most processors store the
+# least significant byte first (*little-endian*) and would read 1.
 #
-# **Task.** Write the rest of `parse_idx`. A file that was cut off must be an error, not a
-# smaller data set, wherever the cut is: also in the middle of a number.
+# **Task.** Write the rest of `parse_idx`. A file that was cut off must raise an error instead
+# of giving a smaller data set. This includes a file that was cut in the middle of a number.
 
 # %%
 #| exporti
@@ -953,8 +969,8 @@ def parse_idx(data):
              length as 4 bytes, the numbers
     returns  a new ndarray in the machine's own byte order
 
-    ValueError when it is not an IDX file. Also when the bytes after the header are more or
-    fewer than the lengths require; then the message contains both numbers of bytes, required
+    ValueError when `data` is not an IDX file, and when there are more or fewer bytes after the
+    header than the lengths require; then the message contains both numbers of bytes, required
     and present.
 
     >>> parse_idx(bytes([0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 3, 5, 6, 255]))
@@ -984,12 +1000,12 @@ check("parse-idx")
 # ## Downloading data sets
 #
 # Large data sets are downloaded when they are first used, by the function `fetch` in
-# `tinytorch/data/download.py`. It keeps files in a cache folder, resumes an interrupted
+# `tinytorch/data/download.py`. It stores files in a cache folder, resumes an interrupted
 # download, and verifies each file by its *checksum* (SHA-256), 256 bits that change when any
-# byte does.
+# byte of the file changes.
 #
-# CIFAR-10 is also offered as a *pickle*. Never load a pickle from the network: loading runs
-# whatever code its author put into it.
+# CIFAR-10 is also offered as a *pickle*. Never load a pickle from the network: loading it runs
+# any code that its author has put into it.
 
 # %%
 #| export
@@ -1022,11 +1038,11 @@ def cifar10(split="train"):
 # %% [markdown]
 # ## Prefetching
 #
-# This section is optional: everything above works without it. While the model computes, the
-# loader waits, and while the loader reads, the model waits. **Prefetching** means preparing the
-# next batches in a background *thread* while the model computes. It helps when reading means
-# waiting for a disk or a network, or for NumPy at work on large arrays; Python's own lines run
-# in one thread at a time.
+# This section is optional: everything above works without it. So far, the loader waits while
+# the model computes, and the model waits while the loader reads. **Prefetching** means
+# preparing the next batches in a background *thread* while the model computes. It helps if the
+# loader waits for a disk or a network, or if NumPy works on large arrays. It does not help if
+# the loader runs Python code, because only one thread at a time can do so.
 #
 # The thread and the program share a *bounded queue*. The thread, the *producer*, waits while
 # the queue is full; the program, the *consumer*, waits while it is empty. `BoundedQueue` is
@@ -1037,9 +1053,9 @@ def cifar10(split="train"):
 # - `queue.get()`, for the program: waits for an entry and returns the oldest, `(kind, value)`.
 # - `queue.close()`, for the program: tells the thread to stop, and waits until it has.
 #
-# First, the producer. Everything must reach the program: the items, the end, and also an
-# exception. An exception that nobody catches ends only the thread, and the program would wait
-# forever.
+# We start with the producer. It must put everything into the queue: the items, the end, and
+# also an exception. An exception that is not caught ends only the thread, and the program would
+# wait forever.
 #
 # **Task.** Write `enqueue`.
 
@@ -1048,14 +1064,14 @@ def cifar10(split="train"):
 def enqueue(items, put):
     """Put all items into a queue, then the end or the error; stop when the queue is closed.
 
-    items    an iterable, perhaps slow, perhaps one that raises
+    items    an iterable, which may be slow and may raise an exception
     put      a function put(kind, value=None): waits for a free slot; returns False when the
              queue was closed
     returns  None
 
-    Calls put("item", item) for each item in order, then put("end"); or put("error", error) with
-    the exception that `items` raised. After put has returned False, nothing is read from
-    `items` and put is not called again. `enqueue` itself never raises what `items` raised.
+    Calls put("item", item) for each item in order, then put("end"). If `items` raises an
+    exception, calls put("error", error) instead of put("end"), and does not raise it. After put
+    has returned False, reads nothing more from `items` and does not call put again.
 
     >>> enqueue("ab", lambda kind, value=None: print(kind, value) is None)
     item a
@@ -1078,9 +1094,9 @@ def enqueue(items, put):
 check("enqueue")
 
 # %% [markdown]
-# Second, the consumer: a generator function, so that a `for` loop can use it. A loop may be
-# left early, by `break` or by an exception in the training step. Python then closes the
-# generator: `yield` raises `GeneratorExit`, and only `finally` is sure to run.
+# The consumer is a generator function, so that a `for` loop can use it. The loop may end early,
+# by `break` or by an exception in the training step. Then Python closes the generator: the
+# `yield` raises `GeneratorExit`, and only code in a `finally` is sure to run.
 #
 # **Task.** Write the rest of `prefetch`.
 
@@ -1091,11 +1107,11 @@ def prefetch(items, ahead=2):
 
     items    an iterable
     ahead    how many items may wait in the queue, 1 or more; one more may be in preparation
-    returns  a generator. The thread starts when the first item is asked for. It has ended when
-             the iteration is over: at the end, by an error, or because the loop was left
+    returns  a generator. The thread starts when the loop asks for the first item. It has ended
+             when the iteration is over: at the end, by an error, or because the loop was left
 
-    An exception that `items` raises is raised here, the same object, after the items that came
-    before it.
+    If `items` raises an exception, the generator raises the same object, after the items before
+    it.
 
     >>> list(prefetch("abc"))
     ['a', 'b', 'c']
@@ -1121,14 +1137,15 @@ def prefetch(items, ahead=2):
 check("prefetch")
 
 # %% [markdown]
-# Predict both times: each of ten batches takes 5 milliseconds to read and 5 to use.
+# Each of ten batches takes 5 milliseconds to read and 5 to use. Predict the total time without
+# and with prefetching.
 
 # %% tags=["answer"]
 import time
 
 
 def slow_batches(count, seconds):
-    """Yields `count` numbers, each after waiting for so many seconds."""
+    """Yields `count` numbers, and waits for some seconds before each."""
     for k in range(count):
         time.sleep(seconds)
         yield k
@@ -1145,7 +1162,7 @@ for name, source in [("without prefetching", slow_batches(10, 0.005)),
 # ## Look back
 #
 # 1. With 1,438 examples, batches of 64 and `drop_last`, how probable is it that a certain
-#    example is in none of ten epochs? And if the order were drawn once, not anew each epoch?
+#    example is in none of ten epochs? And how probable is it if all epochs have the same order?
 # 2. Time one epoch of `DataLoader(train, 64)` and one of
 #    `DataLoader(TransformedDataset(train, lambda x: x), 64)`. What takes the time? Does
 #    `prefetch=2` help here, and why not?
