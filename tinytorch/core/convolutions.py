@@ -1,5 +1,5 @@
 # From modules/source/10_convolutions/convolutions_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7038502ec19ff287
+# checksum: c16252d4eff4e7c1
 """Convolutions: A small kernel, applied at every position of an image."""
 
 import math
@@ -38,7 +38,7 @@ def output_size(length, kernel_size, stride=1, padding=0):
 
     length       numbers in the input
     kernel_size  numbers in the kernel
-    stride       from one position to the next, in numbers
+    stride       distance from one position to the next, in numbers
     padding      zeros added at each end of the input
     returns      an int, 1 or more; a window that would reach beyond the end does not count
 
@@ -138,7 +138,7 @@ def im2col(x, kernel_size, stride=(1, 1), padding=(0, 0)):
 def im2col_forward(x, weights, bias, stride, padding):
     """The convolution as a matrix product of the weights and the columns of `x`.
 
-    x        ndarray of shape (batch, channels, height, width); may have a batch of 0
+    x        ndarray of shape (batch, channels, height, width); batch may be 0
     weights  ndarray of shape (out channels, channels, kernel height, kernel width)
     bias     ndarray of shape (out channels,)
     stride, padding   pairs (down, across)
@@ -164,7 +164,7 @@ def bias_gradient(g, out, x, weights, bias, stride, padding):
 
     g        ndarray of shape (batch, out channels, rows, columns): the upstream gradient
     out      the output of the convolution
-    x, weights, bias, stride, padding   what the convolution was called with
+    x, weights, bias, stride, padding   the arguments of the convolution
     returns  ndarray of shape (out channels,)
 
     >>> bias_gradient(np.ones((5, 2, 3, 4)), None, None, None, None, (1, 1), (0, 0))
@@ -180,7 +180,7 @@ def im2col_weight_gradient(g, out, x, weights, bias, stride, padding):
 
     g        ndarray of shape (batch, out channels, rows, columns): the upstream gradient
     out      the output of the convolution
-    x, weights, bias, stride, padding   what the convolution was called with
+    x, weights, bias, stride, padding   the arguments of the convolution
     returns  ndarray of the shape of `weights`, of the dtype of `g`; no input is changed
 
     >>> x, weights, g = np.array([[[[1.0, 2.0, 3.0]]]]), np.zeros((1, 1, 1, 2)), np.array(
@@ -222,7 +222,7 @@ def im2col_input_gradient(g, out, x, weights, bias, stride, padding):
 
     g        ndarray of shape (batch, out channels, rows, columns): the upstream gradient
     out      the output of the convolution
-    x, weights, bias, stride, padding   what the convolution was called with
+    x, weights, bias, stride, padding   the arguments of the convolution
     returns  ndarray of the shape of `x`, of the dtype of `g`; no input is changed
 
     >>> x, weights, g = np.zeros((1, 1, 1, 3)), np.array([[[[1.0, 2.0]]]]), np.array(
@@ -261,12 +261,12 @@ derivative(conv2d_forward, input_gradient, weight_gradient,
 
 
 def conv2d(x, weights, bias=None, stride=1, padding=0):
-    """Apply each kernel at every position of every image.
+    """Convolution: apply each kernel at every position of every image.
 
     x        Tensor, array or lists of shape (batch, channels, height, width); integers become
              float32
     weights  Tensor of shape (out channels, channels, kernel height, kernel width)
-    bias     Tensor of shape (out channels,), or None for none
+    bias     Tensor of shape (out channels,), or None for no bias
     stride, padding   ints, or pairs (down, across)
     returns  Tensor of shape (batch, out channels, rows, columns), see `output_size`, of the
              dtype of x and weights
@@ -305,7 +305,7 @@ class Conv2d(Module):
     in_channels   channels of its input
     out_channels  channels of its output: one for each kernel
     kernel_size, stride, padding   ints, or pairs (down, across)
-    bias          whether a learned number is added to each output channel
+    bias          whether the layer has a bias, one number for each output channel
     init          returns the initial weights, called as init(fan_in, fan_out, rng, shape):
                   xavier_uniform, he_normal, ...
     rng           a NumPy Generator, a seed, or None for the generator of lesson 03
@@ -347,7 +347,7 @@ class Conv2d(Module):
 
 
 def max_pool2d_forward(x, kernel_size, stride, padding):
-    """The maximum of each window, for each channel on its own.
+    """The maximum of each window, for each channel separately.
 
     x        ndarray of floats, of shape (batch, channels, height, width); not changed
     kernel_size, stride, padding   pairs (down, across); the padding is -inf
@@ -373,9 +373,9 @@ def max_pool2d_gradient(g, out, x, kernel_size, stride, padding):
 
     g        ndarray: the upstream gradient, of the shape of `out`; not changed
     out      the output
-    x, kernel_size, stride, padding   what max_pool2d_forward was called with
-    returns  ndarray of the shape and dtype of `x`: each window passes its gradient to its
-             maximum, to the first one, row by row, if there are several; a number that is the
+    x, kernel_size, stride, padding   the arguments of max_pool2d_forward
+    returns  ndarray of the shape and dtype of `x`. Each window passes its gradient to its
+             maximum; if there are several, to the first one, row by row. A number that is the
              maximum of several windows receives the sum
 
     >>> x = np.array([[[[5.0, 5.0, 2.0]]]])
@@ -383,8 +383,7 @@ def max_pool2d_gradient(g, out, x, kernel_size, stride, padding):
     ...                     (1, 2), (1, 1), (0, 0))
     array([[[[ 1., 10.,  0.]]]])
 
-    Source: torch.nn.functional.max_pool2d does not share among equal maxima either.
-    """
+    Source: torch.nn.functional.max_pool2d, which also chooses the first of equal maxima. """
     size, x = out.shape[2:], pad_images(x, padding, np.nan)  # nan is equal to nothing
     gradient, free = np.zeros_like(x), np.ones(out.shape, bool)
     for i, j in kernel_positions(kernel_size):
@@ -399,7 +398,7 @@ derivative(max_pool2d_forward, prefer_2x2(max_pool2d_gradient))  # 2 by 2: faste
 
 
 def avg_pool2d_forward(x, kernel_size, stride, padding):
-    """The mean of each window, for each channel on its own; the padding counts as zeros."""
+    """The mean of each window, for each channel separately; the padding counts as zeros."""
     size, x = output_shape(x.shape, kernel_size, stride, padding), pad_images(x, padding)
     out = patches(x, 0, 0, size, stride).copy(order="K")
     for i, j in kernel_positions(kernel_size)[1:]:
@@ -413,9 +412,9 @@ def avg_pool2d_gradient(g, out, x, kernel_size, stride, padding):
 
     g        ndarray: the upstream gradient, of the shape of the output; not changed
     out      the output; not needed
-    x, kernel_size, stride, padding   what avg_pool2d_forward was called with
+    x, kernel_size, stride, padding   the arguments of avg_pool2d_forward
     returns  ndarray of the shape and dtype of `x`: every number receives its part of the
-             gradient of each window that holds it
+             gradient of each window that contains it
 
     >>> avg_pool2d_gradient(np.array([[[[4.0, 20.0]]]]), None, np.zeros((1, 1, 1, 3)),
     ...                     (1, 2), (1, 1), (0, 0))
@@ -451,10 +450,11 @@ def pool2d(op, x, kernel_size, stride, padding):
 
 
 def max_pool2d(x, kernel_size, stride=None, padding=0):
-    """The maximum of each window, for each channel on its own.
+    """The maximum of each window, for each channel separately.
 
     x            Tensor of shape (batch, channels, height, width)
-    kernel_size, stride, padding   ints, or pairs (down, across); stride None: the kernel size
+    kernel_size, stride, padding   ints, or pairs (down, across); a stride of None means the
+                                   kernel size
 
     >>> max_pool2d(Tensor([[[[1, 5, 2, 8]]]]), (1, 2))
     Tensor([[[[5., 8.]]]])
@@ -493,9 +493,9 @@ class AvgPool2d(MaxPool2d):
 def receptive_field(layers):
     """The size of the receptive field of one number after a stack of layers, along one axis.
 
-    layers   list of (kernel_size, stride), both along that axis, the first layer first;
-             convolutions and pooling alike
-    returns  an int: pixels from the first to the last; 1 for no layers
+    layers   list of (kernel_size, stride), both along that axis, the first layer first; a layer
+             is a convolution or pooling
+    returns  an int: the number of pixels from the first to the last; 1 for no layers
 
     >>> receptive_field([(5, 1), (2, 2), (3, 1)])
     10

@@ -458,7 +458,7 @@ def test_overlapping_windows_are_added():
     error += "columns) first, then add one kernel position after the other"
     case = "the images of columns of ones for 3 pixels and a kernel of 2"
     found = result_of(lambda: col2im(np.ones((1, 2, 2)), (1, 1, 1, 3), (1, 2)), case, error)
-    cause = "The middle pixel is in two windows. Add to what is there, do not assign"
+    cause = "The middle pixel is in two windows. Add to its gradient, do not assign"
     expect(found, [[[[1, 2, 1]]]], case, cause)
     found = col2im(np.ones((1, 9, 9)), (1, 1, 5, 5), (3, 3))[0, 0]
     case = "the image of columns of ones for 5 by 5 pixels and a kernel of 3 by 3"
@@ -471,8 +471,8 @@ def test_col2im_adds_each_copy_to_its_pixel():
     error = "The columns reshape to (batch, channels, kernel height, kernel width, rows, "
     error += "columns); add into zeros of the padded size"
     shape_cause = "The result has the shape of the images, without padding"
-    cause = "Each number of the columns goes to the pixel it was copied from; those of the "
-    cause += "padding are dropped"
+    cause = "Each number of the columns is added to the pixel it was copied from; the "
+    cause += "numbers of the padding are dropped"
     for shape, kernel, stride, padding in [
         ((2, 3, 5, 8), (3, 2), (1, 1), (0, 0)),
         ((2, 3, 5, 8), (2, 3), (2, 3), (0, 0)),
@@ -661,8 +661,8 @@ def test_images_that_do_not_fit_are_refused():
                 f"{case}: the error should contain both shapes, yours says: {error}"
             )
             assert "// stride + 1" in str(error), (
-                f"{case}: the error should contain the formula of the output size, as that of "
-                f"shape_error does; yours says: {error}"
+                f"{case}: the error should contain the formula of the output size, as "
+                f"`shape_error` writes it; yours says: {error}"
             )
         else:
             assert False, f"{case}: this should raise a ValueError, yours returns {out.shape}"
@@ -908,10 +908,10 @@ def test_the_maximum_receives_the_gradient():
     wanted[0, 0, 1::2, 1::2] = [[10, 20], [30, 40]]
     g, out = np.array([[[[10.0, 20.0], [30.0, 40.0]]]]), np.array([[[[1.0, 2.0], [3.0, 4.0]]]])
     case = f"the gradient of {x[0, 0].tolist()}, four windows, g = [[10, 20], [30, 40]],"
-    error = "out and g have one number per window, x has not: compare out with the patches of x"
+    error = "out and g have one number per window, x does not: compare out with patches of x"
     call = lambda: max_pool2d_gradient(g, out, x, (2, 2), (2, 2), (0, 0))
     cause = "The maximum of each window, in its lower right corner, receives the upstream "
-    cause += "gradient of its own window"
+    cause += "gradient of this window"
     expect(result_of(call, case, error), wanted, case, cause)
 
 
@@ -1005,7 +1005,7 @@ def test_every_number_of_a_window_receives_its_part():
         case = f"the gradient of x (2, 3, 6, 9), kernel {kernel}, stride {stride}, padding "
         case += str(padding)
         cause = f"Each of the {area} numbers of a window receives 1 / {area} of its gradient, "
-        cause += "and the sum of what it receives from several windows"
+        cause += "and a number in several windows receives the sum"
         options = kernel, stride, padding
         found = computed(avg_pool2d_gradient, (g, None, x), options, case, error)
         wanted = add_to_windows(parts, x.shape, stride, padding)

@@ -3,8 +3,8 @@
 #
 # How can a network find a pattern wherever it is in an image? Below is a picture of a house
 # with four feature maps. A **feature map** is an image that shows, for each place of the input,
-# how well the pixels around it match a small pattern. Blue is positive, red is negative; the
-# last map is the mean of the 9 pixels around each place.
+# how well the pixels around it match a small pattern. Positive numbers are blue, negative ones
+# are red. The last map is the mean of the 9 pixels around each place.
 
 # %% tags=["payoff"]
 #| default_exp core.convolutions
@@ -38,22 +38,24 @@ figure = draw_maps([house(), *feature_maps], ["house", *kernels])
 
 # %% [markdown]
 # A **convolution** computes a weighted sum of the pixels in a small window of an image, with
-# the same weights at every position of the window. The maps above used four sets of nine
-# weights that somebody chose. A *convolutional network* learns such weights. At the end of this
-# chapter, one with 244 parameters learns to recognize strokes in the left half of an image and
-# then recognizes them in the right half, where it has never seen one. A fully connected network
-# with 9,540 parameters cannot do that.
+# the same weights at every position of the window. The maps above come from four sets of nine
+# weights, which were chosen by hand. A *convolutional network* learns such weights. At the end
+# of this chapter, a convolutional network with 244 parameters learns to recognize strokes in
+# the left half of an image. Then it also recognizes them in the right half, where it has never
+# seen one. A fully connected network with 9,540 parameters cannot do that.
 #
 # **You need** 01 (Tensor), 03 (Layers), 04 (Losses) and 06 (Autograd). **You write** the
-# convolution as loops, then as a matrix product that is thousands of times as fast, its
-# gradients, the layer `Conv2d`, pooling, the receptive field and the FLOPs of a layer.
+# convolution as loops, and again as a matrix product that is thousands of times as fast. Then
+# you write its gradients, the layer `Conv2d` and pooling, and compute the receptive field and
+# the FLOPs of a layer.
 
 # %% [markdown]
 # ## Kernel, stride and padding
 #
 # A **kernel** is a small array of weights that is multiplied with each window of the input. A
 # *window* is the part of the input under the kernel. Below, the kernel `[-1, 0, 1]` is placed
-# on a row of numbers, and the sum of the three products is one number of the output.
+# at four positions of a row of numbers. At each position, the sum of the three products is one
+# number of the output.
 #
 # The **stride** is the number of pixels by which the kernel moves from one position to the
 # next. **Padding** is a border of zeros that is added around the input.
@@ -67,13 +69,15 @@ draw_sliding([0, 0, 0, 5, 5, 5, 5], kernel=[-1, 0, 1], stride=2, padding=1)
 # four positions, two pixels apart, with its outputs 0, 5, 0 and -5.
 
 # %% [markdown]
-# Where the input changes, the output is not 0: this kernel detects edges. Padding causes -5.
+# The output is not 0 where the input changes: this kernel detects edges. The -5 comes from the
+# padding, where the input changes from 5 to 0.
 #
-# Predict the number of outputs with stride 1 and no padding, and then with stride 2 on a row of
-# 8 numbers without padding. What happens to the last of the 8?
+# Predict the number of outputs for the same 7 numbers with stride 1 and no padding. Then
+# predict it for 8 numbers with stride 2 and no padding. What happens to the last of the 8
+# numbers?
 #
-# **Task.** Write `output_size`: the number of positions of a kernel. In all functions,
-# `kernel_size` is how many numbers the kernel has along an axis, not its weights.
+# **Task.** Write `output_size`, which computes the number of positions of a kernel. In all
+# functions, `kernel_size` is the number of weights that the kernel has along an axis.
 
 # %% exercise="output-size"
 #| export
@@ -82,7 +86,7 @@ def output_size(length, kernel_size, stride=1, padding=0):
 
     length       numbers in the input
     kernel_size  numbers in the kernel
-    stride       from one position to the next, in numbers
+    stride       distance from one position to the next, in numbers
     padding      zeros added at each end of the input
     returns      an int, 1 or more; a window that would reach beyond the end does not count
 
@@ -135,26 +139,29 @@ draw_product(edges, kernels["vertical edges"], at=(1, 0))
 
 # %% [markdown]
 # In mathematics, a convolution turns the kernel by 180 degrees before it multiplies. A
-# **cross-correlation** slides the kernel over the image as it is and computes the weighted sum
-# at each position. Deep-learning libraries compute the cross-correlation and call it
-# convolution, and so do we: learned weights need not be turned.
+# **cross-correlation** slides the kernel over the image without turning it and computes the
+# weighted sum at each position. Deep-learning libraries compute the cross-correlation and call
+# it convolution, and so do we. For learned weights it makes no difference, because training can
+# learn the turned kernel just as well.
 
 # %% [markdown]
 # ## Channels
 #
 # Most images have several channels. A **channel** is one of the two-dimensional arrays that
-# make up an image: red, green or blue in a photo, one feature map in the middle of a network. A
-# batch of images has the shape (batch, channels, height, width). A kernel has weights for all
-# input channels; a layer has one kernel, and one bias $b_o$, per output channel $o$:
+# make up an image: for example red, green or blue in a photo, or one feature map inside a
+# network. A batch of images has the shape (batch, channels, height, width). A kernel has
+# weights for all input channels. A layer has one kernel and one bias $b_o$ for each output
+# channel $o$:
 #
 # $$y_{nopq} = b_o + \sum_{c,i,j} w_{ocij}\; x_{n,\,c,\,p s + i,\,q t + j}$$
 #
-# Here $n$ is the image, and $p$ and $q$ are the row and the column in the output; $c$, $i$ and
-# $j$ run over the channels, rows and columns of the kernel; $s$ and $t$ are the strides.
+# Here $n$ is the number of the image, and $p$ and $q$ are the row and the column in the output.
+# $c$, $i$ and $j$ run over the channels, rows and columns of the kernel; $s$ and $t$ are the
+# strides.
 
 # %% [markdown]
-# Predict, for 32 images of (3, 28, 28) and 8 kernels of (3, 5, 5): how many numbers does the
-# output have, and how many products are added up for each of them?
+# Take 32 images of shape (3, 28, 28) and 8 kernels of shape (3, 5, 5). Predict how many numbers
+# the output has, and how many products are added up for each of them.
 #
 # **Task.** Write the body of `conv2d_loops` as plainly as you can. It may be slow: it explains
 # the operation, and it tests the fast version later.
@@ -195,8 +202,9 @@ check("loops")
 print("output (32, 8, 24, 24):", f"{32 * 8 * 24 * 24:,} numbers of {3 * 5 * 5} products each")
 
 # %% [markdown]
-# Your function already computes the feature maps of the first picture. Both kernels below are
-# applied to the house and to the house shifted left by 6 pixels. What happens to the maps?
+# Your function can already compute the feature maps of the first picture. Below, two kernels
+# are applied to the house, and to the house shifted left by 6 pixels. Predict how the maps
+# change.
 
 # %% tags=["answer"]
 weights = np.array([kernels["horizontal edges"], kernels["vertical edges"]], "float32")[:, None]
@@ -208,8 +216,9 @@ figure = draw_maps([houses[0, 0], *maps[0], houses[1, 0], *maps[1]],
 # to the left; its two maps are the maps above, shifted by as much.
 
 # %% [markdown]
-# The maps shift by as much. But the loops are slow. Predict the time for 32 images of 28 by 28
-# pixels and 8 kernels of 5 by 5. Only one image is timed; the result is multiplied by 32.
+# The maps are shifted by the same 6 pixels. But the loops are slow. Predict the time for 32
+# images of 28 by 28 pixels and 8 kernels of 5 by 5. (The code measures one image and multiplies
+# by 32.)
 
 # %% tags=["answer"]
 from timeit import repeat
@@ -230,9 +239,10 @@ print(f"32 images with loops: {slow * 1000:.0f} ms")
 # ## Patches: the pixels that one weight multiplies
 #
 # To remove the loops over windows, exchange the order: for each *weight*, collect the pixels
-# that it multiplies, in all windows. Weight (0, 0) multiplies the upper left pixel of each
-# window. In a picture with pixels 0 to 15, a kernel of 3 by 3 has four windows, and these
-# pixels are 0, 1, 4 and 5. The table lists the pixels of each of the nine weights in a row:
+# that it multiplies in all windows. For example, weight (0, 0) multiplies the upper left pixel
+# of each window. In an image with the pixels 0 to 15, a kernel of 3 by 3 has four windows, and
+# their upper left pixels are 0, 1, 4 and 5. The table has one row for each of the nine weights,
+# with the pixels that it multiplies:
 
 # %%
 pixels = np.arange(16).reshape(4, 4)
@@ -241,10 +251,10 @@ draw_im2col(pixels, kernel_size=(3, 3), weight=(0, 0))
 # each of nine weights and a column for each of four windows; row 0 is marked and holds 0 1 4 5.
 
 # %% [markdown]
-# The pixels of one weight form a rectangle of the size of the output, with a step of `stride`.
-# NumPy can select it without a loop and without a copy: it is a *strided slice*,
-# `x[start:stop:step]` on both axes. Predict the slice for weight (1, 2) of a kernel of 3 by 3
-# on an image of 6 by 8 pixels with stride 2.
+# The pixels of one weight form a grid with the shape of the output; neighbouring pixels of the
+# grid are `stride` pixels apart. NumPy can select this grid without a loop and without a copy,
+# by a *strided slice*: `x[start:stop:step]` on both axes. Predict the slice for weight (1, 2)
+# of a kernel of 3 by 3 on an image of 6 by 8 pixels with stride 2.
 #
 # **Task.** Write `patches`. All functions that follow use it.
 
@@ -280,9 +290,10 @@ print(patches(image, 1, 2, size=(2, 3), stride=(2, 2)), "x[1:4:2, 2:7:2]")
 # %% [markdown]
 # ## im2col: convolution as a matrix product
 #
-# Processors are fastest at multiplying matrices. **im2col** ("image to columns") copies each
-# window of an image into one column of a matrix, so that a convolution becomes a matrix
-# product. The table below is the same as before. Read by column, it holds the windows:
+# Of all operations, NumPy computes matrix products most efficiently. **im2col** ("image to
+# columns") copies each window of an image into one column of a matrix, so that a convolution
+# becomes a matrix product. The table below is the same as before. Each of its columns contains
+# one window:
 
 # %%
 draw_im2col(pixels, kernel_size=(3, 3), window=1)
@@ -290,8 +301,8 @@ draw_im2col(pixels, kernel_size=(3, 3), window=1)
 # table of columns, column 1 is marked and holds 1 2 3 5 6 7 9 10 11.
 
 # %% [markdown]
-# With $K$ = channels · kernel height · kernel width and $P$ windows, each image needs one
-# product:
+# Let $K$ = channels · kernel height · kernel width, and let $P$ be the number of windows. Then
+# each image needs one product:
 #
 # $$\underbrace{y}_{(out,\;P)} =
 # \underbrace{W}_{(out,\;K)}\ \underbrace{\text{columns}}_{(K,\;P)}$$
@@ -299,8 +310,8 @@ draw_im2col(pixels, kernel_size=(3, 3), window=1)
 # Predict how often each pixel is copied for a kernel of 5 by 5, and the size in MB of the
 # columns of 32 images of 28 by 28 pixels.
 #
-# **Task.** Write `im2col`. A *row* of the columns is what `patches` returns. Given helpers:
-# `pad_images(x, padding)` adds zeros, `kernel_positions(kernel_size)` lists every (i, j).
+# **Task.** Write `im2col`. `patches` returns one *row* of the columns. Two helpers are given:
+# `pad_images(x, padding)` adds zeros, and `kernel_positions(kernel_size)` lists every (i, j).
 
 # %% exercise="im2col"
 #| export
@@ -341,10 +352,10 @@ columns = im2col(images, (5, 5))
 print(f"{images.nbytes / 1e6:.1f} MB of images give {columns.nbytes / 1e6:.1f} MB of columns")
 
 # %% [markdown]
-# Pixels in the middle are copied 25 times, those near the edge less often.
+# Pixels in the middle are copied 25 times, pixels near the edge less often.
 #
-# Now the product. NumPy's `@` treats the first axis as a batch: `(out, K) @ (batch, K, P)` has
-# the shape `(batch, out, P)`.
+# Next comes the product. NumPy's `@` treats the first axis of the columns as a batch:
+# `(out, K) @ (batch, K, P)` has the shape `(batch, out, P)`.
 #
 # **Task.** Write `im2col_forward`.
 
@@ -353,7 +364,7 @@ print(f"{images.nbytes / 1e6:.1f} MB of images give {columns.nbytes / 1e6:.1f} M
 def im2col_forward(x, weights, bias, stride, padding):
     """The convolution as a matrix product of the weights and the columns of `x`.
 
-    x        ndarray of shape (batch, channels, height, width); may have a batch of 0
+    x        ndarray of shape (batch, channels, height, width); batch may be 0
     weights  ndarray of shape (out channels, channels, kernel height, kernel width)
     bias     ndarray of shape (out channels,)
     stride, padding   pairs (down, across)
@@ -385,11 +396,11 @@ print(f"32 images as a matrix product: {fast * 1000:.2f} ms, {slow / fast:.0f} t
 # %% [markdown]
 # ## The gradients of bias and weights
 #
-# The operation needs a rule (a vector-Jacobian product) for each input, as lesson 06 defined
-# them: `rule(g, out, *inputs, **options)`, where $g$ is the upstream gradient.
+# The operation needs a rule (a vector-Jacobian product) for each input. As in lesson 06, it is
+# called as `rule(g, out, *inputs, **options)`, where $g$ is the upstream gradient.
 #
-# Start with the bias. The bias $b_o$ is added to every output number of channel $o$, in all
-# images and at all positions. So its gradient is a sum. Over which axes?
+# We start with the bias. The bias $b_o$ is added to every output number of channel $o$, in all
+# images and at all positions. So its gradient is a sum. Over which axes of $g$?
 #
 # **Task.** Write `bias_gradient`.
 
@@ -400,7 +411,7 @@ def bias_gradient(g, out, x, weights, bias, stride, padding):
 
     g        ndarray of shape (batch, out channels, rows, columns): the upstream gradient
     out      the output of the convolution
-    x, weights, bias, stride, padding   what the convolution was called with
+    x, weights, bias, stride, padding   the arguments of the convolution
     returns  ndarray of shape (out channels,)
 
     >>> bias_gradient(np.ones((5, 2, 3, 4)), None, None, None, None, (1, 1), (0, 0))
@@ -416,12 +427,12 @@ def bias_gradient(g, out, x, weights, bias, stride, padding):
 check("bias-gradient")
 
 # %% [markdown]
-# For each image, the output is $W \cdot \text{columns}$, and lesson 06 derived the gradient of
-# a matrix product: $g \cdot \text{columns}^\top$ for $W$. All images use the same weights, so
-# the gradients of all images are added up.
+# For each image, the output is $W \cdot \text{columns}$. By the rule for matrix products in
+# lesson 06, the gradient of $W$ is $g \cdot \text{columns}^\top$. All images use the same
+# weights, so the gradients of all images are added up.
 #
-# Do we keep the columns from the forward pass? They are 18 times as large as the images, and
-# computing them again takes less than a tenth of a training step. So we compute them again.
+# We do not keep the columns from the forward pass, because they are 18 times as large as the
+# images. We compute them again, which takes less than a tenth of a training step.
 #
 # **Task.** Write `im2col_weight_gradient`. `flatten_maps(g)` is given: it reshapes (batch, out,
 # rows, columns) to (batch, out, P).
@@ -433,7 +444,7 @@ def im2col_weight_gradient(g, out, x, weights, bias, stride, padding):
 
     g        ndarray of shape (batch, out channels, rows, columns): the upstream gradient
     out      the output of the convolution
-    x, weights, bias, stride, padding   what the convolution was called with
+    x, weights, bias, stride, padding   the arguments of the convolution
     returns  ndarray of the shape of `weights`, of the dtype of `g`; no input is changed
 
     >>> x, weights, g = np.array([[[[1.0, 2.0, 3.0]]]]), np.zeros((1, 1, 1, 2)), np.array(
@@ -454,9 +465,9 @@ check("weight-gradient")
 # %% [markdown]
 # ## The gradient of the input: col2im
 #
-# The columns have a gradient too: $W^\top g$. But the input is the image, and `im2col` copied
-# each of its pixels into several columns. Predict what a pixel receives: one of the gradients
-# of its copies, their mean, or their sum?
+# By the same rule, the gradient of the columns is $W^\top g$. But the input is the image, and
+# `im2col` copied each of its pixels into several columns. Predict the gradient of a pixel: is
+# it one of the gradients of its copies, their mean, or their sum?
 #
 # Take a row of 3 pixels and a kernel of 2: there are two windows. If all four numbers in the
 # columns have gradient 1, what is the gradient of the middle pixel?
@@ -467,11 +478,13 @@ draw_col2im((4, 4), kernel_size=(3, 3), pixel=(1, 1))
 # copied. The gradient of the 4 by 4 pixels is 1 2 2 1, 2 4 4 2, 2 4 4 2, 1 2 2 1.
 
 # %% [markdown]
-# It is the sum, by the multivariable chain rule: 2 for the middle pixel of three, and 4 for
-# pixel (1, 1) in the drawing. PyTorch calls this operation *fold*; its common name is *col2im*.
+# By the multivariable chain rule, the gradient of a pixel is the sum of the gradients of its
+# copies: 2 for the middle pixel of three, and 4 for pixel (1, 1) in the drawing. This operation
+# is called *col2im*, and in PyTorch *fold*.
 #
-# **Task.** Write `col2im`. It has the structure of `im2col`, with the two sides of the
-# assignment exchanged. `crop_padding(x, padding)` is given: a view of `x` without its padding.
+# **Task.** Write `col2im`. It has the structure of `im2col`, but in the loop it adds the
+# columns to the patches of an image. `crop_padding(x, padding)` is given: it returns a view of
+# `x` without its padding.
 
 # %% exercise="col2im"
 #| export
@@ -512,7 +525,7 @@ def im2col_input_gradient(g, out, x, weights, bias, stride, padding):
 
     g        ndarray of shape (batch, out channels, rows, columns): the upstream gradient
     out      the output of the convolution
-    x, weights, bias, stride, padding   what the convolution was called with
+    x, weights, bias, stride, padding   the arguments of the convolution
     returns  ndarray of the shape of `x`, of the dtype of `g`; no input is changed
 
     >>> x, weights, g = np.zeros((1, 1, 1, 3)), np.array([[[[1.0, 2.0]]]]), np.array(
@@ -532,8 +545,8 @@ check("input-gradient")
 
 # %% [markdown]
 # Now `derivative` registers the forward function with its rules. For 8 input channels or more,
-# the functions below choose a faster method (see the appendix), which keeps in `saved` what it
-# made in the forward pass and needs again for the weights.
+# the functions below choose a faster method (see the appendix). It stores arrays of the forward
+# pass in `saved`, and uses them again for the gradient of the weights.
 
 # %%
 #| exporti
@@ -563,25 +576,26 @@ derivative(conv2d_forward, input_gradient, weight_gradient,
 # %% [markdown]
 # ## The conv2d function
 #
-# `conv2d` is what users call. It takes tensors, accepts ints for pairs, and checks its inputs.
-# Three mistakes are common: images without an axis for the batch, other channels than the
-# kernels have, and a kernel larger than the padded image. NumPy's errors would name matrices
-# that the user has never seen. `shape_error(x.shape, weights.shape, reason)` is given: it
-# returns an error with both shapes and the formula.
+# Users call the function `conv2d`. It takes tensors, accepts ints for pairs, and checks its
+# inputs. Three mistakes are common: the images have no batch axis, images and kernels have
+# different numbers of channels, or a kernel is larger than the padded image. In these cases
+# NumPy's errors would be about matrices that the user has never seen.
+# `shape_error(x.shape, weights.shape, reason)` is given: it returns an error with both shapes
+# and the formula.
 #
 # **Task.** Write the rest of `conv2d`: refuse these three mistakes, replace a missing bias, and
-# call `apply(conv2d_forward, ...)`. It takes the three arrays by position, and by name the
-# options `stride`, `padding` and `saved={}`, a new dictionary each time.
+# call `apply(conv2d_forward, ...)`. Pass the three arrays by position, and the options
+# `stride`, `padding` and `saved={}` (a new dictionary in each call) by name.
 
 # %% exercise="conv2d"
 #| export
 def conv2d(x, weights, bias=None, stride=1, padding=0):
-    """Apply each kernel at every position of every image.
+    """Convolution: apply each kernel at every position of every image.
 
     x        Tensor, array or lists of shape (batch, channels, height, width); integers become
              float32
     weights  Tensor of shape (out channels, channels, kernel height, kernel width)
-    bias     Tensor of shape (out channels,), or None for none
+    bias     Tensor of shape (out channels,), or None for no bias
     stride, padding   ints, or pairs (down, across)
     returns  Tensor of shape (batch, out channels, rows, columns), see `output_size`, of the
              dtype of x and weights
@@ -621,9 +635,10 @@ check("conv2d")
 # %% [markdown]
 # ## Weight sharing: the Conv2d layer
 #
-# **Weight sharing** means that a layer uses the same weights at every position of its input.
-# Predict the number of parameters of a layer from one image of 28 by 28 pixels to 8 feature
-# maps of 24 by 24: for a convolution with kernels of 5 by 5, and for a fully connected layer.
+# **Weight sharing** means that a layer uses the same weights at every position of its input. A
+# layer computes 8 feature maps of 24 by 24 from one image of 28 by 28 pixels. Predict its
+# number of parameters if it is a convolution with kernels of 5 by 5. And if it is a fully
+# connected layer?
 
 # %% tags=["answer"]
 print(f"convolution: {8 * 5 * 5 + 8:,}   fully connected: {28**2 * 8 * 24**2 + 8 * 24**2:,}")
@@ -631,8 +646,8 @@ print(f"convolution: {8 * 5 * 5 + 8:,}   fully connected: {28**2 * 8 * 24**2 + 8
 # %% [markdown]
 # The scale of the initial weights depends on `fan_in`, the number of inputs that one output
 # depends on, and `fan_out`, the number of outputs that one input contributes to (lesson 03).
-# For a convolution both count the positions of the kernel; stride and edges are ignored.
-# Predict both for `Conv2d(3, 8, 5)`.
+# For a convolution, both also count the positions in the kernel; stride and edges are ignored.
+# For `Conv2d(3, 8, 5)`, predict both before you write the code.
 #
 # **Task.** Write the rest of `Conv2d.__init__`: two attributes.
 
@@ -644,7 +659,7 @@ class Conv2d(Module):
     in_channels   channels of its input
     out_channels  channels of its output: one for each kernel
     kernel_size, stride, padding   ints, or pairs (down, across)
-    bias          whether a learned number is added to each output channel
+    bias          whether the layer has a bias, one number for each output channel
     init          returns the initial weights, called as init(fan_in, fan_out, rng, shape):
                   xavier_uniform, he_normal, ...
     rng           a NumPy Generator, a seed, or None for the generator of lesson 03
@@ -689,14 +704,15 @@ class Conv2d(Module):
 # %% checks="layer"
 check("layer")
 
+# %% tags=["answer"]
+print(f"Conv2d(3, 8, 5): fan_in {3 * 5 * 5}, fan_out {8 * 5 * 5}")
+
 # %% [markdown]
-# For `Conv2d(3, 8, 5)`, fan_in is 75 and fan_out is 200.
-#
 # ## Max pooling
 #
 # **Pooling** replaces each window of a feature map by one number: its maximum (does the pattern
 # occur here at all?) or its mean (how much of it is here?). There are no weights, and each
-# channel is pooled on its own. Windows of 2 by 2 with stride 2 keep a quarter of the numbers.
+# channel is pooled separately. Windows of 2 by 2 with stride 2 keep a quarter of the numbers.
 
 # %%
 draw_max_pool([[1, 3, 2, 0], [4, 2, 1, 1], [0, 0, 5, 6], [2, 1, 7, 3]], kernel_size=(2, 2),
@@ -705,17 +721,17 @@ draw_max_pool([[1, 3, 2, 0], [4, 2, 1, 1], [0, 0, 5, 6], [2, 1, 7, 3]], kernel_s
 # gradient 10, 20, 30, 40; each number goes to the place of the maximum, all others get 0.
 
 # %% [markdown]
-# Predict what zeros as padding would do to max pooling when all inputs are negative. The
-# padding must never be the maximum, so here it is $-\infty$. A large negative number such as
-# -1e9 is not enough: an input may be smaller.
+# Zeros as padding would be wrong for max pooling: if all inputs are negative, a zero of the
+# padding would be the maximum. The padding must never be the maximum, so here it is $-\infty$.
+# A large negative number such as -1e9 is not enough, because an input may be smaller.
 #
-# **Task.** Write `max_pool2d_forward`. `pad_images(x, padding, value)` pads with any value;
-# then `patches` is all you need, without an array that holds all windows.
+# **Task.** Write `max_pool2d_forward`. `pad_images(x, padding, value)` pads with any value.
+# After that you only need `patches`; do not make an array that holds all windows.
 
 # %% exercise="max-pool"
 #| export
 def max_pool2d_forward(x, kernel_size, stride, padding):
-    """The maximum of each window, for each channel on its own.
+    """The maximum of each window, for each channel separately.
 
     x        ndarray of floats, of shape (batch, channels, height, width); not changed
     kernel_size, stride, padding   pairs (down, across); the padding is -inf
@@ -741,11 +757,12 @@ def max_pool2d_forward(x, kernel_size, stride, padding):
 check("max-pool")
 
 # %% [markdown]
-# Only the maximum of a window has influence on the output, so it alone receives the gradient.
-# After a ReLU, many windows hold only zeros. If all four zeros of such a window received the
-# gradient, their sum would be four times too large. As in PyTorch, the *first* of several equal
-# maxima therefore receives all of it, row by row of the window. When windows overlap, a number
-# can be the maximum of several of them; it receives the sum of their gradients.
+# Only the maximum of a window influences the output, so only the maximum receives the gradient.
+# There can be several equal maxima: after a ReLU, many windows contain only zeros. If all four
+# zeros of such a window received the gradient, their sum would be four times too large.
+# Therefore, as in PyTorch, the *first* of several equal maxima, row by row, receives the whole
+# gradient. When windows overlap, a number can be the maximum of several windows. Then it
+# receives the sum of their gradients.
 #
 # **Task.** Write `max_pool2d_gradient`.
 
@@ -756,9 +773,9 @@ def max_pool2d_gradient(g, out, x, kernel_size, stride, padding):
 
     g        ndarray: the upstream gradient, of the shape of `out`; not changed
     out      the output
-    x, kernel_size, stride, padding   what max_pool2d_forward was called with
-    returns  ndarray of the shape and dtype of `x`: each window passes its gradient to its
-             maximum, to the first one, row by row, if there are several; a number that is the
+    x, kernel_size, stride, padding   the arguments of max_pool2d_forward
+    returns  ndarray of the shape and dtype of `x`. Each window passes its gradient to its
+             maximum; if there are several, to the first one, row by row. A number that is the
              maximum of several windows receives the sum
 
     >>> x = np.array([[[[5.0, 5.0, 2.0]]]])
@@ -766,8 +783,7 @@ def max_pool2d_gradient(g, out, x, kernel_size, stride, padding):
     ...                     (1, 2), (1, 1), (0, 0))
     array([[[[ 1., 10.,  0.]]]])
 
-    Source: torch.nn.functional.max_pool2d does not share among equal maxima either.
-    """
+    Source: torch.nn.functional.max_pool2d, which also chooses the first of equal maxima. """
     ### BEGIN SOLUTION
     size, x = out.shape[2:], pad_images(x, padding, np.nan)  # nan is equal to nothing
     gradient, free = np.zeros_like(x), np.ones(out.shape, bool)
@@ -789,14 +805,13 @@ check("max-pool-gradient")
 # %% [markdown]
 # ## Average pooling
 #
-# *Average pooling* is simpler: every number of a window has the same influence. Its forward
-# function is given; as in PyTorch, its padding counts as zeros. Predict the gradient of a pixel
-# in the middle of an image for windows of 2 by 2, stride 1 and upstream gradients of 1.
+# *Average pooling* is simpler, because every number of a window has the same influence. Its
+# forward function is given. As in PyTorch, its padding counts as zeros.
 
 # %%
 #| exporti
 def avg_pool2d_forward(x, kernel_size, stride, padding):
-    """The mean of each window, for each channel on its own; the padding counts as zeros."""
+    """The mean of each window, for each channel separately; the padding counts as zeros."""
     size, x = output_shape(x.shape, kernel_size, stride, padding), pad_images(x, padding)
     out = patches(x, 0, 0, size, stride).copy(order="K")
     for i, j in kernel_positions(kernel_size)[1:]:
@@ -814,9 +829,9 @@ def avg_pool2d_gradient(g, out, x, kernel_size, stride, padding):
 
     g        ndarray: the upstream gradient, of the shape of the output; not changed
     out      the output; not needed
-    x, kernel_size, stride, padding   what avg_pool2d_forward was called with
+    x, kernel_size, stride, padding   the arguments of avg_pool2d_forward
     returns  ndarray of the shape and dtype of `x`: every number receives its part of the
-             gradient of each window that holds it
+             gradient of each window that contains it
 
     >>> avg_pool2d_gradient(np.array([[[[4.0, 20.0]]]]), None, np.zeros((1, 1, 1, 3)),
     ...                     (1, 2), (1, 1), (0, 0))
@@ -840,10 +855,19 @@ derivative(avg_pool2d_forward, avg_pool2d_gradient)
 check("avg-pool-gradient")
 
 # %% [markdown]
-# The pixel in the middle is in four windows and receives a quarter from each, in all 1.
+# Predict the gradients of an image of 4 by 4 pixels for windows of 2 by 2, stride 1 and
+# upstream gradients of 1.
+
+# %% tags=["answer", "explained"]
+print(avg_pool2d_gradient(np.ones((1, 1, 3, 3)), None, np.zeros((1, 1, 4, 4)), (2, 2), (1, 1),
+                          (0, 0))[0, 0])
+
+# %% [markdown]
+# A pixel in the middle is in four windows and receives a quarter from each, in all 1.
 #
-# The functions and layers for users are given. Without a stride, windows do not overlap. As in
-# PyTorch, the padding is at most half of the kernel, so that every window contains a pixel.
+# The functions and layers for users are given. If no stride is given, it is the size of the
+# kernel, so that windows do not overlap. As in PyTorch, the padding is at most half of the
+# kernel, so that every window contains a pixel.
 
 # %%
 #| export
@@ -865,10 +889,11 @@ def pool2d(op, x, kernel_size, stride, padding):
 
 
 def max_pool2d(x, kernel_size, stride=None, padding=0):
-    """The maximum of each window, for each channel on its own.
+    """The maximum of each window, for each channel separately.
 
     x            Tensor of shape (batch, channels, height, width)
-    kernel_size, stride, padding   ints, or pairs (down, across); stride None: the kernel size
+    kernel_size, stride, padding   ints, or pairs (down, across); a stride of None means the
+                                   kernel size
 
     >>> max_pool2d(Tensor([[[[1, 5, 2, 8]]]]), (1, 2))
     Tensor([[[[5., 8.]]]])
@@ -904,9 +929,10 @@ class AvgPool2d(MaxPool2d):
     pool = staticmethod(avg_pool2d)
 
 # %% [markdown]
-# Here are the four feature maps of the house again, now with your `conv2d`. `abs` drops their
-# signs, so they are grey, and pooling reduces them from 48 by 48 to 12 by 12. Bright bars at
-# the border are artefacts of the padding. Predict: do the edges survive?
+# Here are the four feature maps of the house again, now with your `conv2d`. The code takes
+# their absolute values, so they are grey, and pooling reduces them from 48 by 48 to 12 by 12.
+# Bright bars at the border are artefacts of the padding. Predict whether the edges of the house
+# are still visible.
 
 # %% tags=["answer"]
 weights = Tensor(np.array(list(kernels.values()), "float32")[:, None])
@@ -928,11 +954,12 @@ draw_receptive_field([(3, 2), (3, 1)], number=0)
 # layer 2 to three of layer 1, two pixels apart, and from these to seven pixels.
 
 # %% [markdown]
-# Neighbouring numbers of a layer are as far apart, in pixels, as the product of the strides up
-# to it. So each further number that a kernel covers adds this distance to the field.
+# The distance between two neighbouring numbers of a layer, in pixels, is the product of all
+# strides up to this layer. A kernel of $k$ on top of this layer covers $k$ of its numbers. The
+# first has the receptive field so far, and each of the other $k - 1$ adds one such distance.
 #
-# Write a layer as a pair (kernel_size, stride). Predict the size for five layers of (3, 1), and
-# for three of (3, 1) that are each followed by pooling, (2, 2).
+# Write a layer as a pair (kernel_size, stride). Predict the size of the receptive field for
+# five layers (3, 1). And for three layers (3, 1), each followed by pooling (2, 2)?
 #
 # **Task.** Write `receptive_field` for a list of such pairs.
 
@@ -941,9 +968,9 @@ draw_receptive_field([(3, 2), (3, 1)], number=0)
 def receptive_field(layers):
     """The size of the receptive field of one number after a stack of layers, along one axis.
 
-    layers   list of (kernel_size, stride), both along that axis, the first layer first;
-             convolutions and pooling alike
-    returns  an int: pixels from the first to the last; 1 for no layers
+    layers   list of (kernel_size, stride), both along that axis, the first layer first; a layer
+             is a convolution or pooling
+    returns  an int: the number of pixels from the first to the last; 1 for no layers
 
     >>> receptive_field([(5, 1), (2, 2), (3, 1)])
     10
@@ -967,8 +994,9 @@ print("3, 3, 3, 3, 3:", receptive_field([(3, 1)] * 5), " 3, pool 2, three times:
 
 # %% [markdown]
 # Backpropagation shows the receptive field directly: the gradient of one output number is not 0
-# exactly where that number depends on the input. All kernels in the next picture are constant
-# (average pooling is such a kernel). Do all pixels of the field have the same gradient?
+# at exactly those pixels on which this number depends. In the next picture, all weights of a
+# kernel are equal (average pooling is such a kernel). Predict whether all pixels of the
+# receptive field have the same gradient.
 
 # %% tags=["answer"]
 stacks = {"one layer": [(3, 1)], "three layers": [(3, 1)] * 3,
@@ -992,10 +1020,12 @@ figure = draw_maps(fields, titles)
 # ## FLOPs
 #
 # **FLOPs** are floating-point operations, the additions and multiplications that a computation
-# needs; one multiply-add counts as two. Predict which layer needs more: 8 kernels of 5 by 5 on
-# 32 images of (1, 28, 28), or 16 kernels of 5 by 5 on 32 images of (8, 12, 12).
+# needs; one multiply-add counts as two. Predict which layer needs more FLOPs: 8 kernels of 5 by
+# 5 on 32 images of shape (1, 28, 28), or 16 kernels of 5 by 5 on 32 images of shape (8, 12,
+# 12).
 #
-# **Task.** Write `conv2d_flops`. Turn stride and padding into pairs with `pair`, as `conv2d`.
+# **Task.** Write `conv2d_flops`. Convert stride and padding to pairs with `pair`, as in
+# `conv2d`.
 
 # %% exercise="flops"
 #| export
@@ -1026,8 +1056,9 @@ for x_shape, w_shape in [((32, 1, 28, 28), (8, 1, 5, 5)), ((32, 8, 12, 12), (16,
     print(x_shape, f"{conv2d_flops(x_shape, w_shape):,} FLOPs")
 
 # %% [markdown]
-# FLOPs are not time. Which of these convolutions come close to the speed of a large matrix
-# product: few channels or many, small kernels or large? (1 GFLOP/s: a billion FLOPs a second.)
+# FLOPs are not the same as time. The code measures how many billion FLOPs per second (GFLOP/s)
+# a large matrix product reaches, and some convolutions. Predict which convolutions are nearly
+# as fast per operation: those with few channels or many, with small kernels or large?
 
 # %% tags=["answer"]
 matrix = rng.normal(size=(512, 512)).astype("float32")
@@ -1042,19 +1073,20 @@ for k in (1, 3, 5):
               f"{spent * 1e6:4.0f} microseconds, {flops / spent / 1e9:4.1f} GFLOP/s")
 
 # %% [markdown]
-# The times differ far less than the FLOPs: each call has a fixed cost, the work of Python and
-# NumPy that does not depend on the size of the arrays. Convolutions with few channels and small
-# kernels are therefore slow per operation.
+# The times differ far less than the FLOPs. Each call has a fixed cost, because part of the work
+# of Python and NumPy does not depend on the size of the arrays. So convolutions with few
+# channels and small kernels are slow per operation.
 #
 # ## Translation equivariance
 #
 # **Translation equivariance** means that shifting the input shifts the output by the same
-# amount. Convolutions with stride 1 have this property, away from the edges, because they share
-# their weights over all positions; the shifted house showed it. A pattern that was learned at
-# one position is therefore detected at all others.
+# amount. Convolutions with stride 1 have this property, except near the edges, because they use
+# the same weights at all positions. You saw it with the shifted house. So a pattern that is
+# learned at one position is detected at all others.
 #
-# The experiment that the chapter began with: noisy images of 12 by 12 pixels show a stroke of 5
-# pixels in one of four directions. In training, its left end is in column 0 or 1:
+# Now we can do the experiment from the beginning of the chapter. Noisy images of 12 by 12
+# pixels show a stroke of 5 pixels in one of four directions. In training, its left end is in
+# column 0 or 1:
 
 # %%
 x, labels = strokes(960, first=0, last=1, seed=0)
@@ -1064,7 +1096,9 @@ figure = draw_maps([*np.maximum(eight, 0)], columns=4)
 # each are level, upright, falling and rising.
 
 # %% [markdown]
-# Both networks are tested in both halves. Predict the four accuracies; guessing gives 25 %.
+# A fully connected and a convolutional network are trained on such images. Both are tested with
+# strokes in the left half and in the right half. Predict the four accuracies; guessing gives 25
+# %.
 
 # %% tags=["answer", "explained"]
 from tinytorch.core.layers import Flatten, Linear, Sequential, manual_seed
@@ -1089,10 +1123,11 @@ for name, net in nets.items():
 
 # %% [markdown]
 # The fully connected network has separate weights for the right half, and in training these
-# only ever saw noise. The convolutional network applies its eight kernels everywhere, and max
+# weights only got noise. The convolutional network applies its eight kernels everywhere. Max
 # pooling over the whole map then keeps *whether* a stroke was found and discards *where*. Its
-# few errors come from the right edge, where windows that begin to the right of the stroke are
-# missing: with two more columns of noise at the right, it makes none. Its learned kernels:
+# few errors come from the right edge, where there are no windows that begin to the right of the
+# stroke. With two more columns of noise at the right, it makes no errors. These are its learned
+# kernels:
 
 # %%
 conv = nets["convolutional"][0]
@@ -1105,12 +1140,13 @@ figure = draw_maps([*conv.weights.data[:, 0]], columns=4)
 #
 # ## Appendix: tiled convolution and freed memory
 #
-# With one channel, `im2col` copies runs of 24 pixels that are adjacent in memory. Deeper in a
-# network there are many channels and small images: runs of 8, each with its own overhead. Then
-# another memory layout is better: channels *last*. Five neighbouring pixels of one row, with
-# all their channels, are then one contiguous run, a *strip*. A window consists of one strip
-# from each of 5 rows, the output is a sum of 5 matrix products, and each pixel is copied 5
-# times, not 25. `tinytorch/support/convolution.py` does this. Predict which method has the
+# In the first layer, with one channel, `im2col` copies runs of 24 pixels that are adjacent in
+# memory. Later layers have many channels and small images, so the runs have only 8 pixels, and
+# each run has its own overhead. For these layers another memory layout is better: channels
+# *last*. In this layout, five neighbouring pixels of one row, with all their channels, are one
+# contiguous run, a *strip*. A window consists of one strip from each of 5 rows. The output is a
+# sum of 5 matrix products, and each pixel is copied 5 times instead of 25 times. This method,
+# *tiled convolution*, is in `tinytorch/support/convolution.py`. Predict which method has the
 # faster forward pass for 1, 8 and 16 channels.
 
 # %% tags=["answer"]
@@ -1122,9 +1158,11 @@ for channels, size in [(1, 28), (8, 12), (16, 8)]:
     print(f"{channels:2} channels: im2col {spent[0]:.3f} ms, tiled {spent[1]:.3f} ms")
 
 # %% [markdown]
-# Tiling is faster from about 8 channels on: `MANY_CHANNELS` is 8. Another gain: on Linux, the
-# C library returns the memory of large arrays to the system and asks for it again, page by
-# page. The call below makes it keep the memory: that saved a third of a small network's time.
+# Tiling is faster for about 8 channels or more, so `MANY_CHANNELS` is 8.
+#
+# Memory can be another cost. On Linux, the C library returns the memory of large arrays to the
+# system, and requests it again, page by page. The call below makes it keep the memory. This
+# saved a third of a small network's time.
 
 # %%
 #| exporti
@@ -1133,13 +1171,15 @@ keep_freed_memory()
 # %% [markdown]
 # ## Look back
 #
-# 1. Two layers with kernels of 3 by 3 have the receptive field of one with 5 by 5. For 16
-#    channels in and out, count the weights and FLOPs of both and measure their time. What else
-#    do the two layers have that the single one lacks?
+# 1. Two layers with kernels of 3 by 3 have the same receptive field as one layer with 5 by 5.
+#    For 16 channels in and out, count the weights and FLOPs of both and measure their time.
+#    What else can the two layers have that the single one cannot?
 # 2. The convolutional network of the experiment cannot say *where* a stroke is. Which layer
-#    discarded that? Change it and the next layer, and train them to tell left from right.
+#    discarded that? Change it and the next layer, and train the network to distinguish left
+#    from right.
 # 3. For a kernel of 5 by 5, `col2im` adds 25 numbers for a pixel in the middle and one for a
-#    corner. Send ones back through `conv2d`, with and without padding: what is different?
+#    corner. Propagate a gradient of ones back through `conv2d`, with and without padding. How
+#    do the gradients of the image differ?
 # 4. In PyTorch: `torch.nn.Conv2d`, `MaxPool2d`, `AvgPool2d`; `im2col` and `col2im` are
 #    `torch.nn.functional.unfold` and `fold`; the gradients `torch.nn.grad.conv2d_weight` and
 #    `conv2d_input`. `dilation` exists there, not here. Which line of yours would it change?
