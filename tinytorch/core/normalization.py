@@ -1,5 +1,5 @@
 # From modules/source/11_normalization/normalization_dev.py by `tito export`; edit that file, not this one.
-# checksum: eac17e39a42cc492
+# checksum: 0c6a9b04af5b4c21
 """Normalization: Why a deep stack of layers trains at all."""
 
 import numpy as np
@@ -21,7 +21,7 @@ __all__ = [
 def spread(model, x):
     """The standard deviation of the output of each layer of a network.
 
-    model    a Sequential; other iterables of layers work, too
+    model    a Sequential, or another iterable of layers
     x        the input, a Tensor of shape (B, ...)
     returns  list of floats, one for each layer in order: the standard deviation of all numbers
              in its output
@@ -47,7 +47,7 @@ def normalized(x, axes, eps=1e-5):
 
     x        Tensor of floating-point numbers, of any shape; not changed
     axes     an int or a tuple of ints: the axes over which mean and variance are taken
-    eps      added to the variance, so that nothing is divided by 0
+    eps      added to the variance, to avoid a division by 0
     returns  Tensor of the shape of x: (x - mean) / sqrt(variance + eps), where the variance is
              the mean of the squared deviations, over n. Its computation is recorded
 
@@ -68,7 +68,7 @@ def layer_norm_forward(x, weight, bias, eps, saved):
     weight   ndarray of shape (D,)
     bias     ndarray of shape (D,)
     eps      added to the variance over the last axis
-    saved    a dict, in which two results are kept for the rule:
+    saved    a dict, in which the function stores two arrays for the rule:
              "normalized": x̂, (x - mean) / sqrt(variance + eps), of the shape of x
              "scale": 1 / sqrt(variance + eps), of shape (..., 1)
     returns  a new ndarray of the shape and dtype of x
@@ -95,8 +95,8 @@ def layer_norm_rule(g, out, x, weight, bias, eps, saved):
 
     g        ndarray of shape (..., D): the upstream gradient
     out      the output
-    x, weight, bias, eps   what layer_norm_forward was called with
-    saved    "normalized" (..., D) and "scale" (..., 1), as layer_norm_forward left them
+    x, weight, bias, eps   the arguments of layer_norm_forward
+    saved    "normalized" (..., D) and "scale" (..., 1), as layer_norm_forward stored them
     returns  list of three ndarrays: the gradients of x (..., D), weight (D,) and bias (D,)
 
     Changes none of its arguments.
@@ -120,11 +120,11 @@ derivative(layer_norm_forward, together=layer_norm_rule)
 
 
 def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
-    """Normalize each example by itself, over its last axes.
+    """Normalize each example separately, over its last axes.
 
     x                 Tensor of shape (..., *normalized_shape)
-    normalized_shape  the lengths of the axes that are normalized together; an int for one
-    weight, bias      Tensors of shape `normalized_shape`; None: no factors, nothing added
+    normalized_shape  the lengths of the axes that are normalized together; an int for one axis
+    weight, bias      Tensors of shape `normalized_shape`; or None for no weight or bias
     returns           Tensor of the shape of x
 
     Raises ValueError, with the shapes, when they do not fit.
@@ -146,8 +146,8 @@ class LayerNorm(Module):
 
     normalized_shape    lengths of the last axes of the input; an int for one axis
     eps                 added to the variance
-    elementwise_affine  whether there are weight and bias
-    bias                whether there is a bias, if there is a weight
+    elementwise_affine  whether the layer has a weight and a bias
+    bias                whether the layer has a bias, if it has a weight
 
     .weight   Variable of shape `normalized_shape`, float32 ones at first; or None
     .bias     Variable of shape `normalized_shape`, float32 zeros at first; or None
@@ -186,8 +186,7 @@ def running(old, new, momentum):
     >>> running(0.0, 10.0, momentum=0.1)
     1.0
 
-    Source: torch.nn.BatchNorm1d; the momentum of an optimizer is the share of the old value.
-    """
+    Source: torch.nn.BatchNorm1d. (In optimizers, momentum is the share of the old value.) """
     return (1 - momentum) * old + momentum * new
 
 
@@ -202,7 +201,7 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
     training      True: normalize with the mean and the variance of this batch, over all axes
                   but 1; then move the running statistics towards them, in place, by
                   `momentum`: the mean, and the variance over n - 1.
-                  False: normalize with the running statistics, and leave them as they are
+                  False: normalize with the running statistics, and do not change them
     returns       Tensor of the shape of x
 
     Raises ValueError whose text contains x.shape, in training, for only one number per channel:
@@ -234,14 +233,14 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
 
 
 class BatchNorm(Module):
-    """Batch normalization as a layer; BatchNorm1d and BatchNorm2d say for which inputs.
+    """Batch normalization as a layer; the base class of BatchNorm1d and BatchNorm2d.
 
     num_features         channels C of the input
     eps                  added to the variance
     momentum             how far the running statistics move with each batch, from 0 to 1
-    affine               whether there are weight and bias
-    track_running_stats  whether there are running statistics; without them, batches are
-                         normalized with their own statistics in evaluation mode, too
+    affine               whether the layer has a weight and a bias
+    track_running_stats  whether the layer has running statistics; without them, batches are
+                         normalized with their own statistics, even in evaluation mode
 
     .weight        Variable of shape (C,), float32 ones at first; or None
     .bias          Variable of shape (C,), float32 zeros at first; or None
@@ -297,8 +296,8 @@ def rms_norm_forward(x, weight, eps, saved):
     x        ndarray of shape (..., D); not changed
     weight   ndarray of shape (D,)
     eps      added to the mean of the squares
-    saved    a dict, in which "normalized" (..., D) and "scale" (..., 1) are kept for the rule,
-             as in layer_norm_forward
+    saved    a dict, in which the function stores "normalized" (..., D) and "scale" (..., 1) for
+             the rule, as in layer_norm_forward
     returns  a new ndarray of the shape and dtype of x
 
     >>> rms_norm_forward(np.array([[3.0, -3.0]]), np.array([1.0, 10.0]), 0, {})
@@ -312,7 +311,7 @@ def rms_norm_forward(x, weight, eps, saved):
 
 
 def rms_norm_rule(g, out, x, weight, eps, saved):
-    """The gradients of x and weight, a list, as layer_norm_rule has them for layer norm."""
+    """The gradients of x and weight, a list; the arguments are as in layer_norm_rule."""
     normal = saved["normalized"]
     h = g * weight
     dx = saved["scale"] * (h - normal * (h * normal).mean(-1, keepdims=True))
@@ -326,7 +325,7 @@ def rms_norm(x, normalized_shape, weight=None, eps=None):
     """Divide each example by the root of its mean square, over its last axes.
 
     x, normalized_shape, weight   as for layer_norm
-    eps      added to the mean square; None: that of float32, 1.19e-7
+    eps      added to the mean square; None for the eps of float32, 1.19e-7
     returns  Tensor of the shape of x
 
     >>> rms_norm(Tensor([[3.0, -3.0]]), 2)
@@ -345,8 +344,8 @@ class RMSNorm(Module):
     """`rms_norm` as a layer, with a learned weight.
 
     normalized_shape    lengths of the last axes of the input; an int for one axis
-    eps                 added to the mean square; None: that of float32
-    elementwise_affine  whether there is a weight
+    eps                 added to the mean square; None for the eps of float32
+    elementwise_affine  whether the layer has a weight
 
     .weight   Variable of shape `normalized_shape`, float32 ones at first; or None
 
@@ -368,12 +367,12 @@ class RMSNorm(Module):
 
 
 def folded(layer, norm):
-    """One layer for two: weights and bias that do what `layer` and then `norm` do.
+    """The weights and bias of one layer that computes the same as `layer` and then `norm`.
 
     layer    a Dense, with weights of shape (in, out), or a Conv2d, with weights of shape
              (out, channels, height, width); its bias may be None. Not changed
-    norm     the BatchNorm1d or BatchNorm2d behind it, used in evaluation mode; its weight and
-             bias may be None. Not changed
+    norm     the BatchNorm1d or BatchNorm2d after it, in evaluation mode; its weight and bias
+             may be None. Not changed
     returns  (weights, bias): new ndarrays, the weights of the shape of `layer.weights`, the
              bias of shape (out,)
 

@@ -64,8 +64,8 @@ def set_norm(norm, weight, bias, mean, var):
 
 # %% learner-side
 def gradients_of(function, g, *arrays, **options):
-    """The result of a function of Tensors, and the gradient of each when `g` is that of the
-    result."""
+    """The result of a function of Tensors, and the gradient of each for the upstream gradient
+    `g`."""
     leaves = [Variable(array) for array in arrays]
     out = function(*leaves, **options)
     out.backward(g)
@@ -118,8 +118,8 @@ def test_the_spread_of_each_layer():
 
 def test_every_layer_counts():
     net = Sequential(dense([[-3.0]]), Tensor.relu, dense([[4.0]]))
-    case = "the spreads of three layers (times -3, relu, times 4) on [[-1], [1]]"
-    cause = "An activation function is a layer, too"
+    case = "the standard deviations after three layers (times -3, relu, times 4) on [[-1], [1]]"
+    cause = "An activation function is also a layer"
     close(spread(net, Tensor([[-1.0], [1.0]])), [3.0, 1.5, 6.0], case, cause)
 
 
@@ -140,8 +140,8 @@ def test_the_spread_of_other_networks():
     for w in arrays:
         y = y @ w
         wanted.append(float(np.sqrt(((y - y.mean()) ** 2).mean())))
-    close(found, wanted, "the spreads of a network of 4, 3, 7, 2", near=1e-4)
-    equal(spread(Sequential(), Tensor(x)), [], "the spreads of no layers")
+    close(found, wanted, "the standard deviations after layers of 4, 3, 7, 2 units", near=1e-4)
+    equal(spread(Sequential(), Tensor(x)), [], "the standard deviations of no layers")
 
 
 # %% normalized points=6
@@ -214,8 +214,8 @@ def test_mean_and_variance_depend_on_x_for_gradients_too():
         "the result does not require a gradient: compute with the Tensor x, not with x.data"
     )
     out.backward(g)
-    constants = "Mean and deviation are functions of x as well: compute them with Tensors"
-    constant = "The variance is a function of x as well: compute it with Tensors"
+    constants = "Mean and deviation depend on x: compute them with Tensors"
+    constant = "The variance depends on x: compute it with Tensors"
     causes = {constants: [[0.80178, 0, 0]], constant: [[0.53452, -0.26726, -0.26726]]}
     case = "the gradient of x = [1, 2, 4] for the upstream gradient [1, 0, 0]"
     close(leaf.grad, [[0.22908, -0.34362, 0.11454]], case, causes, near=1e-4)
@@ -332,15 +332,11 @@ def test_the_gradient_of_x_by_hand():
     g, saved = np.array([[1.0, 0.0, 0.0]]), kept(x, 0)
     (dx, *_), _ = layer_rule(g, x, [one, zero], 0, saved)
     causes = {
-        "Mean and deviation are functions of x, too; this treats both as constants": [
-            [0.80178, 0, 0]
-        ],
-        "The deviation is a function of x, too: the term with x̂ is missing": [
+        "Mean and deviation depend on x; this treats both as constants": [[0.80178, 0, 0]],
+        "The deviation depends on x: the term with x̂ is missing": [
             [0.53452, -0.26726, -0.26726]
         ],
-        "The mean is a function of x, too: the mean of h is missing": [
-            [0.49635, -0.07636, 0.38181]
-        ],
+        "The mean depends on x: the mean of h is missing": [[0.49635, -0.07636, 0.38181]],
         "The factor scale is missing": np.array([[0.28571, -0.42857, 0.14286]]),
         "This is divided by scale instead of multiplied": [[0.35635, -0.53452, 0.17817]],
     }
@@ -409,7 +405,7 @@ def test_the_rule_changes_nothing():
     parameters = [rng.normal(size=3).astype("float32") for _ in range(2)]
     gradients, changed = layer_rule(g, x, parameters, 1e-5, kept(x, np.float32(1e-5)))
     assert not changed, (
-        "layer_norm_rule changed g, an input or what was saved; others still need them: "
+        "layer_norm_rule changed g, an input or a saved array, which are still needed: "
         "make new arrays"
     )
     has_length(gradients, ("x", "weight", "bias"))
@@ -562,7 +558,7 @@ def test_training_normalizes_each_channel_over_the_batch():
     case = f"in training, {x.tolist()} with 3 examples of 2 channels, eps 0.5"
     out, *_ = result_of(lambda: batch_normed(x, mean, var, **options), case, KEEPDIMS)
     causes = {
-        "These are the running statistics: in training, use those of the batch": (x - 100)
+        "These are the running statistics: in training, use the batch's own": (x - 100)
         / 1.5**0.5,
         "You normalized each example; batch norm normalizes each channel": hat(x, 1, 0.5),
         "Is eps used?": hat(x, 0),
@@ -590,18 +586,20 @@ def test_training_updates_the_running_statistics():
     _, mean, var = batch_normed(x, np.array([10.0]), np.array([1.0]), **options)
     case = "the running mean was 10, the mean of the batch is 3, momentum is 0.1; afterwards it"
     causes = {
-        "It is as before. Write into the array: mean[...] = ...": [10.0],
+        "It did not change. Write into the array: mean[...] = ...": [10.0],
         "The running mean moves by the share momentum towards the batch": [3.7],
     }
     close(mean, [9.3], case, causes)
     case = "the running variance was 1, the squared deviations of the 4 numbers add up to 20, "
     case += "momentum is 0.1; afterwards it"
-    biased = "This is the variance over n. The running variance estimates that of all data: "
+    biased = (
+        "This is the variance over n. The running variance estimates the variance of all data: "
+    )
     biased += "divide by n - 1"
     causes = {
         biased: [1.4],
-        "It is as before. Write into the array: var[...] = ...": [1.0],
-        "The running variance is the one before eps is added": [0.9 + 20 / 30 + 1e-6],
+        "It did not change. Write into the array: var[...] = ...": [1.0],
+        "Update the running variance without eps": [0.9 + 20 / 30 + 1e-6],
     }
     close(var, [0.9 + 20 / 30], case, causes, near=1e-9)
 
@@ -616,7 +614,7 @@ def test_evaluation_uses_the_running_statistics():
     wanted = [[0.0, 2.0], [0.0, 2.0], [1.5, 8.0]]
     of_the_batch = "These are the statistics of the batch: then the output for one example "
     of_the_batch += "depends on its neighbours"
-    no_root = "The running variance is no deviation: divide by its root"
+    no_root = "The running variance is not a deviation: divide by its root"
     causes = {of_the_batch: hat(x, 0, 0), no_root: [[0, 4], [0, 4], [0.75, 16]]}
     close(out, wanted, f"{case} the output", causes)
     expect(mean_after, mean, "in evaluation the running statistics should stay: the mean")
@@ -852,7 +850,7 @@ def test_the_gradients_of_rms_norm():
     gradients, changed = rms_rule(g, x, [weight], 0, kept(x, 0, center=False))
     has_length(gradients, ("x", "weight"))
     causes = {
-        "The root of the mean square is a function of x, too": [[0.6, 0]],
+        "The root of the mean square depends on x": [[0.6, 0]],
         "Nothing is centered here: subtract no mean of h": [[0.288, -0.384]],
         "Multiply g with the weight first": [[0.196, -0.028]],
     }
@@ -924,7 +922,7 @@ def test_a_dense_layer_and_its_batch_norm_become_one():
 def test_the_folded_layer_computes_the_same():
     rng = np.random.default_rng(15)
     cause = "Which axis of the weights is the output? The last of a Dense, the first of a "
-    cause += "Conv2d; and the factor multiplies the bias as well"
+    cause += "Conv2d. And does the factor also multiply the bias?"
     for layer, norm, x in [
         (Dense(3, 2, rng=1), BatchNorm1d(2, eps=0.1), rng.normal(size=(4, 3))),
         (Dense(3, 3, rng=1), BatchNorm1d(3, eps=0.1), rng.normal(size=(4, 3))),
@@ -1005,11 +1003,11 @@ def test_the_gradient_passes_unchanged_beside_inner():
     assert out.requires_grad, "the result should be recorded: add Tensors, not arrays"
     out.backward(g)
     case = "the gradient of x for the upstream gradient [3, 4]"
-    cause = "The sum passes the upstream gradient to x as it is"
+    cause = "The sum passes the upstream gradient to x unchanged"
     close(leaf.grad, [[3.0, 4.0]], f"inner has only zeros as weights; {case}", cause)
     leaf = Variable(np.array([[1.0, 2.0]], "float32"))
     Residual(dense([[2.0, 0.0], [0.0, 5.0]]))(leaf).backward(g)
-    cause = "Add what comes around inner, [3, 4], and what comes through it, [6, 20]"
+    cause = "Add the gradient past inner, [3, 4], and the gradient through inner, [6, 20]"
     close(leaf.grad, [[9.0, 24.0]], f"inner multiplies with [2, 5]; {case}", cause)
 
 

@@ -3,8 +3,8 @@
 #
 # Why does a network of 20 layers not learn, and what makes it learn? The plot shows the loss of
 # three networks during 100 training steps on handwritten digits. All have 20 layers of 64
-# units. The first one learns nothing. The second one has batch norm, the third one layer norm
-# and residual connections: after these 100 steps it recognizes 96 % of the test digits.
+# units. The first one learns nothing. The second one has batch norm. The third one has layer
+# norm and residual connections: after these 100 steps it recognizes 96 % of the test digits.
 
 # %% tags=["payoff"]
 #| default_exp core.normalization
@@ -29,8 +29,9 @@ figure = plot_lines({name: (STEPS, losses) for name, losses in LOSSES.items()}, 
 
 # %% [markdown]
 # *Normalization* keeps the numbers inside a network at the same scale. A *residual connection*
-# lets a signal pass a layer unchanged. Every large network of today uses both: they made
-# networks of a hundred and more layers possible.
+# adds the input of a layer to its output, so that the signal can also pass the layer unchanged.
+# Every large network of today uses both, because they make networks of a hundred and more
+# layers possible.
 #
 # **You need** 03 (Layers), 06 (Autograd), 08 (Training), 09 (Data) and 10 (Convolutions). **You
 # write** a measurement of signals, normalization over any axes, layer norm as one operation
@@ -39,18 +40,20 @@ figure = plot_lines({name: (STEPS, losses) for name, losses in LOSSES.items()}, 
 # %% [markdown]
 # ## Signals in deep networks
 #
-# Lesson 03 chose initial weights so that a layer keeps the scale of its input. A small error is
-# repeated by every layer: a factor of 0.7 per layer is a factor of 0.0008 after 20 layers. How
-# large are the outputs of each layer? Their *standard deviation* says it in one number.
+# In lesson 03 you chose initial weights so that a layer keeps the scale of its input. If the
+# scale is a little wrong, every layer repeats the error: a factor of 0.7 per layer is a factor
+# of 0.0008 after 20 layers. To see this, we measure the *standard deviation* of the outputs of
+# each layer.
 #
-# **Task.** Write `spread`. `with no_grad():` switches recording off.
+# **Task.** Write `spread`, which returns these standard deviations. In a block
+# `with no_grad():`, operations are not recorded.
 
 # %% exercise="spread"
 #| export
 def spread(model, x):
     """The standard deviation of the output of each layer of a network.
 
-    model    a Sequential; other iterables of layers work, too
+    model    a Sequential, or another iterable of layers
     x        the input, a Tensor of shape (B, ...)
     returns  list of floats, one for each layer in order: the standard deviation of all numbers
              in its output
@@ -76,9 +79,9 @@ def spread(model, x):
 check("spread")
 
 # %% [markdown]
-# Here are networks of 20 layers, each followed by ReLU. Their initial weights are those of
-# `Dense` times a factor, the *gain*. ReLU keeps about half of the mean square, so the mean
-# square changes by gain² / 2 per layer. Predict: for which gain does the signal keep its
+# Here are networks of 20 layers, each followed by ReLU. Their initial weights are the weights
+# of `Dense` times a factor, the *gain*. ReLU keeps about half of the mean square, so each layer
+# multiplies the mean square by gain² / 2. Predict: for which gain does the signal keep its
 # scale? What happens in 20 layers with gain 1, and with gain 2?
 
 # %%
@@ -91,8 +94,8 @@ x, x_test = (part.reshape(len(part), 64) for part in (images, test_images))
 
 
 def deep_network(gain=1.0, norm=None):
-    """20 layers of 64 units with ReLU, and 10 outputs. norm(64), if given, makes the layer that
-    stands before each ReLU."""
+    """20 layers of 64 units with ReLU, and 10 outputs. If `norm` is given, norm(64) is inserted
+    before each ReLU."""
     manual_seed(0)
     parts = []
     for _ in range(20):
@@ -112,23 +115,25 @@ plot_stds({name: spread(deep_network(gain)[:-1], Tensor(x[:200]))[1::2]
 # gain 2 rises to 380.
 
 # %% [markdown]
-# The lines are straight on a logarithmic axis: signals shrink or grow geometrically with depth.
-# Only a gain near $\sqrt 2$ keeps the scale, and training changes the weights, so the right
-# initial scale does not stay right. Gradients pass the same layers backward and shrink or grow
-# as well.
+# The lines are straight on a logarithmic axis: signals shrink or grow exponentially with depth.
+# Only a gain near $\sqrt 2$ keeps the scale. Since training changes the weights, even the right
+# initial scale does not stay right. Gradients pass the same layers backward, and they also
+# shrink or grow.
 
 # %% [markdown]
 # ## Normalization
 #
-# **Normalization** gives a group of numbers mean 0 and variance 1 by subtracting their mean and
-# dividing by their standard deviation, inside a network and anew in every forward pass:
+# **Normalization** gives a group of numbers mean 0 and variance 1: it subtracts their mean and
+# divides by their standard deviation. This is done inside the network, in every forward pass:
 #
 # $$\hat x = \frac{x - \mathrm{mean}(x)}{\sqrt{\mathrm{var}(x) + \epsilon}}$$
 #
 # The variance is the mean of the squared deviations, over $n$ numbers. The small number
-# $\epsilon$ prevents a division by 0 when all numbers of a group are equal. Lesson 09 did the
-# same to the inputs, once, and called it standardization. Which numbers form a group? That is
-# what the methods of this chapter differ in. A batch has one example per row:
+# $\epsilon$ prevents a division by 0 when all numbers of a group are equal. (In lesson 09 you
+# did the same to the inputs, once, and called it standardization.)
+#
+# The methods of this chapter differ in which numbers form a group. The picture shows a batch
+# with one example per row:
 
 # %%
 from tinytorch.pictures.normalization import draw_axes, draw_projection, draw_residual
@@ -139,11 +144,13 @@ draw_axes([[1, 5, 2, 8], [3, 5, 6, 2], [8, 2, 1, 5]], axes=[0, 1])
 # standard deviation 2.74; normalized it is -1.1, 0.4, -0.7, 1.5.
 
 # %% [markdown]
-# Axis 0 compares the examples with each other, one feature at a time: that will be batch norm.
-# Axis 1 compares the numbers of one example: that will be layer norm.
+# Normalization over axis 0 compares the examples with each other, one feature at a time. This
+# will be batch norm. Normalization over axis 1 compares the numbers of one example. This will
+# be layer norm.
 #
-# **Task.** Write `normalized` for any axes, with operations of Tensor, so that gradients can
-# pass. `mean` and `var` accept several axes; what does `keepdims=True` do for the subtraction?
+# **Task.** Write `normalized` for any axes. Use operations of Tensor, so that gradients can be
+# propagated. `mean` and `var` accept several axes. Why do you need `keepdims=True` for the
+# subtraction?
 
 # %% exercise="normalized"
 #| export
@@ -152,7 +159,7 @@ def normalized(x, axes, eps=1e-5):
 
     x        Tensor of floating-point numbers, of any shape; not changed
     axes     an int or a tuple of ints: the axes over which mean and variance are taken
-    eps      added to the variance, so that nothing is divided by 0
+    eps      added to the variance, to avoid a division by 0
     returns  Tensor of the shape of x: (x - mean) / sqrt(variance + eps), where the variance is
              the mean of the squared deviations, over n. Its computation is recorded
 
@@ -171,8 +178,8 @@ def normalized(x, axes, eps=1e-5):
 check("normalized")
 
 # %% [markdown]
-# A function may stand between the layers of a `Sequential`. Predict the standard deviations
-# after layer 20 for the four gains, when each row is normalized before each ReLU.
+# A `Sequential` can also contain functions. Below, a function normalizes each row before each
+# ReLU. Predict the standard deviations after layer 20 for the four gains.
 
 # %% tags=["answer", "explained"]
 def rows_normalized(size):
@@ -185,21 +192,23 @@ for name, gain in gains.items():
     print(f"{name:9}  without {stds[0]:8.2g}   with {stds[1]:.2f}")
 
 # %% [markdown]
-# The gain of the weights has no influence any more: normalization divides it out.
+# The gain of the weights no longer has any influence: normalization divides by it.
 #
 # ## Layer normalization
 #
-# **Layer normalization** normalizes each example by itself, over its features, and then
+# **Layer normalization** normalizes each example separately, over its features, and then
 # multiplies each feature by a learned weight and adds a learned bias: $\hat x \odot w + b$.
-# Weight and bias start at 1 and 0. With them, a network can choose another scale where that is
-# better. One example does not influence another one, so the same formula works for any batch
-# size, in training and afterwards.
+# Weight and bias start at 1 and 0. With them, the network can learn another scale if it is
+# better. No example influences another one, so the same formula works for any batch size, in
+# training and at inference time.
 #
-# Composed of Tensor operations, layer norm records 14 graph nodes, each with its arrays. As a
-# *fused operation* (lesson 06) it is one. Its rule will need $\hat x$ and $1 / \sigma$,
-# where $\sigma = \sqrt{\mathrm{var} + \epsilon}$. The forward function has just computed both.
-# So it keeps them: it gets a dict `saved` as an option, fills it, and the rule, which gets the
-# same options, reads it. The dict is freed with the graph node.
+# Written with Tensor operations, layer norm records 14 graph nodes, each with its arrays. As a
+# *fused operation* (lesson 06) it records one.
+#
+# The gradient rule of this operation needs $\hat x$ and $1 / \sigma$, where
+# $\sigma = \sqrt{\mathrm{var} + \epsilon}$. The forward function computes both, so it saves
+# them for the rule. It gets a dict `saved` as an option and stores them there. The rule gets
+# the same options and reads them. The dict is freed with the graph node.
 #
 # **Task.** Write `layer_norm_forward`, on arrays.
 
@@ -212,7 +221,7 @@ def layer_norm_forward(x, weight, bias, eps, saved):
     weight   ndarray of shape (D,)
     bias     ndarray of shape (D,)
     eps      added to the variance over the last axis
-    saved    a dict, in which two results are kept for the rule:
+    saved    a dict, in which the function stores two arrays for the rule:
              "normalized": x̂, (x - mean) / sqrt(variance + eps), of the shape of x
              "scale": 1 / sqrt(variance + eps), of shape (..., 1)
     returns  a new ndarray of the shape and dtype of x
@@ -241,17 +250,18 @@ check("layer-norm-forward")
 # %% [markdown]
 # ## The gradient of layer normalization
 #
-# Write $h = g \odot w$ for the gradient that reaches $\hat x$. Each $x_i$ influences all
-# numbers of its row: directly, through the mean and through $\sigma$. The sum over these paths
-# is short:
+# Write $h = g \odot w$ for the gradient of $\hat x$. Each $x_i$ influences all numbers of its
+# row: directly, through the mean and through $\sigma$. The sum over these three paths is a
+# short formula, in which a bar is the mean over the row:
 #
 # $$\frac{\partial L}{\partial x} = \frac{1}{\sigma} \left( h - \overline{h} -
 # \hat x \; \overline{h \odot \hat x} \right)$$
 #
-# A bar is the mean over the row. It can be understood without algebra. Adding a number to all
-# $x_i$ changes nothing in the output, so the gradient cannot have a part in that direction: the
-# mean of $h$ is removed. Multiplying the centered row changes nothing either (if $\epsilon$ is
-# 0), so the part along $\hat x$ is removed:
+# You can understand it without algebra. Adding the same number to all $x_i$ does not change the
+# output, so the gradient has no component in that direction. This is why the formula subtracts
+# the mean of $h$. Multiplying the centered row by a number does not change the output (if
+# $\epsilon$ is 0), so the gradient has no component along $\hat x$. This is why the last term
+# is subtracted:
 
 # %%
 draw_projection(x=[1, 2, 4], g=[1, 0, 0])
@@ -261,14 +271,15 @@ draw_projection(x=[1, 2, 4], g=[1, 0, 0])
 
 # %% [markdown]
 # All $\hat x$ have mean 0 and the same length, so with three numbers they lie on a circle. The
-# gradient of $x$ is tangent to it: a small step along it turns $\hat x$, and nothing else.
+# gradient of $x$ is tangent to the circle: a small step along the gradient only moves $\hat x$
+# along the circle.
 #
-# Predict for x = [1, 2, 4], g = [1, 0, 0] and weight 1: which sign has the gradient of the
-# second number, and what is the sum of all three?
+# Take x = [1, 2, 4], g = [1, 0, 0] and weight 1. Predict the sign of the gradient of the second
+# number, and the sum of all three gradients.
 #
-# **Task.** Write `layer_norm_rule`, one function for all three gradients: `derivative` takes it
-# as `together`. Every row uses the same weight and the same bias: what does that mean for their
-# gradients?
+# **Task.** Write `layer_norm_rule`, one function for all three gradients. (It is passed to
+# `derivative` as `together`.) Every row uses the same weight and the same bias. How does this
+# affect their gradients?
 
 # %% exercise="layer-norm-rule"
 #| export
@@ -277,8 +288,8 @@ def layer_norm_rule(g, out, x, weight, bias, eps, saved):
 
     g        ndarray of shape (..., D): the upstream gradient
     out      the output
-    x, weight, bias, eps   what layer_norm_forward was called with
-    saved    "normalized" (..., D) and "scale" (..., 1), as layer_norm_forward left them
+    x, weight, bias, eps   the arguments of layer_norm_forward
+    saved    "normalized" (..., D) and "scale" (..., 1), as layer_norm_forward stored them
     returns  list of three ndarrays: the gradients of x (..., D), weight (D,) and bias (D,)
 
     Changes none of its arguments.
@@ -313,17 +324,17 @@ dx, *_ = layer_norm_rule(np.array([[1.0, 0.0, 0.0]]), out, row, np.ones(3), None
 print(dx.round(3), "sum", abs(dx.sum()).round(9))
 
 # %% [markdown]
-# `layer_norm` is what users call. It is given: it checks the shapes, joins several normalized
-# axes into one, and applies the operation with a new dict each time.
+# Users call the function `layer_norm`, which is given. It checks the shapes, joins several
+# normalized axes into one, and applies the operation with a new dict each time.
 
 # %%
 #| export
 def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
-    """Normalize each example by itself, over its last axes.
+    """Normalize each example separately, over its last axes.
 
     x                 Tensor of shape (..., *normalized_shape)
-    normalized_shape  the lengths of the axes that are normalized together; an int for one
-    weight, bias      Tensors of shape `normalized_shape`; None: no factors, nothing added
+    normalized_shape  the lengths of the axes that are normalized together; an int for one axis
+    weight, bias      Tensors of shape `normalized_shape`; or None for no weight or bias
     returns           Tensor of the shape of x
 
     Raises ValueError, with the shapes, when they do not fit.
@@ -340,8 +351,8 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
     return out if rows is x else out.reshape(x.shape)
 
 # %% [markdown]
-# The composed and the fused form must agree, in values and gradients. Predict which is faster,
-# and by how much.
+# The version with Tensor operations and the fused operation must agree, in values and
+# gradients. Predict which is faster, and by how much.
 
 # %% tags=["answer"]
 from timeit import repeat
@@ -371,7 +382,8 @@ for function in (composed, fused):
 # %% [markdown]
 # ## The LayerNorm layer
 #
-# **Task.** Write the layer: its two parameters, which can be left out, and its call.
+# **Task.** Write the layer: create its two parameters, unless the options exclude them, and
+# call `layer_norm` in `forward`.
 
 # %% exercise="layer-norm"
 #| export
@@ -380,8 +392,8 @@ class LayerNorm(Module):
 
     normalized_shape    lengths of the last axes of the input; an int for one axis
     eps                 added to the variance
-    elementwise_affine  whether there are weight and bias
-    bias                whether there is a bias, if there is a weight
+    elementwise_affine  whether the layer has a weight and a bias
+    bias                whether the layer has a bias, if it has a weight
 
     .weight   Variable of shape `normalized_shape`, float32 ones at first; or None
     .bias     Variable of shape `normalized_shape`, float32 zeros at first; or None
@@ -453,8 +465,8 @@ for name, norm in {"without": None, "LayerNorm": LayerNorm}.items():
 # %% [markdown]
 # Neither learns: the right scale is not enough.
 #
-# The reason for both results is visible in the angle between the outputs of two different
-# images. A *cosine similarity* of 1 means the same direction.
+# The angle between the outputs of two different images shows the reason. It is measured by the
+# *cosine similarity*, the cosine of the angle: 1 means the same direction.
 
 # %%
 def similarity(network, inputs):
@@ -471,27 +483,27 @@ rows = x[:200] / np.sqrt((x[:200] ** 2).sum(1, keepdims=True))
 print(f"images    {(rows @ rows.T)[np.triu_indices(200, 1)].mean():.2f}")
 
 # %% [markdown]
-# No output of a ReLU is negative, and two rows without negative numbers point in similar
+# A ReLU has no negative outputs, and two rows without negative numbers point in similar
 # directions. After 20 layers all images look nearly the same to the last layer. LayerNorm
-# treats each image by itself and cannot see that. Two methods repair it: batch norm compares
-# the images of a batch, and a residual connection leads each image around the layers.
+# treats each image separately, so it cannot change this. There are two remedies: batch norm
+# compares the images of a batch, and residual connections pass each image on past the layers.
 #
 # ## Batch normalization
 #
 # **Batch normalization** normalizes each channel over all examples of the batch, and then
-# multiplies it by a learned weight and adds a learned bias. What all examples have in common is
-# thereby subtracted. For images, the mean is taken over the examples and over all pixels of the
-# channel: over the axes 0, 2 and 3 of (batch, channels, height, width).
+# multiplies it by a learned weight and adds a learned bias. So it subtracts the part that all
+# examples have in common. For images, the mean is taken over the examples and over all pixels
+# of the channel: over the axes 0, 2 and 3 of (batch, channels, height, width).
 #
-# After training, a network must give an answer for a single image, which has no batch to be
-# compared with. So training also estimates the mean and the variance of all data. **Running
-# statistics** are averages of the means and variances of the batches seen in training; in
-# evaluation mode they take the place of the batch's own.
+# After training, a network must give an answer for a single image, and there is no batch to
+# compare it with. So during training, batch norm also estimates the mean and the variance of
+# all data. **Running statistics** are averages of the means and variances of the training
+# batches. In evaluation mode, they replace the mean and the variance of the batch.
 #
-# An **exponential moving average** moves, with every new value, a fixed fraction of the way
-# from its old value to the new one, so that old values are slowly forgotten. In batch norm this
-# fraction is called *momentum*. Predict the average after the values 0 and 10 with momentum
-# 0.1.
+# They are exponential moving averages. An **exponential moving average** moves a fixed fraction
+# of the way to each new value, so that old values are slowly forgotten. In batch norm this
+# fraction is called *momentum*. Predict: an average of 0 gets the new value 10 again and again,
+# with momentum 0.1. What is it after 1, 10 and 30 times?
 #
 # **Task.** Write `running`.
 
@@ -508,8 +520,7 @@ def running(old, new, momentum):
     >>> running(0.0, 10.0, momentum=0.1)
     1.0
 
-    Source: torch.nn.BatchNorm1d; the momentum of an optimizer is the share of the old value.
-    """
+    Source: torch.nn.BatchNorm1d. (In optimizers, momentum is the share of the old value.) """
     ### BEGIN SOLUTION
     return (1 - momentum) * old + momentum * new
     ### END SOLUTION
@@ -527,18 +538,19 @@ print("after 1, 10 and 30 batches:", path[0], path[9], path[29])
 # %% [markdown]
 # ## Training mode and evaluation mode
 #
-# In training, `batch_norm` normalizes with the statistics of the batch. These are functions of
-# $x$, so gradients must pass through them; `normalized` takes care of that. The running
-# statistics are only numbers. They are written into the arrays that were given, so that the
-# caller keeps them.
+# In training, `batch_norm` normalizes with the mean and the variance of the batch. They depend
+# on $x$, so gradients must be propagated through them; `normalized` does this. The running
+# statistics are plain numbers, without gradients. They are written into the arrays
+# `running_mean` and `running_var`, so that the caller has them afterwards.
 #
-# The batch is a sample of the data. The variance over $n$ of a sample is on average too small;
-# dividing by $n - 1$ corrects that. PyTorch normalizes with the variance over $n$ and keeps the
-# one over $n - 1$, and so do we. With one number per channel there is no variance to estimate.
+# The batch is a sample of all data. If the squared deviations of a sample are divided by $n$,
+# the variance is too small on average; dividing by $n - 1$ corrects this. Like PyTorch, we
+# normalize with the variance over $n$, and update the running variance with the variance over
+# $n - 1$. With only one number per channel, no variance can be estimated.
 #
-# **Task.** Write the two modes of `batch_norm`; both compute `out`. Given are `axes`, those to
-# reduce; `shape`, in which numbers of shape (C,) align with the channels; and the arrays `mean`
-# and `var`, the running statistics.
+# **Task.** Write the two modes of `batch_norm`; both compute `out`. Three things are given:
+# `axes`, the axes to reduce; `shape`, to which you reshape numbers of shape (C,) so that they
+# align with the channels; and the arrays `mean` and `var` with the running statistics.
 
 # %% exercise="batch-norm"
 #| export
@@ -553,7 +565,7 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
     training      True: normalize with the mean and the variance of this batch, over all axes
                   but 1; then move the running statistics towards them, in place, by
                   `momentum`: the mean, and the variance over n - 1.
-                  False: normalize with the running statistics, and leave them as they are
+                  False: normalize with the running statistics, and do not change them
     returns       Tensor of the shape of x
 
     Raises ValueError whose text contains x.shape, in training, for only one number per channel:
@@ -589,8 +601,9 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
 check("batch-norm")
 
 # %% [markdown]
-# Does the output for an example depend on its neighbours in the batch? Predict, for training
-# and for evaluation, whether the two outputs for the first row are equal.
+# Does the output for an example depend on the other examples in the batch? The two batches
+# below have the same first row. Predict, for training and for evaluation, whether the outputs
+# for this row are equal.
 
 # %% tags=["answer", "explained"]
 one, other = np.array([[1.0, 2.0], [3.0, 0.0]]), np.array([[1.0, 2.0], [9.0, 5.0]])
@@ -600,28 +613,29 @@ for training in (True, False):
     print("training  " if training else "evaluation", *[out.data.round(2) for out in outputs])
 
 # %% [markdown]
-# In training it does. The other examples act like random noise, which can reduce overfitting.
-# With very small batches there is too much of it: batch norm works badly there.
+# In training the outputs differ. The other examples act like random noise, which can reduce
+# overfitting. With very small batches the noise is too strong, and batch norm works badly.
 #
 # ## Batch norm as a layer
 #
-# The layer has two functions under one name, and `training` selects one of them: that is why
-# forgetting `model.eval()` changes results. Its running statistics are *buffers* (lesson 03):
-# saved in the state dict, but not learned. `register_buffer(name, array)` makes one.
+# The layer computes two different functions, and its attribute `training` selects one of them.
+# This is why results change if you forget `model.eval()`. Its running statistics are *buffers*
+# (lesson 03): saved in the state dict, but not learned. `register_buffer(name, array)` makes
+# one.
 #
-# **Task.** Write the attributes and the call of `BatchNorm`.
+# **Task.** Write `BatchNorm`: create its attributes, and call `batch_norm` in `forward`.
 
 # %% exercise="batch-norm-layer"
 #| export
 class BatchNorm(Module):
-    """Batch normalization as a layer; BatchNorm1d and BatchNorm2d say for which inputs.
+    """Batch normalization as a layer; the base class of BatchNorm1d and BatchNorm2d.
 
     num_features         channels C of the input
     eps                  added to the variance
     momentum             how far the running statistics move with each batch, from 0 to 1
-    affine               whether there are weight and bias
-    track_running_stats  whether there are running statistics; without them, batches are
-                         normalized with their own statistics in evaluation mode, too
+    affine               whether the layer has a weight and a bias
+    track_running_stats  whether the layer has running statistics; without them, batches are
+                         normalized with their own statistics, even in evaluation mode
 
     .weight        Variable of shape (C,), float32 ones at first; or None
     .bias          Variable of shape (C,), float32 zeros at first; or None
@@ -688,9 +702,9 @@ batch_norm_losses = train(network)
 print(f"loss {batch_norm_losses[-1]:.2f}   test accuracy {accuracy_on_test(network):.1%}")
 
 # %% [markdown]
-# In a convolutional network there is one mean per channel. Below, a small one is trained on the
-# digits for 4 epochs, without and with `BatchNorm2d`; everything else is equal. It prints the
-# accuracy on the test digits after each epoch.
+# In a convolutional network, batch norm has one mean per channel. Below, a small convolutional
+# network is trained on the digits for 4 epochs, without and with `BatchNorm2d`. Everything else
+# is equal. The code prints the accuracy on the test digits after each epoch.
 
 # %%
 from tinytorch.core.activations import ReLU
@@ -719,17 +733,19 @@ for normalize in (False, True):
 # %% [markdown]
 # ## Why it helps
 #
-# The inventors of batch norm explained its success by stable distributions of the signals
-# (*internal covariate shift*). Santurkar et al. (2018) added noise that made them unstable
-# again, and training was as fast. Their explanation: the *loss surface* is smoother. Look at it
-# along a line: all weights move by $t$ times a random direction.
+# The inventors of batch norm explained its success as follows: without it, the distributions of
+# the signals change during training (*internal covariate shift*), and batch norm keeps them
+# stable. But Santurkar et al. (2018) added noise that made the distributions unstable again,
+# and training was as fast. They gave another explanation: batch norm makes the *loss surface*
+# smoother. The next plot shows the loss surface along a line: all weights move by $t$ times a
+# random direction.
 
 # %%
 from tinytorch.core.layers import he_normal
 
 
 def fair_network(norm):
-    """10 layers at the best scale for ReLU, so that the network without norm can learn, too."""
+    """10 layers at the best scale for ReLU, so that the network can learn without norm."""
     manual_seed(0)
     parts = []
     for _ in range(10):
@@ -761,8 +777,8 @@ figure = plot_lines({name: (distances, along_a_line(fair_network(norm), distance
 # and 4.2.
 
 # %% [markdown]
-# Where the loss nearby is a thousand times as high, only small steps are safe. Predict: for
-# which learning rates does the loss of each network fall in 30 steps?
+# If the loss nearby is a thousand times as high, only small steps are safe. Predict for which
+# learning rates the loss of each network falls in 30 steps.
 
 # %% tags=["answer"]
 rates = [0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
@@ -777,14 +793,14 @@ figure = plot_lines(ends, "learning rate", "loss after 30 steps", top=3, xscale=
 # %% [markdown]
 # ## RMS normalization
 #
-# Layer norm does two things: it subtracts a mean, and it divides. **RMS normalization** divides
-# the numbers of an example by their *root mean square*, $\sqrt{\overline{x^2} + \epsilon}$, and
-# multiplies them by a learned weight. It subtracts no mean and adds no bias. Zhang and Sennrich
-# (2019) found that their networks lost nothing by this and became faster; most large language
-# models use it today.
+# Layer norm subtracts a mean and then divides. **RMS normalization** divides the numbers of an
+# example by their *root mean square*, $\sqrt{\overline{x^2} + \epsilon}$, and multiplies them
+# by a learned weight. It does not subtract a mean, and it has no bias. Zhang and Sennrich
+# (2019) found that their networks were as good with it, and faster. Most large language models
+# use it today.
 #
-# **Task.** Write the operation and its rule. What is left of the picture with the circle when
-# nothing is centered?
+# **Task.** Write the operation and its rule. In the picture with the circle, which of the two
+# subtractions is no longer needed if the row is not centered?
 
 # %% exercise="rms-norm"
 #| export
@@ -794,8 +810,8 @@ def rms_norm_forward(x, weight, eps, saved):
     x        ndarray of shape (..., D); not changed
     weight   ndarray of shape (D,)
     eps      added to the mean of the squares
-    saved    a dict, in which "normalized" (..., D) and "scale" (..., 1) are kept for the rule,
-             as in layer_norm_forward
+    saved    a dict, in which the function stores "normalized" (..., D) and "scale" (..., 1) for
+             the rule, as in layer_norm_forward
     returns  a new ndarray of the shape and dtype of x
 
     >>> rms_norm_forward(np.array([[3.0, -3.0]]), np.array([1.0, 10.0]), 0, {})
@@ -811,7 +827,7 @@ def rms_norm_forward(x, weight, eps, saved):
 
 
 def rms_norm_rule(g, out, x, weight, eps, saved):
-    """The gradients of x and weight, a list, as layer_norm_rule has them for layer norm."""
+    """The gradients of x and weight, a list; the arguments are as in layer_norm_rule."""
     ### BEGIN SOLUTION
     normal = saved["normalized"]
     h = g * weight
@@ -829,7 +845,7 @@ def rms_norm(x, normalized_shape, weight=None, eps=None):
     """Divide each example by the root of its mean square, over its last axes.
 
     x, normalized_shape, weight   as for layer_norm
-    eps      added to the mean square; None: that of float32, 1.19e-7
+    eps      added to the mean square; None for the eps of float32, 1.19e-7
     returns  Tensor of the shape of x
 
     >>> rms_norm(Tensor([[3.0, -3.0]]), 2)
@@ -848,8 +864,8 @@ class RMSNorm(Module):
     """`rms_norm` as a layer, with a learned weight.
 
     normalized_shape    lengths of the last axes of the input; an int for one axis
-    eps                 added to the mean square; None: that of float32
-    elementwise_affine  whether there is a weight
+    eps                 added to the mean square; None for the eps of float32
+    elementwise_affine  whether the layer has a weight
 
     .weight   Variable of shape `normalized_shape`, float32 ones at first; or None
 
@@ -873,7 +889,8 @@ class RMSNorm(Module):
 check("rms-norm")
 
 # %% [markdown]
-# Predict both results for the row [101, 103]: centering is exactly what differs.
+# The two methods differ only in the centering. Predict the results of both for the row [101,
+# 103]:
 
 # %% tags=["answer"]
 row = Tensor([[101.0, 103.0]])
@@ -883,9 +900,10 @@ print("LayerNorm", LayerNorm(2)(row).data.round(2), "  RMSNorm", RMSNorm(2)(row)
 # ## Batch-norm folding
 #
 # In evaluation mode, batch norm is the same affine map for every input: it multiplies a channel
-# by $f = w / \sqrt{\mathrm{var} + \epsilon}$ and adds a constant. The layer before it is affine
-# as well, and two affine maps are one. **Batch-norm folding** puts a trained batch norm into
-# the weights and the bias of the layer before it, so that it costs nothing in use.
+# by $f = w / \sqrt{\mathrm{var} + \epsilon}$ and adds a constant. The layer before it is also
+# an affine map, and two affine maps in sequence are one affine map. **Batch-norm folding**
+# combines a trained batch norm with the weights and the bias of the layer before it, so that it
+# costs nothing at inference time:
 #
 # $$(x W + c - \mathrm{mean}) \odot f + b = x \,(W \odot f) + (c - \mathrm{mean}) \odot f + b$$
 #
@@ -894,12 +912,12 @@ print("LayerNorm", LayerNorm(2)(row).data.round(2), "  RMSNorm", RMSNorm(2)(row)
 # %% exercise="folded"
 #| export
 def folded(layer, norm):
-    """One layer for two: weights and bias that do what `layer` and then `norm` do.
+    """The weights and bias of one layer that computes the same as `layer` and then `norm`.
 
     layer    a Dense, with weights of shape (in, out), or a Conv2d, with weights of shape
              (out, channels, height, width); its bias may be None. Not changed
-    norm     the BatchNorm1d or BatchNorm2d behind it, used in evaluation mode; its weight and
-             bias may be None. Not changed
+    norm     the BatchNorm1d or BatchNorm2d after it, in evaluation mode; its weight and bias
+             may be None. Not changed
     returns  (weights, bias): new ndarrays, the weights of the shape of `layer.weights`, the
              bias of shape (out,)
 
@@ -956,13 +974,13 @@ draw_residual()
 # line, "unchanged", leads from x around both boxes to the plus sign.
 
 # %% [markdown]
-# What is the gradient? The sum passes $g$ unchanged to $x$, whatever $f$ does, and adds the
-# gradient that comes through $f$. Also in a stack of 100 such blocks there is one path on which
-# the gradient of the loss reaches the first block unchanged, and one on which the image reaches
-# the last.
+# What is the gradient of $x$? The sum passes $g$ unchanged to $x$, whatever $f$ is, and the
+# gradient through $f$ is added to it. So even in a stack of 100 such blocks, there is a path on
+# which the gradient of the loss reaches the first block unchanged. In the forward direction,
+# the image reaches the last block on the same path.
 #
-# **Task.** Write `Residual`. Without a comparison of the shapes, an output of shape (4, 1)
-# would be broadcast.
+# **Task.** Write `Residual`. Compare the shapes: otherwise an output of shape (4, 1) would be
+# broadcast.
 
 # %% exercise="residual"
 #| export
@@ -995,13 +1013,13 @@ class Residual(Module):
 check("residual")
 
 # %% [markdown]
-# With 20 additions the signal becomes larger and larger. So each block normalizes its input
-# first, as in the drawing. **Pre-norm** means that a normalization stands at the beginning of
-# each residual block, and once more after the last one, but never on the way around a block.
-# The transformers of lesson 15 are built like this.
+# With each of 20 additions the signal becomes larger. So each block normalizes its input first,
+# as in the drawing. **Pre-norm** means that a normalization is the first layer inside each
+# residual block, and that there is one more after the last block. The residual connection
+# itself is not normalized. The transformers of lesson 15 are built like this.
 #
-# Predict the order of three accuracies after 100 steps: of residual networks without
-# normalization, with RMSNorm, and with LayerNorm.
+# Three residual networks are trained for 100 steps: without normalization, with RMSNorm, and
+# with LayerNorm. Predict the order of their accuracies.
 
 # %%
 def residual_network(norm):
@@ -1024,8 +1042,9 @@ with np.errstate(all="ignore"):
 # %% [markdown]
 # Without normalization the sums grow until the loss is not a number. With LayerNorm the network
 # learns faster than any other in this chapter. RMSNorm needs more steps here, and the
-# similarity shows why: the outputs of ReLU are all positive, and what they have in common is
-# not subtracted. The plot that the chapter began with, now from your own code:
+# similarity shows why: no output of ReLU is negative, and RMSNorm does not subtract the mean
+# that they have in common. Here is the plot from the beginning of the chapter, now made by your
+# own code:
 
 # %%
 figure = plot_lines({name: (STEPS, np.reshape(losses, (-1, 5)).mean(1))
@@ -1036,13 +1055,14 @@ figure = plot_lines({name: (STEPS, np.reshape(losses, (-1, 5)).mean(1))
 # %% [markdown]
 # ## Look back
 #
-# 1. `similarity` looks at the last layer. Measure it after each layer of `deep_network`: with
-#    LayerNorm, with BatchNorm1d, and with LayerNorm and `Tensor.tanh` in place of ReLU. Where
-#    do the images become alike?
+# 1. `similarity` measures the inputs of the last layer. Measure it after each layer of
+#    `deep_network`: with LayerNorm, with BatchNorm1d, and with LayerNorm and `Tensor.tanh`
+#    instead of ReLU. Where do the images become similar?
 # 2. A layer with a bias is followed by batch norm. What is the gradient of that bias? Measure
 #    it, and explain why such layers are usually made with `bias=False`.
 # 3. Train the convolutional network with batches of 2, 8 and 64 images and the same number of
-#    steps. How does the accuracy in training mode and in evaluation mode depend on the size?
+#    steps. How do the accuracies in training mode and in evaluation mode depend on the batch
+#    size?
 # 4. PyTorch: `torch.nn.LayerNorm`, `RMSNorm`, `BatchNorm1d`, `BatchNorm2d` with the same
 #    arguments; `torch.nn.functional.layer_norm`, `rms_norm` and `batch_norm`. A batch norm of
 #    PyTorch also counts its batches (`num_batches_tracked`), and with `momentum=None` its
