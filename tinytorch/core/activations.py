@@ -1,5 +1,5 @@
 # From modules/source/02_activations/activations_dev.py by `tito export`; edit that file, not this one.
-# checksum: 3c57065b15ce35d1
+# checksum: 500e06d5e3f1d7c5
 """Activations: Nonlinear functions between layers, and logits turned into probabilities."""
 
 import math
@@ -16,7 +16,7 @@ __all__ = [
 
 
 def collapse_linear(w1, b1, w2, b2):
-    """The weights and the bias of one affine map that equals two in a row.
+    """The weights and the bias of one affine map that equals two affine maps in a row.
 
     w1, b1   Tensors of shapes (inputs, hidden) and (hidden,): the first map, x @ w1 + b1
     w2, b2   Tensors of shapes (hidden, outputs) and (outputs,): the second map, applied to the
@@ -150,7 +150,8 @@ def softmax(x, axis=-1):
              sums to 1.
              Computed with Tensor operations, so that it is recorded
 
-    Correct at +-1000, for each distribution by itself. One that is all -inf gives nan.
+    Correct at +-1000, for each distribution separately. If all logits are -inf, the result is
+    nan.
 
     >>> softmax(Tensor([[1000.0, 1000.0], [0.0, -1000.0]]))
     Tensor([[0.5, 0.5],
@@ -215,7 +216,7 @@ class ReLU(Activation):
 class Softmax(Activation):
     """`softmax` along a fixed axis as a module: Softmax(axis)(x) is softmax(x, axis).
 
-    axis   kept as the attribute `axis`, its only one; by default the last axis
+    axis   stored in the attribute `axis`, its only one; by default the last axis
 
     >>> Softmax(axis=0)
     Softmax(axis=0)
@@ -252,7 +253,7 @@ class GELU(Activation):
 
 
 class LogSoftmax(Activation):
-    """`log_softmax` along a fixed axis as a module: the logarithms of what `Softmax` gives."""
+    """`log_softmax` along a fixed axis as a module: the logarithms of `Softmax`."""
 
     def __init__(self, axis=-1):
         self.axis = axis

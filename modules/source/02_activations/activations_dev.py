@@ -2,14 +2,14 @@
 # # 02. Activations
 #
 # A *layer* computes $xW + b$: it multiplies its input by a matrix of *weights* and adds a
-# *bias*. A *network* is several layers in a row. *Training* changes weights and biases a
-# little, step by step, along derivatives of the errors (lessons 05 to 08).
+# *bias*. A *network* is several layers in a row. *Training* changes the weights and biases in
+# many small steps, so that the error becomes smaller (lessons 05 to 08).
 #
 # Can a network separate the squares from the circles below? A single layer cannot, and neither
-# can a hundred layers in a row, unless something nonlinear stands between them. The network in
-# the picture has two layers, and between them a function that you write in this chapter.
-# Nothing is trained here: the first layer is random, and *least squares*, the method that fits
-# a line to points, finds the second.
+# can a hundred layers in a row, unless there is a nonlinear function between them. The network
+# in the picture has two layers, and between them a function that you write in this chapter. It
+# was not trained: its first layer is random, and its second layer was computed by *least
+# squares*, the method that fits a line to points.
 
 # %% tags=["payoff"]
 #| default_exp core.activations
@@ -41,9 +41,10 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 # enclose a band that holds both squares and no circle.
 
 # %% [markdown]
-# The black lines are the network's decision boundary. A **decision boundary** is the set of
-# inputs at which a *classifier*, a function that chooses one of several answers, changes from
-# one answer to another. To bend it, a network needs a nonlinear function between its layers.
+# The black lines are the network's decision boundary. A *classifier* is a function that chooses
+# one of several answers. A **decision boundary** is the set of inputs at which a classifier
+# changes from one answer to another. To have a bent boundary, a network needs a nonlinear
+# function between its layers.
 #
 # **You need** 01 (Tensor). **You write** `relu`, `sigmoid`, `tanh`, `gelu`, `softmax` and
 # `log_softmax`, the module classes `ReLU` and `Softmax`, and by hand the weights of a network
@@ -52,20 +53,21 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 # %% [markdown]
 # ## Affine maps
 #
-# An **affine map** is a function of the form $xW + b$: a matrix product plus a constant row.
-# It is what a layer without a nonlinear function computes. Two in a row compute
-# $(xW_1 + b_1)W_2 + b_2$. Multiply that out on paper.
+# An **affine map** is a function of the form $xW + b$: a matrix product plus a constant row. A
+# layer without a nonlinear function computes an affine map. Two layers in a row compute
+# $(xW_1 + b_1)W_2 + b_2$. Multiply this out on paper.
 #
-# Predict: $x$ has 4 numbers, the first layer has 2 outputs, the second has 3. A single layer
-# with weights $W$ and bias $b$ computes the same. What are the shapes of $W$ and $b$?
+# Predict: $x$ has 4 numbers, the first layer has 2 outputs, and the second has 3. A single
+# layer with weights $W$ and bias $b$ computes the same function as both. What are the shapes of
+# $W$ and $b$?
 
 # %% [markdown]
-# **Task.** Write `collapse_linear`: the one layer that equals two.
+# **Task.** Write `collapse_linear`, which computes the single layer that equals two layers.
 
 # %% exercise="collapse-linear"
 #| export
 def collapse_linear(w1, b1, w2, b2):
-    """The weights and the bias of one affine map that equals two in a row.
+    """The weights and the bias of one affine map that equals two affine maps in a row.
 
     w1, b1   Tensors of shapes (inputs, hidden) and (hidden,): the first map, x @ w1 + b1
     w2, b2   Tensors of shapes (hidden, outputs) and (outputs,): the second map, applied to the
@@ -87,9 +89,13 @@ def collapse_linear(w1, b1, w2, b2):
 # %% checks="collapse-linear"
 check("collapse-linear")
 
+# %% tags=["answer"]
+w, b = collapse_linear(*(Tensor(np.ones(shape)) for shape in ((4, 2), 2, (2, 3), 3)))
+print("W", w.shape, " b", b.shape)
+
 # %% [markdown]
-# The shapes are (4, 3) and (3,). Applied again and again, `collapse_linear` turns any number of
-# layers into one. Here are twenty layers of width 8, and the single layer that equals them:
+# Applied repeatedly, `collapse_linear` turns any number of layers into one. Here are twenty
+# layers of width 8, and the single layer that equals them:
 
 # %%
 random = np.random.default_rng(0)
@@ -108,9 +114,9 @@ print(f"{20 * 72} parameters in 20 layers, {w.size + b.size} in one; "
 # %% [markdown]
 # ## XOR is not linearly separable
 #
-# The four points of the first picture are *exclusive or*, XOR: the answer is 1 when exactly one
-# of the two inputs is 1. Least squares finds the best affine map $xw + b$ for it. Predict its
-# four outputs before you run.
+# The four points of the first picture represent *exclusive or*, XOR: the answer is 1 when
+# exactly one of the two inputs is 1. Least squares finds the affine map $xw + b$ with the
+# smallest squared error. Predict its four outputs before you run.
 
 # %% tags=["answer", "explained"]
 columns = np.column_stack([corners, np.ones(4)])  # the last column is for the bias
@@ -119,11 +125,11 @@ print("weights and bias", best.round(6) + 0)
 print("outputs", (columns @ best).round(6))
 
 # %% [markdown]
-# One half for every input.
+# The output is one half for every input.
 #
-# Perhaps least squares asks the wrong thing, and some straight line still has both ones on one
-# side and both zeros on the other? Choose a hundred thousand lines at random and count how many
-# of the four points each one classifies correctly.
+# Perhaps the squared error is the wrong measure, and there is a straight line with both ones on
+# one side and both zeros on the other. The code below chooses a hundred thousand lines at
+# random and counts how many of the four points each one classifies correctly.
 
 # %%
 lines = np.random.default_rng(1).normal(size=(3, 100_000))
@@ -132,19 +138,19 @@ for count in range(5):
     print(f"{count} of 4 right: {(right == count).sum():6,} lines")
 
 # %% [markdown]
-# No line classifies all four, and none ever can. For every affine $f$ with one output,
-# $f(0,0) + f(1,1) = f(0,1) + f(1,0)$, because both sides equal $w_1 + w_2 + 2b$. XOR asks for
-# two low numbers on the left and two high ones on the right. More layers do not help: two
-# affine maps are one.
+# No line classifies all four points correctly, and no line ever can. For every affine $f$ with
+# one output, $f(0,0) + f(1,1) = f(0,1) + f(1,0)$, because both sides equal $w_1 + w_2 + 2b$.
+# But XOR needs two low numbers on the left side of this equation and two high numbers on the
+# right. More layers do not help, because two affine maps in a row are one affine map.
 
 # %% [markdown]
 # ## ReLU
 #
-# So a network needs something that is not affine. A **nonlinearity** is any function that is
-# not an affine map. An **activation function** is a nonlinearity that a network applies
-# elementwise to the outputs of a layer. **ReLU**, the *rectified linear unit*, is the most
-# common activation function and the simplest: it keeps positive inputs and replaces all others
-# by 0, $\mathrm{relu}(x) = \max(0, x)$.
+# So a network also needs functions that are not affine. A **nonlinearity** is any function that
+# is not an affine map. An **activation function** is a nonlinearity that a network applies
+# elementwise to the outputs of a layer. **ReLU**, the *rectified linear unit*, is the simplest
+# and most common activation function. It keeps positive inputs and replaces all others by 0:
+# $\mathrm{relu}(x) = \max(0, x)$.
 
 # %%
 from tinytorch.pictures.drawing import panel
@@ -156,12 +162,12 @@ axes.annotate("derivative 0", (-2.4, 0.3))
 axes.annotate("derivative 1", (0.0, 1.9))
 axes.annotate("kink", (0.3, -0.05));
 # alt: A curve that is 0 up to the input 0, labelled "derivative 0", and from there rises along
-# the diagonal, labelled "derivative 1". Where the pieces meet stands "kink".
+# the diagonal, labelled "derivative 1". The point where they meet is labelled "kink".
 
 # %% [markdown]
-# Lesson 01 has `x.relu()` ready made. In this chapter you write such functions yourself, out of
-# smaller operations, to see what each part is for. Several spellings come to mind. Predict what
-# each prints for the infinities and for `nan`:
+# Tensor already has the method `x.relu()`. In this chapter you write such functions yourself,
+# from smaller operations, to understand what each part is for. There are several ways to write
+# ReLU. Predict what each prints for the infinities and for `nan`:
 
 # %% tags=["answer", "explained"]
 x = Tensor([-math.inf, -2.0, 0.0, 3.0, math.inf, math.nan])
@@ -171,14 +177,15 @@ with np.errstate(invalid="ignore"):
         print(f"{spelling:18}", eval(spelling).data)
 
 # %% [markdown]
-# The first two make `nan` out of an infinity: $\infty \cdot 0$ and $\infty - \infty$ are not
-# defined. The last one makes 0 out of `nan`, and so hides that something went wrong before.
+# The first two return `nan` for an infinity, because $\infty \cdot 0$ and $\infty - \infty$ are
+# not defined. The last one returns 0 for `nan`, which hides that an earlier computation went
+# wrong.
 
 # %% [markdown]
-# `maximum` and `clip` are right here, but they differ in something that no output shows.
-# Training needs the *derivative* of every operation: how much the output changes when the input
-# changes a little. Left of the kink it is 0, right of it 1. *At* the kink it does not exist,
-# and each operation has a convention. In this library, as in PyTorch, at $x = 0$:
+# `maximum` and `clip` are both right here, but their derivatives differ. Training needs the
+# *derivative* of every operation: how much the output changes when the input changes a little.
+# The derivative of ReLU is 0 left of the kink and 1 right of it. *At* the kink it does not
+# exist, and each operation has a convention. In this library, as in PyTorch, at $x = 0$:
 #
 # | spelling | derivative used at 0 | why |
 # | --- | --- | --- |
@@ -188,8 +195,8 @@ with np.errstate(invalid="ignore"):
 # | `torch.relu(x)`, `x.relu()` | 0 | a unit that outputs 0 counts as switched off |
 
 # %% [markdown]
-# **Task.** Write `relu` with `where`. Choose the condition such that 0 takes the constant
-# branch and `nan` stays `nan`.
+# **Task.** Write `relu` with `where`. Choose the condition so that `where` chooses the constant
+# for 0, and `nan` stays `nan`.
 
 # %% exercise="relu"
 #| export
@@ -215,10 +222,10 @@ check("relu")
 # %% [markdown]
 # ## A hidden layer computes XOR
 #
-# Two layers again, with `relu` between them: `relu(x @ w1 + b1) @ w2 + b2`. The first is called
-# the *hidden layer*, and each of its outputs is a *hidden unit*. Two hidden units are enough.
-# Before you calculate: when $x_1 + x_2$ is 0, 1, 2, the output should be 0, 1, 0. Draw those
-# three points, and the graph of a ReLU beside them.
+# We use two layers again, now with `relu` between them: `relu(x @ w1 + b1) @ w2 + b2`. The
+# first layer is called the *hidden layer*, and each of its outputs is a *hidden unit*. Two
+# hidden units are enough. When $x_1 + x_2$ is 0, 1 or 2, the output should be 0, 1 or 0. Before
+# you choose weights, draw these three points, and next to them the graph of a ReLU.
 #
 # **Task.** Choose the weights in `xor_weights`. There are many right answers.
 
@@ -252,9 +259,9 @@ draw_decision_boundary(lambda x: relu(Tensor(x) @ w1 + b1) @ w2 + b2, corners, a
 # both circles on the other.
 
 # %% [markdown]
-# How does it do that, although its last layer is affine and can only draw a straight line? The
-# last layer does not see the inputs. It sees the two hidden units. Plot the four points in
-# those coordinates:
+# The last layer is affine, so its boundary is a straight line. How can it separate the points?
+# Its inputs are not the points but the two hidden units. Here are the four points in the
+# coordinates of the hidden units:
 
 # %%
 hidden = relu(Tensor(corners) @ w1 + b1)
@@ -265,9 +272,9 @@ draw_decision_boundary(lambda x: Tensor(x) @ w2 + b2, hidden.data, answers,
 # squares on one side and the circles on the other.
 
 # %% [markdown]
-# There one straight line is enough: `relu` moved the points. (With many choices of weights,
-# both squares even fall on one point.) Without `relu`, the same weights are a single affine map
-# again, and wrong:
+# There a straight line is enough, because `relu` has moved the points. (With many choices of
+# weights, both squares even move to the same point.) Without `relu`, the same weights are a
+# single affine map, and give wrong answers:
 
 # %%
 w, b = collapse_linear(w1, b1, w2, b2)
@@ -279,12 +286,12 @@ for corner, output, affine in zip(corners, relu(Tensor(corners) @ w1 + b1) @ w2 
 # ## Numerical derivatives
 #
 # You chose nine parameters by hand. Real networks have millions, and training finds them from
-# derivatives. Where the derivative of an activation function is 0, nothing is learned; so we
-# compare activation functions by their derivatives, too.
+# derivatives. Where the derivative of an activation function is 0, the network learns nothing.
+# So we also compare the derivatives of activation functions.
 #
 # Lesson 06 computes derivatives exactly. Until then we estimate them with the central
-# difference of lesson 00, $(f(x+h) - f(x-h)) / (2h)$. Predict which $h$ estimates the
-# derivative of $x^3$ at 2 best (it is 12), and what goes wrong at both ends of the table:
+# difference of lesson 00, $(f(x+h) - f(x-h)) / (2h)$. The derivative of $x^3$ at 2 is 12.
+# Predict which $h$ gives the best estimate, and what goes wrong at both ends of the table:
 
 # %% tags=["answer", "explained"]
 for h in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7):
@@ -295,11 +302,13 @@ for h in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7):
     print(f"h = {h:.0e}: float32 {estimates[0]:9.6f}, float64 {estimates[1]:.10f}")
 
 # %% [markdown]
-# A large $h$ measures a chord instead of the tangent: the error is $h^2$ here. A small $h$
-# subtracts two nearly equal numbers, of which only the last, rounded digits differ. `float32`
-# has about 7 digits, so its errors begin at larger $h$. The function below is given: it takes
-# the central differences of an elementwise function at all elements of a tensor at once, in
+# With a large $h$, the difference measures a chord instead of the tangent; here the error is
+# $h^2$. With a small $h$, two nearly equal numbers are subtracted, and only their last, rounded
+# digits differ. `float32` has about 7 digits, so these errors begin at a larger $h$ than in
 # `float64`.
+#
+# The function below is given. It computes the central differences of an elementwise function at
+# all elements of a tensor at once, in `float64`.
 
 # %%
 #| export
@@ -326,17 +335,17 @@ for place in (-1.0, 0.0, 1.0):
     print(f"relu at {place:4}: {float(numerical_derivative(relu, place)):.1f}")
 
 # %% [markdown]
-# At 0 the central difference gives 0.5, the mean of both sides. It cannot know the convention.
-# The derivative of your `relu` at 0, as lesson 06 will compute it from the recorded operations,
-# is 0. (The check of `relu` already looked at that.)
+# At 0 the central difference is 0.5, the mean of the derivatives on both sides. It does not
+# follow the convention. Lesson 06 will compute the derivative of your `relu` from the recorded
+# operations, and it is 0 at 0, as the check of `relu` has tested.
 
 # %% [markdown]
 # ## Sigmoid
 #
-# An old activation function, $\mathrm{sigmoid}(x) = 1 / (1 + e^{-x})$, maps every number
-# into the interval from 0 to 1, so its result can be read as a probability. Computed as written
-# it has a fault. Predict what the two lines print; the largest `float32` number is about
-# $3 \cdot 10^{38}$.
+# An old activation function is $\mathrm{sigmoid}(x) = 1 / (1 + e^{-x})$. It maps every number
+# into the interval from 0 to 1, so its result can be used as a probability. But computing this
+# formula directly causes a problem. Predict what the two lines print; the largest `float32`
+# number is about $3 \cdot 10^{38}$.
 
 # %% tags=["answer"]
 with np.errstate(over="ignore"):
@@ -345,16 +354,17 @@ with np.errstate(over="ignore"):
 
 # %% [markdown]
 # **Overflow** means that a result is larger than the largest number of its dtype and becomes
-# `inf`. In the second line the `inf` is divided away, and the result looks innocent. But it is
-# still among the recorded numbers, and lesson 06 computes derivatives from those: infinity
-# times zero is `nan`. **Numerical stability** means that rounding and overflow do not spoil the
-# result of a computation for any input that can occur.
+# `inf`. In the second line, 1 divided by `inf` is 0, and the result looks right. But the `inf`
+# is recorded, and lesson 06 computes derivatives from recorded numbers: infinity times zero is
+# `nan`. **Numerical stability** means that rounding and overflow do not spoil the result of a
+# computation for any input that can occur.
 #
 # To make sigmoid stable, write it as $\frac{e^x}{e^x + e^0}$ and multiply numerator and
-# denominator by $e^{-m}$. The value stays the same. Choose $m$ so that no exponent is above 0.
+# denominator by $e^{-m}$. This does not change the value. Choose $m$ so that no exponent is
+# above 0.
 
 # %% [markdown]
-# **Task.** Write `sigmoid` that way, from `exp` and `relu`, without calling `x.sigmoid()`.
+# **Task.** Write `sigmoid` in this form, with `exp` and `relu`, and without `x.sigmoid()`.
 
 # %% exercise="sigmoid"
 #| export
@@ -385,9 +395,9 @@ check("sigmoid")
 # %% [markdown]
 # ## Saturation and vanishing gradients
 #
-# The derivative of sigmoid is largest at 0, where it is 1/4. Predict its derivative at 10, and
-# the derivative of ten sigmoids in a row, if each had its input at that best place. (The
-# derivatives of functions in a row are multiplied: that is the chain rule.)
+# The derivative of sigmoid is largest at 0, where it is 1/4. Predict its derivative at 10. Then
+# predict the derivative of ten sigmoids in a row, if each has the largest possible derivative.
+# (By the chain rule, the derivatives of functions in a row are multiplied.)
 
 # %% tags=["answer"]
 for place in (0.5, 2, 5, 10):
@@ -402,15 +412,15 @@ print(f"ten sigmoids in a row: {float(numerical_derivative(sigmoid, 0)) ** 10:.1
 # times less than its input.
 #
 # A **vanishing gradient** is a derivative that has become tiny because it is a product of many
-# factors below 1, one for each layer. The first layers of a deep network with sigmoids
-# therefore hardly learn. This, more than speed, is why ReLU replaced sigmoid: for positive
-# inputs its derivative is 1.
+# factors below 1, one for each layer. Therefore the first layers of a deep network with
+# sigmoids hardly learn. The derivative of ReLU is 1 for positive inputs. This is the main
+# reason why ReLU replaced sigmoid; its speed is another.
 
 # %% [markdown]
 # ## Tanh
 #
-# Sigmoid has a second flaw: its outputs are all positive. The *hyperbolic tangent*,
-# $\tanh(x) = \frac{e^x - e^{-x}}{e^x + e^{-x}}$, has the same shape but runs from -1 to 1, with
+# Sigmoid has a second disadvantage: its outputs are all positive. The *hyperbolic tangent*,
+# $\tanh(x) = \frac{e^x - e^{-x}}{e^x + e^{-x}}$, has the same shape but goes from -1 to 1, with
 # its centre at 0.
 
 # %%
@@ -418,10 +428,10 @@ print("sigmoid", sigmoid(Tensor([-4.0, -2.0, 0.0, 2.0, 4.0])))
 print("tanh   ", Tensor([-2.0, -1.0, 0.0, 1.0, 2.0]).tanh())
 
 # %% [markdown]
-# Predict from the two rows: by which factors must sigmoid be stretched along each axis, and how
-# far moved, to become tanh?
+# Use the two rows to predict: by which factor must sigmoid be stretched or compressed along
+# each axis, and how far must it be moved, to become tanh?
 #
-# **Task.** Write `tanh` with your `sigmoid`, again without the ready-made `x.tanh()`.
+# **Task.** Write `tanh` with your `sigmoid`, and without `x.tanh()`.
 
 # %% exercise="tanh"
 #| export
@@ -447,8 +457,9 @@ def tanh(x):
 check("tanh")
 
 # %% [markdown]
-# Lesson 01's `x.relu()`, `x.sigmoid()` and `x.tanh()` compute the same in one operation each.
-# Are yours as good? Predict what several operations cost instead of one:
+# The methods `x.relu()`, `x.sigmoid()` and `x.tanh()` of Tensor compute the same functions in
+# one operation each. Predict how much longer your functions take, which need several
+# operations:
 
 # %% tags=["answer", "explained"]
 import time
@@ -471,15 +482,17 @@ for mine, ready in ((relu, Tensor.relu), (sigmoid, Tensor.sigmoid), (tanh, Tenso
           f"{seconds(mine) / seconds(ready):.1f} times as long")
 
 # %% [markdown]
-# The numbers agree to about seven decimal places. The ready-made operations are several times
-# faster: they pass over the array once, not once per operation. The next function uses `tanh`.
+# The results agree to about seven decimal places. The methods are several times faster, because
+# they go through the array once instead of once per operation. In `gelu` below, you use the
+# method `tanh`.
 
 # %% [markdown]
 # ## Dead units
 #
-# ReLU has a flaw of its own: its derivative is 0 for all negative inputs. In the layer below,
-# each unit has a lower bias than the one before; one oversized training step can cause that.
-# Predict for how many of 1000 examples the last unit, with bias -8, is active.
+# ReLU also has a disadvantage: its derivative is 0 for all negative inputs. In the layer below,
+# each unit has a lower bias than the unit before it. (A single training step that is too large
+# can make a bias so low.) A unit is *active* if its output is above 0. Predict for how many of
+# 1000 examples the last unit, with bias -8, is active.
 
 # %% tags=["answer"]
 random = np.random.default_rng(4)
@@ -493,23 +506,24 @@ for unit in range(6):
           f"mean derivative {mean_derivative[unit]:.3f}")
 
 # %% [markdown]
-# A **dead unit** is a ReLU whose input is negative for every example, so that its derivative is
-# always 0 and training never changes its weights again. Training cannot repair it. An
-# activation function that approaches 0 gradually on the left keeps a small derivative for
-# inputs a little below 0, so fewer units die. (At -8, the bias of the last unit, it is 0 too.)
+# A **dead unit** is a ReLU whose input is negative for every example. Its derivative is always
+# 0, so training never changes its weights again and cannot repair it. Fewer units die if the
+# activation function approaches 0 gradually on the left, because its derivative is not yet 0
+# for inputs a little below 0. (Such a function would not save the last unit: at -8, its
+# derivative is also nearly 0.)
 
 # %% [markdown]
 # ## GELU
 #
-# The *Gaussian error linear unit* multiplies $x$ by the probability that a standard normal
-# number is below $x$. That needs the *error function* (`math.erf`). The first GPT models used
-# an approximation with tanh, and so do we:
+# The *Gaussian error linear unit* is such a function. It multiplies $x$ by the probability that
+# a standard normal number is below $x$. Computing this exactly needs the *error function*
+# (`math.erf`). The first GPT models used an approximation with tanh, and so do we:
 #
 # $$\mathrm{gelu}(x) = \frac{x}{2}\left(1 +
 # \tanh\left(\sqrt{2/\pi}\,(x + 0.044715\,x^3)\right)\right)$$
 #
-# Predict before you run: how far apart are the exact and the approximate gelu at most? And is
-# gelu ever below 0?
+# Predict before you run: what is the largest difference between the exact and the approximate
+# gelu? And is gelu ever below 0?
 
 # %% tags=["answer"]
 places = np.linspace(-5, 5, 1001)
@@ -520,8 +534,8 @@ print(f"largest difference {np.abs(np.subtract(exact, approximate)).max():.6f}, 
       f"minimum {min(approximate):.4f}")
 
 # %% [markdown]
-# **Task.** Write `gelu` for tensors. Language models call it millions of times, so use
-# the ready-made `tanh` method, and `x * x * x` for the cube: it is faster than a power.
+# **Task.** Write `gelu` for tensors. Language models call it millions of times, so use the
+# method `tanh`, and write the cube as `x * x * x`, which is faster than a power.
 
 # %% exercise="gelu"
 #| export
@@ -548,7 +562,7 @@ def gelu(x):
 check("gelu")
 
 # %% [markdown]
-# Here are all four activation functions, and below them their derivatives, from your own
+# Here are all four activation functions, and below them their derivatives, computed with your
 # functions. Predict first: which derivatives rise above 1, which fall below 0, and which come
 # close to 0 on *both* sides?
 
@@ -571,16 +585,16 @@ for f, (colour, style) in curves.items():
 for name, place in (("relu", (3.6, 0.89)), ("sigmoid", (2.3, 0.12)),
                     ("tanh", (-2.2, 0.6)), ("gelu", (2.2, 1.1))):
     axes.text(*place, name)
-# alt: The derivative of sigmoid is at most 0.25, that of tanh at most 1; both are near 0 on
-# both sides. That of relu jumps from 0 to 1 at 0. That of gelu falls below 0, rises above 1.
+# alt: Sigmoid's derivative is at most 0.25, tanh's is at most 1; both are near 0 on both
+# sides. Relu's derivative jumps from 0 to 1 at 0. Gelu's falls below 0 and rises above 1.
 
 # %% [markdown]
 # ## Softmax
 #
 # A network that chooses one of ten digits ends with ten numbers. **Logits** are the scores of
 # the classes before they are turned into probabilities: any real numbers, larger for a more
-# likely class. Probabilities must be positive and sum to 1. **Softmax** turns
-# logits into probabilities: it takes $e$ to the power of each and divides by the sum,
+# likely class. Probabilities must be positive and sum to 1. **Softmax** turns logits into
+# probabilities: it computes $e$ to the power of each logit and divides by the sum,
 # $p_i = e^{z_i} / \sum_j e^{z_j}$. Unlike the functions above it is not elementwise: every
 # probability depends on all logits.
 
@@ -600,10 +614,10 @@ for logits in ([1.0, 2.0, 4.0], [2.0, 3.0, 5.0], [2.0, 4.0, 8.0], [0.5, 1.0, 2.0
     print(logits, (powers / powers.sum()).round(3))
 
 # %% [markdown]
-# Adding one number to all logits changes nothing; multiplying them does, as the section on
-# temperature shows.
+# Adding the same number to all logits does not change the probabilities. Multiplying all logits
+# by a number does; the section on temperature returns to this.
 #
-# The exponential of a large logit overflows, in `float32` from 88.73 on:
+# The exponential of a large logit overflows: in `float32`, of any logit above 88.73.
 
 # %%
 draw_softmax([89.0, 90.0, 92.0])
@@ -611,12 +625,13 @@ draw_softmax([89.0, 90.0, 92.0])
 # rows are hatched.
 
 # %% [markdown]
-# So subtract a constant before `exp`, as in sigmoid. Which one, if no exponent may be above 0
-# and at least one must be 0? Remember that each row of a batch is a separate distribution:
-# logits near 1000 in one row must not disturb the row below.
+# So subtract a constant before `exp`, as in sigmoid. Which constant do you need, if no exponent
+# may be above 0 and at least one must be 0? Remember that each row of a batch is a separate
+# distribution: logits near 1000 in one row must not affect the next row.
 #
-# **Task.** Write `softmax` along any axis. The line above it, `@numpy_names`, is given and does
-# not change it: to those who write `softmax(x, dim=1)`, as in PyTorch, its error names `axis`.
+# **Task.** Write `softmax` along any axis. The given line above it, `@numpy_names`, only
+# improves an error: if you write `softmax(x, dim=1)`, as in PyTorch, the error tells you to
+# write `axis`.
 
 # %% exercise="softmax"
 #| export
@@ -631,7 +646,8 @@ def softmax(x, axis=-1):
              sums to 1.
              Computed with Tensor operations, so that it is recorded
 
-    Correct at +-1000, for each distribution by itself. One that is all -inf gives nan.
+    Correct at +-1000, for each distribution separately. If all logits are -inf, the result is
+    nan.
 
     >>> softmax(Tensor([[1000.0, 1000.0], [0.0, -1000.0]]))
     Tensor([[0.5, 0.5],
@@ -655,10 +671,9 @@ draw_softmax([89.0, 90.0, 92.0], shift=True)
 # %% [markdown]
 # ## Temperature
 #
-# The **temperature** $T$ is a positive number by which all logits are divided before softmax,
-# $\mathrm{softmax}(z / T)$. Language models use it when they choose the next word. Predict for
-# the logits 1, 2, 4: what happens to the probabilities when $T$ is very large, and when it is
-# close to 0?
+# The **temperature** $T$ is a positive number by which all logits are divided before softmax:
+# $\mathrm{softmax}(z / T)$. Language models use it when they choose the next word. Predict the
+# probabilities for the logits 1, 2, 4 when $T$ is very large, and when it is close to 0.
 
 # %% tags=["answer", "explained"]
 logits = Tensor([1.0, 2.0, 4.0])
@@ -666,10 +681,10 @@ for temperature in (100.0, 10.0, 1.0, 0.1, 0.001):
     print(f"T = {temperature:7}: {softmax(logits / temperature).data.round(3)}")
 
 # %% [markdown]
-# A high temperature approaches equal probabilities; a low one gives nearly all probability to
-# the largest logit. Hence the name: softmax is a soft version of *argmax*. In the last row the
-# temperature 0.001 makes the largest logit 4000, whose exponential would overflow; your
-# `softmax` subtracts it first.
+# A high temperature gives nearly equal probabilities. A low temperature gives nearly all
+# probability to the largest logit. This explains the name: softmax is a soft version of
+# *argmax*. In the last row, dividing by 0.001 makes the largest logit 4000. Its exponential
+# would overflow, but your `softmax` subtracts the largest logit first.
 
 # %%
 draw_temperatures([1.0, 2.0, 4.0], [2.0, 1.0, 0.5])
@@ -679,20 +694,20 @@ draw_temperatures([1.0, 2.0, 4.0], [2.0, 1.0, 0.5])
 # %% [markdown]
 # ## Log-softmax
 #
-# How wrong was a prediction? Lesson 04 measures it by the logarithm of the probability that the
-# network gave to the correct class. Predict the two logarithms below. The true second one is
-# -1000, an easy number for `float32`.
+# How wrong was a prediction? Lesson 04 measures this by the logarithm of the probability that
+# the network gave to the correct class. Predict the two logarithms that the code prints. The
+# exact value of the second is -1000, an easy number for `float32`.
 
 # %% tags=["answer"]
 with np.errstate(divide="ignore"):
     print(softmax(Tensor([0.0, -1000.0])).log())
 
 # %% [markdown]
-# The probability was rounded to 0 before the logarithm (*underflow*), and an infinite loss has
-# no useful derivative. Yet the logarithm of $e^{z_i} / \sum_j e^{z_j}$ is simple. Work it out
-# on paper: which `exp` and which `log` cancel?
+# The probability was rounded to 0 (*underflow*), so its logarithm is infinite, and an infinite
+# loss has no useful derivative. But the logarithm of $e^{z_i} / \sum_j e^{z_j}$ can be
+# simplified. Do this on paper: which `exp` and which `log` cancel?
 #
-# **Task.** Write `log_softmax`, as stable as `softmax`.
+# **Task.** Write `log_softmax`. It must be as stable as `softmax`.
 
 # %% exercise="log-softmax"
 #| export
@@ -724,10 +739,11 @@ check("log-softmax")
 # %% [markdown]
 # ## Activation modules
 #
-# The next chapter puts layers in a row, and asks each for its *parameters*, the tensors that
-# training changes. An activation function has none, but it must be able to say so. Therefore
-# each gets a small class, a *module*, as in PyTorch: an object that is called like a function.
-# The base class is given. Its `__repr__` prints the attributes of the object as settings.
+# In the next chapter, a network asks each of its layers for its *parameters*, the tensors that
+# training changes. An activation function has no parameters, but it still needs a method
+# `parameters`. So each activation function also gets a small class. Its objects are called
+# *modules*, as in PyTorch, and can be called like functions. The base class is given. Its
+# `__repr__` prints the attributes of the object as settings.
 
 # %%
 #| export
@@ -747,9 +763,9 @@ class Activation(NumPyNames):
         return f"{type(self).__name__}({settings})"
 
 # %% [markdown]
-# **Task.** Write the classes `ReLU`, which has no settings, and `Softmax`, which has one. For
-# `ReLU` you may call your `relu`, or the ready-made `x.relu()`: the same numbers, as you saw,
-# but several times faster.
+# **Task.** Write the classes `ReLU`, which has no settings, and `Softmax`, which has one.
+# `ReLU` can call your `relu` or the method `x.relu()`, which computes the same numbers several
+# times faster.
 
 # %% exercise="modules"
 #| export
@@ -771,7 +787,7 @@ class ReLU(Activation):
 class Softmax(Activation):
     """`softmax` along a fixed axis as a module: Softmax(axis)(x) is softmax(x, axis).
 
-    axis   kept as the attribute `axis`, its only one; by default the last axis
+    axis   stored in the attribute `axis`, its only one; by default the last axis
 
     >>> Softmax(axis=0)
     Softmax(axis=0)
@@ -796,7 +812,7 @@ class Softmax(Activation):
 check("modules")
 
 # %% [markdown]
-# The other four are the same again, and given.
+# The other four classes work in the same way. They are given.
 
 # %%
 #| export
@@ -819,7 +835,7 @@ class GELU(Activation):
 
 
 class LogSoftmax(Activation):
-    """`log_softmax` along a fixed axis as a module: the logarithms of what `Softmax` gives."""
+    """`log_softmax` along a fixed axis as a module: the logarithms of `Softmax`."""
 
     def __init__(self, axis=-1):
         self.axis = axis
@@ -827,9 +843,10 @@ class LogSoftmax(Activation):
     def forward(self, x): return log_softmax(x, self.axis)
 
 # %% [markdown]
-# As a first use, 200 inputs pass through thirty layers of 64 units with random weights, each
-# followed by an activation function. The table shows how much the 200 outputs differ, relative
-# to their size. Predict: after which of the four are they nearly the same for every input?
+# As a first use, we pass 200 inputs through thirty layers of 64 units with random weights. Each
+# layer is followed by an activation function. The table shows how much the 200 outputs differ,
+# relative to their size. Predict which of the four activation functions gives nearly the same
+# output for every input.
 
 # %% tags=["answer", "explained"]
 random = np.random.default_rng(7)
@@ -844,10 +861,10 @@ for activation in (ReLU(), Sigmoid(), Tanh(), GELU()):
           f"standard deviation over the inputs {spread / size:.1e} of it")
 
 # %% [markdown]
-# After thirty sigmoids all inputs look the same: each layer divides their differences by about
-# four, down to the rounding error. ReLU and GELU let them shrink too; tanh keeps a tenth. With
-# other weights the result is another one. Which weights suit which activation function is where
-# the next chapter begins.
+# After thirty sigmoids the outputs for all inputs are the same: each layer divides their
+# differences by about four, until only rounding errors are left. ReLU and GELU also make the
+# differences smaller; with tanh a tenth is left. Other weights give other results. The next
+# chapter begins with the question which weights are good for which activation function.
 
 # %% [markdown]
 # ## Look back
@@ -856,10 +873,9 @@ for activation in (ReLU(), Sigmoid(), Tanh(), GELU()):
 #    `float32`. Which operation of yours loses the digits, and why does `sigmoid` lose none at
 #    -20?
 # 2. `softmax(x, axis=-1)` and `softmax(x, axis=0)` of a square matrix have the same shape, and
-#    both look like probabilities. How would you notice in a finished program that the axis is
-#    wrong?
+#    both look like probabilities. How would you notice the wrong axis in a finished program?
 # 3. Could one hidden unit with another activation function compute XOR? Try $\sin(s)$ and $s^2$
-#    of the weighted sum $s$. What, then, are the advantages of ReLU?
+#    of the weighted sum $s$. So what are the advantages of ReLU?
 #
 # **In PyTorch**: `torch.nn.functional.relu`, `sigmoid`, `tanh`, `gelu(approximate="tanh")`,
 # `softmax(x, dim=-1)` and `log_softmax(x, dim=-1)`; the modules are `torch.nn.ReLU` and so on.

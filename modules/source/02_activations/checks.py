@@ -43,7 +43,7 @@ def is_recorded(name, f, given, truth, cause="some operation used x.data"):
     x = Tensor(given, requires_grad=True)
     out = f(x)
     assert out.requires_grad, (
-        f"x has requires_grad=True, {name}(x) has not: compute with x, not with x.data"
+        f"x has requires_grad=True, but {name}(x) does not: compute with x, not with x.data"
     )
     direction = np.random.default_rng(26).normal(size=given.shape)
     up, down = truth(given + 1e-5 * direction), truth(given - 1e-5 * direction)
@@ -110,7 +110,7 @@ def test_one_affine_map_equals_two():
         w, b = result_of(
             lambda: collapse_linear(Tensor(w1), Tensor(b1), Tensor(w2), Tensor(b2)),
             sizes,
-            "x meets w1 first, and b1 still has to go through w2.",
+            "x is multiplied by w1 first, and b1 is also multiplied by w2.",
             ValueError,
         )
         expect(w.data, w1 @ w2, f"{sizes}: w", near=(1e-9, 1e-8))
@@ -141,8 +141,8 @@ def test_collapse_linear_is_recorded_and_keeps_dtype_and_inputs():
         expect(b.data, [2], "b", dtype="float32")
         for result, out, needed in (("w", w, reached[0]), ("b", b, reached[1])):
             assert out.requires_grad or not needed, (
-                f"{result} is computed from {name}, which has requires_grad=True, and has not "
-                "requires_grad=True itself: compute with tensors, not with .data"
+                f"{result} is computed from {name}, which has requires_grad=True, but {result} "
+                "does not have it: compute with tensors, not with .data"
             )
         for part, after in zip(numbers, given):
             expect(after.data, part, "after collapse_linear, an input")
@@ -235,8 +235,8 @@ def test_the_derivative_of_relu_at_0_is_0():
         "as in PyTorch: maximum shares it between equal numbers. Use where"
     )
     assert np.array_equal(found, [0, 0, 0, 1]), (
-        f"the derivative at -2, 0, -0, 3 should be 0, 0, 0, 1, that of the operations that you "
-        f"recorded is {found}: at 0 the constant should be chosen, not x"
+        f"the derivative at -2, 0, -0, 3 should be 0, 0, 0, 1, your recorded operations have "
+        f"{found}: at 0, `where` should choose the constant, not x"
     )
 
 
@@ -611,8 +611,8 @@ def test_modules_compute_what_their_functions_do():
     kink = Tensor(np.array([-1.0, 0.0, 2.0]), requires_grad=True)
     found = recorded_derivative(ReLU()(kink), kink)
     assert np.array_equal(found, [0, 0, 1]), (
-        f"the derivative of ReLU() at -1, 0, 2 should be 0, 0, 1, that of the operations which "
-        f"you recorded is {found}: use relu(x) or x.relu()"
+        f"the derivative of ReLU() at -1, 0, 2 should be 0, 0, 1, your recorded operations "
+        f"have {found}: use relu(x) or x.relu()"
     )
 
 
@@ -621,8 +621,8 @@ def test_two_modules_keep_their_own_axis():
     columns, rows = Softmax(axis=0), Softmax(axis=1)
     for name, module, axis in [("Softmax(axis=0)", columns, 0), ("Softmax(axis=1)", rows, 1)]:
         assert module.axis == axis, (
-            f"{name}.axis should be {axis}, yours is {module.axis}: two modules were made, and "
-            "each has its own axis: keep it in self"
+            f"{name}.axis should be {axis}, yours is {module.axis}: there are two modules, "
+            "and each has its own axis: store it in self"
         )
         sums = module(x).data.sum(axis=axis)
         assert np.allclose(sums, 1), (
