@@ -856,9 +856,9 @@ for activation in (ReLU(), Sigmoid(), Tanh(), GELU()):
     x = inputs
     for w in layers:
         x = activation(x @ w)
-    size, spread = float(abs(x).mean()), float(x.std(axis=0).mean())
+    size, deviation = float(abs(x).mean()), float(x.std(axis=0).mean())
     print(f"{str(activation):10} mean size {size:.1e}, "
-          f"standard deviation over the inputs {spread / size:.1e} of it")
+          f"standard deviation over the inputs {deviation / size:.1e} of it")
 
 # %% [markdown]
 # After thirty sigmoids the outputs for all inputs are the same: each layer divides their

@@ -25,7 +25,8 @@ from tinytorch.pictures.layers import draw_histograms
 
 draw_histograms(stds=(0.03, 0.1, 0.3))
 # alt: Three rows of twenty histograms. With std 0.03 the outputs are almost 0 from the fourth
-# layer on. With 0.1 they stay spread around 0. With 0.3 most lie near -1 and 1 in every layer.
+# layer on. With 0.1 they stay distributed around 0. With 0.3 most are near -1 and 1 in every
+# layer.
 
 # %% [markdown]
 # In the first network all outputs become almost 0. In the third most are close to −1 or 1,

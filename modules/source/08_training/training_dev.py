@@ -87,7 +87,7 @@ figure = plot_points(*noisy_spirals(60, seed=1), "training set")
 #
 # A **seed** is the integer that a random-number generator starts from: with the same seed, the
 # same program draws the same numbers. `manual_seed(0)` gives all models below the same initial
-# weights, so that differences between runs are not differences of chance.
+# weights, so that a difference between two runs has a cause and is not random.
 
 # %%
 def new_model():
