@@ -2,9 +2,14 @@
 
 import ast
 import graphlib
+import importlib
+import re
 from pathlib import Path
 
+from tito.lesson import course
+
 PACKAGE = Path(__file__).resolve().parents[2] / "tinytorch"
+COURSE = course.open_root(PACKAGE.parent)
 
 
 def name_of(path):
@@ -53,3 +58,16 @@ def test_support_stays_small_enough_to_know():
     assert len(modules) <= 20
     for path in PACKAGE.rglob("*.py"):
         assert path.read_text(encoding="utf-8").count("\n") <= 600, path.name
+
+
+def test_a_lesson_imports_the_tensor_that_its_docstrings_name():
+    for entry in COURSE.lessons:
+        docstrings = [
+            ast.get_docstring(node) or ""
+            for exercise in entry.declared.exercises
+            for node in ast.walk(ast.parse(exercise.cell.source))
+            if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        ]
+        if re.search(r"\bTensor\b", "\n".join(docstrings)):
+            module = importlib.import_module(f"tinytorch.core.{entry.name}")
+            assert hasattr(module, "Tensor"), entry.name

@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 5dcbd077167ba92d
+# checksum: 7ea35d6c47b1ec43
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -10,7 +10,7 @@ from tinytorch.core.activations import softmax
 from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Dense, Module, generator
 from tinytorch.core.losses import as_float_tensor
-from tinytorch.core.tensor import Tensor, Variable, apply, operand, stack, where, wrap
+from tinytorch.core.tensor import Tensor, Variable, apply, concatenate, operand, stack, where, wrap
 from tinytorch.nn.additions import dropout
 from tinytorch.support.arguments import check_causal, check_heads, check_positions, check_query_key_value
 from tinytorch.support.arrays import keep_freed_memory

@@ -1,5 +1,5 @@
 # From modules/source/13_embeddings/embeddings_dev.py by `tito export`; edit that file, not this one.
-# checksum: ffd5f34399ea9195
+# checksum: 1a74c9d1bde05e64
 """Embeddings: Four models of the next token: two that count, a window and a loop."""
 
 import math
@@ -9,7 +9,7 @@ import numpy as np
 from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Dense, Module, generator, xavier_uniform
 from tinytorch.core.losses import as_float_tensor
-from tinytorch.core.tensor import Tensor, Variable, apply, stack
+from tinytorch.core.tensor import Tensor, Variable, apply, concatenate, stack
 from tinytorch.support.token_ids import NGramCounts, as_ids, scatter_add
 
 __all__ = [

@@ -1,6 +1,8 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`; edit that file, not this one.
-# checksum: b00d3922754c70a6
+# checksum: c175e92513220325
 """Generation: From a table of probabilities to a text, without computing everything twice."""
+
+import math
 
 import numpy as np
 
@@ -9,7 +11,7 @@ from tinytorch.core.attention import causal_mask, merge_heads, scaled_dot_produc
 from tinytorch.core.autograd import no_grad
 from tinytorch.core.layers import generator
 from tinytorch.core.losses import as_float_tensor
-from tinytorch.core.tensor import wrap
+from tinytorch.core.tensor import Tensor, wrap
 from tinytorch.core.training import evaluation_mode
 from tinytorch.support.token_ids import as_rows
 

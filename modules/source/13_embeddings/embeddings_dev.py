@@ -16,7 +16,7 @@ import numpy as np
 from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Dense, Module, generator, xavier_uniform
 from tinytorch.core.losses import as_float_tensor
-from tinytorch.core.tensor import Tensor, Variable, apply, stack
+from tinytorch.core.tensor import Tensor, Variable, apply, concatenate, stack  # noqa: F401
 from tinytorch.support.token_ids import NGramCounts, as_ids, scatter_add
 
 # %% tags=["payoff"]

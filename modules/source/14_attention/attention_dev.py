@@ -47,7 +47,8 @@ from tinytorch.core.activations import softmax
 from tinytorch.core.autograd import derivative
 from tinytorch.core.layers import Dense, Module, generator
 from tinytorch.core.losses import as_float_tensor
-from tinytorch.core.tensor import Tensor, Variable, apply, operand, stack, where, wrap
+from tinytorch.core.tensor import (Tensor, Variable, apply, concatenate, operand,  # noqa: F401
+                                   stack, where, wrap)
 from tinytorch.nn.additions import dropout
 from tinytorch.support.arguments import (check_causal, check_heads, check_positions,
                                          check_query_key_value)

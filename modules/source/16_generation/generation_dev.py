@@ -9,6 +9,8 @@
 # %% tags=["payoff"]
 #| default_exp core.generation
 #| export
+import math  # noqa: F401
+
 import numpy as np
 
 from tinytorch.core.activations import log_softmax, softmax
@@ -17,7 +19,7 @@ from tinytorch.core.attention import (causal_mask, merge_heads, scaled_dot_produ
 from tinytorch.core.autograd import no_grad
 from tinytorch.core.layers import generator
 from tinytorch.core.losses import as_float_tensor
-from tinytorch.core.tensor import wrap
+from tinytorch.core.tensor import Tensor, wrap  # noqa: F401
 from tinytorch.core.training import evaluation_mode
 from tinytorch.support.token_ids import as_rows
 
