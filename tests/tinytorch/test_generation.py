@@ -103,9 +103,20 @@ def test_generate_leaves_the_model_in_its_mode():
     assert model.training and all(p.grad is None for p in model.parameters())
 
 
+def test_generate_is_a_method_of_the_model_and_ends_at_any_of_several_tokens():
+    model = small_gpt(4)
+    ids = generate(model, [[1]], 8, temperature=0)
+    assert np.array_equal(model.generate([[1]], 8, temperature=0), ids)
+    stops = ids[0, [3, 5]].tolist()
+    end = next(n for n in range(1, 9) if ids[0, n] in stops)
+    assert np.array_equal(generate(model, [[1]], 8, temperature=0, stop=stops), ids[:, :end])
+
+
 def test_generate_refuses_what_is_no_batch_of_ids():
     with pytest.raises(ValueError, match="one row for each text"):
         generate(small_gpt(), [1, 2], 3)
+    with pytest.raises(ValueError, match=r"not \(2,\); one list of ids is a row"):
+        small_gpt()([1, 2])
     with pytest.raises(ValueError, match="stop is for one row"):
         generate(small_gpt(), [[1], [2]], 3, stop=0)
     with pytest.raises(IndexError):

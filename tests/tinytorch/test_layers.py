@@ -380,7 +380,8 @@ def test_the_lesson_needs_nothing_later():
         "from tinytorch.core.tensor import Tensor, Variable",
         "from tinytorch.support.checkpoints import check_state_dict",
         "from tinytorch.support.layer_watch import summary",
-        "from tinytorch.support.modules import ModuleMethods, cast_to, check_layer",
+        "from tinytorch.support.modules import ModuleMethods, cast_to, check_layer, "
+        "clear_gradients",
     ]
 
 

@@ -518,3 +518,13 @@ def test_tinytorch_optim_has_every_public_name():
     schedule = LambdaLR(SGD(of(), 0.5), lambda epoch: 1 / (epoch + 1))
     schedule.step()
     assert schedule.get_lr() == [0.25]
+
+
+def test_gradients_become_none_or_zeros_as_in_pytorch():
+    net = Dense(2, 1, rng=0)
+    for clear in (net.zero_grad, SGD(net.parameters(), lr=0.1).zero_grad):
+        net.weights.grad, net.bias.grad = np.ones((2, 1), "float32"), None
+        clear(set_to_none=False)
+        assert np.array_equal(net.weights.grad, [[0], [0]]) and net.bias.grad is None
+        clear(set_to_none=True)
+        assert net.weights.grad is None

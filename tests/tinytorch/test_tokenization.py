@@ -307,3 +307,11 @@ def test_the_texts_go_with_every_workspace_and_release():
         for name in names:
             data = (COURSE.path / "tinytorch" / "data" / name).read_bytes()
             assert given[f"tinytorch/data/{name}"] == data
+
+
+def test_a_batch_of_ids_and_a_tokenizer_that_is_called_are_refused_with_what_to_write():
+    tokenizer = Tokenizer({})
+    with pytest.raises(ValueError, match=r"decode one row at a time: decode\(ids\[0\]\)"):
+        tokenizer.decode(tokenizer.encode("ab")[None])
+    with pytest.raises(TypeError, match=r"write tokenizer.encode\(text\)"):
+        tokenizer("ab")

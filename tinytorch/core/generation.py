@@ -1,5 +1,5 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`; edit that file, not this one.
-# checksum: c175e92513220325
+# checksum: e3fecf9d18c117f2
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import math
@@ -13,7 +13,7 @@ from tinytorch.core.layers import generator
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, wrap
 from tinytorch.core.training import evaluation_mode
-from tinytorch.support.token_ids import as_rows
+from tinytorch.support.token_ids import as_ids, as_rows
 
 __all__ = [
     "sample", "with_temperature", "top_k", "top_p", "next_logits", "filtered", "generate", "KVCache", "attend_cached",
@@ -146,14 +146,15 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     max_new_tokens  int: how many tokens to append to each row
     temperature, top_k, top_p  see `filtered`
     rng             a NumPy Generator, a seed, or None for the shared generator
-    stop            the id of a token that ends the text; it is not part of the result.
-                    ValueError if there is more than one row
+    stop            the id of a token that ends the text, or a list of such ids; the token is
+                    not part of the result. ValueError if there is more than one row of ids
     cache           whether to use a KVCache (below); the tokens are the same
     returns         int64 array of shape (B, T + max_new_tokens), or shorter after `stop`
     """
     ids, rng = as_rows(ids), generator(rng)
     if stop is not None and len(ids) != 1:
         raise ValueError(f"stop is for one row of ids, not for {len(ids)}: generate each alone")
+    stops = [] if stop is None else as_ids(stop).ravel().tolist()
     memory = KVCache.for_model(model, len(ids)) if cache else None
     with evaluation_mode(model):
         for _ in range(max_new_tokens):
@@ -162,7 +163,7 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
                 token = logits.data.argmax(axis=-1)
             else:
                 token = sample(filtered(logits, temperature, top_k, top_p), rng).data
-            if stop is not None and token[0] == stop:
+            if token[0] in stops:
                 break
             ids = np.concatenate([ids, token[:, None]], axis=1)
     return ids

@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6156fe1b41399d48
+# checksum: 351d713f183de333
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -9,7 +9,7 @@ import numpy as np
 from tinytorch.core.tensor import Tensor, Variable
 from tinytorch.support.checkpoints import check_state_dict
 from tinytorch.support.layer_watch import summary
-from tinytorch.support.modules import ModuleMethods, cast_to, check_layer
+from tinytorch.support.modules import ModuleMethods, cast_to, check_layer, clear_gradients
 
 __all__ = [
     "linear", "RandomState", "generator", "manual_seed", "xavier_uniform", "he_normal", "Module", "Layer", "Dense",
@@ -126,10 +126,9 @@ class Module(ModuleMethods):
         """The parameters, a list of Tensors."""
         return [tensor for _, tensor in named_parameters(self)]
 
-    def zero_grad(self):
-        """Set the gradients of all parameters to None."""
-        for tensor in self.parameters():
-            tensor.grad = None
+    def zero_grad(self, set_to_none=True):
+        """Set the gradients of all parameters to None, or else to zeros."""
+        clear_gradients(self.parameters(), set_to_none)
 
     def train(self, mode=True):
         """Put this module and its submodules into training mode. Returns the module."""

@@ -1,5 +1,5 @@
 # From modules/source/07_optimizers/optimizers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 8983844dfbde5422
+# checksum: e86e1e9096679958
 """Optimizers: From the gradient to better weights, with SGD, momentum and AdamW."""
 
 import copy
@@ -9,6 +9,7 @@ import numpy as np
 
 from tinytorch.core.tensor import Tensor
 from tinytorch.support.arguments import check_number, check_parameters
+from tinytorch.support.modules import clear_gradients
 from tinytorch.support.parameter_groups import FlatStep, check_groups, matching_state, parameter_state
 from tinytorch.support.schedules import LRScheduler, LambdaLR, LinearLR, SequentialLR, StepLR
 
@@ -131,11 +132,10 @@ class Optimizer:
                     state["step"] += 1
                     self.update(p.data, p.grad, state, group)
 
-    def zero_grad(self):
-        """Set all gradients to None. Otherwise `backward` would add to them."""
+    def zero_grad(self, set_to_none=True):
+        """Set all gradients to None, or else to zeros: `backward` adds to what is there."""
         for group in self.param_groups:
-            for p in group["params"]:
-                p.grad = None
+            clear_gradients(group["params"], set_to_none)
 
     def state_dict(self):
         """A copy of everything that the next steps depend on, in plain arrays and numbers."""

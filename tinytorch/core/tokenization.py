@@ -1,5 +1,5 @@
 # From modules/source/12_tokenization/tokenization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6442602202bb6929
+# checksum: 7aba358f4aa16d78
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from tinytorch.support.token_ids import check_vocabulary, read_file, write_file
+from tinytorch.support.token_ids import check_vocabulary, one_row, read_file, write_file
 
 __all__ = [
     "CharTokenizer", "to_bytes", "from_bytes", "merged", "pair_counts", "best_pair", "WORDS", "split", "count_words",
@@ -61,7 +61,7 @@ class CharTokenizer:
 
     def decode(self, ids):
         """The text with these ids. IndexError when an id is not in the vocabulary."""
-        ids = np.asarray(ids, dtype=np.int64).tolist()
+        ids = one_row(ids)
         if wrong := [id for id in ids if not 0 <= id < self.vocab_size]:
             raise IndexError(f"id {wrong[0]} is none of the {self.vocab_size} ids from 0")
         return "".join(self.characters[id] for id in ids)
@@ -358,8 +358,11 @@ class Tokenizer:
         ids      array or list of int; IndexError when an id is no token
         returns  str
         """
-        ids = np.asarray(ids, dtype=np.int64).tolist()
+        ids = one_row(ids)
         return from_bytes(b"".join(self.token(id) for id in ids))
+
+    def __call__(self, text):
+        raise TypeError("a Tokenizer is not a function\nwrite tokenizer.encode(text)")
 
     def save(self, path):
         """Write the tokenizer to a file; see `to_json`."""

@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6123851fbb71a401
+# checksum: 663b4ef6e33358c3
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -16,6 +16,7 @@ from tinytorch.core.normalization import LayerNorm
 from tinytorch.core.tensor import Tensor, apply
 from tinytorch.core.training import evaluation_mode
 from tinytorch.lazy import generation_lesson
+from tinytorch.support.token_ids import as_rows
 
 __all__ = [
     "gelu_forward", "gelu_rule", "GELU", "feed_forward", "TransformerBlock", "init_gpt", "GPT", "text_batch",
@@ -217,7 +218,8 @@ class GPT(Module):
         init_gpt(self)
 
     def forward(self, ids):
-        tokens = np.shape(ids)[-1]
+        ids = as_rows(ids)
+        tokens = ids.shape[1]
         if tokens > self.context:
             raise ValueError(f"{tokens} tokens are more than the context of {self.context}\n"
                              "give the last ones only: ids[:, -model.context:]")
@@ -229,6 +231,10 @@ class GPT(Module):
             x = block(x)
         x = self.norm(x)
         return x @ self.embedding.weight.T if self.head is None else self.head(x)
+
+    def generate(self, ids, *arguments, **options):
+        """Continue ids: see `generate` in lesson 16."""
+        return generation_lesson().generate(self, ids, *arguments, **options)
 
     def step(self, ids, cache):
         """The logits of new tokens, computed with a key-value cache: see lesson 16."""

@@ -161,7 +161,7 @@ def summary(model, input_shape, dtype=np.float32):
     """A table of the layers of `model`: the shape of each output and its number of parameters.
 
     model        a Module
-    input_shape  the shape of a whole batch, such as (32, 784)
+    input_shape  the shape of a whole batch, such as (32, 784); or a batch: an array or a Tensor
     dtype        of the zeros that are passed through the model; np.int64 for models of words
     returns      text, shown as a table by print and by notebooks
 
@@ -172,10 +172,12 @@ def summary(model, input_shape, dtype=np.float32):
     """
     from tinytorch.core.tensor import Tensor  # late: a lesson of the course
 
+    is_batch = hasattr(input_shape, "shape")
+    x = Tensor(input_shape if is_batch else np.zeros(input_shape, dtype))
     before = {part: part.training for part in model.modules()}
     model.train(False)
     try:
-        shapes = output_shapes(model, Tensor(np.zeros(input_shape, dtype)))
+        shapes = output_shapes(model, x)
     finally:
         for part in before:
             part.training = before[part]
@@ -191,7 +193,7 @@ def summary(model, input_shape, dtype=np.float32):
         rows = [(layer_name(model), next(shapes[""]), f"{count_parameters(model, '', seen):,}")]
     rows = [
         ("layer", "output", "parameters"),
-        ("input", str(tuple(input_shape)), ""),
+        ("input", str(x.shape), ""),
         *rows,
         ("total", "", f"{sum(p.size for p in model.parameters()):,}"),
     ]

@@ -300,6 +300,13 @@ def leaf_parameters(module):
                 yield f"{path}.{name}".lstrip("."), part
 
 
+def clear_gradients(tensors, set_to_none):
+    """Set gradients to None, or, as PyTorch once did, to zeros."""
+    for tensor in tensors:
+        empty = set_to_none or tensor.grad is None
+        tensor.grad = None if empty else np.zeros_like(tensor.grad)
+
+
 def count_parameters(module, path, seen):
     """How many numbers `module` learns that no module before it has.
 

@@ -58,6 +58,20 @@ def as_rows(ids):
     return as_ids(ids)
 
 
+def one_row(ids):
+    """Token ids of shape (T,) as a list of ints. ValueError for several rows.
+
+    >>> one_row(np.array([3, 1]))
+    [3, 1]
+    """
+    ids = np.asarray(ids, dtype=np.int64)
+    if ids.ndim != 1:
+        raise ValueError(
+            f"ids must have shape (T,), not {ids.shape}\ndecode one row at a time: decode(ids[0])"
+        )
+    return ids.tolist()
+
+
 def check_vocabulary(merges, special_tokens):
     """Refuse what is no vocabulary of byte-pair encoding.
 

@@ -17,7 +17,7 @@ import numpy as np
 from tinytorch.core.tensor import Tensor, Variable
 from tinytorch.support.checkpoints import check_state_dict
 from tinytorch.support.layer_watch import summary  # noqa: F401
-from tinytorch.support.modules import ModuleMethods, cast_to, check_layer
+from tinytorch.support.modules import ModuleMethods, cast_to, check_layer, clear_gradients
 
 # %% tags=["payoff"]
 from tinytorch.pictures.drawing import plot_stds
@@ -397,10 +397,9 @@ class Module(ModuleMethods):
         """The parameters, a list of Tensors."""
         return [tensor for _, tensor in named_parameters(self)]
 
-    def zero_grad(self):
-        """Set the gradients of all parameters to None."""
-        for tensor in self.parameters():
-            tensor.grad = None
+    def zero_grad(self, set_to_none=True):
+        """Set the gradients of all parameters to None, or else to zeros."""
+        clear_gradients(self.parameters(), set_to_none)
 
     def train(self, mode=True):
         """Put this module and its submodules into training mode. Returns the module."""

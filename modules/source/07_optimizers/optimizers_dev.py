@@ -18,6 +18,7 @@ import numpy as np
 
 from tinytorch.core.tensor import Tensor
 from tinytorch.support.arguments import check_number, check_parameters
+from tinytorch.support.modules import clear_gradients
 from tinytorch.support.parameter_groups import (FlatStep, check_groups, matching_state,
                                                 parameter_state)
 from tinytorch.support.schedules import LambdaLR, LinearLR, LRScheduler, SequentialLR, StepLR
@@ -369,11 +370,10 @@ class Optimizer:
                     self.update(p.data, p.grad, state, group)
         ### END SOLUTION
 
-    def zero_grad(self):
-        """Set all gradients to None. Otherwise `backward` would add to them."""
+    def zero_grad(self, set_to_none=True):
+        """Set all gradients to None, or else to zeros: `backward` adds to what is there."""
         for group in self.param_groups:
-            for p in group["params"]:
-                p.grad = None
+            clear_gradients(group["params"], set_to_none)
 
     def state_dict(self):
         """A copy of everything that the next steps depend on, in plain arrays and numbers."""

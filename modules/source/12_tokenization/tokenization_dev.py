@@ -18,7 +18,7 @@ from collections import Counter, defaultdict
 import numpy as np
 
 # Given: check_vocabulary refuses a faulty vocabulary, the others read and write files.
-from tinytorch.support.token_ids import check_vocabulary, read_file, write_file
+from tinytorch.support.token_ids import check_vocabulary, one_row, read_file, write_file
 
 # %% tags=["payoff"]
 from tinytorch.pictures.tokenization import PIECES, draw_tokens
@@ -97,7 +97,7 @@ class CharTokenizer:
 
     def decode(self, ids):
         """The text with these ids. IndexError when an id is not in the vocabulary."""
-        ids = np.asarray(ids, dtype=np.int64).tolist()
+        ids = one_row(ids)
         if wrong := [id for id in ids if not 0 <= id < self.vocab_size]:
             raise IndexError(f"id {wrong[0]} is none of the {self.vocab_size} ids from 0")
         return "".join(self.characters[id] for id in ids)
@@ -750,10 +750,13 @@ class Tokenizer:
         ids      array or list of int; IndexError when an id is no token
         returns  str
         """
-        ids = np.asarray(ids, dtype=np.int64).tolist()
+        ids = one_row(ids)
         ### BEGIN SOLUTION
         return from_bytes(b"".join(self.token(id) for id in ids))
         ### END SOLUTION
+
+    def __call__(self, text):
+        raise TypeError("a Tokenizer is not a function\nwrite tokenizer.encode(text)")
 
     def save(self, path):
         """Write the tokenizer to a file; see `to_json`."""

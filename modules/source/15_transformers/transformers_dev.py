@@ -25,6 +25,7 @@ from tinytorch.core.normalization import LayerNorm
 from tinytorch.core.tensor import Tensor, apply
 from tinytorch.core.training import evaluation_mode
 from tinytorch.lazy import generation_lesson
+from tinytorch.support.token_ids import as_rows
 
 # %% tags=["payoff"]
 from tinytorch.pictures.transformers import (BY_POSITION, LEVELS, RUN, SAMPLES, plot_losses,
@@ -500,7 +501,8 @@ class GPT(Module):
         init_gpt(self)
 
     def forward(self, ids):
-        tokens = np.shape(ids)[-1]
+        ids = as_rows(ids)
+        tokens = ids.shape[1]
         if tokens > self.context:
             raise ValueError(f"{tokens} tokens are more than the context of {self.context}\n"
                              "give the last ones only: ids[:, -model.context:]")
@@ -514,6 +516,10 @@ class GPT(Module):
         x = self.norm(x)
         return x @ self.embedding.weight.T if self.head is None else self.head(x)
         ### END SOLUTION
+
+    def generate(self, ids, *arguments, **options):
+        """Continue ids: see `generate` in lesson 16."""
+        return generation_lesson().generate(self, ids, *arguments, **options)
 
     def step(self, ids, cache):
         """The logits of new tokens, computed with a key-value cache: see lesson 16."""

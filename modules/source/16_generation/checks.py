@@ -432,6 +432,10 @@ def test_the_stop_token_ends_the_text():
     for prompt, right in [([[0]], [[0, 1, 2]]), ([[2]], [[2]]), ([[3, 1]], [[3, 1, 2]])]:
         ids = generated(CIRCLE, prompt, 20, temperature=0, stop=3)[0]
         expect(ids, right, f"generation from {prompt} with stop=3", cause)
+    ids = generated(CIRCLE, [[0]], 20, temperature=0, stop=[4, 2])[0]
+    expect(
+        ids, [[0, 1]], "generation from [[0]] with stop=[4, 2]", "`stops` has all of these ids"
+    )
 
 
 def test_tokens_are_drawn_after_the_filters():

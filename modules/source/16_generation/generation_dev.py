@@ -21,7 +21,7 @@ from tinytorch.core.layers import generator
 from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.tensor import Tensor, wrap  # noqa: F401
 from tinytorch.core.training import evaluation_mode
-from tinytorch.support.token_ids import as_rows
+from tinytorch.support.token_ids import as_ids, as_rows
 
 # %% tags=["payoff"]
 from tinytorch.pictures.generation import SAMPLES, draw_samples
@@ -331,14 +331,15 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     max_new_tokens  int: how many tokens to append to each row
     temperature, top_k, top_p  see `filtered`
     rng             a NumPy Generator, a seed, or None for the shared generator
-    stop            the id of a token that ends the text; it is not part of the result.
-                    ValueError if there is more than one row
+    stop            the id of a token that ends the text, or a list of such ids; the token is
+                    not part of the result. ValueError if there is more than one row of ids
     cache           whether to use a KVCache (below); the tokens are the same
     returns         int64 array of shape (B, T + max_new_tokens), or shorter after `stop`
     """
     ids, rng = as_rows(ids), generator(rng)
     if stop is not None and len(ids) != 1:
         raise ValueError(f"stop is for one row of ids, not for {len(ids)}: generate each alone")
+    stops = [] if stop is None else as_ids(stop).ravel().tolist()
     memory = KVCache.for_model(model, len(ids)) if cache else None
     with evaluation_mode(model):
         for _ in range(max_new_tokens):
@@ -348,7 +349,7 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
                 token = logits.data.argmax(axis=-1)
             else:
                 token = sample(filtered(logits, temperature, top_k, top_p), rng).data
-            if stop is not None and token[0] == stop:
+            if token[0] in stops:
                 break
             ids = np.concatenate([ids, token[:, None]], axis=1)
             ### END SOLUTION

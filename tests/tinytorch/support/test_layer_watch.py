@@ -160,3 +160,8 @@ def test_outputs_that_are_no_tensors_have_no_shape():
 
     lines = summary(Heads(), (4, 2)).splitlines()
     assert lines[2].split() == ["Heads"] and "(4, 1)" in lines[3] and "(4, 3)" in lines[4]
+
+
+def test_a_batch_stands_for_its_shape():
+    network, x = Sequential(Dense(2, 3, rng=0)), np.ones((4, 2), "float32")
+    assert summary(network, x) == summary(network, Tensor(x)) == summary(network, (4, 2))
