@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 5eec0236e0fd05df
+# checksum: 1219b82ea8bf4c9a
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -26,7 +26,7 @@ from tinytorch.core.tensor import (
     take_forward,
 )
 from tinytorch.support import derivatives
-from tinytorch.support.arrays import is_exclusive
+from tinytorch.support.arrays import is_exclusive, sum_in_place
 from tinytorch.support.derivatives import FREED, FunctionMethods, Rules
 from tinytorch.support.graph_drawing import draw_graph
 
@@ -79,30 +79,30 @@ def arithmetic_rules():
     derivative(np.negative, lambda g, out, a: -g)
 
 
-def topological_order(tensor):
-    """All results that `tensor` was computed from, itself included, inputs before outputs.
+def topological_order(root):
+    """All results that `root` was computed from, in an order for backpropagation.
 
-    tensor   Tensor
-    returns  list of the Tensors that have a creator, each once, every one after those it was
-             computed from; empty when `tensor` has no creator
+    root     Tensor
+    returns  list of the Tensors that have a creator, each once: `root` first, and every result
+             before the results that it was computed from; empty when `root` has no creator
 
-    Must not be recursive: a loss can be 100,000 operations deep, and Python stops at 1,000.
+    Works without recursion: a loss can be 100,000 operations deep, and Python stops at 1,000.
 
     >>> x = Variable(2.0)
     >>> y = x * x
     >>> [float(t) for t in topological_order(y + y * y)]
-    [4.0, 16.0, 20.0]
+    [20.0, 16.0, 4.0]
 
     Source: Wengert, A simple automatic derivative evaluation program (1964).
     """
-    created, stack = {}, [tensor]
+    created, stack = {}, [root]
     while stack:
         x = stack.pop()
         creator = x.creator if isinstance(x, Tensor) else None
         if creator is not None and x not in created:
             created[x] = creator.created
             stack.extend(creator.inputs)
-    return sorted(created, key=created.get)
+    return sorted(created, key=created.get, reverse=True)
 
 
 def match_input(g, data, op=None):
@@ -116,46 +116,41 @@ def match_input(g, data, op=None):
     return g.astype(data.dtype)
 
 
-def accumulate(gradients, owned, x, g):
+def accumulate(gradients, x, g):
     """Add `g` to the gradient of `x`.
 
     gradients  dict from Tensor to ndarray: gradients[x] becomes the sum of all contributions
-    owned      set of the Tensors whose array in `gradients` was created here, as a sum, so that
-               nobody else uses it (needed for in-place accumulation only, which is optional)
     x, g       a Tensor, and an ndarray or NumPy number of its shape
 
     Never writes into `g`, nor into an array that was given as `g` before.
 
     >>> gradients, x = {}, Variable(0.0)
     >>> for g in (1.0, 20.0, 300.0):
-    ...     accumulate(gradients, set(), x, np.float32(g))
+    ...     accumulate(gradients, x, np.float32(g))
     >>> float(gradients[x])
     321.0
 
     Source: the multivariable chain rule: the derivatives along all paths are added.
     """
-    if x not in gradients:
-        gradients[x] = g
-    elif x in owned:
-        gradients[x] += g  # in place; without these two lines it is only slower
+    if x in gradients:
+        gradients[x] = sum_in_place(gradients.pop(x), g)  # gradients[x] + g, often faster
     else:
-        gradients[x] = gradients[x] + g
-        owned.add(x)
+        gradients[x] = g
 
 
-def propagate(node, g, gradients, owned):
+def propagate(node, g, gradients):
     """Add this node's contribution to the gradients of its inputs: one step of backpropagation.
 
-    node              a Tensor with a creator
-    g                 ndarray: the complete gradient of `node`
-    gradients, owned  as in `accumulate`, which adds each contribution
+    node       a Tensor with a creator
+    g          ndarray: the complete gradient of `node`
+    gradients  as in `accumulate`, which adds each contribution
 
     A rule is called only if it is not None and its input is a Tensor that requires a gradient,
     with the arrays that the creator recorded (an input's `.data` may have been replaced since).
     What it returns goes through `match_input`, with the input's data and the creator's `op`.
 
     >>> x, gradients = Variable(3.0), {}
-    >>> propagate(x * 5.0, np.float32(2), gradients, set())
+    >>> propagate(x * 5.0, np.float32(2), gradients)
     >>> float(gradients[x])
     10.0
 
@@ -166,7 +161,7 @@ def propagate(node, g, gradients, owned):
     for x, rule in zip(made.inputs, table.rules_of(node, g)):
         if isinstance(x, Tensor) and x.requires_grad and rule is not None:
             part = rule(g, node.data, *made.arrays, **made.options)
-            accumulate(gradients, owned, x, match_input(part, x.data, made.op))
+            accumulate(gradients, x, match_input(part, x.data, made.op))
 
 
 def grad(output, gradient, retain_graph=False):
@@ -187,12 +182,11 @@ def grad(output, gradient, retain_graph=False):
 
     Source: Linnainmaa (1970); Griewank and Walther, Evaluating Derivatives (2008), section 3.2.
     """
-    nodes, gradients, owned = topological_order(output), {output: gradient}, set()
+    nodes, gradients = topological_order(output)[::-1], {output: gradient}
     while nodes:
-        node = nodes.pop()
+        node = nodes.pop()  # so that the list does not keep it in memory
         if node in gradients:
-            propagate(node, gradients.pop(node), gradients, owned)
-            owned.discard(node)
+            propagate(node, gradients.pop(node), gradients)
         if not retain_graph:
             node.creator = FREED
     return gradients
@@ -260,7 +254,7 @@ def seed_gradient(tensor, gradient=None):
     tensor    Tensor that requires a gradient
     gradient  a Tensor, array, number or list of the same shape as `tensor`; None, if `tensor`
               holds one number, means 1
-    returns   a new ndarray of the shape and dtype of `tensor`, shared with nobody
+    returns   a new ndarray of the shape and dtype of `tensor`, used nowhere else
 
     Raises RuntimeError, naming the shape, when `tensor` has not one number and no gradient is
     given; ValueError, naming both shapes, when the gradient has another shape.
@@ -291,7 +285,7 @@ def backward(tensor, gradient=None, retain_graph=False):
     tensor        Tensor; `gradient` of the same shape says how much each element counts
     retain_graph  keep the graph, so that backward() can go through it again
 
-    `.grad` is an ndarray of the shape and dtype of its leaf, shared with nobody.
+    `.grad` is an ndarray of the shape and dtype of its leaf, used nowhere else.
 
     >>> x = Variable([1.0, 2.0, 4.0])
     >>> backward(x * x, [1.0, 1.0, 1.0])
@@ -495,7 +489,7 @@ def no_grad():
     """Record no operations of this thread: `with no_grad():`, or `@no_grad()` on a function.
 
     Afterwards `recording.on` is what it was before: also inside another no_grad(), and after an
-    exception of any kind (SystemExit and KeyboardInterrupt too), which passes through.
+    exception of any kind (also SystemExit and KeyboardInterrupt), which passes through.
 
     >>> x = Variable(3.0)
     >>> with no_grad():
@@ -517,8 +511,8 @@ class Function(FunctionMethods):
     """An operation with its own rule. Subclasses define
 
     forward(self, *arrays)   arrays in, one array out; self.save_for_backward(...) keeps arrays
-    backward(self, grad)     from the gradient of the result, that of the input; several inputs:
-                             a tuple, with None for an input that has no derivative.
+    backward(self, grad)     from the gradient of the result, the gradient of the input; for
+                             several inputs a tuple, with None where there is no derivative.
                              self.saved_tensors is the tuple of what was saved
 
     and are used as Square()(x), where Square() may take settings, or as Square.apply(x). An

@@ -1,5 +1,5 @@
 # From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 43eade63db5bea36
+# checksum: 0d0271878665182e
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -290,7 +290,7 @@ def push_forward(out, tangents):
     >>> push_forward(x * x + 1.0, {x: Tensor(10.0)}).item()
     60.0
     """
-    for node in topological_order(out):
+    for node in reversed(topological_order(out)):
         made = node.creator
         if any(isinstance(x, Tensor) and x in tangents for x in made.inputs):
             given = tuple(support.known_tangent(tangents, x, node) for x in made.inputs)

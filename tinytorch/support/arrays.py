@@ -263,6 +263,22 @@ def is_exclusive(array):
     return type(array) is np.ndarray and array.base is None and sys.getrefcount(array) <= REFERENCES
 
 
+def sum_in_place(total, g):
+    """total + g, written into `total` where the caller has given away its only reference to it.
+
+    total    ndarray or number: gradients.pop(x), say, and not a variable that is used afterwards
+    g        ndarray or number of the same shape and dtype; it is not changed
+    returns  the array `total`, or a new one
+
+    >>> total = np.zeros(2)
+    >>> sum_in_place(total, np.ones(2)) is total  # this variable still refers to it
+    False
+    """
+    if is_exclusive(total):
+        return np.add(total, g, out=total)
+    return total + g
+
+
 def count_references():
     """What `references` says of an array that one variable of the caller refers to."""
     array = np.empty(0)

@@ -537,9 +537,10 @@ check("linear-rules")
 # `push_forward` then goes through the graph as the backward pass does, but in the other
 # direction, from the inputs to the result.
 #
-# **Task.** Write `push_forward`. `topological_order` of lesson 06 lists the results, inputs
-# first. `support.known_tangent(tangents, x, node)` is the tangent of the input `x` of a node;
-# it is zeros for a constant. Which nodes need no tangent?
+# **Task.** Write `push_forward`. `topological_order` of lesson 06 lists every result before the
+# results that it was computed from. Here you need the reverse order.
+# `support.known_tangent(tangents, x, node)` is the tangent of the input `x` of a node; it is
+# zeros for a constant. Which nodes need no tangent?
 
 # %% exercise="jvp"
 #| export
@@ -559,7 +560,7 @@ def push_forward(out, tangents):
     60.0
     """
     ### BEGIN SOLUTION
-    for node in topological_order(out):
+    for node in reversed(topological_order(out)):
         made = node.creator
         if any(isinstance(x, Tensor) and x in tangents for x in made.inputs):
             given = tuple(support.known_tangent(tangents, x, node) for x in made.inputs)
