@@ -20,7 +20,7 @@ from tito import import_hook
 from tito.errors import TitoError, UsageError
 from tito.learn.run_checks import Event, run_checks
 from tito.lesson import cells
-from tito.lesson.checks import HIDDEN, CheckSuite, suite_of
+from tito.lesson.checks import HIDDEN, POLISH, CheckSuite, suite_of
 from tito.lesson.course import PRISTINE, SOURCE
 from tito.lesson.lesson_format import CHECKS, FOLDER, without_mark, without_solution
 from tito.lesson.outcome import LEFT_OVER
@@ -102,12 +102,12 @@ def _visible_checks(path: Path, name: str) -> CheckSuite:
     """The visible checks of exercise `name`, with the sections that they share."""
     sections = read_checks(path).cells
     shared = [cell for cell in sections if "points" not in cell.metadata]
-    chosen = [cell for cell in sections if cell.title == name]
+    chosen = [cell for cell in sections if cell.title in (name, f"{name} {POLISH}")]
     if not chosen:
         names = [
             cell.title
             for cell in sections
-            if cell not in shared and HIDDEN not in cell.title.split()
+            if cell not in shared and not {HIDDEN, POLISH} & set(cell.title.split())
         ]
         raise UsageError(f"There is no exercise {name!r} here.", f"There are: {', '.join(names)}.")
     return suite_of([*shared, *chosen], CODE)

@@ -17,7 +17,7 @@ from typing import Any
 
 from tito.lesson import cells
 
-SETUP, LEARNER_SIDE, HIDDEN = "setup", "learner-side", "hidden"
+SETUP, LEARNER_SIDE, POLISH, HIDDEN = "setup", "learner-side", "polish", "hidden"
 TEST = re.compile(r"^def (test_\w+)\(", re.M)
 IMPORTS = (ast.Import, ast.ImportFrom)
 

@@ -4,6 +4,7 @@
                             and the questions that a person judges
     lesson.toml             title, summary, what it needs, the terms it introduces
     checks.py               the checks, in sections: `# %% setup`, `# %% strides points=4`,
+                            `# %% strides polish points=0` (error texts, corner cases),
                             `# %% strides hidden points=2`, `# %% learner-side`
     hints.md                `## strides`, then a numbered list, gentlest first; a hint that belongs
                             to a check begins `When "the name of the check" fails: `

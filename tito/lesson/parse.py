@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from tito.errors import MachineError, UsageError
 from tito.lesson import cells
 from tito.lesson.cells import Cell, Source
-from tito.lesson.checks import HIDDEN, LEARNER_SIDE, SETUP, TEST, check_id
+from tito.lesson.checks import HIDDEN, LEARNER_SIDE, POLISH, SETUP, TEST, check_id
 from tito.lesson.lesson_format import (
     ANSWER,
     CHECKS,
@@ -53,6 +53,7 @@ KINDS: dict[Any, str] = {
 }
 
 Checks = dict[str, list[Check]]  # {name of an exercise: its checks}
+SUFFIXES: list[list[str]] = [[], [POLISH], [HIDDEN]]  # of a section: words behind the exercise
 
 
 def load_lesson(path: Path) -> Lesson:
@@ -361,7 +362,7 @@ def _sections(
     setup: list[Cell] = []
     learner_side: list[Cell] = []
     checks: Checks = defaultdict(list)
-    last = (-1, False)
+    last = (-1, 0)
     for cell in source.cells:
         if cell.kind != "code":
             continue
@@ -370,11 +371,11 @@ def _sections(
             setup.append(cell)
         elif cell.title == LEARNER_SIDE:
             learner_side.append(cell)
-        elif name in exercises and words in ([], [HIDDEN]):
-            place = exercises.index(name), bool(words)
+        elif name in exercises and words in SUFFIXES:
+            place = exercises.index(name), SUFFIXES.index(words)
             if place <= last:
                 what = f"the section {cell.title} is behind a later one, or is there twice."
-                remedy = "Sections are in the order of the exercises, visible before hidden."
+                remedy = "Sections are in the order of the exercises, visible, polish, hidden."
                 _refuse_mark(source, what, remedy, cell)
             last = place
             checks[name] += _checks(source, cell, f"{lesson}-{name}", checks)
@@ -383,8 +384,8 @@ def _sections(
         ):
             what = f"{cell.title or 'code before the first section'!r} is no section."
             remedy = (
-                f"A section is named after an exercise ({', '.join(exercises)}), hidden or not; "
-                "or it is setup or learner-side."
+                f"A section is named after an exercise ({', '.join(exercises)}), with polish or "
+                "hidden behind the name or not; or it is setup or learner-side."
             )
             _refuse_mark(source, what, remedy, cell)
     for name in exercises:
@@ -402,7 +403,8 @@ def _checks(source: Source, cell: Cell, exercise: str, others: Checks) -> list[C
     if not names:
         remedy = "Write the check, or take the section out."
         _refuse_mark(source, f"{cell.title} holds no `def test_...`.", remedy, cell)
-    if type(points) is not int or points < len(names):
+    least = 0 if POLISH in cell.title.split() else len(names)
+    if type(points) is not int or points < least:
         what = f"{points} points are too few for {len(names)} test{'s' * (len(names) > 1)}."
         remedy = f"Each is worth at least 1: `# %% {cell.title} points={2 * len(names)}`."
         _refuse_mark(source, what, remedy, cell)

@@ -141,6 +141,18 @@ def test_outside_a_lesson_check_says_where_it_works(entry, tmp_path):
     assert err.startswith('check("double") does not know which lesson it is in.')
 
 
+def test_the_polish_checks_of_an_exercise_run_with_it(small_course):
+    entry = small_course.lesson("numbers")
+    checks = entry.script.parent / "checks.py"
+    polish = (
+        "# %% double polish points=0\ndef test_of_one():\n    assert double(1) == 3, 'polish'\n"
+    )
+    text = checks.read_text(encoding="utf-8")
+    checks.write_text(text.replace("# %% triple", f"{polish}\n\n# %% triple"), encoding="utf-8")
+    code, err = run(entry)
+    assert code == 1 and err.split("\n")[0].endswith(": of one") and "   polish\n" in err
+
+
 def test_a_hidden_check_is_not_run_and_not_named(small_course):
     entry = small_course.lesson("sums")
     edit(entry, "return sum(double(n) for n in numbers)", "return 6")

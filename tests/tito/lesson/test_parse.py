@@ -42,6 +42,14 @@ def test_hidden_checks_count_in_the_course():
     assert numbers.points == 3
 
 
+def test_polish_checks_are_visible_and_may_earn_nothing():
+    polish = "# %% double polish points=0\ndef test_of_nothing():\n    assert double(0) == 0\n\n\n"
+    numbers = lesson(checks=NUMBERS_CHECKS.replace("# %% triple", f"{polish}# %% triple"))
+    last = numbers.exercises[0].checks[-1]
+    assert (last.id, last.points, last.hidden) == ("check-double-polish.test_of_nothing", 0, False)
+    assert polish.strip() in numbers.released_checks
+
+
 def test_setup_gives_the_checks_imports_and_helpers():
     setup = "# %% setup\nimport numpy as np\nfrom math import pi, tau as t\n\nNEAR = 1e-9\n\n"
     numbers = lesson(checks=NUMBERS_CHECKS.replace("# %% setup\nimport numpy as np\n", setup))
