@@ -84,7 +84,8 @@ def test_an_engine_with_a_wrong_gradient_is_not_timed(tmp_path):
     (tmp_path / "tinytorch" / "__init__.py").write_text(
         f"__path__.append({str(COURSE / 'tinytorch')!r})\n"
         "from tinytorch.core import autograd\n"
-        "from tinytorch.core.tensor import Tensor, Variable, relu_forward\n"
+        "from tinytorch.core.tensor import Tensor, Variable\n"
+        "from tinytorch.support.forward import relu_forward\n"
         "autograd.derivative(relu_forward, lambda g, out, a: g)\n",
         encoding="utf-8",
     )

@@ -339,6 +339,9 @@ def test_operators_that_tensors_do_not_have_replace_no_weight_either(sign):
         (lambda x: x.squeeze(0), ValueError, r"\(2, 3\)"),
         (lambda x: x.transpose(0), ValueError, r"\(2, 3\)"),
         (lambda x: x.transpose(2, 3), ValueError, r"\(2, 3\)"),
+        (lambda x: x.transpose(0, 1), ValueError, r"\(2, 3\).*\nwrite x.swapaxes\(0, 1\)"),
+        (lambda x: x.transpose(-2, -1), ValueError, r"write x.swapaxes\(-2, -1\)"),
+        (lambda x: x[None].transpose(1, 2), ValueError, r"write x.swapaxes\(1, 2\)"),
         (lambda x: x.swapaxes(0, 2), IndexError, "no axis 2"),
         (lambda x: x.broadcast_to(2, 4), ValueError, r"\(2, 3\)"),
         (lambda x: x.broadcast_to(3), ValueError, r"\(2, 3\)"),
@@ -354,6 +357,36 @@ def test_operators_that_tensors_do_not_have_replace_no_weight_either(sign):
 def test_errors_name_shapes_and_axes(compute, error, words):
     with pytest.raises(error, match=words):
         compute(Tensor(numbers((2, 3))))
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda x: x.transpose(1, 0),
+        lambda x: x.transpose(-1, -2),
+        lambda x: x.transpose((1, 0)),
+        lambda x: x.permute(1, 0),
+        lambda x: x.swapaxes(0, 1),
+        lambda x: x.permute(0, 1).T,  # permute takes all axes, as in PyTorch
+        lambda x: x.transpose((0, 1)).T,
+    ],
+)
+def test_a_matrix_is_transposed_in_each_of_these_ways(compute):
+    a = numbers((2, 3))
+    same(compute(Tensor(a)), a.T)
+
+
+@pytest.mark.parametrize("left", [Tensor([2.0]), np.ones(1, "float32"), 3.0])
+def test_run_names_a_tensor_that_apply_should_not_give_it(left, monkeypatch):
+    def wrong_apply(op, *inputs, **options):
+        return lesson.wrap(lesson.run(op, inputs, options))
+
+    monkeypatch.setattr(Tensor, "_apply", staticmethod(wrong_apply))
+    monkeypatch.setattr(lesson, "apply", wrong_apply)
+    message = "^`run` got a Tensor; send each input through `operand`$"
+    for compute in (lambda x: left - x, lambda x: x.exp(), lambda x: x.reshape(1, 1)):
+        with pytest.raises(TypeError, match=message):
+            compute(Tensor([1.0]))
 
 
 # Elementwise

@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 1219b82ea8bf4c9a
+# checksum: 724168355c91208f
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -8,26 +8,21 @@ import copy
 import numpy as np
 
 from tinytorch.core.losses import cross_entropy_forward
-from tinytorch.core.tensor import (
-    Tensor,
-    Variable,
-    apply,
-    axes_of,
+from tinytorch.core.tensor import Tensor, Variable, apply, axes_of, operand, recording
+from tinytorch.support import derivatives
+from tinytorch.support.arrays import is_exclusive, sum_in_place
+from tinytorch.support.derivatives import FREED, FunctionMethods, Rules
+from tinytorch.support.forward import (
     clip_forward,
     max_forward,
     min_forward,
-    operand,
     power,
-    recording,
     relu_forward,
     reshape_forward,
     sigmoid_forward,
     sum_forward,
     take_forward,
 )
-from tinytorch.support import derivatives
-from tinytorch.support.arrays import is_exclusive, sum_in_place
-from tinytorch.support.derivatives import FREED, FunctionMethods, Rules
 from tinytorch.support.graph_drawing import draw_graph
 
 __all__ = [

@@ -1,5 +1,5 @@
 # From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 0d0271878665182e
+# checksum: c6257d267b21ab82
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -7,19 +7,19 @@ import itertools
 import numpy as np
 
 from tinytorch.core.autograd import Function, backward, grad, no_grad, seed_gradient, topological_order
-from tinytorch.core.tensor import (
-    Tensor,
-    Variable,
-    apply,
+from tinytorch.core.tensor import Tensor, Variable, apply, stack
+from tinytorch.support import forward_mode as support
+from tinytorch.support.forward import (
+    clone_forward,
+    concatenate_forward,
+    cumsum_forward,
     relu_forward,
     reshape_forward,
     sigmoid_forward,
-    stack,
+    stack_forward,
     sum_forward,
     take_forward,
 )
-from tinytorch.support import forward_mode as support
-from tinytorch.support.forward import clone_forward, concatenate_forward, cumsum_forward, stack_forward
 from tinytorch.support.forward_mode import DualMethods
 from tinytorch.support.training_state import generators_of, random_states, repeated
 

@@ -7,6 +7,8 @@ import sys
 
 import numpy as np
 
+FLOAT32 = np.dtype(np.float32)
+
 # arrays
 
 
@@ -61,6 +63,27 @@ def copy_of(data):
     if array.dtype.kind not in "biuf":  # bool, int, unsigned int, float
         raise TypeError(f"a tensor holds real numbers, not {data!r:.60}")
     return array
+
+
+def as_result(out, arrays):
+    """What NumPy computed from `arrays` as an ndarray that is float64 only if one of `arrays` is.
+
+    out      ndarray, or the NumPy number that NumPy returns for rank 0
+    arrays   what it was computed from: ndarrays and Python numbers
+    returns  ndarray: of its dtype if that is no floating-point dtype, or if one of `arrays` has it;
+             else float32
+
+    >>> as_result(np.array([1, 2]) * 0.5, (np.array([1, 2]), 0.5)).dtype
+    dtype('float32')
+
+    Source: PyTorch, "Tensor Attributes", type promotion with the default dtype.
+    """
+    out = np.asarray(out)
+    if out.dtype is FLOAT32 or out.dtype.kind != "f":
+        return out
+    if any(isinstance(a, np.ndarray) and a.dtype == out.dtype for a in arrays):
+        return out
+    return out.astype(FLOAT32)
 
 
 def as_index_array(part):
@@ -119,7 +142,8 @@ def write_in_place(x, result, sign, recording):
 def explain_error(error, op, arrays, options, common_shape):
     """The error to raise when NumPy refused op(*arrays, **options): one that names the shapes.
 
-    error         the IndexError, ValueError or TypeError that NumPy raised
+    error         the IndexError, ValueError or TypeError that NumPy raised; or a RecursionError,
+                  because NumPy calls a Tensor among `arrays` again
     op            the function that was called
     arrays        tuple of what it was called with: ndarrays and numbers
     options       dictionary of its keyword arguments
@@ -131,6 +155,10 @@ def explain_error(error, op, arrays, options, common_shape):
     >>> print(explain_error(ValueError("bad"), np.reshape, (np.ones(3),), shape, None))
     reshape refused shape (3,): bad
     """
+    if isinstance(arrays, (tuple, list)) and any(hasattr(a, "requires_grad") for a in arrays):
+        return TypeError("`run` got a Tensor; send each input through `operand`")
+    if isinstance(error, RecursionError):
+        return error
     if not isinstance(arrays, (tuple, list)) or not isinstance(options, dict):
         return TypeError(
             "run(op, arrays, options) takes one tuple of arrays and one dictionary, "
@@ -167,6 +195,26 @@ def as_tuple(numbers):
     if len(numbers) == 1 and isinstance(numbers[0], (tuple, list)):
         return tuple(numbers[0])
     return numbers
+
+
+def permutation(axes, shape):
+    """`axes` as they are, unless they are two ints that mean an exchange in PyTorch: of more than
+    two axes, or of a matrix, (0, 1) or (-2, -1), which would change nothing.
+
+    >>> permutation((2, 0, 1), (4, 5, 6)), permutation((1, 0), (4, 5))
+    ((2, 0, 1), (1, 0))
+
+    Raises ValueError that names `swapaxes`.
+    """
+    ndim = len(shape)
+    if len(axes) == 2 and not any(isinstance(a, (tuple, list)) for a in axes):
+        if ndim > 2 or ndim == 2 and [a % 2 for a in axes if -2 <= a < 2] == [0, 1]:
+            pair = ", ".join(map(str, axes))
+            raise ValueError(
+                f"transpose({pair}) of shape {shape} does not exchange two axes\n"
+                f"write x.swapaxes({pair}); transpose takes all axes in their new order"
+            )
+    return axes
 
 
 def axes_of(axis, ndim):

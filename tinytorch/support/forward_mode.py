@@ -356,8 +356,8 @@ def prod_tangent(tangents, out, x, axis, keepdims):
     axes = axes_of(axis, x.ndim)
     kept = [a for a in range(x.ndim) if a not in axes]
     count = int(np.prod([x.shape[a] for a in axes]))
-    rows = x.transpose(*kept, *axes).reshape(*[x.shape[a] for a in kept], count)
-    changes = tangents[0].transpose(*kept, *axes).reshape(*rows.shape)
+    rows = x.transpose((*kept, *axes)).reshape(*[x.shape[a] for a in kept], count)
+    changes = tangents[0].transpose((*kept, *axes)).reshape(*rows.shape)
     on = np.eye(count, dtype=bool)  # (which factor is replaced, factor)
     replaced = where(on, changes.unsqueeze(-2), rows.unsqueeze(-2))
     total = apply(prod_forward, replaced, axis=-1, keepdims=False).sum(-1)

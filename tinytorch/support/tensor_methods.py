@@ -1,20 +1,43 @@
-"""Methods of a tensor that the lessons use and do not teach: what Python and NumPy ask of it, and
-methods under PyTorch's names. For PyTorch's other names an error says what to write.
+"""What the lessons use of a tensor and do not teach: its operators and most of its methods, and the
+record of how a result was computed. For PyTorch's other names an error says what to write.
 """
+
+import itertools
+import threading
 
 import numpy as np
 
-from tinytorch.support.arrays import as_tuple
+from tinytorch.lazy import autograd_lesson
+from tinytorch.support.arrays import (
+    as_array,
+    as_index_array,
+    as_tuple,
+    axes_of,
+    flattened_shape,
+    pad_pairs,
+    squeezed_shape,
+    write_in_place,
+)
 from tinytorch.support.forward import (
     argsort_forward,
     cast_forward,
+    clip_forward,
     clone_forward,
     cumsum_forward,
+    max_forward,
+    min_forward,
+    name_of,
+    pad_forward,
+    power,
     prod_forward,
+    relu_forward,
+    sigmoid_forward,
+    sum_forward,
+    take_forward,
 )
 from tinytorch.support.missing_names import TENSOR, NumPyNames, missing_name, texts_by_name
 
-__all__ = ["TensorMethods"]
+__all__ = ["TensorMethods", "operand", "record", "recording"]
 
 REFLECTED = {  # array + x is np.add(array, x): what of `x` computes it
     np.add: "__radd__",
@@ -34,14 +57,226 @@ REFLECTED = {  # array + x is np.add(array, x): what of `x` computes it
 INSTEAD = texts_by_name(TENSOR)
 
 
-class TensorMethods(NumPyNames):
-    """The base of Tensor that adds the methods below.
+NUMBERS, ndarray = (float, int, bool), np.ndarray
 
-    A subclass has the methods of Tensor, `data`, and `_apply(op, *others, **options)`, which
-    records and computes op(self, *others, **options).
+# the computation graph
+
+
+class Recording(threading.local):
+    """Whether operations are recorded, in this thread. `no_grad` switches it off."""
+
+    on = True
+
+
+recording = Recording()
+next_creation = itertools.count().__next__
+
+
+class Creator:
+    """A node of the computation graph: a result was op(*arrays, **options).
+
+    inputs   what `apply` was given
+    arrays   what was inside the inputs then
+    created  a number that grows, so that `backward()` can go from the newest to the oldest
     """
 
-    __slots__ = ()
+    __slots__ = ("op", "inputs", "arrays", "options", "created")
+
+    def __init__(self, op, inputs, arrays, options):
+        self.op, self.inputs = op, inputs
+        self.arrays, self.options = arrays, options
+        self.created = next_creation()
+
+    def __repr__(self):
+        return name_of(self.op)
+
+
+def record(out, op, inputs, arrays, options):
+    """Give the result `out` a creator if an input requires a gradient; returns `out`.
+
+    Results without a derivative (integers, True and False) are not recorded, and nothing is while
+    `recording.on` is false.
+    """
+    for x in inputs:
+        if isinstance(x, TensorMethods) and x.requires_grad:
+            if recording.on and out.data.dtype.kind == "f":
+                out.requires_grad = True
+                out.creator = Creator(op, inputs, arrays, options)
+            break
+    return out
+
+
+def operand(x):
+    """What NumPy is to compute with for `x`: an ndarray or a Python number.
+
+    x  a Tensor (its array), an array, a number, or lists of numbers; else TypeError
+    """
+    if isinstance(x, TensorMethods):
+        return x.data
+    if type(x) in NUMBERS or isinstance(x, ndarray):
+        return x
+    if isinstance(x, np.generic):
+        return x.item()  # np.sqrt(64) counts as a Python number, which takes the tensor's dtype
+    if isinstance(x, (list, tuple)):
+        return as_array(x)
+    raise TypeError(f"cannot compute with {x!r:.60}: a Tensor, an array or a number is needed")
+
+
+# the methods
+
+
+class TensorMethods(NumPyNames):
+    """The base of Tensor.
+
+    The subclass has `_apply(op, *inputs, **options)`, a static method that computes
+    op(*inputs, **options) and records it, and the methods `mean`, `var`, `reshape`, `transpose` and
+    `T`.
+    """
+
+    __slots__ = ("data", "grad", "requires_grad", "creator", "__weakref__")
+
+    shape = property(lambda self: self.data.shape, doc="The length of each axis, a tuple.")
+    ndim = property(lambda self: self.data.ndim, doc="The rank: how many axes.")
+    size = property(lambda self: self.data.size, doc="How many elements.")
+    dtype = property(lambda self: self.data.dtype, doc="The NumPy dtype of the elements.")
+
+    # operators, with tensors, arrays and Python numbers on either side
+
+    __hash__ = object.__hash__  # by identity, because `==` compares elementwise
+
+    # fmt: off
+    def __add__(self, other): return self._apply(np.add, self, other)
+    def __radd__(self, other): return self._apply(np.add, other, self)
+    def __iadd__(self, other): return self._update(np.add, other, "+=")
+    def __sub__(self, other): return self._apply(np.subtract, self, other)
+    def __rsub__(self, other): return self._apply(np.subtract, other, self)
+    def __isub__(self, other): return self._update(np.subtract, other, "-=")
+    def __mul__(self, other): return self._apply(np.multiply, self, other)
+    def __rmul__(self, other): return self._apply(np.multiply, other, self)
+    def __imul__(self, other): return self._update(np.multiply, other, "*=")
+    def __truediv__(self, other): return self._apply(np.divide, self, other)
+    def __rtruediv__(self, other): return self._apply(np.divide, other, self)
+    def __itruediv__(self, other): return self._update(np.divide, other, "/=")
+    def __pow__(self, other): return self._apply(power, self, other)
+    def __rpow__(self, other): return self._apply(power, other, self)
+    def __ipow__(self, other): return self._update(power, other, "**=")
+    def __matmul__(self, other): return self._apply(np.matmul, self, other)
+    def __rmatmul__(self, other): return self._apply(np.matmul, other, self)
+    def __imatmul__(self, other): return self._update(np.matmul, other, "@=")
+    def __neg__(self): return self._apply(np.negative, self)
+    def __abs__(self): return self._apply(np.absolute, self)
+
+    def __eq__(self, other):
+        return NotImplemented if other is None else self._apply(np.equal, self, other)
+
+    def __ne__(self, other):
+        return NotImplemented if other is None else self._apply(np.not_equal, self, other)
+
+    def __lt__(self, other): return self._apply(np.less, self, other)
+    def __le__(self, other): return self._apply(np.less_equal, self, other)
+    def __gt__(self, other): return self._apply(np.greater, self, other)
+    def __ge__(self, other): return self._apply(np.greater_equal, self, other)
+    # fmt: on
+
+    def _update(self, op, other, sign):
+        """x += other, x *= other, ...: a new tensor; a tensor made with requires_grad=True is
+        changed in place."""
+        if self.requires_grad and self.creator is None:
+            result = self._apply(op, self.data, operand(other)).data
+            return write_in_place(self, result, sign, recording.on)
+        return self._apply(op, self, other)
+
+    # elementwise functions, and reductions along an axis: an int, a tuple, or None for all
+
+    # fmt: off
+    def exp(self): return self._apply(np.exp, self)
+    def log(self): return self._apply(np.log, self)
+    def sqrt(self): return self._apply(np.sqrt, self)
+    def sin(self): return self._apply(np.sin, self)
+    def cos(self): return self._apply(np.cos, self)
+    def tanh(self): return self._apply(np.tanh, self)
+    def sigmoid(self): return self._apply(sigmoid_forward, self)
+    def relu(self): return self._apply(relu_forward, self)
+    def maximum(self, other): return self._apply(np.maximum, self, other)
+    def minimum(self, other): return self._apply(np.minimum, self, other)
+    def where(self, condition, other): return self._apply(np.where, condition, self, other)
+    # fmt: on
+
+    def clip(self, low=None, high=None):
+        return self._apply(clip_forward, self, low=low, high=high)
+
+    def sum(self, axis=None, keepdims=False):
+        return self._apply(sum_forward, self, axis=axis, keepdims=keepdims)
+
+    def max(self, axis=None, keepdims=False):
+        return self._apply(max_forward, self, axis=axis, keepdims=keepdims)
+
+    def min(self, axis=None, keepdims=False):
+        return self._apply(min_forward, self, axis=axis, keepdims=keepdims)
+
+    def std(self, axis=None, keepdims=False, correction=0):
+        return self.var(axis, keepdims, correction).sqrt()
+
+    # the elements in another shape, or some of them
+
+    def flatten(self, start_axis=0, end_axis=-1):
+        return self.reshape(flattened_shape(self.shape, start_axis, end_axis))
+
+    def squeeze(self, axis=None):
+        return self.reshape(squeezed_shape(self.shape, axis))
+
+    def unsqueeze(self, axis):
+        """A new axis of length 1, which is axis `axis` of the result."""
+        (new,) = axes_of(axis, self.ndim + 1)
+        return self.reshape(*self.shape[:new], 1, *self.shape[new:])
+
+    def swapaxes(self, axis1, axis2):
+        """Two axes exchanged, the commonest case of `transpose`."""
+        order = list(range(self.ndim))
+        a, b = axes_of((axis1, axis2), self.ndim)
+        order[a], order[b] = b, a
+        return self._apply(np.transpose, self, axes=tuple(order))
+
+    def broadcast_to(self, *shape):
+        """The tensor broadcast to `shape`: a view with strides of 0, which can only be read."""
+        shape = as_tuple(shape)
+        own = (1,) * (len(shape) - self.ndim) + self.shape
+        if len(own) != len(shape) or any(n not in (1, m) for n, m in zip(own, shape)):
+            raise ValueError(
+                f"shape {self.shape} does not broadcast to {shape}: only lengths of 1 can be "
+                "repeated"
+            )
+        return self._apply(np.broadcast_to, self, shape=shape)
+
+    def pad(self, width, value=0):
+        return self._apply(pad_forward, self, width=pad_pairs(width, self.shape), value=value)
+
+    def __getitem__(self, index):
+        return self._apply(take_forward, self, index=copy_index(index))
+
+    def __setitem__(self, index, value):
+        needed = self.requires_grad or isinstance(value, TensorMethods) and value.requires_grad
+        if self.creator is not None or (needed and recording.on):
+            raise RuntimeError(
+                "writing into this tensor would change numbers that the computation graph needs; "
+                "make a new tensor with where(), or write into x.detach()"
+            )
+        self.data[copy_index(index)] = operand(value)
+
+    # gradients
+
+    def detach(self):
+        """A tensor on the same memory, without the record of how it was computed."""
+        out = object.__new__(type(self))
+        out.data, out.requires_grad = self.data, False
+        out.grad = out.creator = None
+        return out
+
+    def backward(self, gradient=None, retain_graph=False):
+        """Compute the gradient of this scalar for every tensor it was computed from."""
+        return autograd_lesson().backward(self, gradient, retain_graph)
+
+    # what Python and NumPy ask for, and PyTorch's names
 
     def __getattr__(self, name):
         """Python calls this for a name that it does not find."""
@@ -100,7 +335,7 @@ class TensorMethods(NumPyNames):
 
     def permute(self, *axes):
         """The axes in another order: `transpose` with all axes."""
-        return self.transpose(*axes)
+        return self.transpose(as_tuple(axes))
 
     def t(self):
         """A matrix with rows and columns exchanged; fewer axes stay as they are."""
@@ -124,7 +359,7 @@ class TensorMethods(NumPyNames):
 
     def clone(self):
         """A copy that is recorded: gradients pass through it. (`x.detach()` shares memory.)"""
-        return self._apply(clone_forward)
+        return self._apply(clone_forward, self)
 
     def numel(self):
         """How many elements: `x.size`."""
@@ -188,11 +423,11 @@ class TensorMethods(NumPyNames):
 
     def argmax(self, axis=None, keepdims=False):
         """The positions of the largest elements along `axis`; None: in the flattened tensor."""
-        return self._apply(np.argmax, axis=axis, keepdims=keepdims)
+        return self._apply(np.argmax, self, axis=axis, keepdims=keepdims)
 
     def argmin(self, axis=None, keepdims=False):
         """The positions of the smallest elements along `axis`; None: in the flattened tensor."""
-        return self._apply(np.argmin, axis=axis, keepdims=keepdims)
+        return self._apply(np.argmin, self, axis=axis, keepdims=keepdims)
 
     def argsort(self, axis=-1, descending=False):
         """The positions of the elements in sorted order along `axis`; equal ones keep their order.
@@ -201,7 +436,7 @@ class TensorMethods(NumPyNames):
         >>> Tensor([3.0, 1.0, 2.0]).argsort()
         Tensor([1, 2, 0])
         """
-        return self._apply(argsort_forward, axis=axis, descending=descending)
+        return self._apply(argsort_forward, self, axis=axis, descending=descending)
 
     def cumsum(self, axis=None):
         """The sums of all elements up to each one along `axis`; None: of the flattened tensor.
@@ -210,7 +445,7 @@ class TensorMethods(NumPyNames):
         >>> Tensor([1.0, 2.0, 4.0]).cumsum(0)
         Tensor([1., 3., 7.])
         """
-        return self._apply(cumsum_forward, axis=axis)
+        return self._apply(cumsum_forward, self, axis=axis)
 
     def prod(self, axis=None, keepdims=False):
         """The product along `axis`: an int, a tuple, or None for all.
@@ -219,14 +454,14 @@ class TensorMethods(NumPyNames):
         >>> Tensor([1.0, 2.0, 4.0]).prod()
         Tensor(8.)
         """
-        return self._apply(prod_forward, axis=axis, keepdims=keepdims)
+        return self._apply(prod_forward, self, axis=axis, keepdims=keepdims)
 
     def _cast(self, dtype):
         dtype = np.dtype(dtype)
         if dtype == self.data.dtype:
             return self
         # an array of this dtype as second input: an operation returns a dtype of its inputs
-        return self._apply(cast_forward, np.zeros((), dtype))
+        return self._apply(cast_forward, self, np.zeros((), dtype))
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         """NumPy calls this for np.exp(x), and for `array + x`, which must be computed by `x`."""
@@ -242,3 +477,23 @@ class TensorMethods(NumPyNames):
         if hasattr(type(self), name):
             text = f"write x.{name}({'y' * (ufunc.nin - 1)})"
         raise TypeError(f"np.{name} takes arrays, and x is a Tensor: {text}")
+
+
+def copy_index(index):
+    """The index in x[...] as a tuple that later changes cannot reach.
+
+    index    int, slice, None, Ellipsis, a list or array of ints, a mask, a Tensor of ints or
+             bools, or a tuple of these
+    returns  tuple with one part for each: a new array for each Tensor, array or list; the others as
+             they were
+
+    >>> copy_index((0, [True, False]))
+    (0, array([ True, False]))
+    """
+    parts = index if isinstance(index, tuple) else (index,)
+    return tuple(
+        [
+            as_index_array(part) if isinstance(part, (TensorMethods, ndarray, list)) else part
+            for part in parts
+        ]
+    )

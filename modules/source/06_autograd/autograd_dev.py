@@ -34,24 +34,37 @@ import copy
 import numpy as np
 
 from tinytorch.core.losses import cross_entropy_forward
-from tinytorch.core.tensor import (Tensor, Variable, apply, axes_of, clip_forward,
-                                   max_forward, min_forward, operand, power, recording,
-                                   relu_forward, reshape_forward, sigmoid_forward,
-                                   sum_forward, take_forward)
+from tinytorch.core.tensor import Tensor, Variable, apply, axes_of, operand, recording
 from tinytorch.support import derivatives
 from tinytorch.support.arrays import is_exclusive, sum_in_place
 from tinytorch.support.derivatives import FREED, FunctionMethods, Rules
+from tinytorch.support.forward import (clip_forward, max_forward, min_forward, power,
+                                       relu_forward, reshape_forward, sigmoid_forward,
+                                       sum_forward, take_forward)
 from tinytorch.support.graph_drawing import draw_graph
+
+# %% [markdown]
+# ## Recording operations
+#
+# To compute gradients, we must know how each number was computed. The last line of `apply` in
+# lesson 01 was given: `record(out, op, inputs, arrays, options)`. If an input requires a
+# gradient, `record` sets `out.requires_grad = True` and gives `out` a `creator` with the fields
+# `op`, `inputs` (the Tensors, numbers or arrays as given), `arrays` (the arrays inside them
+# then), `options` and `created` (a number that grows with each record). A result that is not
+# floating-point has no derivative, so it is not recorded. Predict which results have a creator:
+
+# %% tags=["answer"]
+x, y = Variable(5.0), Variable(3.0)  # a Variable is a Tensor with requires_grad=True
+for name, out in [("x * 2", x * 2), ("x > y", x > y), ("a * 2", Tensor(5.0) * 2)]:
+    print(name, "is not recorded" if out.creator is None else f"has creator {out.creator}")
 
 # %% [markdown]
 # ## The computation graph
 #
-# `Variable(x)` is a Tensor with `requires_grad=True`. Since lesson 01, the result of an
-# operation on one has a `creator`, which records the operation and its inputs. Following
-# creators from a result back to where the computation started gives the *computation graph*:
+# Following creators from a result back to where the computation started gives the *computation
+# graph*:
 
 # %%
-x, y = Variable(5.0), Variable(3.0)
 z = x * y + x
 draw_graph(z, x=x, y=y)
 # alt: A graph: x = 5 and y = 3 lead to mul = 15; mul and x lead to add = 20. No gradient yet.
@@ -59,9 +72,8 @@ draw_graph(z, x=x, y=y)
 # %% [markdown]
 # The blue boxes are leaves. A **leaf** of the graph is a tensor that was not computed by an
 # operation, such as the weights of a network. The gradients are still missing (`grad None`).
-# The *backward pass* will go through the graph from the last box up to the leaves. A creator
-# has the fields `op`, `inputs` (as they were given: Tensors, numbers or arrays), `arrays` (what
-# is inside the inputs), `options` and `created`. Here we follow only the first input of each:
+# The *backward pass* will go through the graph from the last box up to the leaves. Here we
+# follow only the first input of each creator:
 
 # %%
 while z.creator is not None:

@@ -36,11 +36,11 @@ import numpy as np
 
 from tinytorch.core.autograd import (Function, backward, grad, no_grad, seed_gradient,
                                      topological_order)
-from tinytorch.core.tensor import (Tensor, Variable, apply, relu_forward, reshape_forward,
-                                   sigmoid_forward, stack, sum_forward, take_forward)
+from tinytorch.core.tensor import Tensor, Variable, apply, stack
 from tinytorch.support import forward_mode as support
 from tinytorch.support.forward import (clone_forward, concatenate_forward, cumsum_forward,
-                                       stack_forward)
+                                       relu_forward, reshape_forward, sigmoid_forward,
+                                       stack_forward, sum_forward, take_forward)
 from tinytorch.support.forward_mode import DualMethods
 from tinytorch.support.training_state import generators_of, random_states, repeated
 
