@@ -52,7 +52,7 @@ def figures():
             {f"{stride} {padding}": panels(one) for (stride, padding), one in states.items()},
             lesson="convolutions",
             section="The gradient of the input: col2im",
-            after="It is the sum, by the multivariable chain rule",
+            after="the gradient of a pixel is the sum of the gradients",
         )
     ]
 

@@ -39,7 +39,7 @@ def figures():
             {"most": MOST, "map": {"left": LEFT, "bottom": BOTTOM, "across": ACROSS, "up": UP}},
             lesson="losses",
             section="Cross-entropy or squared error?",
-            after="A network that is sure and wrong hardly learns",
+            after="network that is sure and wrong hardly learns",
         )
     ]
 

@@ -52,7 +52,7 @@ def figures():
             state,
             lesson="optimizers",
             section="The condition number",
-            after="The steepest direction sets a limit",
+            after="The steep direction limits the learning rate",
         )
     ]
 
