@@ -20,8 +20,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from tito.errors import UsageError
 
 MOST_NAMES = 1_000  # that graders choose while the page is served
-MOST_CONNECTIONS = 100  # that wait for a request
-BACKLOG = 64  # connections that are accepted before the page looks at any of them
+MOST_CONNECTIONS = 50  # that wait for a request
+BACKLOG = 32  # connections that are accepted before the page looks at any of them
 NO_TOKEN = (
     "This address is not valid. The right one was printed when the page was started: "
     "tito gradebook page"

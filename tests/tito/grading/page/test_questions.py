@@ -157,7 +157,7 @@ def test_markup_in_answers_items_and_comments_is_text(page):
 def test_names_are_hidden_and_what_is_not_there_is_reported(page):
     page.ta1.post("/anonymous")
     for path in (WHY, page.of["ada"]):
-        assert "Ada" not in page.ta1.get(path).text
+        assert "Ada" not in Tags(page.ta1.get(path).text).words  # a random address may hold it
     for path in ("/question/numbers/x", f"{WHY}/0", "/question/x/why"):
         assert page.ta1.get(path).status_code == 404
     form = hidden(page.ta1.get(page.of["ada"]), "judge")
