@@ -87,7 +87,7 @@ class Ours:
 
     @staticmethod
     def transpose(x, axes):
-        return x.transpose(*axes)
+        return x.transpose(axes)  # as a tuple: transpose(0, 1) asks for an exchange in PyTorch
 
     @staticmethod
     def pad(x, widths):

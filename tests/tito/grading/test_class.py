@@ -179,13 +179,11 @@ def test_the_reference_course_gets_all_points_and_its_release_none(
 def test_a_wrong_matmul_costs_points_in_its_own_lesson_only_and_the_report_names_it(tmp_path):
     lessons = NAMES[: NAMES.index("layers") + 1]
     texts = {entry.name: entry.declared.source.text for entry in REPOSITORY.lessons}
-    right, wrong = "return products.sum(axis=1)", "return products.sum(axis=-1)"
-    given, own = (
-        "def __matmul__(self, other): return apply(np.matmul, self, other)",
-        "def __matmul__(self, other): return matmul_by_broadcasting(self, other)",
-    )
-    assert texts["tensor"].count(right) == texts["tensor"].count(given) == 1
-    texts["tensor"] = texts["tensor"].replace(right, wrong).replace(given, own)
+    end = "    ### END SOLUTION\n"
+    right, wrong = (f"return products.sum(axis={axis})\n{end}" for axis in (1, -1))
+    own = "\n\nTensor.__matmul__ = matmul_by_broadcasting\n"  # for the operator @
+    assert texts["tensor"].count(right) == 1
+    texts["tensor"] = texts["tensor"].replace(right, wrong + own)
     for base in ("own", "reference", "both"):
         hand_in(tmp_path / base, "ada", texts)
     rows = {

@@ -179,4 +179,4 @@ def test_a_dry_run_prints_json_and_names_whom_the_roster_lacks(small_course, tmp
     out, err = commands.tito(small_course, *words)
     rows = [(row["student"], row["old"], row["new"]) for row in json.loads(out)]
     assert rows == [("ada", None, 5), ("bob", None, 0)]
-    assert "not in the roster: ada (1); graded under these names" in " ".join(err.split())
+    assert "not in the roster: ada (1). Their work is graded" in " ".join(err.split())
