@@ -388,8 +388,8 @@ def test_search_finds_broadcast(open_page):
 
 # What a tired learner types, and words of the sentence that answers.
 QUESTIONS = {
-    "shape mismatch": "their shapes are aligned at the right ends",
-    "why is my gradient None": "Results in between keep none",
+    "shape mismatch": "The shapes are aligned at their right ends",
+    "why is my gradient None": "Intermediate results keep none",
     "loss is nan after some steps": "is where the problem started",
     "exploding gradients": "scales the gradient down",
     "dot product": "multiply row i of",
@@ -397,7 +397,7 @@ QUESTIONS = {
     "forgot zero_grad": "means that contributions to the same gradient are added",
     "softmax overfow inf": "The exponential of a large logit overflows",
     "val loss goes up but train loss goes down": "while the validation loss rises",
-    "how do i get my old code back": "brings back what the last command overwrote",
+    "how do i get my old code back": "restores the files that the last command overwrote",
 }
 
 

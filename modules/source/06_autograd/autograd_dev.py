@@ -1107,7 +1107,9 @@ plot_decision(points, labels, logits);
 
 # %% [markdown]
 # No line of this program knows a derivative of the network. (After `tito export autograd`,
-# `loss.backward()` is the same call as `backward(loss)` here.)
+# `loss.backward()` is the same call as `backward(loss)` here.) The step changes
+# `parameter.data`. With `parameter -= ...`, the name would refer to the result of an operation,
+# and the `.grad` of such a result stays None.
 #
 # ## In-place accumulation (optional)
 #
