@@ -48,7 +48,7 @@ class CheckOutcome(outcome.Outcome):
     unwritten  the exercise that it waits for because that is not written yet
     waits      the exercise that it waits for: its error arises in the code of that exercise, which
                fails its own checks; or in the check itself, after a check of the same exercise said
-               what is wrong
+               what is wrong; or it is a polish check of an exercise with wrong values
     arose      the innermost exercise in whose code its error arose
     """
 
@@ -353,9 +353,14 @@ def _find_causes(test: LessonTest, checks: list[CheckOutcome]) -> None:
     for check in failing:
         if not check.unwritten and check.status == "error" and check.exercise != check.arose:
             check.waits = check.arose if check.arose in wrong else None
+    # What is wrong with an exercise is said first: before the errors that follow from it in the
+    # checks themselves, and before its polish checks, which earn no points.
+    wrong_values = {c.exercise for c in failing if c.max_points and not (c.unwritten or c.waits)}
     failed: set[str] = set()
     for check in failing:
-        if check.status == "failed":
+        if not check.max_points and check.exercise in wrong_values:
+            check.waits = check.exercise
+        elif check.status == "failed":
             failed.add(check.exercise)
         elif check.status == "error" and not check.where and check.exercise in failed:
             check.waits = check.exercise

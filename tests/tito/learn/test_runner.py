@@ -365,6 +365,24 @@ def test_a_check_that_fails_in_another_exercises_code_waits_for_it_if_that_one_i
     )
 
 
+def test_polish_checks_wait_until_the_values_are_right(entry):
+    checks = entry.declared_path.with_name("checks.py")
+    polish = (
+        "# %% double polish points=0\ndef test_of_one():\n    assert double(1) == 3, 'polish'\n"
+    )
+    text = checks.read_text(encoding="utf-8").replace("# %% triple", f"{polish}\n\n# %% triple")
+    checks.write_text(text, encoding="utf-8")
+    entry = course.open_root(entry.root.path).lesson("numbers")
+
+    def polish_after(old, new):
+        change(entry, old, new)
+        (check,) = [check for check in verdict_on(entry).checks if "polish" in check.id]
+        return check.status, check.waits
+
+    assert polish_after("twice = x + x", "twice = x * x * x") == ("failed", "numbers-double")
+    assert polish_after("twice = x + x", "twice = 2 * x") == ("failed", None)
+
+
 def test_a_call_that_another_exercise_rightly_refuses_is_the_callers_mistake(entry):
     change(entry, "return double(x) + x", "return double(None) + x")
     assert [(c.status, c.waits) for c in verdict_on(entry).checks] == [
