@@ -35,7 +35,6 @@ from tito.grading.jail.modules import answers_in
 from tito.grading.result import LessonResult, Unchanged, blank
 from tito.grading.roster import Learner
 from tito.grading.setting import Setting
-from tito.grading.single_checks import merge_checks
 from tito.grading.submission import Submission
 from tito.grading.work_hash import course_hash, decisive_hash, work_hash
 from tito.grading.workers import WORKERS, JudgeDied
@@ -82,8 +81,6 @@ class Progress:
 
     total, graded, unchanged  submissions
     failed       those that could not be graded, by our fault
-    other        of the unchanged, those whose single check was not graded again, since the graded
-                 file is not the one that is there now
     interrupted  learners whose submission got its row because whole runs ended over it
     seconds      since it began
     student      the name of the learner who was graded last
@@ -95,7 +92,6 @@ class Progress:
     graded: int = 0
     unchanged: int = 0
     failed: int = 0
-    other: int = 0
     seconds: float = 0.0
     student: str = ""
     verdicts: dict[str, int] = field(default_factory=dict)
@@ -271,11 +267,9 @@ class Run:
 
     def begin(self, pool: Executor, task: Task) -> None:
         """Give a task to the workers."""
-        known: dict[str, set[str]] = {}
-        if not self.setting.checks:
-            keys = self.new_keys if self.options.regrade else self.keys
-            of_student = keys.get(task.student, {})
-            known = {lesson: set(of_lesson) for lesson, of_lesson in of_student.items()}
+        keys = self.new_keys if self.options.regrade else self.keys
+        of_student = keys.get(task.student, {})
+        known = {lesson: set(of_lesson) for lesson, of_lesson in of_student.items()}
         process = run_lock.process_name()
         future = pool.submit(grade_one, self.setting, self.course, process, task.submission, known)
         self.running[future] = task
@@ -300,10 +294,6 @@ class Run:
             results = self.results_without_judge(task, outcome)
         else:
             results = outcome
-        if self.setting.checks:
-            before = self.book.results(task.submission.student)
-            results, is_other_file = merge_checks(results, before)
-            self.progress.other += is_other_file
         new = [result for result in results if isinstance(result, LessonResult)]
         if task.submission.partial:  # what comes later is not missing
             new = [result for result in new if result.sha256]
@@ -316,8 +306,6 @@ class Run:
         """The rows of a submission that could not be graded. They do not replace earlier
         results.
         """
-        if self.setting.checks:
-            return []
         known = self.keys.get(task.student, {})
         return [ungraded(entry, task, why) for entry in self.lessons if entry.name not in known]
 
@@ -341,7 +329,7 @@ class Run:
                 seen=seen,
                 arrivals=arrivals,
                 work=task.work,
-                regrade=self.options.regrade or bool(self.setting.checks),
+                regrade=self.options.regrade,
                 replace_arrivals=self.options.replace_arrivals,
             )
         )

@@ -64,7 +64,6 @@ class Setting:
     memory           MB that a check may use
     secret           paths that no jail may read
     limits           of what is read of a submission
-    checks           ids: only these; without any: all
     """
 
     root: Path
@@ -75,7 +74,6 @@ class Setting:
     memory: int = 1024
     secret: tuple[str, ...] = ()
     limits: Limits = LIMITS
-    checks: tuple[str, ...] = ()
 
 
 def read_policies(root: Path) -> tuple[str, float, int]:

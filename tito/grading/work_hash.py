@@ -21,13 +21,12 @@ def work_hash(submission: Submission, decisive: str) -> str:
 
 def decisive_hash(setting: Setting, course: str) -> str:
     """The hash of everything except the submission that results depend on: limits, the lessons to
-    grade with their checks, and the course.
+    grade, and the course.
 
     course  its hash, see `course_hash`
     """
     limits = [setting.seconds, setting.memory, astuple(setting.limits)]
-    names, checks = list(setting.lessons), list(setting.checks)
-    what = [setting.level, setting.earlier_lessons, limits, names, checks, course]
+    what = [setting.level, setting.earlier_lessons, limits, list(setting.lessons), course]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()
 
 

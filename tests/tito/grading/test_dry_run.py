@@ -4,13 +4,11 @@ import json
 
 import commands
 import pytest
-from some_results import DAY, MONDAY, points, result, save, set_points
+from some_results import DAY, MONDAY, result, save, set_points
 
 from tito.cli.instructor import grade, run_progress
 from tito.grading import dry_run, run, views
 from tito.grading.gradebook import enrollment
-from tito.grading.result import CheckResult, Unchanged
-from tito.grading.single_checks import merge_checks
 
 
 def compare(book, *results, arrived=MONDAY):
@@ -69,60 +67,6 @@ def test_a_dry_run_that_would_change_nothing_reports_it(book):
     save(book, [result()], MONDAY, "me")
     assert compare(book, result(key="new")) == []
     assert "0 would rise, 0 would fall" in views.trial([])
-
-
-PLACE = ("numbers", "a" * 64)  # lesson and file
-
-
-def part(check="c1", earned=3, sha256="a" * 64, **more):
-    """A result of one check only."""
-    one = result(points=(), sha256=sha256, key="new", verdict="passed")
-    status = "passed" if earned == 3 else "failed"
-    one.checks = [CheckResult(check, "exercise", check, earned, 3, status, **more)]
-    return one
-
-
-def test_a_check_that_was_graded_alone_is_put_into_the_result():
-    before = {PLACE: result(points=(3, 0))}
-    (merged,), _ = merge_checks([part()], before)
-    assert [check.points for check in merged.checks] == [3, 3]
-    assert (merged.points, merged.verdict, merged.reason) == (6, "passed", "")
-    assert merged.key.startswith("key~"), "so that a run of all checks grades the lesson anew"
-    (worse,), _ = merge_checks([part("c0", 0)], before)
-    assert (worse.points, worse.verdict, worse.reason) == (0, "failed", "2 of 2 checks fail.")
-
-
-def test_a_check_that_was_graded_alone_and_put_back_leaves_no_trace(book):
-    """Whatever the checks are now, no result that others were put into stands for theirs."""
-    save(book, [result(points=(3, 0))], MONDAY, "me")
-    alone, _ = merge_checks([part()], book.results("ada"))
-    save(book, alone, MONDAY, "me", regrade=True)
-    assert points(book) == {"numbers": "6"}
-    _, keys = book.graded()
-    assert "key" not in keys["ada"]["numbers"], "the checks of before are to be run again"
-    again, _ = merge_checks([part("c0", 0)], book.results("ada"))
-    save(book, again, MONDAY, "me", regrade=True)
-    assert points(book) == {"numbers": "3"}
-    assert again[0].key != alone[0].key and again[0].key.count("~") == 1
-    save(book, [result(points=(3, 0))], MONDAY, "me")
-    assert points(book) == {"numbers": "3"} and book.graded()[1] == {"ada": {"numbers": {"key"}}}
-
-
-def test_a_check_of_another_file_or_of_no_grade_changes_nothing():
-    assert merge_checks([part(sha256="b" * 64)], {PLACE: result()}) == ([], True)
-    assert merge_checks([part()], {}) == ([], True)
-    seen = Unchanged("numbers", "key", "", PLACE[1])
-    assert merge_checks([part(message="")], {PLACE: result(points=(3, 3))}) == ([seen], False)
-
-
-def test_a_lesson_that_could_not_be_run_keeps_its_verdict_when_one_check_is_graded():
-    before = result(points=(0, 0), verdict="import failed", reason="It stops.")
-    for check in before.checks:
-        check.status, check.message = "not run", "It stops."
-    alone = part(earned=0, message="It stops.")
-    alone.verdict, alone.checks[0].status = "import failed", "error"
-    (seen,), _ = merge_checks([alone], {PLACE: before})
-    assert isinstance(seen, Unchanged)
 
 
 def test_only_some_learners_are_graded_and_a_slip_is_reported():

@@ -64,16 +64,6 @@ Students = Annotated[
         show_default=False,
     ),
 ]
-OnlyChecks = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--check",
-        metavar="ID",
-        help="Grade only checks whose id contains this; other checks keep their points. May be "
-        "repeated.",
-        show_default=False,
-    ),
-]
 Regrade = Annotated[
     bool,
     typer.Option(
@@ -133,7 +123,6 @@ def grade(
     section: SectionOption = None,
     submitted: SubmittedOption = None,
     students: Students = None,
-    only_checks: OnlyChecks = None,
     regrade: Regrade = False,
     dry_run: DryRun = False,
     jobs: Jobs = None,
@@ -152,7 +141,7 @@ def grade(
 
     course = current_course(root)
     entries = select_lessons(course, lessons, None, all_)
-    setting = setting_of(course, entries, isolation, only_checks, (submissions, gradebook))
+    setting = setting_of(course, entries, isolation, (submissions, gradebook))
     WORKERS.begin(setting)
     grade_requested(
         course,
@@ -253,7 +242,6 @@ def setting_of(
     root: "Root",
     entries: list["Entry"],
     isolation: str | None,
-    only_checks: list[str] | None,
     private: tuple[Path, str | None],
 ) -> "Setting":
     """The Setting of a run, from the course's policies and the options.
@@ -262,7 +250,6 @@ def setting_of(
     """
     from tito.grading.setting import Setting, read_policies
 
-    entries, checks = select_checks(entries, only_checks)
     secret = [
         root.path / "modules",
         root.path / root.package / "core",
@@ -276,7 +263,6 @@ def setting_of(
         isolation or "",
         *read_policies(root.path),
         tuple(str(path) for path in secret if path.exists()),
-        checks=checks,
     )
 
 
@@ -329,11 +315,6 @@ def warn_of_what_is_left(progress: "Progress") -> None:
     from tito.grading.run import ATTEMPTS
     from tito.grading.safe_text import plain
 
-    if progress.other:
-        warn(
-            f"{progress.other} were not graded, because --check needs an earlier grade of the same "
-            "file. Grade them without --check."
-        )
     if progress.interrupted:
         names = list(map(plain, progress.interrupted))
         warn(
@@ -347,21 +328,6 @@ def warn_of_what_is_left(progress: "Progress") -> None:
             "Their rows in the gradebook show the error.",
             "--regrade tries them again.",
         )
-
-
-def select_checks(
-    entries: list["Entry"], texts: list[str] | None
-) -> tuple[list["Entry"], tuple[str, ...]]:
-    """(the lessons that have these checks, the ids of the checks); without texts all lessons."""
-    from tito.grading.gradebook.changes import select_check
-
-    if not texts:
-        return entries, ()
-    ids = {check.id: entry for entry in entries for check in entry.declared.checks}
-    lessons = " ".join(entry.name for entry in entries)
-    checks = tuple(select_check(text, lessons, list(ids)) for text in texts)
-    names = {ids[check].name for check in checks}
-    return [entry for entry in entries if entry.name in names], checks
 
 
 @contextmanager

@@ -103,7 +103,6 @@ def start_grading(root: Path, gradebook: str, submissions: Path | None) -> "Star
     def start(request: "RegradeRequest", folder: Path) -> "subprocess.Popen[bytes]":
         words = [str(submissions), request.lesson, "--root", str(root), "--json"]
         words += ["--gradebook", gradebook]
-        words += [f"--check={request.check}"] if request.check else []
         words += [] if request.counts else ["--dry-run"]
         with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
             return subprocess.Popen(

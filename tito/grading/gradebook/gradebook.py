@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tito.grading.arrival import Arrived, merged
 from tito.grading.gradebook import late
-from tito.grading.gradebook.counting import arrival_of, counting_grade, submitted_files
+from tito.grading.gradebook.counting import arrival_of, counting_grade
 from tito.grading.gradebook.database import connect, transaction, write
 from tito.grading.gradebook.grade import ClassMember, Grade
 from tito.grading.gradebook.history import (
@@ -30,7 +30,6 @@ from tito.grading.gradebook.result_store import (
     RESULT_COLUMNS,
     ResultRow,
     Saving,
-    result_rows,
     save,
 )
 from tito.grading.gradebook.tables import (
@@ -95,16 +94,6 @@ class Gradebook:
         return Gradebook(engine, self.rules)
 
     # What grading reads and writes
-
-    def results(self, student: str) -> dict[tuple[str, str], LessonResult]:
-        """{(lesson, SHA-256 of the file): the result that counts for this file} of a learner."""
-        with transaction(self.engine) as database:
-            by_lesson = result_rows(database, learner_id(student))
-        return {
-            (lesson, file.row.sha256): LessonResult.from_json(file.row.value)
-            for lesson, rows in by_lesson.items()
-            for file in submitted_files(rows)
-        }
 
     def graded(self) -> tuple[Works, Keys]:
         """The submissions that are graded, whose results are all in the book; and the keys of all

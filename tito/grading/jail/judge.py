@@ -138,18 +138,13 @@ class Judge:
             entry.declared.title,
             entry.declared.most,
             key=key,
-            checks=[blank(check) for check in self.checks(entry)],
+            checks=[blank(check) for check in entry.declared.checks],
             notes=list(contents.notes),
             sha256=file.sha256 if file else "",
             entry=file.entry if file else "",
             code=packed(file.code) if file and file.code else b"",
             answers=work.code(entry.name).answers or answers_in(entry),
         )
-
-    def checks(self, entry: Entry) -> list[Check]:
-        """The requested checks of a lesson."""
-        ids = self.setting.checks
-        return [check for check in entry.declared.checks if not ids or check.id in ids]
 
     def key(self, entry: Entry, contents: Contents) -> str:
         """The key of a result: the hash of the submission, a dot, and the hash of everything else
@@ -197,7 +192,7 @@ class Judge:
             yield False
             return
         result.isolation = self.setting.level
-        code, checks = work.code(entry.name), self.checks(entry)
+        code, checks = work.code(entry.name), entry.declared.checks
         first = REFERENCE if self.setting.earlier_lessons == REFERENCE else OWN
         attempt, spent = Attempt(), defaultdict[bool, float](float)
         # Hidden checks run after all others, so that these cannot observe them.

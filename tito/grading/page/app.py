@@ -376,8 +376,7 @@ class GraderPage:
             lesson = form.get("lesson", "")
             if lesson not in lessons:
                 raise UsageError(f"There is no lesson {lesson!r}.", "Choose one of the list.")
-            check, counts = form.get("check", "").strip(), "count" in form
-            self.regrading.start(RegradeRequest(lesson, check, session.who, counts))
+            self.regrading.start(RegradeRequest(lesson, session.who, "count" in form))
             return self.to(session, "/regrade")
         run = self.regrading.last
         if run:

@@ -25,13 +25,11 @@ PROGRESS = re.compile(r"\d+ of \d+ submissions")  # the beginning of a line of p
 class RegradeRequest:
     """A request to grade again.
 
-    check   a part of the name of the only check that is graded, or ""
     who     asked for it
     counts  whether its grades count; else nothing is written
     """
 
     lesson: str
-    check: str
     who: str
     counts: bool
 
