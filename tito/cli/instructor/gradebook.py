@@ -153,7 +153,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="csv, canvas, moodle, junit, gradescope or classroom50.",
+        help="csv, canvas, moodle, gradescope or classroom50.",
     ),
 ]
 Output = Annotated[

@@ -33,7 +33,6 @@ Exports and views:
 
 exercise_table.py  how a class did in each exercise
 exports.py     files for other systems
-junit.py       export of JUnit XML
 feedback.py    a page for each learner
 deliver.py     zips of these pages for Moodle and Canvas, and a table for a mail merge
 html_pages.py  what all HTML pages share; `*.html` here and in `page/`: their templates

@@ -9,7 +9,6 @@ canvas       what Canvas imports under Grades. Ids come from the roster's column
              without it Canvas makes a new one
 moodle       what Moodle imports, mapped by id number or email (roster columns idnumber, email),
              with grade and feedback always side by side
-junit        JUnit XML: a suite per learner and lesson
 gradescope   a folder per learner with a results.json, as an autograder hands it to Gradescope,
              which imports no grades in any other way
 classroom50  scores.json of a classroom, and a folder per learner and lesson with a result.json;
@@ -33,7 +32,7 @@ from typing import Any
 from tito import files
 from tito.errors import UsageError
 from tito.grading.csv_tables import Id, line
-from tito.grading.gradebook import enrollment, html_pages, junit, late
+from tito.grading.gradebook import enrollment, html_pages, late
 from tito.grading.gradebook.grade import ClassMember, Grade
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.rubric import WAITING, GradedAnswer
@@ -119,10 +118,8 @@ def of_today(grade: Grade, most: int) -> Grade:
 
 
 def text(chosen: Selection, kind: str) -> str:
-    """The text of a file of that kind: "csv", "canvas", "moodle" or "junit"."""
+    """The text of a file of that kind: "csv", "canvas" or "moodle"."""
     lessons = chosen.lessons()
-    if kind == "junit":
-        return "".join(junit.lines(_suites(chosen)))
     return "".join(line(row) for row in TABLES[kind](chosen, lessons))
 
 
@@ -131,27 +128,6 @@ def _by_learner(chosen: Selection, lessons: Lessons) -> Iterator[Graded]:
     for learner, grades in chosen.learners():
         by_lesson = {grade.lesson: grade for grade in grades}
         yield learner, [by_lesson.get(name) for name in lessons]
-
-
-def _suites(chosen: Selection) -> Iterator[junit.Suite]:
-    for learner, grades in chosen.learners():
-        for grade in grades:
-            result = grade.result.for_learner()
-            checks = [
-                replace(
-                    seen,
-                    status="passed" if _passed(grade, check) else seen.status,
-                    points=_check_points(grade, check),  # type: ignore[arg-type]  # by hand: 7.5
-                )
-                for seen, check in zip(result.checks, grade.result.checks)
-            ]
-            yield junit.Suite(
-                lesson=f"{learner.student}/{grade.lesson}",
-                checks=checks,
-                passed=grade.points == grade.max_points or all(check.passed for check in checks),
-                reason=result.reason,
-                seconds=result.seconds,
-            )
 
 
 def _csv(chosen: Selection, lessons: Lessons) -> Iterator[list[Any]]:
@@ -394,7 +370,7 @@ def _classroom50_result(learner: ClassMember, grade: Grade, classroom: str) -> d
 
 
 TREES = ("gradescope", "classroom50")
-FORMATS = (*TABLES, "junit", *TREES)
+FORMATS = (*TABLES, *TREES)
 
 
 def _whole(points: Decimal) -> int:

@@ -8,7 +8,6 @@ import json
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from types import SimpleNamespace
-from xml.etree import ElementTree
 
 import pytest
 from some_results import read_roster, remember_roster, result, save, set_comment, set_points
@@ -463,7 +462,7 @@ def test_who_left_and_who_is_in_no_roster_is_not_exported(book, tmp_path):
     enrollment.keep_strangers(book, ["bob"])
     assert [row[0] for row in read(table(book, "csv"))] == ["student", "cy"]
     assert list(trees(book, "classroom50")) == ["small-course/scores.json"]
-    assert trees(book, "gradescope") == {} and "testsuite " not in table(book, "junit")
+    assert trees(book, "gradescope") == {}
     enrollment.come_back(book, "ada", "prof", "back")
     assert [row[0] for row in read(table(book, "csv"))] == ["student", "ada", "cy"]
 
@@ -475,23 +474,6 @@ def test_an_export_of_a_section_contains_only_its_learners(book):
 
 def trees_of(selection):
     return dict(exports.tree(selection, "gradescope"))
-
-
-def test_junit_has_a_suite_per_learner_and_lesson_and_nothing_of_hidden_checks(book):
-    set_points(book, "bob", "numbers", "3", "prof", "fine", check="c0")
-    save(book, [result("e\x1bvil", points=(1,))], None, "me")
-    top = ElementTree.fromstring(table(book, "junit"))
-    suites = {suite.get("name"): suite for suite in top}
-    assert list(suites) == [
-        "ada/numbers",
-        "ada/sums",
-        "bob/numbers",
-        "e\N{REPLACEMENT CHARACTER}vil/numbers",
-    ]
-    ada, bob = suites["ada/numbers"], suites["bob/numbers"]
-    assert (ada.get("tests"), ada.get("failures"), bob.get("failures")) == ("2", "1", "1")
-    assert "message 1" not in table(book, "junit"), "of a hidden check"
-    assert [one.get("value") for one in bob[0].iter("property")] == ["3", "3"]
 
 
 @pytest.mark.parametrize("kind", exports.TREES)
