@@ -289,7 +289,8 @@ def complain(error: TitoError) -> None:
 
 
 def arrange() -> None:
-    """Group the commands by their users in `tito --help`, each with the first clause of its help.
+    """Group the commands by their users in `tito --help`, each with the first clause of its help;
+    and let typer wrap the help, because it keeps the lines of a docstring.
 
     In a workspace, only the commands for learners are listed.
     """
@@ -298,9 +299,13 @@ def arrange() -> None:
         assert command.callback
         command.rich_help_panel = audience(command.callback)
         command.short_help = _first_words(command.callback.__doc__)
+        command.help = _unwrapped(command.callback.__doc__)
         command.hidden = only_learners and command.rich_help_panel != AUDIENCES["learner"]
     for group in app.registered_groups:
         assert group.typer_instance
+        for command in group.typer_instance.registered_commands:
+            assert command.callback
+            command.help = _unwrapped(command.callback.__doc__)
         first = group.typer_instance.registered_commands[0].callback
         group.rich_help_panel = audience(first) if first else None
         group.short_help = _first_words(group.typer_instance.info.help)
@@ -330,6 +335,13 @@ def _first_words(text: str | None) -> str:
     paragraph = paragraph.removeprefix("For instructors: ").removeprefix("For authors: ")
     words = re.split(r"[:;]|\. ", paragraph)[0].rstrip(".")
     return words[:1].upper() + words[1:]
+
+
+def _unwrapped(text: str | None) -> str:
+    """A docstring with a line for each paragraph; the example is one."""
+    paragraphs = (text or "").replace("Example:", "\n\nExample:").split("\n\n")
+    lines = (" ".join(paragraph.split()) for paragraph in paragraphs)
+    return "\n\n".join(line for line in lines if line)
 
 
 def commands() -> list[tuple[str, str, Any]]:

@@ -23,9 +23,9 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_every_command_shows_an_example(small_workspace, command):
+def test_help_of_every_command_shows_an_example_on_a_line_of_its_own(small_workspace, command):
     out, _ = tito(small_workspace, command, "--help")
-    assert re.search(rf"Example: tito {command}\b", " ".join(out.split()))
+    assert re.search(rf"(?m)^ *Example: tito {command}\b", out)
 
 
 def test_help_lists_every_command_and_in_a_workspace_those_for_learners(
