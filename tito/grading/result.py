@@ -136,9 +136,9 @@ class LessonResult:
         checks = [check.for_learner() for check in self.checks]
         visible = [check for check in checks if not check.hidden]
         verdict, reason = self.verdict, self.reason
-        full = verdict_of([check.status for check in self.checks], self.points)
+        full = verdict_of(self.checks)
         if verdict not in NO_CODE_RAN and verdict == full:  # it follows from the statuses
-            verdict = verdict_of([check.status for check in visible], self.points)
+            verdict = verdict_of(visible)
             verdict = "failed" if verdict == "passed" else verdict  # the hidden ones are not
             reason = reason_of(verdict, checks)
         on_reference = any(check.passed and check.base == "reference" for check in visible)

@@ -329,7 +329,7 @@ def _report(
     with _running(process) as running:
         events = list(_name_slow(_run_checks(running, test, request), test, on_slow))
         checks = [check for check in outcomes_of(test, events).values() if check.exercise]
-        needed = above_first(needed, entry, {c.exercise for c in checks if not c.passed})
+        needed = above_first(needed, entry, {c.exercise for c in checks if c.costs_points})
         if needed and _ended_well(events):
             on_checks(checks)
             cells_to_run = [asdict(row) | {"known": row.key in known} for row in needed]

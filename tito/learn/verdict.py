@@ -1,8 +1,8 @@
 """The Verdict on a lesson, from the events of the process that ran its checks.
 
 A lesson passes only if the process came to its end, the checks that ran are exactly those that the
-course declares, each passed, and no demonstration of the lesson raises. Changes of the checks in
-the learner's file have no effect, because the course's copy runs (`runner.py`).
+course declares, each that earns points passed, and no demonstration of the lesson raises. Changes
+of the checks in the learner's file have no effect, because the course's copy runs (`runner.py`).
 """
 
 import ast
@@ -417,7 +417,7 @@ def _problem(
     """Why the lesson did not run to its end, whatever its checks say; None if it did, or if a check
     ended it.
     """
-    all_passed = all(check.passed for check in checks)
+    all_passed = not any(check.costs_points for check in checks)
     for run in _runs(events):
         last = {event["event"]: event for event in run}
         if failure := last.get("import failed"):
@@ -472,7 +472,7 @@ def _judge(
     statuses = [check.status for check in checks]
     if test.partial and set(statuses) == {"not run"}:
         return "failed", "No check was run: none has that name.", ""
-    verdict = outcome.verdict_of(statuses, sum(check.points for check in checks))
+    verdict = outcome.verdict_of(checks)
     if verdict == "passed":
         ended = all("done" in {event["event"] for event in run} for run in _runs(events))
         return ("passed", "", "") if ended else ("crashed", "A check ended the whole process.", "")
@@ -489,7 +489,7 @@ def _demonstration_notes(
                 f"{test.place(event['cell'])}: a demonstration takes more than "
                 f"{event['seconds']:g} s; it was stopped, which changes nothing"
             )
-        elif event["event"] == "stopped" and not all(check.passed for check in checks):
+        elif event["event"] == "stopped" and any(check.costs_points for check in checks):
             yield (
                 f"{test.place(event['cell'], event['line'])}: a demonstration of what is right so "
                 f"far stops: {event['message']}"

@@ -13,7 +13,7 @@ from typing import Any
 
 # The verdicts on a lesson, with explanations for learners.
 VERDICTS = {
-    "passed": "every check passes",
+    "passed": "every exercise is right",
     "failed": "some checks fail",
     "stub": "nothing is written yet: every exercise is as released",
     "missing": "no file of this lesson was handed in",
@@ -75,6 +75,11 @@ class Outcome:
     def passed(self) -> bool:
         return self.status == "passed"
 
+    @property
+    def costs_points(self) -> bool:
+        """Whether it did not pass and would have earned points. A polish check earns none."""
+        return not self.passed and self.max_points > 0
+
 
 def unwritten_exercise(name: str, text: str) -> str | None:
     """The id of the exercise whose stub raised this (the exception's name and text), or None."""
@@ -82,12 +87,13 @@ def unwritten_exercise(name: str, text: str) -> str | None:
     return match and match[1]
 
 
-def verdict_of(statuses: Sequence[str], points: int) -> str:
+def verdict_of(checks: Sequence[Outcome]) -> str:
     """The verdict on a lesson that could be imported, from the outcomes of its checks."""
-    if statuses and all(status == "passed" for status in statuses):
-        return "passed"
+    statuses, points = [check.status for check in checks], sum(check.points for check in checks)
     if "tampered" in statuses:
         return "tampered"
+    if any(check.passed for check in checks) and not any(check.costs_points for check in checks):
+        return "passed"
     for status, verdict in (
         ("timeout", "timed out"),
         ("memory", "out of memory"),

@@ -164,6 +164,8 @@ def _exercise(name: str, checks: list[CheckOutcome]) -> RenderableType:
 
 def _check_line(check: CheckOutcome) -> Text:
     word, style = WORDS.get(check.status, "FAIL"), STYLES.get(check.status, "dim")
+    if word == "FAIL" and not check.max_points and check.exercise:  # a polish check
+        word, style = "note", "yellow"
     if check.unwritten or check.waits:
         word, style = ("todo" if check.unwritten == check.exercise else "wait"), "dim"
     remarks = f"  ({check.points} of {check.max_points})" if check.max_points > 1 else ""
@@ -273,7 +275,7 @@ def _sum(verdict: Verdict, around: Around) -> list[RenderableType]:
         lines.append(Pieces([Text(for_a_person(verdict.answers), "dim")]))
     if around.whole and not verdict.partial:
         groups = _in_order(verdict.checks, [])
-        right = sum(all(check.passed for check in checks) for checks in groups.values())
+        right = sum(not any(c.costs_points for c in checks) for checks in groups.values())
         lines.append(_bars(right, len(groups), around.course))
     if verdict.passed and around.end:
         lines += [Text(), *around.end]

@@ -365,7 +365,7 @@ def test_a_check_that_fails_in_another_exercises_code_waits_for_it_if_that_one_i
     )
 
 
-def test_polish_checks_wait_until_the_values_are_right(entry):
+def test_polish_checks_wait_until_the_values_are_right_and_the_lesson_passes_without_them(entry):
     checks = entry.declared_path.with_name("checks.py")
     polish = (
         "# %% double polish points=0\ndef test_of_one():\n    assert double(1) == 3, 'polish'\n"
@@ -376,11 +376,14 @@ def test_polish_checks_wait_until_the_values_are_right(entry):
 
     def polish_after(old, new):
         change(entry, old, new)
-        (check,) = [check for check in verdict_on(entry).checks if "polish" in check.id]
-        return check.status, check.waits
+        verdict = verdict_on(entry)
+        (check,) = [check for check in verdict.checks if "polish" in check.id]
+        return check.status, check.waits, verdict.verdict, verdict.points
 
-    assert polish_after("twice = x + x", "twice = x * x * x") == ("failed", "numbers-double")
-    assert polish_after("twice = x + x", "twice = 2 * x") == ("failed", None)
+    wrong = polish_after("twice = x + x", "twice = x * x * x")
+    assert wrong[:3] == ("failed", "numbers-double", "failed")
+    right = polish_after("twice = x + x", "twice = 2 * x")
+    assert right == ("failed", None, "passed", entry.declared.points)
 
 
 def test_a_call_that_another_exercise_rightly_refuses_is_the_callers_mistake(entry):

@@ -130,25 +130,38 @@ def test_the_repr_of_a_learners_own_value_is_never_asked_for():
 
 
 @pytest.mark.parametrize(
-    ("statuses", "points", "verdict"),
+    ("statuses", "verdict"),
     [
-        (["passed", "passed"], 2, "passed"),
-        ([], 0, "failed"),
-        (["passed", "failed"], 1, "failed"),
-        (["not run", "not run"], 0, "failed"),
-        (["unwritten", "passed"], 1, "failed"),
-        (["timeout", "not run"], 0, "timed out"),
-        (["timeout", "unwritten"], 0, "timed out"),
-        (["timeout", "passed"], 1, "failed"),
-        (["timeout", "error"], 0, "failed"),
-        (["memory", "memory"], 0, "out of memory"),
-        (["crashed", "not run"], 0, "crashed"),
-        (["passed", "tampered"], 1, "tampered"),
+        (["passed", "passed"], "passed"),
+        ([], "failed"),
+        (["passed", "failed"], "failed"),
+        (["not run", "not run"], "failed"),
+        (["unwritten", "passed"], "failed"),
+        (["timeout", "not run"], "timed out"),
+        (["timeout", "unwritten"], "timed out"),
+        (["timeout", "passed"], "failed"),
+        (["timeout", "error"], "failed"),
+        (["memory", "memory"], "out of memory"),
+        (["crashed", "not run"], "crashed"),
+        (["passed", "tampered"], "tampered"),
     ],
 )
-def test_a_lessons_verdict_follows_from_its_checks(statuses, points, verdict):
-    assert outcome.verdict_of(statuses, points) == verdict
+def test_a_lessons_verdict_follows_from_its_checks(statuses, verdict):
+    assert outcome.verdict_of([check_with(status) for status in statuses]) == verdict
     assert verdict in outcome.VERDICTS and set(statuses) <= set(outcome.STATUSES)
+
+
+@pytest.mark.parametrize(
+    ("polish", "verdict"),
+    [("failed", "passed"), ("timeout", "passed"), ("tampered", "tampered")],
+)
+def test_a_check_that_earns_no_points_does_not_decide_unless_it_was_forged(polish, verdict):
+    assert outcome.verdict_of([check_with("passed"), check_with(polish, 0)]) == verdict
+    assert outcome.verdict_of([check_with("failed"), check_with("passed", 0)]) == "failed"
+
+
+def check_with(status, points=1):
+    return outcome.Outcome("c", "e", "c", points * (status == "passed"), points, status)
 
 
 @pytest.mark.parametrize(

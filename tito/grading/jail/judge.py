@@ -281,8 +281,7 @@ class Judge:
         """(verdict, reason) of a lesson from the results of its checks."""
         if attempt.verdict:
             return attempt.verdict, attempt.reason
-        statuses = [check.status for check in result.checks]
-        verdict = outcome.verdict_of(statuses, result.points)
+        verdict = outcome.verdict_of(result.checks)
         tampered = any(check.status == "tampered" and not check.hidden for check in result.checks)
         if verdict != "passed" and not (result.points or tampered or code.written):
             count = len(entry.declared.exercises)

@@ -264,7 +264,7 @@ def test_moodle_always_has_grade_and_feedback_side_by_side(book):
         "2.4",
         '2.4 of 6 points: some checks fail. 2 days late: -20 %. Good "try", but\nsee me',
     ]
-    assert ada[5:] == ["6", "6 of 6 points: every check passes."]
+    assert ada[5:] == ["6", "6 of 6 points: every exercise is right."]
     assert bob[3:] == ["4", "4 of 6 points: some checks fail.", "", ""] and cy[3:] == [
         "",
         "",

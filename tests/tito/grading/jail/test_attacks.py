@@ -577,7 +577,7 @@ def test_whatever_became_of_a_hidden_check_its_learner_reads_the_same(visible):
     read = set()
     for status in ("failed", "error", "unwritten", "timeout", "memory", "crashed", "tampered"):
         statuses = [visible, visible, status]
-        verdict = outcome.verdict_of(statuses, 0)
+        verdict = outcome.verdict_of(some(statuses, "", "").checks)
         word = {"timed out": "timeout", "out of memory": "memory"}.get(verdict, verdict)
         why = outcome.count_of(statuses) if verdict == "failed" else f"why {word}"
         read.add(json.dumps(some(statuses, verdict, why).for_learner().as_json()))
