@@ -13,6 +13,6 @@ __getattr__, __dir__ = public_module(
         "generation": "KVCache accept attend_cached beam cache_bytes cached_logits filtered "
         "generate next_logits sample slide speculative step top_k top_p verified "
         "with_temperature",
-        "data.small_gpt": "load_small_gpt",
+        "data.gpt_files": "load_small_gpt",
     },
 )

@@ -16,5 +16,6 @@ __getattr__, __dir__ = public_module(
         "embeddings": "NGram RecurrentModel WindowModel bigram_counts bits_per_character "
         "name_windows nearest probabilities rnn_step sample_bigram windows witten_bell",
         "data.texts": "load_names load_text",
+        "data.gpt_files": "load_gpt save_gpt",
     },
 )

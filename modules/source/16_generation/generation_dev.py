@@ -86,7 +86,7 @@ check("sample")
 # minutes on two novels by Jane Austen.
 
 # %% tags=["demonstration"]
-from tinytorch.data.small_gpt import load_small_gpt
+from tinytorch.data.gpt_files import load_small_gpt
 
 model, tokenizer = load_small_gpt()
 rng = np.random.default_rng(1)

@@ -5,7 +5,7 @@ import pytest
 
 from tinytorch.core.activations import softmax
 from tinytorch.core.generation import generate
-from tinytorch.data.small_gpt import load_small_gpt
+from tinytorch.data.gpt_files import load_small_gpt
 from tinytorch.pictures.generation import (
     SAMPLES,
     draw_acceptance,
