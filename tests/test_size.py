@@ -31,7 +31,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 LIMITS = {
     "lines of tito": (34930, 28000),
     "lines of tito/grading": (15890, 12000),
-    "lines of tito/learn": (6055, 5000),
+    "lines of tito/learn": (6075, 5000),
     "lines of tito/book": (3100, 2600),
     "lines of tests": (48945, 46000),
     "functions over 40 lines": (6, 30),

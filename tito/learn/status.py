@@ -160,20 +160,20 @@ def current(root: Root) -> tuple[str, str] | None:
     return (waiting[0].name, "the first that has not passed") if waiting else None
 
 
-def needs(entry: Entry, records: dict[str, Any]) -> list[str]:
-    """The names of the lessons that this one needs and that have
-    neither passed nor been skipped.
+def needs(entry: Entry, records: dict[str, Any], unwritten: Iterable[str] = ()) -> list[str]:
+    """The names of the lessons to write or skip before this one: those that it needs and that have
+    neither passed nor been skipped, and what these need.
+
+    unwritten  exercises without which its checks cannot run
     """
-    missing = []
-    for name in entry.declared.prerequisites:
-        prerequisite = entry.root.lesson(name)
-        if row(prerequisite, records.get(prerequisite.name, {})).state not in (
-            "passed",
-            "stale",
-            "skipped",
-        ):
-            missing.append(prerequisite.name)
-    return missing
+    needed = {*entry.declared.prerequisites}
+    missing = {exercise.partition("-")[0] for exercise in unwritten}
+    for lower in reversed(entry.root.lessons):
+        state = row(lower, records.get(lower.name, {})).state if lower.name in needed else ""
+        if state in ("new", "started"):
+            missing.add(lower.name)
+            needed |= {*lower.declared.prerequisites}
+    return [lower.name for lower in entry.root.lessons if lower.name in missing]
 
 
 def first_open(entry: Entry, record: dict[str, Any]) -> Exercise | None:

@@ -127,6 +127,18 @@ def in_book(address: str | None) -> list[Text]:
     return [unbroken(("in the book: ", "dim"), (address, "bold"))] if address else []
 
 
+def needed(lesson: str, names: list[str]) -> Pieces:
+    """The line about the lessons to write or skip before `lesson`."""
+    what = f"{names[0]}, which has" if len(names) == 1 else f"{len(names)} lessons that have"
+    return Pieces(
+        [
+            Text.assemble((f"{lesson} needs", "yellow"), f" {what} not passed:"),
+            Text.assemble((f"tito start {names[0]}", "bold"), ","),
+            Text.assemble("or for now ", (f"tito skip {' '.join(names)}", "bold")),
+        ]
+    )
+
+
 def for_a_person(answers: dict[str, bool]) -> str:
     """The answers that no check can grade: "1 answer is graded by a person: why-softmax (written)".
 

@@ -18,6 +18,7 @@ from tito.views import (
     for_a_person,
     in_book,
     indented,
+    needed,
     plain,
     unbroken,
 )
@@ -53,6 +54,7 @@ class Around:
     following  the command to type next
     key        the key for the next hint of the first open exercise, if keys work
     course     (lessons that passed, lessons), drawn as a bar, or None
+    needs      lessons to write or skip first, where a check cannot run without them
     end        renderables to show at the end of a lesson that passed
     """
 
@@ -62,6 +64,7 @@ class Around:
     following: str | None = None
     key: str | None = None
     course: tuple[int, int] | None = None
+    needs: list[str] = field(default_factory=list)
     end: list[RenderableType] = field(default_factory=list)
 
 
@@ -188,6 +191,8 @@ def _failures(report: LessonReport, around: Around) -> list[RenderableType]:
     groups = _in_order(wrong, report.changed)
     unwritten = [check.unwritten for check in verdict.checks_run if check.unwritten]
     if unwritten and not wrong:
+        if around.needs and unwritten[0] not in report.places:
+            return [Text(), needed(verdict.lesson, around.needs)]
         name = Text.assemble(("Next to write: ", "bold"), f"exercise {unwritten[0]},")
         place = report.places.get(unwritten[0], verdict.source)
         return [Text(), Pieces([name, place]), *_hint_lines(verdict, around, unwritten[0])]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from tito.learn.demonstrations import DemonstrationResult
     from tito.learn.runner import LessonReport
+    from tito.learn.verdict import Verdict
     from tito.lesson.course import Entry
     from tito.views.report import Around
 
@@ -54,7 +55,7 @@ def show_report(
     predictions = records.get(entry.name, {}).get("predictions")
     if verdict.passed and with_results and not report.passed_before and predictions:
         echo(report_views.predictions(predictions))
-    around = _around(entry, verdict.passed and whole, records)
+    around = _around(entry, verdict, whole, records)
     around.whole, around.key = whole, "h" if has_keys else None
     if payoffs:
         around.end = [report_views.payoffs(payoffs, lambda path: views.link(entry.root, path))]
@@ -119,24 +120,26 @@ def show_results(
     return results[number:]
 
 
-def _around(entry: Entry, with_next: bool, records: dict[str, Any]) -> Around:
+def _around(entry: Entry, verdict: Verdict, whole: bool, records: dict[str, Any]) -> Around:
     """The facts that the report of a lesson needs about hints, the book and the rest of the course.
 
-    with_next  with the command to type next
-    records    the progress of all lessons
+    records  the progress of all lessons
     """
     from tito.learn import status
     from tito.views.report import Around
 
     # Row by row, since the first open lesson ends the search.
     rows = (status.row(other, records.get(other.name, {})) for other in entry.root.lessons)
-    step = status.next_step(rows) if with_next else None
+    step = status.next_step(rows) if verdict.passed and whole else None
     opened = records.get(entry.name, {}).get("hints_shown", {})
     passed = sum(r.get("last", {}).get("verdict") == "passed" for r in records.values())
     exercises = entry.declared.exercises
+    unwritten = {check.unwritten for check in verdict.checks if check.unwritten}
+    lower = unwritten - {exercise.id for exercise in exercises}
     return Around(
         hints={e.id: len(e.hints) - len(opened.get(e.id, [])) for e in exercises},
         addresses={e.id: entry.address(e.id) for e in exercises},
         following=step[0] if step else None,
         course=(passed, len(entry.root.lessons)),
+        needs=status.needs(entry, records, lower) if lower else [],
     )
