@@ -118,8 +118,18 @@ def row(entry: Entry, record: dict[str, Any]) -> LessonStatus:
     )
 
 
+def following(entry: Entry) -> Entry | None:
+    """The lesson to go on with after this one: the one of `next_step`. While that is this one, the
+    next in the course.
+    """
+    step, lessons = next_step(rows(entry.root)), entry.root.lessons
+    names = [step[0].split()[-1]] if step else []
+    names += [lower.name for lower in lessons if lower.number > entry.number]
+    return next((entry.root.lesson(name) for name in names if name != entry.name), None)
+
+
 def next_step(rows: Iterable[LessonStatus]) -> tuple[str, str] | None:
-    """The command to type next, and why, as two strings; None when every lesson is passed.
+    """The command to type next, which ends in a lesson, and why; None when every lesson is passed.
 
     rows  may be an iterator: the first lesson that is open ends the reading
     """

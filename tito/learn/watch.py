@@ -178,11 +178,9 @@ class Watcher:
             elif event == "p":
                 self.show_section()
             elif event == "n":
-                lessons = self.entry.root.lessons
-                later = [entry for entry in lessons if entry.number > self.entry.number]
-                if later:
-                    return later[0]
-                self.out("This is the last lesson.")
+                if following := status.following(self.entry):
+                    return following
+                self.out("No other lesson is open.")
             elif event == "broken":
                 raise MachineError(
                     f"{self.entry.script.parent} cannot be watched.",

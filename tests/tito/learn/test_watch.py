@@ -17,7 +17,7 @@ import pexpect
 import pytest
 from small_course import edit, solve
 
-from tito.learn import lesson_page, progress
+from tito.learn import lesson_page, progress, workspace
 from tito.learn.watch import Keyboard, Printer, Watcher
 
 TITO = [sys.executable, "-m", "tito"]
@@ -36,8 +36,8 @@ def watching(small_workspace):
     """Starts `tito watch` in a new terminal, and kills remaining processes at the end."""
     started = []
 
-    def start(errors=None):
-        words = shlex.join([*TITO, "watch", "numbers"]) + (
+    def start(errors=None, name="numbers"):
+        words = shlex.join([*TITO, "watch", name]) + (
             f" 2>{shlex.quote(str(errors))}" if errors else ""
         )
         terminal = pexpect.spawn(
@@ -133,7 +133,7 @@ def test_the_keys_give_a_hint_the_list_and_the_next_lesson_and_others_do_nothing
     terminal.expect("02 sums")
     terminal.expect(READY)
     terminal.send("n")
-    terminal.expect("This is the last lesson")
+    terminal.expect("01 numbers")
     terminal.send("q")
     terminal.expect("Stopped watching")
     terminal.expect(pexpect.EOF)
@@ -151,6 +151,24 @@ def test_after_the_key_n_the_next_lesson_is_the_one_watched(watching, small_work
     assert nothing_more(terminal)
     solve(small_workspace.lesson("sums"))
     assert verdict_of(terminal) == "passed 2"
+
+
+def test_the_key_n_opens_the_lesson_that_is_named_as_next(watching, small_workspace, entry):
+    solve(small_workspace.lesson("sums"))
+    workspace.skip(entry)
+    terminal = watching(name="sums")
+    terminal.expect(r"next: \S*tito start numbers")
+    terminal.expect(READY)
+    terminal.send("n")
+    terminal.expect("01 numbers")
+    terminal.expect(READY)
+    solve(entry)
+    terminal.expect(READY)
+    terminal.send("n")
+    terminal.expect("02 sums")
+    terminal.expect(READY)
+    terminal.send("n")
+    terminal.expect("No other lesson is open")
 
 
 @pytest.mark.parametrize(
