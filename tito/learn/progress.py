@@ -198,12 +198,18 @@ def state_of(entry: Entry, source: cells.Source | None, record: dict[str, Any]) 
     last = record.get("last")
     if last and last["verdict"] == "passed":
         return "passed" if source and code_of(source, entry.declared) == last["code"] else "stale"
+    if last or record.get("started") or is_edited(entry, source) and not entry.root.is_course:
+        return "started"
+    return "new"
+
+
+def is_edited(entry: Entry, source: cells.Source | None) -> bool:
+    """Whether code or answers differ from those of the released lesson."""
     released = entry.declared.source
-    untouched = source is not None and (
-        source.cells is released.cells
-        or code_of(source, entry.declared) == code_of(released, entry.declared)
-        and not any(entry.declared.answers(source).values())
+    return source is None or (
+        source.cells is not released.cells
+        and (
+            code_of(source, entry.declared) != code_of(released, entry.declared)
+            or any(entry.declared.answers(source).values())
+        )
     )
-    if not last and not record.get("started") and (untouched or entry.root.is_course):
-        return "new"
-    return "started"

@@ -21,6 +21,7 @@ class LessonStatus:
     skipped; points of its last run.
 
     edited  whether the lesson was edited since that run
+    written whether code or answers differ from the released lesson
     below   lessons that it needs and whose code is another than in that run
     answers {question: whether an answer to it is written}
     given_up  the exercises whose solution the learner has seen
@@ -35,6 +36,7 @@ class LessonStatus:
     hints_used: int
     last_run: str | None
     edited: bool = False
+    written: bool = False
     below: list[str] = field(default_factory=list)
     answers: dict[str, bool] = field(default_factory=dict)
     given_up: list[str] = field(default_factory=list)
@@ -113,6 +115,7 @@ def row(entry: Entry, record: dict[str, Any]) -> LessonStatus:
         sum(map(len, record.get("hints_shown", {}).values())),
         last.get("when"),
         edited,
+        progress.is_edited(entry, source),
         answers=entry.declared.written_answers(source) if source else {},
         given_up=entry.declared.given_up(source) if source else [],
     )

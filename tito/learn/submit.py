@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from tito import files
 from tito.errors import MachineError, UsageError
-from tito.learn import manifest, notebook_sync, progress, runner, status
+from tito.learn import manifest, notebook_sync, progress, runner, status, workspace
 from tito.learn.process import Process
 from tito.learn.verdict import Verdict, given_up_note
 from tito.lesson import cells, export
@@ -65,7 +65,7 @@ def submit(
 ) -> SubmittedZip:
     """Test lessons of a workspace and put them into a zip.
 
-    lessons     None for every lesson that was begun
+    lessons     None for every lesson in which something is written
     output      where the zip goes; None for the next free number in the workspace's folder
     report      is called with each Verdict as it comes
 
@@ -77,17 +77,20 @@ def submit(
             f"{root.path} is the course itself; only a workspace can be handed in.",
             "Run it in a workspace: tito init ../my-tinytorch",
         )
-    states = {row.name: row.state for row in status.rows(root)}
+    rows = {row.name: row for row in status.rows(root)}
     notes: list[str] = []
     if lessons is None:
-        lessons = _begun(root, states, notes)
+        lessons = _begun(root, rows)
     verdicts: list[Verdict] = []
     with Process() as process:
         for entry in lessons:
+            is_skipped = export.is_skipped(entry)
             verdict = runner.test_lesson(entry, process=process).verdict
+            if is_skipped:  # the test ended the skip, on which later lessons rely
+                workspace.skip(entry)
             verdicts.append(verdict)
             report(verdict)
-            notes += _notes_on(verdict, states[entry.name])
+            notes += _notes_on(verdict, rows[entry.name].state)
             notes += [f"{given_up_note(exercise)}." for exercise in verdict.given_up]
     contents = _lesson_files(lessons, notes)
     summaries = [_summary(verdict) for verdict in verdicts]
@@ -96,17 +99,15 @@ def submit(
     return SubmittedZip(_write(root, data, output), len(data), verdicts, notes)
 
 
-def _begun(root: Root, states: dict[str, str], notes: list[str]) -> list[Entry]:
-    """The lessons that were begun, and a note on each that is skipped.
+def _begun(root: Root, rows: dict[str, status.LessonStatus]) -> list[Entry]:
+    """The lessons that were begun; of the skipped ones, those with work of the learner.
 
-    states  {lesson: its state}
+    rows  {lesson: its state}
     """
-    lessons = [entry for entry in root.lessons if states[entry.name] not in ("new", "skipped")]
-    notes += [
-        f"{name} is skipped, so it is not handed in; `tito submit {name}` does."
-        for name, state in states.items()
-        if state == "skipped"
+    begun = [
+        r.name for r in rows.values() if (r.written if r.state == "skipped" else r.state != "new")
     ]
+    lessons = [entry for entry in root.lessons if entry.name in begun]
     if not lessons:
         raise UsageError(
             "No lesson has been begun, so there is nothing to hand in.",
@@ -236,7 +237,7 @@ def _take_in(entry: Entry, result: RestoreResult) -> None:
             record["pair"] = notebook_sync.hashes(entry)
     if export.is_skipped(entry):
         result.notes.append(
-            f"{entry.name} is skipped here; `tito export {entry.name}` puts your code back."
+            f"{entry.name} is skipped here; `tito test {entry.name}` uses your code again."
         )
 
 

@@ -295,6 +295,8 @@ def skip(entry: Entry) -> Path | None:
             f"The course at {reference.path} holds no solutions.",
             "Ask your instructor for the reference lessons.",
         )
-    line = export.SKIPPED.format(source=reference.folder) + "; `tito export` of your work ends it."
+    line = (
+        export.SKIPPED.format(source=reference.folder) + "; `tito test` of your lesson replaces it."
+    )
     module = export.build(reference.source, reference, line, entry.root.package)
     return export.write_module(entry, module, "skip")[1]

@@ -423,7 +423,8 @@ def test_a_folder_may_be_named_like_markup(small_course, tmp_path):
 
 
 def test_skip_and_its_end_are_reported(small_workspace):
-    assert "is skipped" in tito(small_workspace, "skip", "numbers")[0]
+    output = tito(small_workspace, "skip", "numbers")[0]
+    assert "is skipped" in output and output.endswith("later: tito start numbers\n")
     assert "skipped" in tito(small_workspace)[0]
     assert "numbers is skipped" in tito(small_workspace, "export", "--all")[0]
     output = tito(small_workspace, "export", "numbers")[0]

@@ -163,13 +163,16 @@ def test_script_and_notebook_that_were_both_edited_both_go_in_and_it_is_reported
     )
 
 
-def test_a_skipped_lesson_is_left_out_and_stays_skipped(small_workspace):
+def test_of_a_skipped_lesson_the_own_work_is_handed_in_and_the_skip_stays(small_workspace):
+    numbers = small_workspace.lesson("numbers")
     solve(small_workspace.lesson("sums"))
     tito(small_workspace, "skip", "numbers")
     _, err = tito(small_workspace, "submit")
-    assert "numbers is skipped" in err and SCRIPT not in held(
-        small_workspace.path / "my-work-1.zip"
-    )
+    assert err == "" and SCRIPT not in held(small_workspace.path / "my-work-1.zip")
+    solve(numbers, "numbers-double")
+    _, err = tito(small_workspace, "submit")
+    assert "numbers does not pass: 4 of 5 points" in err and "sums" not in err
+    assert held(small_workspace.path / "my-work-2.zip")[SCRIPT] == numbers.script.read_bytes()
     assert "skipped" in tito(small_workspace)[0]
 
 

@@ -142,12 +142,8 @@ def status(json: Json = False) -> None:
     root = current_root()
     rows = lesson_status.rows(root)
     if json:
-        echo_json(
-            [
-                {key: value for key, value in asdict(row).items() if key not in ("edited", "below")}
-                for row in rows
-            ]
-        )
+        hidden = ("edited", "written", "below")
+        echo_json([{k: v for k, v in asdict(row).items() if k not in hidden} for row in rows])
         return
     from tito.views import learner as views
 

@@ -98,14 +98,13 @@ def skip(lessons: Lessons = None) -> None:
     """
     from tito.learn import workspace
 
-    for entry in select_lessons(current_root(), lessons, None, False):
+    entries = select_lessons(current_root(), lessons, None, False)
+    for entry in entries:
         backup = workspace.skip(entry)
-        echo(
-            f"{entry.name} is skipped: {entry.relative(entry.module_path)} is now the course's "
-            f"code. `tito export {entry.name}` puts yours back."
-        )
+        echo(f"{entry.name} is skipped: {entry.relative(entry.module_path)} is the course's code.")
         if backup:
             echo(f"The file had code that is not in your lesson; a copy is in {backup}.")
+    echo(f"To write a skipped lesson later: tito start {entries[0].name}")
 
 
 @app.command("submit")
