@@ -422,6 +422,15 @@ def test_a_folder_may_be_named_like_markup(small_course, tmp_path):
     assert "my[bold]work[" in out
 
 
+def test_notebook_passes_options_to_jupyter_and_its_exit_status_on(small_workspace, monkeypatch):
+    monkeypatch.setattr(jupyter, "missing", lambda: [])
+    program = small_workspace.path / "jupyterlab.py"  # `python -m jupyterlab` finds this one first
+    program.write_text("import sys\nprint(sys.argv[2:])\nraise SystemExit(7)\n", encoding="utf-8")
+    words = ("--", "--allow-root", "--port", "9000")
+    out, _ = tito(small_workspace, "notebook", "numbers", *words, code=7)
+    assert out.endswith("['--allow-root', '--port', '9000']\n")
+
+
 def test_skip_and_its_end_are_reported(small_workspace):
     output = tito(small_workspace, "skip", "numbers")[0]
     assert "is skipped" in output and output.endswith("later: tito start numbers\n")

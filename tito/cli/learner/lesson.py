@@ -369,6 +369,10 @@ def word(
 @app.command("notebook")
 def notebook_(
     lesson: Lesson = None,
+    options: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[-- OPTION...]", help="Options of Jupyter.", show_default=False),
+    ] = None,
     keep: Annotated[
         str | None,
         typer.Option(metavar="script|notebook", help="If both were edited: keep this one."),
@@ -378,6 +382,8 @@ def notebook_(
     ] = False,
 ) -> None:
     """Open a lesson in JupyterLab. tito keeps the notebook and the script in step.
+
+    Options after -- go to Jupyter, which root has to start with -- --allow-root.
 
     Example: tito notebook tensor
     """
@@ -395,10 +401,10 @@ def notebook_(
     elif backup:  # it follows from an edit, so `undo` does not count it as a step
         echo(f"What the other one held before is saved in {backup}.")
     if not no_open:
-        _open_jupyter(entry)
+        _open_jupyter(entry, options or [])
 
 
-def _open_jupyter(entry: "Entry") -> None:
+def _open_jupyter(entry: "Entry", options: list[str]) -> None:
     import os
     import subprocess
 
@@ -406,12 +412,13 @@ def _open_jupyter(entry: "Entry") -> None:
 
     if jupyter.missing():
         raise MachineError("JupyterLab is not installed here.", jupyter.REMEDY)
-    subprocess.run(
-        [sys.executable, "-m", "jupyterlab", str(entry.notebook)],
+    completed = subprocess.run(
+        [sys.executable, "-m", "jupyterlab", str(entry.notebook), *options],
         cwd=entry.root.path,
         env=os.environ | {"PYTHONPATH": str(entry.root.path)},
         check=False,
     )
+    raise typer.Exit(completed.returncode)
 
 
 @app.command()
