@@ -1,5 +1,5 @@
 # From modules/source/00_descent/descent_dev.py by `tito export`; edit that file, not this one.
-# checksum: 26bbcffe549f989c
+# checksum: 5f3d61fd1267d06f
 """Gradient descent: Train a line and then a neural network in plain Python, in twenty minutes."""
 
 import math
@@ -28,7 +28,7 @@ def mean_squared_error(model, parameters, examples):
 
     model       function of (parameters, inputs), returning a float
     parameters  list of floats, for the model
-    examples    list of pairs (inputs, target): a list of floats and a float; not empty
+    examples    non-empty list of pairs (inputs, target): a list of floats and a float
     returns     float, at least 0; 0 if every output is its target
 
     >>> mean_squared_error(predict, [1.0, 0.0], [([1.0], 3.0), ([2.0], 2.0)])
@@ -44,8 +44,8 @@ def numerical_gradient(f, numbers, h=1e-5):
     """The gradient of f at the given numbers, estimated by central differences.
 
     f        function of a list of floats, returning one float
-    numbers  list of floats: where the gradient is wanted; it is not changed
-    h        float: how far each number is moved, up and down, while the others stay the same
+    numbers  list of floats: the point at which to compute the gradient; the list stays as it is
+    h        float: how far one number is moved, up and down, while the others stay the same
     returns  list of floats, one partial derivative per number
 
     >>> [round(d, 6) for d in numerical_gradient(lambda n: n[0] * n[1], [2.0, 7.0])]
@@ -65,8 +65,8 @@ def numerical_gradient(f, numbers, h=1e-5):
 def step(parameters, gradient, learning_rate):
     """Move each parameter against its derivative.
 
-    parameters     list of floats; it is not changed
-    gradient       list of as many floats
+    parameters     list of floats; the list stays as it is
+    gradient       list of floats: one derivative per parameter
     learning_rate  float, positive
     returns        a new list: each parameter minus learning_rate times its derivative
 
@@ -80,10 +80,11 @@ def train(loss, parameters, learning_rate, steps):
     """Change the parameters by gradient descent.
 
     loss           function of a list of floats, returning a float
-    parameters     list of floats: where to start; it is not changed
+    parameters     list of floats: where to start; the list stays as it is
     learning_rate  float, positive
     steps          int: how many steps to take, at least 0
-    returns        list of steps + 1 lists of parameters: the start, then those after each step
+    returns        list with `steps + 1` entries, each a list of parameters: first the start,
+                   then the parameters after each step
 
     >>> [round(p[0], 3) for p in train(lambda p: p[0] ** 2, [8.0], 0.25, 3)]
     [8.0, 4.0, 2.0, 1.0]
@@ -108,8 +109,8 @@ def seconds_per_step(seconds_per_loss, count, larger_count):
     count             int: how many parameters the smaller model has
     larger_count      int: how many parameters the larger model has; if it has 10 times as many,
                       computing its loss once takes 10 times as long
-    returns           float, seconds: for computing the larger model's loss twice for each of
-                      its parameters
+    returns           float: the seconds of one step of the larger model, which computes its
+                      loss twice for each of its parameters
 
     >>> seconds_per_step(0.5, 10, 100)
     1000.0

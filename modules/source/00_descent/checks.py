@@ -14,7 +14,7 @@ def numbers_of(found, count, call):
     try:
         numbers = [float(number) for number in found]
     except TypeError:
-        assert False, f"{call} should return a list of {count} numbers, yours is {found!r}"
+        assert False, f"{call} should return a list of {count} numbers, yours returns {found!r}"
     assert len(numbers) == count, (
         f"{call} should return a list of {count} numbers, yours has {len(numbers)}: {numbers}"
     )
@@ -22,12 +22,12 @@ def numbers_of(found, count, call):
 
 
 def product_model(parameters, inputs):
-    """A model that is no linear model: the first parameter times all inputs."""
+    """A model that is not linear: the first parameter times all inputs."""
     return parameters[0] * math.prod(inputs)
 
 
 def of_list(formula):
-    """A function of a list of numbers, which refuses a single number."""
+    """A function of a list of numbers, which raises TypeError for a single number."""
 
     def f(numbers):
         if isinstance(numbers, (int, float)):
@@ -48,9 +48,9 @@ def test_predict_multiplies_the_input_by_the_weight_and_adds_the_bias():
         assert found is not None, "predict returned None: is `return` missing?"
         cause = ""
         if close(found, weight * x):
-            cause = ": the bias is missing, it is parameters[-1]"
+            cause = ": the bias is missing; add parameters[-1]"
         elif close(found, weight * x + bias * x):
-            cause = ": the bias is added as it is, it is not multiplied by an input"
+            cause = ": your code multiplies the bias by the input; add it as it is"
         assert close(found, wanted), (
             f"the line with weight {weight} and bias {bias} should be {wanted} at input {x}, "
             f"yours is {found}{cause}"
@@ -68,7 +68,7 @@ def test_predict_takes_any_number_of_inputs():
         if inputs and close(found, wanted + parameters[-1] * (len(inputs) - 1)):
             cause = ": add the bias once, after the loop"
         elif inputs and close(found, parameters[0] * inputs[0] + parameters[-1]):
-            cause = ": only the first input is used, is `return` inside the loop?"
+            cause = ": your code uses only the first input; is `return` inside the loop?"
         assert close(found, wanted), (
             f"predict({parameters}, {inputs}) should be {wanted}, yours is {found}{cause}"
         )
@@ -82,7 +82,7 @@ def test_predict_does_not_change_its_arguments():
         f"predict([1.5, -2.0, 0.25], [4.0, 3.0]) should be 0.25, yours is {found}"
     )
     assert (parameters, inputs) == ([1.5, -2.0, 0.25], [4.0, 3.0]), (
-        f"predict changed its arguments: they are {parameters} and {inputs} now"
+        f"predict changed its arguments: now they are {parameters} and {inputs}"
     )
 
 
@@ -94,7 +94,7 @@ def test_the_mean_squared_error_of_a_line():
     causes = {
         11.0: "11 is the sum of the squares: divide it by the number of examples",
         0.75: "0.75 is the mean of the differences: square each difference first",
-        0.5625: "square each difference, then add, do not square the mean",
+        0.5625: "0.5625 is the square of the mean: square each difference before you add",
         1.25: "1.25 is the mean of the distances: square each difference instead",
         9.0: "9 is the square of the last difference only: add all of them up",
         2.25: "2.25 is a quarter of the last square: add all of them up",
@@ -123,10 +123,12 @@ def test_the_mean_squared_error_uses_the_model_that_it_gets():
 def test_the_mean_squared_error_of_one_example_and_of_many():
     model = lambda parameters, inputs: parameters[0]
     found = mean_squared_error(model, [0.5], [([], -1.5)])
-    assert close(found, 4.0), f"the square of the difference 2 is 4, yours is {found}"
+    assert close(found, 4.0), (
+        f"the loss of one example with the difference 2 should be 4, yours is {found}"
+    )
     found = mean_squared_error(model, [0.5], [([], float(i)) for i in range(40)])
     wanted = sum((0.5 - i) ** 2 for i in range(40)) / 40
-    assert close(found, wanted), f"with 40 examples it should be {wanted}, yours is {found}"
+    assert close(found, wanted), f"the loss of 40 examples should be {wanted}, yours is {found}"
 
 
 # %% numerical-gradient points=4
@@ -136,17 +138,17 @@ def test_the_gradient_has_one_partial_derivative_per_number():
     found = numerical_gradient(f, numbers)
     found = numbers_of(found, 3, "numerical_gradient(f, [3, -5, 2])")
     assert numbers == [3.0, -5.0, 2.0], (
-        f"the numbers were [3.0, -5.0, 2.0], and are {numbers} afterwards: change a copy, "
-        "list(numbers)"
+        f"numerical_gradient changed its argument from [3.0, -5.0, 2.0] to {numbers}: change a "
+        "copy, list(numbers)"
     )
     assert max(map(abs, found)) > 0, (
-        f"f = n0 * n1 - 4 * n2 depends on all three numbers, yours gives {found}: are the two "
-        "lists the same list?"
+        "the gradient of n0 * n1 - 4 * n2 at [3, -5, 2] should be [-5, 3, -4], yours is "
+        f"{found}: do you change one copy of the list twice? Make two copies with list(numbers)"
     )
     for i, (mine, wanted) in enumerate(zip(found, [-5.0, 3.0, -4.0])):
         cause = ""
         if close(mine, -wanted, 1e-6):
-            cause = ": the sign is wrong, it is f(up) - f(down)"
+            cause = ": the sign is wrong; subtract f at - h from f at + h"
         elif close(mine, 2 * wanted, 1e-6):
             cause = ": the two points are 2 h apart, so divide by 2 * h"
         elif abs(mine) < 1e-3 * abs(wanted):
@@ -154,8 +156,8 @@ def test_the_gradient_has_one_partial_derivative_per_number():
         elif mine:
             cause = ": change one number at a time, while the others keep their values"
         assert close(mine, wanted, 1e-6), (
-            f"the derivative of n0 * n1 - 4 * n2 with respect to n{i} at [3, -5, 2] is "
-            f"{wanted}, yours is {mine:.6g}{cause}"
+            f"the derivative of n0 * n1 - 4 * n2 with respect to n{i} at [3, -5, 2] should "
+            f"be {wanted}, yours is {mine:.6g}{cause}"
         )
 
 
@@ -165,15 +167,17 @@ def test_the_gradient_uses_central_differences_and_h():
     (found,) = numbers_of(found, 1, call)
     cause = ""
     if close(found, 6.5) or close(found, 5.5):
-        cause = ": move the number up and down, a one-sided difference is less exact"
+        cause = ": your code moves the number in one direction only; use + h and - h"
     assert close(found, 6.0), (
-        f"with h = 0.5, (3.5**2 - 2.5**2) / 1 is 6, yours is {found}{cause}"
+        "for f = n0**2 at 3 with h = 0.5, the central difference should be "
+        f"(3.5**2 - 2.5**2) / 1 = 6, yours is {found}{cause}"
     )
     found = numerical_gradient(of_list(lambda n: n[0] ** 3), [2.0], h=0.25)
     (found,) = numbers_of(found, 1, call)
     cause = ": use `h` wherever you move a number or divide" if close(found, 12.0, 1e-6) else ""
     assert close(found, 12.0625), (
-        f"with h = 0.25, (2.25**3 - 1.75**3) / 0.5 is 12.0625, yours is {found}{cause}"
+        "for f = n0**3 at 2 with h = 0.25, the central difference should be "
+        f"(2.25**3 - 1.75**3) / 0.5 = 12.0625, yours is {found}{cause}"
     )
 
 
@@ -182,13 +186,18 @@ def test_the_gradient_of_other_functions_at_other_points():
     a, b, c, d = at = [-2.0, 1.5, 40.0, -0.25]
     f = lambda n: n[0] ** 3 * n[1] - n[2] * n[3] ** 2 + 7
     for h in (0.125, 2.0):
-        found = numbers_of(numerical_gradient(f, at, h), 4, "the gradient of four numbers")
+        found = numbers_of(numerical_gradient(f, at, h), 4, "numerical_gradient")
         # The central difference of a cube is 3 a^2 plus h^2.
         wanted = [(3 * a * a + h * h) * b, a**3, -d * d, -2 * c * d]
-        assert all(map(close, found, wanted)), f"it should be {wanted}, yours is {found}"
-    found = numbers_of(numerical_gradient(lambda n: math.exp(n[0]), [2.0]), 1, "the gradient")
+        assert all(map(close, found, wanted)), (
+            f"the gradient of n0**3 * n1 - n2 * n3**2 + 7 at {at} with h = {h} should be "
+            f"{wanted}, yours is {found}"
+        )
+    found = numbers_of(
+        numerical_gradient(lambda n: math.exp(n[0]), [2.0]), 1, "numerical_gradient"
+    )
     assert close(found[0], math.exp(2), 1e-7), (
-        f"the derivative of exp at 2 is {math.exp(2):.7f}, yours is {found[0]:.7f}"
+        f"the derivative of exp at 2 should be {math.exp(2):.7f}, yours is {found[0]:.7f}"
     )
 
 
@@ -197,11 +206,11 @@ def test_a_step_moves_against_the_derivatives():
     call = "step([1, 5, -2], [2, -4, 0], 0.5)"
     found = numbers_of(step([1.0, 5.0, -2.0], [2.0, -4.0, 0.0], 0.5), 3, call)
     causes = {
-        (2.0, 3.0, -2.0): ": this moves along the derivatives, the loss grows; use minus",
+        (2.0, 3.0, -2.0): ": this adds the derivatives, so the loss grows; subtract them",
         (-1.0, 9.0, -2.0): ": the learning rate is missing",
-        (-1.0, 2.0, 0.0): ": this is only the change, subtract it from the parameter",
-        (1.0, -2.0, 0.0): ": this is only the change, subtract it from the parameter",
-        (-3.0, 13.0, -2.0): ": multiply the derivative by the learning rate, do not divide",
+        (-1.0, 2.0, 0.0): ": this is only the change; subtract it from the parameter",
+        (1.0, -2.0, 0.0): ": this is only the change; subtract it from the parameter",
+        (-3.0, 13.0, -2.0): ": multiply the derivative by the learning rate; do not divide",
     }
     assert found == [0.0, 7.0, -2.0], (
         f"{call} should be [0.0, 7.0, -2.0], yours is {found}{causes.get(tuple(found), '')}"
@@ -212,7 +221,7 @@ def test_a_step_returns_a_new_list():
     parameters = [1.0, 5.0]
     found = step(parameters, [2.0, -4.0], 0.25)
     assert parameters == [1.0, 5.0], (
-        f"the parameters were [1.0, 5.0], and are {parameters} afterwards: build a new list"
+        f"step changed its argument from [1.0, 5.0] to {parameters}: build a new list"
     )
     assert list(found) == [0.5, 6.0], (
         f"step([1, 5], [2, -4], 0.25) should be [0.5, 6.0], yours is {found}"
@@ -230,20 +239,20 @@ def test_training_returns_the_parameters_before_and_after_each_step():
         "3 lists, the start and one per step"
     )
     assert len(history) == 3, (
-        f"{call} should return 3 lists of parameters, the start and one per step, yours has "
-        f"{len(history)}"
+        f"{call} should return 3 lists of parameters, the start and one per step; yours "
+        f"returns {len(history)}"
     )
     first = numbers_of(history[0], 2, "the first entry of the history")
     cause = ": is it the same list as a later entry?" if first != [8.0, 1.0] else ""
     assert first == [8.0, 1.0], (
-        f"the first entry should be the start, [8, 1], yours is {first}{cause}"
+        f"the first entry of the history should be the start, [8, 1], yours is {first}{cause}"
     )
     for i, wanted in enumerate([[4.0, -1.0], [2.0, 1.0]], 1):
         before = [list(map(float, entry)) for entry in history][i - 1]
         found = numbers_of(history[i], 2, f"entry {i} of the history")
         cause = ""
         if found == before == [8.0, 1.0]:
-            cause = ": the step changed nothing, use the list that `step` returns"
+            cause = ": the step changed nothing; use the list that `step` returns"
         elif i == 2 and close(found[0], 0.0, 1e-6):
             cause = ": compute the gradient anew in each step, at the latest parameters"
         elif i == 2 and close(found[0], 4.0, 1e-6):
@@ -259,20 +268,23 @@ def test_training_does_not_change_the_start():
     history = train(lambda p: p[0] ** 2, start, 0.25, 3)
     found = numbers_of(history[-1], 1, "the last entry of the history")
     assert close(found[0], 1.0, 1e-6), (
-        f"three steps from 8, each half of the way to 0, end at 1, yours end at {found[0]}"
+        "three steps from 8, each half of the way to 0, should end at 1; yours end at "
+        f"{found[0]}"
     )
-    assert start == [8.0], f"the start was [8.0], and is {start} afterwards"
+    assert start == [8.0], f"train changed its argument from [8.0] to {start}"
 
 
 # %% train hidden points=1
 def test_training_with_no_step_and_with_many():
     found = train(lambda p: p[0] ** 2, [3.0], 0.1, 0)
-    assert [list(p) for p in found] == [[3.0]], f"with 0 steps only the start, yours is {found}"
+    assert [list(p) for p in found] == [[3.0]], (
+        f"with 0 steps, train should return only the start, [[3.0]]; yours returns {found}"
+    )
     loss = lambda p: (p[0] - 4) ** 2 + (p[1] + 0.5) ** 2 + (p[0] - 4) * (p[1] + 0.5)
     history = train(loss, [0.0, 0.0], 0.3, 200)
     found = numbers_of(history[-1], 2, "the last entry of the history")
     assert close(found[0], 4.0, 1e-6) and close(found[1], -0.5, 1e-6), (
-        f"the minimum is at [4, -0.5], yours ends at {found}"
+        f"200 steps should end at the minimum, [4, -0.5]; yours end at {found}"
     )
 
 
@@ -281,19 +293,19 @@ def test_the_seconds_of_a_step():
     found = seconds_per_step(0.5, 10, 100)
     assert found is not None, "seconds_per_step returned None: is `return` missing?"
     causes = {
-        500.0: ": the loss is computed twice for each parameter, up and down",
-        100.0: ": computing the loss once takes longer, too, in proportion to the parameters",
+        500.0: ": the loss is computed twice for each parameter, with + h and with - h",
+        100.0: ": one loss takes 10 times as long for 10 times as many parameters",
         10.0: ": the larger model has more parameters, and computing its loss takes longer",
-        10000.0: ": divide by the parameters of the smaller model, its loss takes that time",
-        2000.0: ": multiply 2 losses per parameter by the time of the larger model's loss",
+        10000.0: ": divide by `count`; `seconds_per_loss` is for `count` parameters",
+        2000.0: ": multiply the number of losses by the seconds that one loss takes, here 5",
     }
     cause = next((text for wrong, text in causes.items() if close(found, wrong)), "")
     assert close(found, 1000.0), (
-        "0.5 s for the loss of 10 parameters: a step of 100 parameters should take 1000 s, "
+        "if one loss takes 0.5 s for 10 parameters, a step for 100 should take 1000 s, "
         f"yours is {found}{cause}"
     )
     found = seconds_per_step(0.002, 4, 6)
     assert close(found, 0.036), (
-        "0.002 s for the loss of 4 parameters: a step of 6 parameters should take 0.036 s, "
+        "if one loss takes 0.002 s for 4 parameters, a step for 6 should take 0.036 s, "
         f"yours is {found}"
     )

@@ -25,10 +25,10 @@ draw_goal();
 #
 # ## The model
 #
-# A **model** is a function with numbers in it that can be changed. These numbers are called its
-# **parameters**. Our first model is a line, $w x + b$. Its parameters are the *weight* $w$ and
-# the *bias* $b$; $x$ is its input. The second model will have two inputs, so write it for any
-# number of inputs:
+# A **model** is a function that contains numbers which we can change. These numbers are called
+# its **parameters**. Our first model is a line, $w x + b$. Its parameters are the *weight* $w$
+# and the *bias* $b$; $x$ is its input. A later model will have two inputs, so write this one
+# for any number of inputs:
 #
 # $$w_1 x_1 + w_2 x_2 + \dots + w_n x_n + b$$
 #
@@ -57,8 +57,9 @@ def predict(parameters, inputs):
 check("predict")
 
 # %% [markdown]
-# Twelve examples, each with the inputs and the **target**, the output that we want. With
-# weight 0 and bias 0 the model answers 0 for every input.
+# To train the model we need examples. The cell below has twelve of them. Each is a pair: a list
+# of inputs, and the **target**, the output that we want. With weight 0 and bias 0 the model
+# answers 0 for every input.
 
 # %%
 from tinytorch.pictures.descent import draw_line
@@ -89,7 +90,7 @@ def mean_squared_error(model, parameters, examples):
 
     model       function of (parameters, inputs), returning a float
     parameters  list of floats, for the model
-    examples    list of pairs (inputs, target): a list of floats and a float; not empty
+    examples    non-empty list of pairs (inputs, target): a list of floats and a float
     returns     float, at least 0; 0 if every output is its target
 
     >>> mean_squared_error(predict, [1.0, 0.0], [([1.0], 3.0), ([2.0], 2.0)])
@@ -105,6 +106,9 @@ def mean_squared_error(model, parameters, examples):
 # %% checks="mean-squared-error"
 check("mean-squared-error")
 
+# %% [markdown]
+# The smaller the loss, the better the line fits the examples. Here are three lines:
+
 # %%
 def line_loss(parameters):
     """The loss of the line with these parameters, on the twelve examples."""
@@ -119,9 +123,9 @@ for parameters in ([0.0, 0.0], [1.0, 0.0], [1.0, -1.0]):
 #
 # **Training** means finding parameters with a small loss. Should the weight be larger or
 # smaller? We measure how the loss changes. Increase the weight by a very small amount $h$. The
-# change of the loss, divided by $h$, is about the **derivative** of the loss with respect to
-# the weight. In the picture it is the slope of the orange line. It is negative at weight 0: a
-# larger weight has a smaller loss.
+# change in the loss divided by $h$ is approximately the **derivative** of the loss with respect
+# to the weight. In the picture below, the derivative at weight 0 is the slope of the orange
+# line. It is negative: a larger weight has a smaller loss.
 
 # %%
 from tinytorch.pictures.descent import draw_slope
@@ -132,13 +136,15 @@ draw_slope(lambda weight: line_loss([weight, 0.0]), at=0.0);
 # steeply.
 
 # %% [markdown]
-# It is more exact to move the weight in both directions, up to $w + h$ and down to $w - h$,
-# which are $2h$ apart. This is a **central difference**, one kind of **finite difference**:
+# It is more accurate to compute the loss on both sides of $w$: at $w + h$ and at $w - h$. These
+# two points are $2h$ apart. This is a **central difference**, one kind of **finite
+# difference**:
 #
 # $$\text{derivative} \approx \frac{L(w + h) - L(w - h)}{2h}$$
 #
-# Each parameter has such a derivative, while the other parameters keep their values. It is
-# called a **partial derivative**. The list of all of them is the **gradient**.
+# We compute such a derivative for each parameter: we change only this parameter, and the others
+# keep their values. It is called a **partial derivative**. The list of all partial derivatives
+# is the **gradient**.
 #
 # **Task.** Write `numerical_gradient`. The function `f` takes a whole list of numbers. For each
 # number, call `f` twice: with a copy of the list in which only this number is larger by `h`,
@@ -150,8 +156,8 @@ def numerical_gradient(f, numbers, h=1e-5):
     """The gradient of f at the given numbers, estimated by central differences.
 
     f        function of a list of floats, returning one float
-    numbers  list of floats: where the gradient is wanted; it is not changed
-    h        float: how far each number is moved, up and down, while the others stay the same
+    numbers  list of floats: the point at which to compute the gradient; the list stays as it is
+    h        float: how far one number is moved, up and down, while the others stay the same
     returns  list of floats, one partial derivative per number
 
     >>> [round(d, 6) for d in numerical_gradient(lambda n: n[0] * n[1], [2.0, 7.0])]
@@ -174,8 +180,9 @@ check("numerical-gradient")
 
 # %% [markdown]
 # Both derivatives are negative at the start: a larger weight and a larger bias lower the loss.
-# In the picture, a given function changes the parameters 100 times, each time a little, in the
-# direction that your gradient says. You will write that function next.
+# The function `follow`, which the course provides, uses your gradient to change the parameters
+# 100 times, each time a little, so that the loss becomes smaller. In the next two exercises you
+# write such a function yourself.
 
 # %%
 from tinytorch.pictures.descent import follow
@@ -202,8 +209,8 @@ draw_line(predict, follow(line_loss, numerical_gradient, start, 0.05, 100), exam
 def step(parameters, gradient, learning_rate):
     """Move each parameter against its derivative.
 
-    parameters     list of floats; it is not changed
-    gradient       list of as many floats
+    parameters     list of floats; the list stays as it is
+    gradient       list of floats: one derivative per parameter
     learning_rate  float, positive
     returns        a new list: each parameter minus learning_rate times its derivative
 
@@ -230,10 +237,11 @@ def train(loss, parameters, learning_rate, steps):
     """Change the parameters by gradient descent.
 
     loss           function of a list of floats, returning a float
-    parameters     list of floats: where to start; it is not changed
+    parameters     list of floats: where to start; the list stays as it is
     learning_rate  float, positive
     steps          int: how many steps to take, at least 0
-    returns        list of steps + 1 lists of parameters: the start, then those after each step
+    returns        list with `steps + 1` entries, each a list of parameters: first the start,
+                   then the parameters after each step
 
     >>> [round(p[0], 3) for p in train(lambda p: p[0] ** 2, [8.0], 0.25, 3)]
     [8.0, 4.0, 2.0, 1.0]
@@ -285,8 +293,9 @@ plot_lines(curves, "step", "loss", top=10);
 #   all.
 # - The seventh gets the six outputs of the others. It has six weights and a bias, 7 parameters.
 #
-# Between them is `tanh`, a function with an S-shaped curve and values between -1 and 1. Without
-# it, the seven linear models together would be one linear model again. All in all the network
+# The function `tanh` is applied to the output of each of the seven. It has an S-shaped curve
+# and values between -1 and 1. Without it the whole network would be one linear model, because a
+# weighted sum of weighted sums is again a weighted sum of the inputs. All in all the network
 # has 25 parameters.
 
 # %%
@@ -297,8 +306,9 @@ def network(parameters, inputs):
     return math.tanh(predict(parameters[18:], hidden))
 
 # %% [markdown]
-# The target is 1 for the points in the middle and -1 for those around them. You need not change
-# your functions: `mean_squared_error` gets another model, and `train` another loss.
+# The target is 1 for the points in the middle and -1 for the points around them. You do not
+# have to change your functions. We pass `network` to `mean_squared_error` in place of
+# `predict`, and `network_loss` to `train` in place of `line_loss`.
 
 # %%
 import random
@@ -328,11 +338,12 @@ draw_learning(network, history, rings);
 # ## What this costs
 #
 # Each step computes the loss twice for every parameter: 50 times for 25 parameters. The GPT
-# that you will train in lesson 15 has 734,336 parameters. Computing its loss once takes longer,
-# too: with 10 times as many parameters, it takes about 10 times as long.
+# that you will train in lesson 15 has 734,336 parameters. It also takes longer to compute the
+# loss of the GPT once: with 10 times as many parameters, about 10 times as long.
 #
-# **Task.** Write `seconds_per_step`. Then predict, before you run the cell below it: does one
-# training step of the GPT take hours, days or months in this way?
+# **Task.** Write `seconds_per_step`. Computing the loss of our network once takes about 0.1
+# milliseconds. Predict, before you run the cell after the check: would one training step of the
+# GPT take hours, days or months in this way?
 
 # %% exercise="seconds-per-step"
 #| export
@@ -343,8 +354,8 @@ def seconds_per_step(seconds_per_loss, count, larger_count):
     count             int: how many parameters the smaller model has
     larger_count      int: how many parameters the larger model has; if it has 10 times as many,
                       computing its loss once takes 10 times as long
-    returns           float, seconds: for computing the larger model's loss twice for each of
-                      its parameters
+    returns           float: the seconds of one step of the larger model, which computes its
+                      loss twice for each of its parameters
 
     >>> seconds_per_step(0.5, 10, 100)
     1000.0
@@ -367,14 +378,16 @@ days = seconds_per_step(seconds, 25, 734_336) / (24 * 60 * 60)
 print(f"{days:,.0f} days for one step, on this machine")
 
 # %% [markdown]
-# Lesson 15 takes 3,000 such steps, in about two minutes. Two ideas make that possible.
+# In lesson 15 you train the GPT for 3,000 steps, in about two minutes. Two ideas make the steps
+# so much faster.
 # **Backpropagation** (lesson 05) computes all partial derivatives in one pass. **Arrays**
 # (lesson 01) compute thousands of numbers in one call of fast compiled code.
 #
 # ## Look back
 #
-# 1. Compute `numerical_gradient(line_loss, [0.0, 0.0], h)` with `h` 1 and then with `h` 1e-15.
-#    One of the two results is right. Which one, and why is the other one wrong?
+# 1. Compute `numerical_gradient(line_loss, [0.0, 0.0], h)` with `h=1` and then with `h=1e-15`.
+#    One of the two results is right. Which one, and why is the other one wrong? (A float has
+#    about 16 digits.)
 # 2. Start the network from 25 zeros. Which parameters change? Which never do?
 # 3. In PyTorch, `loss.backward()` computes the gradient and `torch.optim.SGD(...).step()` takes
 #    the step. Which of your functions does each of them replace?
