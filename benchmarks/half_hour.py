@@ -22,7 +22,7 @@ from tito.lesson import cells, course, misconceptions
 REPOSITORY = Path(__file__).resolve().parents[1]
 ASKS, DONE = "your prediction?", "q quit"
 READ_ON = "then press p"  # the next section has a question
-SHOWN = "to see.", "all results:"  # how the results of a section end
+SHOWN = "Not shown yet:", "all results:"  # how the results of a section end
 GUESS = "it doubles"
 PATIENCE = 60  # seconds for a verdict
 

@@ -112,7 +112,7 @@ def test_what_the_page_shows_is_what_they_print(runs):
 
 
 def test_what_the_page_shows_of_watch_is_what_the_lesson_asks_draws_and_is_called():
-    (block,) = (text for _, text in BLOCKS if text.startswith("with your code"))
+    (block,) = (text for _, text in BLOCKS if text.startswith("Results with your code"))
     words = " ".join(block.split())
     entry = course.open_root(REPOSITORY).lesson("tensor")
     asked = next(

@@ -355,7 +355,8 @@ def tested_line(verdict: Verdict) -> Text:
 
 def with_your_code(written: bool = True) -> Text:
     """The title above results of demonstrations. written: whether they use the learner's code."""
-    return Text("with your code" if written else "above the first exercise", "bold cyan")
+    code = "with your code" if written else "above the first exercise"
+    return Text(f"Results {code}", "bold cyan")
 
 
 def section(heading: str) -> Text:
@@ -382,12 +383,12 @@ def waiting(results: list[DemonstrationResult], lesson: str) -> Group:
     asks = any(r.demonstration.question for r in results if r.demonstration.heading == heading)
     section = (plain(heading), "bold")
     if asks:
-        sentence = Text.assemble("Read on to ", section, ", then press ", ("p", "bold"), ": ")
-        sentence.append("tito asks what you expect.")
+        sentence = Text.assemble('Read the section "', section, '", then press ', ("p", "bold"))
+        sentence.append(": tito asks for your prediction.")
     else:
         sentence = Text.assemble("Key ", ("p", "bold"), " shows the results of ", section, ".")
-    pieces: list[str | Text] = [sentence, Text(f"{count(len(results), 'result')} to see.", "dim")]
-    return Group(Pieces(pieces), Text())
+    hidden = Text(f"Not shown yet: {count(len(results), 'result')}.", "dim")
+    return Group(Pieces([sentence, hidden]), Text())
 
 
 def result(shown: DemonstrationResult, link: Link, with_question: bool = True) -> Group:
@@ -407,7 +408,7 @@ def result(shown: DemonstrationResult, link: Link, with_question: bool = True) -
 def payoffs(results: list[DemonstrationResult], link: Link) -> Group:
     """The results that a finished lesson ends with."""
     shown = (result(payoff, link, with_question=False) for payoff in results)
-    return Group(Text("with your code", "bold cyan"), *shown)
+    return Group(with_your_code(), *shown)
 
 
 def all_results(lesson: str, left_out: int, key: str | None = None) -> Group:

@@ -86,7 +86,7 @@ draw_strides(x, (1, 2))  # alt: Six memory cells, 10 11 12 20 21 22, and below t
 
 # %% [markdown]
 # The next row begins 3 positions further, because a row has 3 elements; the next column is 1
-# position further. Predict the strides of shape (2, 3, 4) before you write.
+# position further. Predict the strides of shape (2, 3, 4).
 #
 # **Task.** Write `strides_of` for any rank. (It is for practice: NumPy computes its own.)
 
