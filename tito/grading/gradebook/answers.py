@@ -182,10 +182,18 @@ def grades_as_json(book: Gradebook, grades: Iterable[Grade]) -> Iterator[dict[st
 # Rubrics
 
 
-def change_rubric(book: Gradebook, change: RubricChange, who: str) -> list[PointsChange]:
-    """Returns the grades that count less or more by it; `book.points_lost` has those that fell."""
-    moved = write(book.engine, lambda database: _change_rubric(book, database, change, who))
-    book.note_points(moved)
+def change_rubric(
+    book: Gradebook, change: RubricChange, who: str, preview: bool = False
+) -> list[PointsChange]:
+    """Returns the grades that count less or more by it; `book.points_lost` has those that fell.
+
+    preview  write nothing
+    """
+    moved = write(
+        book.engine, lambda database: _change_rubric(book, database, change, who), preview
+    )
+    if not preview:
+        book.note_points(moved)
     return moved
 
 

@@ -9,7 +9,6 @@ or `why`, and ChangedMeanwhile if the history has an entry about the grade that 
 import difflib
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -60,10 +59,6 @@ class ChangeOutcome:
         }
 
 
-class _Undone(Exception):
-    """Ends the transaction of a preview."""
-
-
 def apply_changes(
     book: Gradebook,
     changes: Iterable[RequestedChange],
@@ -79,16 +74,13 @@ def apply_changes(
     Raises UsageError with every line that cannot be done.
     """
     wanted = sorted(changes, key=_removals_last)
-    results: list[tuple[ChangeOutcome, list[PointsChange]]] = []
 
-    def work(database: sql.Connection) -> None:
+    def work(database: sql.Connection) -> list[tuple[ChangeOutcome, list[PointsChange]]]:
         lock_learners(database, {change.student for change in wanted})
-        results[:] = _apply_all(book, database, wanted, who, seen)
-        if preview:
-            raise _Undone
+        return _apply_all(book, database, wanted, who, seen)
 
-    with suppress(_Undone):
-        write(book.engine, work)
+    results = write(book.engine, work, preview)
+    if not preview:
         book.note_points(change for _, moved in results for change in moved)
     return [outcome for outcome, _ in results]
 

@@ -70,19 +70,24 @@ def transaction(engine: sql.Engine, writes: bool = False) -> Iterator[sql.Connec
         ) from None
 
 
-def write(engine: sql.Engine, work: Callable[[sql.Connection], Result]) -> Result:
-    """The result of `work(database)` in a transaction.
+def write(
+    engine: sql.Engine, work: Callable[[sql.Connection], Result], preview: bool = False
+) -> Result:
+    """The result of `work(database)` in a transaction, which is rolled back for a preview.
 
     If two processes add the same row, or wait for each other, one of them tries again.
     """
-    for _ in range(ATTEMPTS - 1):
+    for attempt in range(ATTEMPTS):
         try:
             with transaction(engine, writes=True) as database:
-                return work(database)
+                result = work(database)
+                if preview:
+                    database.rollback()
+                return result
         except (sql.exc.IntegrityError, Collision):
-            pass
-    with transaction(engine, writes=True) as database:
-        return work(database)
+            if attempt == ATTEMPTS - 1:
+                raise
+    raise AssertionError("the last attempt returned or raised")
 
 
 def display_url(url: sql.URL) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import uvicorn
@@ -155,6 +156,19 @@ class GraderPage:
             hide = class_list.mask(learner, handle)
             return ShownLearner(learner, handle, class_list.pseudonym(handle), hide)
         return ShownLearner(learner, handle, learner.name or learner.student, str)
+
+    def with_learners(
+        self, session: GraderSession, changes: list[dict[str, Any]]
+    ) -> list[tuple[ShownLearner | None, dict[str, Any]]]:
+        """Changes of grades with their learners, None for a new one. If names are hidden, the order
+        does not reveal ids.
+        """
+        members = self.book.learners() if changes else []
+        learners = {member.student: self.shown(session, member) for member in members}
+        lines = [(learners.get(change["student"]), change) for change in changes]
+        if session.anonymous:
+            lines.sort(key=lambda line: line[0].handle if line[0] else "")
+        return lines
 
     def _rows(self, session: GraderSession, lesson: str | None = None) -> list[SubmissionRow]:
         return self.class_list.rows(lesson, session.anonymous)
@@ -381,24 +395,17 @@ class GraderPage:
         run = self.regrading.last
         if run:
             run.look()
-        shown: dict[str, ShownLearner] = {}
-        if run and (run.differences or run.problem):
-            learners = self.book.learners()
-            shown = {learner.student: self.shown(session, learner) for learner in learners}
-        differences, problem = run.differences if run else [], run.problem if run else ""
-        if session.anonymous:
-            handles = {student: learner.handle for student, learner in shown.items()}
-            differences = sorted(differences, key=lambda change: handles.get(change["student"], ""))
-            for learner in shown.values():
-                problem = learner.hide(problem)
+        problem = run.problem if run else ""
+        if problem and session.anonymous:
+            for learner in self.book.learners():
+                problem = self.shown(session, learner).hide(problem)
         return self.show(
             session,
             "regrade.html",
             run=run,
-            differences=differences,
+            differences=self.with_learners(session, run.differences if run else []),
             problem=problem,
             lessons=lessons,
-            shown=shown,
             submissions=self.regrading.submissions,
         )
 

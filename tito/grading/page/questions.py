@@ -174,21 +174,39 @@ class Questions:
         return self._show(session, view, 409)
 
     def rubric(self, request: Request, session: GraderSession) -> Response:
-        """Add, change or remove an item of a rubric, for all answers at once."""
+        """Add, change or remove an item of a rubric, for all answers at once. First show whose
+        grades would change.
+        """
         form, (lesson, question) = request.scope["form"], _place(request)
         back = f"/question/{lesson}/{question}"
         if self.page.class_list.student(form.get("back", "")):
             back += f"/{form['back']}"
+        query = self.page.filter_of(form).query()
         try:
             change = rubric_change_in(form, lesson, question)
-            moved = answers.change_rubric(self.book, change, session.who)
+            asks = change.item is not None and "agreed" not in form
+            moved = answers.change_rubric(self.book, change, session.who, preview=asks)
+            if asks and (moved or change.points is None):
+                changes = [one._asdict() | {"reasons": [one.why], "checks": []} for one in moved]
+                lines = self.page.with_learners(session, changes)
+                return self.page.show(
+                    session,
+                    "rubric.html",
+                    place=_place(request),
+                    form=form,
+                    lines=lines,
+                    back=back,
+                    query=query,
+                )
+            if asks:
+                moved = answers.change_rubric(self.book, change, session.who)
             grades = f"{len(moved)} grade{'s' * (len(moved) != 1)}"
             words = f"The item is changed for all answers; {grades} changed with it."
             if change.item is None:
                 words = "The item is there for all answers."
         except TitoError as error:
             words = f"Not done: {error.what} {error.remedy}"
-        return self.page.to(session, back, words, **self.page.filter_of(form).query())
+        return self.page.to(session, back, words, **query)
 
     # Shared by the methods above
 

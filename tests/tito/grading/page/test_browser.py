@@ -425,6 +425,9 @@ def test_answers_are_judged_by_keys_alone(browser, course, tmp_path):
         press(page, "s")
         page.get_by_label("Points of 1").fill("0.5")
         press(page, "Enter")
+        assert "1 grade would change" in page.locator("main").inner_text()
+        with page.expect_navigation():
+            page.get_by_role("button", name="Change it for all answers").click()
         assert "1 grade changed" in page.locator("[role=status]").inner_text()
     with open_gradebook(where) as book:
         rows = answers.learner_answers(book, "numbers", "why")

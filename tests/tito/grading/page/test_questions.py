@@ -129,11 +129,17 @@ def test_an_item_changes_for_all_answers_and_shows_who_changed_it_first(page):
         form = hidden(page.ta1.get(page.of[student]), "judge")
         page.ta1.post(page.of[student] + "/judge", **form, **{"item-1": "on"})
     form = hidden(page.ta1.get(page.of["ada"]), "rubric")
-    done = page.ta1.post(f"{WHY}/rubric", **form, what="change", text="sums to 1", points="1.5")
+    new = {"what": "change", "text": "sums to 1", "points": "1.5"}
+    asked = page.ta1.post(f"{WHY}/rubric", **form, **new)
+    shown = Tags(asked.text).spaced
+    assert "2 grades would change. Nothing was written." in shown and "Ada numbers 5 4.5" in shown
+    assert points_of(page) == points_of(page, "bob") == "5"
+    form = hidden(asked, "rubric")
+    done = page.ta1.post(f"{WHY}/rubric", **form, agreed="yes")
     assert done.headers["location"].endswith(page.of["ada"])
     assert "2 grades changed with it" in page.ta1.get(page.of["ada"]).text
     assert points_of(page) == points_of(page, "bob") == "4.5"
-    page.ta2.post(f"{WHY}/rubric", **form, what="remove")
+    page.ta2.post(f"{WHY}/rubric", **form | {"what": "remove"})
     assert "ta1 changed this item" in page.ta2.get(page.of["ada"]).text
     page.ta2.post(f"{WHY}/rubric", what="add", text="new", points="x")
     assert "no number of points" in page.ta2.get(WHY).text
@@ -141,9 +147,17 @@ def test_an_item_changes_for_all_answers_and_shows_who_changed_it_first(page):
     assert [one.place for one in answers.rubric(page.book, "numbers", "why")] == [1, 2, 3]
 
 
+def test_removing_an_item_asks_first_and_a_new_text_does_not(page):
+    form = hidden(page.ta1.get(page.of["ada"]), "rubric")
+    assert "No grades would change." in page.ta1.post(f"{WHY}/rubric", **form, what="remove").text
+    assert len(answers.rubric(page.book, "numbers", "why")) == 2
+    page.ta1.post(f"{WHY}/rubric", **form, what="change", text="sums to 1", points="2")
+    assert "sums to 1" in page.ta1.get(page.of["ada"]).text
+
+
 def test_markup_in_answers_items_and_comments_is_text(page):
     form = hidden(page.ta1.get(page.of["bob"]), "judge")
-    page.ta1.post(page.of["bob"] + "/judge", **form, comment=EVIL)
+    page.ta1.post(page.of["bob"] + "/judge", **form, points="0", comment=EVIL)
     for path in ("/questions", WHY, page.of["bob"], page.of["ada"]):
         text = page.ta1.get(path).text
         tags = Tags(text)
