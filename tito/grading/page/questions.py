@@ -77,7 +77,8 @@ class AnswerView:
             return ""
         if name == "comment":
             return self.judgement.comment
-        return str(self.judgement.adjustment) if self.judgement.adjustment else ""
+        points = self.judgement.adjustment
+        return str(points) if points or not self.judgement.items else ""
 
 
 class Questions:
@@ -282,6 +283,10 @@ def judgement_in(form: Mapping[str, str], question: str) -> NewJudgement:
     items = [name.removeprefix("item-") for name in form if name.startswith("item-")]
     if not all(item.isascii() and item.isdecimal() and len(item) < 10 for item in items):
         raise DAMAGED
+    if not items and not form.get("points", "").strip():
+        raise UsageError(
+            "Nothing is ticked.", "Tick an item of the rubric, or write 0 to give no points."
+        )
     comment = form.get("comment", "").strip()
     points = points_in(form)
     return NewJudgement(question, tuple(map(int, items)), points, comment, answer, seen)

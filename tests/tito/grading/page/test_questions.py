@@ -155,6 +155,15 @@ def test_removing_an_item_asks_first_and_a_new_text_does_not(page):
     assert "sums to 1" in page.ta1.get(page.of["ada"]).text
 
 
+def test_a_judgement_with_nothing_ticked_asks_for_its_points(page):
+    form = hidden(page.ta1.get(page.of["ada"]), "judge") | {"comment": "Hm.", "then": "next"}
+    refused = page.ta1.post(page.of["ada"] + "/judge", **form)
+    assert refused.status_code == 409 and "Nothing is ticked." in refused.text
+    assert ">Hm.</textarea>" in refused.text and "0 of 2 judged" in Tags(refused.text).spaced
+    assert page.ta1.post(page.of["ada"] + "/judge", points="0", **form).status_code == 303
+    assert re.search(r'name="points"[^>]* value="0"', page.ta1.get(page.of["ada"]).text)
+
+
 def test_markup_in_answers_items_and_comments_is_text(page):
     form = hidden(page.ta1.get(page.of["bob"]), "judge")
     page.ta1.post(page.of["bob"] + "/judge", **form, points="0", comment=EVIL)
