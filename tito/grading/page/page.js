@@ -85,6 +85,9 @@ document.addEventListener("submit", async (event) => {
   }
   form.dataset.sent = "asking";
   if (await answers()) {
+    if ("keeps" in form.dataset && draft) {
+      sessionStorage.setItem(location.pathname, JSON.stringify([...new FormData(draft)]));
+    }
     form.dataset.sent = "now";
     form.requestSubmit(event.submitter);
     return;
@@ -102,6 +105,22 @@ document.addEventListener("submit", async (event) => {
 window.addEventListener("pageshow", () => {
   document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent);
 });
+
+// A judgement that is being made stays when the rubric changes. Its hidden fields, too: if another grader has
+// judged the answer meanwhile, the server sees it.
+const draft = document.querySelector("form[data-draft]");
+const stored = draft && sessionStorage.getItem(location.pathname);
+if (stored) {
+  sessionStorage.removeItem(location.pathname);
+  const values = new Map(JSON.parse(stored));
+  for (const field of draft.querySelectorAll("[name]:not(button)")) {
+    if (field.type === "checkbox") {
+      field.checked = values.has(field.name);
+    } else {
+      field.value = values.get(field.name) ?? field.value;
+    }
+  }
+}
 
 // What goes on is looked at again, but not while a button or field of it has the focus.
 for (const waiting of document.querySelectorAll("[data-reload]")) {

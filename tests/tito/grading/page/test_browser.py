@@ -437,6 +437,49 @@ def test_answers_are_judged_by_keys_alone(browser, course, tmp_path):
     assert found["s02"].state == "to be judged"
 
 
+def test_a_change_of_the_rubric_keeps_the_judgement_that_is_being_made(browser, course, tmp_path):
+    where = tmp_path / "class.db"
+    with open_gradebook(where) as book:
+        save_each(book, handed_in("s00", text="It is four."))
+        add_item(book, "says four", 1)
+        add_item(book, "says why", "0.5")
+    with (
+        Server(course, where, "--as=ta1") as server,
+        opened(browser, server.addresses["ta1"] + "question/numbers/why") as page,
+    ):
+        press(page, "n")
+        page.keyboard.press("1")
+        page.keyboard.press("c")
+        page.keyboard.type("half a comment")
+        page.keyboard.press("Escape")
+
+        def is_kept():
+            words = page.locator("textarea").input_value()
+            ticked = [page.get_by_label(f"says {what}").is_checked() for what in ("four", "why")]
+            return words == "half a comment" and ticked == [True, False]
+
+        page.keyboard.press("i")
+        page.keyboard.type("names the rule")
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.type("0.5")
+        press(page, "Enter")
+        assert page.get_by_label("names the rule").count() and is_kept()
+        for button in ("Remove", "Remove it for all answers"):
+            with page.expect_navigation():
+                page.get_by_role("button", name=button).last.click()
+        assert not page.get_by_label("names the rule").count() and is_kept()
+        with open_gradebook(where) as book:
+            answers.judge(book, "s00", "numbers", NewJudgement("why", (2,)), "ta2")
+        page.keyboard.press("i")
+        page.keyboard.type("new")
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.type("x")
+        press(page, "Enter")
+        assert is_kept()
+        press(page, "s")
+        assert "ta2 changed this grade" in page.get_by_role("alert").inner_text()
+
+
 def test_every_page_is_for_everybody_and_no_submission_does_anything(browser, course, tmp_path):
     """Axe-core finds nothing, in light and dark, on a screen and on a phone, where nothing is wider
     than it; nothing that a learner or a grader wrote is run.
