@@ -2,6 +2,7 @@
 
 import asyncio
 from html.parser import HTMLParser
+from types import SimpleNamespace
 from urllib.parse import unquote, urlencode
 
 EVIL = (
@@ -74,6 +75,22 @@ class Grader:
     def post(self, path, **form):
         form = {"csrf": self.session.csrf} | form
         return self.client.post(f"/{self.session.token}{path}", form)
+
+
+def page_of(book, regrading=None, asked=None, graders=(("ta1", None), ("ta2", None))):
+    """The page of a gradebook. graders: [(name, sections or None)], each of whom is an attribute of
+    what it returns; of: {learner: handle}.
+    """
+    from tito.grading.page.access import Sessions
+    from tito.grading.page.app import GraderPage
+    from tito.grading.page.regrade import Regrading
+
+    sessions = Sessions()
+    page = GraderPage(book, "Small", sessions, regrading or Regrading(None), asked)
+    client = Client(page.app())
+    by_name = {who: Grader(client, sessions.new(who, sections)) for who, sections in graders}
+    of = {one.student: page.class_list.handle(one.student) for one in book.learners()}
+    return SimpleNamespace(book=book, client=client, sessions=sessions, page=page, of=of, **by_name)
 
 
 class Tags(HTMLParser):

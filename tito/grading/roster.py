@@ -10,7 +10,7 @@ must not be able to hand in work under another learner's name.
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
@@ -57,14 +57,17 @@ def learner_of(student: str, columns: dict[str, str]) -> Learner:
     return Learner(student, shown(columns["name"]) if columns.get("name") else student, columns)
 
 
-def in_section(columns: dict[str, str], section: str) -> bool:
-    """Whether a learner with these columns of the roster is in a section (a group, in Moodle).
+def in_section(columns: dict[str, str], section: str | Collection[str]) -> bool:
+    """Whether a learner with these columns of the roster is in a section (a group, in Moodle), or
+    in one of several.
 
-    Some are in several: "A and B", "A, B".
+    Some learners are in several: "A and B", "A, B".
     """
+    wanted = [section] if isinstance(section, str) else section
     text = columns.get("section") or ""
     parts = re.split(r"\s*[,;|/]\s*(?:(?:and|und) )?|\s+(?:and|und|et|y)\s+", text)
-    return section.strip().casefold() in {part.casefold() for part in (text.strip(), *parts)}
+    known = {part.casefold() for part in (text.strip(), *parts)}
+    return any(name.strip().casefold() in known for name in wanted)
 
 
 def utc(time: datetime) -> datetime:

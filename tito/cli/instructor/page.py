@@ -13,22 +13,27 @@ from tito.cli.app import RootOption, current_folder, echo
 from tito.cli.instructor.gradebook import gradebook_app
 from tito.cli.instructor.options import (
     GradebookOption,
+    author_name,
     current_course,
     ended_as_by_ctrl_c,
     gradebook_of,
     gradebook_place,
+    section_of,
 )
 from tito.errors import MachineError, UsageError
 
 if TYPE_CHECKING:
+    from tito.grading.gradebook.gradebook import Gradebook
     from tito.grading.page.regrade import RegradeRequest, StartGrading
+    from tito.lesson.course import Root
+    from tito.lesson.lesson_format import Question
 Graders = Annotated[
     list[str] | None,
     typer.Option(
         "--as",
-        metavar="NAME",
-        help="The name of a grader, who gets a separate address. May be repeated. Without it, the "
-        "page asks for a name.",
+        metavar="NAME[:SECTION,...]",
+        help="A grader, who gets a separate address. With sections of the roster, an assistant who "
+        "sees and grades only these. May be repeated. Without it, the page is for you.",
         show_default=False,
     ),
 ]
@@ -60,7 +65,7 @@ def gradebook_page(
     """Open a page for graders, for browsers on this machine. Ctrl-C ends it.
 
     Graders read code and checks, set points, comment, and judge free answers. Anyone with a printed
-    address can change grades. Example: tito gradebook page --as ta1 --as ta2
+    address can change grades. Example: tito gradebook page --as prof --as ben:B,C
     """
     course = current_course(root)
     try:
@@ -75,25 +80,51 @@ def gradebook_page(
     where = str(gradebook_place(course, gradebook))
     if "://" not in where:
         where = str(Path(where).expanduser().absolute())
-    names = list(dict.fromkeys(app.grader_name(name) for name in graders or []))
     place = submissions and (current_folder() / submissions.expanduser()).resolve()
     if place and not place.exists():
         raise UsageError(f"There is no {place}.", "Name the submissions that `tito grade` grades.")
-    questions = {
+    opening = gradebook_of(course, where, create=False)
+    with opening as book, suppress(KeyboardInterrupt), ended_as_by_ctrl_c():
+        sessions = Sessions(anonymous)
+        for name, sections in graders_of(book, graders or []).items():
+            sessions.new(name, sections)
+        regrading = Regrading(start_grading(course.path, where, place), place)
+        page = app.GraderPage(book, course.name, sessions, regrading, questions_of(course))
+        app.serve(page, port, show_addresses)
+
+
+def questions_of(course: "Root") -> "dict[tuple[str, str], Question]":
+    """{(lesson, name): Question} of a course."""
+    return {
         (entry.name, question.name): question
         for entry in course.lessons
         for question in entry.declared.questions
     }
-    opening = gradebook_of(course, where, create=False)
-    with opening as book, suppress(KeyboardInterrupt), ended_as_by_ctrl_c():
-        regrading = Regrading(start_grading(course.path, where, place), place)
-        page = app.GraderPage(book, course.name, Sessions(anonymous), regrading, questions)
-        app.serve(page, names, port, show_addresses)
+
+
+def graders_of(book: "Gradebook", words: list[str]) -> dict[str, list[str] | None]:
+    """{name: sections, or None} of graders written as NAME or NAME:SECTION,SECTION. Without any,
+    the user.
+    """
+    graders: dict[str, list[str] | None] = {}
+    for word in words:
+        name, colon, after = word.partition(":")
+        name, sections = " ".join(name.split()), [one.strip() for one in after.split(",")]
+        if not name or name in graders or (colon and not all(sections)):
+            why = "names a grader again" if name in graders else "is no grader"
+            raise UsageError(
+                f"--as {word!r} {why}.",
+                "Write --as NAME, or --as NAME:SECTION,SECTION for an assistant.",
+            )
+        for section in sections if colon else []:
+            section_of(book, section)  # raises UsageError if nobody is in it
+        graders[name] = sections if colon else None
+    return graders or {author_name(): None}
 
 
 def show_addresses(addresses: list[tuple[str, str]]) -> None:
     for name, address in addresses:
-        echo(f"{name}: {address}" if name else address)
+        echo(f"{name}: {address}")
     echo("Open it in a browser on this machine. Ctrl-C ends it.")
 
 

@@ -10,7 +10,7 @@ Functions raise UsageError for an unknown learner, question or item and for an e
 ChangedMeanwhile if the gradebook has changed since the `seen` or `answer` that they receive.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -32,6 +32,8 @@ from tito.grading.gradebook.requested_changes import RequestedChange
 from tito.grading.gradebook.rubric import EMPTY, JUDGED, GradedAnswer, RubricItem
 from tito.grading.gradebook.tables import CHANGE, LEFT, RUBRIC, TEXT, clean, now, sql
 from tito.grading.result import unpacked
+
+Sections = str | Collection[str] | None  # only learners of this section, or of one of these
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class RubricChange:
     item    its id; None adds one at the end
     points  may be negative; None removes the item: where it is ticked, it counts nothing
     seen    the version of the item that the person knows
+    unused  the person may only change an item that no judgement has
     """
 
     lesson: str
@@ -97,13 +100,14 @@ class RubricChange:
     points: Decimal | None
     text: str = ""
     seen: int | None = None
+    unused: bool = False
 
 
 # What is read
 
 
 def question_progress(
-    book: Gradebook, lesson: str, section: str | None = None
+    book: Gradebook, lesson: str, section: Sections = None
 ) -> list[QuestionProgress]:
     """The questions of a lesson that was graded."""
     number = book.lessons().get(lesson, (0,))[0]
@@ -125,7 +129,7 @@ def question_progress(
 
 
 def learner_answers(
-    book: Gradebook, lesson: str, question: str, section: str | None = None
+    book: Gradebook, lesson: str, question: str, section: Sections = None
 ) -> list[LearnerAnswer]:
     """The answers to a question, by learner, also empty ones; without learners who left."""
     answers = [
@@ -141,7 +145,7 @@ def learner_answers(
 
 
 def _counting_answers(
-    book: Gradebook, lesson: str, section: str | None
+    book: Gradebook, lesson: str, section: Sections
 ) -> Iterator[tuple[ClassMember, GradedAnswer]]:
     for learner, grades in book.by_learner(lesson=lesson, section=section):
         if learner.state != LEFT:
@@ -239,7 +243,12 @@ def _change_rubric(
         query = sql.select(RUBRIC.c.who).filter_by(version=item.version)
         author = database.execute(query).scalar()
         raise ChangedMeanwhile([], f"{author} changed this item")
-    judged = _learners_with(database, change, item) if change.points != item.points else []
+    judged = _learners_with(database, change, item)
+    if change.unused and judged:
+        raise UsageError(
+            "This item is used in a judgement.", "Only an instructor can change or remove it."
+        )
+    judged = judged if change.points != item.points else []
     before = [book.grades_within(database, student, [change.lesson]) for student in judged]
     text = item.text if change.points is None else clean(change.text.strip())
     values = row | {"item": item.id, "place": item.place, "text": text}

@@ -8,7 +8,7 @@ or `why`, and ChangedMeanwhile if the history has an entry about the grade that 
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -293,13 +293,16 @@ def review_overrides(book: Gradebook) -> list[OverrideReview]:
     return reviews
 
 
-def used_comments(book: Gradebook, lesson: str) -> list[tuple[str, int]]:
-    """[(text, number of learners)] of the comments on a lesson, the most frequent first."""
+def used_comments(book: Gradebook, lesson: str, students: Collection[str]) -> list[tuple[str, int]]:
+    """[(text, number of learners)] of the comments on a lesson that these learners got, the most
+    frequent first.
+    """
     query = sql.select(CHANGE).filter_by(lesson=lesson, kind="comment").order_by(CHANGE.c.id)
     by_learner: dict[str, list[Any]] = {}
     with transaction(book.engine) as database:
         for entry in database.execute(query):
-            by_learner.setdefault(entry.student, []).append(entry)
+            if entry.student in students:
+                by_learner.setdefault(entry.student, []).append(entry)
     used = Counter(
         text
         for entries in by_learner.values()

@@ -7,7 +7,7 @@ those that they import contain SQL.
 """
 
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -205,11 +205,14 @@ class Gradebook:
             yield from grades
 
     def by_learner(
-        self, student: str | None = None, lesson: str | None = None, section: str | None = None
+        self,
+        student: str | None = None,
+        lesson: str | None = None,
+        section: str | Collection[str] | None = None,
     ) -> Iterator[tuple[ClassMember, list[Grade]]]:
         """(learner, their grades) one after the other, also learners without a grade.
 
-        section  only who is in this section of the roster
+        section  only who is in this section of the roster, or in one of these
 
         No transaction is open between two learners, so that writers need not wait.
         """

@@ -1,7 +1,7 @@
 """Access control for the page, and the headers of every response.
 
-The printed address holds a token; anyone with it is a grader. Each grader's name has a different
-token, so no cookie is needed. A page of another site can neither guess the token
+Each grader has an address with a token, which is made when the page starts. It says who they are
+and what they may do, so no cookie is needed. A page of another site can neither guess the token
 nor send a form here, and a name of another site that points to this machine is refused.
 """
 
@@ -9,7 +9,10 @@ import asyncio
 import hmac
 import ipaddress
 import secrets
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
@@ -17,14 +20,14 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from tito.errors import UsageError
+from tito.grading.roster import in_section
 
-MOST_NAMES = 1_000  # that graders choose while the page is served
+IDLE_SECONDS = 8 * 3600  # after which an address that nobody uses ends
 MOST_CONNECTIONS = 50  # that wait for a request
 BACKLOG = 32  # connections that are accepted before the page looks at any of them
 NO_TOKEN = (
-    "This address is not valid. The right one was printed when the page was started: "
-    "tito gradebook page"
+    "This address is not valid, or its session has ended. The addresses are printed when the page "
+    "is started: tito gradebook page"
 )
 BODY = 100_000  # bytes of a form
 FORM = b"application/x-www-form-urlencoded"
@@ -49,21 +52,31 @@ RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADER
 class GraderSession:
     """A grader at the page.
 
-    who        their name, kept with everything they write; "" until they have chosen one
+    who        their name, kept with everything they write
+    sections   of an assistant, who sees and grades these only; None for an instructor
     anonymous  whether learners' names are hidden from this grader
-    is_invited whether they got a separate address when the page was started
-    csrf       what their forms hold
+    token      of their address; csrf: what their forms hold
     said       sentences to show on the next page
     here       the page they opened last: its path and query
+    used       the time of their last request
     """
 
-    token: str
-    who: str = ""
+    who: str
+    sections: tuple[str, ...] | None = None
     anonymous: bool = False
-    is_invited: bool = False
-    csrf: str = ""
+    token: str = field(default_factory=partial(secrets.token_urlsafe, 24))
+    csrf: str = field(default_factory=partial(secrets.token_urlsafe, 24))
     said: list[str] = field(default_factory=list)
     here: str = "/"
+    used: float = field(default_factory=time.time)
+
+    @property
+    def is_instructor(self) -> bool:
+        return self.sections is None
+
+    def sees(self, section: str) -> bool:
+        """Whether this grader sees and grades the learners of a section of the roster."""
+        return self.sections is None or in_section({"section": section}, self.sections)
 
     def say(self, words: str) -> None:
         """Show a sentence on the next page."""
@@ -71,47 +84,38 @@ class GraderSession:
 
 
 class Sessions:
-    """The sessions, by token. anonymous: whether names are hidden, for everybody and for good."""
+    """The sessions that have not ended. anonymous: whether names are hidden, for everybody and for
+    good.
+    """
 
     def __init__(self, anonymous: bool = False) -> None:
         self.anonymous = anonymous
-        self._by_token: dict[str, GraderSession] = {}
+        self.open: list[GraderSession] = []
 
-    def new(self, who: str = "", is_invited: bool = False) -> GraderSession:
-        token, csrf = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
-        session = GraderSession(token, who, self.anonymous, is_invited, csrf)
-        self._by_token[session.token] = session
+    def new(self, who: str, sections: Sequence[str] | None = None) -> GraderSession:
+        own = None if sections is None else tuple(sections)
+        session = GraderSession(who, own, self.anonymous)
+        self.open = [*self.open, session]
         return session
 
-    def choose(self, session: GraderSession, who: str) -> GraderSession:
-        """The session for a grader who says that this is their name.
-
-        Raises UsageError for the name of a grader who has a separate address, and when there are
-        too many names.
-        """
-        known = {other.who: other for other in list(self._by_token.values())}.get(who)
-        if known and known.is_invited and known is not session:
-            raise UsageError(
-                f"{who} has their own address.", "Open that one, or choose another name."
-            )
-        if not known and len(self._by_token) > MOST_NAMES:
-            raise UsageError(
-                f"{MOST_NAMES:,} names have been chosen.",
-                "Use one of them, or start the page again.",
-            )
-        return known or self.new(who)
+    def end(self, session: GraderSession) -> None:
+        """From now on, its address is not valid."""
+        self.open = [other for other in self.open if other is not session]
 
     def find(self, token: str) -> GraderSession | None:
-        for known, session in list(self._by_token.items()):
-            if is_same(known, token):
+        for session in self.open:
+            if is_same(session.token, token):
+                if time.time() - session.used > IDLE_SECONDS:
+                    self.end(session)
+                    return None
+                session.used = time.time()
                 return session
         return None
 
     def opened_by_others(self, session: GraderSession) -> set[str]:
         """The paths of the pages that other graders opened last."""
-        sessions = list(self._by_token.values())
         return {
-            unquote(other.here.partition("?")[0]) for other in sessions if other.who != session.who
+            unquote(other.here.partition("?")[0]) for other in self.open if other is not session
         }
 
 

@@ -40,7 +40,6 @@ from tito.lesson.lesson_format import Question
 
 HOST = "127.0.0.1"
 NEEDING = 50  # submissions that need review, on the first page
-LONGEST_NAME = 60  # characters of a grader's
 STATIC = {"page.css": "text/css", "page.js": "text/javascript"}
 
 Answer = Callable[[Request, GraderSession], Response]
@@ -73,8 +72,8 @@ class GraderPage:
         routes = [
             at("/", self.overview),
             at("/static/{name}", self.static),
-            at("/who", self.who, "GET", "POST"),
             at("/anonymous", self.anonymous, "POST"),
+            at("/end", self.end, "POST"),
             at("/lesson/{lesson}", self.lesson),
             at("/next", self.next, "POST"),
             at("/of/{handle}/{lesson}", self.submission),
@@ -94,8 +93,6 @@ class GraderPage:
     def _answering(self, method: Answer) -> Callable[[Request], Response]:
         def endpoint(request: Request) -> Response:  # not async: Starlette gives it a thread
             session: GraderSession = request.scope["session"]
-            if not session.who and method not in (self.who, self.static):
-                return self.to(session, "/who")
             if request.method == "GET" and method != self.static:
                 query = request.url.query
                 session.here = quote(request.scope["path"]) + "?" * bool(query) + query
@@ -124,7 +121,7 @@ class GraderPage:
             verdicts=VERDICTS,
             shows=Filter.SHOWS,
             asks=bool(self.questions.asked),
-            sections=self.class_list.sections,
+            sections=partial(self._sections, session),
             opener=self.openings.opener,
             **values,
         )
@@ -144,10 +141,16 @@ class GraderPage:
             session.say(words)
         return RedirectResponse(self._url(session, path, **query), 303)
 
-    @staticmethod
-    def filter_of(words: Mapping[str, str]) -> Filter:
-        show = words.get("show", "")
-        return Filter(words.get("section", ""), show if show in Filter.SHOWS else "")
+    def _sections(self, session: GraderSession) -> list[str]:
+        """The sections that a grader can choose from."""
+        return sorted(filter(session.sees, session.sections or self.class_list.sections()))
+
+    def filter_of(self, session: GraderSession, words: Mapping[str, str]) -> Filter:
+        """The chosen filter. An assistant can choose among their own sections only."""
+        section, show = words.get("section", ""), words.get("show", "")
+        if not session.is_instructor and section not in self._sections(session):
+            section = ""
+        return Filter(section, show if show in Filter.SHOWS else "")
 
     def shown(self, session: GraderSession, learner: ClassMember) -> ShownLearner:
         """A learner as the pages of this grader show them."""
@@ -171,7 +174,9 @@ class GraderPage:
         return lines
 
     def _rows(self, session: GraderSession, lesson: str | None = None) -> list[SubmissionRow]:
-        return self.class_list.rows(lesson, session.anonymous)
+        """The rows that this grader may see."""
+        rows = self.class_list.rows(lesson, session.anonymous)
+        return [row for row in rows if session.sees(row.section)]
 
     @staticmethod
     def _name(session: GraderSession, row: SubmissionRow) -> str:
@@ -198,12 +203,11 @@ class GraderPage:
         text = (Path(__file__).parent / name).read_text(encoding="utf-8")
         return Response(text, media_type=STATIC[name])
 
-    def who(self, request: Request, session: GraderSession) -> Response:
-        """A form that asks who one is; each name has its own address."""
-        if request.method == "GET":
-            return self.show(session, "who.html")
-        name = grader_name(request.scope["form"].get("name", ""))
-        return self.to(self.sessions.choose(session, name), "/")
+    def end(self, request: Request, session: GraderSession) -> Response:
+        """End the session."""
+        self.sessions.end(session)
+        words = f"The session of {session.who} has ended. This address is no longer valid."
+        return PlainTextResponse(f"{visible(words)}\n")
 
     def anonymous(self, request: Request, session: GraderSession) -> Response:
         if not self.sessions.anonymous:
@@ -211,7 +215,7 @@ class GraderPage:
         return RedirectResponse(f"/{session.token}{session.here}", 303)
 
     def overview(self, request: Request, session: GraderSession) -> Response:
-        chosen = self.filter_of(request.query_params)
+        chosen = self.filter_of(session, request.query_params)
         section = Filter(chosen.section)
         rows = [row for row in self._rows(session) if self._takes(session, section, row)]
         needing = [row for row in rows if row.needs]
@@ -227,7 +231,8 @@ class GraderPage:
         )
 
     def lesson(self, request: Request, session: GraderSession) -> Response:
-        lesson, chosen = request.path_params["lesson"], self.filter_of(request.query_params)
+        lesson = request.path_params["lesson"]
+        chosen = self.filter_of(session, request.query_params)
         rows = self._rows(session, lesson)
         if not rows:
             return self.missing(session, f"Nothing of a lesson {lesson!r} is graded.")
@@ -252,7 +257,7 @@ class GraderPage:
     def next(self, request: Request, session: GraderSession) -> Response:
         """Give the grader the next submission of a list that is not opened yet."""
         form = request.scope["form"]
-        lesson, chosen = form.get("lesson", ""), self.filter_of(form)
+        lesson, chosen = form.get("lesson", ""), self.filter_of(session, form)
         rows = self._rows(session, lesson or None)
         places = [(row.handle, row.lesson) for row in rows]
         after = (form.get("after", ""), lesson)
@@ -276,13 +281,15 @@ class GraderPage:
         learner = next(
             (member for member in self.book.learners() if member.student == student), None
         )
-        if learner is None:  # or merged into another just now
+        # It may have been merged into another just now.
+        if learner is None or not session.sees(learner.section):
             return None
         shown, lesson = self.shown(session, learner), request.path_params["lesson"]
-        return submission_page.view_of(self.book, shown, lesson, chosen)
+        others = {row.student for row in self._rows(session, lesson)}
+        return submission_page.view_of(self.book, shown, lesson, chosen, others)
 
     def submission(self, request: Request, session: GraderSession) -> Response:
-        view = self._view(session, request, self.filter_of(request.query_params))
+        view = self._view(session, request, self.filter_of(session, request.query_params))
         if not view:
             return self.missing(session, "There is no such submission.")
         view.typed = {"check": request.query_params.get("check", "")}
@@ -317,7 +324,7 @@ class GraderPage:
 
     def file(self, request: Request, session: GraderSession) -> Response:
         """The whole file."""
-        view = self._view(session, request, self.filter_of(request.query_params))
+        view = self._view(session, request, self.filter_of(session, request.query_params))
         if not view:
             return self.missing(session, "There is no such submission.")
         return self.show(session, "file.html", view=view, cells=submission_page.cells_of(view))
@@ -325,7 +332,7 @@ class GraderPage:
     def act(self, request: Request, session: GraderSession) -> Response:
         """Do what a form of a submission asks for."""
         form, action = request.scope["form"], request.path_params["action"]
-        chosen = self.filter_of(form)
+        chosen = self.filter_of(session, form)
         view, work = self._view(session, request, chosen), ACTIONS.get(action)
         if not view or not work:
             return self.missing(session, "There is no such submission.")
@@ -381,6 +388,8 @@ class GraderPage:
     # Grading again
 
     def regrade(self, request: Request, session: GraderSession) -> Response:
+        if not session.is_instructor:
+            return self.missing(session, "Only an instructor can grade again.", 403)
         lessons = self.book.lessons()
         if request.method == "POST":
             form = request.scope["form"]
@@ -442,21 +451,6 @@ def is_done(changes: list[Change], action: str, form: Mapping[str, str], who: st
     )
 
 
-def grader_name(text: str) -> str:
-    """The name of a grader as it is kept. Raises UsageError for one that graders could not read."""
-    name = " ".join(text.split())
-    if not 0 < len(name) <= LONGEST_NAME:
-        raise UsageError(
-            f"A grader's name has 1 to {LONGEST_NAME} characters, this one {len(name)}.",
-            "It is kept with everything that you write.",
-        )
-    if clean(name) != name or visible(name) != name:
-        raise UsageError(
-            f"This name has invisible characters: {visible(name)}.", "Write it without them."
-        )
-    return name
-
-
 def override_of(
     view: SubmissionView, form: Mapping[str, str], points: Decimal | None
 ) -> RequestedChange:
@@ -475,19 +469,16 @@ def comment_key(comment: Comment) -> str:
 
 def serve(
     page: GraderPage,
-    who: list[str],
     port: int = 0,
     on_ready: Callable[[list[tuple[str, str]]], None] = lambda addresses: None,
 ) -> None:
     """Serve the page until the process gets a signal to stop.
 
-    who   names of graders, each of whom gets an address; without any, one address asks for a name
     port  0: any free one
-    on_ready  called with [(name or "", address)] when the page can be opened
+    on_ready  called with [(name of a grader, their address)] when the page can be opened
 
     Raises MachineError when the port is taken.
     """
-    sessions = [page.sessions.new(name, is_invited=True) for name in who or [""]]
     with contextlib.closing(socket.socket()) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -499,7 +490,8 @@ def serve(
             ) from None
         listening.listen(BACKLOG)
         own = listening.getsockname()[1]
-        on_ready([(session.who, f"http://{HOST}:{own}/{session.token}/") for session in sessions])
+        base = f"http://{HOST}:{own}"
+        on_ready([(one.who, f"{base}/{one.token}/") for one in page.sessions.open])
         config = uvicorn.Config(
             page.app(),
             http=Connection,

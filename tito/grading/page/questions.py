@@ -6,7 +6,7 @@ contains the version of its item.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -91,18 +91,20 @@ class Questions:
 
     def overview(self, request: Request, session: GraderSession) -> Response:
         """Every question of what was graded."""
-        chosen = self.page.filter_of(request.query_params)
+        chosen = self.page.filter_of(session, request.query_params)
         lessons = dict.fromkeys(lesson for lesson, _ in self.asked)
         rows = [
             row
             for lesson in lessons
-            for row in answers.question_progress(self.book, lesson, chosen.section or None)
+            for row in answers.question_progress(
+                self.book, lesson, chosen.section or session.sections
+            )
         ]
         return self.page.show(session, "questions.html", rows=rows, filter=chosen)
 
     def answers(self, request: Request, session: GraderSession) -> Response:
         """The answers to one question, in a list."""
-        place, chosen = _place(request), self.page.filter_of(request.query_params)
+        place, chosen = _place(request), self.page.filter_of(session, request.query_params)
         rows = self._answers(session, place, chosen)
         if not rows:
             return self.page.missing(session, "No answer to such a question is graded.")
@@ -118,13 +120,13 @@ class Questions:
 
     def answer(self, request: Request, session: GraderSession) -> Response:
         """One answer."""
-        view = self._view(request, session, self.page.filter_of(request.query_params))
+        view = self._view(request, session, self.page.filter_of(session, request.query_params))
         return self._show(session, view) if view else self._missing(session)
 
     def next(self, request: Request, session: GraderSession) -> Response:
         """Go to the next answer that is not judged, after this one, or to the first."""
         form, (lesson, question) = request.scope["form"], _place(request)
-        chosen, after = self.page.filter_of(form), form.get("after")
+        chosen, after = self.page.filter_of(session, form), form.get("after")
         rows = self._answers(session, (lesson, question), chosen)
         handles = [self.page.class_list.handle(row.learner.student) for row in rows]
         at = handles.index(after) + 1 if after in handles else 0
@@ -144,7 +146,7 @@ class Questions:
     def judge(self, request: Request, session: GraderSession) -> Response:
         """Judge an answer, or remove its judgement."""
         form = request.scope["form"]
-        chosen, (lesson, question) = self.page.filter_of(form), _place(request)
+        chosen, (lesson, question) = self.page.filter_of(session, form), _place(request)
         view = self._view(request, session, chosen)
         if not view:
             return self._missing(session)
@@ -167,7 +169,7 @@ class Questions:
         self, request: Request, session: GraderSession, form: dict[str, str], error: TitoError
     ) -> Response:
         """The page of an answer with the typed values, and why they were refused."""
-        view = self._view(request, session, self.page.filter_of(form))
+        view = self._view(request, session, self.page.filter_of(session, form))
         if not view:  # merged into another learner's meanwhile, say
             return self._missing(session)
         view.typed, view.problem = form, f"{error.what} {error.remedy}"
@@ -182,9 +184,10 @@ class Questions:
         back = f"/question/{lesson}/{question}"
         if self.page.class_list.student(form.get("back", "")):
             back += f"/{form['back']}"
-        query = self.page.filter_of(form).query()
+        query = self.page.filter_of(session, form).query()
         try:
-            change = rubric_change_in(form, lesson, question)
+            unused = not session.is_instructor
+            change = replace(rubric_change_in(form, lesson, question), unused=unused)
             asks = change.item is not None and "agreed" not in form
             moved = answers.change_rubric(self.book, change, session.who, preview=asks)
             if asks and (moved or change.points is None):
@@ -214,10 +217,10 @@ class Questions:
     def _answers(
         self, session: GraderSession, place: tuple[str, str], chosen: Filter
     ) -> list[LearnerAnswer]:
-        """The answers in the order of the page. If names are hidden, the order does not reveal
-        ids.
+        """The answers that this grader may see, in the order of the page. If names are hidden, the
+        order does not reveal ids.
         """
-        rows = answers.learner_answers(self.book, *place, chosen.section or None)
+        rows = answers.learner_answers(self.book, *place, chosen.section or session.sections)
         if session.anonymous:
             rows.sort(key=lambda row: self.page.class_list.handle(row.learner.student))
         return rows

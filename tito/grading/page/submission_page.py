@@ -5,7 +5,7 @@ nothing to show. Its template is rendered with `view`, `part` and the values of 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
@@ -90,9 +90,12 @@ class Part(NamedTuple):
 
 
 def view_of(
-    book: Gradebook, shown: ShownLearner, lesson: str, chosen: Filter
+    book: Gradebook, shown: ShownLearner, lesson: str, chosen: Filter, others: Collection[str]
 ) -> SubmissionView | None:
-    """The view of a submission, or None where the learner has no grade in that lesson."""
+    """The view of a submission, or None where the learner has no grade in that lesson.
+
+    others  ids of the learners whose comments this grader may see
+    """
     student = shown.learner.student
     seen = book.last_change(student, lesson)
     grades = list(book.grades(student, lesson))
@@ -105,7 +108,7 @@ def view_of(
         seen,
         book.code(sha256) if sha256 else None,
         list(book.history(student, lesson)),
-        used_comments(book, lesson),
+        used_comments(book, lesson, others),
         chosen,
     )
 

@@ -238,6 +238,8 @@ def test_comments_are_counted_by_the_learners_for_whom_they_stand(book):
         set_comment(book, student, "numbers", "often", "ta2")
     set_comment(book, "eve", "numbers", "once", "ta1")
     set_comment(book, "bob", "sums", "elsewhere", "ta1")
-    assert used_comments(book, "numbers") == [("often", 3), ("once", 1)]
+    everybody = {"ada", "bob", "eve"}
+    assert used_comments(book, "numbers", everybody) == [("often", 3), ("once", 1)]
+    assert used_comments(book, "numbers", {"ada"}) == [("often", 1)]
     set_comment(book, "ada", "numbers", None, "ta1")
-    assert used_comments(book, "numbers") == [("often", 2), ("once", 1)]
+    assert used_comments(book, "numbers", everybody) == [("often", 2), ("once", 1)]

@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
-from grader_page import EVIL, Client, Grader, Tags
+from grader_page import EVIL, Grader, Tags, page_of
 from some_results import handed_in, remember_roster, result, save, set_comment, set_points
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
 from tito.grading.gradebook import enrollment
-from tito.grading.page import access, app, class_list, lexer
+from tito.grading.page import access, class_list, lexer
 from tito.grading.page.regrade import Regrading
 from tito.grading.result import packed
 
@@ -33,14 +33,7 @@ def page(book, tmp_path):
         one = result(student, points=(3, 0), sha256=student[0] * 64)
         one.code = packed(CODE)
         save(book, [one, result(student, "sums", (3, 3), verdict="passed")], None, "me", name)
-    sessions = access.Sessions()
-    made = app.GraderPage(book, "Small", sessions, Regrading(start, tmp_path / "class"))
-    client = Client(made.app())
-    ta1, ta2 = (Grader(client, sessions.new(name)) for name in ("ta1", "ta2"))
-    handles = {one: made.class_list.handle(one) for one in ("ada", "bob", "eve")}
-    return SimpleNamespace(
-        book=book, client=client, sessions=sessions, ta1=ta1, ta2=ta2, of=handles, page=made
-    )
+    return page_of(book, Regrading(start, tmp_path / "class"))
 
 
 def fields(response, action):
@@ -132,7 +125,7 @@ def test_no_page_has_an_inline_script_or_style(page):
 def pages_of(page):
     here = f"/of/{page.of['ada']}/numbers"
     lists = ["/", "/lesson/numbers", "/lesson/numbers?show=needs"]
-    return [*lists, here, here + "/file", "/regrade", "/who", "/lesson/nothing"]
+    return [*lists, here, here + "/file", "/regrade", "/lesson/nothing"]
 
 
 def test_markup_in_names_code_messages_and_comments_is_text(page):
@@ -154,7 +147,7 @@ def test_markup_in_names_code_messages_and_comments_is_text(page):
     evil = Grader(page.client, page.sessions.new(EVIL))
     handle = page.page.class_list.handle("zoe")
     fill(EVIL)
-    for path in (f"/of/{handle}/numbers", f"/of/{handle}/numbers/file", "/", "/who",
+    for path in (f"/of/{handle}/numbers", f"/of/{handle}/numbers/file", "/",
                  "/lesson/numbers", f"/lesson/numbers?find={EVIL}&section={EVIL}"):  # fmt: skip
         response = evil.get(path)
         assert response.status_code == 200
@@ -174,39 +167,6 @@ def test_what_turns_text_around_is_spelled_out(page):
 
 
 # What it shows
-
-
-def test_each_name_has_a_separate_address(page):
-    nobody = Grader(page.client, page.sessions.new())
-    assert "Who are you?" in nobody.get("/lesson/numbers").text
-    to = nobody.post("/who", name="  ta3 ").headers["location"]
-    assert "You are <strong>ta3</strong>" in page.client.get(to).text
-    assert nobody.post("/who", name="ta3").headers["location"] == to
-    assert "Who are you?" in nobody.get("/").text, "the first address stays for the next grader"
-    assert nobody.post("/who", name=" ").status_code == 409
-
-
-def test_the_name_of_an_invited_grader_cannot_be_taken(page):
-    prof = page.sessions.new("prof", is_invited=True)
-    assert "prof has their own address" in page.ta1.post("/who", name="prof").text
-    assert page.sessions.find(prof.token) is prof
-    to = Grader(page.client, prof).post("/who", name="prof").headers["location"]
-    assert to == f"/{prof.token}/"
-
-
-def test_too_many_names_do_not_lock_graders_out(page, monkeypatch):
-    monkeypatch.setattr(access, "MOST_NAMES", 5)
-    for number in range(20):
-        last = page.ta1.post("/who", name=f"name {number}")
-    assert last.status_code == 409 and "start the page again" in last.text
-    assert page.ta2.get("/").status_code == page.ta1.get("/").status_code == 200
-    assert page.ta1.post("/who", name="name 0").status_code == 303
-
-
-@pytest.mark.parametrize("name", ["pr\u200bof", "\u202eforp", "pr\0of"])
-def test_a_name_with_invisible_characters_is_refused(page, name):
-    answer = page.ta1.post("/who", name=name)
-    assert answer.status_code == 409 and "has invisible characters" in answer.text
 
 
 @pytest.mark.parametrize(

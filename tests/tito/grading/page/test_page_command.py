@@ -9,8 +9,10 @@ from urllib.request import urlopen
 
 import pytest
 from commands import tito
+from some_results import remember_roster
 
 from tito.grading.gradebook.gradebook import open_gradebook
+from tito.grading.roster import learner_of
 
 pytest.importorskip("uvicorn", reason="uvicorn is not here: it is in the extra `instructor`")
 
@@ -20,10 +22,15 @@ pytest.importorskip("uvicorn", reason="uvicorn is not here: it is in the extra `
     [
         (["--submissions", "../nowhere"], "There is no "),
         (["--gradebook", "../nowhere.db"], "There is no gradebook at "),
-        (["--as", " "], "A grader's name has 1 to 60 characters, this one 0."),
+        (["--as", " "], "--as ' ' is no grader."),
+        (["--as", "ben:"], "--as 'ben:' is no grader."),
+        (["--as", "ben", "--as", "ben:A"], "--as 'ben:A' names a grader again."),
+        (["--as", "ben:A,Z"], "No learner is in section 'Z'."),
     ],
 )
 def test_what_cannot_be_served_is_reported(small_course, words, said):
+    with open_gradebook(small_course.state / "gradebook.db") as book:
+        remember_roster(book, [learner_of("ada", {"student": "ada", "section": "A"})])
     _, err = tito(small_course, "gradebook", "page", *words, code=2)
     assert said in err
 
@@ -54,13 +61,13 @@ def test_idle_connections_do_not_keep_graders_out(small_course, request_):
     )
     idle = []
     try:
-        address = page.stdout.readline().strip()
+        address = page.stdout.readline().split()[-1]
         port = int(address.split(":")[2].split("/")[0])
         for _ in range(300):
             idle.append(socket.create_connection(("127.0.0.1", port), timeout=10))
             idle[-1].sendall(request_)
         for _ in range(3):
-            assert b"Who are you?" in urlopen(address, timeout=10).read()
+            assert b"You are <strong>" in urlopen(address, timeout=10).read()
     finally:
         for connection in idle:
             connection.close()

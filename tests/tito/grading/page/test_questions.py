@@ -2,17 +2,14 @@
 
 import re
 from decimal import Decimal
-from types import SimpleNamespace
 
 import pytest
-from grader_page import EVIL, Client, Grader, Tags
+from grader_page import EVIL, Tags, page_of
 from some_results import handed_in, remember_roster, save, save_each
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
 from tito.grading.gradebook import answers, enrollment
 from tito.grading.gradebook.answers import NewJudgement, RubricChange
-from tito.grading.page import access, app
-from tito.grading.page.regrade import Regrading
 from tito.grading.roster import learner_of
 from tito.lesson.lesson_format import Question
 
@@ -27,12 +24,9 @@ def page(book):
         change = RubricChange("numbers", "why", None, Decimal(points), words)
         answers.change_rubric(book, change, "prof")
     asked = {("numbers", "why"): Question("why", 2, f"Why? {EVIL}", None, f"Since {EVIL}")}
-    sessions = access.Sessions()
-    made = app.GraderPage(book, "Small", sessions, Regrading(None), asked)
-    client = Client(made.app())
-    ta1, ta2 = (Grader(client, sessions.new(name)) for name in ("ta1", "ta2"))
-    of = {one: f"{WHY}/{made.class_list.handle(one)}" for one in ("ada", "bob", "eve")}
-    return SimpleNamespace(book=book, ta1=ta1, ta2=ta2, of=of)
+    page = page_of(book, asked=asked)
+    page.of = {student: f"{WHY}/{handle}" for student, handle in page.of.items()}
+    return page
 
 
 def hidden(response, action):

@@ -5,14 +5,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from grader_page import Client, Grader, Tags
+from grader_page import Tags, page_of
 from some_results import result, save
 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
-from tito.grading.page import access, app
 from tito.grading.page.regrade import Regrading
 
 ROW = "dict(student='%s', lesson='numbers', old=3, new=5, max_points=6, reasons=[], checks=[])"
@@ -23,19 +21,17 @@ def page(book, tmp_path):
     """The page, with graders ta1 and ta2; a run is the program in `page.program`."""
     for student, name in (("ada", "Ada Lovelace"), ("bob", "")):
         save(book, [result(student)], None, "me", name)
-    shared = SimpleNamespace(program="", requests=[])
+    requests = []
 
     def start(request, folder):
-        shared.requests.append(request)
+        requests.append(request)
         with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
             words = [sys.executable, "-c", shared.program]
             return subprocess.Popen(words, stdout=out, stderr=err, cwd=tmp_path)
 
-    sessions, shared.regrading = access.Sessions(), Regrading(start, tmp_path / "class")
-    made = app.GraderPage(book, "Small", sessions, shared.regrading)
-    client = Client(made.app())
-    shared.ta1, shared.ta2 = (Grader(client, sessions.new(name)) for name in ("ta1", "ta2"))
-    shared.of = {student: made.class_list.handle(student) for student in ("ada", "bob")}
+    regrading = Regrading(start, tmp_path / "class")
+    shared = page_of(book, regrading)
+    shared.regrading, shared.requests = regrading, requests
     yield shared
     shared.regrading.close()
 

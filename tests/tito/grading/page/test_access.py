@@ -1,0 +1,156 @@
+"""What each grader may do, asked with the request itself, and when an address ends."""
+
+from decimal import Decimal
+
+import pytest
+from grader_page import Tags, page_of
+from some_results import handed_in, remember_roster, save_each, set_comment, set_points
+
+pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
+from tito.grading.gradebook import answers
+from tito.grading.gradebook.answers import NewJudgement, RubricChange
+from tito.grading.page import access, app
+from tito.grading.page.regrade import Regrading
+from tito.grading.roster import learner_of
+from tito.lesson.lesson_format import Question
+
+WHY = "/question/numbers/why"
+SECTIONS = {"ada": "A", "bob": "B", "eve": "B, C", "zoe": ""}
+
+
+@pytest.fixture
+def page(book, tmp_path):
+    """A class with sections, an instructor, and an assistant of section B; a rubric whose first
+    item is used in section A.
+    """
+    save_each(book, *(handed_in(student) for student in SECTIONS))
+    for student, section in SECTIONS.items():
+        columns = {"student": student, "section": section}
+        remember_roster(book, [learner_of(student, columns)])
+        set_comment(book, student, "numbers", f"Only for {student}.", "ta0")
+    set_points(book, "ada", "numbers", "2", "prof", "talked", "c0")
+    for text in ("used", "unused"):
+        answers.change_rubric(book, RubricChange("numbers", "why", None, Decimal(1), text), "prof")
+    answers.judge(book, "ada", "numbers", NewJudgement("why", (1,)), "prof")
+    asked = {("numbers", "why"): Question("why", 2, "Why?", None, None)}
+    graders = [("prof", None), ("ben", ["b"])]
+    return page_of(book, Regrading(start_nothing, tmp_path), asked, graders)
+
+
+def start_nothing(request, folder):
+    raise AssertionError("an assistant started it")
+
+
+def seen_by(grader, path):
+    """The learners of the class whose ids a page shows."""
+    words = Tags(grader.get(path).text).spaced.casefold().split()
+    return {student for student in SECTIONS if student in words}
+
+
+@pytest.mark.parametrize("path", ["/", "/lesson/numbers", WHY])
+@pytest.mark.parametrize("section", ["", "A", "b", "A, B"])
+def test_an_assistant_sees_only_learners_of_their_sections(page, path, section):
+    assert seen_by(page.ben, f"{path}?section={section}") == {"bob", "eve"}
+    assert "<option>A</option>" not in page.ben.get(path).text
+
+
+@pytest.mark.parametrize("section", ["", "A", "b"])
+def test_an_assistant_reads_the_numbers_of_their_sections(page, section):
+    assert "0 of 2 judged" in Tags(page.ben.get(f"/questions?section={section}").text).spaced
+    assert "1 of 4 judged" in Tags(page.prof.get("/questions").text).spaced
+    assert "2 learners" in page.ben.get(f"/?section={section}").text
+
+
+def test_no_page_of_another_section_opens_for_an_assistant(page):
+    for student, status in (("ada", 404), ("zoe", 404), ("bob", 200), ("eve", 200)):
+        here = f"/of/{page.of[student]}/numbers"
+        for path in (here, f"{here}/file", f"{here}?section=A", f"{WHY}/{page.of[student]}"):
+            assert page.ben.get(path).status_code == status, path
+            assert page.prof.get(path).status_code == 200
+    text = page.ben.get(f"/of/{page.of['bob']}/numbers").text
+    assert "Only for eve." in text and "Only for ada." not in text, "comments to repeat"
+
+
+@pytest.mark.parametrize(
+    ("action", "form"),
+    [
+        ("points", {"points": "5", "why": "x", "check": ""}),
+        ("points", {"points": "1", "why": "x", "check": "c1"}),
+        ("lift", {"why": "x", "check": "c0"}),
+        ("comment", {"text": "Well done."}),
+        ("uncomment", {"comment": "{comment}"}),
+        ("judge", {"item-2": "on", "answer": "{answer}"}),
+        ("judge", {"lift": "on", "answer": "{answer}"}),
+    ],
+)
+def test_an_assistant_changes_no_grade_of_another_section(page, action, form):
+    def send(grader, student):
+        grades = list(page.book.grades(student, "numbers"))
+        values = {
+            "comment": app.comment_key(grades[0].comments[0]),
+            "answer": grades[0].answers[0].answer.sha256,
+        }
+        here = f"/of/{page.of[student]}/numbers"
+        known, seen = grades[0].answers[0].judgement, page.book.last_change(student, "numbers")
+        if action == "judge":
+            here, seen = f"{WHY}/{page.of[student]}", known.id if known else 0
+        filled = {name: text.format(**values) for name, text in form.items()}
+        status = grader.post(f"{here}/{action}", seen=str(seen), section="A", **filled).status_code
+        return status, list(page.book.grades(student, "numbers")) != grades
+
+    assert send(page.ben, "ada") == send(page.ben, "zoe") == (404, False)
+    assert send(page.prof, "ada") == (303, True), "the same form changes it"
+    if action not in ("lift", "uncomment") and "lift" not in form:
+        assert send(page.ben, "bob") == (303, True)
+
+
+def test_next_leads_an_assistant_to_their_sections_only(page):
+    for path, form in (("/next", {"lesson": "numbers"}), ("/next", {}), (f"{WHY}/next", {})):
+        for _ in range(4):
+            to = page.ben.post(path, section="A", **form).headers["location"]
+            page.client.get(to)
+            assert not any(page.of[student] in to for student in ("ada", "zoe"))
+
+
+@pytest.mark.parametrize("form", [{}, {"count": "yes"}, {"stop": "yes"}])
+def test_only_an_instructor_grades_again(page, form):
+    assert page.ben.get("/regrade").status_code == 403
+    assert page.ben.post("/regrade", lesson="numbers", **form).status_code == 403
+    assert "Grade again" not in page.ben.get("/").text
+
+
+@pytest.mark.parametrize("form", [{"what": "remove"}, {"what": "change", "points": "0.5"},
+                                  {"what": "change", "points": "1"}])  # fmt: skip
+def test_only_an_instructor_changes_an_item_that_is_used(page, form):
+    def send(grader, item):
+        before = answers.rubric(page.book, "numbers", "why")
+        more = {"item": str(item), "version": str(before[item - 1].version), "agreed": "yes"}
+        grader.post(f"{WHY}/rubric", text="new", **more, **form)
+        return answers.rubric(page.book, "numbers", "why") != before
+
+    assert not send(page.ben, 1), "it is used in section A"
+    assert "used in a judgement" in page.ben.get(WHY).text
+    assert send(page.ben, 2) and send(page.prof, 1)
+    page.ben.post(f"{WHY}/rubric", what="add", text="third", points="1")
+    assert answers.rubric(page.book, "numbers", "why")[-1].text == "third"
+
+
+def test_a_learner_who_changes_sections_changes_graders(page):
+    remember_roster(page.book, [learner_of("bob", {"student": "bob", "section": "A"})])
+    assert page.ben.get(f"/of/{page.of['bob']}/numbers").status_code == 404
+    assert seen_by(page.ben, "/lesson/numbers") == {"eve"}
+
+
+def test_a_session_ends_by_its_button(page):
+    assert page.ben.post("/end", csrf="x").status_code == 403
+    assert "The session of ben has ended" in page.ben.post("/end").text
+    assert page.ben.get("/").status_code == page.ben.post("/end").status_code == 403
+    assert page.prof.get("/").status_code == 200
+
+
+def test_an_address_that_nobody_uses_ends(page, monkeypatch):
+    now = access.time.time()
+    for later, status in ((0.9, 200), (1.8, 200), (2.9, 403), (2.9, 403)):
+        moment = now + later * access.IDLE_SECONDS
+        monkeypatch.setattr(access.time, "time", lambda moment=moment: moment)
+        assert page.ben.get("/").status_code == status
