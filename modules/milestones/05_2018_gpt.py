@@ -55,6 +55,7 @@ from tinytorch.core.transformers import causality_leak, held_out_bits
 
 BRIEF = 6  # epochs of the model for comparison
 NEAR = 2  # tokens of the short context
+SHORTEST = 10_000  # characters of a text, so that the 5 % held out fill a window
 
 
 def learn(name, settings, seed, kept=None):
@@ -152,14 +153,28 @@ def parsed(words):
     parser.add_argument(
         "--without", choices=["norm", "residual", "positions", "mask"], default=""
     )
-    parser.add_argument("--text", default="", metavar="FILE", help="learn from this text")
+    parser.add_argument("--text", type=text_path, metavar="FILE", help="learn from this text")
     return parser.parse_args(words)
+
+
+def text_path(path):
+    """The absolute path of a text that can be read and is long enough."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise argparse.ArgumentTypeError(f"{path} cannot be read: {error}") from None
+    if len(text) < SHORTEST:
+        number = f"{len(text):,} characters, and a run needs {SHORTEST:,}"
+        raise argparse.ArgumentTypeError(f"{path} is too short: it has {number}")
+    if "\n" not in text:
+        raise argparse.ArgumentTypeError(f"{path} has no line break, after which samples begin")
+    return str(Path(path).resolve())
 
 
 def run(seed=0, words=()):
     """Train with byte pairs and, more briefly, with characters; returns (measured, figure)."""
     chosen = parsed(words)
-    settings = Settings(text=chosen.text and str(Path(chosen.text).resolve()))
+    settings = Settings(text=chosen.text or "")
     if chosen.characters:
         settings = replace(settings, vocab_size=0)
     name = "characters" if chosen.characters else "byte pairs"

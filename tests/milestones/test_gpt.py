@@ -39,6 +39,22 @@ def settings(monkeypatch):
     return training.Settings(**SMALL)
 
 
+def test_a_text_is_looked_at_before_anything_is_trained(tmp_path, capsys):
+    path = tmp_path / "own.txt"
+    for text, words in {
+        None: "cannot be read: [Errno 2] No such file",
+        "Hello.\n": "is too short: it has 7 characters, and a run needs 10,000",
+        "a" * 10_000: "has no line break",
+    }.items():
+        if text:
+            path.write_text(text, encoding="utf-8")
+        with pytest.raises(SystemExit) as end:
+            milestone.run(words=["--text", str(path)])
+        assert end.value.code == 2 and words in capsys.readouterr().err
+    path.write_text(TEXT * math.ceil(10_000 / len(TEXT)), encoding="utf-8")
+    assert milestone.parsed(["--text", str(path)]).text == str(path)
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 def test_a_run_that_was_killed_ends_with_the_same_weights(settings, tmp_path, capsys):
     whole, _ = training.train(settings, None, 5)

@@ -354,7 +354,7 @@ def execute(
             return {"error": f"It was still running after {program.seconds:g} s."}, None
         if words and code == 2:  # argparse has said on standard error what is wrong
             raise UsageError(
-                f"The milestone {program.name} does not know {' '.join(words)}.",
+                f"The milestone {program.name} cannot run with {' '.join(words)}.",
                 f"It takes {', '.join(program.options)}.",
             )
         try:
@@ -405,7 +405,7 @@ def _judge(
         if result.verdict == NOT_COUNTED:
             be = "is" if len(skipped) == 1 else "are"
             result.reason = (
-                f"Not counted yet: {' and '.join(skipped)} {be} the course's own, by `tito skip`."
+                f"Not counted yet: {', '.join(skipped)} {be} the course's own, by `tito skip`."
             )
             result.lesson = skipped[0]
             result.remedy = f"tito {_way_back(root, skipped[0])} {skipped[0]}"
@@ -422,10 +422,10 @@ def _judge(
     if _blame_lesson(result, root, skipped):
         return
     result.lesson = report.get("lesson", "") if report.get("lesson") in program.needs else ""
-    result.remedy = (
-        "Every lesson it needs passes its checks. Try another seed: tito milestone run "
-        f"{program.name} --seed {result.seed + 1}"
-    )
+    result.remedy = "Your lessons pass their checks." if tested else ""
+    if not report.get("error"):
+        again = f"tito milestone run {program.name} --seed {result.seed + 1}"
+        result.remedy = f"{result.remedy} Try another seed: {again}".strip()
 
 
 def _blame_lesson(result: MilestoneRun, root: Root, skipped: list[str]) -> bool:

@@ -146,6 +146,7 @@ def test_a_program_that_does_not_end_is_ended(work):
     replaced(work, 'print("adding")', "while True: pass")
     result = go(work)
     assert result.verdict == "failed" and result.reason == "It was still running after 1 s."
+    assert "seed" not in result.remedy
 
 
 def test_an_error_names_the_learners_own_line(work):
