@@ -33,7 +33,7 @@ LIMITS = {
     "lines of tito/grading": (15890, 12000),
     "lines of tito/learn": (6075, 5000),
     "lines of tito/book": (3100, 2600),
-    "lines of tests": (49135, 46000),
+    "lines of tests": (49180, 46000),
     "functions over 40 lines": (6, 30),
     "functions over 6 parameters": (0, 15),
     "untyped functions": (0, 0),

@@ -281,27 +281,18 @@ def update(result: Update) -> RenderableType:
 
 
 def milestones(rows: list[MilestoneStatus]) -> Group:
-    """The milestones, as a table, and what to do next."""
+    """The milestones, as a table with a line for each goal, and what to do next."""
     table = Table(
-        *("", "", "milestone", "state", "goal", "yours", "waits for"),
-        box=None,
-        padding=(0, 2, 0, 0),
-        header_style="dim",
+        *("milestone", "goal", "yours"), box=None, padding=(0, 2, 0, 0), header_style="dim"
     )
-    for column in table.columns:
-        column.overflow = "fold"
     for row in rows:
-        program, goals = row.milestone, row.milestone.goals()
-        measured = {n: text for n, text in program.figures(row.measured).items() if n in goals}
-        table.add_row(
-            f"{program.number:02}",
-            str(program.year),
-            program.name,
-            Text(row.state, STYLES[row.state]),
-            _figures(goals),
-            _figures(measured),
-            Text(_some(row.waits), "yellow"),
-        )
+        program, measured = row.milestone, row.milestone.figures(row.measured)
+        title = f"{program.number:02} {program.name}, {program.year}  "
+        table.add_row(Text.assemble((title, "bold"), (row.state, STYLES[row.state])))
+        for name, goal in program.goals().items():
+            table.add_row(f"   {name}", goal, measured.get(name, ""))
+        if row.waits:
+            table.add_row(Text(f"   waits for {_some(row.waits)}", "yellow"))
     following = next((row for row in rows if not row.waits and row.state != "passed"), None)
     last = Text()
     if following:

@@ -275,6 +275,7 @@ def test_an_option_that_a_milestone_does_not_know_is_wrong_usage(work):
     replaced(work, "def run(seed=0):", "def run(seed=0, words=()):\n    raise SystemExit(2)")
     ran = tito(work, "milestone", "run", "sum", "--twice")
     assert ran.returncode == 2 and "It takes --once." in ran.stderr, ran.stderr
+    assert "sum takes --once" in tito(work, "milestone", "run", "sum", "--help").stdout
 
 
 def test_rows_tell_what_a_milestone_waits_for(work):
@@ -346,7 +347,8 @@ def tito(root, *words):
 def test_the_commands_say_it_all(work):
     solved(work)
     names = tito(work, "milestone")
-    assert names.returncode == 0 and "sum" in names.stdout and "new" in names.stdout
+    assert names.returncode == 0 and "01 sum, 1900  new" in names.stdout
+    assert max(map(len, names.stdout.split("\n"))) < 80
     result = tito(work, "milestone", "run", "sum")
     assert (
         result.returncode == 0

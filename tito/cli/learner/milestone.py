@@ -1,11 +1,13 @@
 """The commands of `tito milestone`."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from tito.cli.app import Json, app, current_root, echo, echo_json
+from tito.errors import TitoError
 
 milestone_app = typer.Typer(
     help="Programs that run on your finished package: from the perceptron to a GPT."
@@ -22,7 +24,7 @@ Options = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[OPTION]...",
-        help="Settings of the milestone, listed on its page.",
+        help="Settings of the milestone, listed below.",
         show_default=False,
     ),
 ]
@@ -52,7 +54,24 @@ def list_milestones(json: Json = False) -> None:
     echo(views.milestones(rows))
 
 
-@milestone_app.command("run", context_settings={"ignore_unknown_options": True})
+class MilestoneCommand(TyperCommand):
+    """A command whose help lists the settings that the milestones take."""
+
+    def format_help(self, *arguments: Any) -> None:
+        from tito.learn import milestone
+
+        try:
+            programs = milestone.milestones(current_root())
+        except TitoError:  # outside a course or workspace
+            programs = []
+        lines = [f"{p.name} takes {', '.join(p.options)}" for p in programs if p.options]
+        self.epilog = "\n\n".join(lines)
+        super().format_help(*arguments)
+
+
+@milestone_app.command(
+    "run", cls=MilestoneCommand, context_settings={"ignore_unknown_options": True}
+)
 def run_milestone(name: Name, options: Options = None, seed: Seed = 0, json: Json = False) -> None:
     """Run a milestone with your package: train, draw, and report whether the goal was reached.
 
