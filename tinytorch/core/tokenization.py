@@ -1,5 +1,5 @@
 # From modules/source/12_tokenization/tokenization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7aba358f4aa16d78
+# checksum: 76123fff0765098d
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -18,7 +18,8 @@ __all__ = [
 ]
 
 
-# Given: check_vocabulary refuses a faulty vocabulary, the others read and write files.
+# Given: check_vocabulary refuses a faulty vocabulary, one_row turns ids into a list of int, the
+# other two read and write files.
 
 
 class CharTokenizer:
@@ -42,7 +43,7 @@ class CharTokenizer:
         return len(self.characters)
 
     def token(self, id):
-        """The bytes of one token, in UTF-8: the subject of the next section."""
+        """The UTF-8 bytes of one token. (The next section explains UTF-8.)"""
         return self.decode([id]).encode()
 
     def encode(self, text, allowed_special=()):
@@ -63,7 +64,8 @@ class CharTokenizer:
         """The text with these ids. IndexError when an id is not in the vocabulary."""
         ids = one_row(ids)
         if wrong := [id for id in ids if not 0 <= id < self.vocab_size]:
-            raise IndexError(f"id {wrong[0]} is none of the {self.vocab_size} ids from 0")
+            raise IndexError(f"id {wrong[0]} is not in the vocabulary; its ids are 0 to "
+                             f"{self.vocab_size - 1}")
         return "".join(self.characters[id] for id in ids)
 
     def save(self, path):
@@ -92,8 +94,8 @@ def from_bytes(ids):
     """The text with these UTF-8 bytes.
 
     ids      list of int from 0 to 255
-    returns  str; bytes that are no part of a character become U+FFFD, as `bytes.decode` does
-             with errors="replace"
+    returns  str; bytes that do not form a complete character become U+FFFD, as in
+             `bytes.decode` with errors="replace"
 
     >>> from_bytes([110, 195, 169])
     'né'
@@ -204,7 +206,8 @@ def train_bpe(text, vocab_size, special_tokens=()):
     vocab_size      int: the number of tokens, special tokens included
     special_tokens  list of str: no merge is learned from them, and an id is reserved for each
     returns         {(id, id): id of the merged token}, in the order of training; the new ids
-                    are 256, 257, ... Fewer than asked for when no pair is left
+                    are 256, 257, ... When no pair is left, there are fewer merges than
+                    requested
 
     ValueError when vocab_size is less than 256 plus the number of special tokens.
 
@@ -295,7 +298,7 @@ class Tokenizer:
     """A byte-level byte-pair tokenizer.
 
     merges          {(id, id): id of the merged token}, as `train_bpe` returns them
-    special_tokens  {text: id}, normally from 256 + len(merges) up
+    special_tokens  {name: id}; the ids usually begin at 256 + len(merges)
 
     .tokens         {id: bytes}, special tokens included
     .memory         {word: its ids}: what `encode` has computed already
@@ -309,7 +312,7 @@ class Tokenizer:
     """
 
     def __init__(self, merges, special_tokens={}):
-        check_vocabulary(merges, special_tokens)  # ValueError when an id is used twice, say
+        check_vocabulary(merges, special_tokens)  # ValueError if an id is used twice
         self.merges, self.special_tokens = dict(merges), dict(special_tokens)
         names = {id: name.encode() for name, id in special_tokens.items()}
         self.tokens, self.memory = token_bytes(self.merges) | names, {}
@@ -322,17 +325,19 @@ class Tokenizer:
     def token(self, id):
         """The bytes of one token. IndexError when there is no token with this id."""
         if id not in self.tokens:
-            raise IndexError(f"id {id} is no token; the vocabulary has {self.vocab_size} ids")
+            raise IndexError(f"id {id} is not in the vocabulary, which has {self.vocab_size} ids")
         return self.tokens[id]
 
     def encode(self, text, allowed_special=()):
         """The ids of a text.
 
-        allowed_special  the special tokens that are recognised in `text`: the text of one, a
-                         collection of texts, or "all". Others are encoded like any other text
+        allowed_special  the special tokens that are recognised in `text`: the name of one, a
+                         collection of names, or "all". Special tokens that are not allowed are
+                         encoded as ordinary text
         returns          int64 array of shape (n,)
 
-        ValueError, with its text, for an allowed special token that this tokenizer lacks.
+        ValueError when `allowed_special` contains a name that this tokenizer does not have; the
+        message contains the name.
         """
         if allowed_special == "all":
             allowed_special = self.special_tokens
@@ -355,7 +360,7 @@ class Tokenizer:
     def decode(self, ids):
         """The text of token ids: their bytes joined, then decoded as `from_bytes` does.
 
-        ids      array or list of int; IndexError when an id is no token
+        ids      array or list of int; IndexError when no token has one of these ids
         returns  str
         """
         ids = one_row(ids)
@@ -376,7 +381,7 @@ class Tokenizer:
 
 def to_json(tokenizer):
     """A Tokenizer as JSON text: an object with "merges", a list of pairs in the order of
-    training, and "special_tokens", an object {text: id}.
+    training, and "special_tokens", an object {name: id}.
 
     returns  str
 
@@ -434,8 +439,8 @@ def replace_pair(pair, new, words, frequencies, counts, holders):
     counts       Counter {(id, id): count}, of all words; changed in place. Pairs whose count
                  falls to 0 are removed
     holders      defaultdict(set) {(id, id): the indices of the words that contain the pair};
-                 changed in place: `pair` is removed, the new pairs are added. You need not
-                 remove the index of a word from other pairs that it no longer contains
+                 changed in place: `pair` is removed, the new pairs are added. When a word no
+                 longer contains some other pair, you may leave its index in that pair's set
     returns      None
 
     Only the words with an index in `holders[pair]` are read.

@@ -36,7 +36,7 @@ def ended(got):
     """Blame a loop that went on with the pair None."""
     assert None not in got, (
         f"None is a key of your merges {got}: best_pair returns None when no pair is left, so "
-        "stop the loop then, before it becomes a merge"
+        "end the loop before None becomes a merge"
     )
 
 
@@ -224,10 +224,10 @@ def test_half_a_character_becomes_the_replacement_character():
     for ids, right in [([128], "�"), ([110, 195], "n�"), ([255, 97], "�a"), ([226, 130], "�")]:
         kind, message = refusal(from_bytes, ids)
         assert not kind, (
-            f"{ids} is not UTF-8, and yours raises {kind} ({message}): a model may produce "
-            'half a character. Decode with errors="replace"'
+            f"from_bytes({ids}) should return {right!r}, yours raises {kind} ({message}): a "
+            'model may produce half a character. Decode with errors="replace"'
         )
-        cause = "bytes that are no part of a character become U+FFFD"
+        cause = "bytes that do not form a complete character become U+FFFD"
         equal(from_bytes(ids), right, f"the text of {ids}", cause)
 
 
@@ -264,10 +264,13 @@ def test_overlapping_pairs_are_merged_from_left_to_right():
         equal(merged(ids, (7, 7), 9), right, f"{ids} with (7, 7) merged to 9", cause)
 
 
-def test_what_holds_no_pair_stays():
+def test_ids_without_the_pair_stay_as_they_are():
     for ids in ((), (1,), (2, 1), (1, 3, 2), (21, 2, 1, 23)):
         got = merged(ids, (1, 2), 9)
-        assert got == ids, f"{ids} does not hold the pair (1, 2); yours became {got}"
+        assert got == ids, (
+            f"{ids} does not contain the pair (1, 2) and should stay as it is, your result is "
+            f"{got}"
+        )
     equal(merged((1, 2), (1, 2), 300), (300,), "(1, 2) with that pair merged to 300")
 
 
@@ -286,15 +289,15 @@ def test_other_merges():
 def test_pairs_of_neighbours_are_counted():
     got = counted({(1, 2, 3, 2): 1})
     assert got == {(1, 2): 1, (2, 3): 1, (3, 2): 1}, (
-        f"the word (1, 2, 3, 2) holds (1, 2), (2, 3) and (3, 2) once each; yours counts {got}. "
-        "The order within a pair matters"
+        "the word (1, 2, 3, 2) contains (1, 2), (2, 3) and (3, 2) once each; your counts are "
+        f"{got}. The order within a pair matters"
     )
 
 
 def test_pairs_are_weighed_by_the_frequency_of_the_word():
     got = counted({(1, 2): 1, (3, 4, 5): 6})
     assert got == {(1, 2): 1, (3, 4): 6, (4, 5): 6}, (
-        "the word (1, 2) occurs once and (3, 4, 5) six times; yours counts "
+        "the word (1, 2) occurs once and (3, 4, 5) six times; your counts are "
         f"{got}: each pair of a word counts as often as the word occurs"
     )
 
@@ -302,22 +305,23 @@ def test_pairs_are_weighed_by_the_frequency_of_the_word():
 def test_a_pair_that_occurs_twice_in_a_word_counts_twice():
     got = counted({(1, 2, 1, 2, 1, 2, 1, 2): 1, (3, 4): 2})
     assert got.get((1, 2)) == 4, (
-        "(1, 2) occurs four times in the word (1, 2, 1, 2, 1, 2, 1, 2), yours counts "
+        "(1, 2) occurs four times in the word (1, 2, 1, 2, 1, 2, 1, 2), your count is "
         f"{got.get((1, 2))}: every position counts, so do not collect the pairs in a set"
     )
-    assert got == {(1, 2): 4, (2, 1): 3, (3, 4): 2}, f"yours counts {got}"
+    case = "that word once and (3, 4) twice: the counts"
+    equal(got, {(1, 2): 4, (2, 1): 3, (3, 4): 2}, case)
     for word, right in [((7, 7, 7), {(7, 7): 2}), ((7, 7, 7, 7, 4), {(7, 7): 3, (7, 4): 1})]:
         got = counted({word: 1})
         assert got == right, (
-            f"the pairs of {word} are {right}, also where two of them share an id; yours "
-            f"counts {got}: overlapping pairs all count; only merging goes from left to right"
+            f"the counts of the pairs of {word} should be {right}, yours are {got}: "
+            "overlapping pairs all count; only `merged` skips them"
         )
 
 
 def test_counts_of_several_words_add_up():
     words = {(1, 2, 3): 10, (4, 2, 3): 5, (2, 3): 7, (9,): 100}
-    case = "(2, 3) is in words that occur 10, 5 and 7 times, and a word of one id has no "
-    case += "pair: the counts"
+    case = "(2, 3) is in words that occur 10, 5 and 7 times, so its count is 22, and a word of "
+    case += "one id has no pair. The counts"
     equal(counted(words), {(1, 2): 10, (2, 3): 22, (4, 2): 5}, case)
 
 
@@ -365,7 +369,8 @@ def test_without_pairs_there_is_no_best():
     equal(best_pair({}), None, "without any pair, the result")
     got = best_pair({(3, 4): 1})
     assert got == (3, 4), (
-        f"the only pair (3, 4) has the highest count; yours is {got}, though it occurs once"
+        f"the only pair (3, 4) has the highest count; yours is {got}. A count of 1 can be the "
+        "highest"
     )
 
 
@@ -446,7 +451,8 @@ def test_later_merges_use_the_tokens_of_earlier_ones():
         right = {pair: 256 + rank for rank, pair in enumerate(pairs)}
         assert got == right and list(got) == pairs, (
             f"{text!r} with 260 tokens should give the merges {right}, in this order, yours "
-            f"are {got}: merge the pair in all words before you count again, keep their counts"
+            f"are {got}: merge the pair in all words before you count again, and "
+            "keep the frequency of each word"
         )
 
 
@@ -461,7 +467,7 @@ def test_training_stops_when_no_pair_is_left():
     for size in (258, 1000):
         got = train_bpe("aa", size)
         ended(got)
-        case = '"aa" holds one pair, so training should stop after one merge: the merges'
+        case = '"aa" contains one pair, so training should stop after one merge: the merges'
         equal(got, {(97, 97): 256}, case)
 
 
@@ -486,8 +492,8 @@ def test_no_merge_is_learned_from_special_tokens():
     got = train_bpe("<|x|>ab<|x|><|x|>", 259, ["<|x|>"])
     ended(got)
     assert got == {(97, 98): 256}, (
-        'without the special token "<|x|>", the text "<|x|>ab<|x|><|x|>" holds only the pair '
-        f"(97, 98); yours are {got}: pass special_tokens on to count_words"
+        'without the special token "<|x|>", the text "<|x|>ab<|x|><|x|>" contains only the '
+        f"pair (97, 98); your merges are {got}: pass special_tokens on to count_words"
     )
 
 
@@ -500,12 +506,12 @@ def test_other_trainings():
             pairs = [both for word in words for both in zip(word[:-1], word[1:])]
             most = max(map(pairs.count, pairs))
             due = min(both for both in pairs if pairs.count(both) == most)
-            assert pair == due, f"{text!r}: {due} is due, not {pair}"
+            assert pair == due, f"{text!r}: the next pair should be {due}, not {pair}"
             equal(new, 256 + rank, f"{text!r}: the new id")
             words = [replaced_from_the_left(word, pair, new) for word in words]
         assert merges and (len(merges) == 14 or all(len(w) == 1 for w in words)), f"{text!r}"
     call = lambda: train_bpe("ab", 257, ["<a>", "<b>"])
-    refused(call, "257 tokens, two of them special,", contains=["257"])
+    refused(call, "train_bpe with vocab_size 257 and two special tokens", contains=["257"])
 
 
 # %% token-bytes points=4
@@ -526,8 +532,8 @@ def test_a_merged_token_is_its_parts_joined():
             f"token {id} is a merged token and also has bytes; yours has no token {id}"
         )
         assert tokens[id] == right, (
-            f"token {id} consists of the bytes {right!r}, yours of {tokens[id]!r:.60}: look "
-            "its two parts up, first part first"
+            f"token {id} consists of the bytes {right!r}, yours of {tokens[id]!r:.60}: "
+            "join the bytes of its two parts, the first part before the second"
         )
 
 
@@ -586,8 +592,8 @@ def test_other_words():
 
 # %% split-special points=4
 def test_special_tokens_are_pieces_of_their_own():
-    cause = "each special token is a piece, no piece is empty, and its characters have no "
-    cause += "meaning as a regular expression"
+    cause = "each special token is a piece, no piece is empty, and the characters of a special "
+    cause += "token have no meaning as a regular expression"
     for text, special, right in [
         ("one<end>two", ["<end>"], ["one", "<end>", "two"]),
         ("<end>", ["<end>"], ["<end>"]),
@@ -642,7 +648,7 @@ def test_a_text_is_encoded_word_by_word():
         ("ab ab", [256, 257]),
         ("b b", [98, 32, 98]),
     ]:
-        case = f"{text!r} with the merges a b, then ' ' ab, then b ' '"
+        case = f"with the merges {tokenizer.merges}, the ids of {text!r}"
         equal(plain(tokenizer.encode(text)), right, case, cause)
 
 
@@ -710,13 +716,13 @@ def test_the_ids_of_a_word_are_remembered():
     tokenizer = Tokenizer({(97, 98): 256})
     first = plain(tokenizer.encode("ab ab cab"))
     remembered = {word: plain(ids) for word, ids in tokenizer.memory.items()}
-    case = 'after encode("ab ab cab"), memory should hold the ids of "ab", " ab" and " cab": it'
+    case = 'after encode("ab ab cab"), the ids of "ab", " ab" and " cab" in memory'
     equal(remembered, {"ab": [256], " ab": [32, 256], " cab": [32, 99, 256]}, case)
     remember(tokenizer, " ab", (1, 2, 3))
     case = 'the ids of " ab" were changed in memory to (1, 2, 3), so encode("ab ab")'
     cause = "take the ids of a known word from memory"
     equal(plain(tokenizer.encode("ab ab")), [256, 1, 2, 3], case, cause)
-    equal(first, [256, 32, 256, 32, 99, 256], "the ids of the first time")
+    equal(first, [256, 32, 256, 32, 99, 256], 'the ids that encode("ab ab cab") returned first')
     calls = calls_of_encode_word(tokenizer, "ab ab cab")
     assert calls == 0, (
         f'encode("ab ab cab") a second time calls encode_word {calls} times: each word is '
@@ -807,14 +813,14 @@ def test_characters_are_divided_by_tokens():
         got = rate(text)
         assert math.isclose(got, right), (
             f"{text!r} has {len(text)} characters in {len(text) / right:.0f} tokens: {right} "
-            f"characters per token, yours says {got}"
+            f"characters per token, yours gives {got}"
         )
 
 
 def test_characters_are_counted_not_bytes():
     got = rate("éé")
     assert math.isclose(got, 0.5), (
-        f'"éé" has two characters in four tokens: 0.5 characters per token, yours says {got}'
+        f'"éé" has two characters in four tokens: 0.5 characters per token, yours gives {got}'
     )
 
 
@@ -837,7 +843,7 @@ def test_the_entropy_of_equally_frequent_tokens():
         elif math.isclose(got, right * len(ids)):
             cause = ": this is the sum over the text, divide by the number of tokens"
         assert math.isclose(got, right), (
-            f"{len(set(ids))} equally frequent tokens have {right} bits each, yours says "
+            f"{len(set(ids))} equally frequent tokens have {right} bits each, yours gives "
             f"{got:.4f}{cause}"
         )
 
@@ -846,16 +852,17 @@ def test_frequent_tokens_cost_less():
     for ids, right in [([5, 7, 5, 9], 1.5), ([7] * 3 + [900], 0.8112781244591328)]:
         got = float(bits_per_token(np.array(ids)))
         assert math.isclose(got, right), (
-            f"the tokens {ids} have {right:.4f} bits on average, yours says {got:.4f}: each "
-            "token id costs log2(1 / p), weighted by its relative frequency p"
+            f"the tokens {ids} have {right:.4f} bits on average, yours gives {got:.4f}: a "
+            "token costs log2(1 / p) bits, and the mean weights each id by its relative "
+            "frequency p"
         )
 
 
 def test_one_token_alone_has_no_information():
     got = float(bits_per_token([4, 4, 4]))
-    assert got == 0, f"when all tokens are the same the entropy is 0, yours says {got}"
+    assert got == 0, f"when all tokens are the same the entropy is 0, yours gives {got}"
     got = float(bits_per_token([4, 5]))
-    assert math.isclose(got, 1), f"two different tokens have 1 bit each, yours says {got}"
+    assert math.isclose(got, 1), f"two different tokens have 1 bit each, yours gives {got}"
 
 
 # %% bits hidden points=1
@@ -870,7 +877,7 @@ def test_other_entropies():
 
 
 # %% replace-pair points=10
-def test_only_words_that_hold_the_pair_are_changed():
+def test_only_words_that_contain_the_pair_are_changed():
     words, _, _ = after_replacing((1, 2), 9, [(1, 2, 3), (4, 5), (1, 2, 1, 2)], [10, 7, 1])
     case = "(1, 2) merged to 9 in (1, 2, 3), (4, 5), (1, 2, 1, 2): the words"
     equal([tuple(word) for word in words], [(9, 3), (4, 5), (9, 9)], case)
@@ -879,7 +886,7 @@ def test_only_words_that_hold_the_pair_are_changed():
 def test_no_other_word_is_visited():
     words = [(1, 2, 3), (4, 5), (3, 1, 2), (5, 4, 5), (2, 1)]
     got = visited((1, 2), 9, words, [10, 7, 2, 1, 3])
-    case = f"(1, 2) is in two of the words {words}; the indices that are read or changed"
+    case = f"(1, 2) is in two of the words {words}; the indices of the words that were visited"
     cause = "visit only the words with an index in holders[pair]: this makes training fast"
     equal(got, [0, 2], case, cause)
 
@@ -896,8 +903,8 @@ def test_counts_are_those_of_the_new_words():
         _, counts, _ = after_replacing((1, 2), 9, words, frequencies)
         zeros = [pair for pair, count in counts.items() if count == 0]
         assert not zeros, (
-            f"the pairs {zeros} occur no more and should be removed from the counts, yours are "
-            f"{counts}"
+            f"the pairs {zeros} no longer occur and should be removed from the counts, yours "
+            f"are {counts}"
         )
         case = f"after merging (1, 2) in {words}, which occur {frequencies} times, the counts"
         equal(counts, right, case, cause)
@@ -911,7 +918,7 @@ def test_holders_know_the_words_of_the_new_pairs():
     )
     for pair, right in [((9, 3), [0, 2]), ((8, 9), [1]), ((3, 5), [2])]:
         assert pair in holders and holders[pair] == right, (
-            f"the new pair {pair} is in the words {right}, your holders say "
+            f"the new pair {pair} is in the words {right}, but in your holders it has "
             f"{holders[pair] if pair in holders else 'nothing'}"
         )
 
@@ -945,6 +952,6 @@ def test_other_replacements():
         for index, (word, frequency) in enumerate(zip(wanted, frequencies)):
             for both in zip(word[:-1], word[1:]):
                 wanted_counts[both] = wanted_counts.get(both, 0) + frequency
-                assert index in holders[both], f"word {index} holds {both}"
+                assert index in holders[both], f"word {index} contains {both}"
         assert [list(word) for word in got] == wanted and counts == wanted_counts, f"{pair}"
         assert pair not in holders or pair in wanted_counts

@@ -17,7 +17,8 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-# Given: check_vocabulary refuses a faulty vocabulary, the others read and write files.
+# Given: check_vocabulary refuses a faulty vocabulary, one_row turns ids into a list of int, the
+# other two read and write files.
 from tinytorch.support.token_ids import check_vocabulary, one_row, read_file, write_file
 
 # %% tags=["payoff"]
@@ -76,7 +77,7 @@ class CharTokenizer:
         return len(self.characters)
 
     def token(self, id):
-        """The bytes of one token, in UTF-8: the subject of the next section."""
+        """The UTF-8 bytes of one token. (The next section explains UTF-8.)"""
         return self.decode([id]).encode()
 
     def encode(self, text, allowed_special=()):
@@ -99,7 +100,8 @@ class CharTokenizer:
         """The text with these ids. IndexError when an id is not in the vocabulary."""
         ids = one_row(ids)
         if wrong := [id for id in ids if not 0 <= id < self.vocab_size]:
-            raise IndexError(f"id {wrong[0]} is none of the {self.vocab_size} ids from 0")
+            raise IndexError(f"id {wrong[0]} is not in the vocabulary; its ids are 0 to "
+                             f"{self.vocab_size - 1}")
         return "".join(self.characters[id] for id in ids)
 
     def save(self, path):
@@ -136,11 +138,12 @@ except ValueError as error:
 #
 # ## Bytes and UTF-8
 #
-# A **code point** is the number that Unicode gives to a character; about 150,000 characters of
-# all scripts have one. A vocabulary of that size would be too large, and mostly unused.
-# **UTF-8** is the encoding that stores a code point in one to four bytes: one for ASCII, two
-# for most letters of Greek, Cyrillic and Arabic, three for most other scripts, four for emoji.
-# A byte has 256 values. With bytes as tokens, a vocabulary of 256 is enough for every text.
+# A **code point** is the number that Unicode gives to a character; about 150,000 characters,
+# from all writing systems, have one. A vocabulary of that size would be too large, and mostly
+# unused. # **UTF-8** is the encoding that stores a code point in one to four bytes: one for
+# ASCII, two for most letters of Greek, Cyrillic and Arabic, three for most other writing
+# systems, four for emoji. A byte has 256 values. With bytes as tokens, a vocabulary of 256 is
+# enough for every text.
 
 # %%
 from tinytorch.pictures.tokenization import draw_utf8
@@ -150,7 +153,7 @@ draw_utf8("naïve π")
 # 128. The i with two dots and the Greek letter pi have two bytes each, the others one.
 
 # %% [markdown]
-# **Task.** Write `to_bytes`. A method of `str` returns `bytes`, and a `bytes` object is a
+# **Task.** Write `to_bytes`. Use the method of `str` that returns a `bytes` object, which is a
 # sequence of integers.
 
 # %% exercise="to-bytes"
@@ -174,9 +177,9 @@ def to_bytes(text):
 check("to-bytes")
 
 # %% [markdown]
-# `TEN_LINES` holds the same two sentences in English, Greek, Russian, Hindi and Chinese.
-# Predict: in which language do they take the most bytes, and in which the most bytes per
-# character?
+# `TEN_LINES` contains two sentences in five languages: 63 characters in English and in Greek,
+# 52 in Russian and in Hindi, 21 in Chinese. Predict: which language takes the most bytes, and
+# which the most bytes per character?
 
 # %% tags=["answer", "explained"]
 for language, lines in TEN_LINES.items():
@@ -185,8 +188,8 @@ for language, lines in TEN_LINES.items():
           f" {size / len(lines):.2f} bytes per character")
 
 # %% [markdown]
-# Hindi takes the most bytes, Chinese the most per character. Both scripts need three bytes for
-# a character, but the Hindi text has more characters, and its spaces take only one byte each.
+# Hindi takes the most bytes, Chinese the most per character. Both need three bytes for a
+# letter, but the Hindi text has more characters, and its spaces take only one byte each.
 #
 # Decoding is more difficult. Every text is a sequence of bytes, but not every sequence of bytes
 # is a text: 195 alone is the first half of a character. A model produces one token after
@@ -202,8 +205,8 @@ def from_bytes(ids):
     """The text with these UTF-8 bytes.
 
     ids      list of int from 0 to 255
-    returns  str; bytes that are no part of a character become U+FFFD, as `bytes.decode` does
-             with errors="replace"
+    returns  str; bytes that do not form a complete character become U+FFFD, as in
+             `bytes.decode` with errors="replace"
 
     >>> from_bytes([110, 195, 169])
     'né'
@@ -231,8 +234,7 @@ for length in range(2, 6):
 # encoding** (BPE) shortens a sequence of tokens: it finds the most frequent pair of neighbours,
 # replaces it by a new token, and repeats this. A **merge** is one step of byte-pair encoding: a
 # pair of token ids, and the id of the token that replaces the pair. The new ids are 256, 257,
-# and so on, in the order of the merges. (After the first merge below, `aa a` and `a b` are
-# equally frequent; "Counting pairs" gives the rule for such a case.)
+# and so on, in the order of the merges.
 
 # %%
 from tinytorch.pictures.tokenization import draw_merging
@@ -246,6 +248,9 @@ draw_merging([("aaabdaaabac", list("aaabdaaabac"), ()),
 # in two places, five are left: aaab, d, aaab, a, c.
 
 # %% [markdown]
+# After the first merge, the pairs (aa, a) and (a, b) both occur twice. "Counting pairs" gives
+# the rule that chooses (a, b).
+#
 # Pairs can overlap: in `aaa`, the pair (a, a) occurs twice, and both occurrences use the middle
 # letter. We merge from left to right, so `aaa` becomes `(aa)a`.
 #
@@ -298,11 +303,10 @@ for length in (16, 15):
 #
 # ## Counting pairs
 #
-# To find the most frequent pair, we count. The text is first cut into words (the section
-# "Pre-tokenization" does that), and most words of a novel occur many times. So it is enough to
-# visit each different word once, and to multiply the counts of its pairs by the number of times
-# that the word occurs. The 1.5 million characters of the training set contain only about 11,000
-# different words, including commas and other such pieces.
+# To find the most frequent pair, we count. Before that, the text is cut into words (the next
+# section shows how; a punctuation mark is then also a word). The 1.5 million characters of the
+# training set contain only about 11,000 different words. So we visit each different word once,
+# and multiply the counts of its pairs by the number of times that the word occurs.
 
 # %%
 from tinytorch.pictures.tokenization import draw_pair_counts
@@ -313,8 +317,9 @@ draw_pair_counts([("hug", 10), ("pug", 5), ("hugs", 6), ("pupu", 1)])
 # the right, the sums of the pairs, the highest first: ug 21, hu 16, pu 7, gs 6, up 1.
 
 # %% [markdown]
-# **Task.** Write `pair_counts`. In the picture, `pu` counts 5 times in `pug`, and twice in
-# `pupu`. All overlapping pairs count: (a, a) counts twice in `aaa`.
+# **Task.** Write `pair_counts`. In the picture, the word `pug` occurs 5 times and adds 5 to the
+# count of `pu`; the word `pupu` occurs once and adds 2. Overlapping pairs are all counted:
+# `aaa` adds 2 to the count of (a, a).
 
 # %% exercise="pair-counts"
 #| export
@@ -397,7 +402,7 @@ draw_tokens({"after ten merges": [texts[id] for id in ids]})
 # `dog.` and `dog!` and `of the`: words together with whatever happens to be next to them.
 # **Pre-tokenization** first cuts the text into words and other small pieces, and merges never
 # cross the border of a piece. From now on we call each piece a word. These are the words that
-# `pair_counts` counts.
+# `pair_counts` receives.
 
 # %%
 draw_tokens({"a line of text": ["It", " is", " ", "123", "45", ",", " ", " no", " less", "!"]})
@@ -413,8 +418,8 @@ draw_tokens({"a line of text": ["It", " is", " ", "123", "45", ",", " ", " no", 
 #   character*, `\w`, that is neither a digit nor `_`.)
 # - `\d{1,3}` is one to three digits, so that `12345` becomes `123` and `45`.
 # - ` ?(?:[^\w\s]|_)+` is punctuation marks, with a space before them if there is one.
-# - `\s+(?!\S)` is white space that is not followed by any other character. Of two spaces before
-#   a word it matches the first; the second belongs to the word.
+# - `\s+(?!\S)` is white space that is not directly followed by a visible character. Of two
+#   spaces before a word it matches only the first; the second belongs to the word.
 # - `\s` is one character of white space, such as the space before a number.
 
 # %%
@@ -422,8 +427,8 @@ draw_tokens({"a line of text": ["It", " is", " ", "123", "45", ",", " ", " no", 
 WORDS = r" ?[^\W\d_]+|\d{1,3}| ?(?:[^\w\s]|_)+|\s+(?!\S)|\s"
 
 # %% [markdown]
-# A tokenizer must not lose any character. A user may pass a pattern that does not match all of
-# them. Then the text between two matches is also a piece.
+# A tokenizer must not lose any character. If a user passes a pattern that leaves some
+# characters unmatched, the text between two matches also becomes a piece.
 #
 # **Task.** Write `split`. `re.finditer` gives each match with its `start()` and `end()`.
 
@@ -479,9 +484,9 @@ def count_words(text, special_tokens=()):
 
 # %% [markdown]
 # A vocabulary consists of the 256 bytes, the merged tokens and the *special tokens* of a later
-# section. The given function `merges_wanted` computes how many merges this leaves. Its result,
-# `count`, is the limit of your loop. In a short text, training may run out of pairs before it
-# reaches the limit.
+# section. The given function `merges_wanted` subtracts the bytes and the special tokens from
+# the desired size. Its result, `count`, is the largest number of merges that your loop may
+# learn. In a short text, training may run out of pairs before that.
 #
 # **Task.** Write the loop of `train_bpe`.
 
@@ -494,7 +499,8 @@ def train_bpe(text, vocab_size, special_tokens=()):
     vocab_size      int: the number of tokens, special tokens included
     special_tokens  list of str: no merge is learned from them, and an id is reserved for each
     returns         {(id, id): id of the merged token}, in the order of training; the new ids
-                    are 256, 257, ... Fewer than asked for when no pair is left
+                    are 256, 257, ... When no pair is left, there are fewer merges than
+                    requested
 
     ValueError when vocab_size is less than 256 plus the number of special tokens.
 
@@ -572,7 +578,8 @@ print("first:  ", [tokens[id].decode() for id in range(256, 276)])
 print("longest:", [token.decode() for token in sorted(tokens.values(), key=len)[-10:]])
 
 # %% [markdown]
-# The algorithm was never told what a word is, or who Mr. Bennet is.
+# Darcy, Bennet and Bingley are among the longest tokens. The algorithm has never heard of them;
+# it only counted pairs.
 #
 # ## Encoding a word
 #
@@ -580,8 +587,8 @@ print("longest:", [token.decode() for token in sorted(tokens.values(), key=len)[
 # word that have a merge, choose the one whose merge was learned first, merge it, and repeat.
 # The **merge rank** is the position of a merge in the order of training; the first merge has
 # the lowest rank. A different method, such as taking the longest token that fits, from left to
-# right, gives different tokens. A model that was trained with `a|bc` knows nothing about
-# `ab|c`. In the example below, (b, c) was learned before (a, b):
+# right, gives different tokens. A model that was trained on the tokens `a`, `bc` knows nothing
+# about the tokens `ab`, `c`. In the example below, (b, c) was learned before (a, b):
 
 # %%
 draw_merging([("abc, merges: b c, then a b", list("abc"), ()),
@@ -685,7 +692,7 @@ class Tokenizer:
     """A byte-level byte-pair tokenizer.
 
     merges          {(id, id): id of the merged token}, as `train_bpe` returns them
-    special_tokens  {text: id}, normally from 256 + len(merges) up
+    special_tokens  {name: id}; the ids usually begin at 256 + len(merges)
 
     .tokens         {id: bytes}, special tokens included
     .memory         {word: its ids}: what `encode` has computed already
@@ -699,7 +706,7 @@ class Tokenizer:
     """
 
     def __init__(self, merges, special_tokens={}):
-        check_vocabulary(merges, special_tokens)  # ValueError when an id is used twice, say
+        check_vocabulary(merges, special_tokens)  # ValueError if an id is used twice
         self.merges, self.special_tokens = dict(merges), dict(special_tokens)
         names = {id: name.encode() for name, id in special_tokens.items()}
         self.tokens, self.memory = token_bytes(self.merges) | names, {}
@@ -712,17 +719,19 @@ class Tokenizer:
     def token(self, id):
         """The bytes of one token. IndexError when there is no token with this id."""
         if id not in self.tokens:
-            raise IndexError(f"id {id} is no token; the vocabulary has {self.vocab_size} ids")
+            raise IndexError(f"id {id} is not in the vocabulary, which has {self.vocab_size} ids")
         return self.tokens[id]
 
     def encode(self, text, allowed_special=()):
         """The ids of a text.
 
-        allowed_special  the special tokens that are recognised in `text`: the text of one, a
-                         collection of texts, or "all". Others are encoded like any other text
+        allowed_special  the special tokens that are recognised in `text`: the name of one, a
+                         collection of names, or "all". Special tokens that are not allowed are
+                         encoded as ordinary text
         returns          int64 array of shape (n,)
 
-        ValueError, with its text, for an allowed special token that this tokenizer lacks.
+        ValueError when `allowed_special` contains a name that this tokenizer does not have; the
+        message contains the name.
         """
         if allowed_special == "all":
             allowed_special = self.special_tokens
@@ -747,7 +756,7 @@ class Tokenizer:
     def decode(self, ids):
         """The text of token ids: their bytes joined, then decoded as `from_bytes` does.
 
-        ids      array or list of int; IndexError when an id is no token
+        ids      array or list of int; IndexError when no token has one of these ids
         returns  str
         """
         ids = one_row(ids)
@@ -811,7 +820,7 @@ draw_tokens({name: [one.token(id).decode() for id in one.encode(line).tolist()]
 #| export
 def to_json(tokenizer):
     """A Tokenizer as JSON text: an object with "merges", a list of pairs in the order of
-    training, and "special_tokens", an object {text: id}.
+    training, and "special_tokens", an object {name: id}.
 
     returns  str
 
@@ -878,14 +887,14 @@ for language, lines in TEN_LINES.items():
     print(f"{language:8} {rate:.2f}, which is {1 / rate:.2f} tokens per character")
 
 # %% [markdown]
-# The English sentences have 33 tokens. Three of their words occur in neither novel: ` cat`,
-# ` sleeps` and `Tomorrow`. These three take 12 of the tokens. The other 44 characters take 21
-# tokens, so 2.1 characters per token.
+# Why do the English sentences have fewer characters per token than the test text? The words
+# ` cat`, ` sleeps` and `Tomorrow` occur in neither novel, and take 12 of the 33 tokens. The
+# other 44 characters take 21 tokens, which is 2.1 characters per token.
 #
 # In the other languages no merge applies. Each token is a byte, and the numbers are the bytes
-# per character from above. (In Hindi, `split` even cuts within words: for Python, its vowel
-# signs are not letters.) Users of such languages get less text into the same number of tokens,
-# and where tokens are sold they pay more.
+# per character from above. (In Hindi, `split` also cuts words into parts, because the vowel
+# signs of Hindi are not letters for Python.) Users of such languages get less text into the
+# same number of tokens, and where tokens are sold they pay more.
 
 # %% [markdown]
 # ## Unigram entropy
@@ -905,8 +914,8 @@ for language, lines in TEN_LINES.items():
 #
 # The mean over the four tokens is (1 + 2 + 1 + 2) / 4 = 1.5.
 #
-# The **unigram entropy** is the mean number of bits per token when only the frequencies of the
-# tokens are known, but not the tokens before. The sum runs over the different tokens $i$:
+# The **unigram entropy** is the mean number of bits per token when each token is predicted from
+# its frequency alone, without the tokens before it. The sum runs over the different tokens $i$:
 #
 # $$H = \sum_i p_i \log_2 \frac{1}{p_i}$$
 #
@@ -943,7 +952,7 @@ for name, one in [("bytes", Tokenizer({})), ("512 tokens", tokenizer)]:
 # %% [markdown]
 # *Bits per character* can compare models with different tokenizers, and the coming lessons use
 # this measure. It is lower with 512 tokens, although in both cases only the frequencies of
-# single tokens are used. The reason is that the merges now contain which letters often occur
+# single tokens are used. The reason is that the merges already record which letters often occur
 # together.
 #
 # ## Fast training
@@ -980,8 +989,8 @@ def replace_pair(pair, new, words, frequencies, counts, holders):
     counts       Counter {(id, id): count}, of all words; changed in place. Pairs whose count
                  falls to 0 are removed
     holders      defaultdict(set) {(id, id): the indices of the words that contain the pair};
-                 changed in place: `pair` is removed, the new pairs are added. You need not
-                 remove the index of a word from other pairs that it no longer contains
+                 changed in place: `pair` is removed, the new pairs are added. When a word no
+                 longer contains some other pair, you may leave its index in that pair's set
     returns      None
 
     Only the words with an index in `holders[pair]` are read.
@@ -1043,9 +1052,9 @@ figure = draw_compression(sizes, curves)
 # below the dashed line at one character per token.
 
 # %% [markdown]
-# The first merges help most. The list of names gains less, because it contains other words than
-# a novel; Greek gains nothing. A larger vocabulary has a price: in the next lesson, each token
-# needs a row of weights. Which lengths do the 1,024 tokens have?
+# The first merges help most. The list of 1,000 first names gains less, because it contains
+# other words than a novel; Greek gains nothing. A larger vocabulary has a price: in the next
+# lesson, each token needs a row of weights. How long are the 1,024 tokens?
 
 # %% tags=["demonstration"]
 figure = draw_token_lengths([len(token) for token in token_bytes(merges).values()])
@@ -1059,12 +1068,13 @@ figure = draw_token_lengths([len(token) for token in token_bytes(merges).values(
 #    which has 1,024 tokens, and count the ids that never occur. Which of them are bytes, and
 #    which are merges?
 # 2. Train 512 tokens on 20,000 characters and measure the characters per token of the test
-#    text. Then set `WORDS` to `r"(?s).+"` and define `split` again, so that a text is one
-#    piece; train and measure again. With which pattern does the test text become shorter? Look
-#    at the longest tokens: what has been learned? (Afterwards, restore `WORDS` and `split`.)
+#    text. Then set `WORDS` to `r"(?s).+"` and run the cell of `split` again, because the
+#    default of `pattern` was stored when `split` was defined. Now a whole text is one piece.
+#    Train and measure again. With which pattern has the test text fewer tokens? Look at the
+#    longest tokens: what has been learned? (Afterwards, restore `WORDS` and `split`.)
 # 3. Encode "very", " very" and "Very" with `large`. They share no token. Why can a model that
-#    has read much about one of them know little about another? What would a tokenizer lose that
-#    treats them as equal?
+#    has often seen one of them know little about another? What would be lost if a tokenizer
+#    treated all three as equal?
 # 4. PyTorch itself has no tokenizer. `tokenizers.models.BPE` with `trainers.BpeTrainer`
 #    (Hugging Face) finds the same merges. `tiktoken.Encoding` has our `encode(text,
 #    allowed_special=...)`, but raises a ValueError when a text contains a special token that is
