@@ -1,5 +1,5 @@
 # From modules/source/12_tokenization/tokenization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 76123fff0765098d
+# checksum: 236016f547c162cc
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -325,7 +325,7 @@ class Tokenizer:
     def token(self, id):
         """The bytes of one token. IndexError when there is no token with this id."""
         if id not in self.tokens:
-            raise IndexError(f"id {id} is not in the vocabulary, which has {self.vocab_size} ids")
+            raise IndexError(f"id {id} is not in the vocabulary of {self.vocab_size} ids")
         return self.tokens[id]
 
     def encode(self, text, allowed_special=()):

@@ -719,7 +719,7 @@ class Tokenizer:
     def token(self, id):
         """The bytes of one token. IndexError when there is no token with this id."""
         if id not in self.tokens:
-            raise IndexError(f"id {id} is not in the vocabulary, which has {self.vocab_size} ids")
+            raise IndexError(f"id {id} is not in the vocabulary of {self.vocab_size} ids")
         return self.tokens[id]
 
     def encode(self, text, allowed_special=()):
