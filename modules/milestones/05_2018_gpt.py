@@ -8,7 +8,8 @@ better. It is compared with compressors and with n-gram counts, which also know 
 text.
 
 A run takes some minutes. You may interrupt it: started again, it continues from the last epoch
-that it has saved, and ends with the same weights.
+that it has saved, and ends with the same weights. The model and its tokenizer are saved in one
+file, which `tinytorch.text.load_gpt` loads and `tito milestone play gpt` writes with.
 """
 
 # /// milestone
@@ -21,7 +22,7 @@ that it has saved, and ends with the same weights.
 # alt = """Bits per character of held-out text fall with the training steps, first below zlib, \
 #     then xz, bz2 and 6-grams, for a GPT with byte pairs as tokens; one with characters as \
 #     tokens learns more slowly. Below, some lines that each of them has written."""
-# options = ["--characters", "--without norm|residual|positions|mask", "--text FILE"]
+# options = true
 # [goal]
 # "sampled words that occur in the text" = 0.85
 # "gain from context beyond 2 tokens" = 0.02
@@ -32,48 +33,73 @@ that it has saved, and ends with the same weights.
 # "entropy of attention / log T" = 0.95
 # ///
 
-import argparse
 import bz2
 import lzma
 import math
+import os
 import re
 import sys
-import time
 import zlib
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from gpt_pictures import draw_gpts
-from gpt_training import BITS, Settings, place, sample_lines, train
+from gpt_play import Options, play  # noqa: F401  `tito milestone play` calls it
+from gpt_screen import Screen
+from gpt_training import (
+    BITS,
+    Settings,
+    check_texts,
+    place,
+    sample_lines,
+    settings_for,
+    split_text,
+    train,
+)
 
 from tinytorch.core.embeddings import NGram
 from tinytorch.core.losses import cross_entropy
 from tinytorch.core.tokenization import CharTokenizer
 from tinytorch.core.training import evaluation_mode
 from tinytorch.core.transformers import causality_leak, held_out_bits
+from tinytorch.data.gpt_files import save_gpt
 
 BRIEF = 6  # epochs of the model for comparison
+SAMPLE = 5  # epochs between two samples
 NEAR = 2  # tokens of the short context
-SHORTEST = 10_000  # characters of a text, so that the 5 % held out fill a window
 
 
-def learn(name, settings, seed, kept=None):
-    """Train a model, and print its progress; returns (Trainer, Corpus)."""
+def learn(name, settings, seed, levels, kept=None):
+    """Train a model, and show its progress; returns (Trainer, Corpus).
+
+    levels  {name: bits per character}, what it is compared with
+    kept    the name of the file in which the run is saved; None to save nothing
+    """
+    screen = Screen(settings.epochs * settings.steps, levels)
 
     def report(trainer, text):
-        bits, epoch = trainer.history[BITS][-1], trainer.epoch
-        print(
-            f"{name}, step {epoch * settings.steps:,} of {settings.epochs * settings.steps:,}: "
-            f"{bits:.3f} bits per character, {time.process_time():.0f} CPU s",
-            flush=True,
-        )
-        if epoch % 5 == 0:
-            rng = np.random.default_rng(seed)
-            (line,) = sample_lines(trainer.model, text.tokenizer, 1, 32, rng)
-            print(f"    it writes: {line}", flush=True)
+        if trainer.epoch % SAMPLE == 0:
+            prompt, rng = opening(text.test), np.random.default_rng(seed)
+            (line,) = sample_lines(trainer.model, text.tokenizer, 1, 32, rng, prompt=prompt)
+            screen.print(f"{trainer.epoch * settings.steps:6,}: {line}")
+        screen.show(trainer.epoch * settings.steps, trainer.history[BITS][-1])
 
-    return train(settings, place(kept) if kept else None, seed, report)
+    print(f"\n{name}; after every {SAMPLE * settings.steps} steps it continues the same text:")
+    trainer, text = train(settings, place(kept) if kept else None, seed, report)
+    if trainer.epoch < settings.epochs:
+        best = settings.steps * (1 + int(np.argmin(trainer.history[BITS])))
+        screen.print(
+            f"The held-out bits have not fallen since step {best:,}: the model has begun"
+        )
+        screen.print("to recite the text. The weights of that step are kept.")
+    return trainer, text
+
+
+def opening(text):
+    """The first three words of the second line of a text, or of its first line."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    return " ".join(lines[min(1, len(lines) - 1)].split()[:3]) if lines else "\n"
 
 
 def levels(train, test):
@@ -148,44 +174,52 @@ def curve(trainer, settings):
 
 def parsed(words):
     """The options of an experiment."""
-    parser = argparse.ArgumentParser(prog="gpt", description="Train a GPT.")
-    parser.add_argument("--characters", action="store_true", help="characters as tokens")
+    parser = Options(prog="tito milestone run gpt", description=__doc__.split("\n\n")[0])
     parser.add_argument(
-        "--without", choices=["norm", "residual", "positions", "mask"], default=""
+        "--text",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="learn from these texts, in UTF-8, instead of the novels",
     )
-    parser.add_argument("--text", type=text_path, metavar="FILE", help="learn from this text")
-    return parser.parse_args(words)
-
-
-def text_path(path):
-    """The absolute path of a text that can be read and is long enough."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise argparse.ArgumentTypeError(f"{path} cannot be read: {error}") from None
-    if len(text) < SHORTEST:
-        number = f"{len(text):,} characters, and a run needs {SHORTEST:,}"
-        raise argparse.ArgumentTypeError(f"{path} is too short: it has {number}")
-    if "\n" not in text:
-        raise argparse.ArgumentTypeError(f"{path} has no line break, after which samples begin")
-    return str(Path(path).resolve())
+    parser.add_argument(
+        "--characters", action="store_true", help="one token for each character"
+    )
+    parser.add_argument(
+        "--without",
+        choices=["norm", "residual", "positions", "mask"],
+        default="",
+        help="leave out a part of the model",
+    )
+    chosen = parser.parse_args(words)
+    if problem := check_texts(chosen.text):
+        parser.error(problem)
+    return chosen
 
 
 def run(seed=0, words=()):
     """Train with byte pairs and, more briefly, with characters; returns (measured, figure)."""
     chosen = parsed(words)
-    settings = Settings(text=chosen.text or "")
+    parts = split_text(chosen.text)
+    settings = Settings()
+    if chosen.text:
+        settings = settings_for(chosen.text, sum(map(len, parts)))
     if chosen.characters:
         settings = replace(settings, vocab_size=0)
     name = "characters" if chosen.characters else "byte pairs"
     other, others = "characters", replace(settings, vocab_size=0, epochs=BRIEF)
+    if chosen.text:
+        other = name
     if chosen.without:
         settings, others = replace(settings, epochs=BRIEF), replace(settings, epochs=BRIEF)
         name, settings = f"without {chosen.without}", replace(settings, without=chosen.without)
         other = "complete"
+    known = levels(*parts)
+    introduce(known)
 
-    kept = "_".join(["05_2018_gpt", *re.findall(r"\w+", " ".join(words))])[:80]
-    trainer, text = learn(name, settings, seed, kept)
+    words = re.findall(r"\w+", " ".join(words))
+    trainer, text = learn(name, settings, seed, known, "_".join(["05_2018_gpt", *words])[:80])
     model = trainer.model
     measured = {BITS: held_out_bits(model, text.test_ids, text.characters)}
     measured["causality leak"] = causality_leak(model, text.test_ids[: settings.context])
@@ -194,13 +228,37 @@ def run(seed=0, words=()):
     measured["sampled words that occur in the text"] = known_words(lines, text.train)
     measured |= probes(model, text.test_ids)
     curves, samples = {name: curve(trainer, settings)}, {name: lines}
+    file = place("_".join(["gpt", *words])[:80])
+    save_gpt(file, model, text.tokenizer)
     if name != other:
-        trainer, text = learn(other, others, seed)
+        trainer, text = learn(other, others, seed, known)
         curves[other] = curve(trainer, others)
         samples[other] = sample_lines(trainer.model, text.tokenizer, 8, 100, rng)
     for name, lines in samples.items():
-        print(f"\n{name}:", *lines, sep="\n", flush=True)
-    return measured, draw_gpts(curves, levels(text.train, text.test), samples)
+        print(f"\nIt writes, with {name}:", *lines, sep="\n", flush=True)
+    conclude(measured[BITS], known, file)
+    return measured, draw_gpts(curves, known, samples)
+
+
+def introduce(known):
+    """Print what the score is, and what others reach."""
+    figures = ", ".join(f"{name} needs {bits:.2f}" for name, bits in known.items())
+    print(
+        "The score: how many bits the model needs for one character of the last 5 % of the\n"
+        "text, which it never sees in training. Fewer is better. Given the rest of the text,\n"
+        f"{figures}.",
+        flush=True,
+    )
+
+
+def conclude(bits, known, file):
+    """Print what the model is better than, and what to do with it."""
+    file = os.path.relpath(file)
+    beaten = [f"{name} ({level:.2f})" for name, level in known.items() if bits < level]
+    better = f"better than {', '.join(beaten)}" if beaten else "no better than the compressors"
+    print(f"\n{bits:.3f} bits per character: {better}.\nThe model is saved in {file}.")
+    model = "" if Path(file).stem == "gpt" else f" --model {file}"
+    print(f"Write with it: tito milestone play gpt{model}", flush=True)
 
 
 if __name__ == "__main__":

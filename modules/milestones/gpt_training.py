@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+import tinytorch
 from tinytorch.core.layers import Sequential, generator, manual_seed
 from tinytorch.core.losses import cross_entropy
 from tinytorch.core.optimizers import AdamW, LambdaLR, warmup_cosine
 from tinytorch.core.tokenization import CharTokenizer, Tokenizer, train_bpe, train_bpe_fast
-from tinytorch.core.training import Trainer, predict, snapshot
+from tinytorch.core.training import Trainer, epochs_since_best, predict, snapshot
 from tinytorch.core.transformers import (
     GPT,
     TransformerBlock,
@@ -23,9 +24,9 @@ from tinytorch.core.transformers import (
     init_gpt,
     text_batch,
 )
+from tinytorch.data.texts import load_text
 from tinytorch.support.checkpoints import CheckpointError, load_state, save_state
 from tinytorch.support.training_state import restore
-from tinytorch.data.texts import load_text
 
 LESSONS = (  # this program needs them
     "tensor activations layers losses autograd optimizers training normalization tokenization "
@@ -33,6 +34,7 @@ LESSONS = (  # this program needs them
 ).split()
 TRIED = 10_000  # characters of the held-out text that are scored after each epoch
 BITS = "held-out bits per character"
+FEWEST = 20_000  # characters that a text must have
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,10 @@ class Settings:
     vocab_size  tokens of the tokenizer; 0 for one token per character
     epochs      of `steps` steps each; the learning rate falls until the last one
     lr          the highest learning rate, per step
+    dropout     the share of numbers that are set to 0 in training
+    patience    stop after so many epochs in which the held-out bits did not fall; 0: never
     without     a part of the model to leave out: norm, residual, positions or mask; "" for none
-    text        the file to learn from; "" for the novels
+    texts       paths of the files to learn from; () for the novels
     """
 
     vocab_size: int = 1024
@@ -55,8 +59,19 @@ class Settings:
     epochs: int = 30
     steps: int = 100
     lr: float = 3e-3
+    dropout: float = 0.0
+    patience: int = 0
     without: str = ""
-    text: str = ""
+    texts: tuple = ()
+
+
+def settings_for(paths, characters):
+    """Settings for a text of this length. A short one is repeated often, so dropout and
+    patience keep the model from reciting it.
+    """
+    dropout = 0.3 if characters < 80_000 else 0.2 if characters < 300_000 else 0.1
+    epochs = min(30, max(10, characters // 30_000))
+    return Settings(dropout=dropout, epochs=epochs, patience=5, texts=tuple(paths))
 
 
 class Windows:
@@ -83,9 +98,9 @@ class WithoutResidual(TransformerBlock):
 def build(settings, vocab_size):
     """A new GPT, without the part that the settings leave out."""
     width, heads = settings.embed_dim, settings.num_heads
-    model = GPT(vocab_size, settings.context, width, settings.layers, heads)
+    model = GPT(vocab_size, settings.context, width, settings.layers, heads, settings.dropout)
     if settings.without == "residual":
-        model.blocks = [WithoutResidual(width, heads) for _ in model.blocks]
+        model.blocks = [WithoutResidual(width, heads, settings.dropout) for _ in model.blocks]
         init_gpt(model)
     if settings.without == "positions":
         model.positions = None
@@ -122,7 +137,7 @@ class Corpus:
 
 def corpus(settings):
     """The text that the settings name, cut into the tokens of a tokenizer trained on it."""
-    train, test = texts(settings.text)
+    train, test = split_text(settings.texts)
     if not settings.vocab_size:
         tokenizer = CharTokenizer(train + test)
     else:
@@ -138,13 +153,42 @@ def corpus(settings):
     return Corpus(train, test, tokenizer, *ids, np.array(lengths))
 
 
-def texts(path):
-    """The first 95 % of the characters of a text, and the rest."""
-    if not path:
+def split_text(paths):
+    """The first 95 % of the characters of these files, one after the other, and the rest.
+
+    Without a path: of the novels.
+    """
+    if not paths:
         return load_text("train"), load_text("test")
-    text = Path(path).read_text(encoding="utf-8")
+    text = "\n".join(Path(path).read_text(encoding="utf-8") for path in paths)
     cut = len(text) * 95 // 100
     return text[:cut], text[cut:]
+
+
+def check_texts(paths):
+    """Why a GPT cannot learn from these files, as a sentence; "" if it can."""
+    characters = 0
+    for path in map(Path, paths):
+        if not path.exists():
+            return f"there is no file {path}"
+        if path.is_dir():
+            return f"{path} is a folder: name the files in it"
+        data = path.read_bytes()
+        if b"\0" in data:
+            return f"{path} is no text: it contains zero bytes"
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            return (
+                f"{path} is not UTF-8 (byte {error.start:,}): open it in an editor and save it "
+                "as UTF-8"
+            )
+        if text and "\n" not in text:
+            return f"{path} has no line break, and the samples begin after one"
+        characters += len(text)
+    if paths and characters < FEWEST:
+        return f"{characters:,} characters are too few: a text needs {FEWEST:,}"
+    return ""
 
 
 def origin(text):
@@ -156,9 +200,10 @@ def origin(text):
 
 
 def place(name):
-    """The file of a run: next to the learner's copies of the milestones, if `tito` has started
-    this one in their course, or else next to this file."""
-    folder = Path("modules", "milestones")
+    """The file of a run: next to the learner's copies of the milestones, if the package is in a
+    workspace, or else next to this file.
+    """
+    folder = Path(tinytorch.__file__).parents[1] / "modules" / "milestones"
     return (folder if folder.is_dir() else Path(__file__).parent) / f"{name}.npz"
 
 
@@ -189,16 +234,25 @@ def train(
     about = {"settings": asdict(settings), "seed": seed, "origin": origin(text)}
     if path and path.exists():
         resume(trainer, path, about, settings.epochs + (not again))
-    if trainer.epoch < settings.epochs:
+    if is_going_on(trainer, settings):
         trainer.begin_fit(batches, settings.epochs, None, None)
-    while trainer.epoch < settings.epochs:
+    while is_going_on(trainer, settings):
         metrics = trainer.train_epoch(batches)
         metrics[BITS] = held_out_bits(model, text.tried_ids, text.characters)
         trainer.end_epoch(metrics)
+        if epochs_since_best(trainer.history[BITS]) == 0:
+            trainer.best_weights = model.state_dict()
         if path:
             save_state(path, about | {"run": snapshot(trainer)})
         report(trainer, text)
+    model.load_state_dict(trainer.best_weights)
     return trainer, text
+
+
+def is_going_on(trainer, settings):
+    """Whether a run is to be continued with another epoch."""
+    waited = epochs_since_best(trainer.history[BITS]) if trainer.epoch else 0
+    return trainer.epoch < settings.epochs and not 0 < settings.patience <= waited
 
 
 def resume(trainer, path, about, epochs):
@@ -228,14 +282,15 @@ def kept_seed(path):
         return 0
 
 
-def sample_lines(model, tokenizer, rows, tokens, rng, temperature=0.8):
+def sample_lines(model, tokenizer, rows, tokens, rng, temperature=0.8, prompt="\n"):
     """Lines of text that the model writes, all at once.
 
     rows, tokens  int: the number of lines, and the most tokens in each
     temperature   divides the logits: below 1, probable tokens are drawn more often
+    prompt        str: how each line begins
     returns       list of str
     """
-    ids = np.full((rows, 1), tokenizer.encode("\n")[0])
+    ids = np.repeat(tokenizer.encode(prompt)[None], rows, axis=0)
     for _ in range(tokens):
         logits = predict(model, ids[:, -model.context :])[:, -1] / temperature
         # The largest of logit + Gumbel noise is a draw from softmax(logits).

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from programs import FOLDER, SMALL, TEXT, program, small
 
 from tinytorch.core.transformers import GPT, causality_leak
 from tinytorch.support.checkpoints import load_state
+from tinytorch.text import load_gpt
 
 milestone = program("05_2018_gpt")
 import gpt_training as training  # noqa: E402  beside the program
@@ -37,22 +39,6 @@ gpt_training.train(gpt_training.Settings(**{settings!r}), Path({path!r}), 5, kil
 def settings(monkeypatch):
     monkeypatch.setattr(training, "load_text", lambda split: TEXT)
     return training.Settings(**SMALL)
-
-
-def test_a_text_is_looked_at_before_anything_is_trained(tmp_path, capsys):
-    path = tmp_path / "own.txt"
-    for text, words in {
-        None: "cannot be read: [Errno 2] No such file",
-        "Hello.\n": "is too short: it has 7 characters, and a run needs 10,000",
-        "a" * 10_000: "has no line break",
-    }.items():
-        if text:
-            path.write_text(text, encoding="utf-8")
-        with pytest.raises(SystemExit) as end:
-            milestone.run(words=["--text", str(path)])
-        assert end.value.code == 2 and words in capsys.readouterr().err
-    path.write_text(TEXT * math.ceil(10_000 / len(TEXT)), encoding="utf-8")
-    assert milestone.parsed(["--text", str(path)]).text == str(path)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
@@ -116,7 +102,7 @@ def test_characters_are_counted_for_any_tokens(tmp_path):
     path = tmp_path / "text.txt"
     path.write_text("naïve été\n" * 50, encoding="utf-8")
     for size in (0, 270):
-        text = training.corpus(training.Settings(vocab_size=size, text=str(path)))
+        text = training.corpus(training.Settings(vocab_size=size, texts=(str(path),)))
         assert text.characters[text.test_ids].sum() == len(text.test) == 25
         assert text.tokenizer.decode(text.test_ids) == text.test
 
@@ -174,9 +160,14 @@ def test_a_run_measures_its_goals_and_draws(monkeypatch, tmp_path, capsys):
     small(monkeypatch, tmp_path, milestone)
     measured, figure = milestone.run(3)
     assert measured["causality leak"] == 0 and all(map(math.isfinite, measured.values()))
-    assert [path.name for path in tmp_path.iterdir()] == ["05_2018_gpt.npz"]
+    assert {path.name for path in tmp_path.iterdir()} == {"05_2018_gpt.npz", "gpt.npz"}
     said = capsys.readouterr().out
-    assert "byte pairs, step 12 of 12: " in said and "characters, step 4 of 4: " in said
+    assert "\nbyte pairs; after" in said and "\nstep 12 of 12  " in said
+    assert "\ncharacters; after" in said and "\nstep 4 of 4  " in said
+    assert f"{measured[milestone.BITS]:.3f} bits per character: no better than" in said
+    model, tokenizer = load_gpt(tmp_path / "gpt.npz")
+    ids = tokenizer.encode("Emma was happy")
+    assert tokenizer.decode(ids) == "Emma was happy" and model.vocab_size == 280
     shown = {text.get_text().split()[0] for text in figure.axes[0].texts}
     assert shown == {"byte", "characters", "zlib", "xz", "bz2", "6-grams"}
 
@@ -201,11 +192,54 @@ def test_an_experiment_is_saved_in_a_separate_file(monkeypatch, tmp_path):
     small(monkeypatch, tmp_path, milestone)
     measured, figure = milestone.run(3, ["--without", "mask"])
     assert measured["causality leak"] > 0
-    assert [path.name for path in tmp_path.iterdir()] == ["05_2018_gpt_without_mask.npz"]
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "05_2018_gpt_without_mask.npz",
+        "gpt_without_mask.npz",
+    }
     assert {"without", "complete"} <= {text.get_text().split()[0] for text in figure.axes[0].texts}
 
 
-def test_words_that_it_does_not_know_are_wrong_usage(capsys):
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (None, "there is no file"),
+        (b"", "0 characters are too few: a text needs 20,000"),
+        (b"Emma\n" * 3, "15 characters are too few"),
+        (b"a" * 30_000, "has no line break"),
+        (b"Emma\n\0" * 9000, "is no text"),
+        ("é".encode("latin-1") * 30_000, "is not UTF-8 (byte 0)"),
+    ],
+)
+def test_a_file_that_it_cannot_learn_from_is_refused_before_anything_starts(
+    tmp_path, capsys, content, problem
+):
+    path = tmp_path / "own.txt"
+    if content is not None:
+        path.write_bytes(content)
     with pytest.raises(SystemExit) as stopped:
+        milestone.run(0, ["--text", str(path)])
+    assert problem in stopped.value.code and not capsys.readouterr().out
+
+
+def test_several_texts_are_one(tmp_path):
+    paths = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for path in paths:
+        path.write_text("Ärger\n" * 3000, encoding="utf-8")
+    assert training.check_texts(paths) == ""
+    assert len("".join(training.split_text(paths))) == 36_001
+
+
+def test_a_short_text_is_trained_with_dropout_and_patience_and_the_best_weights_stay(settings):
+    found = training.settings_for(["own.txt"], 50_000)
+    assert found.dropout > training.settings_for(["own.txt"], 1_000_000).dropout > 0
+    settings = replace(settings, lr=3.0, epochs=9, patience=2)  # it gets worse and worse
+    trainer, text = training.train(settings, None, 5)
+    bits = trainer.history[training.BITS]
+    assert trainer.epoch < 9 and int(np.argmin(bits)) == trainer.epoch - 3
+    again = training.held_out_bits(trainer.model, text.tried_ids, text.characters)
+    assert again == pytest.approx(min(bits))
+
+
+def test_options_that_it_does_not_know_are_named():
+    with pytest.raises(SystemExit, match="everything"):
         milestone.run(0, ["--without", "everything"])
-    assert stopped.value.code == 2 and "everything" in capsys.readouterr().err

@@ -341,7 +341,8 @@ def _run_milestone(program: Milestone, folder: Path) -> dict[str, Any]:
     """Run a milestone as `tito milestone run` does. Returns what it measured, printed and drew."""
     (folder / milestone.SOURCE).mkdir(parents=True, exist_ok=True)  # where it may keep its run
     with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
-        report, picture = milestone.execute(course.open_root(folder), program, {}, 0, output)
+        run = milestone.MilestoneRun(program, 0, ())
+        report, picture = milestone.execute(course.open_root(folder), run, {}, output)
         output.seek(0)
         printed = output.read()
     if problem := report.get("error") or "; ".join(program.missed(report["measured"])):

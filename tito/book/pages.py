@@ -347,7 +347,7 @@ def of_milestone(root: Root, entry: Milestone, outputs: dict[str, Any]) -> str:
         ("Needs", _links_to_lessons(root, entry.needs)),
         ("To reach", ", ".join(f"{name} {text}" for name, text in entry.goals().items())),
         ("Run it", f"`tito milestone run {entry.name}`"),
-        ("Options", ", ".join(f"`{option}`" for option in entry.options)),
+        ("Options", f"`tito milestone run {entry.name} --help`" * entry.options),
     ]
     parts = [
         (0, prose(f"# {entry.year}. {entry.title}")),

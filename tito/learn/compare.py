@@ -39,7 +39,7 @@ class Comparison:
 def compare(entry: Entry, exercise: Exercise, give_up: bool = False) -> Comparison:
     """The learner's code of an exercise beside the solution.
 
-    give_up  of an exercise that does not pass its checks, too: it is marked in the learner's file,
+    give_up  even if the exercise does not pass its checks: it is marked in the learner's file,
              and earns no points until it is reset
 
     Raises TitoError when the course does not hold or show solutions, and, without `give_up`, while

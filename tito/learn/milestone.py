@@ -16,8 +16,10 @@ Each program declares, in comments at its top, the lessons that it needs and its
     # ///
 
 and defines `run(seed)`, which trains and returns ({name: what was measured}, a matplotlib figure).
-One that also says `options = ["--without norm|mask"]` defines `run(seed, words)`: the words after
-its name are an experiment of the learner's, which is shown and neither judged nor recorded.
+One that also says `options = true` defines `run(seed, words)`: the words after its name are an
+experiment of the learner's, which is shown and neither judged nor recorded. One that defines
+`play(words)` can be used after its run, in the terminal. For words that they cannot use, both call
+`sys.exit` with a sentence.
 It runs in a separate process (`milestone_process.py`) on the root's package and no other. In a
 workspace the course's own copy is what runs, so that the goal is the same for everybody; a
 learner's edited copy runs with plain `python`.
@@ -28,6 +30,7 @@ import hashlib
 import json
 import math
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -63,7 +66,7 @@ class Milestone:
     goal     {name: the least that must be measured}
     at_most  {name: the most that may be measured}
     seconds  how long it may take
-    options  what may be written after its name
+    options  whether it takes words after its name
     after    the name of the milestone whose saved run it uses
     """
 
@@ -77,7 +80,7 @@ class Milestone:
     goal: Figures
     alt: str
     at_most: Figures
-    options: tuple[str, ...]
+    options: bool
     after: str
 
     def picture(self, words: tuple[str, ...] = ()) -> str:
@@ -131,7 +134,7 @@ class MilestoneRun:
 
     @property
     def passed(self) -> bool:
-        return self.verdict in ("passed", "tried")
+        return self.verdict in ("passed", "tried", NOT_COUNTED)
 
     def as_json(self) -> dict[str, Any]:
         value = {key: getattr(self.milestone, key) for key in ("name", "title", "goal", "at_most")}
@@ -199,7 +202,7 @@ def _read(path: Path, name: re.Match[str]) -> Milestone:
         meta["goal"],
         str(meta.get("alt", "")).strip(),
         meta.get("at_most", {}),
-        tuple(meta.get("options", ())),
+        bool(meta.get("options", False)),
         str(meta.get("after", "")),
     )
 
@@ -288,13 +291,11 @@ def run(
             f"tito milestone run {program.name}",
         )
     result = MilestoneRun(program, seed, words)
-    entries = [root.lesson(name) for name in program.needs]
-    skipped = [entry.name for entry in entries if not root.is_course and export.is_skipped(entry)]
-    own = [entry for entry in entries if entry.name not in skipped]
+    own, skipped = _lessons(root, program)
     texts: dict[str, str] = {}
     if (tested := _export(own, result)) is not None:
         texts = _modules(root, program)
-        report, picture = execute(root, program, texts, seed, out, words)
+        report, picture = execute(root, result, texts, out)
         result.measured, result.seconds = report.get("measured", {}), report.get("seconds", 0.0)
         if picture:
             result.picture = root.path / SOURCE / program.picture(words)
@@ -303,6 +304,26 @@ def run(
     if not words:
         _record(root, result, texts)
     return result
+
+
+def play(root: Root, program: Milestone, words: tuple[str, ...]) -> None:
+    """Let a learner use what a milestone made, in the terminal.
+
+    Raises UsageError for words that the program cannot use.
+    """
+    result = MilestoneRun(program, 0, words)
+    if _export(_lessons(root, program)[0], result) is None:
+        raise WorkError(result.reason, result.remedy)
+    report, _ = execute(root, result, _modules(root, program), does="play")
+    if error := report.get("error"):
+        raise WorkError(error, f"tito test {report['lesson']}" if report.get("lesson") else "")
+
+
+def _lessons(root: Root, program: Milestone) -> tuple[list[Entry], list[str]]:
+    """The lessons that it needs: the learner's own, and the names of those that are skipped."""
+    entries = [root.lesson(name) for name in program.needs]
+    skipped = [entry.name for entry in entries if not root.is_course and export.is_skipped(entry)]
+    return [entry for entry in entries if entry.name not in skipped], skipped
 
 
 def _export(entries: list[Entry], result: MilestoneRun) -> TestedModules | None:
@@ -326,65 +347,66 @@ def _export(entries: list[Entry], result: MilestoneRun) -> TestedModules | None:
 
 def execute(
     root: Root,
-    program: Milestone,
+    asked: MilestoneRun,
     texts: dict[str, str],
-    seed: int,
-    out: IO[str] | None,
-    words: tuple[str, ...] = (),
+    out: IO[str] | None = None,
+    does: str = "run",
 ) -> tuple[dict[str, Any], bytes | None]:
-    """Run a milestone's program in a separate process.
+    """Run a milestone's program in a separate process, with the seed and words that were asked for.
+
+    does  "run", or "play": then it reads from the terminal, for as long as the learner wants
 
     Returns its report, {"measured", "seconds"}, or {"error": why there is none}, with the lesson
     where the error was when one is known; and the picture's bytes, or None.
     """
+    program = asked.milestone
     with tempfile.TemporaryDirectory(prefix="tito-milestone-") as folder:
-        answer, picture = Path(folder, "answer.json"), Path(folder, "picture.png")
-        request = {
-            "root": str(root.path),
-            "package": root.package,
-            "texts": texts,
-            "program": str(program.path),
-            "seed": seed,
-            "words": list(words),
-            "answer": str(answer),
-            "picture": str(picture),
-        }
-        code = _run_process(request, program, root.path, out)
+        paths = {name: Path(folder, name) for name in ("answer", "picture", "request")}
+        request: dict[str, Any] = {name: str(path) for name, path in paths.items()}
+        request |= {"root": str(root.path), "package": root.package, "texts": texts}
+        request |= {"program": str(program.path), "seed": asked.seed, "words": list(asked.words)}
+        paths["request"].write_text(json.dumps(request | {"does": does}), encoding="utf-8")
+        seconds = program.seconds if does == "run" else None
+        code = _run_process(paths["request"], seconds, out)
         if code is None:
             return {"error": f"It was still running after {program.seconds:g} s."}, None
-        if words and code == 2:  # argparse has said on standard error what is wrong
-            raise UsageError(
-                f"The milestone {program.name} cannot run with {' '.join(words)}.",
-                f"It takes {', '.join(program.options)}.",
-            )
         try:
-            report = json.loads(answer.read_text(encoding="utf-8"))
+            report = json.loads(paths["answer"].read_text(encoding="utf-8"))
         except (OSError, ValueError):
+            if not code and "--help" in asked.words:
+                return {}, None
             error = f"Its process ended with exit code {code} before it had an answer."
             return {"error": error}, None
-        return report, picture.read_bytes() if picture.exists() else None
+        picture = paths["picture"]
+        drawn = picture.read_bytes() if picture.exists() else None
+    if usage := report.get("usage"):
+        raise UsageError(
+            f"{program.name}: {usage}.", f"See: tito milestone {does} {program.name} --help"
+        )
+    return report, drawn
 
 
-def _run_process(
-    request: dict[str, Any], program: Milestone, folder: Path, out: IO[str] | None
-) -> int | None:
-    """The exit code of the process; None if it took too long, and was killed."""
+def _run_process(request: Path, seconds: float | None, out: IO[str] | None) -> int | None:
+    """The exit code of the process; None if it took too long, and was killed.
+
+    seconds  that it may take; None for as long as it wants: then it reads from the terminal, and
+             Ctrl-C is meant for it alone
+    """
     process = subprocess.Popen(
-        [sys.executable, "-I", "-B", "-X", "utf8", str(PROGRAM)],
-        cwd=folder,
-        stdin=subprocess.PIPE,
+        [sys.executable, "-I", "-B", "-X", "utf8", str(PROGRAM), str(request)],
+        stdin=None if seconds is None else subprocess.DEVNULL,
         stdout=out,
-        text=True,
-        encoding="utf-8",
     )
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if seconds is None else None
     try:
-        process.communicate(json.dumps(request), timeout=program.seconds)
-        return process.returncode
+        return process.wait(seconds)
     except subprocess.TimeoutExpired:
         return None
     finally:
         process.kill()
         process.wait()
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
 
 
 def _judge(
@@ -403,9 +425,10 @@ def _judge(
     if not report.get("error") and not missed:
         result.verdict = "tried" if result.words else NOT_COUNTED if skipped else "passed"
         if result.verdict == NOT_COUNTED:
-            be = "is" if len(skipped) == 1 else "are"
+            number = "1 lesson" if len(skipped) == 1 else f"{len(skipped)} lessons"
             result.reason = (
-                f"Not counted yet: {', '.join(skipped)} {be} the course's own, by `tito skip`."
+                f"Reached with the course's code for {number}; it is recorded as yours when your "
+                "own reach it."
             )
             result.lesson = skipped[0]
             result.remedy = f"tito {_way_back(root, skipped[0])} {skipped[0]}"

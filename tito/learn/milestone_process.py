@@ -1,5 +1,5 @@
-"""The process that runs a milestone: `python -I milestone_process.py`, a request on standard
-input, the answer in a file.
+"""The process that runs a milestone: `python -I milestone_process.py REQUEST`, with the request in
+a file and the answer in another.
 
 It imports the package of one root and no other. The program's output goes to the terminal. It
 decides nothing: `milestone.py`, in the process that started this one, compares with the goal.
@@ -16,9 +16,12 @@ from typing import Any
 from tito.learn.check_process import FreshFinder, die_with_parent
 from tito.learn.run_checks import describe_error
 
+HELP = {"--help", "-h"}
+
 
 def main() -> None:
-    request = json.loads(sys.stdin.read())
+    with open(sys.argv[1], encoding="utf-8") as file:
+        request = json.load(file)
     os.environ["MPLBACKEND"] = "Agg"
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         # The matrices are small: more threads would mostly wait for each other.
@@ -32,9 +35,10 @@ def main() -> None:
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     except BaseException as error:  # also sys.exit() in a lesson
-        if request["words"] and isinstance(error, SystemExit) and error.code == 2:
-            raise  # argparse's, for words that the program does not know
-        answer = _explained(error, request, finder)
+        if HELP & set(request["words"]) and isinstance(error, SystemExit):
+            raise  # argparse has printed the help
+        usage = _usage(error) if request["words"] or request["does"] == "play" else ""
+        answer = {"usage": usage} if usage else _explained(error, request, finder)
     answer["modules"] = sorted(
         name for name in sys.modules if name.startswith(f"{request['package']}.core.")
     )
@@ -42,14 +46,25 @@ def main() -> None:
         json.dump(answer, file)
 
 
+def _usage(error: BaseException) -> str:
+    """What the program's `sys.exit` says about its words; "" for any other end."""
+    code = error.code if isinstance(error, SystemExit) else None
+    return code.rstrip(".") if isinstance(code, str) else ""
+
+
 def _run(request: dict[str, Any]) -> dict[str, Any]:
     began = time.perf_counter()
     program = _load(request["program"])
     words = [request["words"]] if request["words"] else []
+    if request["does"] == "play":
+        if not hasattr(program, "play"):
+            return {"usage": "this milestone can only be run"}
+        program.play(*words)
+        return {}
     measured, figure = program.run(request["seed"], *words)
     seconds = round(time.perf_counter() - began, 2)
     if figure is not None:
-        figure.savefig(request["picture"], dpi=120, bbox_inches="tight")
+        figure.savefig(request["picture"], format="png", dpi=120, bbox_inches="tight")
     return {
         "measured": {str(name): float(value) for name, value in measured.items()},
         "seconds": seconds,

@@ -197,7 +197,7 @@ or as a notebook. `tito` copies your code into the package `{source.package}`.
 | `tito submit` | tests your lessons and writes a zip to hand in; \
 `tito restore ZIP` brings the lessons in it back |
 | `tito update RELEASE` | brings a newer edition of the course and keeps your work |
-| `tito milestone list` | lists programs that use your package, \
+| `tito milestone` | lists programs that use your package, \
 for example to read digits or write text |
 | `tito doctor` | finds missing programs and packages on this machine |
 

@@ -21,7 +21,6 @@ from tito.views import (
     for_a_person,
     in_book,
     indented,
-    needed,
     plain,
     unbroken,
 )
@@ -126,8 +125,16 @@ def lesson_card(
     first, line  the exercise to begin with, and its line in a script
     """
     parts: list[RenderableType] = [*_lesson_title(entry)]
-    if needs:
-        parts.append(needed(entry.name, needs))
+    for name in needs:
+        parts.append(
+            Text.assemble(
+                ("needs ", "yellow"),
+                f"{name}, which has not passed: ",
+                (f"tito start {name}", "bold"),
+                ", or for now ",
+                (f"tito skip {name}", "bold"),
+            )
+        )
     parts += [Text(), unbroken("open  ", place)]
     read = (f"tito read {entry.name}", "bold")
     parts.append(
@@ -281,18 +288,25 @@ def update(result: Update) -> RenderableType:
 
 
 def milestones(rows: list[MilestoneStatus]) -> Group:
-    """The milestones, as a table with a line for each goal, and what to do next."""
+    """The milestones, as a table, and what to do next."""
     table = Table(
-        *("milestone", "goal", "yours"), box=None, padding=(0, 2, 0, 0), header_style="dim"
+        *("", "", "milestone", "", "state", "waits for"),
+        box=None,
+        padding=(0, 2, 0, 0),
+        header_style="dim",
     )
+    for column in table.columns:
+        column.overflow = "fold"
     for row in rows:
-        program, measured = row.milestone, row.milestone.figures(row.measured)
-        title = f"{program.number:02} {program.name}, {program.year}  "
-        table.add_row(Text.assemble((title, "bold"), (row.state, STYLES[row.state])))
-        for name, goal in program.goals().items():
-            table.add_row(f"   {name}", goal, measured.get(name, ""))
-        if row.waits:
-            table.add_row(Text(f"   waits for {_some(row.waits)}", "yellow"))
+        program = row.milestone
+        table.add_row(
+            f"{program.number:02}",
+            str(program.year),
+            program.name,
+            program.title,
+            Text(row.state, STYLES[row.state]),
+            Text(_some(row.waits), "yellow"),
+        )
     following = next((row for row in rows if not row.waits and row.state != "passed"), None)
     last = Text()
     if following:

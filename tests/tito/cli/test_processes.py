@@ -66,7 +66,7 @@ LEARNER = {
     "tito read": ("work", [], "read numbers", ".tito/results/01_numbers/index.html"),
     "tito update": ("work", [], "update ../course", "You already have edition"),
     "tito doctor": ("work", [], "doctor", "import tinytorch"),
-    "tito milestone list": ("done", [], "milestone list", "01 sum, 1900"),
+    "tito milestone play": ("done", [], "milestone play --help", "Use what a milestone made"),
     "tito milestone run": ("done", [], "milestone run sum", "passed  total 6"),
 }
 INSTRUCTOR = {

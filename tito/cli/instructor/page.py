@@ -117,7 +117,7 @@ def graders_of(book: "Gradebook", words: list[str]) -> dict[str, list[str] | Non
                 "Write --as NAME, or --as NAME:SECTION,SECTION for an assistant.",
             )
         for section in sections if colon else []:
-            section_of(book, section)  # raises UsageError if nobody is in it
+            section_of(book, section)  # raises UsageError if it is empty
         graders[name] = sections if colon else None
     return graders or {author_name(): None}
 

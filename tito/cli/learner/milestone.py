@@ -1,13 +1,11 @@
 """The commands of `tito milestone`."""
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperCommand
 
 from tito.cli.app import Json, app, current_root, echo, echo_json
-from tito.errors import TitoError
 
 milestone_app = typer.Typer(
     help="Programs that run on your finished package: from the perceptron to a GPT."
@@ -24,7 +22,7 @@ Options = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[OPTION]...",
-        help="Settings of the milestone, listed below.",
+        help="Options of its program.",
         show_default=False,
     ),
 ]
@@ -32,17 +30,15 @@ Seed = Annotated[int, typer.Option(min=0, help="The seed of the random numbers."
 
 
 @milestone_app.callback(invoke_without_command=True)
-def milestone_(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        list_milestones()
+def milestone_(context: typer.Context, json: Json = False) -> None:
+    """Programs that run on your finished package: from the perceptron to a GPT.
 
+    Without a command: list them, with your results and the lessons that they wait for.
 
-@milestone_app.command("list")
-def list_milestones(json: Json = False) -> None:
-    """List the milestones: the goal of each, the lessons that it needs, and your results.
-
-    Example: tito milestone list
+    Example: tito milestone
     """
+    if context.invoked_subcommand:
+        return
     from tito.learn import milestone
 
     rows = milestone.statuses(current_root())
@@ -54,33 +50,29 @@ def list_milestones(json: Json = False) -> None:
     echo(views.milestones(rows))
 
 
-class MilestoneCommand(TyperCommand):
-    """A command whose help lists the settings that the milestones take."""
-
-    def format_help(self, *arguments: Any) -> None:
-        from tito.learn import milestone
-
-        try:
-            programs = milestone.milestones(current_root())
-        except TitoError:  # outside a course or workspace
-            programs = []
-        lines = [f"{p.name} takes {', '.join(p.options)}" for p in programs if p.options]
-        self.epilog = "\n\n".join(lines)
-        super().format_help(*arguments)
+PASSES_ON = {"ignore_unknown_options": True}  # also --help, to the milestone's program
 
 
-@milestone_app.command(
-    "run", cls=MilestoneCommand, context_settings={"ignore_unknown_options": True}
-)
-def run_milestone(name: Name, options: Options = None, seed: Seed = 0, json: Json = False) -> None:
+@milestone_app.command("run", context_settings=PASSES_ON, add_help_option=False)
+def run_milestone(
+    context: typer.Context, name: Name, options: Options = None, seed: Seed = 0, json: Json = False
+) -> None:
     """Run a milestone with your package: train, draw, and report whether the goal was reached.
+
+    `tito milestone run gpt --help` lists the options of the milestone gpt.
 
     Example: tito milestone run xor
     """
     from tito.learn import milestone
 
+    if name == "--help":
+        echo(context.get_help())
+        return
     root = current_root()
     program = milestone.find(root, name)
+    if "--help" in (options or ()):
+        milestone.run(root, program, words=("--help",))
+        return
     if not json:
         from tito.views import learner as views
         from tito.views import link
@@ -96,3 +88,20 @@ def run_milestone(name: Name, options: Options = None, seed: Seed = 0, json: Jso
         echo(views.milestone_result(result, link(root, picture) if picture else None))
     if not result.passed:
         raise typer.Exit(1)
+
+
+@milestone_app.command("play", context_settings=PASSES_ON, add_help_option=False)
+def play_milestone(context: typer.Context, name: Name, options: Options = None) -> None:
+    """Use what a milestone made: the GPT continues the texts that you type.
+
+    `tito milestone play gpt --help` lists the options.
+
+    Example: tito milestone play gpt
+    """
+    from tito.learn import milestone
+
+    if name == "--help":
+        echo(context.get_help())
+        return
+    root = current_root()
+    milestone.play(root, milestone.find(root, name), tuple(options or ()))

@@ -22,7 +22,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tito.grading.roster import in_section
 
-IDLE_SECONDS = 8 * 3600  # after which an address that nobody uses ends
+IDLE_SECONDS = 8 * 3600  # after which an unused address ends
 MOST_CONNECTIONS = 50  # that wait for a request
 BACKLOG = 32  # connections that are accepted before the page looks at any of them
 NO_TOKEN = (

@@ -1,0 +1,195 @@
+"""Write with a trained GPT: type the beginning of a text, and the model continues it.
+
+The program only needs the lessons that the GPT itself needs: it draws the tokens itself, and
+computes the whole context again for each one. Lesson 16 does the same faster, with a cache.
+"""
+
+import argparse
+import codecs
+import contextlib
+import json
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from gpt_training import place
+from tinytorch.core.training import predict
+from tinytorch.data.gpt_files import load_gpt
+from tinytorch.support.checkpoints import CheckpointError
+
+COLOURS = {"34": 0.5, "36": 0.1, "33": 0.02, "31": 0.0}  # {ANSI colour: its least probability}
+HELP = """Type the beginning of a text and press Enter. Ctrl-C stops the model; Ctrl-D ends.
+  /temperature 0.8   below 1: more often the likely tokens; above 1: more surprises
+  /top-p 0.95        draw only from the likeliest tokens, which together have this probability
+  /tokens 100        how many tokens to write
+  /seed 0            begin the random numbers again
+  /help              this text"""
+
+
+class Options(argparse.ArgumentParser):
+    """A parser whose errors are one sentence."""
+
+    def error(self, message):
+        sys.exit(message)
+
+
+def parsed(words):
+    """The options of `tito milestone play gpt`."""
+    parser = Options(
+        prog="tito milestone play gpt", description="Write with the GPT that you trained."
+    )
+    parser.add_argument("--model", metavar="FILE", help="default: the GPT of the milestone")
+    parser.add_argument("--prompt", metavar="TEXT", help="continue this text once, and end")
+    parser.add_argument("--temperature", type=float, default=0.8, metavar="T")
+    parser.add_argument("--top-p", type=float, default=0.95, metavar="P")
+    parser.add_argument("--tokens", type=int, default=100, metavar="N")
+    parser.add_argument("--seed", type=int, default=0, metavar="N")
+    parser.add_argument(
+        "--json", action="store_true", help="print the tokens and their probabilities as JSON"
+    )
+    chosen = parser.parse_args(words)
+    for name in ("temperature", "top_p", "tokens", "seed"):
+        if problem := out_of_range(name, getattr(chosen, name)):
+            parser.error(problem)
+    return chosen
+
+
+def out_of_range(name, value):
+    """What is wrong with a setting, as a sentence; "" if nothing is."""
+    low, high = {
+        "temperature": (0.01, 10),
+        "top_p": (0.01, 1),
+        "tokens": (1, 10_000),
+        "seed": (0, 2**32),
+    }[name]
+    if low <= value <= high:
+        return ""
+    return f"{name.replace('_', '-')} is a number from {low:,} to {high:,}, not {value:g}"
+
+
+def probabilities(logits, temperature, top_p):
+    """The distribution from which a token is drawn.
+
+    logits       (V,)
+    temperature  divides the logits
+    top_p        keep only the likeliest tokens: the fewest whose probabilities add up to this
+
+    >>> probabilities(np.log([0.5, 0.3, 0.2]), 1.0, 0.7).round(3).tolist()
+    [0.625, 0.375, 0.0]
+    """
+    logits = np.asarray(logits, np.float64) / temperature
+    p = np.exp(logits - logits.max())
+    p /= p.sum()
+    order = np.argsort(-p)
+    before = np.cumsum(p[order]) - p[order]  # the probability of the likelier tokens
+    p[order[before >= top_p]] = 0
+    return p / p.sum()
+
+
+def tokens_after(model, ids, chosen, rng):
+    """Draw `chosen.tokens` tokens after `ids`; yields (id, its probability in the model)."""
+    ids = list(ids)
+    for _ in range(chosen.tokens):
+        logits = predict(model, np.array([ids[-model.context :]]))[0, -1]
+        p = probabilities(logits, chosen.temperature, chosen.top_p)
+        id = int(rng.choice(len(p), p=p))
+        yield id, float(probabilities(logits, 1.0, 1.0)[id])
+        ids.append(id)
+
+
+def texts(tokenizer, drawn):
+    """(text, probability) of each token; a character of several tokens comes with the last."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for id, p in drawn:
+        yield decoder.decode(tokenizer.token(id)), p
+    if rest := decoder.decode(b"", final=True):
+        yield rest, 1.0
+
+
+def shaded(text, p):
+    """A token in the colour of its probability."""
+    colour = next(colour for colour, least in COLOURS.items() if p >= least)
+    return f"\x1b[{colour}m{text}\x1b[0m"
+
+
+def play(words=()):
+    """Load the model, and write: once with `--prompt`, else after each line that is typed."""
+    chosen = parsed(words)
+    path = Path(chosen.model) if chosen.model else place("gpt")
+    try:
+        model, tokenizer = load_gpt(path)
+    except OSError:
+        how = "" if chosen.model else ": train one with tito milestone run gpt"
+        sys.exit(f"there is no model {path}{how}")
+    except CheckpointError as error:
+        sys.exit(str(error))
+    rng = np.random.default_rng(chosen.seed)
+    if chosen.prompt is not None or chosen.json or not sys.stdin.isatty():
+        prompt = sys.stdin.read() if chosen.prompt is None else chosen.prompt
+        answer(model, tokenizer, prompt.rstrip("\n"), chosen, rng)
+        return
+    with contextlib.suppress(ImportError):  # Windows has none
+        import readline  # noqa: F401  gives `input` a history
+
+    colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    name, size = os.path.relpath(path), tokenizer.vocab_size
+    print(f"{name}: {size:,} tokens, {model.context} of context.\n{HELP}")
+    if colours:
+        parts = [shaded(f"from {least:.0%}", least) for least in COLOURS.values()]
+        print(f"The colour of a token is its probability: {', '.join(parts)}.")
+    while True:
+        try:
+            line = input("\n> ")
+        except KeyboardInterrupt:
+            continue
+        except EOFError:
+            print()
+            return
+        if line.startswith("/"):
+            rng = change(line, chosen, rng)
+        elif line:
+            answer(model, tokenizer, line, chosen, rng, colours)
+
+
+def change(line, chosen, rng):
+    """Carry out a line such as "/top-p 0.9"; returns the generator to go on with."""
+    name, _, value = line[1:].partition(" ")
+    name = name.replace("-", "_")
+    if name not in ("temperature", "top_p", "tokens", "seed"):
+        print(HELP)
+        return rng
+    try:
+        number = (int if name in ("tokens", "seed") else float)(value)
+        problem = out_of_range(name, number)
+    except ValueError:
+        problem = f"{line.split()[0]} needs a number, such as {line.split()[0]} 1"
+    if problem:
+        print(problem)
+        return rng
+    setattr(chosen, name, number)
+    return np.random.default_rng(number) if name == "seed" else rng
+
+
+def answer(model, tokenizer, prompt, chosen, rng, colours=False):
+    """Continue a prompt, and print each token as it is drawn; Ctrl-C stops."""
+    try:
+        ids = tokenizer.encode(prompt or "\n")
+    except ValueError as error:  # a character that this tokenizer does not know
+        print(error)
+        return
+    drawn = texts(tokenizer, tokens_after(model, ids, chosen, rng))
+    if chosen.json:
+        tokens = [{"text": text, "probability": round(p, 6)} for text, p in drawn]
+        text = prompt + "".join(token["text"] for token in tokens)
+        value = {"prompt": prompt, "text": text, "tokens": tokens}
+        print(json.dumps(value, ensure_ascii=False))
+        return
+    print(prompt, end="", flush=True)
+    try:
+        for text, p in drawn:
+            print(shaded(text, p) if colours else text, end="", flush=True)
+    except KeyboardInterrupt:
+        pass
+    print()

@@ -1,0 +1,127 @@
+"""`tito milestone play gpt`: a trained GPT continues what is typed."""
+
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+from programs import TEXT, program
+
+from tinytorch.core.layers import manual_seed
+from tinytorch.core.tokenization import CharTokenizer, Tokenizer, train_bpe_fast
+from tinytorch.core.transformers import GPT
+from tinytorch.text import save_gpt
+
+program("05_2018_gpt")
+import gpt_play  # noqa: E402  beside the program
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A GPT that has learned nothing."""
+    manual_seed(0)
+    tokenizer = Tokenizer(train_bpe_fast(TEXT, 270))
+    path = tmp_path / "gpt.npz"
+    save_gpt(path, GPT(270, 8, 16, 1, 2), tokenizer)
+    return str(path)
+
+
+def test_it_continues_a_prompt_and_gives_the_probability_of_each_token(file, capsys):
+    words = ["--model", file, "--prompt", "Emma was", "--tokens", "20", "--json"]
+    gpt_play.play(words)
+    found = json.loads(capsys.readouterr().out)
+    assert found["text"] == "Emma was" + "".join(token["text"] for token in found["tokens"])
+    assert all(0 < token["probability"] < 1 for token in found["tokens"][:-1])
+    gpt_play.play(words[:-1])
+    assert capsys.readouterr().out == found["text"] + "\n", "the seed is the same"
+    gpt_play.play([*words, "--seed", "1"])
+    assert json.loads(capsys.readouterr().out)["text"] != found["text"]
+
+
+def test_without_a_terminal_it_continues_what_it_reads(file, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Emma\n"))
+    gpt_play.play(["--model", file, "--tokens", "3"])
+    assert capsys.readouterr().out.startswith("Emma")
+
+
+class Typed(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_settings_change_between_two_prompts(file, capsys, monkeypatch):
+    lines = ["/tokens 2", "Emma", "/tokens many", "/top-p 7", "/what", "/seed 0", "", "Emma"]
+    monkeypatch.setattr(sys, "stdin", Typed())
+    monkeypatch.setattr("builtins.input", lambda prompt: lines.pop(0) if lines else end())
+
+    def end():
+        raise EOFError
+
+    gpt_play.play(["--model", file])
+    said = capsys.readouterr().out
+    assert "/tokens needs a number, such as /tokens 1" in said
+    assert "top-p is a number from 0.01 to 1, not 7" in said
+    answers = [line for line in said.splitlines() if line.startswith("Emma")]
+    assert len(answers) == 2 and answers[0] == answers[1] and said.count(gpt_play.HELP) == 2
+
+
+def test_ctrl_c_stops_the_model_and_goes_on(file, capsys, monkeypatch):
+    lines = ["Emma", KeyboardInterrupt, "Jane"]
+
+    def typed(prompt):
+        if not lines:
+            raise EOFError
+        line = lines.pop(0)
+        if not isinstance(line, str):
+            raise line
+        return line
+
+    def one_token(model, ids, chosen, rng):
+        yield 33, 0.5
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "stdin", Typed())
+    monkeypatch.setattr("builtins.input", typed)
+    monkeypatch.setattr(gpt_play, "tokens_after", one_token)
+    gpt_play.play(["--model", file])
+    assert "Emma!\nJane!\n" in capsys.readouterr().out
+
+
+def test_a_character_of_several_tokens_is_shown_when_it_is_complete():
+    tokenizer = Tokenizer({})
+    drawn = [(byte, 0.5) for byte in "aé".encode()] + [(0xC3, 0.5)]
+    parts = [text for text, _ in gpt_play.texts(tokenizer, drawn)]
+    assert parts == ["a", "", "é", "", "\N{REPLACEMENT CHARACTER}"]
+
+
+def test_top_p_keeps_the_fewest_likely_tokens():
+    logits = np.log([0.1, 0.4, 0.2, 0.3])
+    for top_p, kept in [(0.4, [1]), (0.41, [1, 3]), (0.75, [1, 2, 3]), (1.0, [0, 1, 2, 3])]:
+        p = gpt_play.probabilities(logits, 1.0, top_p)
+        assert np.flatnonzero(p).tolist() == kept and p.sum() == pytest.approx(1)
+    cold = gpt_play.probabilities(logits, 0.01, 1.0)
+    assert cold[1] > 0.999
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--model", "nothing.npz"], "there is no model nothing.npz"),
+        (["--tokens", "0"], "tokens is a number from 1 to 10,000, not 0"),
+        (["--temperature", "warm"], "invalid float value: 'warm'"),
+        (["--loud"], "unrecognized arguments: --loud"),
+    ],
+)
+def test_what_it_cannot_do_is_one_sentence(words, problem):
+    with pytest.raises(SystemExit) as ended:
+        gpt_play.play(words)
+    assert problem in ended.value.code
+
+
+def test_a_character_that_the_model_has_not_learned_is_named(tmp_path, capsys):
+    tokenizer = CharTokenizer(TEXT)
+    path = tmp_path / "gpt.npz"
+    save_gpt(path, GPT(tokenizer.vocab_size, 8, 16, 1, 2), tokenizer)
+    gpt_play.play(["--model", str(path), "--prompt", "Ω"])
+    assert "'Ω'" in capsys.readouterr().out
