@@ -49,8 +49,11 @@ from gpt_play import Options, play  # noqa: F401  `tito milestone play` calls it
 from gpt_screen import Screen
 from gpt_training import (
     BITS,
+    TRIED,
     Settings,
+    character_counts,
     check_texts,
+    going_on_with,
     place,
     sample_lines,
     settings_for,
@@ -63,7 +66,8 @@ from tinytorch.core.losses import cross_entropy
 from tinytorch.core.tokenization import CharTokenizer
 from tinytorch.core.training import evaluation_mode
 from tinytorch.core.transformers import causality_leak, held_out_bits
-from tinytorch.data.gpt_files import save_gpt
+from tinytorch.data.gpt_files import load_gpt, save_gpt
+from tinytorch.data.texts import load_text
 
 BRIEF = 6  # epochs of the model for comparison
 SAMPLE = 5  # epochs between two samples
@@ -184,6 +188,12 @@ def parsed(words):
         help="learn from these texts, in UTF-8, instead of the novels",
     )
     parser.add_argument(
+        "--from",
+        dest="start",
+        metavar="MODEL",
+        help="go on with this GPT, such as modules/milestones/gpt.npz, instead of a new one",
+    )
+    parser.add_argument(
         "--characters", action="store_true", help="one token for each character"
     )
     parser.add_argument(
@@ -195,6 +205,8 @@ def parsed(words):
     chosen = parser.parse_args(words)
     if problem := check_texts(chosen.text):
         parser.error(problem)
+    if chosen.start and (chosen.characters or chosen.without or not chosen.text):
+        parser.error("--from needs --text, and no other option: the model is as it was made")
     return chosen
 
 
@@ -205,6 +217,8 @@ def run(seed=0, words=()):
     settings = Settings()
     if chosen.text:
         settings = settings_for(chosen.text, sum(map(len, parts)))
+    if chosen.start:
+        settings, before = opened(chosen.start, settings, parts)
     if chosen.characters:
         settings = replace(settings, vocab_size=0)
     name = "characters" if chosen.characters else "byte pairs"
@@ -234,10 +248,42 @@ def run(seed=0, words=()):
         trainer, text = learn(other, others, seed, known)
         curves[other] = curve(trainer, others)
         samples[other] = sample_lines(trainer.model, text.tokenizer, 8, 100, rng)
+    if chosen.start:
+        compare(before, state_of(model, text.tokenizer, parts))
     for name, lines in samples.items():
         print(f"\nIt writes, with {name}:", *lines, sep="\n", flush=True)
     conclude(measured[BITS], known, file)
     return measured, draw_gpts(curves, known, samples)
+
+
+def opened(path, settings, parts):
+    """(the settings to go on with the GPT in a file, its state before); ends the program with a
+    sentence when that cannot be done.
+    """
+    try:
+        return going_on_with(path, settings), state_of(*load_gpt(path), parts)
+    except (OSError, ValueError) as error:
+        sys.exit(f"--from {path}: {error}")
+
+
+def state_of(model, tokenizer, parts):
+    """What fine-tuning changes: the bits per character of the new text and of the novels, and
+    how the model continues a prompt.
+    """
+    characters = character_counts(tokenizer)
+    bits = {}
+    for name, text in (("your text", parts[1]), ("the novels", load_text("test")[:TRIED])):
+        bits[name] = held_out_bits(model, tokenizer.encode(text), characters)
+    prompt, rng = opening(parts[1]), np.random.default_rng(0)
+    return bits, sample_lines(model, tokenizer, 1, 32, rng, prompt=prompt)[0]
+
+
+def compare(before, after):
+    """Print the states of a model before and after it learned from another text."""
+    print("\nbits per character   before   after")
+    for name in before[0]:
+        print(f"  {name:18} {before[0][name]:6.3f}  {after[0][name]:6.3f}")
+    print(f"before: {before[1]}\nafter:  {after[1]}", flush=True)
 
 
 def introduce(known):

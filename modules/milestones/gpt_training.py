@@ -5,7 +5,7 @@ Milestone 05 trains the model; milestone 06 uses its weights.
 
 import hashlib
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ from tinytorch.core.transformers import (
     init_gpt,
     text_batch,
 )
+from tinytorch.data.gpt_files import load_gpt, sizes
 from tinytorch.data.texts import load_text
 from tinytorch.support.checkpoints import CheckpointError, load_state, save_state
 from tinytorch.support.training_state import restore
@@ -48,6 +49,7 @@ class Settings:
     patience    stop after so many epochs in which the held-out bits did not fall; 0: never
     without     a part of the model to leave out: norm, residual, positions or mask; "" for none
     texts       paths of the files to learn from; () for the novels
+    start       path of the GPT to go on with, and to take the tokenizer from; "" for a new one
     """
 
     vocab_size: int = 1024
@@ -63,6 +65,7 @@ class Settings:
     patience: int = 0
     without: str = ""
     texts: tuple = ()
+    start: str = ""
 
 
 def settings_for(paths, characters):
@@ -138,7 +141,9 @@ class Corpus:
 def corpus(settings):
     """The text that the settings name, cut into the tokens of a tokenizer trained on it."""
     train, test = split_text(settings.texts)
-    if not settings.vocab_size:
+    if settings.start:
+        tokenizer = load_gpt(settings.start)[1]
+    elif not settings.vocab_size:
         tokenizer = CharTokenizer(train + test)
     else:
         try:
@@ -146,11 +151,24 @@ def corpus(settings):
         except NotImplementedError:  # its exercise is optional
             merges = train_bpe(train, settings.vocab_size)
         tokenizer = Tokenizer(merges)
+    ids = [tokenizer.encode(part) for part in (train, test)]
+    return Corpus(train, test, tokenizer, *ids, character_counts(tokenizer))
+
+
+def character_counts(tokenizer):
+    """How many characters begin in each token: an int array of shape (V,)."""
     tokens = [tokenizer.token(id) for id in range(tokenizer.vocab_size)]
     # A character begins with a byte that is not 10xxxxxx in binary.
-    lengths = [sum(byte & 0xC0 != 0x80 for byte in token) for token in tokens]
-    ids = [tokenizer.encode(part) for part in (train, test)]
-    return Corpus(train, test, tokenizer, *ids, np.array(lengths))
+    return np.array([sum(byte & 0xC0 != 0x80 for byte in token) for token in tokens])
+
+
+def going_on_with(path, settings):
+    """The settings with which the GPT in a file learns from another text."""
+    known = sizes(load_gpt(path)[0])
+    if known["rotary"] or not known["tie"]:
+        raise ValueError(f"{path} has rotary positions or a head of its own")
+    kept = {name: known[name] for name in ("context", "embed_dim", "layers", "num_heads")}
+    return replace(settings, **kept, lr=settings.lr / 3, start=str(path))
 
 
 def split_text(paths):
@@ -222,6 +240,8 @@ def train(
     text = corpus(settings)
     manual_seed(seed)
     model = build(settings, text.tokenizer.vocab_size)
+    if settings.start:
+        start = load_gpt(settings.start)[0].state_dict()
     if start:
         model.load_state_dict(start)
     total = settings.epochs * settings.steps

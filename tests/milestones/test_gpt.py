@@ -2,6 +2,7 @@
 left out, and what is measured is what its name says."""
 
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -12,9 +13,10 @@ import numpy as np
 import pytest
 from programs import FOLDER, SMALL, TEXT, program, small
 
+from tinytorch.core.tokenization import Tokenizer
 from tinytorch.core.transformers import GPT, causality_leak
 from tinytorch.support.checkpoints import load_state
-from tinytorch.text import load_gpt
+from tinytorch.text import load_gpt, save_gpt
 
 milestone = program("05_2018_gpt")
 import gpt_training as training  # noqa: E402  beside the program
@@ -238,6 +240,42 @@ def test_a_short_text_is_trained_with_dropout_and_patience_and_the_best_weights_
     assert trainer.epoch < 9 and int(np.argmin(bits)) == trainer.epoch - 3
     again = training.held_out_bits(trainer.model, text.tried_ids, text.characters)
     assert again == pytest.approx(min(bits))
+
+
+def test_a_gpt_goes_on_with_another_text(monkeypatch, tmp_path, capsys):
+    pytest.importorskip("matplotlib").use("Agg")
+    small(monkeypatch, tmp_path, milestone)
+    monkeypatch.setattr(milestone, "BRIEF", 1)
+    milestone.run(3)
+    model = str(tmp_path / "gpt.npz")
+    own = tmp_path / "own.txt"
+    own.write_text("Im Anfang war das Wort.\nUnd so weiter.\n" * 600, encoding="utf-8")
+    given = training.Settings(**SMALL | {"epochs": 2}, texts=(str(own),))
+    monkeypatch.setattr(milestone, "settings_for", lambda paths, characters: given)
+    capsys.readouterr()
+    measured, _ = milestone.run(3, ["--text", str(own), "--from", model])
+    said = capsys.readouterr().out
+    rows = re.findall(r"^  (your text|the novels) +([\d.]+) +([\d.]+)$", said, re.M)
+    assert [row[0] for row in rows] == ["your text", "the novels"]
+    assert float(rows[0][2]) < float(rows[0][1]), "it knows the new text better"
+    assert float(rows[0][2]) == pytest.approx(measured[milestone.BITS], abs=1e-3)
+    assert re.search("^before: Und so weiter.*\nafter:  Und so weiter", said, re.M)
+
+
+def test_going_on_needs_a_text_and_a_model_of_the_milestone(tmp_path):
+    own = tmp_path / "own.txt"
+    own.write_text("Emma\n" * 6000, encoding="utf-8")
+    for words, problem in [
+        (["--from", "x.npz"], "--from needs --text"),
+        (["--from", "x.npz", "--text", str(own), "--characters"], "no other option"),
+        (["--from", "x.npz", "--text", str(own)], "--from x.npz: "),
+    ]:
+        with pytest.raises(SystemExit) as stopped:
+            milestone.run(0, words)
+        assert problem in stopped.value.code
+    save_gpt(tmp_path / "rotary.npz", GPT(256, 8, 8, 1, 2, rotary=True), Tokenizer({}))
+    with pytest.raises(SystemExit, match="has rotary positions"):
+        milestone.run(0, ["--from", str(tmp_path / "rotary.npz"), "--text", str(own)])
 
 
 def test_options_that_it_does_not_know_are_named():

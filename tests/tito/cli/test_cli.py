@@ -2,6 +2,7 @@
 command runs."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -546,6 +547,23 @@ def test_the_example_in_the_readme_is_true():
         [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True
     )
     assert result.stdout.strip() == re.search(r"# (.*)", code).group(1), result.stderr
+
+
+def test_the_program_in_the_readme_that_writes_with_a_gpt_runs(tmp_path):
+    blocks = re.findall(
+        r"```python\n(.*?)```", (REPOSITORY / "README.md").read_text(encoding="utf-8"), re.S
+    )
+    place = tmp_path / "modules" / "milestones" / "gpt.npz"
+    place.parent.mkdir(parents=True)
+    shutil.copy(REPOSITORY / "tinytorch" / "data" / "small_gpt.npz", place)
+    result = subprocess.run(
+        [sys.executable, "-c", blocks[1]],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+    )
+    assert result.stdout.startswith("Emma was") and len(result.stdout) > 100, result.stderr
 
 
 def test_a_word_is_explained_with_its_lesson(small_course):
