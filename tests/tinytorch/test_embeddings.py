@@ -78,7 +78,7 @@ def test_ids_that_change_later_change_no_gradient():
 @pytest.mark.parametrize(
     ("ids", "error", "words"),
     [
-        ([0, 5], IndexError, "id 5 is no row of an embedding of 5 tokens"),
+        ([0, 5], IndexError, "id 5 has no row in an embedding of 5 tokens"),
         ([[-2]], IndexError, "id -2"),
         ([0.0, 1.0], TypeError, "token ids are integers, these are float64"),
         ([True], TypeError, "bool"),

@@ -1,5 +1,5 @@
 # From modules/source/13_embeddings/embeddings_dev.py by `tito export`; edit that file, not this one.
-# checksum: 1a74c9d1bde05e64
+# checksum: 2c846e5d96ecf10e
 """Embeddings: Four models of the next token: two that count, a window and a loop."""
 
 import math
@@ -20,7 +20,7 @@ __all__ = [
 
 
 def bigram_counts(ids, vocab_size):
-    """How often each token of a text follows each token.
+    """How often each token of a text comes directly after each other token, or after itself.
 
     ids         ints (n,), each from 0 to vocab_size - 1
     vocab_size  V
@@ -156,11 +156,11 @@ def embedding_forward(weight, ids):
     """
     outside = ids[(ids < 0) | (ids >= len(weight))]
     if outside.size:
-        raise IndexError(f"id {outside[0]} is no row of an embedding of {len(weight)} tokens")
+        raise IndexError(f"id {outside[0]} has no row in an embedding of {len(weight)} tokens")
     return weight[ids]
 
 
-ONE_HOT_LIMIT = 20_000  # numbers in the one-hot matrix; above, sorting was faster
+ONE_HOT_LIMIT = 20_000  # size of the one-hot matrix; for larger ones, sorting was faster
 
 
 def embedding_rule(g, out, weight, ids):
@@ -177,7 +177,7 @@ def embedding(ids, weight):
     """The rows of `weight` for `ids`.
 
     ids      ints: nested lists, an array or a Tensor of any shape (...); TypeError for floats,
-             IndexError for ids that are no row
+             IndexError for ids that have no row
     weight   Tensor (V, D)
     returns  Tensor (..., D)
 
@@ -197,8 +197,8 @@ def embedding_gradient(g, out, weight, ids):
     out      the rows; not needed
     weight   ndarray (V, D)
     ids      int ndarray (...)
-    returns  new ndarray (V, D) of the dtype of `g`: row i is the sum of the vectors g[at] for
-             which ids[at] is i; zeros when there are none
+    returns  new ndarray (V, D) of the dtype of `g`: row i is the sum of the vectors g[k] for
+             all positions k with ids[k] == i; zeros if there is no such position
 
     >>> embedding_gradient(np.ones((2, 2)), None, np.zeros((3, 2)), np.array([1, 1]))
     array([[0., 0.],
@@ -352,10 +352,10 @@ class RecurrentModel(Module):
 
 
 def witten_bell(lower, count, total, distinct):
-    """Witten-Bell smoothing: mix the share of a token after its context with its probability
-    according to shorter contexts.
+    """Witten-Bell smoothing: combine how often a token followed its context with the
+    probability that shorter contexts give it.
 
-    lower     float array: the probability of the token according to shorter contexts
+    lower     float array: the probability from the shorter contexts (of lower order)
     count     int array: how often the token followed its context in the training text
     total     int or array: how often anything followed this context
     distinct  int or array: how many different tokens followed it

@@ -27,6 +27,9 @@ def logits_of(p, joined):
     return hidden @ p["head.weights"] + p["head.bias"]
 
 
+SAME_LENGTH = "p[k:] and the three arrays of look_up(ids) should have the same length"
+
+
 # %% learner-side
 def probabilities_and_counts(counts, smoothing):
     """What probabilities returns for a copy of counts, and that copy afterwards."""
@@ -112,10 +115,7 @@ def gradient_at_the_first_token(model, ids):
 # %% bigram-counts points=3
 def test_the_row_is_the_token_before():
     got = bigram_counts([0, 1, 1, 2, 0, 2], 3)
-    case = (
-        "in the counts of 0 1 1 2 0 2, which hold the pair (0, 1), counts[0, 1] should be 1: "
-    )
-    case += "they"
+    case = "the counts of 0 1 1 2 0 2, with counts[0, 1] = 1 for the pair (0, 1),"
     turned = [[0, 0, 1], [1, 1, 0], [1, 1, 0]]
     causes = {"The row is the token before, the column the token after": turned}
     expect(got, [[0, 1, 1], [0, 1, 1], [1, 0, 0]], case, causes)
@@ -133,7 +133,7 @@ def test_a_pair_that_repeats_counts_each_time():
 def test_counts_are_an_int64_table_of_the_vocabulary():
     for ids, size in [([0, 1], 4), ([3], 4), ([], 2)]:
         got = np.asarray(
-            result_of(lambda: bigram_counts(ids, size), f"{ids}", "No pair: zeros")
+            result_of(lambda: bigram_counts(ids, size), f"{ids}", "No pair: all counts are 0")
         )
         assert got.shape == (size, size) and got.dtype == np.int64, (
             f"ids {ids}, vocabulary of {size}: the counts should be int64 of shape "
@@ -208,7 +208,7 @@ def test_a_certain_chain_is_followed():
     cause += "the row of the token before it"
     for start, stop, wanted in [(1, 0, [2, 3]), (3, 2, [0, 1]), (0, 0, [1, 2, 3]), (3, 0, [])]:
         got = texts_sampled(np.roll(np.eye(4), 1, axis=1), start, stop, 0, 1)[0]
-        case = f"each token is certainly followed by the next one: the text from {start} until "
+        case = f"token i is always followed by i + 1, and 3 by 0: the text from {start} until "
         equal(got, wanted, case + str(stop), cause)
 
 
@@ -222,13 +222,13 @@ def test_tokens_are_drawn_with_their_probabilities():
     first = [sum(text[:1] == given for text in texts) / 3000 for given in ([], [1], [2])]
     for share, p, name in zip(first, P[0], ("the stop", "token 1", "token 2")):
         assert abs(share - p) < 0.04, (
-            f"after token 0, {name} has the probability {p}, and in yours the share "
-            f"{share:.2f} of 3,000 texts begins so: draw with p=P[token]"
+            f"after token 0, {name} should come next in {p:.0%} of 3,000 texts, in yours it "
+            f"comes next in {share:.0%}: draw with p=P[token]"
         )
     begun = [text for text in texts if text[:1] == [2]]
     ended = sum(len(text) == 1 for text in begun) / max(1, len(begun))
     assert abs(ended - 0.55) < 0.06, (
-        "after token 2 the text ends with the probability 0.55, in yours with "
+        "after token 2 the text should end with the probability 0.55, in yours it ends with "
         f"{ended:.2f}: draw from the row of the last token, not of the first"
     )
 
@@ -258,7 +258,7 @@ def test_bits_are_nats_divided_by_ln_2():
         (-math.log(0.5), 1, 1.0, "one character with p = 0.5"),
         (6 * math.log(2), 4, 1.5, "6 ln 2 nats for 4 characters"),
         (3.0, 3.3, 1.3115, "3 nats for 3.3 characters"),
-        (0.0, 7, 0.0, "a certain text"),
+        (0.0, 7, 0.0, "a text that the model predicts with probability 1"),
     ]:
         got = bits_per_character(nats, characters)
         expect(got, wanted, f"{case}: the bits per character", cause, near=(1e-9, 1e-3))
@@ -298,7 +298,8 @@ def test_any_context():
     ]:
         case = f"3 1 4 1, context {context},"
         x, y = result_of(lambda: windows(np.array([3, 1, 4, 1]), context), case)
-        expect(x, x_wanted, f"the windows of {case}", "Time runs rightwards")
+        cause = "The first token of a window is the earliest"
+        expect(x, x_wanted, f"the windows of {case}", cause)
         expect(y, y_wanted, f"the targets of {case}")
         for part in (x, y):
             equal(np.asarray(part).dtype.name, "int64", "the dtype of windows and targets")
@@ -325,7 +326,7 @@ def test_other_windows():
 
 # %% name-windows points=3
 def test_every_name_begins_with_marks():
-    error = "list(name) is a list"
+    error = "A name is an array, and + adds arrays; list(name) makes a list, which + extends"
     x, y = result_of(lambda: name_windows([np.array([5, 6])], 2, 0), "one name", error)
     cause = "Put the mark `context` times before a name, so that its first token has a window"
     expect(x, [[0, 0], [0, 5], [5, 6]], "the windows of the name 5 6, context 2, end 0,", cause)
@@ -372,7 +373,7 @@ def test_each_id_gets_its_row():
         case = f"ids {ids} in a table of 2 rows and 3 columns: the vectors"
         call = lambda: embedding_forward(weight, np.array(ids))
         wanted = np.array([weight[k] for k in np.ravel(ids)]).reshape(*np.shape(ids), 3)
-        expect(result_of(call, case, "Rows, not columns"), wanted, case)
+        expect(result_of(call, case, "Look up rows, not columns"), wanted, case)
 
 
 def test_the_dtype_stays():
@@ -384,10 +385,10 @@ def test_ids_that_are_no_row_are_refused():
     weight = np.arange(8.0).reshape(4, 2)
     for ids, wrong in [([0, 4, 9], 4), ([3, -1], -1), ([[1, 7], [5, -2]], 7), ([-4], -4)]:
         kind, message = refusal(embedding_forward, weight, np.array(ids))
-        nothing = "raises nothing: NumPy counts -1 from the end"
+        nothing = "raises nothing" + ": NumPy counts -1 from the end" * (wrong < 0)
         assert kind == "IndexError", (
-            f"ids {ids} in a table of 4 rows: {wrong} is no row, and an IndexError is due; "
-            f"yours {f'raises {kind}' if kind else nothing}"
+            f"ids {ids} in a table of 4 rows: there is no row {wrong}, so embedding_forward "
+            f"should raise an IndexError; yours {f'raises {kind}' if kind else nothing}"
         )
         assert message.count(str(wrong)) > (wrong == 4) and "4" in message, (
             f"ids {ids} in a table of 4 rows: the message should contain the first wrong id, "
@@ -477,8 +478,8 @@ def test_the_table_is_normal_and_float32():
     )
     far = float((abs(values) > 2).mean())
     assert 0.03 < far < 0.06, (
-        f"of normal numbers 4.6 % are further than 2 from 0, of yours {far:.1%}: another "
-        "distribution?"
+        "4.6 % of the numbers of a normal distribution are below -2 or above 2, of yours "
+        f"{far:.1%}: draw from a normal distribution"
     )
 
 
@@ -541,7 +542,7 @@ def test_the_parts_have_the_sizes_of_the_docstring():
     }
     assert shapes == wanted, (
         f"WindowModel(7, 3, 2, 5) should have the parameters {wanted}, yours has {shapes}: the "
-        "hidden layer gets the vectors of all places of the window"
+        "hidden layer gets the vectors of all positions of the window"
     )
 
 
@@ -551,7 +552,8 @@ def test_logits_by_hand():
     ids = np.array([[0, 4, 6], [6, 4, 0], [2, 2, 5]])
     joined = np.array([[v for id in row for v in p["embedding.weight"][id]] for row in ids])
     case = "the logits of three windows"
-    got = result_of(lambda: model(ids), case, "Is the shape (B, context * D)?")
+    cause = "The input of the hidden layer should have shape (B, context * D)"
+    got = result_of(lambda: model(ids), case, cause)
     cause = "In order: the vectors of the window, the first token first, joined; hidden layer; "
     cause += "tanh; head. No softmax: the loss takes logits"
     close(got.data, logits_of(p, joined), case, cause, near=1e-4)
@@ -584,13 +586,13 @@ def test_the_smallest_angle_comes_first():
     got = np.asarray(result_of(lambda: nearest(table, 0, 4), "five vectors")).tolist()
     assert 0 not in got, f"the token itself is not its neighbour; yours for token 0 is {got}"
     case = "the angles of [0, 1], [9, 1], [-1, 0.1], [0.2, 0.1] with [1, 0] are 90, 6, 174 and "
-    equal(got, [2, 4, 1, 3], case + "27 degrees: nearest")
+    equal(got, [2, 4, 1, 3], case + "27 degrees, so nearest(table, 0, 4)")
 
 
 def test_lengths_do_not_count():
     table = np.array([[2.0, 1.0], [100.0, 0.0], [0.02, 0.011], [3.0, -1.0]])
-    case = "[0.02, 0.011] points in nearly the same direction as [2, 1], though it is short, "
-    case += "and [100, 0] is longer and turned by 27 degrees: nearest"
+    case = "[0.02, 0.011] is short but has nearly the direction of [2, 1], and [100, 0] is "
+    case += "long but turned by 27 degrees: nearest(table, 0, 2)"
     got, cause = np.asarray(nearest(table, 0, 2)), "Divide all vectors by their lengths"
     equal(got.tolist(), [2, 1], case, cause)
 
@@ -709,9 +711,9 @@ def test_a_state_can_be_continued():
     start, h = model([[1, 2]])
     rest, last = result_of(lambda: model([[3, 4, 0]], h), "model(ids, h)", "h is given")
     both = np.concatenate([np.asarray(start.data), np.asarray(rest.data)], axis=1)
-    case = "1 2, then 3 4 0 with the state after 2, against 1 2 3 4 0: the logits"
+    case = "the logits for 1 2, then 3 4 0 with the returned state, as for 1 2 3 4 0 at once,"
     close(both, whole.data, case, "Begin with the given state", near=1e-5)
-    close(last.data, end.data, "the last state of both", near=1e-5)
+    close(last.data, end.data, "the last state, as for 1 2 3 4 0 at once,", near=1e-5)
 
 
 def test_the_gradient_reaches_the_first_token():
@@ -816,14 +818,15 @@ def test_orders_1_and_2_by_hand():
         ([], shares),
     ]:
         case = f"0 1 0 1 0 1 1, order 2, next({context})"
-        got = result_of(lambda: model.next(context), case, "Context too short?")
+        error = "Does `next` skip contexts that are longer than `ids`?"
+        got = result_of(lambda: model.next(context), case, error)
         close(got, wanted, case, cause)
 
 
 def test_what_was_never_seen_is_possible():
     model = NGram(4).fit([0, 1, 2, 0, 1, 2, 0, 1, 2], 4)
     call = lambda: model.log_probability([3, 3, 2, 1, 0, 0])
-    got = np.asarray(result_of(call, "order 4", "Shapes of p[k:]?"))
+    got = np.asarray(result_of(call, "order 4", SAME_LENGTH))
     assert np.isfinite(got).all(), (
         "tokens and contexts that never occurred in training should have small probabilities, "
         f"not 0: yours has the logarithms {got.round(2).tolist()}. Mix in the shorter contexts"
@@ -841,7 +844,7 @@ def test_log_probability_agrees_with_next():
     for order in (1, 2, 3, 4):
         model = NGram(order).fit(ids, 3)
         case = f"order {order}: log_probability({text}), as the logarithms of next,"
-        got = result_of(lambda: model.log_probability(text), case, "Shapes of p[k:]?")
+        got = result_of(lambda: model.log_probability(text), case, SAME_LENGTH)
         shares = [np.asarray(model.next(text[:i]))[id] for i, id in enumerate(text)]
         close(got, [math.log(share) for share in shares], case, cause)
 

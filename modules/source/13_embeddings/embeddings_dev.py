@@ -28,9 +28,9 @@ draw_models(MODELS)
 # recurrent network 2.93 and interpolated 4-grams 2.86, with names such as lorelta and tamina.
 
 # %% [markdown]
-# You write all of them in this chapter: two that count, and two networks that learn a vector of
-# numbers for each letter. Large language models also begin with such vectors, and are measured
-# in the same bits.
+# You write all but the first in this chapter: two that count, and two networks that learn a
+# vector of numbers for each letter. Large language models also begin with such vectors, and are
+# measured in the same bits.
 #
 # **You need** 03 (Layers), 04 (Losses), 06 (Autograd), 07 (Optimizers) and 12 (Tokenization).
 # **You write** bigram counts, sampling, bits per character, windows, the embedding with its
@@ -70,7 +70,7 @@ print(train_ids[:20], f"... {len(train_ids):,} ids, {len(test_ids):,} for the te
 # %% exercise="bigram-counts"
 #| export
 def bigram_counts(ids, vocab_size):
-    """How often each token of a text follows each token.
+    """How often each token of a text comes directly after each other token, or after itself.
 
     ids         ints (n,), each from 0 to vocab_size - 1
     vocab_size  V
@@ -98,7 +98,7 @@ check("bigram-counts")
 # %% [markdown]
 # Now we count the bigrams of all names. Predict: with which letters do names begin and end most
 # often? Which letters are often doubled (the diagonal)? Which letter is nearly always followed
-# by the same one?
+# by one particular other letter?
 
 # %% tags=["answer", "explained"]
 from tinytorch.pictures.embeddings import (COMPRESSORS, draw_bigrams, draw_gradient_norms,
@@ -112,16 +112,15 @@ figure = draw_bigrams(counts, letters.characters)
 # in the column of the end, the rows a, e and n. Row q has a dark square only at u.
 
 # %% [markdown]
-# Row `·` shows how names begin and column `·` how they end: most often with `m` and with `a`.
-# The letter `l` is doubled most often, and 52 of 53 letters after `q` are a `u`. White pairs,
-# 281 of 729, never occur.
+# The row of `·`, the end mark, shows how names begin: most often with `m`. Its column shows how
+# they end: most often with `a`. The letter `l` is doubled most often, and 52 of 53 letters
+# after `q` are a `u`. White pairs, 281 of 729, never occur.
 #
 # ## From counts to probabilities
 #
-# Divide a row of counts by its sum, and you have the share of each letter after the letter of
-# that row. But a pair that never occurred is not impossible. **Additive smoothing** adds a
-# small number to every count, so that no probability is 0. Adding 1 is called *Laplace
-# smoothing*.
+# Divide a row of counts by its sum, and you have the relative frequency of each next letter.
+# But a pair that never occurred is not impossible. **Additive smoothing** adds a small number
+# to every count, so that no probability is 0. Adding 1 is called *Laplace smoothing*.
 #
 # Predict: what goes wrong when you divide a (V, V) table by row sums of shape (V,)?
 #
@@ -155,7 +154,7 @@ check("probabilities")
 # %% tags=["answer"]
 table = np.array([[0, 3, 1], [1, 0, 1], [2, 2, 0]])
 print(probabilities(table, smoothing=0))
-print("Each column divided by the sum of another row:")
+print("Wrong: column j divided by the sum of row j:")
 print(table / table.sum(axis=1))
 
 # %% [markdown]
@@ -213,7 +212,8 @@ print([letters.decode(sample_bigram(nothing, start=0, stop=0, rng=rng)) for _ in
 # How good is a model? Lesson 04 measured it by the cross-entropy: the mean of $-\ln p$, where
 # $p$ is the probability that the model gave to the token that really came next. With the
 # natural logarithm the unit is the nat; with the logarithm to base 2 it is the bit. A
-# compressor that uses the model's probabilities can store the text in this number of bits.
+# compressor that uses the model's probabilities needs about this many bits per token to store
+# the text.
 #
 # A model with longer tokens has a larger loss per token, because each token contains more text.
 # **Bits per character** are the sum of a model's losses for a text, in bits, divided by the
@@ -260,8 +260,9 @@ def nats(P, ids):
 
 
 print(f"equally probable: {bits_per_character(math.log(27), 1):.2f}")
-shares = np.tile(probabilities(counts.sum(axis=0, keepdims=True)), (27, 1))
-print(f"shares of letters: {bits_per_character(nats(shares, test_ids), len(test_ids) - 1):.2f}")
+single = np.tile(probabilities(counts.sum(axis=0, keepdims=True)), (27, 1))  # all rows equal
+print(f"letter frequencies alone: "
+      f"{bits_per_character(nats(single, test_ids), len(test_ids) - 1):.2f}")
 for name, ids in [("training", train_ids), ("test", test_ids)]:
     print(f"bigrams, {name}: {bits_per_character(nats(P, ids), len(ids) - 1):.2f}")
 for smoothing in (0, 0.1, 10):
@@ -271,8 +272,8 @@ for smoothing in (0, 0.1, 10):
 
 # %% [markdown]
 # Without smoothing, a single pair that the training names do not contain costs infinitely many
-# bits. With it, both texts need about the same: a table of 729 counts hardly overfits 32,461
-# pairs.
+# bits. With a smoothing of 1, the training names and the test names need about the same number
+# of bits: a table of 729 counts hardly overfits 32,461 pairs.
 #
 # ## Windows
 #
@@ -325,8 +326,9 @@ check("windows")
 # %% [markdown]
 # The names are many texts in random order. A window with the end of one name and the beginning
 # of the next would teach the network a connection that does not exist. So each name gets
-# separate windows, and before its first letter we put the end mark. For the same reason, cut a
-# text into training and test set first, and then into windows.
+# separate windows, and before its first letter we put the end mark. A window must not lie half
+# in the training set and half in the test set either, so divide a text first, and then make
+# windows.
 #
 # **Task.** Write `name_windows`, with `windows`.
 
@@ -407,7 +409,7 @@ def embedding_forward(weight, ids):
     ### BEGIN SOLUTION
     outside = ids[(ids < 0) | (ids >= len(weight))]
     if outside.size:
-        raise IndexError(f"id {outside[0]} is no row of an embedding of {len(weight)} tokens")
+        raise IndexError(f"id {outside[0]} has no row in an embedding of {len(weight)} tokens")
     return weight[ids]
     ### END SOLUTION
 
@@ -438,7 +440,7 @@ draw_one_hot([2, 0, 2], [[1, 2], [10, 20], [100, 200]], gradient=True)
 
 # %%
 #| export
-ONE_HOT_LIMIT = 20_000  # numbers in the one-hot matrix; above, sorting was faster
+ONE_HOT_LIMIT = 20_000  # size of the one-hot matrix; for larger ones, sorting was faster
 
 
 def embedding_rule(g, out, weight, ids):
@@ -455,7 +457,7 @@ def embedding(ids, weight):
     """The rows of `weight` for `ids`.
 
     ids      ints: nested lists, an array or a Tensor of any shape (...); TypeError for floats,
-             IndexError for ids that are no row
+             IndexError for ids that have no row
     weight   Tensor (V, D)
     returns  Tensor (..., D)
 
@@ -479,8 +481,8 @@ def embedding_gradient(g, out, weight, ids):
     out      the rows; not needed
     weight   ndarray (V, D)
     ids      int ndarray (...)
-    returns  new ndarray (V, D) of the dtype of `g`: row i is the sum of the vectors g[at] for
-             which ids[at] is i; zeros when there are none
+    returns  new ndarray (V, D) of the dtype of `g`: row i is the sum of the vectors g[k] for
+             all positions k with ids[k] == i; zeros if there is no such position
 
     >>> embedding_gradient(np.ones((2, 2)), None, np.zeros((3, 2)), np.array([1, 1]))
     array([[0., 0.],
@@ -508,9 +510,9 @@ except IndexError as error:
     print("IndexError:", error)
 
 # %% [markdown]
-# NumPy has a function that adds at repeated indices, `np.add.at`. Predict which of the three
-# methods is fastest for 512 ids and vectors of 64 numbers, first with 27 tokens and then with
-# 1,024.
+# NumPy has a function that adds at repeated indices, `np.add.at`. Predict which is fastest for
+# 512 ids and vectors of 64 numbers: your function, `np.add.at`, or the sorting of
+# `scatter_add`? Compare 27 tokens and 1,024.
 
 # %% tags=["answer", "explained"]
 from timeit import repeat
@@ -649,7 +651,7 @@ def window_bits(model):
         return bits_per_character(cross_entropy(model(x_test), y_test, "sum"), len(y_test))
 
 # %% [markdown]
-# Predict the bits per character before training. Which value shows that the model begins with
+# Predict the bits per character before training. What should they be if the model begins with
 # about equal probabilities? The training takes about a second:
 
 # %% tags=["answer", "explained"]
@@ -666,8 +668,8 @@ with no_grad():
 
 # %% [markdown]
 # Before training, the model is a little worse than equal probabilities (4.75), as it should be;
-# a much larger value would indicate a mistake. The 4,083 parameters use a context of 4 letters.
-# A table of counts for this context would have 14 million numbers.
+# a much larger value would indicate a mistake. With 4,083 parameters, the model uses a context
+# of 4 letters; a table of counts for this context would have 14 million numbers.
 #
 # ## Similar tokens
 #
@@ -707,8 +709,9 @@ check("nearest")
 # %% [markdown]
 # Such vectors need not come from a network. In the next example, the tokens are the 1,000 most
 # frequent words of the novels. The vector of a word contains the probabilities of the words
-# after it and before it, from your `bigram_counts`. (The square root keeps frequent neighbours
-# such as *the* from dominating.) Predict the nearest words of *could*, *father* and *Darcy*.
+# after it and before it, from your `bigram_counts`. (We take the square root of each
+# probability, so that frequent neighbours such as *the* do not dominate.) Predict the nearest
+# words of *could*, *father* and *Darcy*.
 
 # %% tags=["answer"]
 import re
@@ -741,7 +744,8 @@ figure = draw_plane(plane_model.embedding.weight, letters.characters)
 # A window model sees nothing outside its window. A **recurrent neural network** (RNN) is a
 # network that reads one token after another, with the same weights in each step. The **hidden
 # state** of a recurrent network is a vector that it updates in each step. Everything that the
-# network knows about earlier tokens is in this vector.
+# network knows about earlier tokens is in this vector. The new state $h_t$ depends on the
+# embedding $x_t$ of token $t$ and on the state before it; $w$, $u$ and $b$ are learned:
 #
 # $$h_t = \tanh(x_t\, w + h_{t-1}\, u + b)$$
 
@@ -866,11 +870,12 @@ with no_grad():
 # **Backpropagation through time** is backpropagation through all steps of a recurrent network.
 # Your engine already does it, because in the computation graph the loop is a long chain. From
 # each step to the one before, the gradient is multiplied by the derivative of tanh and by
-# $u^\top$, and this matrix is the same each time.
+# $u^\top$ (lesson 06), the same matrix in every step.
 #
-# Predict the norm of the gradient k steps into the past when $u$ halves the length of every
-# vector, when it keeps the length, and when it multiplies it by 1.5. The fourth curve belongs
-# to the trained model, which reads 30 letters of the training names.
+# We take the gradient of the last hidden state with respect to the input k steps before.
+# Predict its norm for three matrices $u$: one halves the length of every vector, one keeps it,
+# one multiplies it by 1.5. The fourth curve belongs to the trained model, which reads 30
+# letters of the training names.
 
 # %% tags=["answer"]
 def gradient_norms(vectors, w, u, b):
@@ -898,10 +903,11 @@ print("trained:", [f"{k} steps: {norms['trained'][k]:.2f}" for k in (0, 10, 20, 
 # For the trained model it falls to about a thirtieth.
 
 # %% [markdown]
-# A **vanishing gradient** is a gradient that shrinks by a factor in each step or layer that it
-# passes. Distant inputs then have hardly any influence on training (Bengio, Simard, Frasconi,
-# 1994). With a factor above 1 the gradient *explodes* instead, and `clip_grad_norm_` limits the
-# damage. In lesson 14, *attention* connects each token directly with every earlier one.
+# A **vanishing gradient** is a gradient that is multiplied by a factor below 1 in each step or
+# layer, so that it becomes almost 0. Distant inputs then have hardly any influence on training
+# (Bengio, Simard, Frasconi, 1994). With a factor above 1 the gradient *explodes* instead, and
+# `clip_grad_norm_` limits the damage. In lesson 14, *attention* connects each token directly
+# with every earlier one.
 #
 # ## N-grams
 #
@@ -911,24 +917,25 @@ print("trained:", [f"{k} steps: {norms['trained'][k]:.2f}" for k in (0, 10, 20, 
 # **Interpolation** in a language model means to mix the predictions of several context lengths.
 #
 # How much weight should the longer context get? **Witten-Bell smoothing** is an interpolation
-# that relies less on a context, the more different tokens have followed it. Let `total` be the
-# number of tokens that followed a context, and `distinct` the number of different ones. Then
+# that gives a context less weight when many different tokens have followed it. Let `count` be
+# how often a token followed the context, `total` how often any token did, `distinct` how many
+# different tokens did, and $p_{\text{shorter}}$ the probability from the shorter contexts. Then
 #
 # $$p = \frac{\text{count} + \text{distinct} \cdot p_{\text{shorter}}}
 # {\text{total} + \text{distinct}}$$
 #
-# Predict: 10 letters followed a context, always the same one. Which share do the shorter
-# contexts get? And if 10 different letters followed?
+# Predict: a context occurred 10 times, and the same letter followed each time. What share of
+# the weight do the shorter contexts get? What share if 10 different letters followed?
 #
 # **Task.** Write `witten_bell`.
 
 # %% exercise="witten-bell"
 #| export
 def witten_bell(lower, count, total, distinct):
-    """Witten-Bell smoothing: mix the share of a token after its context with its probability
-    according to shorter contexts.
+    """Witten-Bell smoothing: combine how often a token followed its context with the
+    probability that shorter contexts give it.
 
-    lower     float array: the probability of the token according to shorter contexts
+    lower     float array: the probability from the shorter contexts (of lower order)
     count     int array: how often the token followed its context in the training text
     total     int or array: how often anything followed this context
     distinct  int or array: how many different tokens followed it
@@ -954,9 +961,9 @@ for distinct in (1, 10):
     print(f"{distinct} of 10 different: {distinct / (10 + distinct):.0%} for shorter contexts")
 
 # %% [markdown]
-# The model begins with 1/V for every token. Then it goes from the empty context to the longest
-# one, and each mixture is the `lower` of the next. The counting is given: an `NGramCounts`
-# object `counts` holds the counts for one context length. It has
+# The model begins with 1/V for every token. It then goes through the contexts, from the empty
+# one to the longest, and passes each result to `witten_bell` as the next `lower`. The counting
+# is given: an `NGramCounts` object `counts` holds the counts for one context length. It has
 #
 # - `counts.length`, the number of tokens in a context;
 # - `counts.look_up(ids)`, the arrays count, total and distinct for the tokens `ids[length:]`,
@@ -1052,20 +1059,21 @@ figure = draw_sizes(counted, networks)
 # %% [markdown]
 # Counting wins on these names. An n-gram model is a good test for any network: a network that
 # does not beat it needs more data, more parameters or a better design. But our networks store
-# fewer numbers, and what they learn about `a` also helps them with `e`.
+# fewer numbers, and because `a` and `e` have similar vectors, what they learn about one also
+# helps with the other.
 #
 # ## The level to beat
 #
 # Now we take the novels, character by character: 1.5 million for training, 78,000 for the test.
-# Three compressors serve as a comparison. We compress the training text without and with the
-# test text after it; the difference, per character of the test text, is what a compressor needs
-# for it. (`NGram(7)` also contains the counts of all lower orders.) Predict which order is best
-# now, and whether it needs fewer bits than the compressors.
+# Three compressors serve as a comparison. Each compresses the training text, and then the
+# training text followed by the test text. The difference of the two sizes, divided by the
+# number of characters of the test text, is what the compressor needs per character. Predict
+# which order is best now, and whether it needs fewer bits than the compressors.
 
 # %% tags=["answer", "explained"]
 characters = CharTokenizer(load_text("train") + load_text("test"))
 novel_ids, novel_test = (characters.encode(load_text(split)) for split in ("train", "test"))
-seven = NGram(7).fit(novel_ids, characters.vocab_size)
+seven = NGram(7).fit(novel_ids, characters.vocab_size)  # also counts for lower orders
 curves = {"test": [], "training": []}
 for order in range(1, 8):
     model = NGram(order)
@@ -1096,11 +1104,12 @@ print(characters.decode(ids))
 # ## Look back
 #
 # 1. Train a `WindowModel` with a context of 8 on the names. Do the bits fall? How many
-#    parameters does it gain? How many would the recurrent model need for longer contexts?
+#    parameters does it gain? How many more would the recurrent model need for a longer context?
 # 2. Sample 1,000 names from each model. How many of them are in the training set? Is a model
 #    that repeats more of them better or worse?
-# 3. Swap two rows of a trained embedding, and the same two outputs of the head (columns of the
-#    weights, and biases). Which predictions change? What does that tell you about ids?
-# 4. In PyTorch: `torch.nn.Embedding(num_embeddings, embedding_dim)`; its `padding_idx` is a row
-#    without gradient. `torch.nn.RNNCell` is your `rnn_step`, with transposed weights and two
-#    biases; `torch.nn.RNN` applies it to all tokens. There is no n-gram model.
+# 3. Swap two ids everywhere: the two rows of a trained embedding, the two outputs of the head
+#    (columns of the weights, and biases), and the ids in the texts. Which predictions change?
+#    What does that tell you about ids?
+# 4. In PyTorch: `torch.nn.Embedding(num_embeddings, embedding_dim)`; its argument `padding_idx`
+#    names a row that gets no gradient. `torch.nn.RNNCell` is your `rnn_step`, with transposed
+#    weights and two biases; `torch.nn.RNN` applies it to all tokens. There is no n-gram model.
