@@ -59,18 +59,21 @@ def test_the_limits_on_the_page_agree_with_the_code():
     for told in (
         f"reading one lesson (parse, export, compile) | {reader.EACH} s of processor time",
         f"{reader.SECONDS} s of processor time, {reader.MEMORY >> 10} GB of memory",
-        f"| {limits.file // 10**6} MB, {limits.notebook // 10**6} MB |",
-        f"| {limits.zip // 10**6} MB; {limits.unpacked // 10**9} GB and {limits.ratio} times its "
-        f"size; {limits.members:,} |",
+        f"| size of a script | {limits.file // 10**6} MB |",
+        f"| size of a notebook | {limits.notebook // 10**6} MB |",
+        f"| size of a zip | {limits.zip // 10**6} MB |",
+        f"| {limits.unpacked // 10**9} GB, and at most {limits.ratio} times the size of the zip |",
+        f"| files in a zip | {limits.members:,} |",
         f"| one check | {seconds:g} s |",
         f"| memory of one check | {Setting.memory:,} MB |",
-        f"| {wire.LONGEST_JSON >> 20} MB of text and {wire.LONGEST_BLOBS >> 20} MB of arrays; "
-        f"{proxy.LARGEST >> 20} MB, text counted {proxy.TEXT} times |",
+        f"| {wire.LONGEST_JSON >> 20} MB of text and {wire.LONGEST_BLOBS >> 20} MB of arrays |",
+        f"| {proxy.LARGEST >> 20} MB; each byte of text counts as {proxy.TEXT} bytes |",
         f"| {setting.SUBMISSION_LIMIT} times one check's time, at least "
-        f"{setting.LEAST_SUBMISSION_SECONDS} s; "
+        f"{setting.LEAST_SUBMISSION_SECONDS} s |",
         f"{judge.MOST_RECEIVED >> 20} MB |",
         f"| {setting.EXCUSED} times its limit |",
-        f"| {wire.DEEPEST}; {wire.MOST_KEYS:,} |",
+        f"| depth of a value | {wire.DEEPEST} |",
+        f"| keys of a dictionary | {wire.MOST_KEYS:,} |",
     ):
         assert told in SECTIONS["Limits"], told
 
