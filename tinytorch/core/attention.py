@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7ea35d6c47b1ec43
+# checksum: 55083d96ed7464a8
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -60,13 +60,13 @@ def causal_mask(queries, keys):
 def masked_softmax(scores, mask=None):
     """Softmax along the last axis, over the keys that the mask allows.
 
-    scores   Tensor of shape (..., Tq, Tk); where the mask is False, any number, inf or nan
-    mask     None; or an array or Tensor that broadcasts to the shape of `scores`: of bool, True
-             where a query may look, or of floats that are added to the scores; a Variable of
-             floats gets a gradient
-    returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False; each row
-             sums to 1, but a row with no key to look at (False or -inf everywhere in the mask)
-             is 0, and so is its gradient
+    scores   Tensor of shape (..., Tq, Tk); may contain inf and nan where the mask is False
+    mask     None, or an array or Tensor that broadcasts to the shape of `scores`. A bool mask
+             is True where a query may look. A mask of floats is added to the scores; a Variable
+             gets a gradient
+    returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False. Each row
+             sums to 1. A row in which the mask hides every key (all False or all -inf) is 0,
+             and its gradient is 0
 
     >>> masked_softmax(Tensor([[5.0, 5.0, 9.0], [1.0, 2.0, 3.0]]),
     ...                np.array([[True, True, False], [False, False, False]]))
@@ -96,8 +96,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     scale      the factor of the scores; None for 1 / sqrt(d)
     returns    Tensor of shape (..., Tq, e)
 
-    ValueError for is_causal=True together with attn_mask, and for is_causal=True when Tq is not
-    Tk; the text of the latter contains "causal_mask".
+    ValueError when is_causal=True is combined with attn_mask. ValueError when is_causal=True
+    and Tq is not Tk; this second message contains "causal_mask".
 
     >>> scaled_dot_product_attention(Tensor([[0.0]]), Tensor([[1.0], [2.0]]),
     ...                              Tensor([[10.0, 1.0], [20.0, 3.0]]))
@@ -193,7 +193,7 @@ class LearnedPositions(Module):
     rng        a NumPy Generator, a seed, or None for the generator of lesson 03
 
     forward takes x of shape (B, T, D) and returns x plus the first T rows of the weight.
-    ValueError with T and the context when T is larger.
+    ValueError when T is larger than the context; the message contains both.
 
     .weight    float32 Variable of shape (context, D), from the normal distribution with
                standard deviation 0.02
@@ -225,11 +225,11 @@ def rope(x, positions, base=10000.0):
 
     x          Tensor of shape (..., T, d), d even: queries or keys
     positions  int array of shape (T,): the position of each row
-    base       the pair (x[2i], x[2i + 1]) at position p is rotated by p * base ** (-2 i / d)
-               radians, from the first axis of the pair toward the second
+    base       float that sets the speeds: at position p, the pair (x[2i], x[2i + 1]) is rotated
+               by p * base ** (-2 i / d) radians, from its first axis toward the second
     returns    Tensor of the shape and dtype of `x`
 
-    ValueError with d when d is odd.
+    ValueError when d is odd; the message contains d.
 
     >>> rope(Tensor([[1.0, 0.0, 1.0, 0.0]]), np.array([1])).numpy().round(3)
     array([[0.54 , 0.841, 1.   , 0.01 ]], dtype=float32)
@@ -372,7 +372,7 @@ def attention_rule(g, out, qkv, heads, causal, saved):
     return gradient
 
 
-# A lambda looks `attention_rule` up at each call, so running its cell again replaces the rule.
+# The lambda looks up `attention_rule` at each call, so a later version of it is also used.
 derivative(attention_forward, lambda *arrays, **options: attention_rule(*arrays, **options))
 keep_freed_memory()  # reuse the memory of the (T, T) arrays of the last step, as in lesson 10
 
@@ -389,10 +389,11 @@ class MultiHeadAttention(Module):
     rng        a NumPy Generator, a seed, or None for the generator of lesson 03
 
     forward takes x of shape (B, T, D), and attn_mask, None or a mask as in `masked_softmax`
-    that broadcasts to (B, heads, T, T); with causal=True both masks hold. It returns a Tensor
-    of shape (B, T, D).
+    that broadcasts to (B, heads, T, T). With causal=True, a position looks only where both
+    masks allow it. forward returns a Tensor of shape (B, T, D).
 
-    .qkv       Dense(D, 3D): its columns are those of q, then of k, then of v, heads inside each
+    .qkv       Dense(D, 3D): the first D columns give q, the next D give k, the last D give v;
+               in each of these blocks, the columns of head 0 come first
     .out       Dense(D, D), applied to the merged heads
 
     >>> MultiHeadAttention(8, 2)(Tensor(np.ones((4, 3, 8), "float32"))).shape
@@ -475,8 +476,8 @@ def chunked_attention(q, k, v, block, is_causal=False):
     k, v       of shapes (..., Tk, d) and (..., Tk, e)
     block      int, 1 or more: the keys of one block; the last block may be shorter
     is_causal  True: mask as causal_mask(Tq, Tk) does, a block at a time
-    returns    Tensor of shape (..., Tq, e) and the dtype of `q`, up to rounding equal to
-               scaled_dot_product_attention; with is_causal, the one that has
+    returns    Tensor of shape (..., Tq, e) and the dtype of `q`: up to rounding, the result of
+               scaled_dot_product_attention(q, k, v); with is_causal=True, its result with
                attn_mask=causal_mask(Tq, Tk)
 
     Tq may exceed Tk; a query that sees no key gives 0. Nothing is recorded.

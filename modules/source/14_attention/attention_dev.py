@@ -19,11 +19,11 @@ figure = draw_map(learned_weights, predictions, letters, "", ("letter", "predict
 # so the dark cells form a diagonal in the left half. The right half is almost white.
 
 # %% [markdown]
-# The network found out by itself where to look: eleven positions back, where the letter that
-# comes next has appeared for the first time. All twelve predictions are right. The recurrent
-# model of lesson 13 must carry all letters in one hidden state. Although it has more
-# parameters, it predicts at most about 40 % of the letters after as many steps, and at most
-# about 80 % after four times as many.
+# The network found out by itself where to look. The letter that comes next is twelve positions
+# after its first occurrence, so it is eleven positions back from the letter just read. After
+# 400 training steps, all twelve predictions are right. The recurrent model of lesson 13 must
+# carry all letters in one hidden state. It has more parameters, but predicts at most about 40 %
+# of the letters after 400 steps, and at most about 80 % after 1,600.
 #
 # **Attention** is an operation in which each position of a sequence collects information from
 # all positions. It compares its own vector with the vector of every position, its own included,
@@ -67,8 +67,9 @@ from tinytorch.support.arrays import keep_freed_memory
 # %%
 keys, values = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]), np.array([10, 20, 40])
 scores = keys @ [2.0, 1.5]
-powers = np.exp(scores)
-draw_lookup(["east", "north", "west"], scores, powers / powers.sum(), values)
+exponentials = np.exp(scores)
+weights = exponentials / exponentials.sum()
+draw_lookup(["east", "north", "west"], scores, weights, values)
 # alt: A table with three keys. East has the score 2, the weight 62 % and the value 10; north
 # 1.5, 37 % and 20; west -2, 1 % and 40. The answer, 14.1, is below a line.
 
@@ -184,20 +185,22 @@ check("causal-mask")
 # %% [markdown]
 # ## Masked softmax
 #
-# Where in the computation does the mask belong? If we set weights to 0 *after* the softmax, the
-# rows no longer sum to 1. If we multiply the hidden scores by 0, they get the score of an
-# average key: exp(0) = 1, so a hidden key still receives a share. Instead, we set the hidden
-# scores to $-\infty$ *before* the softmax. Since $\exp(-\infty) = 0$, hidden keys get weight 0,
-# and the softmax divides by the sum of the other powers. A mask of floats is *added* to the
-# scores: 0 allows a key, $-\infty$ hides it, and numbers in between make it less likely. Such a
-# mask can be learned.
+# Where in the computation does the mask belong? We call a key *hidden* when the mask forbids
+# the query to look at it. If we set the weights of hidden keys to 0 *after* the softmax, the
+# rows no longer sum to 1. If we multiply their scores by 0, they still get a share, because
+# exp(0) = 1. Instead, we set their scores to $-\infty$ *before* the softmax. Since
+# $\exp(-\infty) = 0$, hidden keys get weight 0, and the softmax divides by the sum of the
+# remaining exponentials.
+#
+# A mask of floats is *added* to the scores: 0 leaves a score as it is, $-\infty$ hides the key,
+# and a negative number reduces its weight. Such a mask can be learned.
 #
 # One case remains: a row in which every key is hidden. All its scores are $-\infty$, and its
-# softmax is 0 / 0. This happens when a short text is *padded*, filled up to the length of
-# longer ones, at its *front*. The padding is hidden, and the causal mask hides everything after
-# the first queries, so nothing is left for them. A single `nan` would spread to the loss and to
-# every parameter. We therefore set the weights of such a row to 0, and a query that sees
-# nothing gets the result 0.
+# softmax is 0 / 0. This happens when a short text is *padded* (filled up to the length of
+# longer ones) at its *front*. Its first positions are then padding. With the causal mask they
+# can look only at padding, and the padding is hidden, so they have no key left. A single `nan`
+# would spread to the loss and to every parameter. We therefore set the weights of such a row to
+# 0, and a query that sees nothing gets the result 0.
 #
 # **Task.** Write `masked_softmax`. You may use `softmax` of lesson 02. A mask may be an array
 # or a Tensor; for both, `operand(mask).dtype` gives its dtype.
@@ -207,13 +210,13 @@ check("causal-mask")
 def masked_softmax(scores, mask=None):
     """Softmax along the last axis, over the keys that the mask allows.
 
-    scores   Tensor of shape (..., Tq, Tk); where the mask is False, any number, inf or nan
-    mask     None; or an array or Tensor that broadcasts to the shape of `scores`: of bool, True
-             where a query may look, or of floats that are added to the scores; a Variable of
-             floats gets a gradient
-    returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False; each row
-             sums to 1, but a row with no key to look at (False or -inf everywhere in the mask)
-             is 0, and so is its gradient
+    scores   Tensor of shape (..., Tq, Tk); may contain inf and nan where the mask is False
+    mask     None, or an array or Tensor that broadcasts to the shape of `scores`. A bool mask
+             is True where a query may look. A mask of floats is added to the scores; a Variable
+             gets a gradient
+    returns  Tensor of the same shape: weights >= 0, exactly 0 where the mask is False. Each row
+             sums to 1. A row in which the mask hides every key (all False or all -inf) is 0,
+             and its gradient is 0
 
     >>> masked_softmax(Tensor([[5.0, 5.0, 9.0], [1.0, 2.0, 3.0]]),
     ...                np.array([[True, True, False], [False, False, False]]))
@@ -269,8 +272,8 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
     scale      the factor of the scores; None for 1 / sqrt(d)
     returns    Tensor of shape (..., Tq, e)
 
-    ValueError for is_causal=True together with attn_mask, and for is_causal=True when Tq is not
-    Tk; the text of the latter contains "causal_mask".
+    ValueError when is_causal=True is combined with attn_mask. ValueError when is_causal=True
+    and Tq is not Tk; this second message contains "causal_mask".
 
     >>> scaled_dot_product_attention(Tensor([[0.0]]), Tensor([[1.0], [2.0]]),
     ...                              Tensor([[10.0, 1.0], [20.0, 3.0]]))
@@ -320,14 +323,17 @@ except ValueError as error:
 # %% [markdown]
 # ## Attention by hand
 #
-# Before attention learns its queries, keys and values, choose them by hand. When all scores are
-# equal, the result is the mean of the values. With a large scale, the softmax becomes as strict
-# as a dictionary and copies one value. When the values are one-hot vectors, their mean is the
-# share of each token; times the number of positions, it is the count of each token.
+# Before attention learns its queries, keys and values, choose them by hand:
 #
-# **Task.** Write the three functions without a loop. Use `scaled_dot_product_attention` in the
-# first two, and the second function in the third. For `hard_lookup`, choose a scale so large
-# that exp(-0.1 scale) vanishes.
+# - `hard_lookup`: with a large scale, the softmax is as strict as a dictionary and copies one
+#   value.
+# - `running_mean`: when all scores are equal, the result is the mean of the values.
+# - `running_counts`: the mean of one-hot vectors is the share of each token. Multiplied by the
+#   number of positions, it is the count of each token.
+#
+# **Task.** Write the three functions without a loop. Use `scaled_dot_product_attention` in
+# `hard_lookup` and `running_mean`, and `running_mean` in `running_counts`. For `hard_lookup`,
+# choose a scale so large that exp(-0.1 scale) vanishes.
 
 # %% exercise="by-hand"
 #| export
@@ -427,15 +433,14 @@ print("largest difference:", abs(permuted - out[order]).max().item())
 # A **positional encoding** is a vector that depends on the position alone and is added to the
 # input at that position. The position number $t$ itself would not work: it soon becomes larger
 # than everything it is added to. The first transformer used sines and cosines, which stay
-# between -1 and 1. It had $D / 2$ frequencies $f_0, f_1, \dots$, from fast to slow, like the
-# hands of a clock:
+# between -1 and 1. For an input of width $D$ it used $D / 2$ frequencies $f_0, f_1, \dots$,
+# from fast to slow, like the hands of a clock:
 #
 # $$p_{t,\,2i} = \sin(t f_i), \qquad p_{t,\,2i+1} = \cos(t f_i), \qquad
 # f_i = 10000^{-2i/D}$$
 #
-# $D$ is the width of the input. Adding the encoding destroys little information: vectors of $D$
-# numbers have enough directions for both, and the layers that follow learn to separate letters
-# from positions.
+# Adding the encoding destroys little information: a vector of $D$ numbers has enough directions
+# for the token and for its position, and the layers that follow learn to separate the two.
 #
 # **Task.** Write `sinusoidal`. For an odd width, the last frequency has a sine and no cosine.
 
@@ -494,7 +499,7 @@ class LearnedPositions(Module):
     rng        a NumPy Generator, a seed, or None for the generator of lesson 03
 
     forward takes x of shape (B, T, D) and returns x plus the first T rows of the weight.
-    ValueError with T and the context when T is larger.
+    ValueError when T is larger than the context; the message contains both.
 
     .weight    float32 Variable of shape (context, D), from the normal distribution with
                standard deviation 0.02
@@ -560,11 +565,11 @@ def rope(x, positions, base=10000.0):
 
     x          Tensor of shape (..., T, d), d even: queries or keys
     positions  int array of shape (T,): the position of each row
-    base       the pair (x[2i], x[2i + 1]) at position p is rotated by p * base ** (-2 i / d)
-               radians, from the first axis of the pair toward the second
+    base       float that sets the speeds: at position p, the pair (x[2i], x[2i + 1]) is rotated
+               by p * base ** (-2 i / d) radians, from its first axis toward the second
     returns    Tensor of the shape and dtype of `x`
 
-    ValueError with d when d is odd.
+    ValueError when d is odd; the message contains d.
 
     >>> rope(Tensor([[1.0, 0.0, 1.0, 0.0]]), np.array([1])).numpy().round(3)
     array([[0.54 , 0.841, 1.   , 0.01 ]], dtype=float32)
@@ -598,8 +603,8 @@ print(f"q(5) k(1) = {score(5, 1):.6f}, q(105) k(101) = {score(105, 101):.6f}, "
 # opposite direction.
 #
 # The curve below shows the score of a query and a key that are all ones, over the distance
-# between them. The fast pairs make it fall within a few positions. The slow pairs keep part of
-# it over 200 positions:
+# between them. The fast pairs make the score fall within a few positions. Because of the slow
+# pairs, part of it remains even at a distance of 200:
 
 # %%
 from tinytorch.pictures.drawing import panel
@@ -684,7 +689,8 @@ check("heads")
 # **Self-attention** is attention in which queries, keys and values are computed from the same
 # sequence. A layer computes all three with one matrix product, whose result has shape (B, T,
 # 3D). From there, the functions above record more than twenty operations. Many of them keep an
-# array of shape (B, heads, T, T) for the backward pass: scores, masked scores, powers, weights.
+# array of shape (B, heads, T, T) for the backward pass: scores, masked scores, exponentials,
+# weights.
 #
 # A **fused operation** computes in one step what several operations could compute, and it has
 # its own gradient rule. For attention, this rule needs a single (T, T) array for each head: the
@@ -772,9 +778,9 @@ check("forward")
 # $$\bar s_j = \sum_k \bar p_k \frac{\partial p_k}{\partial s_j}
 # = p_j \left(\bar p_j - \sum_k \bar p_k p_k\right)$$
 #
-# The sum is called the *row term* here. For example, with $p$ = (0.5, 0.25, 0.25) and $\bar p$
-# = (1, 0, 0) it is 0.5, and $\bar s$ = (0.25, -0.125, -0.125). Without the row term, the
-# gradients would still look plausible, but there is a test: adding 1 to all scores of a row
+# We call $\sum_k \bar p_k p_k$ the *row term*. For example, with $p$ = (0.5, 0.25, 0.25) and
+# $\bar p$ = (1, 0, 0) it is 0.5, and $\bar s$ = (0.25, -0.125, -0.125). Without the row term,
+# the gradients would still look plausible, but there is a test: adding 1 to all scores of a row
 # does not change its softmax, so each row of $\bar S$ must sum to 0.
 #
 # **Task.** Write `softmax_rule`, then the body of `attention_rule`. Fill `dq`, `dk` and `dv`
@@ -826,7 +832,7 @@ def attention_rule(g, out, qkv, heads, causal, saved):
     return gradient
 
 
-# A lambda looks `attention_rule` up at each call, so running its cell again replaces the rule.
+# The lambda looks up `attention_rule` at each call, so a later version of it is also used.
 derivative(attention_forward, lambda *arrays, **options: attention_rule(*arrays, **options))
 keep_freed_memory()  # reuse the memory of the (T, T) arrays of the last step, as in lesson 10
 
@@ -836,8 +842,8 @@ check("rule")
 # %% [markdown]
 # Is the fused operation right, and is it worth the work? Finite differences answer the first
 # question. For the second, count the (T, T) arrays that the graph holds until the backward
-# pass: the inputs of every operation, masks included, and the arrays in `saved`. The count for
-# `composed` depends on your code.
+# pass: the inputs of every operation, masks included, and the arrays in `saved`. The function
+# `composed` calls your separate functions, so its count depends on how you wrote them.
 
 # %% tags=["demonstration"]
 from tinytorch.core.autograd import numerical_gradient_check, topological_order
@@ -877,9 +883,8 @@ print("largest difference:", abs(composed(x) - fused(x)).max().item())
 #
 # **Task.** Write the rest of `forward`, and `project`. The columns of `qkv` are first all of q,
 # then all of k, then all of v; `head_views` expects this order. `project` is a separate method
-# because lesson 16 calls it when it generates text: it then needs the keys and values of only
-# the new tokens, whose positions do not begin at 0. When `positions` is None, they are 0, 1,
-# ..., T - 1.
+# because the text generator of lesson 16 calls it for new tokens only, and passes their
+# positions. When `positions` is None, the positions are 0, 1, ..., T - 1.
 
 # %% exercise="multi-head"
 #| export
@@ -895,10 +900,11 @@ class MultiHeadAttention(Module):
     rng        a NumPy Generator, a seed, or None for the generator of lesson 03
 
     forward takes x of shape (B, T, D), and attn_mask, None or a mask as in `masked_softmax`
-    that broadcasts to (B, heads, T, T); with causal=True both masks hold. It returns a Tensor
-    of shape (B, T, D).
+    that broadcasts to (B, heads, T, T). With causal=True, a position looks only where both
+    masks allow it. forward returns a Tensor of shape (B, T, D).
 
-    .qkv       Dense(D, 3D): its columns are those of q, then of k, then of v, heads inside each
+    .qkv       Dense(D, 3D): the first D columns give q, the next D give k, the last D give v;
+               in each of these blocks, the columns of head 0 come first
     .out       Dense(D, D), applied to the merged heads
 
     >>> MultiHeadAttention(8, 2)(Tensor(np.ones((4, 3, 8), "float32"))).shape
@@ -1017,8 +1023,9 @@ for name, mask in [("without a mask", None), ("with padding_mask", padding_mask(
 #
 # Now train the network of the first picture: embedding, positions, one attention layer, and a
 # `Dense` layer for the logits. For comparison, train the same network without positions, and
-# the recurrent model, all with the same number of steps and the same learning rate. Predict the
-# share of right letters without positions; guessing gives 10 %. The cell takes a few seconds.
+# the recurrent model, all with the same number of steps and the same learning rate. The letters
+# are drawn from ten, so guessing gives 10 %. Predict the share of right letters without
+# positions. The cell takes a few seconds.
 
 # %% tags=["answer", "explained"]
 from tinytorch.core.embeddings import Embedding, RecurrentModel
@@ -1057,7 +1064,7 @@ figure = plot_lines(losses, "step", "loss in nats per letter")
 # times T scores.
 #
 # What has the attention model learned? Give it a second half that has *nothing* to do with the
-# first one. Predict what happens to the weight at eleven positions back.
+# first one. Predict what happens to the attention weight eleven positions back.
 
 # %% tags=["answer", "explained"]
 repeat = repeated(np.random.default_rng(1), 200)[0]
@@ -1066,7 +1073,7 @@ unrelated[:, 12:] = np.random.default_rng(2).integers(0, 10, (200, 11))
 rows = np.arange(11, 23)
 for name, ids in [("repeated", repeat), ("unrelated", unrelated)]:
     weights = model[2].attention_weights(model[:2](ids))  # (200, 2 heads, 23, 23)
-    print(f"{name:9} weight at eleven back: {weights[:, :, rows, rows - 11].mean():.2f}")
+    print(f"{name:9} weight eleven positions back: {weights[:, :, rows, rows - 11].mean():.2f}")
 text = "".join(LETTERS[i] for i in repeat[0])
 figure = draw_map(model[2].attention_weights(model[:2](repeat))[0, 0, 11:],
                   [f"{a} → {b}" for a, b in zip(text[11:], text)], text, "head 0 of your layer")
@@ -1087,12 +1094,12 @@ figure = draw_map(model[2].attention_weights(model[:2](repeat))[0, 0, 11:],
 # computed in parts. The difficulty is the softmax, which needs the maximum and the sum of the
 # whole row.
 #
-# An **online softmax** computes a softmax in one pass over blocks, with a running maximum $m$
-# and a running sum. When a new block raises the maximum from $m$ to $m'$, multiply the sum and
-# the weighted values so far by $\exp(m - m')$. For example, one block has the scores 1 and 2,
-# and the next has 4:
+# An **online softmax** computes a softmax in one pass over blocks. It keeps a running maximum
+# $m$, a running sum of the exponentials, and a running sum of the exponentials times the
+# values. When a new block raises the maximum from $m$ to $m'$, multiply both sums by
+# $\exp(m - m')$. For example, one block has the scores 1 and 2, and the next has 4:
 #
-# | block | $m$ | sum of the powers |
+# | block | $m$ | sum of the exponentials |
 # | --- | --- | --- |
 # | 1, 2 | 2 | $e^{1-2} + e^{2-2} = e^{-1} + 1$ |
 # | 4 | 4 | $(e^{-1} + 1)\,e^{2-4} + e^{4-4} = (e^{-1} + 1)\,e^{-2} + 1$ |
@@ -1113,8 +1120,8 @@ def chunked_attention(q, k, v, block, is_causal=False):
     k, v       of shapes (..., Tk, d) and (..., Tk, e)
     block      int, 1 or more: the keys of one block; the last block may be shorter
     is_causal  True: mask as causal_mask(Tq, Tk) does, a block at a time
-    returns    Tensor of shape (..., Tq, e) and the dtype of `q`, up to rounding equal to
-               scaled_dot_product_attention; with is_causal, the one that has
+    returns    Tensor of shape (..., Tq, e) and the dtype of `q`: up to rounding, the result of
+               scaled_dot_product_attention(q, k, v); with is_causal=True, its result with
                attn_mask=causal_mask(Tq, Tk)
 
     Tq may exceed Tk; a query that sees no key gives 0. Nothing is recorded.
@@ -1150,8 +1157,8 @@ def chunked_attention(q, k, v, block, is_causal=False):
 check("chunked")
 
 # %% [markdown]
-# Now measure the memory of both methods. Predict the ratio of two neighbouring points on each
-# curve.
+# Now measure the memory of both methods. Predict how many times as much memory each of them
+# needs when T doubles.
 
 # %% tags=["answer"]
 from tinytorch.pictures.autograd import kilobytes_at_peak
@@ -1177,9 +1184,10 @@ figure.axes[0].minorticks_off()
 # ## Look back
 #
 # 1. Train the model of "Training attention" with `lambda x: x + sinusoidal(x.shape[1], 32)`
-#    instead of learned positions, then with `rotary=True` and no positions. All three can solve
-#    the task. Set `HALF = 16` in `tinytorch.pictures.attention`: which of them run, and with
-#    which `accuracy`?
+#    instead of learned positions, then with `rotary=True` and no positions. Learned positions,
+#    sinusoidal ones and RoPE can all solve the task. Now lengthen the halves from 12 to 16
+#    letters, with `HALF = 16` in `tinytorch.pictures.attention`, and do not train again. Which
+#    of the three models still run, and what is their `accuracy`?
 # 2. Remove the row term from `softmax_rule` and train again. Which accuracy do you get, and
 #    what do you conclude about testing a gradient by training?
 # 3. How many multiplications does `attention_forward` need for (B, T, D), and how many do `qkv`

@@ -85,7 +85,7 @@ def changes_nothing(call, arrays, case):
     before = [array.copy() for array in arrays]
     out = result_of(call, case)
     assert all(np.array_equal(*both) for both in zip(arrays, before)), (
-        f"{case} changed what it was given, and other code still uses these arrays"
+        f"{case} changed its arguments, and other code still uses these arrays"
     )
     return out
 
@@ -159,7 +159,7 @@ def test_scores_by_hand():
         result_of(lambda: attention_scores(q, k, scale=10.0), case),
         f"{case}, scale 10",
     )
-    close(found, [[40.0, 60.0]], case, "Is a given scale the factor?")
+    close(found, [[40.0, 60.0]], case, "A given scale is the factor, instead of 1 / sqrt(d)")
 
 
 def test_scores_have_a_row_for_each_query():
@@ -256,9 +256,9 @@ def test_hidden_keys_get_weight_0_and_the_others_sum_to_1():
     found = result_of(lambda: masked_softmax(x, mask), case)
     cause = "The mask must act on the scores, before the softmax"
     close(np.asarray(found.data).sum(-1), np.ones(3), f"{case}: the sums of the rows", cause)
-    cause = "Where the mask is False, the score becomes -inf. A score times 0 is 0, an average "
+    cause = "Where the mask is False, the score becomes -inf. A score times 0 is 0, and such a "
     wanted = [[1, 0, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]]
-    close(found, wanted, f"{case}: the weights", cause + "key", tensor=True)
+    close(found, wanted, f"{case}: the weights", cause + "key still gets weight", tensor=True)
 
 
 def test_a_row_that_sees_nothing_is_0():
@@ -272,8 +272,8 @@ def test_a_row_that_sees_nothing_is_0():
             "to every parameter: -inf - -inf and 0 / 0 are nan. The row should be 0"
         )
         assert alike(values, [[1, 0], [0, 0]], 1e-6, 1e-6), (
-            f"a {name} mask that hides every key of row 1: should be [[1, 0], [0, 0]], yours "
-            f"is {shown(values)}"
+            f"with a {name} mask that hides every key of row 1, the weights should be "
+            f"[[1, 0], [0, 0]], yours are {shown(values)}"
         )
 
 
@@ -282,7 +282,8 @@ def test_masks_of_numbers_are_added():
     case = "the weights with the float mask [0, -1.5, -inf]"
     found = result_of(lambda: masked_softmax(Tensor(x), mask), case)
     wanted = weights_by_loops(x + [0, -1.5, 0], [True, True, False])
-    close(found, wanted, case, "Numbers are added to the scores; only bool masks choose")
+    cause = "Add a mask of floats to the scores; only a bool mask selects keys"
+    close(found, wanted, case, cause)
 
 
 def test_large_scores_and_hidden_infinities():
@@ -292,7 +293,8 @@ def test_large_scores_and_hidden_infinities():
         mask = np.array([True, True, False])
         found = result_of(lambda: masked_softmax(Tensor(x), mask), case)
     first = 1 / (1 + math.exp(-1))
-    cause = "Subtract the largest score that is allowed before exp, and choose, do not multiply"
+    cause = "Before exp, subtract the largest score of the keys that the mask allows. Use "
+    cause += "`where` for the hidden keys: inf or nan times 0 is nan"
     close(found, [[0.5, 0.5, 0], [first, 1 - first, 0]], case, cause)
 
 
@@ -366,7 +368,7 @@ def test_masks_and_scale_are_used():
     mask = np.array([[1, 0, 1, 1, 0], [0, 0, 0, 1, 0], [1, 1, 1, 1, 1]], bool)
     given, numbers = (Tensor(q), Tensor(k), Tensor(v)), normal(28, 3, 5)
     for case, options, wanted, cause in [
-        ("a bool attn_mask", {"attn_mask": mask}, {"allowed": mask}, "True means: takes part"),
+        ("a bool attn_mask", {"attn_mask": mask}, {"allowed": mask}, "True allows the key"),
         (
             "a float attn_mask",
             {"attn_mask": numbers},
@@ -460,8 +462,8 @@ def test_a_running_mean_uses_the_past_only():
 def test_counts_up_to_each_position():
     case = "running_counts of [2, 0, 2, 2]"
     found = result_of(lambda: running_counts(np.array([2, 0, 2, 2]), 4), case)
-    cause = "A running mean of one-hot rows is a share: times the number of rows so far, 1, 2, "
-    cause += "3, ..., it is a count"
+    cause = "The running mean of one-hot rows is the share of each token. Multiply it by the "
+    cause += "number of rows so far, 1, 2, 3, ..., to get the count"
     wanted = [[0, 0, 1, 0], [1, 0, 1, 0], [1, 0, 2, 0], [1, 0, 3, 0]]
     close(found, wanted, case, cause, near=1e-4, tensor=True)
     equal(found.dtype.name, "float32", "the dtype of the counts")
@@ -487,7 +489,7 @@ def test_other_lookups_means_and_counts():
 
 # %% sinusoidal points=4
 def test_encodings_by_hand():
-    error = "The base is a float, 10000.0: NumPy raises an int to no negative power of ints"
+    error = "Write 10000.0, a float: NumPy has no negative powers of integers such as 10000"
     found = np.asarray(result_of(lambda: sinusoidal(3, 4), "sinusoidal(3, 4)", error))
     equal(found.shape, (3, 4), "the shape of sinusoidal(3, 4)")
     close(
@@ -496,11 +498,13 @@ def test_encodings_by_hand():
     for t, cause in [(1, "The frequencies are 10000 ** (-2 i / D): 1 and 0.01"), (2, "")]:
         wanted = [math.sin(t), math.cos(t), math.sin(t / 100), math.cos(t / 100)]
         close(found[t], wanted, f"position {t} with D = 4", cause)
-    assert found.dtype == np.float32, f"float32 is due, yours is {found.dtype}"
+    assert found.dtype == np.float32, (
+        f"sinusoidal should give float32, yours gives {found.dtype}"
+    )
 
 
 def test_an_odd_width_ends_with_a_sine():
-    error = "An odd width has one frequency less for the cosines"
+    error = "With an odd width, there is one cosine fewer than sines"
     found = np.asarray(result_of(lambda: sinusoidal(2, 3), "sinusoidal(2, 3)", error))
     wanted = [[math.sin(1), math.cos(1), math.sin(10000 ** (-2 / 3))]]
     close(found[1:], wanted, "position 1 with D = 3")
@@ -548,7 +552,7 @@ def test_more_positions_than_rows_are_refused():
         (1, 6, 2, [], broadcast),
     ]:
         layer, x = LearnedPositions(context, 3), Tensor(np.zeros((batch, T, 3), "float32"))
-        case = f"{T} positions and a context of {context}: a ValueError is due: this"
+        case = f"{T} positions with a context of {context}"
         refused(lambda: layer(x), case, contains=contains, cause=cause)
 
 
@@ -712,7 +716,7 @@ def test_the_weights_are_saved_for_the_rule():
     q, k, _ = parts_of(qkv, 2)
     _, weights, _ = forward_of(qkv, 2, True)
     assert weights is not None, 'saved["weights"] is missing: the rule needs the weights'
-    close(weights, weights_of(q, k, lower(4, 4)), 'saved["weights"]: they')
+    close(weights, weights_of(q, k, lower(4, 4)), 'saved["weights"]')
 
 
 def test_qkv_is_not_changed():
@@ -790,17 +794,17 @@ def test_gradients_of_queries_keys_and_values():
         for name, part in zip("qkv", np.split(found, 3, axis=-1)):
             assert not np.isnan(part).all(), (
                 f"{case}: the part of `gradient` for {name} is still nan, so nothing was "
-                f"written into it. `d{name}[...] =` writes into it; `d{name} =` only gives the "
-                f"name d{name} to another array"
+                f"written into it. `d{name}[...] = ...` writes into it; `d{name} = ...` makes "
+                "another array and leaves `gradient` as it was"
             )
         row = np.asarray(softmax_rule(np.array([1.0, 0.0]), np.array([0.5, 0.5])))
         first = "" if np.allclose(row, [0.25, -0.25]) else "softmax_rule is wrong: begin there"
         for name, cause, start in [
-            ("v", "The weights, transposed, times g", 2 * width),
-            ("q", first or "Is the factor 1 / sqrt(d) there?", 0),
+            ("v", "dv is the transposed weights times g", 2 * width),
+            ("q", first or "dq also needs the factor 1 / sqrt(d)", 0),
             (
                 "k",
-                first or "The gradient of the scores, transposed, times q, and the factor",
+                first or "dk is the transposed gradient of the scores, times q / sqrt(d)",
                 width,
             ),
         ]:
@@ -859,8 +863,8 @@ def test_project_splits_the_columns_of_qkv():
     layer, (w, b, _, _) = layer_of(6, 3)
     x, case = normal(81, 2, 4, 6), "project of x (2, 4, 6) with 3 heads"
     parts = result_of(lambda: [*layer.project(Tensor(x))], case)
-    assert len(parts) == 3, f"{case}: q, k and v are due, yours returns {len(parts)} parts"
-    cause = "The first D columns of qkv are q, the next k, the last v; heads inside each"
+    assert len(parts) == 3, f"{case} should return q, k and v, yours returns {len(parts)} parts"
+    cause = "The first D columns of qkv are q, the next k, the last v; each begins with head 0"
     for name, part, wanted in zip("qkv", parts, parts_of(x @ w + b, 3)):
         close(part, wanted, f"{name} of {case}", cause, tensor=True)
 
@@ -899,15 +903,14 @@ def test_dropout_acts_in_training_mode_only():
     plain, _ = layer_of(4, 1)
     close(layer(x), plain(x).data, "dropout=0.5 in evaluation mode is no dropout: the output")
     everything = np.ones((30, 30), bool)
-    close(layer(x, everything), plain(x).data, "the same, with a mask that hides nothing,")
+    case = "in evaluation mode, the output with a mask that hides nothing,"
+    close(layer(x, everything), plain(x).data, case)
 
 
 def test_both_paths_of_forward_agree():
     layer, _ = layer_of(6, 2, causal=True)
     x, everything = normal(86, 2, 4, 6), np.ones((4, 4), bool)
-    case = (
-        "with a mask that hides nothing, your path should agree with the fused one: the output"
-    )
+    case = "the output with a mask that hides nothing, as from the fused operation,"
     found = result_of(lambda: layer(Tensor(x), everything), case)
     close(found, layer(Tensor(x)).data, case)
     expect_gradients(lambda x: layer(x, everything), [x], "the layer with a mask")
@@ -934,8 +937,8 @@ def test_the_layer_rotates_queries_and_keys():
             close(part, wanted, f"{letter} of {case}", cause)
     out = attended(rotated(q, np.arange(5)), rotated(k, np.arange(5)), v, lower(5, 5))
     case = "the output of a layer with rotary=True and causal=True, without attn_mask,"
-    cause = "project is right here: is the mask self.combined_mask(T, attn_mask)? It has the "
-    cause += "causal mask without an attn_mask, too"
+    cause = "Your `project` is right, so look at the mask: self.combined_mask(T, attn_mask) "
+    cause += "also returns the causal mask when attn_mask is None"
     found = result_of(lambda: layer(Tensor(x)), case)
     close(found, joined(out) @ w2 + b2, case, cause)
 
@@ -963,8 +966,9 @@ def test_padding_is_hidden():
     wanted = np.array([[1, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1]], bool)
     assert found.dtype == bool, f"the mask should be an array of bool, yours has {found.dtype}"
     assert (found[:, 0, 0] == wanted).all(), (
-        f"lengths 3, 1 and 4 of 4 keys: {wanted.astype(int).tolist()} is due, yours is "
-        f"{found[:, 0, 0].astype(int).tolist()}. True means: belongs to the sequence"
+        f"lengths 3, 1 and 4 of 4 keys: the mask should be {wanted.astype(int).tolist()}, "
+        f"yours is {found[:, 0, 0].astype(int).tolist()}. True means that the key belongs to "
+        "the sequence"
     )
 
 
@@ -1008,8 +1012,8 @@ def measured_chunks(q, k, v, block, is_causal):
 # %% chunked points=4
 def test_chunks_of_every_size_give_the_same():
     q, k, v = normal(121, 2, 3, 7, 4), normal(122, 2, 3, 7, 4), normal(123, 2, 3, 7, 5)
-    cause = "When the maximum rises from m to n, the sum and the weighted values so far are "
-    cause += "multiplied by exp(m - n); divide once, at the end; the last block may be shorter"
+    cause = "When the maximum rises from m to n, both sums so far are multiplied by "
+    cause += "exp(m - n); divide once, at the end; the last block may be shorter"
     for block in (7, 3, 1, 2, 100):
         case = f"attention of 7 keys in blocks of {block}"
         found = result_of(lambda: chunked_attention(q, k, v, block), case)
