@@ -1,4 +1,6 @@
-"""Every example in a docstring of the package, of tito and of what checks share is true."""
+"""Every example in a docstring of the package, of tito, of milestones and of what checks share is
+true.
+"""
 
 import doctest
 import importlib
@@ -22,10 +24,18 @@ def test_the_examples_of_a_module_are_true(module):
     assert doctest.testmod(module).failed == 0, "see the captured output"
 
 
-def test_the_examples_of_what_checks_share_are_true():
-    path = REPOSITORY / "modules" / "source" / "checking.py"
-    spec = importlib.util.spec_from_file_location("checking", path)
+SOURCE = REPOSITORY / "modules"
+PROGRAMS = [SOURCE / "source" / "checking.py", *sorted((SOURCE / "milestones").glob("*.py"))]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in PROGRAMS if ">>> " in path.read_text(encoding="utf-8")],
+    ids=lambda path: path.name,
+)
+def test_the_examples_of_a_program_are_true(path, monkeypatch):
+    monkeypatch.syspath_prepend(path.parent)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    result = doctest.testmod(module)
-    assert (result.failed, result.attempted > 10) == (0, True), "see the captured output"
+    assert doctest.testmod(module).failed == 0, "see the captured output"

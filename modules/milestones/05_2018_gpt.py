@@ -44,6 +44,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from gpt_attention import attention_weights, heads_of
 from gpt_pictures import draw_gpts
 from gpt_play import Options, play  # noqa: F401  `tito milestone play` calls it
 from gpt_screen import Screen
@@ -71,6 +72,7 @@ from tinytorch.data.texts import load_text
 
 BRIEF = 6  # epochs of the model for comparison
 SAMPLE = 5  # epochs between two samples
+SENTENCE = '"My dear Emma," said Mr. Knightley, "I am very happy," and he smiled'
 NEAR = 2  # tokens of the short context
 
 
@@ -151,17 +153,11 @@ def probes(model, ids):
     mixed = windows.copy()
     np.random.default_rng(0).permuted(windows[:, :-2], axis=1, out=mixed[:, :-2])
     bits = bits_of_next(model, windows)
-    x, entropies = windows[:, :-1], []
-    with evaluation_mode(model):
-        stream = model.embedding(x)
-        if model.positions is not None:
-            stream = stream + model.positions.weight[: model.context]
-        for block in model.blocks:
-            weights = block.attention.attention_weights(block.norm1(stream))
-            last = weights[:, :, -1]  # the weights of the last token
-            entropy = -(last * np.log(last + 1e-12)).sum(-1).mean()
-            entropies.append(entropy / math.log(model.context))
-            stream = block(stream)
+    entropies = []
+    for weights in attention_weights(model, windows[:, :-1]):
+        last = weights[:, :, -1]  # the weights of the last token
+        entropy = -(last * np.log(last + 1e-12)).sum(-1).mean()
+        entropies.append(entropy / math.log(model.context))
     near = bits_of_next(model, windows[:, -NEAR - 1 :])
     return {
         "gain from context beyond 2 tokens": 1 - bits / near,
@@ -214,46 +210,55 @@ def run(seed=0, words=()):
     """Train with byte pairs and, more briefly, with characters; returns (measured, figure)."""
     chosen = parsed(words)
     parts = split_text(chosen.text)
-    settings = Settings()
+    settings, name = Settings(), "characters" if chosen.characters else "byte pairs"
+    other, others = "characters", replace(settings, vocab_size=0, epochs=BRIEF)
     if chosen.text:
-        settings = settings_for(chosen.text, sum(map(len, parts)))
+        settings, other = settings_for(chosen.text, sum(map(len, parts))), name
     if chosen.start:
         settings, before = opened(chosen.start, settings, parts)
     if chosen.characters:
         settings = replace(settings, vocab_size=0)
-    name = "characters" if chosen.characters else "byte pairs"
-    other, others = "characters", replace(settings, vocab_size=0, epochs=BRIEF)
-    if chosen.text:
-        other = name
     if chosen.without:
-        settings, others = replace(settings, epochs=BRIEF), replace(settings, epochs=BRIEF)
-        name, settings = f"without {chosen.without}", replace(settings, without=chosen.without)
-        other = "complete"
-    known = levels(*parts)
+        name, other = f"without {chosen.without}", "complete"
+        others = replace(settings, epochs=BRIEF)
+        settings = replace(others, without=chosen.without)
+    known, words = levels(*parts), re.findall(r"\w+", " ".join(words))
     introduce(known)
 
-    words = re.findall(r"\w+", " ".join(words))
-    trainer, text = learn(name, settings, seed, known, "_".join(["05_2018_gpt", *words])[:80])
-    model = trainer.model
-    measured = {BITS: held_out_bits(model, text.test_ids, text.characters)}
-    measured["causality leak"] = causality_leak(model, text.test_ids[: settings.context])
-    rng = np.random.default_rng(seed)
-    lines = sample_lines(model, text.tokenizer, 8, 100, rng)
-    measured["sampled words that occur in the text"] = known_words(lines, text.train)
-    measured |= probes(model, text.test_ids)
-    curves, samples = {name: curve(trainer, settings)}, {name: lines}
+    kept, rng = "_".join(["05_2018_gpt", *words])[:80], np.random.default_rng(seed)
+    trainer, text = learn(name, settings, seed, known, kept)
+    model, tokenizer = trainer.model, text.tokenizer
     file = place("_".join(["gpt", *words])[:80])
-    save_gpt(file, model, text.tokenizer)
+    save_gpt(file, model, tokenizer)
+    samples = {name: sample_lines(model, tokenizer, 8, 100, rng)}
+    curves = {name: curve(trainer, settings)}
+    measured = {
+        BITS: held_out_bits(model, text.test_ids, text.characters),
+        "causality leak": causality_leak(model, text.test_ids[: settings.context]),
+        "sampled words that occur in the text": known_words(samples[name], text.train),
+    }
+    measured |= probes(model, text.test_ids)
     if name != other:
         trainer, text = learn(other, others, seed, known)
         curves[other] = curve(trainer, others)
         samples[other] = sample_lines(trainer.model, text.tokenizer, 8, 100, rng)
-    if chosen.start:
-        compare(before, state_of(model, text.tokenizer, parts))
+
     for name, lines in samples.items():
         print(f"\nIt writes, with {name}:", *lines, sep="\n", flush=True)
+    if chosen.start:
+        compare(before, state_of(model, tokenizer, parts))
+    if not chosen.text:
+        show_clearest_head(model, tokenizer)
     conclude(measured[BITS], known, file)
     return measured, draw_gpts(curves, known, samples)
+
+
+def show_clearest_head(model, tokenizer):
+    """Print what the head with the clearest pattern looks at."""
+    places, (block, head), _, _ = heads_of(model, tokenizer, SENTENCE)
+    share, where = places[block, head]
+    print(f"\nIn the text {SENTENCE}")
+    print(f"head {head} of block {block} puts {share:.0%} of its attention on {where}.")
 
 
 def opened(path, settings, parts):
@@ -304,7 +309,7 @@ def conclude(bits, known, file):
     better = f"better than {', '.join(beaten)}" if beaten else "no better than the compressors"
     print(f"\n{bits:.3f} bits per character: {better}.\nThe model is saved in {file}.")
     model = "" if Path(file).stem == "gpt" else f" --model {file}"
-    print(f"Write with it: tito milestone play gpt{model}", flush=True)
+    print(f"Write with it, and see where its heads look: tito milestone play gpt{model}")
 
 
 if __name__ == "__main__":

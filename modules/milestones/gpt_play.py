@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gpt_attention import look
 from gpt_training import place
 from tinytorch.core.training import predict
 from tinytorch.data.gpt_files import load_gpt
@@ -25,6 +26,7 @@ HELP = """Type the beginning of a text and press Enter. Ctrl-C stops the model; 
   /top-p 0.95        draw only from the likeliest tokens, which together have this probability
   /tokens 100        how many tokens to write
   /seed 0            begin the random numbers again
+  /look TEXT         where each attention head looks in this text, as a picture
   /help              this text"""
 
 
@@ -147,7 +149,10 @@ def play(words=()):
         except EOFError:
             print()
             return
-        if line.startswith("/"):
+        if line.startswith("/look"):
+            picture = os.path.relpath(path.with_name(f"{path.stem}_attention.png"))
+            look(model, tokenizer, line.removeprefix("/look").strip(), picture)
+        elif line.startswith("/"):
             rng = change(line, chosen, rng)
         elif line:
             answer(model, tokenizer, line, chosen, rng, colours)

@@ -14,7 +14,8 @@ from tinytorch.core.transformers import GPT
 from tinytorch.text import save_gpt
 
 program("05_2018_gpt")
-import gpt_play  # noqa: E402  beside the program
+import gpt_attention  # noqa: E402  beside the program
+import gpt_play  # noqa: E402
 
 
 @pytest.fixture
@@ -125,3 +126,43 @@ def test_a_character_that_the_model_has_not_learned_is_named(tmp_path, capsys):
     save_gpt(path, GPT(tokenizer.vocab_size, 8, 16, 1, 2), tokenizer)
     gpt_play.play(["--model", str(path), "--prompt", "Ω"])
     assert "'Ω'" in capsys.readouterr().out
+
+
+def test_where_the_heads_look_is_told_and_drawn(file, capsys, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib").use("Agg")
+    lines = ["/look", '/look "Emma," said']
+    monkeypatch.setattr(sys, "stdin", Typed())
+    monkeypatch.setattr("builtins.input", lambda prompt: lines.pop(0) if lines else end())
+
+    def end():
+        raise EOFError
+
+    gpt_play.play(["--model", file])
+    said = capsys.readouterr().out
+    assert "Write a few words after /look" in said
+    assert said.count("  block 1, head ") == 2 and said.count("<- the clearest") == 1
+    assert (tmp_path / "gpt_attention.png").stat().st_size > 1000
+
+
+def test_the_pattern_of_a_head_is_found_by_its_weights():
+    tokens = ['"', "a", "b", '"', "a", "b"]
+    before = np.eye(6)[[0, 0, 1, 2, 3, 4]]
+    quotes = np.eye(6)[[0, 0, 0, 0, 3, 3]]
+    again = np.eye(6)[[0, 1, 2, 0, 1, 2]]
+    for weights, place in [
+        (before, "the token before"),
+        (quotes, "the last quotation mark"),
+        (again, "the same token, earlier"),
+        (np.eye(6), "itself"),
+    ]:
+        found = gpt_attention.patterns(weights, tokens)
+        assert max(found, key=found.get) == place and found[place] == pytest.approx(1)
+
+
+def test_the_weights_of_each_head_are_a_distribution_over_the_past():
+    manual_seed(0)
+    ids = np.arange(12).reshape(2, 6)
+    for weights in gpt_attention.attention_weights(GPT(20, 8, 16, 3, 2), ids):
+        assert weights.shape == (2, 2, 6, 6)
+        np.testing.assert_allclose(weights.sum(-1), 1, rtol=1e-5)
+        assert np.triu(weights, 1).max() == 0
