@@ -1,8 +1,9 @@
 """What the checks of several lessons use. It holds no answers.
 
-A section `# %% setup` or `# %% learner-side` of a lesson's checks.py says what it needs, for
-example `from checking import expect`. It gets these functions, and those that they use, as if
-it defined them: see book/contributing.md. They need NumPy only, so they serve every lesson.
+A section `# %% setup` or `# %% learner-side` of a lesson's checks.py imports the functions that
+it needs, for example with `from checking import expect`. It gets them, and the functions that
+they call, as if it defined them: see book/contributing.md. They need only NumPy, so that every
+lesson can use them.
 
 `case` begins the message: a noun with what was given ("the mean of [1, 2]"). `cause` ends it:
 the likely cause of a wrong answer, a sentence or a question.
@@ -63,8 +64,8 @@ def alike(found, wanted, relative=0, absolute=0):
 
 
 def difference(found, wanted, relative=0, absolute=0):
-    """Words about two different arrays of one shape: all their numbers, or of many the first
-    wrong one.
+    """Words about two different arrays of one shape: all their numbers, or of more than 20 the
+    first wrong one.
 
     >>> difference(np.array([1, 4]), np.array([2, 4]))
     'should be [2, 4], yours is [1, 4]'
@@ -122,17 +123,18 @@ def equal(found, wanted, case, cause=""):
 
 def refused(call, case, kind=ValueError, contains=(), cause=""):
     """Assert that a call raises an error of this kind, or of one of these, and that its message
-    contains these texts. Returns the message, in which np.int64(1) is written as 1.
+    contains these texts. `case` is what the call was given. Returns the message, in which
+    np.int64(1) is written as 1.
 
     >>> refused(lambda: [].pop(), "[]", IndexError, ["empty"])
     'pop from empty list'
     >>> refused(lambda: [].pop(), "[]", IndexError, ["empty", "at 0"])
     Traceback (most recent call last):
-    AssertionError: [] must be refused, and the error should contain 'at 0'; yours: pop from \
-empty list
+    AssertionError: [] should raise an error that contains 'at 0'; yours says: pop from empty \
+list
     >>> refused(lambda: int("15"), "15", cause="is it a number?")
     Traceback (most recent call last):
-    AssertionError: 15 must be refused with ValueError, yours gives 15: is it a number?
+    AssertionError: 15 should raise ValueError; yours gives 15: is it a number?
     """
     kinds = kind if isinstance(kind, tuple) else (kind,)
     try:
@@ -143,12 +145,12 @@ empty list
         text = re.sub(r"np\.\w+\((-?[\w.]+)\)", r"\1", str(error))
         lacking = [repr(str(part)) for part in contains if str(part) not in text]
         assert not lacking, (
-            f"{case} must be refused, and the error should contain {', '.join(lacking)}; "
-            f"yours: {text}{because(cause)}"
+            f"{case} should raise an error that contains {', '.join(lacking)}; yours says: "
+            f"{text}{because(cause)}"
         )
         return text
     names = " or ".join(kind.__name__ for kind in kinds)
-    assert False, f"{case} must be refused with {names}, yours gives {out}{because(cause)}"
+    assert False, f"{case} should raise {names}; yours gives {out}{because(cause)}"
 
 
 # What wrong code usually raises.
@@ -163,7 +165,7 @@ def result_of(call, case, cause="", kind=USUAL_ERRORS):
 
     >>> result_of(lambda: [1, 2].index(3), "the list", {"not in list": "is 3 in it?"})
     Traceback (most recent call last):
-    AssertionError: the list: ValueError: 3 is not in list: is 3 in it?
+    AssertionError: the list: yours raises ValueError: 3 is not in list: is 3 in it?
     """
     try:
         return call()
@@ -174,7 +176,9 @@ def result_of(call, case, cause="", kind=USUAL_ERRORS):
         if isinstance(cause, dict):
             cause = next((text for words, text in cause.items() if words in complaint), "")
         case = case.removesuffix(",")
-        assert False, f"{case}: {type(error).__name__}: {complaint}{because(cause)}"
+        assert False, (
+            f"{case}: yours raises {type(error).__name__}: {complaint}{because(cause)}"
+        )
 
 
 def tensor(out, call):
@@ -205,9 +209,10 @@ def gradient_by_differences(f, x, g, step=1e-5):
 
 
 def recorded_derivative(out, x, direction=1.0):
-    """How fast `out` changes when the Tensor `x` moves in a direction, by the chain rule over
-    the recorded operations; at kinks with the conventions of this library and PyTorch. Of an
-    elementwise function, direction 1 gives the derivative.
+    """How fast `out` changes when the Tensor `x` moves in a direction.
+
+    It applies the chain rule to the recorded operations. At kinks it uses the conventions of
+    this library and of PyTorch. Direction 1 gives the derivative of an elementwise function.
     """
     if out is x:
         return np.broadcast_to(direction, x.shape)
