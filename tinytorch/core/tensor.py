@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7a4af2684b8f4822
+# checksum: a2240c4e5fa8ab43
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import math
@@ -21,7 +21,7 @@ def strides_of(shape):
     """The strides of an array in row-major order, counted in elements.
 
     shape    tuple of axis lengths
-    returns  tuple of as many Python ints; () for shape ()
+    returns  tuple of Python ints, one per axis; () for shape ()
 
     >>> strides_of((2, 3))
     (3, 1)
@@ -68,9 +68,10 @@ class Tensor(TensorMethods):
     .data           the ndarray
     .grad           None; later the gradient, an ndarray
     .requires_grad  as given, False or True
-    .creator        None; of results, how they were computed
+    .creator        None; for the result of an operation, a record of how it was computed
 
-    A Tensor made from a Tensor takes its numbers only. Dtypes: see `as_array`.
+    `Tensor(other)` copies only the numbers of `other`. The section "Dtypes" says which dtype
+    the numbers get.
 
     >>> Tensor([[1, 0.5], [2, 4]]).shape
     (2, 2)
@@ -118,7 +119,7 @@ ndarray, FLOAT32 = np.ndarray, np.dtype(np.float32)
 
 
 def run(op, arrays, options):
-    """op(*arrays, **options) as an ndarray, float64 only if one of `arrays` is."""
+    """The result of op(*arrays, **options), an ndarray."""
     try:
         out = op(*arrays, **options)
     except (ValueError, IndexError, TypeError, RecursionError) as error:
@@ -135,7 +136,8 @@ def apply(op, *inputs, **options):
     op       a function of arrays that returns an array: np.add, np.exp, ...
     inputs   Tensors, arrays, numbers or lists; TypeError, from `operand`, for anything else
     options  keyword arguments of `op`, such as axis=0
-    returns  a new Tensor around what `run(op, arrays, options)` returns, not a copy of it
+    returns  a new Tensor around the array that `run(op, arrays, options)` returns, not around
+             a copy
 
     >>> apply(np.add, Tensor([1.0, 2.0]), 0.5)
     Tensor([1.5, 2.5])
@@ -197,7 +199,7 @@ def var(x, axis=None, keepdims=False, correction=0):
     x           Tensor
     axis        an int, a tuple, or None for all
     keepdims    keep the reduced axes, with length 1
-    correction  is subtracted from the count that is divided by
+    correction  number to subtract from the count before dividing by it
     returns     Tensor, computed by operations on tensors, not on x.data; float32 for integers
 
     >>> var(Tensor([[1, 3, 5], [2, 2, 8]]), axis=1, correction=1)
@@ -218,8 +220,8 @@ def infer_shape(shape, size):
     size     how many elements there are
     returns  tuple of lengths whose product is `size`
 
-    Raises ValueError, with the shape and the size in its text, when there is no such tuple, or
-    more than one, and for lengths below -1.
+    Raises ValueError, with the shape and the size in its text, if no length fits, if several
+    would fit (two -1, or (0, -1) for 0 elements), or if a length is below -1.
 
     >>> infer_shape((-1, 5), 30)
     (6, 5)
@@ -241,9 +243,9 @@ def transpose(x, *axes):
 
     x        Tensor
     axes     each axis once, as several ints or one tuple; negative ones count from the end;
-             none: reversed
-    returns  Tensor that shares memory with `x`: apply(np.transpose, x, axes=a tuple of ints
-             from 0), so that lesson 06 can undo it
+             without axes, the order is reversed
+    returns  Tensor that shares memory with `x`: the result of apply(np.transpose, x, axes=...)
+             with a tuple of axes without negative ones, which lesson 06 uses
 
     Raises ValueError, with the shape of `x` in its text, unless each axis is named once.
 
@@ -281,8 +283,8 @@ def matmul_shape(a, b):
     a, b     tuples: (k,) or (..., i, k), and (k,) or (..., k, j)
     returns  tuple: batch + (i, j), without i when `a` has rank 1, without j when `b` has rank 1
 
-    Raises ValueError, with both shapes in its text: for rank 0, for inner dimensions that
-    differ, for batch dimensions that do not broadcast.
+    Raises ValueError, with both shapes in its text, for rank 0, if the inner dimensions differ,
+    or if the batch dimensions do not broadcast.
 
     >>> matmul_shape((10, 2, 3), (10, 3, 4))
     (10, 2, 4)
@@ -291,8 +293,8 @@ def matmul_shape(a, b):
     """
     if not a or not b or a[-1] != b[-2:][0]:
         raise ValueError(
-            f"cannot multiply shape {a} by {b}: the inner dimensions must be equal, the last "
-            "length of the left and the last but one of the right (its only one, at rank 1)")
+            f"cannot multiply shape {a} by {b}: the last length of the left shape must equal "
+            "the second to last length of the right one, or its only length")
     try:
         batch = broadcast_shape(a[:-2], b[:-2])
     except ValueError as error:

@@ -34,9 +34,11 @@ def has_product_shape(a, b, wanted, cause=""):
     """Assert that matmul_shape finds this shape, a tuple."""
     found = result_or_error(matmul_shape, a, b)
     assert isinstance(found, (tuple, str)), (
-        f"{a} @ {b} has as its shape the tuple {wanted}, yours is {found!r}"
+        f"matmul_shape({a}, {b}) should be the tuple {wanted}, yours is {found!r}"
     )
-    assert found == wanted, f"{a} @ {b} has shape {wanted}, yours is {found}{because(cause)}"
+    assert found == wanted, (
+        f"the shape of {a} @ {b} should be {wanted}, yours is {found}{because(cause)}"
+    )
 
 
 def does_not_multiply(a, b):
@@ -50,7 +52,7 @@ def does_not_multiply(a, b):
         )
     except ValueError:
         return
-    assert False, f"{a} @ {b} cannot be multiplied, yours has shape {found}"
+    assert False, f"matmul_shape({a}, {b}) should raise ValueError; yours gives {found}"
 
 
 def does_not_fit(shape, size, why):
@@ -79,7 +81,7 @@ def test_strides_count_elements_for_every_rank():
             f"the strides of {shape} should be the tuple {wanted}, yours are {found!r}"
         )
         assert found == wanted, (
-            f"shape {shape} has strides {wanted}, yours are {found}: one step along an "
+            f"the strides of {shape} should be {wanted}, yours are {found}: one step along an "
             "axis passes all elements of the later axes, so multiply their lengths"
         )
 
@@ -87,7 +89,7 @@ def test_strides_count_elements_for_every_rank():
 def test_strides_lead_to_every_element():
     array = np.arange(30).reshape(5, 2, 3)
     row, steps = array.ravel(), strides_of((5, 2, 3))
-    assert len(steps) == 3, f"shape (5, 2, 3) has three strides; yours are {steps!r}"
+    assert len(steps) == 3, f"shape (5, 2, 3) has three strides, yours are {steps!r}"
     for index in np.ndindex(5, 2, 3):
         place = int(sum(i * step for i, step in zip(index, steps)))
         assert place < 30 and row[place] == array[index], (
@@ -101,8 +103,8 @@ def test_strides_are_python_ints():
     for shape, wanted in [((2, 3, 4), (12, 4, 1)), ((7,), (1,))]:
         found = strides_of(shape)
         assert all(isinstance(step, int) for step in found), (
-            f"the values are right: shape {shape} has strides {wanted}. Each should be a "
-            f"Python int, yours are {found!r}: np.prod returns NumPy numbers, math.prod ints"
+            f"the strides of {shape} should be Python ints, yours are {found!r}: their values "
+            "are right, but np.prod returns NumPy numbers. math.prod returns ints"
         )
         equal(found, wanted, f"the strides of {shape}")
 
@@ -124,8 +126,14 @@ def test_strides_of_other_shapes():
         found = strides_of(shape)
         # One byte an element: bytes count elements.
         equal(found, np.zeros(shape, "int8").strides, f"the strides of {shape}")
-        assert all(isinstance(step, int) for step in found), f"ints wanted, got {found!r}"
-    equal(strides_of(shape=(8, 10**6, 10**7)), (10**13, 10**7, 1), "the strides")
+        assert all(isinstance(step, int) for step in found), (
+            f"the strides of {shape} should be Python ints, yours are {found!r}"
+        )
+    equal(
+        strides_of(shape=(8, 10**6, 10**7)),
+        (10**13, 10**7, 1),
+        "the strides of (8, 10**6, 10**7)",
+    )
 
 
 # %% broadcast points=3
@@ -168,15 +176,15 @@ def test_shapes_that_do_not_broadcast_are_refused():
         except ValueError:
             continue
         assert False, (
-            f"{shapes} do not broadcast, yours gives {found}: lengths that differ are "
-            "allowed only when one of them is 1"
+            f"{shapes} do not broadcast, yours gives {found}: two lengths on one axis may "
+            "differ only if one of them is 1"
         )
     equal(broadcast_shape((2, 3), (3,)), (2, 3), "the common shape of (2, 3) and (3,)")
 
 
 # %% broadcast polish points=0
 def test_lengths_of_0_broadcast():
-    cause = "a length of 1 gives way to any other length, also to 0"
+    cause = "when one length is 1, the other one is the result, also when it is 0"
     for shapes, wanted in [([(0, 3), (1, 3)], (0, 3)), ([(1,), (0,)], (0,))]:
         has_common_shape(shapes, wanted, cause)
     found = result_or_error(broadcast_shape, (3,), (0,))
@@ -188,7 +196,7 @@ def test_the_error_names_every_shape():
         error = str(refused(lambda: broadcast_shape(*shapes), f"{shapes}"))
         missing = [str(s) for s in shapes if str(s) not in error]
         assert not missing, (
-            f"the error should name every shape, {', '.join(missing)} is missing in: {error}"
+            f"the error should name every shape; {', '.join(missing)} is missing in: {error}"
         )
     equal(broadcast_shape((2, 1), (3,)), (2, 3), "the common shape of (2, 1) and (3,)")
 
@@ -245,7 +253,7 @@ def test_apply_computes_with_the_arrays_inside():
             f"apply should return a Tensor: put wrap around the array. Yours returns {out!r}"
         )
         expect(out.data, np.subtract(*plain), f"subtract of {plain}")
-    expect(a, [[1, 2, 3], [4, 5, 9]], "after apply, its input")
+    expect(a, [[1, 2, 3], [4, 5, 9]], "the input, after apply,")
 
 
 def test_apply_passes_the_options_on():
@@ -334,7 +342,7 @@ def test_apply_runs_any_function_on_other_inputs():
         out, case = apply(op, *inputs, **options), f"{op.__name__} of {plain}, {options}"
         assert isinstance(out, Tensor), f"{case}: apply should return a Tensor, got {out!r}"
         expect(out.data, wanted, case, dtype=dtype)
-    expect(wide, [[-2.5, 1e6], [3e-5, 8.0]], "after apply, its input")
+    expect(wide, [[-2.5, 1e6], [3e-5, 8.0]], "the input, after apply,")
 
 
 # %% count points=3
@@ -354,11 +362,11 @@ def test_the_count_is_of_the_reduced_axes():
     ]:
         found = count_along(x, axis)
         assert found == wanted, (
-            f"along axis {axis} of shape (2, 3, 5), {wanted} elements go into each result, you "
-            f"count {found}"
+            f"count_along axis {axis} of shape (2, 3, 5) should be {wanted}, yours is {found}: "
+            "how many elements go into each result?"
         )
     assert count_along(Tensor(4.0)) == 1, (
-        f"a single number is a mean of 1 number, you count {count_along(Tensor(4.0))}"
+        f"count_along of a single number should be 1, yours is {count_along(Tensor(4.0))}"
     )
 
 
@@ -376,22 +384,22 @@ def test_the_count_is_a_python_int():
     for axis, wanted in [(0, 2), ((), 1)]:
         found = count_along(Tensor(np.ones((2, 3))), axis)
         assert isinstance(found, int) and found == wanted, (
-            f"along axis {axis} of shape (2, 3) the count is {wanted}, a Python int; yours is "
-            f"{found!r}: np.prod returns NumPy numbers, math.prod returns ints"
+            f"count_along axis {axis} of shape (2, 3) should be the Python int {wanted}, yours "
+            f"is {found!r}: np.prod returns NumPy numbers, math.prod returns ints"
         )
 
 
 def test_the_count_of_a_row_does_not_depend_on_the_number_of_rows():
     found = count_along(Tensor(np.ones((0, 4))), 1)
-    equal(found, 4, "the count of the elements of a row of 4, also when there are no rows,")
+    equal(found, 4, "count_along axis 1 of shape (0, 4)", "a row has 4 elements")
 
 
 def test_axes_that_do_not_exist_are_refused():
     x = Tensor(np.ones((2, 3, 5), "float32"))
     for axis in (3, -4, (0, 5)):
-        case = f"shape (2, 3, 5) has no axis {axis}, which axes_of refuses; it"
-        refused(lambda: count_along(x, axis), case, (IndexError, ValueError))
-    equal(count_along(x, 2), 5, "the count along axis 2 of shape (2, 3, 5)")
+        case, cause = f"count_along axis {axis} of shape (2, 3, 5)", "axes_of raises the error"
+        refused(lambda: count_along(x, axis), case, (IndexError, ValueError), cause=cause)
+    equal(count_along(x, 2), 5, "count_along axis 2 of shape (2, 3, 5)")
 
 
 # %% count hidden points=1
@@ -412,8 +420,8 @@ def test_counts_and_means_of_other_shapes():
     ]:
         found = count_along(x, axis=axis)
         assert isinstance(found, int) and found == wanted, (
-            f"count_along axis {axis} of shape (4, 1, 6, 2) should be the int {wanted}, got "
-            f"{found!r}"
+            f"count_along axis {axis} of shape (4, 1, 6, 2) should be the int {wanted}, yours "
+            f"is {found!r}"
         )
         for keepdims in (False, True):
             out, mean = x.mean(axis, keepdims), array.mean(axis, keepdims=keepdims)
@@ -454,8 +462,8 @@ def test_the_variance_is_taken_along_the_axis():
                 "of Tensor, not with x.data"
             )
             assert out.shape == wanted.shape, (
-                f"var along {axis}, keepdims={keepdims} has shape {wanted.shape}, yours "
-                f"{out.shape}"
+                f"the shape of var along {axis}, keepdims={keepdims}, should be "
+                f"{wanted.shape}, yours is {out.shape}"
             )
             expect(out.data, wanted, f"var along {axis}", near=(1e-5, 0))
 
@@ -464,14 +472,14 @@ def test_the_correction_makes_the_divisor_smaller():
     x = Tensor([[1.0, 2.0, 6.0, 7.0], [0.0, 4.0, 5.0, -3.0]])
     for correction, wanted in [(0, [6.5, 10.25]), (1, [26 / 3, 41 / 3]), (2, [13.0, 20.5])]:
         found = var(x, 1, correction=correction).data
-        expect(found, wanted, f"with correction={correction} var", near=(1e-5, 0))
+        expect(found, wanted, f"var with correction={correction}", near=(1e-5, 0))
 
 
 def test_large_numbers_do_not_cancel():
     x = Tensor([[8000.0, 8008.0, 8016.0], [3.0, 3.5, 4.5]])
     found = var(x, axis=1).data
     assert found.shape == (2,), (
-        f"var of shape (2, 3) along axis 1 has shape (2,), yours {found.shape}"
+        f"the shape of var of shape (2, 3) along axis 1 should be (2,), yours is {found.shape}"
     )
     assert abs(found[1] * 18 / 7 - 1) < 1e-4, (
         f"var of 3, 3.5, 4.5 should be 0.3889, yours is {found[1]:.4g}: how many elements does "
@@ -486,11 +494,12 @@ def test_large_numbers_do_not_cancel():
 def test_the_variance_of_integers_is_float32_and_has_a_gradient():
     out = var(Tensor([1, 2, 6]))
     assert out.dtype.name == "float32" and abs(float(out) - 14 / 3) < 1e-5, (
-        f"var of 1, 2, 6 is 4.6667 in float32, yours {out!r} in {out.dtype}"
+        f"var of 1, 2, 6 should be 4.6667 in float32, yours is {out!r} in {out.dtype}"
     )
     x = Tensor([1.0, 2.0, 6.0], requires_grad=True)
     assert var(x).requires_grad, (
-        "x has requires_grad=True, its var has not: compute with tensors, not with x.data"
+        "var of a tensor with requires_grad=True should have it, yours does not: compute with "
+        "tensors, not with x.data"
     )
     assert np.array_equal(x.data, [1, 2, 6]), f"var changed its input to {x.data}"
 
@@ -514,7 +523,7 @@ def test_the_variance_of_other_numbers():
                 out = var(x, correction=correction, keepdims=keepdims, axis=axis)
                 case = f"var along {axis}, keepdims={keepdims}, correction={correction}"
                 expect(out.data, wanted, case, near=(1e-9, 1e-12), dtype="float64")
-    expect(x.data, array, "after var, its input")
+    expect(x.data, array, "the input, after var,")
     found = var(Tensor([[20000.0, 20004.0, 20012.0, 20008.0]]), 1, True, 1)
     case = "var of 20000, 20004, 20012, 20008 with correction 1"
     expect(found, [[80 / 3]], case, near=(1e-3, 0))
@@ -522,7 +531,7 @@ def test_the_variance_of_other_numbers():
     case = "var of integers [[1, 5], [3, 9]] along 0 with correction 1"
     expect(found.data, [2, 8], case, dtype="float32")
     assert var(Tensor([[1.0, 4.0]], requires_grad=True), 1, correction=1).requires_grad, (
-        "the var of a tensor that requires a gradient should require one, too"
+        "var of a tensor with requires_grad=True should have it, yours does not"
     )
 
 
@@ -536,15 +545,17 @@ def test_minus_one_is_filled_in():
     ]:
         found = result_or_error(infer_shape, shape, size)
         assert found == wanted, (
-            f"{size} elements in shape {shape} make {wanted}, yours is {found}"
+            f"infer_shape({shape}, {size}) should be {wanted}, yours is {found}"
         )
 
 
 def test_a_full_shape_stays():
     for shape, size in [((2, 3), 6), ((), 1), ((7,), 7)]:
         found = result_or_error(infer_shape, shape, size)
-        assert found == shape, f"shape {shape} fits {size} elements as it is, yours is {found}"
-    equal(infer_shape((3, -1), 6), (3, 2), "only a full shape does: (3, -1) with 6 elements")
+        assert found == shape, (
+            f"infer_shape({shape}, {size}) should be {shape}, yours is {found}"
+        )
+    equal(infer_shape((3, -1), 6), (3, 2), "infer_shape((3, -1), 6)")
 
 
 def test_shapes_that_do_not_fit_are_refused():
@@ -559,14 +570,14 @@ def test_shapes_that_do_not_fit_are_refused():
         ((), 2, "a shape without axes holds one element"),
     ]:
         does_not_fit(shape, size, why)
-    equal(infer_shape((-1, 3), 6), (2, 3), "(-1, 3) fits 6 elements, the shape")
+    equal(infer_shape((-1, 3), 6), (2, 3), "infer_shape((-1, 3), 6)")
 
 
 # %% infer-shape polish points=0
 def test_lengths_of_0_fit_0_elements():
     for shape, wanted in [((4, -1), (4, 0)), ((0, 4), (0, 4))]:
         found = result_or_error(infer_shape, shape, 0)
-        assert found == wanted, f"0 elements in shape {shape} make {wanted}, yours is {found}"
+        assert found == wanted, f"infer_shape({shape}, 0) should be {wanted}, yours is {found}"
     does_not_fit((0, -1), 0, "for 0 rows any length would do")
     does_not_fit((0, -1), 6, "0 rows hold no elements, whatever their length")
 
@@ -575,9 +586,9 @@ def test_the_error_names_the_shape_and_the_size():
     for shape, size in [((2, 3), 7), ((4, -1), 13)]:
         error = str(refused(lambda: infer_shape(shape, size), f"infer_shape({shape}, {size})"))
         assert str(shape) in error and str(size) in error, (
-            f"the error should name the shape {shape} and the size {size}, yours: {error}"
+            f"the error should name the shape {shape} and the size {size}; yours says: {error}"
         )
-    equal(infer_shape((4, -1), 12), (4, 3), "(4, -1) fits 12 elements, the shape")
+    equal(infer_shape((4, -1), 12), (4, 3), "infer_shape((4, -1), 12)")
 
 
 # %% infer-shape hidden points=1
@@ -597,7 +608,7 @@ def test_other_shapes_are_filled_in_or_refused():
         size, place = math.prod(shape), random.integers(0, len(shape))
         left_open = shape[:place] + (-1,) + shape[place + 1 :]
         for given in (shape, left_open):
-            equal(infer_shape(shape=given, size=size), shape, f"{size} elements in {given}")
+            equal(infer_shape(shape=given, size=size), shape, f"infer_shape({given}, {size})")
         wrong += [(shape, size + 1), (shape, size * 2)]
         if size > shape[place]:
             wrong.append((left_open, size + 1))
@@ -607,7 +618,7 @@ def test_other_shapes_are_filled_in_or_refused():
         ((3, 10**6, -1), 6 * 10**6, (3, 10**6, 2)),
         ((1, 1, -1), 1, (1, 1, 1)),
     ]:
-        equal(infer_shape(shape, size), wanted, f"{size} elements in shape {shape}")
+        equal(infer_shape(shape, size), wanted, f"infer_shape({shape}, {size})")
     for shape, size in wrong:
         case = f"infer_shape({shape}, {size})"
         refused(lambda: infer_shape(shape, size), case, contains=(shape, size))
@@ -623,16 +634,18 @@ def test_axes_are_permuted():
             f"transpose should return a Tensor, yours returns {out!r}: call apply"
         )
         assert out.shape == wanted.shape, (
-            f"(2, 3, 4) with axes {axes} has shape {wanted.shape}, yours {out.shape}"
+            f"the shape of (2, 3, 4) with axes {axes} should be {wanted.shape}, yours is "
+            f"{out.shape}"
         )
         assert np.array_equal(out.data, wanted), (
-            f"axes {axes}: the shape is right, the numbers are not: move axes, do not reshape"
+            f"with axes {axes}, the shape is right but the numbers are not: move axes, do not "
+            "reshape"
         )
-        case = f"transpose(x, {axes}), one tuple, should do the same as several ints"
-        cause = "as_tuple makes both alike"
+        case = f"transpose(x, {axes}), with one tuple,"
+        cause = "as_tuple makes one tuple of both forms"
         out = result_of(lambda: transpose(x, axes), case, cause, (TypeError, ValueError))
-        expect(out.data, wanted, f"{case}. It")
-    expect(x.data, array, "after transpose, its input")
+        expect(out.data, wanted, case)
+    expect(x.data, array, "the input, after transpose,")
 
 
 def test_without_axes_the_order_is_reversed():
@@ -640,7 +653,7 @@ def test_without_axes_the_order_is_reversed():
         array = np.arange(math.prod(shape), dtype="float32").reshape(shape)
         out = transpose(Tensor(array))
         assert out.shape == shape[::-1], (
-            f"shape {shape} reversed is {shape[::-1]}, yours is {out.shape}"
+            f"the shape of {shape} reversed should be {shape[::-1]}, yours is {out.shape}"
         )
         expect(out.data, array.T, f"the transpose of {array.tolist()}")
 
@@ -652,9 +665,9 @@ def test_each_axis_is_named_once():
         except (ValueError, IndexError):
             continue
         assert False, (
-            f"axes {axes} do not name each of the axes 0, 1, 2 of shape (2, 3, 4) once, "
-            f"yours gives shape {out.shape}. (Adding ndim to a negative axis is right; "
-            "taking every axis modulo ndim accepts axes that do not exist.)"
+            f"axes {axes} for shape (2, 3, 4) should raise ValueError: they do not name "
+            f"each of the axes 0, 1, 2 once; yours gives shape {out.shape}"
+            f"{'. (axis % ndim accepts axes that do not exist)' * bool(set(axes) & {5, -4})}"
         )
     out = transpose(Tensor(np.ones((2, 3, 4), "float32")), 0, 2, 1)
     equal(out.shape, (2, 4, 3), "the shape of (2, 3, 4) with axes (0, 2, 1)")
@@ -675,14 +688,15 @@ def test_the_axes_are_an_option_of_apply():
     x = Tensor([[1.0, 2.0, 3.0]], requires_grad=True)
     for out in (transpose(x), transpose(x, 1, 0)):
         assert out.requires_grad, (
-            "x has requires_grad=True and its transpose has not: call apply"
+            "the transpose of a tensor with requires_grad=True should have it, yours does not: "
+            "call apply"
         )
     options = transpose(
         Tensor(np.ones((2, 3, 4)), requires_grad=True), -1, 0, 1
     ).creator.options
     assert options == {"axes": (2, 0, 1)}, (
-        "for -1, 0, 1 call apply with the option axes=(2, 0, 1): a tuple, by that name, of "
-        f"ints from 0. Your options are {options}"
+        "transpose(x, -1, 0, 1) should call apply(np.transpose, x, axes=(2, 0, 1)), without "
+        f"negative axes; your options are {options}"
     )
 
 
@@ -693,8 +707,7 @@ def test_the_error_of_transpose_names_the_shape():
         x = Tensor(np.ones((2, 3, 4), "float32"))
         error = str(refused(lambda: transpose(x, *axes), case, (ValueError, IndexError)))
         assert "(2, 3, 4)" in error, (
-            f"axes {axes} are refused, but the error should name the shape (2, 3, 4), yours: "
-            f"{error}"
+            f"for axes {axes}, the error should name the shape (2, 3, 4); yours says: {error}"
         )
     out = transpose(Tensor(np.ones((2, 3, 4), "float32")), 2, 1, 0)
     equal(out.shape, (4, 3, 2), "the shape of (2, 3, 4) with axes (2, 1, 0)")
@@ -713,13 +726,13 @@ def test_four_axes_are_permuted():
             equal(tuple(out.creator.options["axes"]), axes, f"{case}: the recorded axes")
     out = transpose(x)
     expect(out.data, array.T, "(2, 1, 3, 5), without axes,")
-    equal(tuple(out.creator.options["axes"]), (3, 2, 1, 0), "the recorded axes")
+    equal(tuple(out.creator.options["axes"]), (3, 2, 1, 0), "the recorded axes, reversed,")
     for shape, axes in [((4,), (-1,)), ((0, 4), ()), ((0, 4), (1, 0)), ((3, 1, 2), (2, 0, 1))]:
         x, case = Tensor(np.ones(shape)), f"the transpose of {shape} with axes {axes}"
         out, wanted = transpose(x, *axes), np.transpose(np.ones(shape), axes or None)
         equal(out.shape, wanted.shape, f"the shape of {case}")
         found = read_after_writing(out, x, -2.5)
-        expect(found, np.full(wanted.shape, -2.5), f"{case} shares its memory: it")
+        expect(found, np.full(wanted.shape, -2.5), f"{case}, after x became all -2.5,")
     for axes in [(0, 1, 2, 2), (0, 1, 2), (3,), (-1, 3, 0, 1), (0, 1, 2, 3, 0), (0, 1, 2, 7)]:
         case = f"axes {axes} of shape (2, 1, 3, 5)"
         refused(lambda: transpose(Tensor(array), *axes), case, contains=["(2, 1, 3, 5)"])
@@ -732,7 +745,7 @@ def test_each_element_is_a_row_times_a_column():
     out = result_of(
         lambda: matmul_by_broadcasting(Tensor(a), Tensor(b)),
         "(2, 3) times (3, 4)",
-        "Is the inner dimension k on the same axis of both, and the other axis of length 1?",
+        "a needs the shape (i, k, 1) and b the shape (1, k, j)",
         ValueError,
     )
     assert isinstance(out, Tensor), (
@@ -740,7 +753,9 @@ def test_each_element_is_a_row_times_a_column():
         "tensors, not with .data"
     )
     wanted = [[sum(a[i, k] * b[k, j] for k in range(3)) for j in range(4)] for i in range(2)]
-    assert out.shape == (2, 4), f"(2, 3) times (3, 4) has shape (2, 4), yours {out.shape}"
+    assert out.shape == (2, 4), (
+        f"the shape of (2, 3) times (3, 4) should be (2, 4), yours is {out.shape}"
+    )
     expect(out.data, wanted, f"the product of {a.tolist()} and {b.tolist()}")
 
 
@@ -757,8 +772,8 @@ def test_the_product_is_computed_with_tensors():
         a, b = Tensor([[1.0, 2.0, 3.0]], required), Tensor([[1.0], [0.5], [4.0]], not required)
         out = matmul_by_broadcasting(a, b)
         assert out.requires_grad, (
-            f"{'ab'[not required]} has requires_grad=True and the product has not: compute "
-            "with tensors, not with .data"
+            f"{'ab'[not required]} has requires_grad=True, so the product should have "
+            "it, yours does not: compute with tensors, not with .data"
         )
         made = out.creator.op.__name__
         assert made != "matmul", (
@@ -796,7 +811,9 @@ def test_other_matrices_multiply():
             expect(out.data, a @ b, f"({i}, {k}) times ({k}, {j})", near=near, dtype=dtype)
     out = matmul_by_broadcasting(Tensor([[1.0], [2.0]], True), Tensor([[3.0, 5.0]], True))
     expect(out.data, [[3, 5], [6, 10]], "[[1], [2]] times [[3, 5]]")
-    assert out.creator.op.__name__ != "matmul", "computed by matmul, not by * and a sum"
+    assert out.creator.op.__name__ != "matmul", (
+        "the product should be computed by * and a sum, yours is computed by matmul"
+    )
 
 
 # %% matmul-shape points=4
@@ -819,7 +836,7 @@ def test_a_vector_takes_part_as_row_or_column():
         ((3,), (4, 3, 7), (4, 7)),
         ((6, 2, 3), (3,), (6, 2)),
     ]:
-        cause = "the axis of a tensor of rank 1 is summed over, so it is missing in the result"
+        cause = "the axis of a tensor of rank 1 is summed over, so the result does not have it"
         has_product_shape(a, b, wanted, cause)
 
 
@@ -853,7 +870,7 @@ def test_matmul_raises_your_error_which_names_both_shapes():
         mine = refused(lambda: matmul_shape(a, b), f"the shapes of {a} @ {b}", contains=(a, b))
         left, right = Tensor(np.ones(a, "float32")), Tensor(np.ones(b, "float32"))
         error = refused(lambda: left @ right, f"{a} @ {b}")
-        equal(error, mine, f"the error of {a} @ {b}, that of matmul_shape,")
+        equal(error, mine, f"the error of {a} @ {b}", "it should be the error of matmul_shape")
     out = Tensor(np.ones((2, 3), "float32")) @ Tensor(np.ones((3, 5), "float32"))
     equal(matmul_shape((2, 3), (3, 5)), out.shape, "the shape of (2, 3) @ (3, 5)")
 

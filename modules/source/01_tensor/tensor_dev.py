@@ -4,7 +4,8 @@
 # The picture below shows ten handwritten digits. Above each one is the answer of a neural
 # network, which had not seen these images before. Each image of 8 by 8 pixels is a row of 64
 # numbers. Everything the network does fits in three lines of code: two matrix products, two
-# additions, a maximum with 0, and the index of the largest score.
+# additions, a maximum with 0, and the index of the largest score. You do not have to understand
+# the code yet: the chapter explains shapes, axes and the operator `@`.
 
 # %% tags=["payoff"]
 #| default_exp core.tensor
@@ -35,26 +36,27 @@ plt.show()
 # is taken for a 7, which is marked in red.
 
 # %% [markdown]
-# The images, the *weights* (the numbers `W1`, `b1`, `W2`, `b2`) and the results are all arrays.
-# An array library stores arrays and computes with all elements of an array at once. In this
-# chapter you build one on top of NumPy: the class `Tensor`. At the end it runs the network
+# The images, the *weights* (`W1`, `b1`, `W2` and `b2`) and the results are all arrays of
+# numbers. An array library stores arrays and computes with all elements of an array at once. In
+# this chapter you build one on top of NumPy: the class `Tensor`. At the end it runs the network
 # above. In later lessons the same class also computes *gradients*, which a network needs to
 # learn its weights from examples.
 #
-# **You need** Python and a little NumPy. **You write** nine short functions: strides,
-# broadcasting, the function that runs every operation, reductions, reshaping, permuting axes,
-# and matrix products.
+# **You need** Python and a little NumPy. **You write** nine short functions: two for strides
+# and broadcasting, the one that runs every operation, two for reductions, two for reshaping and
+# for permuting axes, and two for matrix products.
 #
-# `tito export` copies the cells that begin with `#| export` or `#| exporti` into your library,
-# `tinytorch/core/tensor.py`. Everything imported from `tinytorch.support` is given.
+# `tito test` copies the cells that begin with `#| export` or `#| exporti` into your library,
+# `tinytorch/core/tensor.py`. (`exporti` marks names for internal use.) Everything imported from
+# `tinytorch.support` is given.
 
 # %% [markdown]
 # ## Shape, axis and rank
 #
 # A **tensor** is an array of numbers of one type, arranged along any number of axes. An
-# **axis** is one direction of an array. It has a length and a number: 0, 1, 2, ... from the
-# front, or -1, -2, ... from the end. The **shape** of a tensor is the tuple of the lengths of
-# its axes. The **rank** of a tensor is the number of its axes.
+# **axis** is one direction of an array, and it has a length. The axes are numbered 0, 1, 2,
+# ...; you can also count them from the last one: -1, -2, ... The **shape** of a tensor is the
+# tuple of the lengths of its axes. The **rank** of a tensor is the number of its axes.
 #
 # Predict the rank and the shape of one number, one column of `W1`, one image of 8 by 8 pixels,
 # and all 359 images.
@@ -67,12 +69,13 @@ for name, array in [("one number", np.array(0.5)), ("one column of W1", W1[:, 0]
 
 # %% [markdown]
 # A tensor of rank 0 is called a *scalar*, of rank 1 a *vector*, of rank 2 a *matrix*. Some
-# texts use the word *dimension* for an axis, others for its length. We say axis and length.
+# texts use the word *dimension* for an axis, others for its length. We say axis and length. Two
+# common terms keep the word: an *inner dimension* is a length, a *batch dimension* is an axis.
 #
 # ## Row-major order and strides
 #
 # Memory is one long row of numbers. How can it hold a matrix? In **row-major order**, the rows
-# are stored one after another: walk through memory and the last index changes fastest. The
+# are stored one after another: as you go through memory, the last index changes fastest. The
 # **stride** of an axis is the distance in memory between two elements that are neighbours along
 # this axis. The element at index (i, j) is at position `i * strides[0] + j * strides[1]`:
 
@@ -96,7 +99,7 @@ def strides_of(shape):
     """The strides of an array in row-major order, counted in elements.
 
     shape    tuple of axis lengths
-    returns  tuple of as many Python ints; () for shape ()
+    returns  tuple of Python ints, one per axis; () for shape ()
 
     >>> strides_of((2, 3))
     (3, 1)
@@ -131,7 +134,7 @@ draw_strides(x.T, (2, 1), "x.T")  # alt: The same six memory cells in the same o
 
 # %% [markdown]
 # **View and copy** are the two kinds of array that can be made from another array: a view
-# shares its memory, a copy has separate memory. Making a view is quick, however large it is.
+# shares its memory, a copy has separate memory. Making a view is quick, even of a large array.
 # But writing into a view also changes the original.
 #
 # An array is **contiguous** when its elements are in memory in row-major order, without gaps.
@@ -154,7 +157,7 @@ for name, result in [("x[:, 1:]", x[:, 1:]), ("x.reshape(3, 2)", x.reshape(3, 2)
 # adds the same 256 numbers, a *bias*, to every row. **Broadcasting** is the rule that lets
 # arrays of different shapes take part in one operation. The shapes are aligned at their right
 # ends. A missing length counts as 1. An axis of length 1 is repeated to fit the other array,
-# without copying: its stride becomes 0.
+# without copying: its stride becomes 0, so that every index leads to the same element.
 
 # %%
 from tinytorch.pictures.tensor import draw_broadcasting
@@ -167,8 +170,9 @@ draw_broadcasting([[1, 2, 3], [4, 5, 6]], [10, 20, 30])
 # %% [markdown]
 # On each axis the lengths must be equal, or one of them must be 1.
 #
-# Three guesses equal three targets. You want three differences, each 0. Predict the shape of
-# `guesses - targets` when their shapes are (3, 1) and (3,):
+# Suppose that you have three targets and three guesses, and that every guess is right. You
+# expect three differences, each 0. Predict the shape of `guesses - targets` when their shapes
+# are (3, 1) and (3,):
 
 # %% tags=["answer", "explained"]
 targets = np.array([0.5, 2.0, 4.0])
@@ -182,8 +186,8 @@ draw_broadcasting(guesses, targets, "-", unwanted)
 # The result has nine numbers. No library can catch this bug, because these shapes do broadcast.
 # So compare the shape of a result with the one you expect.
 #
-# **Task.** Write `broadcast_shape` for any number of shapes. Users of your library will read
-# its error when shapes do *not* broadcast.
+# **Task.** Write `broadcast_shape` for any number of shapes. When shapes do *not* broadcast, it
+# raises an error, and users of your library will read the message of this error.
 
 # %% exercise="broadcast"
 #| export
@@ -226,7 +230,8 @@ for a, b in [((359, 256), (256,)), ((3, 1), (3,)), ((2, 3), (2,))]:
 #
 # A `Tensor` holds a NumPy array in `.data`. The class is given. It inherits its operators and
 # most of its methods from `TensorMethods`; the methods below call functions that you write in
-# this chapter.
+# this chapter. The attributes `requires_grad`, `grad` and `creator` are for gradients: you can
+# ignore them until lesson 06.
 
 # %%
 #| export
@@ -240,9 +245,10 @@ class Tensor(TensorMethods):
     .data           the ndarray
     .grad           None; later the gradient, an ndarray
     .requires_grad  as given, False or True
-    .creator        None; of results, how they were computed
+    .creator        None; for the result of an operation, a record of how it was computed
 
-    A Tensor made from a Tensor takes its numbers only. Dtypes: see `as_array`.
+    `Tensor(other)` copies only the numbers of `other`. The section "Dtypes" says which dtype
+    the numbers get.
 
     >>> Tensor([[1, 0.5], [2, 4]]).shape
     (2, 2)
@@ -277,9 +283,8 @@ x = Tensor([[1, 0.5], [2, 4]])
 print(x, "shape", x.shape, "rank", x.ndim, "dtype", x.dtype)
 
 # %% [markdown]
-# The attributes `requires_grad`, `grad` and `creator` are for gradients. Until lesson 06 you
-# can ignore them. A `Variable` is a tensor with `requires_grad=True`, such as a weight. `wrap`
-# makes the tensor around a result. To save time it neither copies nor checks the array.
+# A `Variable` is a tensor with `requires_grad=True`, such as a weight. `wrap` makes the tensor
+# around a result. To save time it neither copies nor checks the array.
 
 # %%
 #| export
@@ -303,10 +308,11 @@ def wrap(array):
 # function on them, and put a tensor around the result. You write these steps once, in `apply`,
 # and all operators and methods call it: `x - y` is `apply(np.subtract, x, y)`.
 #
-# `operand` and `wrap` are given for the first and the last step. `operand(x)` is the array
-# inside a Tensor; arrays and numbers it returns as they are, and it refuses anything else. The
-# second step is `run`. It calls the NumPy function and, if NumPy refuses, raises an error that
-# names the shapes, with the help of your `broadcast_shape` and, later, your `matmul_shape`:
+# Each step has a given function. `operand(x)` does the first: it returns the array inside a
+# Tensor. It returns arrays and numbers unchanged, turns lists into arrays, and raises TypeError
+# for anything else. `run` does the second step: it calls the NumPy function. If NumPy raises an
+# error, `run` replaces it by one that names the shapes, such as the error of `broadcast_shape`.
+# (For `@` it is the error of `matmul_shape`, your last exercise.) `wrap` does the last step.
 
 # %%
 #| exporti
@@ -314,7 +320,7 @@ ndarray, FLOAT32 = np.ndarray, np.dtype(np.float32)
 
 
 def run(op, arrays, options):
-    """op(*arrays, **options) as an ndarray, float64 only if one of `arrays` is."""
+    """The result of op(*arrays, **options), an ndarray."""
     try:
         out = op(*arrays, **options)
     except (ValueError, IndexError, TypeError, RecursionError) as error:
@@ -325,8 +331,8 @@ def run(op, arrays, options):
     return as_result(out, arrays)
 
 # %% [markdown]
-# **Task.** Write `apply`. Call the tuple of arrays `arrays` and the result `out`, because the
-# last line uses these names. It is given, and lesson 06 explains it.
+# **Task.** Write `apply`. Use the name `arrays` for the tuple of arrays and the name `out` for
+# the result, because the given last line uses these names. (Lesson 06 explains that line.)
 
 # %% exercise="apply"
 #| export
@@ -336,7 +342,8 @@ def apply(op, *inputs, **options):
     op       a function of arrays that returns an array: np.add, np.exp, ...
     inputs   Tensors, arrays, numbers or lists; TypeError, from `operand`, for anything else
     options  keyword arguments of `op`, such as axis=0
-    returns  a new Tensor around what `run(op, arrays, options)` returns, not a copy of it
+    returns  a new Tensor around the array that `run(op, arrays, options)` returns, not around
+             a copy
 
     >>> apply(np.add, Tensor([1.0, 2.0]), 0.5)
     Tensor([1.5, 2.5])
@@ -361,7 +368,7 @@ check("apply")
 # All operators work now. For `x - 5`, Python calls `x.__sub__(5)`. For `5 - x` it first asks
 # the number 5, which does not know tensors. Then it calls the *reflected* method of the tensor,
 # `x.__rsub__(5)`, which runs `apply(np.subtract, 5, x)`. For `+` the order does not matter.
-# Predict for which of `- * / ** @` it does.
+# Predict for which of `- * / ** @` it matters.
 
 # %% tags=["answer", "explained"]
 x, square = Tensor([1.0, 2.0, 4.0]), Tensor([[1, 2], [3, 4]])
@@ -407,11 +414,11 @@ print(x.relu(), maximum(x, 0.5), 2.0**x, x > 0, sep="\n")
 # %% [markdown]
 # ## Dtypes
 #
-# A **dtype** is the type of number that all elements of an array have: an integer, a
-# floating-point number or a bool, with a number of bytes. NumPy computes with `float64`, 8
-# bytes. For networks `float32` is enough: 4 bytes and seven decimal digits. So a `Tensor` of
-# Python floats is `float32`. An ndarray keeps its dtype, because you chose it, and a list of
-# integers stays `int64` (in a browser `int32`).
+# A **dtype** is the type of all elements of an array: integers, floating-point numbers or
+# bools. It also says how many bytes an element takes. NumPy computes with `float64`, 8 bytes.
+# For networks `float32` is enough: 4 bytes and seven decimal digits. So a `Tensor` of Python
+# floats is `float32`. An ndarray keeps its dtype, because you chose it, and a list of integers
+# becomes `int64` (in a browser `int32`).
 #
 # Predict which of these NumPy results are `float64`, although no `float64` array went in:
 
@@ -422,9 +429,9 @@ for name, result in [("single * 2.5", single * 2.5), ("single * whole", single *
     print(f"{name:16} {result.dtype}")
 
 # %% [markdown]
-# Three of the four. Everything computed from such a result takes twice the memory. The rule of
-# this library: a result is `float64` only if an input array was `float64`. `run` calls
-# `as_result`, which turns the others into `float32`:
+# Three of the four results are `float64`. Everything computed from them takes twice the memory.
+# In this library, a result is `float64` only if an input array was `float64`. If no input was,
+# and NumPy returns `float64` all the same, `as_result` in `run` turns it into `float32`:
 
 # %%
 whole = Tensor([1, 2, 4])
@@ -442,9 +449,9 @@ for result in (whole * 2, whole / 2, whole.exp(), whole > 1):
 # A mean is a sum divided by a count. Predict the count for shape (2, 3, 4) along axis 1, along
 # (0, 2), with `axis=None`, and with `axis=()`, which names no axis.
 #
-# **Task.** Write `count_along`, which `mean` divides by. `axes_of(axis, ndim)` is given: it
-# turns an int, a tuple or None into a tuple of axes from 0 to ndim - 1, and refuses axes that
-# do not exist.
+# **Task.** Write `count_along`, which computes this count for `mean`. `axes_of(axis, ndim)` is
+# given: it turns an int, a tuple or None into a tuple of axes from 0 to ndim - 1, and raises an
+# error if an axis does not exist.
 
 # %% exercise="count"
 #| export
@@ -495,9 +502,9 @@ print((x * x).mean() - x.mean() * x.mean())
 # The squares have eight digits, and float32 keeps seven. The difference of two large, nearly
 # equal numbers consists mostly of their rounding errors. This is *catastrophic cancellation*.
 #
-# With `correction=1`, the sum is divided by n - 1 instead of the count n. The mean was computed
-# from the same numbers, so they are a little too close to it. Dividing by n - 1 corrects that
-# on average.
+# `var` has an argument `correction`. With `correction=1` it divides the sum of the squared
+# distances by n - 1 instead of n. The reason: the mean was computed from the same numbers, so
+# they are a little too close to it. Dividing by n - 1 corrects that on average.
 #
 # **Task.** Write `var` with the distances from the mean.
 
@@ -509,7 +516,7 @@ def var(x, axis=None, keepdims=False, correction=0):
     x           Tensor
     axis        an int, a tuple, or None for all
     keepdims    keep the reduced axes, with length 1
-    correction  is subtracted from the count that is divided by
+    correction  number to subtract from the count before dividing by it
     returns     Tensor, computed by operations on tensors, not on x.data; float32 for integers
 
     >>> var(Tensor([[1, 3, 5], [2, 2, 8]]), axis=1, correction=1)
@@ -535,7 +542,8 @@ check("var")
 # length may be given as -1, and `reshape` computes it. Predict the shape of
 # `x.reshape(2, -1, 2)` for 12 elements.
 #
-# **Task.** Write `infer_shape`. It replaces the -1 and refuses a shape that does not fit.
+# **Task.** Write `infer_shape`. It replaces the -1, and raises an error for a shape that does
+# not fit.
 
 # %% exercise="infer-shape"
 #| export
@@ -546,8 +554,8 @@ def infer_shape(shape, size):
     size     how many elements there are
     returns  tuple of lengths whose product is `size`
 
-    Raises ValueError, with the shape and the size in its text, when there is no such tuple, or
-    more than one, and for lengths below -1.
+    Raises ValueError, with the shape and the size in its text, if no length fits, if several
+    would fit (two -1, or (0, -1) for 0 elements), or if a length is below -1.
 
     >>> infer_shape((-1, 5), 30)
     (6, 5)
@@ -594,9 +602,10 @@ draw_channels(picture.data)
 # transpose by (2, 0, 1) has the rows 1 2, 20 21 and 300 301, each of one colour.
 
 # %% [markdown]
-# **Task.** Write `transpose`. It turns `axes` into a tuple of ints from 0, refuses a wrong one,
-# and calls `apply` with `np.transpose` and the option `axes`. `as_tuple` is given:
-# `as_tuple(axes)` is the same tuple for `transpose(x, 2, 0, 1)` and `transpose(x, (2, 0, 1))`.
+# **Task.** Write `transpose`. It turns `axes` into a tuple without negative numbers, raises an
+# error unless each axis is in it once, and calls `apply` with `np.transpose` and the option
+# `axes`. `as_tuple` is given: `as_tuple(axes)` is the same tuple for `transpose(x, 2, 0, 1)`
+# and `transpose(x, (2, 0, 1))`.
 
 # %% exercise="transpose"
 #| export
@@ -605,9 +614,9 @@ def transpose(x, *axes):
 
     x        Tensor
     axes     each axis once, as several ints or one tuple; negative ones count from the end;
-             none: reversed
-    returns  Tensor that shares memory with `x`: apply(np.transpose, x, axes=a tuple of ints
-             from 0), so that lesson 06 can undo it
+             without axes, the order is reversed
+    returns  Tensor that shares memory with `x`: the result of apply(np.transpose, x, axes=...)
+             with a tuple of axes without negative ones, which lesson 06 uses
 
     Raises ValueError, with the shape of `x` in its text, unless each axis is named once.
 
@@ -631,15 +640,17 @@ check("transpose")
 print(picture.transpose(2, 0, 1))
 
 # %% [markdown]
-# `x.swapaxes(a, b)` exchanges two axes. PyTorch calls that `transpose(a, b)`; here
-# `x.transpose(a, b)` tells you to write `swapaxes`, unless it is the transpose of a matrix.
+# `x.swapaxes(a, b)` exchanges two axes. PyTorch calls that `transpose(a, b)`. Here
+# `x.transpose(a, b)` raises an error that names `swapaxes`, unless `x` is a matrix and (a, b)
+# is (1, 0).
 #
 # ## Matrix products
 #
 # In the network above, each number in `hidden` depends on all 64 pixels of an image, through a
 # *matrix product*, $c_{ij} = \sum_k a_{ik} b_{kj}$: multiply row i of `a` by column j of `b`,
 # element by element, and add up the products. The **inner dimension** of a matrix product is
-# the length k that the rows of the left matrix and the columns of the right one must share.
+# the number of these products. The rows of the left matrix and the columns of the right one
+# must both have this length.
 
 # %%
 from tinytorch.pictures.tensor import draw_matmul
@@ -693,17 +704,20 @@ print(f"array of products: {96**3 * 4:,} bytes, {slow / fast:.0f} times slower")
 # %% [markdown]
 # ## Batches of matrices
 #
-# Networks multiply many matrices at once. In `(10, 2, 3) @ (10, 3, 4)` there are ten pairs; the
-# last two axes hold the matrices, the first counts them. A **batch dimension** is an axis along
-# which an operation is repeated, for each index separately. For `@` these are the axes in front
-# of the last two, and they broadcast.
+# Networks multiply many matrices at once. In `(10, 2, 3) @ (10, 3, 4)` there are ten pairs of
+# matrices: the last two axes hold a matrix, the first axis counts them. A **batch dimension**
+# is an axis along which an operation is repeated, for each index separately. For `@`, every
+# axis in front of the last two is a batch dimension. The batch dimensions of both tensors
+# broadcast.
 #
-# A tensor of rank 1 takes part as a row on the left or as a column on the right. The axis of
-# length 1 that makes it a matrix is missing in the result.
+# A tensor of rank 1 on the left counts as a matrix with one row, and on the right as a matrix
+# with one column. The result does not have this added axis of length 1: (3,) @ (3, 4) has shape
+# (4,).
 #
 # Predict the shapes of (5, 1, 2, 3) @ (4, 3, 7) and of (3,) @ (4, 3, 7).
 #
-# **Task.** Write `matmul_shape`. `@` raises its error when the shapes do not fit.
+# **Task.** Write `matmul_shape`. When the shapes do not fit, users of `@` will see the error
+# that your function raises.
 
 # %% exercise="matmul-shape"
 #| export
@@ -713,8 +727,8 @@ def matmul_shape(a, b):
     a, b     tuples: (k,) or (..., i, k), and (k,) or (..., k, j)
     returns  tuple: batch + (i, j), without i when `a` has rank 1, without j when `b` has rank 1
 
-    Raises ValueError, with both shapes in its text: for rank 0, for inner dimensions that
-    differ, for batch dimensions that do not broadcast.
+    Raises ValueError, with both shapes in its text, for rank 0, if the inner dimensions differ,
+    or if the batch dimensions do not broadcast.
 
     >>> matmul_shape((10, 2, 3), (10, 3, 4))
     (10, 2, 4)
@@ -724,8 +738,8 @@ def matmul_shape(a, b):
     ### BEGIN SOLUTION
     if not a or not b or a[-1] != b[-2:][0]:
         raise ValueError(
-            f"cannot multiply shape {a} by {b}: the inner dimensions must be equal, the last "
-            "length of the left and the last but one of the right (its only one, at rank 1)")
+            f"cannot multiply shape {a} by {b}: the last length of the left shape must equal "
+            "the second to last length of the right one, or its only length")
     try:
         batch = broadcast_shape(a[:-2], b[:-2])
     except ValueError as error:
@@ -804,10 +818,12 @@ draw_digits(images[10:20], answers[10:20], labels[10:20]);  # alt: The ten digit
 #
 # 1. `x.T.reshape(-1)` and `x.reshape(-1)` give different orders. Only one of them can be a view
 #    of `x`. Which, and how do you see it in the strides? Check with `np.shares_memory`.
-# 2. Time `x + 1` for tensors of 1, 100, 10,000 and 1,000,000 elements. Up to which size does
-#    `apply` take longer than the addition? What follows for small networks?
+# 2. Time `x + 1`, and for the addition alone `x.data + 1`, for tensors of 1, 100, 10,000 and
+#    1,000,000 elements. Up to which size does the rest of `apply` take longer than the
+#    addition? What follows for small networks?
 # 3. `guesses - targets` of shapes (3, 1) and (3,) was an accident that broadcasting allowed.
-#    Which rule would have refused it? Which useful line of this chapter would that rule refuse?
+#    Invent a stricter rule that does not allow it. Which useful line of this chapter would your
+#    rule not allow either?
 #
 # In PyTorch: `torch.tensor`, `x.stride()` (in elements, as yours; NumPy counts bytes),
 # `x.is_contiguous()`, `torch.broadcast_shapes`, `x.permute` for `transpose`,
