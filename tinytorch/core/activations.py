@@ -1,5 +1,5 @@
 # From modules/source/02_activations/activations_dev.py by `tito export`; edit that file, not this one.
-# checksum: 500e06d5e3f1d7c5
+# checksum: 6e8c33304dcad9bc
 """Activations: Nonlinear functions between layers, and logits turned into probabilities."""
 
 import math
@@ -22,7 +22,7 @@ def collapse_linear(w1, b1, w2, b2):
     w2, b2   Tensors of shapes (hidden, outputs) and (outputs,): the second map, applied to the
              first one's result
     returns  (w, b), Tensors of shapes (inputs, outputs) and (outputs,), computed with Tensor
-             operations, so that they are recorded
+             operations
 
     >>> collapse_linear(Tensor([[2.0]]), Tensor([1.0]), Tensor([[3.0]]), Tensor([5.0]))
     (Tensor([[6.]]), Tensor([8.]))
@@ -38,8 +38,8 @@ def relu(x):
     """max(0, x), elementwise.
 
     x        Tensor of any shape and dtype; infinities are allowed, nan stays nan
-    returns  a new Tensor of the same shape and dtype, computed with Tensor operations, so that
-             it is recorded; its derivative at 0 is 0, as in PyTorch
+    returns  a new Tensor of the same shape and dtype, computed with Tensor operations. Its
+             derivative at 0 is 0, as in PyTorch
 
     >>> relu(Tensor([-2.0, 0.0, 3.0]))
     Tensor([0., 0., 3.])
@@ -89,8 +89,8 @@ def sigmoid(x):
 
     x        Tensor of any shape, finite numbers
     returns  a new Tensor of the same shape; float32 for integers. Computed with Tensor
-             operations, so that it is recorded. None of them overflows, and together they have
-             the right derivative everywhere: 0.25 at 0
+             operations, none of which overflows. The derivative computed from them is right
+             everywhere; at 0 it is 0.25
 
     Correct at +-1000, and small results keep their digits: sigmoid(-20) is 2.06e-9, not 0.
 
@@ -109,7 +109,7 @@ def tanh(x):
 
     x        Tensor of any shape, finite numbers
     returns  a new Tensor of the same shape; float32 for integers. Computed with Tensor
-             operations, so that it is recorded, none of which overflows
+             operations, none of which overflows
 
     Correct at +-1000.
 
@@ -127,9 +127,9 @@ def gelu(x):
 
     x        Tensor of any shape, finite numbers
     returns  a new Tensor of the same shape; float32 for integers. Computed with Tensor
-             operations, so that it is recorded
+             operations
 
-    >>> gelu(Tensor([-1000.0, 0.0, 1000.0]))
+    >>> gelu(Tensor([-1000.0, 0.0, 1000.0]))  # -0. is a negative number, rounded to zero
     Tensor([  -0.,    0., 1000.])
 
     Source: Hendrycks, Gimpel, Gaussian error linear units (2016), section 2. In PyTorch:
@@ -144,14 +144,13 @@ def softmax(x, axis=-1):
     """Turn logits into probabilities along `axis`.
 
     x        Tensor of logits, shape (..., classes, ...); -inf means "impossible"
-    axis     the axis of the classes: an int, or a tuple of ints when one distribution spans
-             several axes
-    returns  a new Tensor of the same shape; each distribution along `axis` is >= 0 and
-             sums to 1.
-             Computed with Tensor operations, so that it is recorded
+    axis     the axis of the classes: an int, or a tuple of ints if the classes are on several
+             axes
+    returns  a new Tensor of the same shape, computed with Tensor operations. Its numbers are
+             >= 0 and sum to 1 along `axis`
 
-    Correct at +-1000, for each distribution separately. If all logits are -inf, the result is
-    nan.
+    Correct for logits of +-1000, also if the rows of a batch have logits of very different
+    size. If all logits of a row are -inf, the result is nan.
 
     >>> softmax(Tensor([[1000.0, 1000.0], [0.0, -1000.0]]))
     Tensor([[0.5, 0.5],
@@ -169,10 +168,9 @@ def log_softmax(x, axis=-1):
     probabilities.
 
     x        Tensor of logits, shape (..., classes, ...); -inf means "impossible"
-    axis     the axis of the classes: an int, or a tuple of ints when one distribution spans
-             several axes
-    returns  a new Tensor of the same shape, all elements <= 0. Computed with Tensor
-             operations, so that it is recorded
+    axis     the axis of the classes: an int, or a tuple of ints if the classes are on several
+             axes
+    returns  a new Tensor of the same shape, all elements <= 0, computed with Tensor operations
 
     >>> log_softmax(Tensor([0.0, -1000.0]))
     Tensor([    0., -1000.])
@@ -216,7 +214,7 @@ class ReLU(Activation):
 class Softmax(Activation):
     """`softmax` along a fixed axis as a module: Softmax(axis)(x) is softmax(x, axis).
 
-    axis   stored in the attribute `axis`, its only one; by default the last axis
+    axis   the axis of the classes, by default the last; stored in the only attribute, `axis`
 
     >>> Softmax(axis=0)
     Softmax(axis=0)

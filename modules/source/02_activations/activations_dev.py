@@ -47,8 +47,8 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 # function between its layers.
 #
 # **You need** 01 (Tensor). **You write** `relu`, `sigmoid`, `tanh`, `gelu`, `softmax` and
-# `log_softmax`, the module classes `ReLU` and `Softmax`, and by hand the weights of a network
-# that separates the four points.
+# `log_softmax`, and the module classes `ReLU` and `Softmax`. You also choose, by hand, the
+# weights of a network that separates the four points of the picture.
 
 # %% [markdown]
 # ## Affine maps
@@ -58,10 +58,14 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 # $(xW_1 + b_1)W_2 + b_2$. Multiply this out on paper.
 #
 # Predict: $x$ has 4 numbers, the first layer has 2 outputs, and the second has 3. A single
-# layer with weights $W$ and bias $b$ computes the same function as both. What are the shapes of
-# $W$ and $b$?
+# layer with weights $W$ and bias $b$ can compute the same function as the two layers in a row.
+# What are the shapes of $W$ and $b$?
 
 # %% [markdown]
+# In all exercises of this chapter, compute with Tensor operations and not with `x.data`. A
+# Tensor can then *record* how it was computed: the operation and its inputs. Lesson 06 computes
+# derivatives from these records, and some checks of this chapter also do.
+#
 # **Task.** Write `collapse_linear`, which computes the single layer that equals two layers.
 
 # %% exercise="collapse-linear"
@@ -73,7 +77,7 @@ def collapse_linear(w1, b1, w2, b2):
     w2, b2   Tensors of shapes (hidden, outputs) and (outputs,): the second map, applied to the
              first one's result
     returns  (w, b), Tensors of shapes (inputs, outputs) and (outputs,), computed with Tensor
-             operations, so that they are recorded
+             operations
 
     >>> collapse_linear(Tensor([[2.0]]), Tensor([1.0]), Tensor([[3.0]]), Tensor([5.0]))
     (Tensor([[6.]]), Tensor([8.]))
@@ -185,18 +189,19 @@ with np.errstate(invalid="ignore"):
 # `maximum` and `clip` are both right here, but their derivatives differ. Training needs the
 # *derivative* of every operation: how much the output changes when the input changes a little.
 # The derivative of ReLU is 0 left of the kink and 1 right of it. *At* the kink it does not
-# exist, and each operation has a convention. In this library, as in PyTorch, at $x = 0$:
+# exist, so each operation uses a convention. The table shows the conventions of this library at
+# $x = 0$; PyTorch uses the same ones:
 #
 # | spelling | derivative used at 0 | why |
 # | --- | --- | --- |
-# | `x.maximum(0)` | 1/2 | equal numbers share the derivative |
-# | `x.clip(0)` | 1 | the limits count as inside |
-# | `where(condition, a, b)` | that of `a` or of `b` | only the chosen branch counts |
-# | `torch.relu(x)`, `x.relu()` | 0 | a unit that outputs 0 counts as switched off |
+# | `x.maximum(0)` | 1/2 | the two numbers are equal, and each gets half |
+# | `x.clip(0)` | 1 | a number equal to the limit is treated as not clipped |
+# | `where(condition, a, b)` | the derivative of `a` or of `b` | only the chosen branch counts |
+# | `torch.relu(x)`, `x.relu()` | 0 | 0 is treated like a negative number |
 
 # %% [markdown]
-# **Task.** Write `relu` with `where`. Choose the condition so that `where` chooses the constant
-# for 0, and `nan` stays `nan`.
+# **Task.** Write `relu` with `where`. Choose the condition so that for the input 0 `where`
+# takes the constant 0 and not `x`, and so that `nan` stays `nan`.
 
 # %% exercise="relu"
 #| export
@@ -204,8 +209,8 @@ def relu(x):
     """max(0, x), elementwise.
 
     x        Tensor of any shape and dtype; infinities are allowed, nan stays nan
-    returns  a new Tensor of the same shape and dtype, computed with Tensor operations, so that
-             it is recorded; its derivative at 0 is 0, as in PyTorch
+    returns  a new Tensor of the same shape and dtype, computed with Tensor operations. Its
+             derivative at 0 is 0, as in PyTorch
 
     >>> relu(Tensor([-2.0, 0.0, 3.0]))
     Tensor([0., 0., 3.])
@@ -224,8 +229,9 @@ check("relu")
 #
 # We use two layers again, now with `relu` between them: `relu(x @ w1 + b1) @ w2 + b2`. The
 # first layer is called the *hidden layer*, and each of its outputs is a *hidden unit*. Two
-# hidden units are enough. When $x_1 + x_2$ is 0, 1 or 2, the output should be 0, 1 or 0. Before
-# you choose weights, draw these three points, and next to them the graph of a ReLU.
+# hidden units are enough. The output should be 0 if $x_1 + x_2$ is 0, 1 if it is 1, and 0 if it
+# is 2. Before you choose weights, draw these three points, (0, 0), (1, 1) and (2, 0), and next
+# to them the graph of a ReLU.
 #
 # **Task.** Choose the weights in `xor_weights`. There are many right answers.
 
@@ -302,10 +308,10 @@ for h in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7):
     print(f"h = {h:.0e}: float32 {estimates[0]:9.6f}, float64 {estimates[1]:.10f}")
 
 # %% [markdown]
-# With a large $h$, the difference measures a chord instead of the tangent; here the error is
-# $h^2$. With a small $h$, two nearly equal numbers are subtracted, and only their last, rounded
-# digits differ. `float32` has about 7 digits, so these errors begin at a larger $h$ than in
-# `float64`.
+# With a large $h$, the line through the two points differs from the tangent. For $x^3$ the
+# error is exactly $h^2$. With a small $h$, two nearly equal numbers are subtracted, and only
+# their last, rounded digits differ. `float32` has about 7 digits, so these errors begin at a
+# larger $h$ than in `float64`.
 #
 # The function below is given. It computes the central differences of an elementwise function at
 # all elements of a tensor at once, in `float64`.
@@ -335,9 +341,9 @@ for place in (-1.0, 0.0, 1.0):
     print(f"relu at {place:4}: {float(numerical_derivative(relu, place)):.1f}")
 
 # %% [markdown]
-# At 0 the central difference is 0.5, the mean of the derivatives on both sides. It does not
-# follow the convention. Lesson 06 will compute the derivative of your `relu` from the recorded
-# operations, and it is 0 at 0, as the check of `relu` has tested.
+# At 0 the central difference is 0.5, the mean of the derivatives on both sides, and not the 0
+# of the convention. In lesson 06 you compute the derivative of your `relu` from the recorded
+# operations. That one is 0 at 0; the check of `relu` tested it.
 
 # %% [markdown]
 # ## Sigmoid
@@ -354,10 +360,11 @@ with np.errstate(over="ignore"):
 
 # %% [markdown]
 # **Overflow** means that a result is larger than the largest number of its dtype and becomes
-# `inf`. In the second line, 1 divided by `inf` is 0, and the result looks right. But the `inf`
-# is recorded, and lesson 06 computes derivatives from recorded numbers: infinity times zero is
-# `nan`. **Numerical stability** means that rounding and overflow do not spoil the result of a
-# computation for any input that can occur.
+# `inf`. In the second line, 1 divided by `inf` is 0, and the result looks right. But lesson 06
+# computes derivatives from the recorded intermediate results. The derivative of $1 / u$ is 0 at
+# `inf`, the derivative of `exp` is `inf`, and their product is `nan`. **Numerical stability**
+# means that rounding and overflow do not spoil the result of a computation for any input that
+# can occur.
 #
 # To make sigmoid stable, write it as $\frac{e^x}{e^x + e^0}$ and multiply numerator and
 # denominator by $e^{-m}$. This does not change the value. Choose $m$ so that no exponent is
@@ -373,8 +380,8 @@ def sigmoid(x):
 
     x        Tensor of any shape, finite numbers
     returns  a new Tensor of the same shape; float32 for integers. Computed with Tensor
-             operations, so that it is recorded. None of them overflows, and together they have
-             the right derivative everywhere: 0.25 at 0
+             operations, none of which overflows. The derivative computed from them is right
+             everywhere; at 0 it is 0.25
 
     Correct at +-1000, and small results keep their digits: sigmoid(-20) is 2.06e-9, not 0.
 
@@ -440,7 +447,7 @@ def tanh(x):
 
     x        Tensor of any shape, finite numbers
     returns  a new Tensor of the same shape; float32 for integers. Computed with Tensor
-             operations, so that it is recorded, none of which overflows
+             operations, none of which overflows
 
     Correct at +-1000.
 
@@ -458,8 +465,8 @@ check("tanh")
 
 # %% [markdown]
 # The methods `x.relu()`, `x.sigmoid()` and `x.tanh()` of Tensor compute the same functions in
-# one operation each. Predict how much longer your functions take, which need several
-# operations:
+# one operation each. Your functions need several operations. Predict how many times longer they
+# take:
 
 # %% tags=["answer", "explained"]
 import time
@@ -490,9 +497,9 @@ for mine, ready in ((relu, Tensor.relu), (sigmoid, Tensor.sigmoid), (tanh, Tenso
 # ## Dead units
 #
 # ReLU also has a disadvantage: its derivative is 0 for all negative inputs. In the layer below,
-# each unit has a lower bias than the unit before it. (A single training step that is too large
-# can make a bias so low.) A unit is *active* if its output is above 0. Predict for how many of
-# 1000 examples the last unit, with bias -8, is active.
+# each unit has a lower bias than the unit before it; the last bias is -8. (A single training
+# step that is too large can make a bias so low.) A unit is *active* if its output is above 0.
+# Predict for how many of 1000 examples the last unit is active.
 
 # %% tags=["answer"]
 random = np.random.default_rng(4)
@@ -507,10 +514,10 @@ for unit in range(6):
 
 # %% [markdown]
 # A **dead unit** is a ReLU whose input is negative for every example. Its derivative is always
-# 0, so training never changes its weights again and cannot repair it. Fewer units die if the
-# activation function approaches 0 gradually on the left, because its derivative is not yet 0
-# for inputs a little below 0. (Such a function would not save the last unit: at -8, its
-# derivative is also nearly 0.)
+# 0, so training never changes its weights again and cannot repair it. Some activation functions
+# approach 0 gradually on the left. For inputs a little below 0 their derivative is not 0, so
+# fewer units die. (Such a function would not save the last unit: at -8, its derivative is also
+# nearly 0.)
 
 # %% [markdown]
 # ## GELU
@@ -545,9 +552,9 @@ def gelu(x):
 
     x        Tensor of any shape, finite numbers
     returns  a new Tensor of the same shape; float32 for integers. Computed with Tensor
-             operations, so that it is recorded
+             operations
 
-    >>> gelu(Tensor([-1000.0, 0.0, 1000.0]))
+    >>> gelu(Tensor([-1000.0, 0.0, 1000.0]))  # -0. is a negative number, rounded to zero
     Tensor([  -0.,    0., 1000.])
 
     Source: Hendrycks, Gimpel, Gaussian error linear units (2016), section 2. In PyTorch:
@@ -617,7 +624,8 @@ for logits in ([1.0, 2.0, 4.0], [2.0, 3.0, 5.0], [2.0, 4.0, 8.0], [0.5, 1.0, 2.0
 # Adding the same number to all logits does not change the probabilities. Multiplying all logits
 # by a number does; the section on temperature returns to this.
 #
-# The exponential of a large logit overflows: in `float32`, of any logit above 88.73.
+# The exponential of a large logit overflows. In `float32` this happens for every logit above
+# 88.73.
 
 # %%
 draw_softmax([89.0, 90.0, 92.0])
@@ -626,8 +634,8 @@ draw_softmax([89.0, 90.0, 92.0])
 
 # %% [markdown]
 # So subtract a constant before `exp`, as in sigmoid. Which constant do you need, if no exponent
-# may be above 0 and at least one must be 0? Remember that each row of a batch is a separate
-# distribution: logits near 1000 in one row must not affect the next row.
+# may be above 0 and at least one must be 0? Remember that each row of a batch gets its own
+# probabilities: logits near 1000 in one row must not affect the next row.
 #
 # **Task.** Write `softmax` along any axis. The given line above it, `@numpy_names`, only
 # improves an error: if you write `softmax(x, dim=1)`, as in PyTorch, the error tells you to
@@ -640,14 +648,13 @@ def softmax(x, axis=-1):
     """Turn logits into probabilities along `axis`.
 
     x        Tensor of logits, shape (..., classes, ...); -inf means "impossible"
-    axis     the axis of the classes: an int, or a tuple of ints when one distribution spans
-             several axes
-    returns  a new Tensor of the same shape; each distribution along `axis` is >= 0 and
-             sums to 1.
-             Computed with Tensor operations, so that it is recorded
+    axis     the axis of the classes: an int, or a tuple of ints if the classes are on several
+             axes
+    returns  a new Tensor of the same shape, computed with Tensor operations. Its numbers are
+             >= 0 and sum to 1 along `axis`
 
-    Correct at +-1000, for each distribution separately. If all logits are -inf, the result is
-    nan.
+    Correct for logits of +-1000, also if the rows of a batch have logits of very different
+    size. If all logits of a row are -inf, the result is nan.
 
     >>> softmax(Tensor([[1000.0, 1000.0], [0.0, -1000.0]]))
     Tensor([[0.5, 0.5],
@@ -696,7 +703,7 @@ draw_temperatures([1.0, 2.0, 4.0], [2.0, 1.0, 0.5])
 #
 # How wrong was a prediction? Lesson 04 measures this by the logarithm of the probability that
 # the network gave to the correct class. Predict the two logarithms that the code prints. The
-# exact value of the second is -1000, an easy number for `float32`.
+# exact value of the second is -1000, and `float32` can store this number exactly.
 
 # %% tags=["answer"]
 with np.errstate(divide="ignore"):
@@ -717,10 +724,9 @@ def log_softmax(x, axis=-1):
     probabilities.
 
     x        Tensor of logits, shape (..., classes, ...); -inf means "impossible"
-    axis     the axis of the classes: an int, or a tuple of ints when one distribution spans
-             several axes
-    returns  a new Tensor of the same shape, all elements <= 0. Computed with Tensor
-             operations, so that it is recorded
+    axis     the axis of the classes: an int, or a tuple of ints if the classes are on several
+             axes
+    returns  a new Tensor of the same shape, all elements <= 0, computed with Tensor operations
 
     >>> log_softmax(Tensor([0.0, -1000.0]))
     Tensor([    0., -1000.])
@@ -787,7 +793,7 @@ class ReLU(Activation):
 class Softmax(Activation):
     """`softmax` along a fixed axis as a module: Softmax(axis)(x) is softmax(x, axis).
 
-    axis   stored in the attribute `axis`, its only one; by default the last axis
+    axis   the axis of the classes, by default the last; stored in the only attribute, `axis`
 
     >>> Softmax(axis=0)
     Softmax(axis=0)
@@ -858,13 +864,14 @@ for activation in (ReLU(), Sigmoid(), Tanh(), GELU()):
         x = activation(x @ w)
     size, deviation = float(abs(x).mean()), float(x.std(axis=0).mean())
     print(f"{str(activation):10} mean size {size:.1e}, "
-          f"standard deviation over the inputs {deviation / size:.1e} of it")
+          f"standard deviation over the inputs / mean size {deviation / size:.1e}")
 
 # %% [markdown]
 # After thirty sigmoids the outputs for all inputs are the same: each layer divides their
-# differences by about four, until only rounding errors are left. ReLU and GELU also make the
-# differences smaller; with tanh a tenth is left. Other weights give other results. The next
-# chapter begins with the question which weights are good for which activation function.
+# differences by about four, until only rounding errors are left. With the other three, the
+# outputs also become smaller (with GELU a billion times), but relative to their size they still
+# differ. Other weights give other results. Which weights suit which activation function? The
+# next chapter begins with this question.
 
 # %% [markdown]
 # ## Look back
@@ -874,8 +881,9 @@ for activation in (ReLU(), Sigmoid(), Tanh(), GELU()):
 #    -20?
 # 2. `softmax(x, axis=-1)` and `softmax(x, axis=0)` of a square matrix have the same shape, and
 #    both look like probabilities. How would you notice the wrong axis in a finished program?
-# 3. Could one hidden unit with another activation function compute XOR? Try $\sin(s)$ and $s^2$
-#    of the weighted sum $s$. So what are the advantages of ReLU?
+# 3. Could one hidden unit with another activation function compute XOR? Try $\sin(s)$ and
+#    $s^2$, where $s$ is the weighted sum. If one such unit is enough, why is ReLU used all the
+#    same?
 #
 # **In PyTorch**: `torch.nn.functional.relu`, `sigmoid`, `tanh`, `gelu(approximate="tanh")`,
 # `softmax(x, dim=-1)` and `log_softmax(x, dim=-1)`; the modules are `torch.nn.ReLU` and so on.

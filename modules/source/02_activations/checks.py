@@ -50,8 +50,8 @@ def is_recorded(name, f, given, truth, cause="some operation used x.data"):
     expect(
         recorded_derivative(out, x, direction),
         (up - down) / 2e-5,
-        f"at x = {given.tolist()}, moved in the direction {direction.round(3).tolist()}, "
-        f"{name} by your recorded operations",
+        f"the derivative of {name} at x = {given.tolist()} in the direction "
+        f"{direction.round(3).tolist()}, computed from your recorded operations,",
         cause,
         (1e-4, 1e-6),
     )
@@ -85,11 +85,13 @@ def other_logits(name, f, truth, near):
         for shift in (0, 1000, -1000):
             x, case = Tensor(given + shift), f"{name} along {axis} of logits near {shift}"
             expect(f(x, axis=axis).data, truth(given, axis), case, near=near, dtype="float64")
-            expect(x.data, given + shift, f"after {case}, the logits")
-    far = np.array([1000.0, -1000.0, 0.0]).reshape(3, 1, 1, 1)  # one for each slice
+            expect(x.data, given + shift, f"the logits, after {case},")
+    far = np.array([1000.0, -1000.0, 0.0]).reshape(3, 1, 1, 1)  # one for each row
     found = f(Tensor(given + far), (1, 2, 3)).data
-    expect(found, truth(given, (1, 2, 3)), "slices near 1000, -1000 and 0", near=near)
-    equal(f(Tensor(np.zeros((0, 4), "float32"))).shape, (0, 4), "the shape of no rows of 4")
+    case = f"{name} of logits near 1000, -1000 and 0"
+    expect(found, truth(given, (1, 2, 3)), case, near=near)
+    empty = f(Tensor(np.zeros((0, 4), "float32")))
+    equal(empty.shape, (0, 4), f"the shape of {name} of shape (0, 4)")
     is_recorded(name, lambda x: f(x, (1, -1)), given, lambda x: truth(x, (1, -1)))
 
 
@@ -117,8 +119,8 @@ def test_one_affine_map_equals_two():
         equal(b.shape, (outputs,), f"{sizes}: the shape of b")
         two = (x @ w1 + b1) @ w2 + b2
         assert np.allclose(x @ w.data + b.data, two, rtol=1e-9), (
-            f"{sizes}: w is right, b is not. It should be {b1 @ w2 + b2}, yours is {b.data}: "
-            "both biases count, and b1 goes through the second layer."
+            f"{sizes}: w is right, but b should be {b1 @ w2 + b2}, yours is {b.data}: both "
+            "biases count, and b1 goes through the second layer."
         )
 
 
@@ -145,7 +147,7 @@ def test_collapse_linear_is_recorded_and_keeps_dtype_and_inputs():
                 "does not have it: compute with tensors, not with .data"
             )
         for part, after in zip(numbers, given):
-            expect(after.data, part, "after collapse_linear, an input")
+            expect(after.data, part, "an input, after collapse_linear,")
 
 
 # %% collapse-linear hidden points=1
@@ -166,10 +168,10 @@ def test_collapse_linear_of_other_sizes():
         w, b = collapse_linear(w1=mine[0], b1=mine[1], w2=mine[2], b2=mine[3])
         case = f"for {inputs} inputs, {hidden} hidden, {outputs} outputs in {dtype}"
         near = (1e-4, 1e-2) if dtype == "float32" else (1e-9, 1e-7)
-        expect(w.data, w1 @ w2, f"{case} w", near=near, dtype=dtype)
-        expect(b.data, b1 @ w2 + b2, f"{case} b", near=near, dtype=dtype)
+        expect(w.data, w1 @ w2, f"{case}: w", near=near, dtype=dtype)
+        expect(b.data, b1 @ w2 + b2, f"{case}: b", near=near, dtype=dtype)
         for before, after in zip(numbers, mine):
-            expect(after.data, before, f"{case} an input afterwards")
+            expect(after.data, before, f"{case}: an input, after collapse_linear,")
     numbers = [
         np.array([[2.0, -1.0]]),
         np.array([0.5, 4.0]),
@@ -186,8 +188,11 @@ def test_collapse_linear_of_other_sizes():
         w_out, b_out = collapse_linear(*mine)
         for name, out, wanted in (("w", w_out, w), ("b", b_out, b)):
             change = recorded_derivative(out, mine[number], np.array(direction))
-            case = f"the change of {name}, by the recorded operations, for a change of input "
-            expect(change, wanted, f"{case}{number} by {direction}", near=(1e-6, 1e-6))
+            case = (
+                f"when {('w1', 'b1', 'w2', 'b2')[number]} changes by {direction}, the change "
+            )
+            case += f"of {name}, computed from your recorded operations,"
+            expect(change, wanted, case, near=(1e-6, 1e-6))
 
 
 # %% relu points=5
@@ -203,7 +208,8 @@ def test_relu_keeps_the_positive_and_zeroes_the_rest():
         wanted = [n if n > 0 else 0.0 for n in np.ravel(numbers)]
         out = tensor(relu(Tensor(given)), "relu(x)")
         assert out.shape == given.shape, (
-            f"relu is elementwise: the shape {given.shape} stays, yours is {out.shape}"
+            f"the shape of relu of shape {given.shape} should be {given.shape}, yours is "
+            f"{out.shape}: relu is elementwise"
         )
         expect(np.ravel(out.data), wanted, f"relu of {numbers}")
 
@@ -211,11 +217,11 @@ def test_relu_keeps_the_positive_and_zeroes_the_rest():
 def test_relu_of_infinities_is_not_nan():
     found = relu(Tensor([-math.inf, -1e30, 1e30, math.inf])).data
     wanted = np.array([0, 0, 1e30, math.inf], "float32")
-    expect(found, wanted, "relu of [-inf, -1e30, 1e30, inf]", "inf * 0 and inf - inf are nan")
+    cause = "inf * 0 and inf - inf are nan" if np.isnan(found).any() else ""
+    expect(found, wanted, "relu of [-inf, -1e30, 1e30, inf]", cause)
     lost = relu(Tensor([math.nan, 1.0])).data
     assert np.isnan(lost[0]), (
-        f"relu of nan should stay nan, yours hides it as {lost[0]}: a mistake should stay "
-        "visible"
+        f"relu of nan should be nan, yours is {lost[0]}: a mistake should stay visible"
     )
 
 
@@ -224,19 +230,20 @@ def test_relu_keeps_the_dtype_and_leaves_its_input_alone():
         mine = Tensor(np.array([[-3, 2, -1]], dtype))
         expect(relu(mine).data, [[0, 2, 0]], f"relu of {dtype} [[-3, 2, -1]]", dtype=dtype)
         cause = "make a new tensor, do not write into x"
-        expect(mine.data, [[-3, 2, -1]], "after relu, its input", cause)
+        expect(mine.data, [[-3, 2, -1]], "the input, after relu,", cause)
 
 
 def test_the_derivative_of_relu_at_0_is_0():
     x = Tensor(np.array([-2.0, 0.0, -0.0, 3.0]), requires_grad=True)
     found = recorded_derivative(tensor(relu(x), "relu(x)"), x)
     assert not np.array_equal(found, [0, 0.5, 0.5, 1]), (
-        "the operations that you recorded have the derivative 1/2 at 0, where it should be 0, "
-        "as in PyTorch: maximum shares it between equal numbers. Use where"
+        "the derivative of relu at 0, computed from your recorded operations, should be 0, "
+        "yours is 1/2: maximum gives each of two equal numbers half. Use where"
     )
     assert np.array_equal(found, [0, 0, 0, 1]), (
-        f"the derivative at -2, 0, -0, 3 should be 0, 0, 0, 1, your recorded operations have "
-        f"{found}: at 0, `where` should choose the constant, not x"
+        "the derivative of relu at -2, 0, -0, 3, computed from your recorded operations, "
+        f"should be 0, 0, 0, 1, yours is {found}: at 0, `where` should choose the constant, "
+        "not x"
     )
 
 
@@ -258,10 +265,10 @@ def test_relu_of_other_numbers():
     ]:
         given = np.array(random.normal(size=shape) * 40, dtype)
         after = elementwise("relu", relu, given, lambda v: v if v > 0 else 0, 0)
-        expect(after, given, "after relu, its input")
+        expect(after, given, "the input, after relu,")
     given = np.array([[math.inf, -1e-300, math.nan], [1e-300, -math.inf, -1e300]])
     wanted = [[math.inf, 0, math.nan], [1e-300, 0, 0]]
-    expect(relu(Tensor(given)).data, wanted, f"relu of {given}, which keeps nan,")
+    expect(relu(Tensor(given)).data, wanted, f"relu of {given.tolist()}")
     is_recorded("relu", relu, np.array([[-2.0], [3.0], [-0.5]]), lambda x: np.maximum(x, 0))
 
 
@@ -278,8 +285,8 @@ def test_two_hidden_units_compute_xor():
         hidden = np.where(sums > 0, sums, 0)
         found = (hidden @ w2 + b2)[0]
         assert abs(found - wanted) < 1e-5, (
-            f"XOR of {corner} is {wanted}, yours is {found:g}: after relu the hidden units are "
-            f"{hidden}"
+            f"XOR of {corner} should be {wanted}, yours is {found:g}: after relu, the hidden "
+            f"units are {hidden}"
         )
 
 
@@ -287,7 +294,7 @@ def test_two_hidden_units_compute_xor():
 def test_sigmoid_is_between_0_and_1():
     for dtype, tolerance in (("float64", 1e-14), ("float32", 1e-6)):
         given = np.array([[-3.0, 0.0, 0.5], [2.0, -0.125, 7.0]], dtype)
-        cause = "sigmoid(0) is 0.5; Python divides before it adds"
+        cause = "is there a parenthesis around the denominator? Python divides before it adds"
         truth = lambda v: 1 / (1 + math.exp(-v))
         elementwise("sigmoid", sigmoid, given, truth, (tolerance, 0), cause)
     out, wanted = sigmoid(Tensor([[-1, 2, 0]])), [[0.26894142, 0.88079708, 0.5]]
@@ -311,22 +318,22 @@ def test_small_results_of_sigmoid_keep_their_digits():
     for dtype, tolerance in (("float32", 1e-5), ("float64", 1e-13)):
         found = sigmoid(Tensor(np.array([-20.0, -50.0, -80.0], dtype))).data
         wanted = [math.exp(v) / (1 + math.exp(v)) for v in (-20.0, -50.0, -80.0)]
-        cause = "their digits were lost when a tiny number was added to a large one, or "
-        cause += "subtracted"
+        cause = "your code adds a tiny number to a large one, or subtracts it, and its digits "
+        cause += "are lost"
         expect(found, wanted, f"sigmoid of {dtype} -20, -50, -80", cause, (tolerance, 0))
 
 
 def test_sigmoid_is_recorded_and_leaves_its_input_alone():
     given = np.array([-2.0, 0.5, 3.0])
     after = is_recorded("sigmoid", sigmoid, given, lambda x: 1 / (1 + np.exp(-x)))
-    expect(after, given, "after sigmoid, its input")
+    expect(after, given, "the input, after sigmoid,")
     for places in ([0.0, 0.0], [-3.0, 2.0]):
         at = Tensor(np.array(places), requires_grad=True)
         found, p = recorded_derivative(sigmoid(at), at), 1 / (1 + np.exp(-np.array(places)))
         assert np.allclose(found, p * (1 - p), rtol=1e-4), (
-            f"at x = {places} the operations that you recorded have the derivative {found}, "
-            f"not {p * (1 - p)}: some operation used x.data, or has a kink at 0 that does not "
-            "cancel (do not choose by the sign of x)"
+            f"the derivative of sigmoid at {places}, computed from your recorded operations, "
+            f"should be {p * (1 - p)}, yours is {found}: some operation used x.data, or the "
+            "formula changes at 0 (do not choose by the sign of x)"
         )
 
 
@@ -341,9 +348,11 @@ def test_sigmoid_of_other_numbers():
                 math.exp(v) / (1 + math.exp(v)) if v < 700 else 1.0
             )
             after = elementwise("sigmoid", sigmoid, numbers, truth, (tolerance, 0))
-            expect(after, numbers, "after sigmoid, its input")
+            expect(after, numbers, "the input, after sigmoid,")
     out, wanted = sigmoid(Tensor([[1000], [-3], [-1000]])), [[1], [0.04742587], [0]]
-    expect(out.data, wanted, "integers", near=(1e-5, 0), dtype="float32")
+    expect(
+        out.data, wanted, "sigmoid of [[1000], [-3], [-1000]]", INTEGERS, (1e-5, 0), "float32"
+    )
     given = np.array([[-1.0, 0.25], [4.0, -30.0]])
     is_recorded("sigmoid", sigmoid, given, lambda x: 1 / (1 + np.exp(-x)))
 
@@ -375,7 +384,7 @@ def test_no_operation_of_tanh_overflows():
 def test_tanh_is_recorded_and_leaves_its_input_alone():
     given = np.array([-2.0, 0.5, 3.0])
     after = is_recorded("tanh", tanh, given, np.tanh)
-    expect(after, given, "after tanh, its input")
+    expect(after, given, "the input, after tanh,")
 
 
 # %% tanh hidden points=1
@@ -386,9 +395,9 @@ def test_tanh_of_other_numbers():
         for given in (grid, grid[0, 0, 0], grid[:0], large):
             numbers = np.array(given, dtype)
             after = elementwise("tanh", tanh, numbers, math.tanh, (0, tolerance))
-            expect(after, numbers, "after tanh, its input")
+            expect(after, numbers, "the input, after tanh,")
     out, wanted = tanh(Tensor([[1000], [1], [-1000]])), [[1], [0.7615942], [-1]]
-    expect(out.data, wanted, "integers", near=(0, 5e-7), dtype="float32")
+    expect(out.data, wanted, "tanh of [[1000], [1], [-1000]]", INTEGERS, (0, 5e-7), "float32")
     is_recorded("tanh", tanh, np.array([[-1.0, 0.0], [4.0, -30.0]]), np.tanh)
 
 
@@ -425,7 +434,7 @@ def test_gelu_is_elementwise_in_every_dtype():
 def test_gelu_is_recorded_and_leaves_its_input_alone():
     given = np.array([-2.0, 0.5, 1.25])
     after = is_recorded("gelu", gelu, given, np.vectorize(gelu_by_formula))
-    expect(after, given, "after gelu, its input")
+    expect(after, given, "the input, after gelu,")
 
 
 # %% gelu hidden points=1
@@ -436,9 +445,9 @@ def test_gelu_of_other_numbers():
         for given in (grid, grid[1, 1, 1], grid[:, :0], large):
             numbers = np.array(given, dtype)
             after = elementwise("gelu", gelu, numbers, gelu_by_formula, (0, tolerance))
-            expect(after, numbers, "after gelu, its input")
+            expect(after, numbers, "the input, after gelu,")
     out, wanted = gelu(Tensor([[-2], [1], [30]])), [[-0.04540231], [0.841192], [30]]
-    expect(out.data, wanted, "integers", near=(0, 2e-6), dtype="float32")
+    expect(out.data, wanted, "gelu of [[-2], [1], [30]]", INTEGERS, (0, 2e-6), "float32")
     given = np.array([[-1.0, 0.25], [4.0, -3.0]])
     is_recorded("gelu", gelu, given, np.vectorize(gelu_by_formula))
 
@@ -450,7 +459,7 @@ def test_softmax_gives_probabilities_along_any_axis():
         out = result_of(
             lambda: tensor(softmax(Tensor(given), axis), "softmax(x, axis)"),
             f"softmax of shape (2, 3, 4) along axis {axis}",
-            "Keep the axes of maximum and sum.",
+            "Do max and sum keep the reduced axes? Give both keepdims=True.",
             ValueError,
         )
         equal(out.shape, (2, 3, 4), "the shape of softmax of shape (2, 3, 4)")
@@ -462,7 +471,8 @@ def test_softmax_gives_probabilities_along_any_axis():
         expect(out.data, softmax_of(given, axis), case, near=(1e-12, 0))
     found = softmax(Tensor(given)).data.sum(axis=-1)
     assert np.allclose(found, 1, rtol=1e-12), (
-        f"by default softmax works along the last axis; the sums there are {found}"
+        "by default softmax works along the last axis, so the sums there should be 1; yours "
+        f"are {found}"
     )
 
 
@@ -485,8 +495,10 @@ def test_softmax_of_huge_logits_is_finite():
         ([-10000.0, -10001.0], [0.7310586, 0.2689414]),
     ]:
         found = softmax(Tensor(logits)).data
-        cause = "every exponential is 0 or inf. Subtract the largest logit first, also when it "
-        cause = cause + "is negative." if np.isnan(found).any() else ""
+        cause = (
+            "every exponential is 0 or inf. Subtract the largest logit first, also if it is "
+        )
+        cause = cause + "negative." if np.isnan(found).any() else ""
         expect(found, wanted, f"softmax of {logits}", cause, near=(1e-6, 0))
 
 
@@ -504,7 +516,7 @@ def test_softmax_is_recorded_and_leaves_its_input_alone():
     given = np.array([[-2.0, 0.5, 3.0], [1.0, 4.0, 2.0]])
     f, truth = lambda x: softmax(x, axis=0), lambda x: softmax_of(x, 0)
     after = is_recorded("softmax", f, given, truth, "some operation used .data")
-    expect(after, given, "after softmax, its input")
+    expect(after, given, "the input, after softmax,")
 
 
 # %% softmax hidden points=1
@@ -532,15 +544,15 @@ def test_log_softmax_is_the_logarithm_of_softmax_along_any_axis():
         out = result_of(
             lambda: tensor(log_softmax(Tensor(given), axis), "log_softmax(x, axis)"),
             f"log_softmax of shape (2, 3, 4) along axis {axis}",
-            "Keep the axes of maximum and sum.",
+            "Do max and sum keep the reduced axes? Give both keepdims=True.",
             ValueError,
         )
         wanted, case = log_softmax_of(given, axis), f"log_softmax along axis {axis}"
         expect(out.data, wanted, case, near=(1e-11, 1e-14))
     found = np.exp(log_softmax(Tensor(given)).data).sum(axis=-1)
     assert np.allclose(found, 1, rtol=1e-12), (
-        "by default log_softmax works along the last axis; exp of the results sums to "
-        f"{found} there"
+        "by default log_softmax works along the last axis, so exp of the results should sum to "
+        f"1 there; yours sums to {found}"
     )
 
 
@@ -568,8 +580,10 @@ def test_log_softmax_keeps_the_digits_of_tiny_probabilities():
         (0, np.transpose(logits), np.transpose(wanted)),
     ):
         found = log_softmax(Tensor(np.array(given, "float32")), axis).data
-        cause = "a probability was rounded to 0 before its logarithm, or exp overflowed. Shift "
-        cause += "by each slice's largest logit, and take the logarithm of the sum only."
+        cause = "a probability was rounded to 0 before its logarithm, or exp overflowed. "
+        cause += (
+            "Subtract the largest logit of each row, and take only the logarithm of the sum."
+        )
         cause = "" if np.isfinite(found).all() else cause
         expect(found, right, f"log_softmax along axis {axis}", cause, near=(1e-6, 1e-4))
 
@@ -578,7 +592,7 @@ def test_log_softmax_is_recorded_and_leaves_its_input_alone():
     given = np.array([[-2.0, 0.5, 3.0], [1.0, 4.0, 2.0]])
     f, truth = lambda x: log_softmax(x, axis=0), lambda x: log_softmax_of(x, 0)
     after = is_recorded("log_softmax", f, given, truth, "some operation used .data")
-    expect(after, given, "after log_softmax, its input")
+    expect(after, given, "the input, after log_softmax,")
 
 
 # %% log-softmax hidden points=1
@@ -611,8 +625,8 @@ def test_modules_compute_what_their_functions_do():
     kink = Tensor(np.array([-1.0, 0.0, 2.0]), requires_grad=True)
     found = recorded_derivative(ReLU()(kink), kink)
     assert np.array_equal(found, [0, 0, 1]), (
-        f"the derivative of ReLU() at -1, 0, 2 should be 0, 0, 1, your recorded operations "
-        f"have {found}: use relu(x) or x.relu()"
+        "the derivative of ReLU() at -1, 0, 2, computed from your recorded operations, should "
+        f"be 0, 0, 1, yours is {found}: use relu(x) or x.relu()"
     )
 
 
@@ -621,12 +635,12 @@ def test_two_modules_keep_their_own_axis():
     columns, rows = Softmax(axis=0), Softmax(axis=1)
     for name, module, axis in [("Softmax(axis=0)", columns, 0), ("Softmax(axis=1)", rows, 1)]:
         assert module.axis == axis, (
-            f"{name}.axis should be {axis}, yours is {module.axis}: there are two modules, "
-            "and each has its own axis: store it in self"
+            f"{name}.axis should be {axis}, yours is {module.axis}: each module has its own "
+            "axis, so store it in self"
         )
         sums = module(x).data.sum(axis=axis)
         assert np.allclose(sums, 1), (
-            f"{name} should sum to 1 along axis {axis}, yours sums to {sums}"
+            f"the results of {name} should sum to 1 along axis {axis}, yours sum to {sums}"
         )
 
 
@@ -636,7 +650,8 @@ def test_modules_print_their_settings_and_have_no_parameters():
         ("Softmax(axis=-1)", Softmax()),
         ("Softmax(axis=2)", Softmax(2)),
     ]:
-        equal(repr(module), name, f"what {name} prints", "its attributes are its settings")
+        cause = "store nothing in self but the setting `axis`"
+        equal(repr(module), name, f"the text of {name}", cause)
         equal(list(module.parameters()), [], f"{name}.parameters()")
 
 
@@ -650,6 +665,8 @@ def test_modules_are_recorded_and_keep_other_axes():
         (Softmax((0, 2)), softmax_of(given, (0, 2))),
     ]:
         out = module(x)
-        assert out.requires_grad, f"{module!r} of a tensor is not recorded"
+        assert out.requires_grad, (
+            f"{module!r}(x) should be recorded, yours is not: use x, not x.data"
+        )
         case = f"{module!r} of an array of shape (2, 3, 4)"
         expect(out.data, wanted, case, near=(1e-5, 1e-8))
