@@ -73,6 +73,7 @@ from tinytorch.data.texts import load_text
 BRIEF = 6  # epochs of the model for comparison
 SAMPLE = 5  # epochs between two samples
 SENTENCE = '"My dear Emma," said Mr. Knightley, "I am very happy," and he smiled'
+ENOUGH = 300_000  # characters of a text, from which a model learns more than to recite
 NEAR = 2  # tokens of the short context
 
 
@@ -223,6 +224,8 @@ def run(seed=0, words=()):
         others = replace(settings, epochs=BRIEF)
         settings = replace(others, without=chosen.without)
     known, words = levels(*parts), re.findall(r"\w+", " ".join(words))
+    if chosen.text:
+        expect(settings, sum(map(len, parts)))
     introduce(known)
 
     kept, rng = "_".join(["05_2018_gpt", *words])[:80], np.random.default_rng(seed)
@@ -289,6 +292,18 @@ def compare(before, after):
     for name in before[0]:
         print(f"  {name:18} {before[0][name]:6.3f}  {after[0][name]:6.3f}")
     print(f"before: {before[1]}\nafter:  {after[1]}", flush=True)
+
+
+def expect(settings, characters):
+    """Print what a text of this length will do."""
+    print(
+        f"{characters:,} characters: {settings.epochs * settings.steps:,} steps at most, and ",
+        end="",
+    )
+    if characters < ENOUGH:
+        print(f"the model will recite parts of them. {ENOUGH:,} or more are better.\n")
+    else:
+        print("enough for the model to learn more than to recite.\n")
 
 
 def introduce(known):

