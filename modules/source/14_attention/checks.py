@@ -688,27 +688,41 @@ def test_other_heads():
 # %% forward points=5
 def test_weights_of_the_last_queries():
     q, k = normal(59, 2, 3, 4), normal(60, 2, 5, 4)
-    cause = "The scale is 1 / sqrt(4), the softmax is over the keys, and the mask is "
-    cause += "causal_mask(3, 5)"
+    cause = "The softmax is over the keys, the last axis"
     for causal in (False, True):
         case = f"weights_forward of q (2, 3, 4) and k (2, 5, 4), causal={causal}: the weights"
         found = changes_nothing(lambda: weights_forward(q, k, causal), [q, k], case)
         scores, allowed = np.einsum("bid,bjd->bij", q, k) / 2, lower(3, 5) if causal else True
-        close(found, weights_by_loops(scores, allowed), case, cause)
+        wanted = weights_by_loops(scores, allowed)
+        sums = np.asarray(found).sum(-1)
+        expect(sums, np.ones((2, 3)), case + " summed over the keys", cause, near=1e-6)
+        causes = {
+            "The scores are not divided by sqrt(4)": weights_by_loops(2 * scores, allowed),
+            "The mask is missing": weights_by_loops(scores, True),
+            "The mask is causal_mask(3, 5)": weights_by_loops(scores, np.tri(3, 5)),
+        }
+        close(found, wanted, case, causes)
 
 
 def test_one_operation_equals_the_definition():
-    cause = (
-        "The scale is that of one head, 1 / sqrt(d), not of D; the softmax is over the keys; "
-    )
-    cause += "heads are merged as merge_heads does"
     for heads, width, length in [(1, 3, 4), (2, 8, 5), (3, 6, 3)]:
         qkv = normal(61, 2, length, 3 * width)
         for causal in (False, True):
             allowed = lower(length, length) if causal else True
             case = f"qkv {qkv.shape}, num_heads={heads}, causal={causal}: the output"
             found, _, _ = result_of(lambda: forward_of(qkv, heads, causal), case)
-            close(found, joined(attended(*parts_of(qkv, heads), allowed)), case, cause)
+            parts = parts_of(qkv, heads)
+            out = attended(*parts, allowed)
+            causes = {
+                "The scale is that of one head, 1 / sqrt(d), not of D": joined(
+                    attended(*parts, allowed, scale=1 / math.sqrt(width))
+                ),
+                "Exchange the axes of heads and positions before the reshape": out.reshape(
+                    2, length, width
+                ),
+                "The mask is missing": joined(attended(*parts)),
+            }
+            close(found, joined(out), case, causes)
 
 
 def test_the_weights_are_saved_for_the_rule():
@@ -757,10 +771,12 @@ def test_softmax_rule_by_hand():
     case = "softmax_rule of g = [1, 0, 0] and weights [0.5, 0.25, 0.25]"
     g, weights = np.array([1.0, 0.0, 0.0]), np.array([0.5, 0.25, 0.25])
     found = result_of(lambda: softmax_rule(g, weights), case)
-    cause = (
-        "weights * (g - the sum of g * weights): without the row term it would be [0.5, 0, 0]"
-    )
-    close(found, [0.25, -0.125, -0.125], case, cause)
+    causes = {
+        "A score also changes the sum that all weights of its row are divided by": g * weights,
+        "Subtract the mean of g with these weights, not its sum": weights * (g - 1),
+        "This is the rule of the sigmoid, for each score alone": g * weights * (1 - weights),
+    }
+    close(found, [0.25, -0.125, -0.125], case, causes)
 
 
 def test_gradients_of_scores_sum_to_0():
