@@ -216,11 +216,13 @@ def _failures(report: LessonReport, around: Around) -> list[RenderableType]:
 
 
 def _same_error(checks: list[CheckOutcome]) -> list[list[CheckOutcome]]:
-    """The failures of an exercise, those together that are one exception at one place."""
+    """The failures of an exercise, those together that are one exception at one place or have the
+    same message.
+    """
     blocks: dict[object, list[CheckOutcome]] = {}
     for check in checks:
         error = check.message.rpartition(" raised ")[2], check.where
-        key = error if check.status == "error" and check.where else check.id
+        key = error if check.status == "error" and check.where else check.message
         blocks.setdefault(key, []).append(check)
     return [*blocks.values()]
 

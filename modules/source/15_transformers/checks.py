@@ -178,7 +178,7 @@ def multiplied(V, T, D, L):
 
 
 # %% learner-side
-from checking import refusal
+from checking import refusal, result_of
 
 
 def shaken(module, seed, scale=0.4):
@@ -491,13 +491,14 @@ def initialized(blocks, width, rng, more=False, alone=False):
     for name, p in stack.named_parameters():
         p.data[...] = 3.0
     arrays = [p.data for p in stack.parameters()]
-    result = init_gpt(stack, rng)
+    causes = {"'blocks'": "A model need not have `blocks`: find them in model.modules()"}
+    result = result_of(lambda: init_gpt(stack, rng), "init_gpt", causes, AttributeError)
     same = all(p.data is array for p, array in zip(stack.parameters(), arrays))
     return result, stack.state_dict(), same
 
 
 # %% init points=6
-def test_matrices_have_standard_deviation_002():
+def test_matrices_have_a_small_standard_deviation():
     for blocks in (1, 4):
         _, state, _ = initialized(blocks, 48, 0)
         for n in range(blocks):
@@ -1175,17 +1176,24 @@ class Reader(Module):
         return Tensor(self.reads[: ids.shape[1], : ids.shape[1]]) @ self.table[ids]
 
 
+def leak(model, ids):
+    """What causality_leak returns."""
+    cause = "An id is replaced by (id + 1) % V, so that it stays below V"
+    causes = {"is out of bounds": cause, "is no row": cause}
+    return result_of(lambda: causality_leak(model, ids), "causality_leak", causes, IndexError)
+
+
 def leak_of(table, reads, ids):
     """causality_leak of a Reader, and whether ids stayed as they were."""
     model, given = Reader(table, reads), np.array(ids)
-    return causality_leak(model, given), np.array_equal(given, ids)
+    return leak(model, given), np.array_equal(given, ids)
 
 
 def leak_modes(table, training):
     """The modes in which causality_leak calls a model, and that in which it leaves it."""
     model = Reader(table, np.tri(4))
     model.train(training)
-    causality_leak(model, np.arange(4))
+    leak(model, np.arange(4))
     return model.modes, bool(model.training)
 
 
@@ -1194,7 +1202,7 @@ def leak_of_gpt(causal, ids, **options):
     model = shaken(GPT(5, len(ids), 8, 2, 2, **options), 1)
     for block in model.blocks:
         block.attention.causal = causal
-    return causality_leak(model, ids)
+    return leak(model, ids)
 
 
 # %% causality-leak points=10
