@@ -162,7 +162,7 @@ def summary(model, input_shape, dtype=np.float32):
 
     model        a Module
     input_shape  the shape of a whole batch, such as (32, 784); or a batch: an array or a Tensor
-    dtype        of the zeros that are passed through the model; np.int64 for models of words
+    dtype        of the zeros that are passed through the model; int64 if it takes token ids
     returns      text, shown as a table by print and by notebooks
 
     A module that holds others has a row, and below it, indented, a row for each of these. A shared
@@ -177,6 +177,11 @@ def summary(model, input_shape, dtype=np.float32):
     before = {part: part.training for part in model.modules()}
     model.train(False)
     try:
+        shapes = output_shapes(model, x)
+    except TypeError as error:
+        if is_batch or not str(error).startswith("token ids are integers"):
+            raise
+        x = Tensor(np.zeros(input_shape, np.int64))
         shapes = output_shapes(model, x)
     finally:
         for part in before:

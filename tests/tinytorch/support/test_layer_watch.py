@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tinytorch.core.activations import ReLU
+from tinytorch.core.embeddings import Embedding
 from tinytorch.core.layers import Dense, Module, Sequential
 from tinytorch.core.tensor import Tensor, Variable
 from tinytorch.nn.additions import ModuleList
@@ -165,3 +166,11 @@ def test_outputs_that_are_no_tensors_have_no_shape():
 def test_a_batch_stands_for_its_shape():
     network, x = Sequential(Dense(2, 3, rng=0)), np.ones((4, 2), "float32")
     assert summary(network, x) == summary(network, Tensor(x)) == summary(network, (4, 2))
+
+
+def test_a_model_of_token_ids_gets_ids():
+    model = Sequential(Embedding(5, 2, rng=0), Dense(2, 3, rng=0))
+    ids = np.zeros((1, 4), np.int64)
+    assert summary(model, (1, 4)) == summary(model, ids) == summary(model, (1, 4), np.int64)
+    with pytest.raises(TypeError, match="token ids are integers"):
+        summary(model, np.zeros((1, 4)))
