@@ -106,7 +106,8 @@ def test_generate_leaves_the_model_in_its_mode():
 def test_generate_is_a_method_of_the_model_and_ends_at_any_of_several_tokens():
     model = small_gpt(4)
     ids = generate(model, [[1]], 8, temperature=0)
-    assert np.array_equal(model.generate([[1]], 8, temperature=0), ids)
+    for prompt in ([[1]], [1], np.array([1])):  # one list of ids is one row
+        assert np.array_equal(model.generate(prompt, 8, temperature=0), ids)
     stops = ids[0, [3, 5]].tolist()
     end = next(n for n in range(1, 9) if ids[0, n] in stops)
     assert np.array_equal(generate(model, [[1]], 8, temperature=0, stop=stops), ids[:, :end])
@@ -114,7 +115,7 @@ def test_generate_is_a_method_of_the_model_and_ends_at_any_of_several_tokens():
 
 def test_generate_refuses_what_is_no_batch_of_ids():
     with pytest.raises(ValueError, match="one row for each text"):
-        generate(small_gpt(), [1, 2], 3)
+        generate(small_gpt(), [[[1, 2]]], 3)
     with pytest.raises(ValueError, match=r"not \(2,\); one list of ids is a row"):
         small_gpt()([1, 2])
     with pytest.raises(ValueError, match="stop is for one row"):

@@ -327,7 +327,7 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     """Continue token ids.
 
     model           a GPT, or, when `cache` is False, any model that `next_logits` takes
-    ids             int array of shape (B, T), T >= 1: the prompts
+    ids             int array of shape (B, T), T >= 1: the prompts; or (T,) for one
     max_new_tokens  int: how many tokens to append to each row
     temperature, top_k, top_p  see `filtered`
     rng             a NumPy Generator, a seed, or None for the shared generator
@@ -336,7 +336,7 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     cache           whether to use a KVCache (below); the tokens are the same
     returns         int64 array of shape (B, T + max_new_tokens), or shorter after `stop`
     """
-    ids, rng = as_rows(ids), generator(rng)
+    ids, rng = as_rows(np.atleast_2d(ids)), generator(rng)
     if stop is not None and len(ids) != 1:
         raise ValueError(f"stop is for one row of ids, not for {len(ids)}: generate each alone")
     stops = [] if stop is None else as_ids(stop).ravel().tolist()
