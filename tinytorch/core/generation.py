@@ -1,5 +1,5 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`; edit that file, not this one.
-# checksum: db594c6be9b14834
+# checksum: b68ec037c5d6524b
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import math
@@ -223,7 +223,8 @@ class KVCache:
         when they do not fit."""
         length = self.length
         if length + t > self.context:
-            raise ValueError(f"{length} + {t} tokens do not fit into {self.context}")
+            raise ValueError(f"the cache holds {length} tokens, and {t} more do not fit into "
+                             f"its {self.context}")
         return np.arange(self.dropped + length, self.dropped + length + t)
 
     def append(self, layer, k, v):

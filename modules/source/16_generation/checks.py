@@ -84,6 +84,13 @@ def best_texts(table, start, n, width):
     return texts
 
 
+# {words of an error: its cause}, when `step` is given the wrong tokens.
+STEPS = {
+    "do not fit": "Give `step` only what the cache does not hold, ids[cache.length:] and the "
+    "draft; rejected tokens have to leave the cache",
+    "(1, 0)": "The cache must not hold the last id: the next step computes its key",
+}
+LONGER = {"do not fit": "Ids that are longer than the context need next_logits"}
 SMALL = {"vocab_size": 7, "context": 8, "embed_dim": 8, "layers": 2, "num_heads": 2}
 CERTAIN = SMALL | {"tie": False, "context": 16}  # of its tokens, when its head is scaled
 
@@ -868,7 +875,7 @@ def test_only_new_tokens_are_computed():
 def test_beyond_the_context_the_window_is_computed_anew():
     ids, ends = some_ids(6, 1, 11), [7, 8, 9, 11]
     case = "a text longer than the context"
-    results, counts, _ = succeeds(lambda: cached_run(SMALL, ids, ends, 5), case)
+    results, counts, _ = succeeds(lambda: cached_run(SMALL, ids, ends, 5), case, LONGER)
     for found, end in zip(results, ends):
         wanted = whole(SMALL, ids[:, max(0, end - 8) : end], 5)[:, -1]
         assert near(found, wanted, 1e-3), (
@@ -883,7 +890,8 @@ def test_beyond_the_context_the_window_is_computed_anew():
 
 
 def test_generate_gives_the_same_tokens_with_a_cache():
-    found = both_texts(SMALL, some_ids(7, 2, 3), 9, 6, temperature=0)[0]
+    call = lambda: both_texts(SMALL, some_ids(7, 2, 3), 9, 6, temperature=0)
+    found = succeeds(call, "12 tokens, context 8", LONGER)[0]
     right = greedy_text(SMALL, some_ids(7, 2, 3), 9, 6)
     assert found == right, (
         f"the most probable tokens are {right}, generate with a cache and temperature 0 gives "
@@ -1254,7 +1262,7 @@ def test_the_text_is_that_of_the_large_model():
     ]:
         case = f"prompt {prompt}, ahead={ahead}"
         call = lambda: speculated(CERTAIN, prompt, 10, kind, ahead, 40)
-        found, _, text, _ = succeeds(call, case)
+        found, _, text, _ = succeeds(call, case, STEPS)
         equal(found.shape, text.shape, f"{case} and n = 10: the shape of the ids")
         assert found.tolist() == text.tolist(), (
             f"a GPT that is certain of each token writes {text[0].tolist()}; yours, with a "
@@ -1264,7 +1272,8 @@ def test_the_text_is_that_of_the_large_model():
 
 
 def test_a_good_draft_saves_steps():
-    _, counts, _, steps = speculated(CERTAIN, [[1, 2]], 12, "known", 3, 40)
+    call = lambda: speculated(CERTAIN, [[1, 2]], 12, "known", 3, 40)
+    _, counts, _, steps = succeeds(call, "prompt [[1, 2]], ahead=3", STEPS)
     assert counts == {"accepted": 9, "proposed": 9}, (
         "12 tokens, drafts of 3 that are all right: 9 drafted tokens, all accepted, and 3 more "
         f"from the GPT itself; yours counts {counts}"
@@ -1280,7 +1289,8 @@ def test_a_good_draft_saves_steps():
 
 
 def test_rejected_tokens_leave_the_cache():
-    found, counts, text, steps = speculated(CERTAIN, [[5]], 9, "wrong", 4, 40)
+    call = lambda: speculated(CERTAIN, [[5]], 9, "wrong", 4, 40)
+    found, counts, text, steps = succeeds(call, "prompt [[5]], ahead=4", STEPS)
     case = "with a draft that is wrong at every third token, the text"
     cause = "after a rejection the cache holds keys of tokens that are not in the text"
     expect(found, text, case, cause)

@@ -467,7 +467,8 @@ class KVCache:
         when they do not fit."""
         length = self.length
         if length + t > self.context:
-            raise ValueError(f"{length} + {t} tokens do not fit into {self.context}")
+            raise ValueError(f"the cache holds {length} tokens, and {t} more do not fit into "
+                             f"its {self.context}")
         return np.arange(self.dropped + length, self.dropped + length + t)
 
     def append(self, layer, k, v):
