@@ -28,7 +28,7 @@ from tito.learn.milestone import Milestone
 from tito.lesson import cells, glossary
 from tito.lesson.cells import ALT, Cell
 from tito.lesson.course import Entry, Root
-from tito.lesson.lesson_format import Exercise, Lesson, Question, stub
+from tito.lesson.lesson_format import Exercise, Lesson, Question, hint_text, stub
 from tito.lesson.notebook import visible_points
 
 # Lines that Sphinx counts too many: myst-nb adds 1 to its `source_map`, and so does its renderer.
@@ -415,7 +415,7 @@ def _hints(hints: Sequence[str]) -> str:
     for number, hint in reversed(list(enumerate(hints, 1))):
         text = (
             f'<details class="hint"><summary>Hint {number} of {len(hints)}</summary>\n\n'
-            f"{hint}\n\n{text}\n\n</details>"
+            f"{hint_text(hint)}\n\n{text}\n\n</details>"
         )
     return text
 

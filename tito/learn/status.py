@@ -10,7 +10,7 @@ from tito.errors import TitoError, UsageError
 from tito.learn import notebook_sync, progress
 from tito.lesson import cells, export
 from tito.lesson.course import Entry, Root
-from tito.lesson.lesson_format import Exercise, check_of_hint
+from tito.lesson.lesson_format import Exercise, check_of_hint, hint_text
 
 FAILED = ("failed", "error", "timeout", "memory", "crashed")  # statuses of a check
 
@@ -232,7 +232,7 @@ def hint(entry: Entry, exercise: Exercise | None = None) -> Hint:
             target.id,
             len(shown),
             len(target.hints),
-            target.hints[shown[-1]],
+            hint_text(target.hints[shown[-1]]),
             following is None,
             entry.address(target.id),
         )

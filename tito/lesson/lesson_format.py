@@ -33,7 +33,7 @@ MARK = re.compile(r"^\s*### (BEGIN|END) SOLUTION\s*$")
 ANSWER = "**Your answer:**"  # the line of a question's cell below which learners write
 NBGRADER_STUB = "YOUR ANSWER HERE"  # what nbgrader puts there for learners
 LONGEST_ANSWER = 20_000  # characters that are collected; a longer answer is cut, and marked as cut
-HINT_OF_CHECK = re.compile(r'When "([^"]+)" fails: ')  # how a hint begins that belongs to a check
+HINT_OF_CHECK = re.compile(r'When "([^"]+)"\s+fails:\s+')  # the beginning of a check's hint
 # A line of an exercise whose solution the learner has seen: it earns no points until it is reset.
 GIVEN_UP = "#| given_up"
 STUCK = "Stuck? `tito hint {lesson} {exercise}`"
@@ -305,8 +305,13 @@ def without_mark(source: str) -> str:
 
 def check_of_hint(hint: str) -> str:
     """The name of the check that a hint belongs to, "" for none."""
-    match = HINT_OF_CHECK.match(" ".join(hint.split()))
-    return match[1] if match else ""
+    match = HINT_OF_CHECK.match(hint)
+    return " ".join(match[1].split()) if match else ""
+
+
+def hint_text(hint: str) -> str:
+    """A hint as learners read it; one of a check begins `If the check "its name" fails: `."""
+    return HINT_OF_CHECK.sub(r'If the check "\1" fails: ', hint, count=1)
 
 
 def answer_in(source: cells.Source, question: str) -> str:
