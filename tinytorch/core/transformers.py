@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 663b4ef6e33358c3
+# checksum: 4d6198261ca7468e
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -98,7 +98,7 @@ def feed_forward(embed_dim, hidden=None, dropout=0.0):
     hidden     int: numbers per token in between; 4 * embed_dim if None
     dropout    the probability of a Dropout layer at the end; with 0 there is no such layer
     returns    Sequential of Dense, GELU, Dense and, if dropout > 0, Dropout; it maps a Tensor
-               of shape (..., embed_dim) to another one
+               of shape (..., embed_dim) to one of the same shape
 
     >>> feed_forward(8)
     Sequential(Dense(8, 32), GELU(), Dense(32, 8))
@@ -180,7 +180,7 @@ class GPT(Module):
     vocab_size  int: tokens in the vocabulary, V
     context     int: the largest number of tokens in one input
     embed_dim   int: numbers per token, D
-    layers      int: transformer blocks
+    layers      int: how many transformer blocks
     num_heads   int: heads of the attention in each block
     dropout     the probability of dropout: after the embeddings, and in each block
     tie         whether the head is the embedding's own weight, transposed
@@ -194,9 +194,9 @@ class GPT(Module):
     .head       None if tied; else Dense(D, V, bias=False)
 
     forward takes token ids, ints of shape (batch, tokens) from 0 to V - 1. It returns a Tensor
-    of shape (batch, tokens, V): at each position, the logits of the token after it. ValueError
-    with both numbers for more than `context` tokens. For an id outside of the vocabulary,
-    Embedding raises an IndexError.
+    of shape (batch, tokens, V): at each position, the logits of the token after it. More than
+    `context` tokens raise a ValueError that contains both numbers. For an id outside of the
+    vocabulary, Embedding raises an IndexError.
 
     >>> GPT(50, context=16, embed_dim=32, layers=2, num_heads=4)(np.array([[3, 1, 4]])).shape
     (1, 3, 50)
@@ -245,13 +245,13 @@ def text_batch(ids, batch, context, rng):
     """Random windows of a text, and the tokens that follow.
 
     ids      ndarray of ints, shape (n,): the text, n > context
-    batch    int: windows
+    batch    int: how many windows
     context  int: tokens per window
     rng      a NumPy Generator
     returns  (x, y), int ndarrays of shape (batch, context): y[b, t] is the token that follows
              x[b, t] in the text. Every window, including the last one, is equally likely
 
-    ValueError with n and context when the text is too short.
+    A text that is too short raises a ValueError that contains n and context.
 
     >>> x, y = text_batch(np.arange(100, 104), 1, 3, np.random.default_rng(0))
     >>> x, y
@@ -260,7 +260,8 @@ def text_batch(ids, batch, context, rng):
     Source: Karpathy, nanoGPT (2022), get_batch.
     """
     if len(ids) <= context:
-        raise ValueError(f"{len(ids)} tokens hold no window of {context} and one more token")
+        raise ValueError(f"{len(ids)} tokens are too few for a window of {context} tokens and "
+                         "the token after it")
     starts = rng.integers(0, len(ids) - context, batch)
     at = starts[:, None] + np.arange(context)
     return ids[at], ids[at + 1]
@@ -286,7 +287,7 @@ def decay_groups(model, weight_decay):
     """The parameters of a model as two groups for an optimizer.
 
     model         a Module
-    weight_decay  of the first group
+    weight_decay  float: the weight decay of the first group
     returns       [{"params": matrices, "weight_decay": weight_decay},
                    {"params": all others, "weight_decay": 0.0}], both lists of Tensors in the
                   order of `model.parameters()`. A matrix is a parameter with two axes or more
@@ -315,8 +316,8 @@ def held_out_bits(model, ids, characters, stride=None):
     returns     float: the bits of all scored tokens, divided by their characters
 
     Windows of `context` inputs start at 0, stride, 2 stride, ..., as long as all their targets
-    are in the text. In each window, the last min(stride, context - context // 2) targets are
-    scored (the second number is half of the context, rounded up). So each scored target has at
+    are in the text. In each window, the last min(stride, half) targets are scored, where half
+    is context - context // 2: half of the context, rounded up. So each scored target has at
     least half of the context before it, and no target is scored twice. The model is called in
     evaluation mode and then returns to its earlier mode. It gets at most 64 windows at a time.
 
@@ -329,7 +330,8 @@ def held_out_bits(model, ids, characters, stride=None):
     context, ids, characters = model.context, np.asarray(ids), np.asarray(characters)
     stride = max(1, context // 2) if stride is None else stride
     if len(ids) <= context:
-        raise ValueError(f"{len(ids)} tokens hold no window of {context} and one more token")
+        raise ValueError(f"{len(ids)} tokens are too few for a window of {context} tokens and "
+                         "the token after it")
     nats, total = 0.0, 0  # of all scored targets: their losses, their characters
     scored = min(stride, context - context // 2)
     starts = np.arange(0, len(ids) - context, stride)
@@ -348,11 +350,12 @@ def causality_leak(model, ids):
 
     model    a Module that maps ids of shape (1, T) to logits of shape (1, T, V)
     ids      int array of shape (T,)
-    returns  float, 0.0 for a causal model: for each k from 0 to T - 2, replace every id after
-             position k by (id + 1) % V; the result is the largest absolute change of a logit
-             at a position up to k. nan when the changes are nan. 0.0 for T = 1
+    returns  float: the largest absolute change of a logit; 0.0 for a causal model
 
-    The model is called in evaluation mode and then returns to its earlier mode.
+    For each k from 0 to T - 2, replace every id after position k by (id + 1) % V, and compare
+    the logits at the positions up to k with the original ones. The result is nan when a change
+    is nan, and 0.0 when T is 1. The model is called in evaluation mode and then returns to its
+    earlier mode.
 
     >>> causality_leak(GPT(8, context=4, embed_dim=16, layers=1, num_heads=2), [0, 3, 1, 2])
     0.0
@@ -388,8 +391,8 @@ def flops_per_token(vocab_size, context, embed_dim, layers):
     """The floating-point operations of a forward pass, for each of `context` tokens.
 
     returns  int: 2 for each weight of a matrix that a token is multiplied with, including the
-             head but no embeddings, biases or norms; and 4 context embed_dim per layer, for
-             the products of queries with keys and of attention weights with values
+             head but no embeddings, biases or norms; and 4 * context * embed_dim per layer,
+             for the products of queries with keys and of attention weights with values
 
     >>> flops_per_token(50257, 1024, 768, 12)
     284812800

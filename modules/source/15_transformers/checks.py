@@ -231,8 +231,8 @@ def test_the_forward_function_saves_tanh():
     x = np.array([[0.5, -1.5]])
     _, saved, _ = forward_of_gelu(x)
     assert "tanh" in saved, (
-        'gelu_forward should keep t = tanh(...) as saved["tanh"], for the rule; after yours, '
-        f"saved holds {sorted(saved)}"
+        'gelu_forward should keep t = tanh(...) as saved["tanh"], for the rule; after the call '
+        f"of yours, `saved` contains {sorted(saved)}"
     )
     wanted = np.tanh(C * (x + K * x * x * x))
     close(saved["tanh"], wanted, f'saved["tanh"] for x = {x.tolist()}', near=1e-9)
@@ -434,8 +434,8 @@ def test_gradients_reach_every_parameter():
     state, found = block_gradients(x, g, 3)
     missing = [name for name, gradient in found.items() if gradient is None]
     assert not missing, (
-        f"after backward(), {', '.join(missing[:3])} has no gradient: use Tensor operations, "
-        "not .data, or the layer is not used"
+        f"after backward(), {', '.join(missing[:3])} has no gradient. Either you compute with "
+        ".data instead of Tensor operations, or the layer is not used"
     )
     state = double(state)
     wanted = gradient_by_differences(lambda x: block_by_definition(x, state, 2), x, g)
@@ -676,7 +676,7 @@ def test_the_parts():
     found = gpt_parts(11, 6, 8, 3, 2)
     assert not found["missing"], f"a GPT has no attribute {', '.join(found['missing'])}"
     assert found["blocks"] == ["TransformerBlock"] * 3, (
-        f"GPT(11, 6, 8, layers=3, ...) should have 3 blocks, yours: {found['blocks']}"
+        f"GPT(11, 6, 8, layers=3, ...) should have 3 blocks, yours has {found['blocks']}"
     )
     shapes = found["shapes"]
     assert "blocks.2.norm1.weight" in shapes, (
@@ -827,11 +827,12 @@ def test_a_window_and_what_follows():
     x, y = batches(50, 4, 6, 0)[0]
     for name, array in [("x", x), ("y", y)]:
         assert array.shape == (4, 6), (
-            f"for batch=4 and context=6, {name} should have shape (4, 6), yours {array.shape}"
+            f"for batch=4 and context=6, {name} should have shape (4, 6), yours has "
+            f"{array.shape}"
         )
-        assert array.dtype.kind in "iu", f"{name} should hold ints, yours {array.dtype}"
+        assert array.dtype.kind in "iu", f"{name} should hold ints, yours holds {array.dtype}"
     assert (np.diff(x, axis=1) == 10).all(), (
-        f"each row of x should be consecutive tokens of the text 100, 110, ...; yours {x[0]}"
+        f"each row of x should be consecutive tokens of the text 100, 110, ...; yours is {x[0]}"
     )
     if np.array_equal(x, y):
         assert False, "y equals x: the model would copy its input. y is shifted by one token"
@@ -844,15 +845,15 @@ def test_every_window_can_occur():
     (x, y), *_ = batches(8, 2000, 3, 1)
     starts, counts = np.unique(x[:, 0], return_counts=True)
     assert starts.tolist() == [100, 110, 120, 130, 140], (
-        "a text of 8 tokens has windows of 3, each with one token after it, at 0 to 4; your "
-        f"2,000 windows start at {((starts - 100) // 10).tolist()}"
+        "in a text of 8 tokens, a window of 3 that has a token after it can start at 0, 1, 2, "
+        f"3 or 4; your 2,000 windows start at {((starts - 100) // 10).tolist()}"
     )
     assert counts.min() > 300, (
-        f"all starts should be equally frequent, yours occur {counts.tolist()} times"
+        f"all starts should be equally frequent; yours occur {counts.tolist()} times"
     )
     kind, message = refusal(batches, 4, 1, 3, 2)
     assert not kind, (
-        "a text of 4 tokens holds one window of 3 and one more token, so text_batch should "
+        "a text of 4 tokens has one window of 3 and the token after it, so text_batch should "
         f"return it; yours raises {kind}: {message[:70]}"
     )
     x, y = batches(4, 1, 3, 2)[0]
@@ -863,7 +864,7 @@ def test_every_window_can_occur():
 def test_rows_and_calls_differ():
     (x, _), (again, _) = batches(1000, 8, 4, 3, times=2)
     assert np.unique(x[:, 0]).size > 4, (
-        f"each row should have its own start, yours start with {x[:, 0].tolist()}"
+        f"each row should have its own start; your rows start with {x[:, 0].tolist()}"
     )
     assert not np.array_equal(x, again), "two calls with one generator return the same windows"
     (same, _), *_ = batches(1000, 8, 4, 3)
@@ -875,13 +876,14 @@ def test_rows_and_calls_differ():
 def test_a_text_that_is_too_short_is_refused():
     kind, message = refusal(batches, 7, 1, 6, 0)
     assert not kind, (
-        f"7 tokens hold a window of 6 and one more token; yours raises {kind}: {message[:70]}"
+        f"7 tokens are enough for a window of 6 and the token after it; yours raises {kind}: "
+        f"{message[:70]}"
     )
     for n in (6, 2):
         kind, message = refusal(batches, n, 1, 6, 0)
         assert kind == "ValueError" and str(n) in message and "6" in message, (
-            f"{n} tokens hold no window of 6 and one more token: text_batch should raise a "
-            f"ValueError with both numbers; yours "
+            f"{n} tokens are too few for a window of 6 and the token after it: text_batch "
+            "should raise a ValueError with both numbers; yours "
             + (f"raises {kind}: {message[:70]}" if kind else "raises nothing")
         )
 
@@ -1082,7 +1084,7 @@ def test_the_bits_of_a_text():
     ids[10:25] = np.arange(15) % 5
     characters = np.array([1, 2, 5, 3, 1])
     nats = "That is nats per character; bits_per_character divides by ln 2 itself"
-    twice = "Every target of each window is scored, most of them more than once, and some "
+    twice = "Yours scores every target of each window, most of them more than once, and some "
     twice += "without context"
     losses = "Yours adds the losses of the first targets of each window, not the last; the "
     losses += "characters are right"
@@ -1090,7 +1092,7 @@ def test_the_bits_of_a_text():
         found, _ = ladder_bits(context, ids, characters)
         case = f"a text of 40 tokens, context {context}: the bits per character"
         assert isinstance(found, float), (
-            f"{case}: the result should be a float, yours {found!r}"
+            f"{case}: the result should be a float, yours is {found!r}"
         )
 
         def bits(characters=characters, context=context, **options):
@@ -1099,9 +1101,9 @@ def test_the_bits_of_a_text():
         causes = {
             nats: bits() * math.log(2),
             twice: bits(scored=context),
-            "The first targets of each window are scored, not the last": bits(first=True),
+            "Yours scores the first targets of each window; score the last": bits(first=True),
             losses: bits(of=1 + context // 2, first=True),
-            "The windows do not overlap, and every target is scored": bits(
+            "Your windows do not overlap, and every target is scored": bits(
                 stride=context, scored=context
             ),
             "Count the characters of the targets, not of the inputs": bits(of=0),
@@ -1124,10 +1126,10 @@ def test_every_stride():
 def test_the_last_window_that_fits_is_scored():
     characters = np.array([1, 2, 3])
     for n in (5, 6, 7, 8, 9):
-        ids, case = np.arange(n) % 3, f"a text of {n} tokens, context 4"
+        ids, case = np.arange(n) % 3, f"the bits of a text of {n} tokens, context 4,"
         found, _ = result_of(lambda: ladder_bits(4, ids, characters), case, kind=Exception)
-        case += f", where a window at {n - 5} still has all its targets: the bits"
-        close(found, ladder_by_loops(4, ids, characters), case, near=1e-5)
+        cause = f"the window that starts at {n - 5} still has all its targets"
+        close(found, ladder_by_loops(4, ids, characters), case, cause, near=1e-5)
 
 
 def test_the_mean_is_over_all_tokens():
@@ -1253,7 +1255,8 @@ def test_every_leak_is_found():
 def test_a_gpt_without_its_mask_leaks():
     found = leak_of_gpt(False, np.array([1, 4, 0, 2]))
     assert found > 0.01, (
-        f"a GPT with attention.causal = False should leak, yours is {found:.4g}"
+        f"a GPT with attention.causal = False leaks: its leak should be above 0.01, yours is "
+        f"{found:.4g}"
     )
 
 
@@ -1266,7 +1269,7 @@ def test_nan_is_not_lost():
         "max(0.0, nan) is 0.0, np.max keeps nan"
     )
     found, _ = leak_of(table, np.ones((3, 3)), np.array([0, 1, 1]))
-    assert found == 0.0, f"these ids never reach the row of nan: the leak is 0, yours {found}"
+    assert found == 0.0, f"no logit is nan for these ids: the leak is 0, yours is {found}"
 
 
 # %% causality-leak hidden points=2
@@ -1306,7 +1309,7 @@ def test_an_untied_head_is_counted():
     found, wanted = parameters_of(10, 6, 4, 2, tie=False), counted(10, 6, 4, 2, False)
     assert found == wanted, (
         f"GPT(10, 6, 4, layers=2, tie=False) has {wanted:,} parameters, yours says {found:,}"
-        + (": with 44 more it would be right" if found == wanted - 44 else "")
+        + (": the 4 x 10 weights of the head are missing" if found == wanted - 40 else "")
         + (": the head has no bias" if found == wanted + 10 else "")
     )
 

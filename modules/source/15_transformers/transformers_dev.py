@@ -33,7 +33,7 @@ from tinytorch.pictures.transformers import (BY_POSITION, LEVELS, RUN, SAMPLES, 
 
 figure = plot_run(RUN, LEVELS)
 # alt: Bits per character of text that was not trained on, over seconds of processor time. The
-# curve of the GPT falls steeply at first, crosses the level lines of zlib, xz, bz2 and a 6-gram
+# curve of the GPT falls steeply at first, crosses the lines of zlib, xz, bz2 and a 6-gram
 # model one after the other, and ends below all of them.
 
 # %% tags=["payoff"]
@@ -41,11 +41,11 @@ for seconds, text in SAMPLES.items():
     print(f"after {seconds} s: {text}\n")
 
 # %% [markdown]
-# Each time, the model was asked to continue *Emma was*. The level lines show two other kinds of
-# prediction: the best n-gram model of lesson 13, trained on the same text, and three programs
-# that compress files. For a compressor, we compress the training text alone and then together
-# with the test text; the difference in size is what it needs for the test text. The milestone
-# after this chapter, `tito milestone run gpt`, does such a run with your code.
+# Each time, the model was asked to continue *Emma was*. The horizontal lines show two other
+# kinds of prediction: the best n-gram model of lesson 13, trained on the same text, and three
+# programs that compress files. For a compressor, we compress the training text alone and then
+# together with the test text; the difference in size is what it needs for the test text. The
+# milestone after this chapter, `tito milestone run gpt`, does such a run with your code.
 #
 # **You need** 02 to 04 (Activations, Layers, Losses), 06 to 08 (Autograd, Optimizers, Training)
 # and 11 to 14 (Normalization, Tokenization, Embeddings, Attention). **You write** GELU as one
@@ -224,7 +224,7 @@ def feed_forward(embed_dim, hidden=None, dropout=0.0):
     hidden     int: numbers per token in between; 4 * embed_dim if None
     dropout    the probability of a Dropout layer at the end; with 0 there is no such layer
     returns    Sequential of Dense, GELU, Dense and, if dropout > 0, Dropout; it maps a Tensor
-               of shape (..., embed_dim) to another one
+               of shape (..., embed_dim) to one of the same shape
 
     >>> feed_forward(8)
     Sequential(Dense(8, 32), GELU(), Dense(32, 8))
@@ -257,8 +257,8 @@ print(net, sum(p.size for p in net.parameters()), "parameters")
 # The normalization can go to two places. A transformer is **post-norm** when the stream itself
 # is normalized after each addition; the first transformers were post-norm. It is **pre-norm**
 # when only the input of each branch is normalized, so that the stream stays a plain sum. GPT-2
-# and most later models are pre-norm, and so is your block ($x \leftarrow \dots$ means: $x$
-# becomes):
+# and most later models are pre-norm, and so is your block. In its formulas,
+# $x \leftarrow \dots$ means that $x$ is replaced by the right side:
 #
 # $$x \leftarrow x + \mathrm{attention}(\mathrm{norm}_1(x)), \qquad
 # x \leftarrow x + \mathrm{mlp}(\mathrm{norm}_2(x))$$
@@ -351,20 +351,22 @@ figure = plot_stream(deviations)
 #
 # ## Initialization
 #
-# In the picture, the pre-norm stream grows with every block. A deep stack would begin with a
-# stream so large that what a block adds hardly changes it. GPT-2 therefore starts with small
-# weights, of standard deviation 0.02, and with even smaller ones in the *last* layer of every
-# branch. $L$ blocks have $2L$ branches, and the variance of a sum of $2L$ independent results
-# is the sum of their variances. So each last layer is scaled by $1 / \sqrt{2L}$. Then the
-# variance of the sum does not depend on $L$.
+# In the picture, the pre-norm stream grows with every block. In a deep stack it would be so
+# large, even before training, that the results of the last blocks would hardly change it. GPT-2
+# therefore starts with small weights, of standard deviation 0.02, and with even smaller ones in
+# the *last* layer of every branch. $L$ blocks have $2L$ branches, and the variance of a sum of
+# $2L$ independent results is the sum of their variances. So each last layer is scaled by
+# $1 / \sqrt{2L}$. Then the variance of the sum does not depend on $L$.
 #
 # **Task.** Write `init_gpt`. The last layers of the two branches of a block are
-# `block.attention.out` and `block.mlp[2]`. There are two ways to find them. `model.modules()`
-# gives all modules, and `isinstance(module, TransformerBlock)` picks out the blocks. Or use
-# `model.named_parameters()`, whose names end with `attention.out.weights` and `mlp.2.weights`
-# there. The beginning of these names depends on the model: `blocks.0.` in a GPT, `0.` in a
-# `Sequential` of blocks, nothing in a single block. The weights of embeddings and of the output
-# layer are treated like all other matrices.
+# `block.attention.out` and `block.mlp[2]`. The weights of embeddings and of the output layer
+# are treated like all other matrices.
+#
+# There are two ways to find the last layers. One is to pick out the blocks from
+# `model.modules()` with `isinstance(module, TransformerBlock)`. The other is to go through
+# `model.named_parameters()`: the names of their weights end with `attention.out.weights` or
+# `mlp.2.weights`. What comes before that depends on the model: `blocks.0.` in a GPT, `0.` in a
+# `Sequential` of blocks, nothing in a single block.
 
 # %% exercise="init"
 #| export
@@ -410,7 +412,8 @@ check("init")
 
 # %% tags=["answer"]
 depths, deviations = [2, 6, 12, 24], {"0.02 everywhere": [], "init_gpt": []}
-rng = np.random.default_rng(0)  # 0.03: about 0.02 sqrt(2), an embedding plus a position
+rng = np.random.default_rng(0)
+# The sum of an embedding and a position has a deviation of 0.02 sqrt(2), about 0.03.
 start = 0.03 * rng.normal(size=(2, 32, 64)).astype("float32")
 for depth in depths:
     stack = Sequential(*[TransformerBlock(64, 4) for _ in range(depth)])
@@ -443,10 +446,11 @@ draw_gpt(vocab_size=1024, context=64, embed_dim=128, layers=3)
 
 # %% [markdown]
 # The embedding has shape (V, D), and a head needs (D, V). **Weight tying** means that the head
-# uses the embedding's own weight, transposed, instead of a second matrix. The logit of a token
-# is then the dot product of its embedding with the vector at this position. That saves V · D
-# parameters. The array gets a gradient from both of its uses, and autograd adds them, as for
-# every tensor that is used twice. With a *copy* of the weight, they would not be added.
+# uses the embedding's own weight, transposed, instead of a second matrix. At each position, the
+# logit of a token is then the dot product of the token's embedding with the vector at that
+# position. That saves V · D parameters. The array gets a gradient from both of its uses, and
+# autograd adds them, as for every tensor that is used twice. With a *copy* of the weight, they
+# would not be added.
 #
 # **Task.** Write `__init__`, with all attributes that the docstring lists, and `forward`.
 # `Module` also finds the parameters of `blocks`, which is a plain list. Apply dropout after
@@ -461,7 +465,7 @@ class GPT(Module):
     vocab_size  int: tokens in the vocabulary, V
     context     int: the largest number of tokens in one input
     embed_dim   int: numbers per token, D
-    layers      int: transformer blocks
+    layers      int: how many transformer blocks
     num_heads   int: heads of the attention in each block
     dropout     the probability of dropout: after the embeddings, and in each block
     tie         whether the head is the embedding's own weight, transposed
@@ -475,9 +479,9 @@ class GPT(Module):
     .head       None if tied; else Dense(D, V, bias=False)
 
     forward takes token ids, ints of shape (batch, tokens) from 0 to V - 1. It returns a Tensor
-    of shape (batch, tokens, V): at each position, the logits of the token after it. ValueError
-    with both numbers for more than `context` tokens. For an id outside of the vocabulary,
-    Embedding raises an IndexError.
+    of shape (batch, tokens, V): at each position, the logits of the token after it. More than
+    `context` tokens raise a ValueError that contains both numbers. For an id outside of the
+    vocabulary, Embedding raises an IndexError.
 
     >>> GPT(50, context=16, embed_dim=32, layers=2, num_heads=4)(np.array([[3, 1, 4]])).shape
     (1, 3, 50)
@@ -547,9 +551,9 @@ for tie in (True, False):
 # ## Next-token prediction
 #
 # **Next-token prediction** is the task of giving, at every position of a text, a probability to
-# each token that could follow. A window of `context` tokens is therefore not one example but
-# `context` of them, because causal attention lets each position see only the tokens up to
-# there. The targets are the inputs, shifted by one token.
+# each token that could follow. Causal attention lets each position see only the tokens up to
+# itself. So a window of `context` tokens contains `context` examples, one for each position.
+# The targets are the inputs, shifted by one token.
 
 # %%
 draw_shifted([" It", " is", " a", " tr", "uth", " uni", "ver", "sal"], start=1, context=5)
@@ -559,7 +563,7 @@ draw_shifted([" It", " is", " a", " tr", "uth", " uni", "ver", "sal"], start=1, 
 
 # %% [markdown]
 # In each step of training we draw some windows at random. Which starts are possible in a text
-# of $n$ tokens, when each window needs `context` inputs and one more token?
+# of $n$ tokens, when each window needs `context` inputs and the token after them?
 #
 # **Task.** Write `text_batch` without a loop: an array of indices needs one axis for the
 # windows and one for the positions.
@@ -570,13 +574,13 @@ def text_batch(ids, batch, context, rng):
     """Random windows of a text, and the tokens that follow.
 
     ids      ndarray of ints, shape (n,): the text, n > context
-    batch    int: windows
+    batch    int: how many windows
     context  int: tokens per window
     rng      a NumPy Generator
     returns  (x, y), int ndarrays of shape (batch, context): y[b, t] is the token that follows
              x[b, t] in the text. Every window, including the last one, is equally likely
 
-    ValueError with n and context when the text is too short.
+    A text that is too short raises a ValueError that contains n and context.
 
     >>> x, y = text_batch(np.arange(100, 104), 1, 3, np.random.default_rng(0))
     >>> x, y
@@ -586,7 +590,8 @@ def text_batch(ids, batch, context, rng):
     """
     ### BEGIN SOLUTION
     if len(ids) <= context:
-        raise ValueError(f"{len(ids)} tokens hold no window of {context} and one more token")
+        raise ValueError(f"{len(ids)} tokens are too few for a window of {context} tokens and "
+                         "the token after it")
     starts = rng.integers(0, len(ids) - context, batch)
     at = starts[:, None] + np.arange(context)
     return ids[at], ids[at + 1]
@@ -642,7 +647,7 @@ def decay_groups(model, weight_decay):
     """The parameters of a model as two groups for an optimizer.
 
     model         a Module
-    weight_decay  of the first group
+    weight_decay  float: the weight decay of the first group
     returns       [{"params": matrices, "weight_decay": weight_decay},
                    {"params": all others, "weight_decay": 0.0}], both lists of Tensors in the
                   order of `model.parameters()`. A matrix is a parameter with two axes or more
@@ -740,7 +745,7 @@ def fresh(kind=TransformerBlock, gpt_init=True):
         model.positions = Embedding(16, 48)
         model.blocks = [TransformerBlock(48, 4) for _ in range(2)]
     for block in model.blocks:
-        block.__class__ = kind
+        block.__class__ = kind  # the same layers, with the forward method of `kind`
     return model
 
 
@@ -758,8 +763,9 @@ figure = plot_losses(curves, smooth=10, top=6,
 # With post-norm the loss stays on the dashed line at 4.06.
 
 # %% [markdown]
-# Post-norm does the most damage. After 100 steps the model knows only how frequent each letter
-# is, with or without warm-up. (The first transformers were post-norm, and hard to train.)
+# Post-norm does the most damage. After 100 steps the post-norm model knows only how frequent
+# each letter is; without warm-up its result is the same. (The first transformers were
+# post-norm, and hard to train.)
 #
 # Without `init_gpt`, the first loss is far higher than the loss of a model that knows nothing:
 # this model is sure of itself, and wrong. It spends the first third of the run on unlearning
@@ -774,9 +780,10 @@ figure = plot_losses(curves, smooth=10, top=6,
 #
 # The loss on the training text shows how well a model remembers. **Held-out text** is text that
 # a model was not trained on; it shows how well the model predicts. Papers often report the
-# **perplexity**, which is $e$ to the mean loss per token in nats (or 2 to the loss in bits): a
-# model with perplexity 33 is as uncertain as one that chooses evenly among 33 tokens.
-# Perplexity depends on the tokenizer; *bits per character*, from lesson 13, do not.
+# **perplexity**, which is $e$ to the power of the mean loss per token in nats (or 2 to the
+# power of the loss in bits). A model with perplexity 33 is as uncertain as one that chooses
+# evenly among 33 tokens. Perplexity depends on the tokenizer; *bits per character*, from lesson
+# 13, do not.
 #
 # One detail matters for a fair measurement: the first tokens of a window have almost nothing
 # before them. Predict how the mean loss of the model of the first picture depends on the
@@ -792,16 +799,16 @@ figure = plot_positions(BY_POSITION)
 
 # %% [markdown]
 # If we cut the text into windows side by side and scored every position, the model would look
-# worse than it is: by 0.03 bits per token, which is 0.01 per character (a token has about 2.9
-# characters). That is half of the difference between the GPT and the 6-gram model. With a
-# **sliding window** the windows overlap, and only the last targets of each window, those with a
-# long context, are scored. Scoring the last half of each window is a simple choice; leaving out
-# only a few tokens would give nearly the same number. The price of half is twice the work. With
-# a stride of at most half the context, every target is scored except the first ones of the text
-# and fewer than `stride` at its end.
+# worse than it is, by 0.03 bits per token. A token has about 2.9 characters, so that is 0.01
+# bits per character, half of the difference between the GPT and the 6-gram model.
 #
-# In this example the text has 13 tokens, the context is 6 and the stride 3. The number to the
-# left of each row is the start of its window; blue targets are scored.
+# With a **sliding window** the windows overlap, and only the last targets of each window are
+# scored, because these have a long context. We score the last half of each window, which
+# doubles the work. Leaving out only the first few targets would give nearly the same number.
+#
+# In this example the text has 13 tokens and the context is 6. The *stride* is the number of
+# tokens from the start of one window to the start of the next, here 3. The number to the left
+# of each row is the start of its window; blue targets are scored.
 
 # %%
 draw_scored(13, context=6, stride=3)
@@ -827,8 +834,8 @@ def held_out_bits(model, ids, characters, stride=None):
     returns     float: the bits of all scored tokens, divided by their characters
 
     Windows of `context` inputs start at 0, stride, 2 stride, ..., as long as all their targets
-    are in the text. In each window, the last min(stride, context - context // 2) targets are
-    scored (the second number is half of the context, rounded up). So each scored target has at
+    are in the text. In each window, the last min(stride, half) targets are scored, where half
+    is context - context // 2: half of the context, rounded up. So each scored target has at
     least half of the context before it, and no target is scored twice. The model is called in
     evaluation mode and then returns to its earlier mode. It gets at most 64 windows at a time.
 
@@ -841,7 +848,8 @@ def held_out_bits(model, ids, characters, stride=None):
     context, ids, characters = model.context, np.asarray(ids), np.asarray(characters)
     stride = max(1, context // 2) if stride is None else stride
     if len(ids) <= context:
-        raise ValueError(f"{len(ids)} tokens hold no window of {context} and one more token")
+        raise ValueError(f"{len(ids)} tokens are too few for a window of {context} tokens and "
+                         "the token after it")
     nats, total = 0.0, 0  # of all scored targets: their losses, their characters
     ### BEGIN SOLUTION
     scored = min(stride, context - context // 2)
@@ -900,11 +908,12 @@ def causality_leak(model, ids):
 
     model    a Module that maps ids of shape (1, T) to logits of shape (1, T, V)
     ids      int array of shape (T,)
-    returns  float, 0.0 for a causal model: for each k from 0 to T - 2, replace every id after
-             position k by (id + 1) % V; the result is the largest absolute change of a logit
-             at a position up to k. nan when the changes are nan. 0.0 for T = 1
+    returns  float: the largest absolute change of a logit; 0.0 for a causal model
 
-    The model is called in evaluation mode and then returns to its earlier mode.
+    For each k from 0 to T - 2, replace every id after position k by (id + 1) % V, and compare
+    the logits at the positions up to k with the original ones. The result is nan when a change
+    is nan, and 0.0 when T is 1. The model is called in evaluation mode and then returns to its
+    earlier mode.
 
     >>> causality_leak(GPT(8, context=4, embed_dim=16, layers=1, num_heads=2), [0, 3, 1, 2])
     0.0
@@ -970,9 +979,9 @@ draw_dependence(changes(leaky, letters.encode(word)), list(word))
 # ## How many parameters
 #
 # Before you train a model, you want to know how large and how slow it will be. Count the
-# weights of a block by its layers: `qkv` has $3D^2$ weights and $3D$ biases. `attention.out`
-# and the two layers of the feed-forward network follow. Each norm has a gain and a bias of $D$
-# numbers.
+# weights of a block by its layers: `qkv` has $3D^2$ weights and $3D$ biases. Count
+# `attention.out` and the two layers of the feed-forward network in the same way. Each norm has
+# a gain and a bias of $D$ numbers.
 #
 # **Task.** Write `parameters_of` without building a model. Which arrays exist only once, for
 # any number of layers?
@@ -1002,9 +1011,11 @@ check("parameters")
 # ## How much work
 #
 # A product of a vector with a matrix takes one multiplication and one addition for each weight,
-# so 2 *FLOPs* per weight (lesson 10). Attention adds products without weights. In each layer,
-# one query is multiplied with T keys, and T attention weights are multiplied with T values.
-# That takes $4TD$ FLOPs, because our attention also computes the masked half.
+# so 2 *FLOPs* per weight (lesson 10). Attention needs two more products, which use no
+# parameters. In each layer, the query of a token is multiplied with T keys, and T attention
+# weights are multiplied with T values. Each of the two takes $2TD$ FLOPs, so together they take
+# $4TD$. (With a causal mask half of that would be enough, but our attention also computes the
+# masked half.)
 #
 # **Task.** Write `flops_per_token`. An embedding is a lookup, not a product. The head is a
 # product, tied or not.
@@ -1015,8 +1026,8 @@ def flops_per_token(vocab_size, context, embed_dim, layers):
     """The floating-point operations of a forward pass, for each of `context` tokens.
 
     returns  int: 2 for each weight of a matrix that a token is multiplied with, including the
-             head but no embeddings, biases or norms; and 4 context embed_dim per layer, for
-             the products of queries with keys and of attention weights with values
+             head but no embeddings, biases or norms; and 4 * context * embed_dim per layer,
+             for the products of queries with keys and of attention weights with values
 
     >>> flops_per_token(50257, 1024, 768, 12)
     284812800
@@ -1057,20 +1068,20 @@ figure = plot_shares(shares, ["tables and head", "blocks", "attention"])
 # In all three models, the matrices of the blocks do most of the work. The table and the head
 # grow with the vocabulary; the products of attention grow with the context.
 #
-# The two tests show whether a model is worth this work: first its leak must be 0, then look at
-# its held-out bits.
+# The two tests of this chapter show whether a model is worth this work. First check that its
+# leak is 0. Then look at its held-out bits.
 #
 # ## Look back
 #
-# 1. Train the model of names with `tie=False`. Which of the two is better, and by how much? Why
-#    might the answer be different for a vocabulary of 50,000 tokens and a large text?
+# 1. Train the model of names with `tie=False`. Is it better than the tied model, and by how
+#    much? Why might the answer be different for a vocabulary of 50,000 tokens and a large text?
 # 2. Set `positions = None` in a new model of names, and train it. How can a causal model
 #    without positions still know something about order?
 # 3. GPT-2 has 1,024 tokens of context and D = 768. How long must a context be before the
 #    products of attention take as much work as the matrices of a block?
-# 4. At `lr=1e-2`, the model without `init_gpt` ends at 3.6, and at 3.5 if it also has no
-#    warm-up. Both beat the 3.7 of the model with `init_gpt`. How large is a step of AdamW
-#    compared with the weights, with and without `init_gpt`?
+# 4. At `lr=1e-2`, the model with `init_gpt` ends at 3.7, the one without it at 3.6, and the one
+#    without it and without warm-up at 3.5. How large is a step of AdamW compared with the
+#    weights, with and without `init_gpt`?
 #
 # PyTorch: `torch.nn.TransformerEncoderLayer(d_model, nhead, dim_feedforward, activation=...,
 # batch_first=True, norm_first=True)` is our block. Without `norm_first=True` it is post-norm.
