@@ -71,7 +71,7 @@ from tinytorch.data.gpt_files import load_gpt, save_gpt
 from tinytorch.data.texts import load_text
 
 BRIEF = 6  # epochs of the model for comparison
-SAMPLE = 5  # epochs between two samples
+SAMPLES = 6  # of a model's text, while it learns
 SENTENCE = '"My dear Emma," said Mr. Knightley, "I am very happy," and he smiled'
 ENOUGH = 300_000  # characters of a text, from which a model learns more than to recite
 NEAR = 2  # tokens of the short context
@@ -84,15 +84,16 @@ def learn(name, settings, seed, levels, kept=None):
     kept    the name of the file in which the run is saved; None to save nothing
     """
     screen = Screen(settings.epochs * settings.steps, levels)
+    between = max(1, settings.epochs // SAMPLES)  # epochs between two samples
 
     def report(trainer, text):
-        if trainer.epoch % SAMPLE == 0:
+        if trainer.epoch % between == 0:
             prompt, rng = opening(text.test), np.random.default_rng(seed)
             (line,) = sample_lines(trainer.model, text.tokenizer, 1, 32, rng, prompt=prompt)
             screen.print(f"{trainer.epoch * settings.steps:6,}: {line}")
         screen.show(trainer.epoch * settings.steps, trainer.history[BITS][-1])
 
-    print(f"\n{name}; after every {SAMPLE * settings.steps} steps it continues the same text:")
+    print(f"\n{name}; after every {between * settings.steps} steps it continues the same text:")
     trainer, text = train(settings, place(kept) if kept else None, seed, report)
     if trainer.epoch < settings.epochs:
         best = settings.steps * (1 + int(np.argmin(trainer.history[BITS])))
