@@ -1,5 +1,5 @@
 # From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
-# checksum: c6257d267b21ab82
+# checksum: de13198a03cfaf67
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -33,14 +33,14 @@ __all__ = [
 
 
 class Dual(DualMethods):
-    """A number with a tangent: primal + tangent e, where e * e = 0.
+    """A number with a tangent: primal + tangent * ε, where ε * ε = 0.
 
     primal   the value: a number, an ndarray, or a Dual of a lower level
-    tangent  how much the value changes: a number or array of the same shape
+    tangent  how much the value changes per unit of change of the input; of the same shape
     level    an int: which derivative it belongs to (see "Nested derivatives")
     """
 
-    functions = globals()  # where DualMethods, which has the operators, finds add, exp, ...
+    functions = globals()  # the operators are in DualMethods and look up add, exp, ... here
 
     def __init__(self, primal, tangent=0.0, level=0):
         self.primal, self.tangent, self.level = primal, tangent, level
@@ -71,7 +71,7 @@ def parts(x, level):
 
 
 def add(x, y):
-    """x + y, a Dual. At least one of them is a Dual, the other may be a number or an array.
+    """x + y, a Dual. One operand is a Dual; the other may also be a number or an array.
 
     >>> add(Dual(2.0, 1.0), 3.0)
     Dual(5.0, 1.0)
@@ -82,7 +82,7 @@ def add(x, y):
 
 
 def multiply(x, y):
-    """x * y, a Dual, of operands as in `add`.
+    """x * y, a Dual. It takes the same operands as `add`.
 
     >>> multiply(Dual(2.0, 1.0), Dual(3.0, 10.0))
     Dual(6.0, 23.0)
@@ -99,8 +99,9 @@ def chain_rule(function, derivative, x):
 
     function    of a number or an array, such as np.exp
     derivative  derivative(x, out): its derivative at `x`, where out = function(x)
-    x           a number or an array: the result is function(x). Or a Dual: the result is a Dual
-                of the same level. Its primal may be a Dual again: `derivative` must accept one
+    x           a number, an array or a Dual. The primal of a Dual may itself be a Dual; then
+                `derivative` is called with this primal
+    returns     for a number or an array function(x), for a Dual a Dual of the same level
 
     >>> chain_rule(np.square, lambda x, out: 2 * x, Dual(3.0, 10.0))
     Dual(9.0, 60.0)
@@ -138,7 +139,7 @@ def relu(x):
 
 
 def divide(x, y):
-    """x / y, a Dual, of operands as in `add`.
+    """x / y, a Dual. It takes the same operands as `add`.
 
     >>> divide(1.0, Dual(2.0, 1.0))
     Dual(0.5, -0.25)
@@ -150,7 +151,7 @@ def divide(x, y):
 
 
 def power(x, y):
-    """x ** y, a Dual, of operands as in `add`; x ** 0 has the tangent 0 everywhere.
+    """x ** y, a Dual. It takes the same operands as `add`. The tangent of x ** 0 is always 0.
 
     When `y` is a constant, `x` may be negative or 0, so its logarithm must not be computed.
 
@@ -172,9 +173,9 @@ def derivative_of(f):
 
     f        a function of one number (or, elementwise, of an array), computed with + - * / **
              and the functions of this lesson
-    returns  a function of a number or array. Its calls can be nested: `f` may call the
-             derivative of another function, even of one that uses the argument of `f`. For a
-             constant `f` the derivative is 0
+    returns  a function of a number or array. Derivatives can be nested: `f` may call the
+             derivative of another function, even if that function uses the argument of `f`.
+             For a constant `f` the derivative is 0
 
     >>> derivative_of(lambda x: x * x * x)(2.0)
     12.0
@@ -189,7 +190,7 @@ def derivative_of(f):
     return derivative
 
 
-tangent_rules = support.TangentRules(lambda *arguments: jvp(*arguments))  # it is defined below
+tangent_rules = support.TangentRules(lambda *arguments: jvp(*arguments))  # jvp is below
 deferred_rules = tangent_rules.deferred_rules
 
 
@@ -198,8 +199,9 @@ def jvp_rule(op, rule):
 
     op    a function of arrays, as `apply` takes it
     rule  rule(tangents, out, *inputs, **options) returns the tangent of the result `out`, a
-          Tensor of its shape, computed with Tensors, so that it can be differentiated again.
-          tangents  a tuple with one Tensor for each input, of its shape: zeros for a constant
+          Tensor of the shape of `out`. It computes with Tensor operations, so that the tangent
+          can be differentiated again.
+          tangents  a tuple with a Tensor for each input, of its shape: zeros for a constant
           inputs    the arguments of `op`: Tensors, numbers or arrays
 
     >>> jvp_rule(np.arctan, lambda tangents, out, a: tangents[0] / (1 + a * a))
@@ -208,8 +210,8 @@ def jvp_rule(op, rule):
 
 
 def elementwise(op, derivative):
-    """Register the rule of an elementwise operation by its derivative(a, out): a Tensor, or a
-    constant array, as in `chain_rule`."""
+    """Register the tangent rule of an elementwise operation. As in `chain_rule`,
+    derivative(a, out) returns the operation's derivative at `a`: a Tensor or constant array."""
     jvp_rule(op, lambda tangents, out, a: tangents[0] * derivative(a, out))
 
 
@@ -279,9 +281,10 @@ def push_forward(out, tangents):
     """Compute the tangents of `out` and of everything that `out` was computed from.
 
     out       Tensor
-    tangents  dict from Tensor to Tensor: the tangents of some leaves; every other leaf is a
-              constant. Afterwards also the tangents of the results computed from these leaves
-    returns   the tangent of `out`, a Tensor of its shape; zeros if it does not depend on them
+    tangents  dict {leaf: its tangent}, both Tensors; every other leaf is a constant. The
+              function adds the tangents of all results that were computed from these leaves
+    returns   the tangent of `out`, a Tensor of the same shape; zeros if `out` does not depend
+              on these leaves
 
     The rules come from `tangent_rules`. An operation that does not depend on any of the leaves
     needs no rule.
@@ -308,8 +311,9 @@ def jvp(f, primals, tangents):
     returns   (out, tangent), two Tensors of one shape: f(*primals), and its Jacobian times the
               tangents
 
-    ValueError when shapes or numbers of arguments do not fit. No `.grad` changes. The result
-    can be differentiated when the primals, or other Tensors that `f` uses, require gradients.
+    ValueError when the tangents do not match the primals in number or shape. No `.grad`
+    changes. The result can be differentiated when the primals, or other Tensors that `f` uses,
+    require gradients.
 
     >>> jvp(lambda x, y: x * y, (Tensor(2.0), Tensor(3.0)), (1.0, 0.0))
     (Tensor(6.), Tensor(3.))
@@ -329,8 +333,8 @@ def jacfwd(f):
 
     f        a function from a Tensor of shape (n,) to one of shape (m,)
     returns  a function of a Tensor (n,), whose result is a Tensor (m, n): row i, column j is
-             the derivative of output i with respect to input j. For f(x) of shape () it has
-             shape (n,)
+             the derivative of output i with respect to input j. When f(x) has shape (), the
+             result has shape (n,)
 
     >>> jacfwd(lambda x: stack([x[0] * x[1], x[0] + x[1], x[1]]))(Tensor([2.0, 3.0]))
     Tensor([[3., 2.],
@@ -354,7 +358,7 @@ def vjp(f, *primals):
              of `out`, returns a tuple with a Tensor for each primal, of its shape: the gradient
              of sum(g * out). It can be called several times
 
-    No `.grad` changes. Zeros for a primal on which `out` does not depend.
+    No `.grad` changes. The gradient is zeros for a primal that `out` does not depend on.
 
     >>> out, pull_back = vjp(lambda x, y: x * y, Tensor([2.0, 4.0]), Tensor([3.0, 5.0]))
     >>> pull_back([1.0, 10.0])
@@ -398,7 +402,7 @@ def hvp(f, x, v):
     f        a function of one Tensor that returns one number, a Tensor of shape (); or of
              several Tensors, when `x` is a list
     x        Tensor of any shape, or a list of Tensors
-    v        the same shapes
+    v        a Tensor of the shape of `x`, or a list of them
     returns  a Tensor of the shape of `x`, or a list of them
 
     Changes no `.grad`. Also works inside no_grad.
@@ -442,7 +446,8 @@ def power_iteration(matvec, like, steps, rng):
     steps    how many times to call `matvec`, 1 or more
     rng      a NumPy Generator: the start is rng.normal(size=shape)
     returns  (value, vector): a float and a Tensor of length 1. `vector` is the argument of the
-             last call of `matvec`; `value`, with its sign, is vector . H vector; 0.0 for H = 0
+             last call of `matvec`, and `value` is the dot product of `vector` and H `vector`,
+             which may be negative; 0.0 for H = 0
 
     >>> power_iteration(lambda v: -5.0 * v, Tensor([0.0]), 2, np.random.default_rng(0))
     (-5.0, Tensor([-1.]))
@@ -469,8 +474,8 @@ def conjugate_gradient(matvec, b, steps, damping=0.0):
     returns  x, a Tensor of the shape and dtype of `b`; zeros for b = 0
 
     Starts from x = 0. Stops early when the residual b - (H + damping I) x is at most eps times
-    as long as b, with the eps of the dtype. ValueError, with the word damping in its text, when
-    p . (H + damping I) p <= 0 for a direction p: the matrix is not positive definite.
+    as long as b, where eps is np.finfo(b.dtype).eps. When p . (H + damping I) p <= 0 for a
+    direction p, the matrix is not positive definite: ValueError with the word damping in it.
 
     >>> h = Tensor([[2.0, 0.0], [0.0, -0.5]])
     >>> conjugate_gradient(lambda v: h @ v, Tensor([3.0, 3.0]), 2, damping=1.0).data.round(3)
@@ -501,7 +506,7 @@ def newton_step(f, x, steps=20, damping=0.0):
 
     f        a function from a Tensor to one number, a Tensor of shape ()
     x        Tensor of any shape; not changed
-    steps    of the conjugate gradient method
+    steps    the largest number of steps of the conjugate gradient method
     damping  as in `conjugate_gradient`
     returns  a new Tensor like `x`
 
@@ -543,7 +548,8 @@ class Checkpoint(Function):
     f        a function of Tensors (and numbers) that returns one Tensor
     wanted   list of bool: which inputs require a gradient
 
-    The first input, `token`, is a number that `f` does not get; see `checkpoint`.
+    The first input, `marker`, is not given to `f`. It requires a gradient, so that the
+    operation is recorded even if only weights that `f` uses require one.
     """
 
     def __init__(self, f, wanted):
@@ -555,15 +561,15 @@ class Checkpoint(Function):
         return [Tensor(array, wanted) if isinstance(array, np.ndarray) else array
                 for array, wanted in zip(arrays, self.wanted)]
 
-    def forward(self, token, *arrays):
-        """The array inside f(*inputs), computed without recording."""
+    def forward(self, marker, *arrays):
+        """Run `f` on the inputs without recording, and return the array of its result."""
         self.states = random_states(self.generators)
         self.save_for_backward(*arrays)
         with no_grad():
             return self.f(*self.as_inputs(arrays)).data
 
     def backward(self, g):
-        """A tuple: None for `token`, then the gradient of each input, or None where none is
+        """A tuple: None for `marker`, then the gradient of each input, or None where none is
         wanted. Runs `f` again, now recorded, with the same random numbers (`repeated`). Adds
         the gradients of the weights that `f` uses to their `.grad`."""
         inputs = self.as_inputs(self.saved_tensors)
@@ -591,5 +597,5 @@ def checkpoint(f, *inputs):
     torch.utils.checkpoint.
     """
     wanted = [isinstance(x, Tensor) and x.requires_grad for x in inputs]
-    token = Variable(0.0)  # requires a gradient, so that weights inside f receive theirs
-    return Checkpoint(f, wanted)(token, *inputs)
+    marker = Variable(0.0)  # requires a gradient, so that weights inside f receive theirs
+    return Checkpoint(f, wanted)(marker, *inputs)

@@ -15,7 +15,7 @@ from tinytorch.support.svg import Drawing, short
 def draw_product(a, da, b, db):
     """The product of two dual numbers, as the area of a rectangle with sides a + da and b + db.
 
-    The strips are the tangent; the corner, da * db, is what e * e = 0 drops. Lengths are drawn to
+    The strips are the tangent; the corner, da * db, is what ε * ε = 0 drops. Lengths are drawn to
     scale, so all four numbers must be positive.
     """
     scale = min(220 / (a + da), 190 / (b + db))

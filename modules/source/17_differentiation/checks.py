@@ -431,8 +431,10 @@ def test_a_dual_has_its_own_tangent_at_its_level():
 
 def test_a_dual_of_another_level_is_a_constant():
     for level in (1, 3):
-        case = f"seen from level {level}, Dual(2.0, 5.0, level=2) is a constant: its own "
-        case += f"primal, with the tangent 0. parts(Dual(2.0, 5.0, level=2), {level})"
+        case = (
+            f"Dual(2.0, 5.0, level=2) is a constant for level {level}: its primal is the Dual "
+        )
+        case += f"itself, its tangent 0. parts(Dual(2.0, 5.0, level=2), {level})"
         are_parts(parts_of([2.0, 5.0, 2], level), [[2.0, 5.0, 2], 0.0], case)
 
 
@@ -619,7 +621,7 @@ def test_both_parts_of_a_power_are_added():
 
 
 def test_the_power_0_is_a_constant():
-    cause = "there is no x ** -1 in x ** 0"
+    cause = "x ** 0 has the derivative 0: do not compute x ** (0 - 1)"
     for x in ([0.0, 1.0], [5.0, 3.0]):
         case = f"power of {dual_words(x)} and 0"
         got = result_of(lambda: computed("power", x, 0), case, cause, ZeroDivisionError)
@@ -700,10 +702,8 @@ def test_rules_of_arithmetic():
         ("divide", [zero, t], [3.0, b], -3.0 / b / b * t),
         ("negative", [s], [a], -s),
     ]:
-        case = (
-            f"what the tangent rule of {name} returns for the inputs {words(inputs)} and the "
-        )
-        case += f"tangents {words(tangents)}"
+        case = f"for the inputs {words(inputs)} and the tangents {words(tangents)}, the result "
+        case += f"of the tangent rule of {name}"
         same(tangent_rule(name, tangents, inputs), wanted, case)
 
 
@@ -723,11 +723,12 @@ def test_the_rule_of_matmul_keeps_the_order():
 def test_rules_of_elementwise_functions():
     x, t = np.array([0.3, 1.5, 2.0]), np.array([1.0, -4.0, 10.0])
     for name, f in ELEMENTWISE.items():
-        case = f"what the tangent rule of {name} returns at {x} for the tangent {t}, by a "
+        case = f"for the input {x} and the tangent {t}, the result of the tangent rule of "
         wanted = difference(f, x, t)
-        same(tangent_rule(name, [t], [x]), wanted, case + "difference,", tolerance=1e-7)
+        same(tangent_rule(name, [t], [x]), wanted, case + name, tolerance=1e-7)
     got = tangent_rule("relu", [np.array([5.0, 6.0, -7.0])], [np.array([-1.0, 0.0, 2.0])])
-    case = "what the tangent rule of relu returns at [-1, 0, 2] for the tangent [5, 6, -7]"
+    case = "for the input [-1, 0, 2] and the tangent [5, 6, -7], the result of the tangent "
+    case += "rule of relu"
     same(got, np.array([0.0, 0.0, -7.0]), case)
 
 
@@ -736,11 +737,9 @@ def test_what_rules_compute_is_recorded():
     cause = "Does the rule use .data or np functions? Then it is not recorded"
     for name, f in ELEMENTWISE.items():
         wanted = t * (f(x + h) - 2 * f(x) + f(x - h)) / h**2
-        case = (
-            f"the gradient of what the tangent rule of {name} returns, the second derivative "
-        )
+        case = f"the gradient of the tangent that the rule of {name} returns, which is the "
         got = tangent_rule(name, [t], [x], wrt=0)
-        same(got, wanted, case + "times the tangent,", cause, 1e-5)
+        same(got, wanted, case + "second derivative times the tangent,", cause, 1e-5)
     a, b = np.array([3.0, -1.0]), np.array([2.0, 4.0])
     for name, n, wanted in [
         ("multiply", 0, t),
@@ -748,7 +747,7 @@ def test_what_rules_compute_is_recorded():
         ("divide", 0, -t / b**2),
         ("divide", 1, -x / b**2 + 2 * a * t / b**3),
     ]:
-        case = f"the gradient of what the tangent rule of {name} returns, for input {n},"
+        case = f"the gradient, for input {n}, of the tangent that the rule of {name} returns"
         got = tangent_rule(name, [x, t], [a, b], wrt=n)
         same(got, wanted, case, "Is it computed with Tensors only?")
 
@@ -771,8 +770,8 @@ def test_other_tangent_rules():
 # %% linear-rules points=2
 def test_sums_and_shapes():
     x, t = np.arange(6.0).reshape(2, 3), np.array([[5.0, -1.0, 2.0], [0.5, 4.0, 7.0]])
-    error = "If another operation raises the error: does the lambda look the loop variable "
-    error += "up when it is called?"
+    error = "Does the error come from another operation? Then the lambda uses the last one of "
+    error += "the loop: give it op=op"
     for name, options, wanted in [
         ("sum", {"axis": 0, "keepdims": False}, t.sum(axis=0)),
         ("sum", {"axis": None, "keepdims": False}, t.sum()),
@@ -785,7 +784,7 @@ def test_sums_and_shapes():
     ]:
         case = f"the tangent rule of {name} with the options {options}"
         got = result_of(lambda: linear_rule(name, [t], [x], **options), case, error)
-        case += f" for the tangent {t.tolist()} should return the operation applied to it: this"
+        case += f" should return the operation applied to the tangent {t.tolist()}: the result"
         same(got, wanted, case)
 
 
@@ -796,10 +795,11 @@ def test_operations_with_several_inputs():
         ("concatenate", np.concatenate(parts, axis=1)),
         ("stack", np.stack(parts, axis=1)),
     ]:
-        case = f"the tangent rule of {name} with three inputs ends with"
+        case = f"the tangent rule of {name} raises an error for three inputs"
         call = lambda: linear_rule(name, parts, [x, x, x], axis=1)
-        got = result_of(call, case, "it is given a tuple of three tangents")
-        same(got, wanted, f"the tangent rule of {name}: {name} of all three tangents, which")
+        got = result_of(call, case, "pass on all three tangents, *tangents")
+        case = f"the tangent rule of {name} should return {name} of all three tangents: the "
+        same(got, wanted, case + "result")
 
 
 # %% linear-rules hidden points=2
@@ -845,7 +845,7 @@ def test_options_reach_the_rule():
     x = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     v = np.array([[1.0, 0.0, 2.0], [0.0, 1.0, 0.0]])
     case = "the tangent of (x * x).sum(axis=1), summed along axis 1,"
-    got, cause = jvp_of("sum along axis 1", [x], [v])[1], "The creator has the options"
+    got, cause = jvp_of("sum along axis 1", [x], [v])[1], "Give the rule the creator's options"
     same(got, (2 * x * v).sum(axis=1), case, cause)
 
 
@@ -861,7 +861,7 @@ def test_a_result_that_does_not_depend_on_x_has_zeros():
     got = jvp_of("no x", [np.array([1.0, 2.0, 3.0])], [np.ones(3)])
     same(got[1], np.zeros(2), "f returns [7, 8] whatever x is: the tangent")
     got = push_to_others(np.array([1.0, 2.0]), np.ones(2))
-    same(got, np.zeros(2), "the result was computed from another leaf: its tangent")
+    same(got, np.zeros(2), "when the result was computed from another leaf, its tangent")
     got = jvp_of("x", [np.array([1.0, 2.0])], [np.array([5.0, 6.0])])
     same(got[1], np.array([5.0, 6.0]), "f(x) = x: the tangent, which is that of x,")
 
@@ -916,8 +916,8 @@ def test_rows_are_outputs_and_columns_inputs():
 
 def test_one_output_gives_a_vector():
     got, _ = jacobian_of("forward", "x0^2 + 3 x0 x1", np.array([2.0, 3.0]))
-    case = "x0^2 + 3 x0 x1 has one output, of shape (): jacfwd should give shape (2,), the "
-    same(got, np.array([13.0, 6.0]), case + "gradient: it")
+    case = "x0^2 + 3 x0 x1 has one output, of shape (): jacfwd should give shape (2,): the "
+    same(got, np.array([13.0, 6.0]), case + "gradient")
 
 
 # %% jacfwd hidden points=2
@@ -990,8 +990,8 @@ def test_the_jacobian_by_rows():
 
 def test_one_output_gives_the_gradient():
     got, _ = jacobian_of("reverse", "x0^2 + 3 x0 x1", np.array([2.0, 3.0]))
-    case = "x0^2 + 3 x0 x1 has one output, of shape (): jacrev should give shape (2,), the "
-    same(got, np.array([13.0, 6.0]), case + "gradient: it")
+    case = "x0^2 + 3 x0 x1 has one output, of shape (): jacrev should give shape (2,): the "
+    same(got, np.array([13.0, 6.0]), case + "gradient")
 
 
 # %% jacrev hidden points=2
@@ -1008,8 +1008,8 @@ def test_other_jacobians_by_rows():
 def test_a_product_with_the_whole_hessian():
     got, _, _ = hvp_of("x0^2 + 3 x0 x1", np.array([5.0, 7.0]), np.array([1.0, 2.0]))
     cause = "That is only the diagonal of H" if near(got, np.array([2.0, 0.0])) else ""
-    case = "x0^2 + 3 x0 x1 has the Hessian [[2, 3], [3, 0]]: for v = [1, 2] the product is "
-    same(got, np.array([8.0, 3.0]), case + "[8, 3]. It", cause)
+    case = "x0^2 + 3 x0 x1 has the Hessian [[2, 3], [3, 0]]: its product with v = [1, 2]"
+    same(got, np.array([8.0, 3.0]), case, cause)
 
 
 def test_the_hessian_at_this_point():
@@ -1052,7 +1052,7 @@ def test_several_tensors():
         2 * (x * v).sum() + 2 * y * v + 2 * x * u,
     ]
     case = "f(x, y) = sum(x^2) sum(y) + sum(x y^2), x = [1, 2], y = [3, -1], v = [1, 0.5] and "
-    same(got, wanted, case + "[2, 1]: a list of the products should be returned: it")
+    same(got, wanted, case + "[2, 1]: the list of the products")
 
 
 # %% hvp hidden points=2
@@ -1073,17 +1073,15 @@ def test_other_hessian_vector_products():
 # %% hessian points=2
 def test_all_second_derivatives():
     got, _ = jacobian_of("hessian", "x0^2 + 3 x0 x1", np.array([5.0, 7.0]))
-    case = "x0^2 + 3 x0 x1 has the Hessian [[2, 3], [3, 0]]: it"
-    cause = "vjp returns Tensors that are not recorded: reverse mode comes last"
+    case = "x0^2 + 3 x0 x1 has the Hessian [[2, 3], [3, 0]]: the result"
+    cause = "vjp returns Tensors that are not recorded, so jacrev must be the outer function"
     same(got, np.array([[2.0, 3.0], [3.0, 0.0]]), case, cause)
 
 
 def test_a_hessian_in_float32():
     x = np.array([1.0, -2.0, 0.5], "float32")
     got, _ = jacobian_of("hessian", "sum of cubes", x)
-    case = (
-        f"the sum of cubes at {x} has the Hessian diag(6 x), to six digits also in float32: it"
-    )
+    case = f"the sum of cubes at {x} has the Hessian diag(6 x): in float32, the result"
     same(got, np.diag(6 * x), case, tolerance=1e-5)
 
 
@@ -1110,7 +1108,7 @@ def test_the_sign_of_the_eigenvalue():
         case = f"the eigenvalue of {words(matrix)} that is largest in absolute value"
         same(value, wanted, case, cause)
         assert kind == "float", f"the value should be a float, yours is a {kind}"
-        case = f"for the vector v, which is {vector} in yours, H v should be {wanted} v: it"
+        case = f"v should be an eigenvector, H v = {wanted} v. For your v, {vector}, H v"
         same(matrix @ vector, wanted * vector, case, tolerance=1e-5)
 
 
@@ -1277,7 +1275,7 @@ def test_a_diagonal_matrix_needs_one_probe():
     assert len(seen) == 1 and near(np.abs(seen[0]), np.ones(8)), (
         f"one probe should be one product, with a vector of -1 and 1; yours has {seen}"
     )
-    case = "for a diagonal matrix z * H z is the diagonal, whatever the signs: it"
+    case = "for a diagonal matrix, z * H z is the diagonal for all signs: the result"
     same(diagonal, numbers, case)
     same(trace, numbers.sum(), "the trace")
     assert kind == "float", f"the trace should be a float, yours is a {kind}"
@@ -1316,7 +1314,7 @@ def test_values_and_gradients_are_those_without_checkpoint():
     for kind in ("weights", "no weights", "twice"):
         usual, got = checkpointed(kind, X, through=False), checkpointed(kind, X)
         same(got[0], usual[0], "the loss")
-        case = "x should get the gradient that it gets without checkpoint: it"
+        case = "x should get the same gradient as without checkpoint: the gradient"
         same(got[1][0], usual[1][0], case)
         case = "the gradient of the weights that f uses, which are not among its inputs,"
         same(got[1][1], usual[1][1], case, cause)

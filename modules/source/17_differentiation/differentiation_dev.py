@@ -70,12 +70,12 @@ figure = draw_errors(lambda x: np.exp(x) / (np.sin(x) ** 3 + np.cos(x) ** 3) ** 
 # **Forward mode** is automatic differentiation that computes each value together with its
 # derivative, in one pass from the inputs to the result. It needs no graph and no backward pass.
 #
-# A **dual number** is a pair of a value and its derivative, written $a + a' e$, where $e$ is a
-# symbol with $e^2 = 0$. Its **primal** is the value $a$. Its **tangent** is the derivative
-# $a'$: how much the value changes per unit of change of the input. The rules of calculus follow
-# from $e^2 = 0$ alone:
+# A **dual number** is a pair of a value and its derivative, written $a + a' \varepsilon$, where
+# $\varepsilon$ is a symbol with $\varepsilon^2 = 0$. Its **primal** is the value $a$. Its
+# **tangent** is the derivative $a'$: how much the value changes per unit of change of the
+# input. The rules of calculus follow from $\varepsilon^2 = 0$ alone:
 #
-# $$(a + a' e)\,(b + b' e) = ab + (a' b + a b')\,e + a' b'\,e^2$$
+# $$(a + a'\varepsilon)(b + b'\varepsilon) = ab + (a'b + ab')\varepsilon + a'b'\,\varepsilon^2$$
 
 # %%
 draw_product(4, 0.6, 3, 0.5)
@@ -84,7 +84,7 @@ draw_product(4, 0.6, 3, 0.5)
 # is dashed. Below: primal 12, tangent 1.8 + 2 = 3.8.
 
 # %% [markdown]
-# The small corner is $a'b'e^2 = 0$. The two strips are the product rule.
+# The small corner is $a' b' \varepsilon^2 = 0$. The two strips are the product rule.
 #
 # The operators of the class below call functions that you write next: `x + y` is `add(x, y)`,
 # `5 * x` is `multiply(5, x)`, and `x.exp()` is `exp(x)`. The `level` is for derivatives inside
@@ -93,14 +93,14 @@ draw_product(4, 0.6, 3, 0.5)
 # %%
 #| export
 class Dual(DualMethods):
-    """A number with a tangent: primal + tangent e, where e * e = 0.
+    """A number with a tangent: primal + tangent * ε, where ε * ε = 0.
 
     primal   the value: a number, an ndarray, or a Dual of a lower level
-    tangent  how much the value changes: a number or array of the same shape
+    tangent  how much the value changes per unit of change of the input; of the same shape
     level    an int: which derivative it belongs to (see "Nested derivatives")
     """
 
-    functions = globals()  # where DualMethods, which has the operators, finds add, exp, ...
+    functions = globals()  # the operators are in DualMethods and look up add, exp, ... here
 
     def __init__(self, primal, tangent=0.0, level=0):
         self.primal, self.tangent, self.level = primal, tangent, level
@@ -137,7 +137,7 @@ def parts(x, level):
 
 
 def add(x, y):
-    """x + y, a Dual. At least one of them is a Dual, the other may be a number or an array.
+    """x + y, a Dual. One operand is a Dual; the other may also be a number or an array.
 
     >>> add(Dual(2.0, 1.0), 3.0)
     Dual(5.0, 1.0)
@@ -150,7 +150,7 @@ def add(x, y):
 
 
 def multiply(x, y):
-    """x * y, a Dual, of operands as in `add`.
+    """x * y, a Dual. It takes the same operands as `add`.
 
     >>> multiply(Dual(2.0, 1.0), Dual(3.0, 10.0))
     Dual(6.0, 23.0)
@@ -171,17 +171,18 @@ check("dual")
 # derivative of $x^3 + 2x$ at 4.
 
 # %% tags=["answer"]
-x = Dual(4.0, 1.0)  # x changes by 1 per unit of x
+x = Dual(4.0, 1.0)  # the derivative of x with respect to x is 1
 print(x * x * x + 2 * x)
 
 # %% [markdown]
 # ## The chain rule in forward mode
 #
-# For $f(a + a'e)$ the chain rule gives $f(a) + f'(a)\,a'\,e$: the derivative of the function is
-# multiplied by the incoming tangent. A backward pass multiplies the same local derivative by
-# the incoming gradient, from the other side. For some functions, the derivative is cheap to
-# compute from their result: $\exp' = \exp$ and $\tanh' = 1 - \tanh^2$. That is why `derivative`
-# also receives `out`.
+# For $f(a + a' \varepsilon)$ the chain rule gives $f(a) + f'(a)\,a' \varepsilon$: the
+# derivative of the function is multiplied by the incoming tangent. A backward pass multiplies
+# the same local derivative by the incoming gradient, from the other side. Some derivatives are
+# cheap to compute from the result of the function: $\exp' = \exp$ and $\tanh' = 1 - \tanh^2$.
+# That is why the argument `derivative` of `chain_rule` is a function of `x` and of this result,
+# `out`.
 #
 # **Task.** Write `chain_rule`, and use it to write the six functions.
 
@@ -192,8 +193,9 @@ def chain_rule(function, derivative, x):
 
     function    of a number or an array, such as np.exp
     derivative  derivative(x, out): its derivative at `x`, where out = function(x)
-    x           a number or an array: the result is function(x). Or a Dual: the result is a Dual
-                of the same level. Its primal may be a Dual again: `derivative` must accept one
+    x           a number, an array or a Dual. The primal of a Dual may itself be a Dual; then
+                `derivative` is called with this primal
+    returns     for a number or an array function(x), for a Dual a Dual of the same level
 
     >>> chain_rule(np.square, lambda x, out: 2 * x, Dual(3.0, 10.0))
     Dual(9.0, 60.0)
@@ -261,13 +263,13 @@ print(exp(sin(Dual(0.0, 1.0))), relu(Dual(np.array([-2.0, 3.0]), np.array([1.0, 
 # is a constant, do not compute this term at all: $0 \cdot \mathrm{nan}$ is nan. When the base
 # is a constant, do not compute the first term.
 #
-# **Task.** Write `divide` and `power`. To recognize a constant, recall which primal `parts`
-# returns for it.
+# **Task.** Write `divide` and `power`. For a constant, `parts` returns the operand itself as
+# the primal. How can you use that to recognize a constant?
 
 # %% exercise="quotient"
 #| export
 def divide(x, y):
-    """x / y, a Dual, of operands as in `add`.
+    """x / y, a Dual. It takes the same operands as `add`.
 
     >>> divide(1.0, Dual(2.0, 1.0))
     Dual(0.5, -0.25)
@@ -281,7 +283,7 @@ def divide(x, y):
 
 
 def power(x, y):
-    """x ** y, a Dual, of operands as in `add`; x ** 0 has the tangent 0 everywhere.
+    """x ** y, a Dual. It takes the same operands as `add`. The tangent of x ** 0 is always 0.
 
     When `y` is a constant, `x` may be negative or 0, so its logarithm must not be computed.
 
@@ -311,14 +313,18 @@ check("quotient")
 #
 # $$\frac{d}{dx} \left( x \cdot \frac{d}{dy} (x + y) \right)$$
 #
-# The inner derivative is 1, so the whole is the derivative of $x$, which is 1. But inside, $x$
-# and $y$ both have tangents. **Perturbation confusion** is the error of adding tangents that
-# belong to two different derivatives; here it gives 2. So each call gets a new level from
-# `new_level()`, which counts up: a later call is further inside and has a higher level. At the
-# inner level, `x` is a constant, and `parts` treats it as one.
+# The inner derivative is 1, so the whole expression is the derivative of $x$, which is 1. But
+# inside, $x$ and $y$ both have the tangent 1. If these were added, $x + y$ would have the
+# tangent 2, and the result would be 2. **Perturbation confusion** is the error of adding
+# tangents that belong to two different derivatives.
 #
-# **Task.** Write the body of `derivative`. The result of `f` is not always a Dual of this
-# level. Which function returns the tangent in every case?
+# So each call of a derivative takes a new level from `new_level()`. The levels count up: an
+# inner call begins later and has a higher level. At the inner level, `x` is a constant, and
+# `parts` treats it as one.
+#
+# **Task.** Write the body of `derivative`, the function that `derivative_of` returns. The
+# result of `f` is not always a Dual of this level. Which function returns the tangent in every
+# case?
 
 # %% exercise="derivative"
 #| export
@@ -327,9 +333,9 @@ def derivative_of(f):
 
     f        a function of one number (or, elementwise, of an array), computed with + - * / **
              and the functions of this lesson
-    returns  a function of a number or array. Its calls can be nested: `f` may call the
-             derivative of another function, even of one that uses the argument of `f`. For a
-             constant `f` the derivative is 0
+    returns  a function of a number or array. Derivatives can be nested: `f` may call the
+             derivative of another function, even if that function uses the argument of `f`.
+             For a constant `f` the derivative is 0
 
     >>> derivative_of(lambda x: x * x * x)(2.0)
     12.0
@@ -410,7 +416,7 @@ draw_tangents([("x", "", 2, 1), ("y", "", 3, 0), ("a", "x * y", 6, 3),
 
 # %%
 #| export
-tangent_rules = support.TangentRules(lambda *arguments: jvp(*arguments))  # it is defined below
+tangent_rules = support.TangentRules(lambda *arguments: jvp(*arguments))  # jvp is below
 deferred_rules = tangent_rules.deferred_rules
 
 
@@ -419,8 +425,9 @@ def jvp_rule(op, rule):
 
     op    a function of arrays, as `apply` takes it
     rule  rule(tangents, out, *inputs, **options) returns the tangent of the result `out`, a
-          Tensor of its shape, computed with Tensors, so that it can be differentiated again.
-          tangents  a tuple with one Tensor for each input, of its shape: zeros for a constant
+          Tensor of the shape of `out`. It computes with Tensor operations, so that the tangent
+          can be differentiated again.
+          tangents  a tuple with a Tensor for each input, of its shape: zeros for a constant
           inputs    the arguments of `op`: Tensors, numbers or arrays
 
     >>> jvp_rule(np.arctan, lambda tangents, out, a: tangents[0] / (1 + a * a))
@@ -429,16 +436,21 @@ def jvp_rule(op, rule):
 
 
 def elementwise(op, derivative):
-    """Register the rule of an elementwise operation by its derivative(a, out): a Tensor, or a
-    constant array, as in `chain_rule`."""
+    """Register the tangent rule of an elementwise operation. As in `chain_rule`,
+    derivative(a, out) returns the operation's derivative at `a`: a Tensor or constant array."""
     jvp_rule(op, lambda tangents, out, a: tangents[0] * derivative(a, out))
 
 
 support.register_others(jvp_rule)
 
 # %% [markdown]
-# **Task.** Write the rules below. You know the formulas from the dual numbers. (The rules of
-# powers, maxima, `where`, padding and the fused operations are given.)
+# The table `tangent_rules` contains the rule of each operation, and `jvp_rule` enters one. Each
+# function of the exercise enters the rules of several operations. Its decorator,
+# `@deferred_rules(...)`, names these operations; the function is called the first time that one
+# of their rules is needed. (The rules of powers, maxima, `where`, padding and the fused
+# operations are given.)
+#
+# **Task.** Write both functions. You know the formulas from the dual numbers.
 
 # %% exercise="tangent-rules"
 #| export
@@ -498,8 +510,8 @@ check("tangent-rules")
 # `clone_forward` copies an array. `concatenate_forward` joins arrays along an axis, and
 # `stack_forward` joins them along a new axis. Both take several inputs.
 #
-# **Task.** Write `linear_tangents`. Be careful with a `lambda` in a loop: it looks the loop
-# variable up when it is *called*, so every rule would use the last operation.
+# **Task.** Write `linear_tangents`. Be careful with a `lambda` in a loop: it reads the loop
+# variable only when it is *called*, so every rule would use the last operation.
 
 # %% exercise="linear-rules"
 #| export
@@ -537,8 +549,8 @@ check("linear-rules")
 # `push_forward` then goes through the graph as the backward pass does, but in the other
 # direction, from the inputs to the result.
 #
-# **Task.** Write `push_forward`. `topological_order` of lesson 06 lists every result before the
-# results that it was computed from. Here you need the reverse order.
+# **Task.** Write `push_forward`. `topological_order(out)` of lesson 06 begins with `out` and
+# lists every result before its inputs. Here you need the reverse order.
 # `support.known_tangent(tangents, x, node)` is the tangent of the input `x` of a node; it is
 # zeros for a constant. Which nodes need no tangent?
 
@@ -548,9 +560,10 @@ def push_forward(out, tangents):
     """Compute the tangents of `out` and of everything that `out` was computed from.
 
     out       Tensor
-    tangents  dict from Tensor to Tensor: the tangents of some leaves; every other leaf is a
-              constant. Afterwards also the tangents of the results computed from these leaves
-    returns   the tangent of `out`, a Tensor of its shape; zeros if it does not depend on them
+    tangents  dict {leaf: its tangent}, both Tensors; every other leaf is a constant. The
+              function adds the tangents of all results that were computed from these leaves
+    returns   the tangent of `out`, a Tensor of the same shape; zeros if `out` does not depend
+              on these leaves
 
     The rules come from `tangent_rules`. An operation that does not depend on any of the leaves
     needs no rule.
@@ -579,8 +592,9 @@ def jvp(f, primals, tangents):
     returns   (out, tangent), two Tensors of one shape: f(*primals), and its Jacobian times the
               tangents
 
-    ValueError when shapes or numbers of arguments do not fit. No `.grad` changes. The result
-    can be differentiated when the primals, or other Tensors that `f` uses, require gradients.
+    ValueError when the tangents do not match the primals in number or shape. No `.grad`
+    changes. The result can be differentiated when the primals, or other Tensors that `f` uses,
+    require gradients.
 
     >>> jvp(lambda x, y: x * y, (Tensor(2.0), Tensor(3.0)), (1.0, 0.0))
     (Tensor(6.), Tensor(3.))
@@ -612,8 +626,8 @@ def jacfwd(f):
 
     f        a function from a Tensor of shape (n,) to one of shape (m,)
     returns  a function of a Tensor (n,), whose result is a Tensor (m, n): row i, column j is
-             the derivative of output i with respect to input j. For f(x) of shape () it has
-             shape (n,)
+             the derivative of output i with respect to input j. When f(x) has shape (), the
+             result has shape (n,)
 
     >>> jacfwd(lambda x: stack([x[0] * x[1], x[0] + x[1], x[1]]))(Tensor([2.0, 3.0]))
     Tensor([[3., 2.],
@@ -636,10 +650,10 @@ check("jacfwd")
 # ## Vector-Jacobian products
 #
 # Reverse mode multiplies the Jacobian from the other side: $g^T J$, the vector-Jacobian product
-# of lesson 06. Here it becomes a function that you can call with several `g`. `grad` of lesson
-# 06 returns a dictionary from each leaf to its gradient. A leaf on which `out` does not depend
-# is not in it. If `out` depends on none of the leaves, it requires no gradient, and you cannot
-# call `grad` on it.
+# of lesson 06. `vjp` returns the result `out` of a function, and `vjp_function`, which you can
+# call with several `g`. `grad` of lesson 06 returns a dictionary from each leaf to its
+# gradient. It contains only the leaves that `out` depends on. If `out` depends on none of them,
+# `out.requires_grad` is False, and you cannot call `grad`.
 #
 # **Task.** Write `vjp_function`. It may be called more than once, so `grad` must not free the
 # graph.
@@ -655,7 +669,7 @@ def vjp(f, *primals):
              of `out`, returns a tuple with a Tensor for each primal, of its shape: the gradient
              of sum(g * out). It can be called several times
 
-    No `.grad` changes. Zeros for a primal on which `out` does not depend.
+    No `.grad` changes. The gradient is zeros for a primal that `out` does not depend on.
 
     >>> out, pull_back = vjp(lambda x, y: x * y, Tensor([2.0, 4.0]), Tensor([3.0, 5.0]))
     >>> pull_back([1.0, 10.0])
@@ -733,13 +747,16 @@ figure = draw_passes(sizes, {mode.__name__: [jacobian_seconds(mode, *size) for s
 #
 # The **Hessian-vector product** (HVP) $Hv$ is the change of the gradient along $v$. It costs
 # only as much as a few gradients. The tangent of $f$ along $v$ is the number
-# $\nabla f \cdot v$. It is a recorded Tensor, so we can compute *its* gradient:
+# $\nabla f \cdot v$. It is a recorded Tensor, so we can compute *its* gradient. This is called
+# *reverse over forward*:
 #
 # $$\nabla (\nabla f \cdot v) = H v$$
 #
-# **Task.** Write `hvp`, *reverse over forward*. Make new Variables for the leaves, so that the
-# `.grad` of the caller's tensors does not change. For a linear `f` the tangent is a constant
-# and requires no gradient.
+# **Task.** Write `hvp`: compute the tangent of `f` with `jvp`, then the gradient of this
+# tangent with `grad`. Make new Variables for the leaves, so that the `.grad` of the caller's
+# tensors does not change. In the block `with support.force_recording():`, operations are
+# recorded even inside no_grad. For a linear `f` the tangent is a constant and requires no
+# gradient.
 
 # %% exercise="hvp"
 #| export
@@ -749,7 +766,7 @@ def hvp(f, x, v):
     f        a function of one Tensor that returns one number, a Tensor of shape (); or of
              several Tensors, when `x` is a list
     x        Tensor of any shape, or a list of Tensors
-    v        the same shapes
+    v        a Tensor of the shape of `x`, or a list of them
     returns  a Tensor of the shape of `x`, or a list of them
 
     Changes no `.grad`. Also works inside no_grad.
@@ -824,14 +841,15 @@ for name, compute in [("loss", lambda: digits_loss(w)),
 # %% [markdown]
 # ## Sharpness
 #
-# The **sharpness** of a loss is the largest eigenvalue of its Hessian: the curvature in the
-# direction in which the loss is most curved. In the bowl of lesson 07, a step multiplied a
-# weight by $1 - \mathrm{lr} \cdot \mathrm{curvature}$, and with
+# An *eigenvector* of a matrix is a vector that the matrix only scales: $Hv = \lambda v$. The
+# factor $\lambda$ is its *eigenvalue*. The **sharpness** of a loss is the largest eigenvalue of
+# its Hessian: the curvature in the direction in which the loss is most curved. In the bowl of
+# lesson 07, a step multiplied a weight by $1 - \mathrm{lr} \cdot \mathrm{curvature}$, and with
 # $\mathrm{lr} > 2 / \mathrm{curvature}$ it diverged. So the sharpness limits the learning rate.
 #
 # **Power iteration** finds the eigenvalue of largest absolute value by multiplying a random
-# vector by the matrix again and again: the vector's component along that eigenvector grows
-# fastest.
+# vector by the matrix again and again: the component of the vector along the eigenvector of
+# this eigenvalue grows fastest.
 #
 # **Task.** Write `power_iteration`. Without correction, what happens to the length of the
 # vector after 100 products? And since a length has no sign, how do you get the sign of the
@@ -847,7 +865,8 @@ def power_iteration(matvec, like, steps, rng):
     steps    how many times to call `matvec`, 1 or more
     rng      a NumPy Generator: the start is rng.normal(size=shape)
     returns  (value, vector): a float and a Tensor of length 1. `vector` is the argument of the
-             last call of `matvec`; `value`, with its sign, is vector . H vector; 0.0 for H = 0
+             last call of `matvec`, and `value` is the dot product of `vector` and H `vector`,
+             which may be negative; 0.0 for H = 0
 
     >>> power_iteration(lambda v: -5.0 * v, Tensor([0.0]), 2, np.random.default_rng(0))
     (-5.0, Tensor([-1.]))
@@ -908,15 +927,19 @@ figure = draw_sharpness({lr: sharpness_curve(lr) for lr in (0.2, 0.3)})
 # ## The conjugate gradient method
 #
 # Newton's method needs the solution of $Hx = b$, but we only have products $Hv$. The
-# **conjugate gradient method** solves $Hx = b$ by minimizing $\frac12 x \cdot Hx - b \cdot x$
-# with one line search after another, along directions that do not undo each other's work. For
-# $n$ unknowns it has the exact solution after $n$ steps, and usually a good one much sooner.
+# **conjugate gradient method** solves $Hx = b$ with such products alone. The gradient of
+# $\frac12 x \cdot Hx - b \cdot x$ is $Hx - b$, so the minimum of this function is the solution.
+# The method goes to the minimum along one direction, then along the next, and chooses each
+# direction so that it keeps what the earlier steps have reached. For $n$ unknowns it has the
+# exact solution after $n$ steps, and usually a good one much sooner.
 #
 # The residual is $r = b - Hx$, and the first direction is $p = r$. Each step computes:
 #
-# $$\alpha = \frac{r \cdot r}{p \cdot Hp} \qquad x \leftarrow x + \alpha p \qquad
-#   r_{new} = r - \alpha Hp \qquad
-#   p \leftarrow r_{new} + \frac{r_{new} \cdot r_{new}}{r \cdot r}\, p$$
+# 1. $\alpha = (r \cdot r) / (p \cdot Hp)$: how far to go along $p$;
+# 2. $x \leftarrow x + \alpha p$: the better solution;
+# 3. $r_{new} = r - \alpha Hp$: its residual;
+# 4. $p \leftarrow r_{new} + \frac{r_{new} \cdot r_{new}}{r \cdot r}\, p$: the next direction;
+#    then $r_{new}$ replaces $r$.
 #
 # A matrix is **positive definite** if $p \cdot Hp > 0$ for every vector $p$ other than 0. The
 # method needs such a matrix, because otherwise there is no minimum. **Damping** adds a positive
@@ -937,8 +960,8 @@ def conjugate_gradient(matvec, b, steps, damping=0.0):
     returns  x, a Tensor of the shape and dtype of `b`; zeros for b = 0
 
     Starts from x = 0. Stops early when the residual b - (H + damping I) x is at most eps times
-    as long as b, with the eps of the dtype. ValueError, with the word damping in its text, when
-    p . (H + damping I) p <= 0 for a direction p: the matrix is not positive definite.
+    as long as b, where eps is np.finfo(b.dtype).eps. When p . (H + damping I) p <= 0 for a
+    direction p, the matrix is not positive definite: ValueError with the word damping in it.
 
     >>> h = Tensor([[2.0, 0.0], [0.0, -0.5]])
     >>> conjugate_gradient(lambda v: h @ v, Tensor([3.0, 3.0]), 2, damping=1.0).data.round(3)
@@ -984,7 +1007,7 @@ def newton_step(f, x, steps=20, damping=0.0):
 
     f        a function from a Tensor to one number, a Tensor of shape ()
     x        Tensor of any shape; not changed
-    steps    of the conjugate gradient method
+    steps    the largest number of steps of the conjugate gradient method
     damping  as in `conjugate_gradient`
     returns  a new Tensor like `x`
 
@@ -1004,7 +1027,7 @@ check("newton")
 
 # %% [markdown]
 # On the model from the beginning, each step uses only ten products, so the solution of $Hx = g$
-# is only approximate. Predict how the loss ends.
+# is only approximate. Predict the final loss.
 
 # %% tags=["answer"]
 w = Tensor(np.zeros((64, 10), "float32"))
@@ -1072,11 +1095,11 @@ for probes in (1, 10, 100):
 # operation. **Gradient checkpointing** keeps only some results of the forward pass, and
 # computes the others again during the backward pass. It saves memory and costs time.
 #
-# A `Function` of lesson 06 can do this. Its `forward` runs `f` without recording. Its
-# `backward` runs `f` again, recorded, on new leaves, and goes back through that graph. If `f`
-# draws random numbers, for dropout, the second run must draw the same ones; `repeated` takes
-# care of that. `f` also uses weights that are not among its inputs: `backward` of lesson 06
-# adds to *their* `.grad`.
+# A `Function` of lesson 06 can do this. Its method `forward` runs `f` without recording. Its
+# method `backward` runs `f` again on new leaves, this time recorded, and then calls the
+# function `backward` of lesson 06 on the result. That also adds to the `.grad` of weights that
+# `f` uses but does not receive as inputs. If `f` draws random numbers, for dropout, the second
+# run must draw the same ones; `repeated` takes care of that.
 #
 # **Task.** Write `forward` and `backward` of `Checkpoint`.
 
@@ -1088,7 +1111,8 @@ class Checkpoint(Function):
     f        a function of Tensors (and numbers) that returns one Tensor
     wanted   list of bool: which inputs require a gradient
 
-    The first input, `token`, is a number that `f` does not get; see `checkpoint`.
+    The first input, `marker`, is not given to `f`. It requires a gradient, so that the
+    operation is recorded even if only weights that `f` uses require one.
     """
 
     def __init__(self, f, wanted):
@@ -1100,8 +1124,8 @@ class Checkpoint(Function):
         return [Tensor(array, wanted) if isinstance(array, np.ndarray) else array
                 for array, wanted in zip(arrays, self.wanted)]
 
-    def forward(self, token, *arrays):
-        """The array inside f(*inputs), computed without recording."""
+    def forward(self, marker, *arrays):
+        """Run `f` on the inputs without recording, and return the array of its result."""
         ### BEGIN SOLUTION
         self.states = random_states(self.generators)
         self.save_for_backward(*arrays)
@@ -1110,7 +1134,7 @@ class Checkpoint(Function):
         ### END SOLUTION
 
     def backward(self, g):
-        """A tuple: None for `token`, then the gradient of each input, or None where none is
+        """A tuple: None for `marker`, then the gradient of each input, or None where none is
         wanted. Runs `f` again, now recorded, with the same random numbers (`repeated`). Adds
         the gradients of the weights that `f` uses to their `.grad`."""
         ### BEGIN SOLUTION
@@ -1140,8 +1164,8 @@ def checkpoint(f, *inputs):
     torch.utils.checkpoint.
     """
     wanted = [isinstance(x, Tensor) and x.requires_grad for x in inputs]
-    token = Variable(0.0)  # requires a gradient, so that weights inside f receive theirs
-    return Checkpoint(f, wanted)(token, *inputs)
+    marker = Variable(0.0)  # requires a gradient, so that weights inside f receive theirs
+    return Checkpoint(f, wanted)(marker, *inputs)
 
 # %% checks="checkpoint"
 check("checkpoint")
@@ -1175,9 +1199,10 @@ figure = draw_memory(depths, {
 # 1. `jacfwd(jacfwd(f))` is also a Hessian, and so is `jacrev(jacfwd(f))`, your `hessian`. A
 #    third way uses one `hvp` per column. Count the passes of each for $n$ weights.
 # 2. Train the moons with `lr=0.5`. How does the sharpness at the start explain the result?
-#    Which learning rate could you have started with, and raised later?
-# 3. Call `checkpoint` inside a checkpointed function that splits its work into two halves, and
-#    so on, down to single operations. How does the memory grow with the depth?
+#    With which smaller learning rate could you begin, to raise it to 0.5 later?
+# 3. Write a function that runs a chain of operations: it calls `checkpoint` for each half of
+#    the chain, and each half does the same, down to single operations. How does the memory grow
+#    with the depth?
 #
 # PyTorch has the same parts: `torch.func.jvp`, `vjp`, `jacfwd`, `jacrev` and `hessian`,
 # `torch.autograd.functional.hvp`, `torch.utils.checkpoint.checkpoint`. Its backward rules are
