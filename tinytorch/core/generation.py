@@ -1,5 +1,5 @@
 # From modules/source/16_generation/generation_dev.py by `tito export`; edit that file, not this one.
-# checksum: b68ec037c5d6524b
+# checksum: 646e155db6f7a6ec
 """Generation: From a table of probabilities to a text, without computing everything twice."""
 
 import math
@@ -148,13 +148,14 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     rng             a NumPy Generator, a seed, or None for the shared generator
     stop            the id of a token that ends the text, or a list of such ids; the token is
                     not part of the result. ValueError if there is more than one row of ids
-    cache           whether to use a KVCache (below); the tokens are the same
+    cache           whether to use a KVCache (see below): faster, with the same tokens
     returns         int64 array of shape (B, T + max_new_tokens), or shorter after `stop`
     """
     ids, rng = as_rows(np.atleast_2d(ids)), generator(rng)
     if stop is not None and len(ids) != 1:
         raise ValueError(f"stop is for one row of ids, not for {len(ids)}: generate each alone")
     stops = [] if stop is None else as_ids(stop).ravel().tolist()
+    # KVCache and cached_logits are exercises below; until then, call with cache=False.
     memory = KVCache.for_model(model, len(ids)) if cache else None
     with evaluation_mode(model):
         for _ in range(max_new_tokens):
@@ -177,11 +178,11 @@ class KVCache:
     heads    int: attention heads of each layer, H
     context  int: how many tokens fit
     size     int: numbers in a key or value of one head, d
-    dtype    of the keys and values
+    dtype    the dtype of the keys and values
 
     .keys, .values  arrays of shape (layers, B, H, context, d)
     .lengths        list of int: how many tokens each layer holds
-    .dropped        int: how many old tokens `slide` has dropped
+    .dropped        int: how many old tokens have been dropped (see "Sliding window")
 
     Source: Shazeer, Fast transformer decoding: one write-head is all you need (2019), section
     2.
@@ -202,7 +203,7 @@ class KVCache:
 
     @property
     def length(self):
-        """How many tokens all layers hold."""
+        """How many tokens every layer holds."""
         return min(self.lengths)
 
     @property
@@ -215,7 +216,7 @@ class KVCache:
         self.lengths, self.dropped = [0] * len(self.keys), 0
 
     def truncate(self, length):
-        """Forget all tokens but the oldest `length`."""
+        """Keep the oldest `length` tokens, and forget the newer ones."""
         self.lengths = [min(length, held) for held in self.lengths]
 
     def next_positions(self, t):
@@ -233,7 +234,7 @@ class KVCache:
         layer    int: which layer; the others are not changed
         k, v     Tensors or arrays of shape (B, H, t, d)
         returns  (keys, values) of all tokens of this layer, the oldest first: two Tensors of
-                 shape (B, H, length + t, d) on the memory of the cache
+                 shape (B, H, length + t, d), which are views of the cache's arrays, not copies
 
         ValueError, with the number of tokens and `context`, when they do not fit.
         """
@@ -262,7 +263,8 @@ def attend_cached(q, k, v, cache, layer):
 
 
 def step(model, ids, cache):
-    """The logits after each new token; after `tito export` this is the method `GPT.step`.
+    """The logits of the token after each new token. After `tito export`, the method `GPT.step`
+    calls this function.
 
     model    a GPT in evaluation mode; tied or not, rotary or not
     ids      int array of shape (B, t): the tokens after those in the cache
@@ -359,13 +361,13 @@ def accept(p, q, token, rng=None):
 def verified(p, q, tokens, rng=None):
     """Check a draft: the accepted tokens and one new token.
 
-    p        array of shape (m + 1, V): the large model's probabilities at each drafted token,
-             and after the last one
-    q        array of shape (m, V): the draft model's probabilities at each drafted token
+    p        array of shape (m + 1, V), the large model's probabilities: p[i] for the drafted
+             token number i, p[m] for the token after the draft
+    q        array of shape (m, V), the draft model's probabilities for the drafted tokens
     tokens   list of m int: the draft; m may be 0
     rng      a NumPy Generator, a seed, or None for the shared generator
-    returns  list of 1 to m + 1 int: the tokens that `accept` accepts, up to the first rejected
-             one, and its replacement; or, when all are accepted, all of them and one drawn with
+    returns  list of 1 to m + 1 int. When `accept` rejects a token: the tokens before it, and
+             its replacement. When all are accepted: all of them, and one more token, drawn with
              the probabilities p[m]
 
     Source: Leviathan, Kalman, Matias (2023), algorithm 1.
@@ -402,7 +404,8 @@ def speculative(model, draft, ids, n, ahead=4, rng=None):
     """Sample n tokens with the probabilities of `model` at temperature 1, in fewer steps.
 
     model    a GPT
-    draft    an object with `next(ids (T,))`, which returns probabilities (V,): an NGram
+    draft    an NGram, or another object whose method next(ids), with ids of shape (T,), returns
+             the probabilities of the next token, shape (V,)
     ids      int array of shape (1, T), T >= 1
     n        int; ValueError, with the numbers, when T + n is more than `model.context`
     ahead    int >= 0: how many tokens are drafted at a time; fewer at the end

@@ -27,7 +27,7 @@ def probabilities(logits):
 def kept(x, call):
     """Which logits are not -inf; the removed ones must be -inf."""
     x = numbers(x, call)
-    assert not np.isnan(x).any(), f"{call} contains nan"
+    assert not (np.isnan(x) | np.isposinf(x)).any(), f"{call} contains nan or +inf"
     return np.isfinite(x)
 
 
@@ -53,7 +53,10 @@ def succeeds(call, case, cause=""):
 def keeps(result, case, wanted, cause=""):
     """Assert which of the logits in a result are not removed, by 1 and 0."""
     found = kept(result, case).astype(int).tolist()
-    assert found == wanted, f"{case}: {wanted} are kept, yours keeps {found}{because(cause)}"
+    assert found == wanted, (
+        f"{case} should keep {wanted} (1: kept, 0: removed), yours keeps {found}"
+        f"{because(cause)}"
+    )
 
 
 def rounded(x):
@@ -230,9 +233,9 @@ def test_temperature_0_keeps_the_largest_logit():
         ([[2.0, 2.0, 1.0]], [[1, 0, 0]]),
         ([-3.0, -2.0, -2.0], [0, 1, 0]),
     ]:
-        case = f"at temperature 0 only the largest logit of each row of {logits} is kept, of "
-        result = with_temperature(logits, 0)
-        keeps(result, case + "equal ones the first", right, "All others become -inf")
+        cause = "Only the largest logit of each row is kept, of equal ones the first; all "
+        case = f"with_temperature({logits}, 0)"
+        keeps(with_temperature(logits, 0), case, right, cause + "others become -inf")
 
 
 def test_a_negative_temperature_is_refused():
@@ -272,7 +275,8 @@ def test_the_k_largest_logits_are_kept():
             "kept, and the others become -inf (a logit of 0 would still get a probability)"
         )
         assert near(values[found], np.asarray(logits)[found]), (
-            f"the logits that are kept do not change: of {logits}, yours are {rounded(values)}"
+            f"the logits that are kept do not change, but for {logits} yours are "
+            f"{rounded(values)}"
         )
 
 
@@ -296,7 +300,7 @@ def test_exactly_k_of_equal_logits_are_kept():
 
 def test_k_may_be_larger_than_the_vocabulary():
     for k in (3, 4, 100):
-        keeps(top_k([1.0, 2.0, 0.0], k), f"with three tokens and k = {k}", [1, 1, 1])
+        keeps(top_k([1.0, 2.0, 0.0], k), f"top_k([1.0, 2.0, 0.0], {k})", [1, 1, 1])
     for k in (0, -2):
         is_value_error(refusal(top_k, [1.0, 2.0, 0.0], k), f"top_k(logits, {k})", k)
     assert not changed(top_k, [1.0, 2.0, 0.0], 1), "top_k changed the logits it was given"
@@ -319,7 +323,7 @@ def test_other_numbers_of_tokens():
 def test_the_token_that_crosses_p_is_kept():
     cause = "the smallest set whose sum is at least p contains the token that crosses p"
     for p, right in [(0.6, [1, 1, 0]), (0.45, [1, 0, 0]), (0.75, [1, 1, 0]), (0.85, [1, 1, 1])]:
-        case = f"the probabilities [0.5, 0.3, 0.2] and p = {p}"
+        case = f"top_p with p = {p}, of logits with the probabilities [0.5, 0.3, 0.2],"
         keeps(top_p(np.log([0.5, 0.3, 0.2]), p), case, right, cause)
 
 
@@ -334,23 +338,23 @@ def test_no_more_tokens_than_needed_are_kept():
 
 def test_at_least_one_token_is_kept():
     for p in (0.01, 1e-9):
-        case = f"the most probable token of each row, with p = {p}"
-        result = top_p([[0.0, 0.1, 0.0], [5.0, 0.0, 0.0]], p)
-        keeps(result, case, [[0, 1, 0], [1, 0, 0]])
+        logits = [[0.0, 0.1, 0.0], [5.0, 0.0, 0.0]]
+        cause = "the most probable token of each row is always kept"
+        keeps(top_p(logits, p), f"top_p({logits}, {p})", [[0, 1, 0], [1, 0, 0]], cause)
 
 
 def test_tokens_stay_at_their_places():
     p = np.array([[0.1, 0.2, 0.6, 0.1], [0.3, 0.28, 0.22, 0.2]])
     result, right = top_p(np.log(p), 0.75), np.array([[0, 1, 1, 0], [1, 1, 1, 0]])
-    case = f"the rows {p.tolist()} and p = 0.75"
+    case = f"top_p with p = 0.75, of rows of logits with the probabilities {p.tolist()},"
     cause = "Sort each row by itself, and put the result back in the order of the vocabulary"
     keeps(result, case, right.tolist(), cause)
-    found, case = numbers(result, "top_p"), "the logits that are kept do not change: they"
+    found, case = numbers(result, "top_p"), "the logits that are kept do not change: these"
     expect(found[right == 1], np.log(p)[right == 1], case, near=1e-5)
 
 
 def test_p_is_a_probability():
-    keeps(top_p([1.0, 2.0, 0.0], 1.0), "p = 1", [1, 1, 1])
+    keeps(top_p([1.0, 2.0, 0.0], 1.0), "top_p([1.0, 2.0, 0.0], 1.0)", [1, 1, 1])
     for p in (0.0, -0.5, 1.5):
         is_value_error(refusal(top_p, [1.0, 2.0, 0.0], p), f"top_p(logits, {p})", p)
     assert not changed(top_p, [1.0, 2.0, 0.0], 0.5), "top_p changed the logits it was given"
@@ -369,7 +373,7 @@ def test_other_nuclei():
             assert found.sum() == count and p[row][found].min() >= p[row][~found].max(), (
                 f"{rounded(p[row])}, p = {middle:.3f}"
             )
-    keeps(top_p([-np.inf, 0.0, 1.0], 0.99), "a logit of -inf", [0, 1, 1])
+    keeps(top_p([-np.inf, 0.0, 1.0], 0.99), "top_p([-inf, 0.0, 1.0], 0.99)", [0, 1, 1])
 
 
 # %% learner-side
@@ -395,7 +399,8 @@ CIRCLE = np.roll(np.eye(5), 1, axis=1) * 9
 def test_next_logits_are_those_of_the_last_position():
     table = np.arange(12.0).reshape(4, 3)
     found, _ = next_of(table, [[3, 1, 2], [0, 0, 1]], 8)
-    case = "the logits after the last tokens 2 and 1, the model's at the last position,"
+    case = "next_logits of [[3, 1, 2], [0, 0, 1]], the model's logits after the last tokens 2 "
+    case += "and 1,"
     expect(found, table[[2, 1]], case, near=1e-5)
 
 
@@ -409,19 +414,16 @@ def test_the_model_is_given_the_last_tokens_only():
 
 
 def test_filters_are_applied_in_order():
-    case = "at temperature 0.5 the probabilities [0.5, 0.3, 0.2] become [0.658, 0.237, 0.105]; "
-    case += "with p = 0.6"
-    logits = np.log([[0.5, 0.3, 0.2]])
-    result = filtered(Tensor(logits), 0.5, None, 0.6)
-    keeps(result, case, [[1, 0, 0]], "the temperature comes first")
-    case = (
-        "k = 2 leaves [0.571, 0.429] of the probabilities [0.4, 0.3, 0.2, 0.1]; with p = 0.55"
-    )
+    of, logits = "of logits with the probabilities", np.log([[0.5, 0.3, 0.2]])
+    case = f"filtered with temperature=0.5 and p=0.6, {of} [[0.5, 0.3, 0.2]],"
+    cause = "the temperature comes first and makes them [0.658, 0.237, 0.105]"
+    keeps(filtered(Tensor(logits), 0.5, None, 0.6), case, [[1, 0, 0]], cause)
     logits = np.log([[0.4, 0.3, 0.2, 0.1]])
-    result = filtered(Tensor(logits), 1.0, 2, 0.55)
-    keeps(result, case, [[1, 0, 0, 0]], "top-k comes before top-p")
+    case = f"filtered with k=2 and p=0.55, {of} [[0.4, 0.3, 0.2, 0.1]],"
+    cause = "top-k comes before top-p and makes them [0.571, 0.429, 0, 0]"
+    keeps(filtered(Tensor(logits), 1.0, 2, 0.55), case, [[1, 0, 0, 0]], cause)
     found = numbers(filtered(Tensor([[1.0, 2.0, 3.0]]), 2.0), "filtered(logits, 2.0)")
-    case = "without k and p only the temperature acts, once: [1, 2, 3] at 2"
+    case = "without k and p, filtered([[1, 2, 3]], temperature=2)"
     expect(found, [[0.5, 1.0, 1.5]], case, near=1e-5)
 
 
@@ -435,7 +437,7 @@ def test_new_tokens_are_appended_to_each_row():
 
 
 def test_the_stop_token_ends_the_text():
-    cause = "it ends before the first new token 3, which is not part of it"
+    cause = "the text ends before the first new token 3, which is not part of it"
     for prompt, right in [([[0]], [[0, 1, 2]]), ([[2]], [[2]]), ([[3, 1]], [[3, 1, 2]])]:
         ids = generated(CIRCLE, prompt, 20, temperature=0, stop=3)[0]
         expect(ids, right, f"generation from {prompt} with stop=3", cause)
@@ -456,9 +458,9 @@ def test_tokens_are_drawn_after_the_filters():
         ids = generated(table, [[0]] * 4000, 1, rng=1, **options)[0]
         shares = np.bincount(ids[:, 1], minlength=4) / 4000
         assert near(shares, right, 0.04), (
-            f"with {options or 'no filter'}, tokens with the probabilities [0.5, 0.3, 0.15, "
-            f"0.05] should be drawn with the shares {right}, yours are {rounded(shares)}: "
-            "sample from the filtered logits"
+            f"with {options or 'no filter'}, the shares of tokens with the probabilities "
+            f"[0.5, 0.3, 0.15, 0.05] should be {right}, yours are {rounded(shares)}: sample "
+            "from the filtered logits"
         )
 
 
@@ -541,20 +543,21 @@ def test_append_returns_the_keys_and_values_of_all_tokens():
             assert False, "keys and values are exchanged"
         for name, found, right in [("keys", keys, k), ("values", values, v)]:
             assert near(found, right[:, :, :end]), (
-                f"after {end} tokens the {name} are not those that were appended, the oldest "
-                "first"
+                f"after {end} tokens, append should return the {name} of all of them, the "
+                "oldest first; yours returns others"
             )
 
 
 def test_each_layer_counts_its_own_tokens():
     k, v = new_tokens(1, 1, 2, 2, 3)
     results, lengths, _, _ = appended((2, 1, 2, 6, 3), [(0, k, v), (1, 2 * k, v), (0, k, v)])
-    case = "two tokens appended to layer 0, to layer 1, and again to layer 0: `lengths` and "
+    case = "two tokens are appended to layer 0, to layer 1, and again to layer 0: the pairs "
+    case += "(`lengths`, `length`) after each call"
     cause = "each layer counts its own tokens"
-    equal(lengths, [([2, 0], 0), ([2, 2], 2), ([4, 2], 2)], f"{case}`length`", cause)
+    equal(lengths, [([2, 0], 0), ([2, 2], 2), ([4, 2], 2)], case, cause)
     assert near(results[1][0], 2 * k), (
-        "layer 1 returns other keys than those that were appended to it: do the layers share "
-        "one memory?"
+        "layer 1 does not return the keys that were appended to it: do the layers share one "
+        "memory?"
     )
     assert near(results[2][0][:, :, :2], k), (
         "appending to layer 1 changed the keys of layer 0: each layer has its own part of "
@@ -575,7 +578,7 @@ def test_a_full_cache_refuses():
         f"yours is {message!r}"
     )
     assert before[0] == after[0] and near(before[1], after[1]), (
-        "append refused the tokens and changed the cache: check before you write"
+        "append refused the tokens, but changed the cache: check before you write"
     )
 
 
@@ -584,11 +587,11 @@ def test_truncated_tokens_are_overwritten():
     calls = [(0, k, v), "truncate 1", (0, k[:, :, 2:], v[:, :, 2:]), "reset", (0, k, v)]
     results, lengths, _, _ = appended((1, 1, 1, 4, 2), calls)
     assert near(results[1][0], k[:, :, [0, 2, 3]]), (
-        "after truncate(1) the next tokens follow the first one: their place is given by "
-        "`self.lengths`"
+        "after truncate(1), the next tokens should be stored after the first one: "
+        "`self.lengths` says where"
     )
     assert near(results[2][1], v) and lengths[-1] == ([4], 4), (
-        "after reset() the cache is empty, and four tokens fit again"
+        "after reset() the cache should be empty, so that four tokens fit again"
     )
 
 
@@ -651,7 +654,7 @@ def test_the_tokens_of_a_prompt_do_not_see_later_ones():
         "the last of three tokens should look at all three; its output is wrong"
     )
     assert near(found, wanted), (
-        "three tokens in an empty cache: the first ones give another output than with causal "
+        "three tokens in an empty cache: the outputs of the first two differ from causal "
         "attention. Do they look at later tokens? A prefill needs the causal mask"
     )
     assert lengths == [3], f"the cache should hold 3 tokens afterwards, yours holds {lengths}"
@@ -691,7 +694,7 @@ def test_several_new_tokens_after_others():
     found, lengths = succeeds(lambda: attended(q, k, v, [2, 3, 1], 2), case)
     for layer in range(2):
         assert near(found[layer], causal_attention((layer + 1) * q, k, v)), (
-            f"{case}, layer {layer}: the output is not that of causal attention over all 6. "
+            f"{case}, layer {layer}: the output differs from causal attention over all 6. "
             "Each of several new tokens sees the past, itself, and no later one"
         )
     equal(lengths, [6, 6], "the numbers of tokens that the layers hold")
@@ -883,10 +886,8 @@ def test_beyond_the_context_the_window_is_computed_anew():
             f"{min(8, end)} tokens; yours differ by {np.abs(found - wanted).max():.3g}. Beyond "
             "the context every token has a new position: use next_logits"
         )
-    case = (
-        "8 tokens fit into a context of 8, only the new one is computed: the numbers of tokens"
-    )
-    equal(counts[:2], [7, 1], case)
+    case = "8 tokens fit into a context of 8, so that only the new one should be computed. The "
+    equal(counts[:2], [7, 1], case + "numbers of computed tokens")
 
 
 def test_generate_gives_the_same_tokens_with_a_cache():
@@ -894,7 +895,7 @@ def test_generate_gives_the_same_tokens_with_a_cache():
     found = succeeds(call, "12 tokens, context 8", LONGER)[0]
     right = greedy_text(SMALL, some_ids(7, 2, 3), 9, 6)
     assert found == right, (
-        f"the most probable tokens are {right}, generate with a cache and temperature 0 gives "
+        f"the most probable tokens are {right}; generate with a cache and temperature 0 gives "
         f"{found}"
     )
     for options in ({"temperature": 1.5}, {"top_k": 3}):
@@ -928,7 +929,7 @@ def test_the_bytes_of_keys_and_values():
         ((12, 8, 12, 1024, 64), "float16", 301_989_888),
     ]:
         found = cache_bytes(*sizes, dtype=dtype)
-        cause = ": keys and values" if found == right / 2 else ""
+        cause = ", half of it: count the keys and the values" if found == right / 2 else ""
         assert found == right, (
             f"a cache with layers, batch, heads, context, size = {sizes} of {dtype} has "
             f"{right} bytes, yours says {found}{cause}"
@@ -984,8 +985,8 @@ def test_the_oldest_tokens_are_dropped():
         before, after, lengths, dropped = slid(counts, n)
         right = [count - n for count in counts]
         assert lengths == right, (
-            f"layers with {counts} tokens, after slide(cache, {n}), hold {right}, yours hold "
-            f"{lengths}"
+            f"after slide(cache, {n}), layers with {counts} tokens should hold {right}, yours "
+            f"hold {lengths}"
         )
         for layer, (old, new) in enumerate(zip(before, after)):
             for name, one, other in zip(("keys", "values"), old, new):
@@ -1055,8 +1056,8 @@ def test_what_the_large_model_finds_as_probable_is_accepted():
     ]:
         counts, yes, kinds = outcomes(p, q, token, 200, 0)
         assert yes == 200 and counts[token] == 200, (
-            f"p = {p}, q = {q}: token {token} has p >= q and is always accepted, yours accepts "
-            f"it {yes} times of 200"
+            f"p = {p}, q = {q}: token {token} has p >= q and should always be accepted, yours "
+            f"accepts it {yes} of 200 times"
         )
         assert kinds[0] and kinds[1].startswith("int"), (
             f"accept should return a bool and an int, yours returns {kinds}"
@@ -1146,8 +1147,8 @@ def test_an_accepted_draft_gives_one_token_more():
     ]:
         (found,) = checked_drafts(p, one[tokens], tokens, 1, 0)
         assert found == right, (
-            f"the draft {tokens} is what the large model wants, and after it {right[-1]}: the "
-            f"result should be {right}, yours is {found}"
+            f"the large model wants the whole draft {tokens} and then {right[-1]}: the result "
+            f"should be {right}, yours is {found}"
         )
 
 
@@ -1176,7 +1177,7 @@ def test_the_last_token_is_drawn():
     share = np.mean([one[1] == 1 for one in results])
     assert abs(share - 0.75) < 0.07, (
         "after an accepted draft the last token is drawn with the last row of p, [0.25, 0.75]; "
-        f"yours is token 1 with the share {share:.2f}"
+        f"in yours it is token 1 in {share:.0%} of the calls"
     )
 
 
@@ -1186,9 +1187,9 @@ def test_each_token_is_compared_with_its_own_row():
     for right, share in [([1], 0.5), ([0, 0], 0.1), ([0, 1, 0], 0.4)]:
         found = np.mean([one == right for one in results])
         assert abs(found - share) < 0.06, (
-            f"p = {p}, q = {q}, draft [0, 1]: the result should be {right} with the share "
-            f"{share}, yours {found:.2f}. Token i has the rows p[i] and q[i], and each "
-            "decision needs a new random number"
+            f"p = {p}, q = {q}, draft [0, 1]: the result should be {right} in {share:.0%} of "
+            f"the calls, with yours it is in {found:.0%}. Token i has the rows p[i] and q[i], "
+            "and each decision needs a new random number"
         )
 
 
@@ -1265,8 +1266,8 @@ def test_the_text_is_that_of_the_large_model():
         found, _, text, _ = succeeds(call, case, STEPS)
         equal(found.shape, text.shape, f"{case} and n = 10: the shape of the ids")
         assert found.tolist() == text.tolist(), (
-            f"a GPT that is certain of each token writes {text[0].tolist()}; yours, with a "
-            f"draft of {ahead}, gives {found[0].tolist()}. Each row of p belongs to one "
+            f"a GPT that is certain of each token writes {text[0].tolist()}; speculative with "
+            f"drafts of {ahead} writes {found[0].tolist()}. Each row of p belongs to one "
             "drafted token; rejected tokens must leave the cache"
         )
 
@@ -1275,11 +1276,11 @@ def test_a_good_draft_saves_steps():
     call = lambda: speculated(CERTAIN, [[1, 2]], 12, "known", 3, 40)
     _, counts, _, steps = succeeds(call, "prompt [[1, 2]], ahead=3", STEPS)
     assert counts == {"accepted": 9, "proposed": 9}, (
-        "12 tokens, drafts of 3 that are all right: 9 drafted tokens, all accepted, and 3 more "
-        f"from the GPT itself; yours counts {counts}"
+        "of 12 tokens, with drafts of 3 that are all right, 9 should be proposed and accepted; "
+        f"the other 3 come from the GPT itself. Yours counts {counts}"
     )
     assert len(steps) == 3, (
-        "12 tokens with drafts of 3 that are all right need 3 steps of the GPT, yours "
+        "12 tokens with drafts of 3 that are all right need 3 steps of the GPT, yours takes "
         f"{len(steps)}: one step for each draft"
     )
     assert steps == [5, 4, 4], (
@@ -1353,7 +1354,7 @@ def test_a_wider_beam_finds_a_more_probable_text():
 def test_a_beam_that_holds_everything_is_exact():
     table = np.random.default_rng(1).normal(0, 1, (9, 3, 3))
     found, right = beams(table, [[1]], 27, 3), best_texts(table, [1], 3, 27)
-    equal(len(found), 27, "of 27 texts and width 27 all are returned: their count")
+    equal(len(found), 27, "there are 27 texts, and width 27 keeps all: the number of results")
     assert [one for one, _ in found] == [one for one, _ in right], (
         f"the most probable texts are {[one for one, _ in right[:3]]}, ..., yours begin with "
         f"{[one for one, _ in found[:3]]}: the best first"

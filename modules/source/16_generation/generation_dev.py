@@ -81,9 +81,9 @@ def sample(logits, rng=None):
 check("sample")
 
 # %% [markdown]
-# With `sample` you can already generate text. The package contains a small GPT of lesson 15,
-# with 512 tokens of lesson 12, two blocks and a context of 64 tokens. It was trained for a few
-# minutes on two novels by Jane Austen.
+# With `sample` you can already generate text. The package contains a tokenizer of lesson 12
+# with 512 tokens, and a small GPT of lesson 15 with two blocks and a context of 64 tokens. The
+# GPT was trained for a few minutes on two novels by Jane Austen.
 
 # %% tags=["demonstration"]
 from tinytorch.data.gpt_files import load_small_gpt
@@ -92,7 +92,7 @@ model, tokenizer = load_small_gpt()
 rng = np.random.default_rng(1)
 ids = tokenizer.encode("It is a truth")
 for _ in range(40):
-    logits = model(ids[None])[:, -1]  # of the token after the last one, shape (1, 512)
+    logits = model(ids[None])[:, -1]  # logits of the next token, shape (1, 512)
     ids = np.append(ids, sample(logits, rng).data)
 print(tokenizer.decode(ids))
 
@@ -284,11 +284,11 @@ draw_choices({prompt: choices(prompt, lambda logits: top_p(logits, 0.8)) for pro
 # to the input from which the next one is predicted. The model accepts at most `model.context`
 # tokens, so it gets only the last ones of a longer text.
 #
-# The filters are combined in a fixed order: temperature, top-k, top-p. Top-p works on
-# probabilities, so it has to come last: they must be the ones that we sample from. The
-# parameters `top_k` and `top_p` of `generate` have the usual names, but inside `generate` they
-# hide your functions of the same names. A separate function, `filtered`, therefore combines the
-# filters.
+# The filters are combined in a fixed order: temperature, top-k, top-p. Top-p has to come last,
+# because the probabilities that it adds up must be those that we sample from. Inside
+# `generate`, `top_k` and `top_p` are the parameters with these usual names, so your functions
+# of the same names cannot be called there. A separate function, `filtered`, therefore combines
+# the filters.
 #
 # **Task.** Write `next_logits`, `filtered`, and the end of the loop of `generate`. With
 # temperature 0 there is no random draw: take the `argmax` of the logits.
@@ -333,13 +333,14 @@ def generate(model, ids, max_new_tokens, temperature=1.0, top_k=None, top_p=None
     rng             a NumPy Generator, a seed, or None for the shared generator
     stop            the id of a token that ends the text, or a list of such ids; the token is
                     not part of the result. ValueError if there is more than one row of ids
-    cache           whether to use a KVCache (below); the tokens are the same
+    cache           whether to use a KVCache (see below): faster, with the same tokens
     returns         int64 array of shape (B, T + max_new_tokens), or shorter after `stop`
     """
     ids, rng = as_rows(np.atleast_2d(ids)), generator(rng)
     if stop is not None and len(ids) != 1:
         raise ValueError(f"stop is for one row of ids, not for {len(ids)}: generate each alone")
     stops = [] if stop is None else as_ids(stop).ravel().tolist()
+    # KVCache and cached_logits are exercises below; until then, call with cache=False.
     memory = KVCache.for_model(model, len(ids)) if cache else None
     with evaluation_mode(model):
         for _ in range(max_new_tokens):
@@ -421,11 +422,11 @@ class KVCache:
     heads    int: attention heads of each layer, H
     context  int: how many tokens fit
     size     int: numbers in a key or value of one head, d
-    dtype    of the keys and values
+    dtype    the dtype of the keys and values
 
     .keys, .values  arrays of shape (layers, B, H, context, d)
     .lengths        list of int: how many tokens each layer holds
-    .dropped        int: how many old tokens `slide` has dropped
+    .dropped        int: how many old tokens have been dropped (see "Sliding window")
 
     Source: Shazeer, Fast transformer decoding: one write-head is all you need (2019), section
     2.
@@ -446,7 +447,7 @@ class KVCache:
 
     @property
     def length(self):
-        """How many tokens all layers hold."""
+        """How many tokens every layer holds."""
         return min(self.lengths)
 
     @property
@@ -459,7 +460,7 @@ class KVCache:
         self.lengths, self.dropped = [0] * len(self.keys), 0
 
     def truncate(self, length):
-        """Forget all tokens but the oldest `length`."""
+        """Keep the oldest `length` tokens, and forget the newer ones."""
         self.lengths = [min(length, held) for held in self.lengths]
 
     def next_positions(self, t):
@@ -477,7 +478,7 @@ class KVCache:
         layer    int: which layer; the others are not changed
         k, v     Tensors or arrays of shape (B, H, t, d)
         returns  (keys, values) of all tokens of this layer, the oldest first: two Tensors of
-                 shape (B, H, length + t, d) on the memory of the cache
+                 shape (B, H, length + t, d), which are views of the cache's arrays, not copies
 
         ValueError, with the number of tokens and `context`, when they do not fit.
         """
@@ -501,9 +502,9 @@ check("kv-cache")
 # The new tokens look at every token in the cache and at themselves, so append first, then
 # compute attention. The mask depends on the number of new tokens. A **decoding step** gives the
 # model one new token, which may look at everything. **Prefill** is the first step, which gives
-# the model all tokens of the prompt at once; each of these must not look at later ones.
-# `causal_mask(t, keys)` of lesson 14 is right for both, because its t queries are the *last* of
-# the keys.
+# the model all tokens of the prompt at once; here no token may look at a later one.
+# `causal_mask(t, keys)` of lesson 14 is right for both steps, because it assumes that the t
+# queries belong to the last t of the keys.
 #
 # During generation no graph is recorded. A decoding step computes so little that about half of
 # its time would go into making Tensors, so compute on arrays here. `weights_forward` of lesson
@@ -543,23 +544,24 @@ print(np.abs(np.concatenate(parts, axis=2) - at_once.data).max())
 # %% [markdown]
 # ## One step of a GPT
 #
-# All other layers of a GPT process each token separately. So a step is the forward pass of
-# lesson 15 on the new tokens alone, with `attend_cached` instead of attention.
+# Except for attention, all layers of a GPT process each token separately. So a step is the
+# forward pass of lesson 15 on the new tokens alone, with `attend_cached` instead of attention.
 #
 # Only the positions need care. In a decoding step the new token is not at position 0: its
-# position is the number of tokens before it. `cache.next_positions` has computed the positions.
-# With learned positions, look them up: `model.positions(positions)`. With RoPE,
-# `attention.project(x, positions)` of lesson 14 rotates queries and keys before the keys are
-# stored.
+# position is the number of tokens before it. The given line calls `cache.next_positions`, which
+# returns the positions of the new tokens. With learned positions, look them up:
+# `model.positions(positions)`. With RoPE, `attention.project(x, positions)` of lesson 14
+# rotates queries and keys before the keys are stored.
 #
 # **Task.** Write `step`. A block has `norm1`, `attention`, `norm2` and `mlp`. Its attention has
-# `project`, and `out` for the merged heads. `merge_heads` of lesson 14 merges them; doing its
-# two steps on arrays takes less time.
+# `project`, and `out` for the merged heads. `merge_heads` of lesson 14 merges them; it is
+# faster to swap the axes of the array and reshape it yourself.
 
 # %% exercise="step"
 #| export
 def step(model, ids, cache):
-    """The logits after each new token; after `tito export` this is the method `GPT.step`.
+    """The logits of the token after each new token. After `tito export`, the method `GPT.step`
+    calls this function.
 
     model    a GPT in evaluation mode; tied or not, rotary or not
     ids      int array of shape (B, t): the tokens after those in the cache
@@ -647,8 +649,8 @@ print("the same tokens:", np.array_equal(texts[True], texts[False]))
 print(f"{min(seconds[False]) / min(seconds[True]):.1f} times as fast")
 
 # %% [markdown]
-# The advantage grows with the length of the text. The plot shows the time for one token over
-# its position:
+# The advantage grows with the length of the text. The plot shows how long one token takes at
+# each position:
 
 # %% tags=["demonstration"]
 ids = np.zeros((1, 257), dtype=int)
@@ -700,8 +702,8 @@ check("cache-bytes")
 
 # %% [markdown]
 # A model has one set of weights, but each text that it writes needs a separate cache. The plot
-# compares both for a GPT with the sizes of GPT-2 (12 layers, 12 heads of 64, 124 million
-# weights of 4 bytes) that writes 8 texts at once:
+# compares the memory of weights and caches, for a GPT with the sizes of GPT-2 (12 layers, 12
+# heads of 64, 124 million weights of 4 bytes) that writes 8 texts at once:
 
 # %% tags=["demonstration"]
 lengths = [128, 256, 512, 1024, 2048, 4096, 8192]
@@ -772,8 +774,8 @@ for layers in (1, 2):
 # %% [markdown]
 # With one block they agree up to rounding. With two they do not: the keys of the second block
 # were computed from what the first block had seen, and that includes the dropped token. So the
-# cache remembers more than the window shows. Models that are used with a sliding window are
-# also trained with one.
+# cache still contains information about tokens that are no longer in the window. Models that
+# are used with a sliding window are also trained with one.
 
 # %% [markdown]
 # ## Speculative decoding: accepting a token
@@ -794,12 +796,8 @@ print(f"{min(times[5]) / min(times[1]):.1f} times as long")
 # %% [markdown]
 # In **speculative decoding**, a small model drafts several tokens, and the large model then
 # checks them in one step. The **draft model** is a cheap model that guesses what the large one
-# would write; ours is the n-gram model of lesson 13.
-#
-# The result has *exactly* the distribution $p$ of the large model if we follow this rule: a
-# token drawn with the draft's probabilities $q$ is accepted with probability
-# $\min(1, p_i / q_i)$. Otherwise it is replaced: we draw a token with probabilities
-# proportional to $\max(p - q, 0)$.
+# would write; ours is the n-gram model of lesson 13. Here are the probabilities that both give
+# to three tokens. The draft model chooses `his` too often, and `the` too rarely:
 
 # %%
 draw_acceptance(["the", "a", "his"], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5])
@@ -808,9 +806,14 @@ draw_acceptance(["the", "a", "his"], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5])
 # the draft's bar is hatched.
 
 # %% [markdown]
-# In the picture, `his` is drafted too often: of its probability 0.5, only 0.1 is accepted. When
-# `his` is rejected, we draw a token that the draft gave too little probability: here always
-# `the`. The **acceptance rate** is the probability that a drafted token is accepted,
+# The result has *exactly* the distribution $p$ of the large model if we follow this rule. A
+# token $i$, drawn with the draft's probabilities $q$, is accepted with probability
+# $\min(1, p_i / q_i)$. A rejected token is replaced by one that is drawn with probabilities
+# proportional to $\max(p - q, 0)$.
+#
+# In the picture, only 0.1 of the probability 0.5 of `his` is accepted. A rejected `his` is
+# replaced by a token whose probability was too small in the draft: here always `the`. The
+# **acceptance rate** is the probability that a drafted token is accepted,
 # $\sum_i \min(p_i, q_i)$: here 0.6.
 #
 # **Task.** Write `accept`. What would go wrong if you replaced a rejected token by a draw from
@@ -867,13 +870,13 @@ print("accepted:", accepted.mean(), "distribution:", np.bincount(tokens) / len(t
 def verified(p, q, tokens, rng=None):
     """Check a draft: the accepted tokens and one new token.
 
-    p        array of shape (m + 1, V): the large model's probabilities at each drafted token,
-             and after the last one
-    q        array of shape (m, V): the draft model's probabilities at each drafted token
+    p        array of shape (m + 1, V), the large model's probabilities: p[i] for the drafted
+             token number i, p[m] for the token after the draft
+    q        array of shape (m, V), the draft model's probabilities for the drafted tokens
     tokens   list of m int: the draft; m may be 0
     rng      a NumPy Generator, a seed, or None for the shared generator
-    returns  list of 1 to m + 1 int: the tokens that `accept` accepts, up to the first rejected
-             one, and its replacement; or, when all are accepted, all of them and one drawn with
+    returns  list of 1 to m + 1 int. When `accept` rejects a token: the tokens before it, and
+             its replacement. When all are accepted: all of them, and one more token, drawn with
              the probabilities p[m]
 
     Source: Leviathan, Kalman, Matias (2023), algorithm 1.
@@ -929,7 +932,8 @@ def speculative(model, draft, ids, n, ahead=4, rng=None):
     """Sample n tokens with the probabilities of `model` at temperature 1, in fewer steps.
 
     model    a GPT
-    draft    an object with `next(ids (T,))`, which returns probabilities (V,): an NGram
+    draft    an NGram, or another object whose method next(ids), with ids of shape (T,), returns
+             the probabilities of the next token, shape (V,)
     ids      int array of shape (1, T), T >= 1
     n        int; ValueError, with the numbers, when T + n is more than `model.context`
     ahead    int >= 0: how many tokens are drafted at a time; fewer at the end
@@ -1036,8 +1040,9 @@ def beam(model, ids, width, n):
 check("beam")
 
 # %% [markdown]
-# Predict: which text is better, one found by beam search or one that is sampled? The last
-# number is the share of groups of four tokens that occurred before in the same text.
+# Predict: which text is better, one found by beam search or one that is sampled? For each text,
+# the cell also prints how much it repeats itself: the share of its groups of four tokens that
+# occurred earlier in the same text.
 
 # %% tags=["answer", "explained"]
 def repeated(ids, n=4):
@@ -1066,14 +1071,14 @@ for name, ids in texts.items():
 #
 # ## Look back
 #
-# 1. `generate` draws at temperature 1 from all tokens. Which share of the words that it writes
-#    occurs in the novels, and how does this share change with `top_p` from 0.5 to 1? Measure
+# 1. `generate` draws at temperature 1 from all tokens. What share of the words that it writes
+#    occur in the novels, and how does this share change with `top_p` from 0.5 to 1? Measure it
 #    with 500 tokens. What else changes?
 # 2. Time `speculative` against `generate`, both for 50 tokens. Is the draft worth its cost for
 #    our small model? Which two numbers do you need to predict this for another pair of models?
 # 3. *Multi-query attention* gives all heads of a layer the same keys and values. How large
-#    would the cache of the 8 texts be? Which lines of `KVCache` and `attend_cached` would
-#    change?
+#    would the cache of 8 texts of 1,024 tokens be, for the GPT of "The memory of a cache"?
+#    Which lines of `KVCache` and `attend_cached` would change?
 #
 # PyTorch draws with `torch.multinomial(p, 1)`, and `torch.topk` returns the k largest values
 # and their indices. `generate` and the cache are in the library *transformers* by Hugging Face:
