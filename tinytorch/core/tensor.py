@@ -1,5 +1,5 @@
 # From modules/source/01_tensor/tensor_dev.py by `tito export`; edit that file, not this one.
-# checksum: a2240c4e5fa8ab43
+# checksum: e5034860c0566aeb
 """Tensor: Arrays with shapes, strides, broadcasting, matrix products and dtypes."""
 
 import math
@@ -103,7 +103,7 @@ class Tensor(TensorMethods):
 
 
 def Variable(data, requires_grad=True):
-    """A Tensor whose gradient is wanted."""
+    """A Tensor that records operations, so that its gradient can be computed."""
     return Tensor(data, requires_grad)
 
 
@@ -165,7 +165,7 @@ def minimum(a, b):
 
 
 def where(condition, a, b):
-    """From `a` where `condition` is true, from `b` elsewhere; shapes broadcast.
+    """Elements of `a` where `condition` is true, and of `b` elsewhere; shapes broadcast.
 
     >>> where([True, False], Tensor([1, 2]), 0)
     Tensor([1, 0])
@@ -305,13 +305,13 @@ def matmul_shape(a, b):
 
 @numpy_names
 def concatenate(tensors, axis=0):
-    """Tensors one after the other along an axis they have; the other lengths must be equal."""
+    """Join tensors along one of their axes; the other lengths must be equal."""
     return apply(concatenate_forward, *tensors, axis=axis)
 
 
 @numpy_names
 def stack(tensors, axis=0):
-    """Tensors of one shape side by side along a new axis.
+    """Join tensors of one shape along a new axis.
 
     >>> stack([Tensor([1, 2]), Tensor([3, 4])], axis=1)
     Tensor([[1, 3],

@@ -286,7 +286,9 @@ def test_apply_refuses_what_is_no_number():
                 f"through it. Yours: {error}"
             )
         else:
-            assert False, f"one of {inputs} is not a number, yours gives {out!r}"
+            assert False, (
+                f"apply(np.add, *{inputs}) should raise TypeError; yours gives {out!r}"
+            )
     out = apply(np.add, Tensor([0.5]), 2)
     expect(out.data, [2.5], "apply(np.add, [0.5], 2)")
 

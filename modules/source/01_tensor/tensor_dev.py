@@ -91,7 +91,8 @@ draw_strides(x, (1, 2))  # alt: Six memory cells, 10 11 12 20 21 22, and below t
 # The next row begins 3 positions further, because a row has 3 elements; the next column is 1
 # position further. Predict the strides of shape (2, 3, 4).
 #
-# **Task.** Write `strides_of` for any rank. (It is for practice: NumPy computes its own.)
+# **Task.** Write `strides_of` for any rank. (This is for practice: NumPy computes strides
+# itself.)
 
 # %% exercise="strides"
 #| export
@@ -289,7 +290,7 @@ print(x, "shape", x.shape, "rank", x.ndim, "dtype", x.dtype)
 # %%
 #| export
 def Variable(data, requires_grad=True):
-    """A Tensor whose gradient is wanted."""
+    """A Tensor that records operations, so that its gradient can be computed."""
     return Tensor(data, requires_grad)
 
 # %%
@@ -400,7 +401,7 @@ def minimum(a, b):
 
 
 def where(condition, a, b):
-    """From `a` where `condition` is true, from `b` elsewhere; shapes broadcast.
+    """Elements of `a` where `condition` is true, and of `b` elsewhere; shapes broadcast.
 
     >>> where([True, False], Tensor([1, 2]), 0)
     Tensor([1, 0])
@@ -661,8 +662,9 @@ draw_matmul([[1, 2, 3], [4, 5, 6]], [[1, 0], [0, 1], [2, -1]], 0, 0)
 # marked; element (0, 0) is 1 times 1 plus 2 times 0 plus 3 times 2, which is 7.
 
 # %% [markdown]
-# Broadcasting can compute it: give `a` and `b` the three axes i, k and j, multiply them, and
-# sum over k. Predict which of the three axes `a` lacks, and which one `b` lacks.
+# Broadcasting can compute a matrix product: give `a` and `b` the three axes i, k and j,
+# multiply them, and sum over k. Predict which of the three axes `a` lacks, and which one `b`
+# lacks.
 #
 # **Task.** Write `matmul_by_broadcasting` for two matrices, without a loop and without `@`.
 
@@ -764,8 +766,8 @@ except ValueError as error:
 # **Slicing** selects a regular part of an axis, `x[2:10:2]`, and returns a view. A **mask** is
 # an array of True and False that selects the elements where it is true: `x[x > 0]`. To
 # **gather** is to select elements by an array of indices, in any order and as often as you
-# like: `x[[2, 0, 2]]`. Masks and gathering copy. A Tensor can be a mask or an array of indices,
-# too. Indexing is given. Predict what these four select:
+# like: `x[[2, 0, 2]]`. Masks and gathering copy. A Tensor can also be a mask or an array of
+# indices. Indexing is given. Predict what these four select:
 
 # %% tags=["answer"]
 x = Tensor([5.0, -1.0, 7.0, -2.0])
@@ -781,13 +783,13 @@ print(x[1:3], x[x > 0], x[[2, 0, 2]], x[::-1][0], sep="\n")
 #| export
 @numpy_names
 def concatenate(tensors, axis=0):
-    """Tensors one after the other along an axis they have; the other lengths must be equal."""
+    """Join tensors along one of their axes; the other lengths must be equal."""
     return apply(concatenate_forward, *tensors, axis=axis)
 
 
 @numpy_names
 def stack(tensors, axis=0):
-    """Tensors of one shape side by side along a new axis.
+    """Join tensors of one shape along a new axis.
 
     >>> stack([Tensor([1, 2]), Tensor([3, 4])], axis=1)
     Tensor([[1, 3],
@@ -810,9 +812,9 @@ draw_digits(images[10:20], answers[10:20], labels[10:20]);  # alt: The ten digit
 # the answers of your tensors: nine are right, the 9 that is taken for a 7 is marked in red.
 
 # %% [markdown]
-# Its five operations all went through your `apply`. The network has 19,210 weights. In which
-# direction would each of them have to change for fewer mistakes? Lesson 06 computes that, by
-# going back through the same operations.
+# The network has 19,210 weights, and its five operations all went through your `apply`. In
+# which direction would each weight have to change for fewer mistakes? Lesson 06 computes that,
+# by going back through the same operations.
 #
 # ## Look back
 #
