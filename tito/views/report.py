@@ -388,7 +388,7 @@ def waiting(results: list[DemonstrationResult], lesson: str) -> Group:
         sentence = Text.assemble('Read the section "', section, '", then press ', ("p", "bold"))
         sentence.append(": tito asks for your prediction.")
     else:
-        sentence = Text.assemble("Key ", ("p", "bold"), " shows the results of ", section, ".")
+        sentence = Text.assemble("Key ", ("p", "bold"), ' shows the results of "', section, '".')
     hidden = Text(f"Not shown yet: {count(len(results), 'result')}.", "dim")
     return Group(Pieces([sentence, hidden]), Text())
 
