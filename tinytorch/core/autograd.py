@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 724168355c91208f
+# checksum: 35688e29bb11d8d4
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -42,12 +42,15 @@ def derivative(op, *rules, together=None):
 
     op        a function of arrays, as `apply` takes it
     rules     one for each input: rule(g, out, *arrays, **options) returns the gradient for that
-              input, where g is the gradient of the result `out`, and the rest is what `op` was
-              called with. The caller sums over broadcast axes. None: no derivative.
-    together  instead of `rules`, for any number of inputs or shared work: one function of the
-              same arguments that returns a list with a gradient (or None) for each input
+              input. g is the gradient of the result `out`; arrays and options are what `op` was
+              called with. For a broadcast input, the sum over its copies is taken later. None
+              instead of a rule: the input has no derivative
+    together  instead of `rules`, for a varying number of inputs, or for gradients that share a
+              computation: one function of the same arguments; it returns a list with a gradient
+              (or None) for each input
 
-    A rule changes no array that it is given (others use them), and keeps float32 float32.
+    A rule changes no array that it is given (others use them), and returns float32 if its
+    inputs are float32.
 
     >>> derivative(np.arctan, lambda g, out, a: g / (1 + a * a))
     """
@@ -101,7 +104,7 @@ def topological_order(root):
 
 
 def match_input(g, data, op=None):
-    """The gradient `g` in the shape and dtype of `data`; errors name `op` as its origin."""
+    """The gradient `g` in the shape and dtype of `data`; errors name its operation, `op`."""
     if getattr(g, "shape", None) != data.shape:
         derivatives.check_gradient(g, data.shape, op)  # an error that names what does not fit
         g = unbroadcast(g, data.shape)  # written in the section on broadcasting
@@ -140,9 +143,10 @@ def propagate(node, g, gradients):
     g          ndarray: the complete gradient of `node`
     gradients  as in `accumulate`, which adds each contribution
 
-    A rule is called only if it is not None and its input is a Tensor that requires a gradient,
-    with the arrays that the creator recorded (an input's `.data` may have been replaced since).
-    What it returns goes through `match_input`, with the input's data and the creator's `op`.
+    Call a rule only if it is not None and its input is a Tensor that requires a gradient. Pass
+    it the arrays that the creator recorded, not the inputs' `.data`, which may have been
+    replaced since. What it returns goes through `match_input`, with the input's data and the
+    creator's `op`.
 
     >>> x, gradients = Variable(3.0), {}
     >>> propagate(x * 5.0, np.float32(2), gradients)
@@ -168,7 +172,8 @@ def grad(output, gradient, retain_graph=False):
     returns       dict from each leaf to its gradient, an ndarray; no `.grad` is changed
 
     Each result is propagated once, after all results that were computed from it, when its
-    gradient is complete. A result without a gradient (a mask, say) is not propagated.
+    gradient is complete. A result for which no gradient has arrived is not propagated (the
+    rules of the operations that used it were None).
 
     >>> x, y = Variable(5.0), Variable(3.0)
     >>> gradients = grad(x * y + x, np.float32(1))
@@ -247,12 +252,12 @@ def seed_gradient(tensor, gradient=None):
     """The gradient that the backward pass starts with.
 
     tensor    Tensor that requires a gradient
-    gradient  a Tensor, array, number or list of the same shape as `tensor`; None, if `tensor`
-              holds one number, means 1
+    gradient  a Tensor, array, number or list of the same shape as `tensor`; or None, which
+              means 1 and is allowed only if `tensor` holds exactly one number
     returns   a new ndarray of the shape and dtype of `tensor`, used nowhere else
 
-    Raises RuntimeError, naming the shape, when `tensor` has not one number and no gradient is
-    given; ValueError, naming both shapes, when the gradient has another shape.
+    Raises RuntimeError, naming the shape, if no gradient is given and `tensor` does not hold
+    exactly one number; ValueError, naming both shapes, if the gradient has another shape.
 
     >>> seed_gradient(Variable([[2.0, 3.0]]), [[1, 10]])
     array([[ 1., 10.]], dtype=float32)
@@ -299,7 +304,7 @@ def unbroadcast(g, shape):
     """Sum the gradient `g` of a broadcast array over the broadcast axes.
 
     g        ndarray
-    shape    tuple that broadcasts to g.shape: the shape of the array before
+    shape    tuple: the shape that the array had before it was broadcast to g.shape
     returns  ndarray of shape `shape`: for each element the sum over all of its copies
 
     >>> unbroadcast(np.array([[1, 2], [10, 20], [100, 200]]), (2,))
@@ -340,13 +345,14 @@ def piecewise_rules():
     """Register the rules of np.maximum, np.minimum, np.absolute, relu_forward, clip_forward and
     np.where.
 
-    They are called as clip_forward(a, low=..., high=...) (both reach the rule by name, and may
-    be None), np.where(condition, a, b), and the others with (a, b) or (a).
+    The operations are called as clip_forward(a, low=..., high=...), np.where(condition, a, b),
+    and the others with (a, b) or (a). The rule of clip_forward gets `low` and `high` by name;
+    either may be None.
 
     Where a is exactly equal to b, np.maximum and np.minimum give half of g to each. At 0,
     np.absolute and relu_forward have derivative 0. At `low` and `high`, clip_forward has
-    derivative 1. The condition of np.where has no rule: None. Where an input is nan,
-    np.maximum, np.minimum and clip_forward return 0.
+    derivative 1. The condition of np.where has no rule: None. Where an input is nan, the rules
+    of np.maximum, np.minimum and clip_forward return 0.
 
     >>> piecewise_rules()
     >>> table[np.maximum][0](np.float32([8, 8, 8]), None,
@@ -413,8 +419,9 @@ derivative(min_forward, extreme_rule)
 def shape_rules():
     """Register the rules of reshape_forward, np.transpose and np.broadcast_to.
 
-    Called as reshape_forward(x, shape=...), np.transpose(x, axes=...), with every axis named
-    once by a number from 0, and np.broadcast_to(x, shape=...). Options reach rules by name.
+    The operations are called as reshape_forward(x, shape=...), np.transpose(x, axes=...), with
+    each axis once and counted from 0, and np.broadcast_to(x, shape=...). Their rules get
+    `shape` and `axes` by name.
 
     >>> shape_rules()
     >>> table[np.transpose][0](np.zeros((3, 4, 2)), None, np.zeros((2, 3, 4)),
@@ -451,7 +458,7 @@ def index_rule(g, out, x, index):
     return full
 
 
-# a lambda looks index_rule up in each call: a new version of it counts at once
+# the lambda looks up index_rule at each call, so a rewritten index_rule takes effect at once
 derivative(take_forward, lambda g, out, x, index: index_rule(g, out, x, index))
 derivatives.register_others(derivative)
 
@@ -503,16 +510,16 @@ def no_grad():
 
 
 class Function(FunctionMethods):
-    """An operation with its own rule. Subclasses define
+    """An operation with its own rule. Subclasses define two methods:
 
-    forward(self, *arrays)   arrays in, one array out; self.save_for_backward(...) keeps arrays
-    backward(self, grad)     from the gradient of the result, the gradient of the input; for
-                             several inputs a tuple, with None where there is no derivative.
-                             self.saved_tensors is the tuple of what was saved
+    forward(self, *arrays)   takes arrays, returns one; self.save_for_backward(...) keeps arrays
+    backward(self, grad)     takes the gradient of the result, and returns the gradient of the
+                             input; for several inputs a tuple, with None where there is no
+                             derivative. self.saved_tensors is the tuple of the saved arrays
 
-    and are used as Square()(x), where Square() may take settings, or as Square.apply(x). An
-    object can be used many times, also on its own result: each use works on a new copy of the
-    object, with its settings, which holds what that use saved.
+    Use a subclass as Square()(x), where Square() may take settings, or as Square.apply(x). An
+    object can be used many times, also on its own result: each call copies the object, with its
+    settings, and saves its arrays in the copy.
 
     >>> class Square(Function):
     ...     def forward(self, x):

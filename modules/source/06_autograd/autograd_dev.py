@@ -17,8 +17,9 @@ plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
 # **Automatic differentiation**, *autograd* for short, computes the exact derivatives of a
 # program by applying the chain rule to each of its operations, so you need not derive a
 # gradient by hand again. In this chapter you write it for tensors, in *reverse mode*, also
-# called *backpropagation*: all derivatives of a loss for about twice the cost of computing it.
-# At the end it trains a network like the one above. No line of it is about that network.
+# called *backpropagation*: it computes all derivatives of a loss, in about twice the time that
+# the loss itself takes. At the end it trains a network like the one above. None of its code
+# mentions that network: the same code works for any other.
 #
 # **You need** 01 (Tensor), 02 and 03 (layers, for the last section), 04 (losses) and 05, which
 # did this for single numbers. **You write** the rules of the operations, the backward pass, a
@@ -46,12 +47,18 @@ from tinytorch.support.graph_drawing import draw_graph
 # %% [markdown]
 # ## Recording operations
 #
-# To compute gradients, we must know how each number was computed. The last line of `apply` in
-# lesson 01 was given: `record(out, op, inputs, arrays, options)`. If an input requires a
-# gradient, `record` sets `out.requires_grad = True` and gives `out` a `creator` with the fields
-# `op`, `inputs` (the Tensors, numbers or arrays as given), `arrays` (the arrays inside them
-# then), `options` and `created` (a number that grows with each record). A result that is not
-# floating-point has no derivative, so it is not recorded. Predict which results have a creator:
+# To compute gradients, we must know how each number was computed. In lesson 01 you did not
+# write the last line of `apply`: it calls `record(out, op, inputs, arrays, options)`. If an
+# input requires a gradient, `record` sets `out.requires_grad = True` and gives `out` a
+# `creator` with these fields:
+#
+# - `op`, `options`: the operation and its options;
+# - `inputs`: the Tensors, numbers or arrays that it was called with;
+# - `arrays`: the arrays that the inputs held at that moment;
+# - `created`: a counter, larger for a later operation.
+#
+# A result that is not floating-point has no derivative, so it is not recorded. Predict which
+# results have a creator:
 
 # %% tags=["answer"]
 x, y = Variable(5.0), Variable(3.0)  # a Variable is a Tensor with requires_grad=True
@@ -106,12 +113,15 @@ def derivative(op, *rules, together=None):
 
     op        a function of arrays, as `apply` takes it
     rules     one for each input: rule(g, out, *arrays, **options) returns the gradient for that
-              input, where g is the gradient of the result `out`, and the rest is what `op` was
-              called with. The caller sums over broadcast axes. None: no derivative.
-    together  instead of `rules`, for any number of inputs or shared work: one function of the
-              same arguments that returns a list with a gradient (or None) for each input
+              input. g is the gradient of the result `out`; arrays and options are what `op` was
+              called with. For a broadcast input, the sum over its copies is taken later. None
+              instead of a rule: the input has no derivative
+    together  instead of `rules`, for a varying number of inputs, or for gradients that share a
+              computation: one function of the same arguments; it returns a list with a gradient
+              (or None) for each input
 
-    A rule changes no array that it is given (others use them), and keeps float32 float32.
+    A rule changes no array that it is given (others use them), and returns float32 if its
+    inputs are float32.
 
     >>> derivative(np.arctan, lambda g, out, a: g / (1 + a * a))
     """
@@ -124,8 +134,9 @@ def derivative(op, *rules, together=None):
 #
 # Predict for `a - b` and `a / b`: where does the sign change? Which rule can use `out`?
 #
-# **Task.** Write the rules of the five operations. (`@deferred_rules` calls your function when
-# one of them is first needed, so the package can be imported before you have written it.)
+# **Task.** Write the rules of the five operations. (`@deferred_rules` calls your function the
+# first time that one of these operations needs its rule. So the package can be imported before
+# the function is written.)
 
 # %% exercise="arithmetic"
 #| export
@@ -162,9 +173,9 @@ for name, rule in zip("xy", table[np.divide]):
 # ## Topological order
 #
 # For a graph of several operations, the order matters. In `h = x * x; z = h * h + h` three
-# arrows leave `h`. Its gradient is the sum over all three, and only when it is complete may it
-# be passed on to `x`. So the backward pass handles `h` after everything that was computed
-# *from* it.
+# arrows leave `h`. Its gradient is the sum over all three, and it may be passed on to `x` only
+# after all three have been added. So the backward pass handles `h` after everything that was
+# computed *from* it.
 #
 # The order is the *topological order* of lesson 05: `z` first, and every result before the
 # results that it was computed from. The function for tensors is given. It works like yours:
@@ -215,16 +226,16 @@ print("a:", for_a, " b:", for_b)
 # `+=` writes into the array, and an array returned by a rule may be in use elsewhere. So
 # `accumulate` uses `gradients[x] + g`, which creates a new array.
 #
-# `propagate` does one step of the backward pass. It takes the complete gradient `g` of one
-# result, calls the rules of its operation, and accumulates what they return. Many inputs need
-# no gradient (a batch of pictures, a constant 0.1). Their rules are not called, which saves a
-# third of the work in the first layer. The function below changes a gradient to the dtype and
-# shape of the input:
+# `propagate` does one step of the backward pass. It takes one result, `node`, and its complete
+# gradient `g`, calls the rules of its operation, and accumulates what they return. Many inputs
+# need no gradient (a batch of pictures, a constant 0.1). Their rules are not called, which
+# saves one of three matrix products in the first layer of a network. The function below changes
+# a gradient to the dtype and shape of the input:
 
 # %%
 #| exporti
 def match_input(g, data, op=None):
-    """The gradient `g` in the shape and dtype of `data`; errors name `op` as its origin."""
+    """The gradient `g` in the shape and dtype of `data`; errors name its operation, `op`."""
     if getattr(g, "shape", None) != data.shape:
         derivatives.check_gradient(g, data.shape, op)  # an error that names what does not fit
         g = unbroadcast(g, data.shape)  # written in the section on broadcasting
@@ -234,8 +245,8 @@ def match_input(g, data, op=None):
     return g.astype(data.dtype)
 
 # %% [markdown]
-# **Task.** Write `accumulate` and the loop of `propagate`. The rules of the operation that
-# computed `node`, one for each input, are `table.rules_of(node, g)`. Predict: how many inputs
+# **Task.** Write `accumulate` and the loop of `propagate`. `table.rules_of(node, g)` returns
+# the rules of the operation that computed `node`, one for each input. Predict: how many inputs
 # and how many rules does `x * x` have?
 
 # %% exercise="propagate"
@@ -271,9 +282,10 @@ def propagate(node, g, gradients):
     g          ndarray: the complete gradient of `node`
     gradients  as in `accumulate`, which adds each contribution
 
-    A rule is called only if it is not None and its input is a Tensor that requires a gradient,
-    with the arrays that the creator recorded (an input's `.data` may have been replaced since).
-    What it returns goes through `match_input`, with the input's data and the creator's `op`.
+    Call a rule only if it is not None and its input is a Tensor that requires a gradient. Pass
+    it the arrays that the creator recorded, not the inputs' `.data`, which may have been
+    replaced since. What it returns goes through `match_input`, with the input's data and the
+    creator's `op`.
 
     >>> x, gradients = Variable(3.0), {}
     >>> propagate(x * 5.0, np.float32(2), gradients)
@@ -299,11 +311,12 @@ check("propagate")
 #
 # `x * x` has two inputs, both the same tensor, and two rules; `accumulate` adds what they give.
 # The backward pass starts with the gradient of the output itself and calls `propagate` for each
-# result in topological order. The gradients that are left in the end belong to leaves.
+# result in topological order. At the end the dictionary holds only the gradients of leaves.
 #
-# A node keeps all arrays that went into its operation. So its creator becomes `FREED` as soon
-# as it has been used, and memory shrinks during the pass. Going through a freed graph again is
-# an error; `retain_graph=True` prevents it.
+# A node keeps all arrays that went into its operation. To free this memory early, `grad`
+# replaces the creator of each node by the constant `FREED` once the node has been propagated. A
+# second pass through a freed graph raises an error. With `retain_graph=True` the graph is not
+# freed.
 #
 # **Task.** Write `grad`. (Its name is that of `torch.autograd.grad`.)
 
@@ -318,7 +331,8 @@ def grad(output, gradient, retain_graph=False):
     returns       dict from each leaf to its gradient, an ndarray; no `.grad` is changed
 
     Each result is propagated once, after all results that were computed from it, when its
-    gradient is complete. A result without a gradient (a mask, say) is not propagated.
+    gradient is complete. A result for which no gradient has arrived is not propagated (the
+    rules of the operations that used it were None).
 
     >>> x, y = Variable(5.0), Variable(3.0)
     >>> gradients = grad(x * y + x, np.float32(1))
@@ -379,12 +393,13 @@ axes.invert_xaxis();
 # %% [markdown]
 # The difference of two nearly equal numbers loses digits (lesson 01 met that in the variance),
 # so small steps are bad. Large steps are bad because the function curves. The central
-# difference of lesson 00, $(f(x + h) - f(x - h)) / 2h$, cancels the curvature; with
-# $h = 10^{-5}$ in float64 about ten digits are right. In float32, two would be.
+# difference of lesson 00, $(f(x + h) - f(x - h)) / 2h$, cancels the curvature. With
+# $h = 10^{-5}$ in float64 about ten digits are right; in float32 only about two would be.
 #
 # The check is given. It takes the central difference for one element of one array at a time.
-# If the result has several elements, they are multiplied by random weights and summed: with
-# weights of 1, a rule that permutes elements would pass.
+# If the result has several elements, they are multiplied by random weights and summed. With
+# weights of 1 the upstream gradient would be the same for all elements, and a rule that returns
+# them in the wrong order would pass.
 
 # %%
 #| export
@@ -468,12 +483,12 @@ def seed_gradient(tensor, gradient=None):
     """The gradient that the backward pass starts with.
 
     tensor    Tensor that requires a gradient
-    gradient  a Tensor, array, number or list of the same shape as `tensor`; None, if `tensor`
-              holds one number, means 1
+    gradient  a Tensor, array, number or list of the same shape as `tensor`; or None, which
+              means 1 and is allowed only if `tensor` holds exactly one number
     returns   a new ndarray of the shape and dtype of `tensor`, used nowhere else
 
-    Raises RuntimeError, naming the shape, when `tensor` has not one number and no gradient is
-    given; ValueError, naming both shapes, when the gradient has another shape.
+    Raises RuntimeError, naming the shape, if no gradient is given and `tensor` does not hold
+    exactly one number; ValueError, naming both shapes, if the gradient has another shape.
 
     >>> seed_gradient(Variable([[2.0, 3.0]]), [[1, 10]])
     array([[ 1., 10.]], dtype=float32)
@@ -497,10 +512,10 @@ def seed_gradient(tensor, gradient=None):
     ### END SOLUTION
 
 # %% [markdown]
-# `Tensor.backward` of lesson 01 calls the following function. Leaves keep their gradients in
-# `.grad`, added to the gradient of earlier calls: two losses, two calls, one sum. Intermediate
-# results keep none. A leaf must own its gradient; where the array may be in use elsewhere, it
-# gets a copy.
+# `Tensor.backward` of lesson 01 calls the following function. It adds the gradient of each leaf
+# to the leaf's `.grad`: if you call it for two losses, `.grad` holds the sum of both gradients.
+# Intermediate results get no `.grad`. No other code may use the array in `.grad`; if that is
+# not certain (`is_exclusive(g)` is False), the leaf gets a copy.
 
 # %%
 #| export
@@ -563,7 +578,8 @@ draw_bias_gradient([0.5, -1, 2, 0], g)
 
 # %% [markdown]
 # By the *multivariable chain rule*, the contributions of all copies are summed. The same holds
-# for an axis of length 1: for shape (3, 1), the sum runs over the columns, and the axis stays.
+# for an axis of length 1: for shape (3, 1), each row of `g` is summed to one number, and the
+# axis stays.
 #
 # **Task.** Write `unbroadcast`.
 
@@ -573,7 +589,7 @@ def unbroadcast(g, shape):
     """Sum the gradient `g` of a broadcast array over the broadcast axes.
 
     g        ndarray
-    shape    tuple that broadcasts to g.shape: the shape of the array before
+    shape    tuple: the shape that the array had before it was broadcast to g.shape
     returns  ndarray of shape `shape`: for each element the sum over all of its copies
 
     >>> unbroadcast(np.array([[1, 2], [10, 20], [100, 200]]), (2,))
@@ -595,12 +611,11 @@ check("unbroadcast")
 #
 # The Jacobian of an elementwise function is diagonal, so its VJP is `g` times the derivative of
 # the function, elementwise. Often the result already contains it: $e^x$ is its own derivative,
-# and that of $\tanh x$ is $1 - \tanh^2 x$. A rule is given `out`, so nothing need be computed
-# twice.
+# and the derivative of $\tanh x$ is $1 - \tanh^2 x$. A rule gets `out`, so nothing need be
+# computed twice.
 #
-# Predict: which of the seven rules can be written with `out` alone, and which need `a`?
-#
-# **Task.** Write the rules of `exp log sqrt sin cos tanh sigmoid`.
+# **Task.** Write the rules of `exp log sqrt sin cos tanh sigmoid`. Predict first: which of the
+# seven can be written with `out` alone, and which need `a`?
 
 # %% exercise="elementwise"
 #| export
@@ -630,9 +645,10 @@ check("elementwise")
 
 # %% [markdown]
 # `exp sqrt tanh sigmoid` need only `out`; `log sin cos` need `a`. The rules of powers come from
-# `support/derivatives.py`, because of corner cases. $x^0$ has derivative 0, also at 0, where
-# $0 \cdot 0^{-1}$ would be `nan`. The derivative with respect to the exponent contains
-# $\log x$, which is infinite at 0, although the power stays 0 there.
+# `support/derivatives.py`, because they have corner cases. The derivative of $x^0$ with respect
+# to $x$ is 0 everywhere, but the formula $0 \cdot x^{-1}$ gives `nan` at $x = 0$. The
+# derivative with respect to the exponent contains $\log x$, which is infinite at 0; there the
+# rule returns 0.
 
 # %%
 #| exporti
@@ -646,9 +662,9 @@ derivative(power, derivatives.base_rule, derivatives.exponent_rule)
 # its right. Autograd returns one of them: for `relu` at 0 it could be any number from 0 to 1,
 # and PyTorch returns 0.
 #
-# `maximum(a, b)` copies one of its inputs, so the gradient goes to that one. Where `a` equals
-# `b`, predict: if both grow by $\varepsilon$, so does the result. What must the two gradients
-# add up to?
+# `maximum(a, b)` copies one of its inputs, so the gradient goes to that one. Now let `a` equal
+# `b`: if both grow by $\varepsilon$, so does the result. Predict what the two gradients must
+# add up to.
 #
 # **Task.** Write the rules of `maximum minimum absolute relu clip where`. The docstring says
 # which subgradient is wanted.
@@ -660,13 +676,14 @@ def piecewise_rules():
     """Register the rules of np.maximum, np.minimum, np.absolute, relu_forward, clip_forward and
     np.where.
 
-    They are called as clip_forward(a, low=..., high=...) (both reach the rule by name, and may
-    be None), np.where(condition, a, b), and the others with (a, b) or (a).
+    The operations are called as clip_forward(a, low=..., high=...), np.where(condition, a, b),
+    and the others with (a, b) or (a). The rule of clip_forward gets `low` and `high` by name;
+    either may be None.
 
     Where a is exactly equal to b, np.maximum and np.minimum give half of g to each. At 0,
     np.absolute and relu_forward have derivative 0. At `low` and `high`, clip_forward has
-    derivative 1. The condition of np.where has no rule: None. Where an input is nan,
-    np.maximum, np.minimum and clip_forward return 0.
+    derivative 1. The condition of np.where has no rule: None. Where an input is nan, the rules
+    of np.maximum, np.minimum and clip_forward return 0.
 
     >>> piecewise_rules()
     >>> table[np.maximum][0](np.float32([8, 8, 8]), None,
@@ -700,8 +717,9 @@ check("piecewise")
 # (2, 3, 4) along axis 1 gives (2, 4). To broadcast a gradient of that shape to (2, 3, 4), the
 # reduced axis must first be expanded again, with length 1.
 #
-# Predict what `np.broadcast_to(g, (2, 3, 4))` says to a `g` of shape (2, 4); and what it does
-# with a `g` of shape (3,) that belongs to the rows of a (3, 3) matrix. Which is worse?
+# Predict what `np.broadcast_to(g, (2, 3, 4))` does with a `g` of shape (2, 4). And what does
+# `np.broadcast_to(g, (3, 3))` do if `g`, of shape (3,), holds one number for each row? Which of
+# the two is worse?
 #
 # **Task.** Write `expand_reduced`.
 
@@ -732,7 +750,8 @@ def expand_reduced(g, shape, axis=None, keepdims=False):
 # %% [markdown]
 # `np.broadcast_to` refuses the first. The second is worse: it becomes (3, 3) without an error,
 # and each column gets the gradient of a row. The rules that use your function are given. The
-# maximum of a row receives its whole gradient; equal elements share it.
+# largest element of a row receives the whole gradient of that row's maximum. If several
+# elements are equally large, they share it.
 
 # %%
 #| exporti
@@ -774,8 +793,9 @@ check("expand-reduced")
 def shape_rules():
     """Register the rules of reshape_forward, np.transpose and np.broadcast_to.
 
-    Called as reshape_forward(x, shape=...), np.transpose(x, axes=...), with every axis named
-    once by a number from 0, and np.broadcast_to(x, shape=...). Options reach rules by name.
+    The operations are called as reshape_forward(x, shape=...), np.transpose(x, axes=...), with
+    each axis once and counted from 0, and np.broadcast_to(x, shape=...). Their rules get
+    `shape` and `axes` by name.
 
     >>> shape_rules()
     >>> table[np.transpose][0](np.zeros((3, 4, 2)), None, np.zeros((2, 3, 4)),
@@ -805,10 +825,11 @@ full[[2, 0, 2]] += np.array([1.0, 10.0, 100.0])
 print(full)
 
 # %% [markdown]
-# The 1 is lost: NumPy adds to each element once. `np.bincount(positions, weights, length)` adds
-# up the weights of equal positions, both flat arrays. For the positions, number the elements of
-# `x` and index the numbers. This is needed only where an index holds a list or an array of
-# integers, which may repeat a position; `derivatives.can_repeat(index)` tells.
+# The 1 is lost: NumPy adds to each element once. `np.bincount(positions, weights, length)`
+# takes two flat arrays, and adds up the weights that have the same position. To get the
+# positions, fill an array of the shape of `x` with 0, 1, 2, ..., and apply `index` to it. You
+# need this only if `derivatives.can_repeat(index)` is True: a list or an array of integers may
+# repeat a position, a slice or a mask cannot.
 #
 # **Task.** Write the rule of `take_forward(x, index=...)`, which computes `x[index]`.
 
@@ -844,7 +865,7 @@ def index_rule(g, out, x, index):
 
 # %%
 #| exporti
-# a lambda looks index_rule up in each call: a new version of it counts at once
+# the lambda looks up index_rule at each call, so a rewritten index_rule takes effect at once
 derivative(take_forward, lambda g, out, x, index: index_rule(g, out, x, index))
 derivatives.register_others(derivative)
 
@@ -901,10 +922,11 @@ check("matmul")
 #
 # Evaluating a network, or updating its weights, needs results and no gradients; a graph would
 # cost time and memory for nothing. `recording.on` of lesson 01 says whether operations of this
-# thread are recorded. When a `no_grad` block ends, it must be what it was before, whatever
-# ended the block.
+# thread are recorded. When a `no_grad` block ends, also by an exception, `recording.on` must
+# have the value that it had before the block.
 #
-# Predict three difficulties: a block inside a block, an exception inside, a second thread.
+# Predict what should happen in three cases: a block inside another block, an exception inside
+# the block, a second thread that computes at the same time.
 #
 # **Task.** Write the body of `no_grad`. `contextlib.contextmanager` turns a function with a
 # `yield` into a `with` block and a decorator: the code before `yield` runs at the start.
@@ -960,22 +982,23 @@ for f in (lambda x: x * x.detach(), lambda x: x * x):
 # Saved arrays live in the object. Predict: if the *same* object computes `f(x)` and then
 # `f(f(x))`, what has it saved when the backward pass reaches the inner one?
 #
-# **Task.** Write `Function.__call__`. Give the method `forward` of a copy to `apply`: such a
-# method knows its object, where the table finds `backward`.
+# **Task.** Write `Function.__call__`. Copy the object, and pass the method `forward` of the
+# copy to `apply`. Such a *bound method* refers to its object, so the table can find `backward`
+# there.
 
 # %% exercise="function"
 #| export
 class Function(FunctionMethods):
-    """An operation with its own rule. Subclasses define
+    """An operation with its own rule. Subclasses define two methods:
 
-    forward(self, *arrays)   arrays in, one array out; self.save_for_backward(...) keeps arrays
-    backward(self, grad)     from the gradient of the result, the gradient of the input; for
-                             several inputs a tuple, with None where there is no derivative.
-                             self.saved_tensors is the tuple of what was saved
+    forward(self, *arrays)   takes arrays, returns one; self.save_for_backward(...) keeps arrays
+    backward(self, grad)     takes the gradient of the result, and returns the gradient of the
+                             input; for several inputs a tuple, with None where there is no
+                             derivative. self.saved_tensors is the tuple of the saved arrays
 
-    and are used as Square()(x), where Square() may take settings, or as Square.apply(x). An
-    object can be used many times, also on its own result: each use works on a new copy of the
-    object, with its settings, which holds what that use saved.
+    Use a subclass as Square()(x), where Square() may take settings, or as Square.apply(x). An
+    object can be used many times, also on its own result: each call copies the object, with its
+    settings, and saves its arrays in the copy.
 
     >>> class Square(Function):
     ...     def forward(self, x):
@@ -1032,8 +1055,9 @@ print("after backward:  ", kilobytes_held(lambda: chain(backward)), "kB")
 print("graph retained:  ", kilobytes_held(lambda: chain(backward, retain_graph=True)), "kB")
 
 # %% [markdown]
-# After the pass only `x` and its gradient are left. This is why a loop that collects `loss`
-# before any backward pass, instead of `float(loss)`, fills the memory of any machine.
+# After the pass only `x` and its gradient are left. Without a backward pass, a loop that
+# appends each `loss` to a list keeps all graphs, and fills the memory of any machine: append
+# `float(loss)` instead.
 #
 # ## Fused operations
 #
@@ -1108,8 +1132,8 @@ plot_decision(points, labels, logits);
 # %% [markdown]
 # No line of this program knows a derivative of the network. (After `tito export autograd`,
 # `loss.backward()` is the same call as `backward(loss)` here.) The step changes
-# `parameter.data`. With `parameter -= ...`, the name would refer to the result of an operation,
-# and the `.grad` of such a result stays None.
+# `parameter.data`. `parameter -= ...` would bind the name `parameter` to a new tensor, the
+# result of an operation: the network would not use it, and its `.grad` would stay None.
 #
 # ## In-place accumulation (optional)
 #
@@ -1117,8 +1141,8 @@ plot_decision(points, labels, logits);
 # writes the sum into the array that is already there, and allocates nothing. That is allowed
 # only if no other variable refers to this array. Python counts the references to each object,
 # so this can be checked. The given function `sum_in_place(total, g)` writes the sum into
-# `total` if the caller has given away its only reference, and returns a new array otherwise.
-# `gradients.pop(x)` takes the sum out of the dictionary, so the dictionary does not count:
+# `total` if nothing else refers to that array, and returns a new array otherwise.
+# `gradients.pop(x)` removes the array from the dictionary, which then no longer refers to it:
 #
 # ```python
 # gradients[x] = sum_in_place(gradients.pop(x), g)

@@ -335,8 +335,8 @@ def test_gradients_accumulate_over_paths():
     before = [np.array([100.0, 0.0], "float32"), np.array([0.0, 40.0], "float32")]
     result = received_besides(a - b, np.array([6.0, 1.0], "float32"), before)
     for name, part, wanted in [("a", result[0], [106, 1]), ("b", result[1], [-6, 39])]:
-        case = f"another path had brought [100, 0] to a and [0, 40] to b; with g = [6, 1] "
-        expect(part, wanted, f"{case}from a - b, {name}", "use accumulate")
+        case = "a already had the gradient [100, 0], and b [0, 40]. After a - b is propagated "
+        expect(part, wanted, f"{case}with g = [6, 1], the gradient of {name}", "use accumulate")
 
 
 def test_gradients_have_the_dtype_of_their_input():
@@ -354,7 +354,7 @@ def test_rules_see_the_arrays_of_the_forward_pass():
     new = [np.array([100.0, 100.0], "float32"), np.array([7.0, 7.0], "float32")]
     result = received(a * b, np.array([1.0, 10.0], "float32"), new)
     for name, part, wanted in [("a", result[0], [2, -10]), ("b", result[1], [3, 50])]:
-        case = "a * b was computed with a = [3, 5], b = [2, -1]; both got other data. The "
+        case = "a * b was computed with a = [3, 5], b = [2, -1]; then both got new .data. The "
         cause = "rules take the arrays that were recorded, made.arrays"
         expect(part, wanted, f"{case}gradient of {name}", cause)
 
@@ -413,8 +413,8 @@ def test_contributions_of_other_shapes_are_added():
             total, after, other = accumulated([g.copy() for g in arrivals], True, kind)
             case = f"{n} contributions ({kind}) {arrivals}"
             assert total.dtype.name == dtype, f"the sum of {dtype} is {total.dtype}"
-            assert np.array_equal(total, np.sum(arrivals, axis=0)), f"{case} sum to {total}"
-            assert np.array_equal(after, arrivals), f"{case} are now {after}"
+            expect(total, np.sum(arrivals, axis=0), f"{case}: their sum")
+            assert np.array_equal(after, arrivals), f"you changed {case} into {after}"
             right = n == 1 or np.array_equal(other, np.sum(arrivals[:-1], axis=0))
             assert right and (other is None) == (n == 1), (
                 f"{case}: all but the last went to a second tensor, which has {other}"
@@ -440,7 +440,9 @@ def test_operations_of_several_inputs_propagate():
     for n, wanted in [(0, g[:2] + g[6:]), (1, g[2:3]), (3, g[:2] + g[6:])]:
         expect(result[n], wanted, f"[a, b, plain, a] joined: the gradient of input {n}")
     assert result[2] is None, f"a tensor that requires no gradient got {result[2]}"
-    assert result[1].dtype.name == "float32", f"b is float32, its gradient {result[1].dtype}"
+    assert result[1].dtype.name == "float32", (
+        f"b is float32, so its gradient should be float32; yours is {result[1].dtype}"
+    )
 
 
 # %% learner-side
@@ -613,13 +615,16 @@ def test_two_results_share_a_part_of_the_graph():
     ]:
         found, _ = gradients_at(result, np.array(g, "float32"), (x, y, other), keep)
         for name, part, right in zip("xy", found[:2], wanted):
-            case = f"3xy with [1, 10], then x²y with [1, 1]: the gradient of {name}"
+            case = (
+                "two passes share x·y, one from 3xy with g = [1, 10], then one from x²y with g "
+                f"= [1, 1]. In the {'first' if keep else 'second'}, the gradient of {name}"
+            )
             expect(part, [right], case)
         assert found[2] is None, "only leaves of the graph have gradients"
-    for name, result in [("3xy, whose xy", p), ("xy, which", h)]:
+    for name, result in [("3xy", p), ("x·y", h)]:
         refused(
             lambda: gradients_at(result, np.ones((1, 2), "float32"), (x,)),
-            f"{name} was freed by the pass from x²y,",
+            f"the pass from x²y freed the node x·y, so a pass from {name}",
             RuntimeError,
             ["retain_graph"],
         )
@@ -678,7 +683,8 @@ def test_a_given_gradient_is_copied_and_converted():
             f"is now {after}"
         )
     assert float(seed_gradient(Variable(2.0), 3.0)) == 3.0, (
-        "a plain number may be the gradient of a plain number"
+        "seed_gradient(Variable(2.0), 3.0) should return 3: a number is a valid gradient for a "
+        "tensor of shape ()"
     )
 
 
@@ -703,7 +709,9 @@ def test_gradients_accumulate_over_calls_of_backward():
     expect(x.grad, [8, 28], "the sum of [2, 20] and then [6, 8]")
     scalar = Variable([[2.0]])
     backward(scalar * scalar)
-    assert isinstance(scalar.grad, np.ndarray), f"an array is needed, not {scalar.grad!r}"
+    assert isinstance(scalar.grad, np.ndarray), (
+        f"the gradient of a tensor of shape (1, 1) should be an array, yours is {scalar.grad!r}"
+    )
     expect(scalar.grad, [[4.0]], "the derivative of x² for x = [[2]]")
 
 
@@ -1020,7 +1028,7 @@ def test_reduced_axes_become_axes_of_length_1():
             f"shape (2, 3, 4) reduced along axis {axis} is {before}, and expanded {wanted}; "
             f"yours is {np.shape(found)}"
         )
-        expect(np.ravel(found), np.ravel(g), "the numbers")
+        expect(np.ravel(found), np.ravel(g), "the numbers in g after expanding")
     found = expand_reduced(np.arange(3), (2, 3, 1), axis=(2, 0))
     case = "shape (2, 3, 1) reduced along (2, 0) is (3,), and expanded"
     cause = "axes may come in any order, and may have length 1 already"
@@ -1029,7 +1037,7 @@ def test_reduced_axes_become_axes_of_length_1():
 
 def test_keepdims_leaves_nothing_to_do():
     for axis, shape in [(1, (2, 1, 4)), ((0, -1), (1, 3, 1)), (None, (1, 1, 1))]:
-        case = f"keepdims kept the axes, shape {shape} is complete"
+        case = f"keepdims=True kept the reduced axes, so g of shape {shape} needs no new ones"
         g = np.ones(shape)
         found = result_of(
             lambda: expand_reduced(g, (2, 3, 4), axis, True), case, kind=ValueError
@@ -1150,7 +1158,8 @@ def test_reshape_keeps_the_order_of_the_elements():
         g.ravel()[11] = 7
         backward(view, g)
         assert float(x.grad[0, 2, 3]) == 7 and float(x.grad.sum()) == 7, (
-            f"shape {view.shape}: 7 belongs to x[0, 2, 3]: {x.grad}"
+            f"x of shape (2, 3, 4) became {view.shape}. Of the gradients of its elements, only "
+            f"that for x[0, 2, 3] should be 7, and the others 0; yours are {x.grad}"
         )
 
 
@@ -1252,7 +1261,9 @@ def test_every_kind_of_index_has_its_gradient():
         case = f"x[{index}] of shape (2, 3, 4)"
         cause = {"deep": "np.bincount takes flat arrays: flatten both"}
         result_of(lambda: backward(out, g), case, cause, (ValueError, IndexError))
-        assert x.grad.shape == (2, 3, 4), f"x has shape (2, 3, 4), its gradient {x.grad.shape}"
+        assert x.grad.shape == (2, 3, 4), (
+            f"x has shape (2, 3, 4), so its gradient should too; yours has {x.grad.shape}"
+        )
         assert np.allclose(x.grad, wanted, rtol=1e-12, atol=0), (
             f"for x[{index}] and g = 1, 2, 3... the gradient should be\n{wanted}\nyours "
             f"is\n{x.grad}"
@@ -1498,8 +1509,8 @@ def test_nothing_is_recorded_inside():
         "inside no_grad() x * x still requires a gradient: set recording.on, not a new variable"
     )
     assert found == [True, False, True], (
-        "before, inside and after, x * x should require a gradient: [True, False, True], "
-        f"yours {found}"
+        "x * x should require a gradient before and after the block, but not inside it: "
+        f"[True, False, True]; yours is {found}"
     )
 
 
@@ -1510,8 +1521,9 @@ def test_nested_blocks_restore_what_was_before():
         "thread by itself; set recording.on, not an attribute of its class"
     )
     assert found == [True, False, False, True], (
-        "before, inside, after an inner no_grad(), and after both, recording should be "
-        f"[True, False, False, True], yours is {found}. Restore what was before, not True"
+        "recording should be on before the blocks, off inside them, still off after the inner "
+        f"one, and on again after both: [True, False, False, True]; yours is {found}. Restore "
+        "what was before, not True"
     )
 
 
@@ -1526,8 +1538,8 @@ def test_an_exception_does_not_leave_recording_off():
             "worked. It must pass through: finally without except"
         )
         assert found == [True, False, "raised", True], (
-            f"before and inside, {name}, and after should be [True, False, 'raised', True], "
-            f"yours {found}"
+            f"recording should be on before the block, off inside it, and on after {name} "
+            f"came out of the block: [True, False, 'raised', True]; yours is {found}"
         )
 
 
@@ -1537,8 +1549,8 @@ def test_other_threads_go_on_recording():
         "no_grad() here switched off the recording of another thread: use recording.on"
     )
     assert found == [True, False, True, True], (
-        "before, inside, in another thread meanwhile, and after, recording should be [True, "
-        f"False, True, True], yours is {found}"
+        "recording should be on before the block, off inside it, on in another thread at the "
+        f"same time, and on after the block: [True, False, True, True]; yours is {found}"
     )
 
 
@@ -1702,7 +1714,9 @@ def test_functions_inside_functions():
     expect(b.grad, [10, 20], "the gradient of b")
     plain, given = Cube()(Tensor([1.0, 2.0])), Product()(np.array([2.0, 2.0]), b, shift=1.0)
     expect(plain.data, [1, 8], "the cube of [1, 2]")
-    assert not plain.requires_grad, "no input requires a gradient, so the cube neither"
+    assert not plain.requires_grad, (
+        "no input requires a gradient, so the cube should not require one"
+    )
     b.grad = None
     backward(given, [1.0, 10.0])
     expect(b.grad, [2, 20], "an array times b, g = [1, 10]: the gradient of b")
