@@ -1,5 +1,5 @@
 # From modules/source/07_optimizers/optimizers_dev.py by `tito export`; edit that file, not this one.
-# checksum: e86e1e9096679958
+# checksum: 8b562b7ce087cf41
 """Optimizers: From the gradient to better weights, with SGD, momentum and AdamW."""
 
 import copy
@@ -61,7 +61,8 @@ def momentum_update(velocity, g, momentum, nesterov=False):
 def param_groups(params, defaults):
     """The parameters as a list of groups, each a dict with all of its options.
 
-    params    Tensors, or dicts with "params" (Tensors) and options: a list, a generator, ...
+    params    Tensors, or dicts with the key "params" (Tensors) and options; in a list, a
+              generator or another iterable
     defaults  {option: value} for the options that a group does not have; not changed
     returns   list of new dicts with "params", a list, and every option
 
@@ -106,7 +107,8 @@ class Optimizer:
         return parameter_state(self.state, p, self.state_names(group))
 
     def update(self, w, g, state, group):
-        """The update rule, in place: weights, their gradient, their state, the options."""
+        """The update rule: change the array `w` in place, given its gradient `g`, its state and
+        the options in `group`."""
         raise NotImplementedError(
             f"{type(self).__name__} needs a method update(self, w, g, state, group)")
 
@@ -133,7 +135,8 @@ class Optimizer:
                     self.update(p.data, p.grad, state, group)
 
     def zero_grad(self, set_to_none=True):
-        """Set all gradients to None, or else to zeros: `backward` adds to what is there."""
+        """Set all gradients to None, or with set_to_none=False to zeros, since `backward` adds
+        to the old ones."""
         for group in self.param_groups:
             clear_gradients(group["params"], set_to_none)
 
@@ -162,7 +165,7 @@ class SGD(Optimizer):
     params        Tensors or groups
     lr            learning rate, per step
     momentum      the factor of the old velocity, from 0 to below 1
-    weight_decay  adds weight_decay times the weight to its gradient
+    weight_decay  L2 regularization: adds weight_decay times the weight to its gradient
     nesterov      use Nesterov momentum
 
     Source: torch.optim.SGD, without its `dampening`.
@@ -212,9 +215,9 @@ def adam_direction(m, v, step, betas, eps):
 
     m        ndarray: first moment, as `update_moments` left it; not changed
     v        ndarray: second moment; not changed
-    step     how many gradients they contain, 1 or more
+    step     the number of gradients that were averaged into m and v, 1 or more
     betas    (beta1, beta2), as in `update_moments`
-    eps      added to the square root of the corrected v, in the unit of a gradient
+    eps      added to the square root of the corrected v, not to v itself
     returns  a new ndarray of the same dtype, to be multiplied by the learning rate
 
     >>> adam_direction(np.array([0.5]), np.array([0.4]), 1, (0.9, 0.999), 0.0)
@@ -235,7 +238,7 @@ class Adam(FlatStep, Optimizer):
     lr            learning rate: about how far each weight moves in a step
     betas         the factors of the old moments in each step
     eps           added to the usual size of the gradient
-    weight_decay  adds weight_decay times the weight to its gradient
+    weight_decay  L2 regularization: adds weight_decay times the weight to its gradient
 
     >>> w = Tensor([1.0, 1.0])
     >>> w.grad = np.array([1000.0, -0.5], "float32")
@@ -289,7 +292,8 @@ def clip_grad_norm_(parameters, max_norm):
     """Scale all gradients by one factor, so that their common norm is at most `max_norm`.
 
     parameters  Tensors: a list, a generator, ...; those whose `.grad` is None are skipped
-    max_norm    gradients with a larger norm are scaled down to this norm, others not changed
+    max_norm    if the common norm is larger, all gradients are scaled so that it becomes
+                max_norm; otherwise nothing changes
     returns     the norm before clipping, a float; 0.0 if there are no gradients
 
     The arrays in `.grad` are changed in place. The norm of float32 gradients is computed in
@@ -303,8 +307,7 @@ def clip_grad_norm_(parameters, max_norm):
     (array([3.]), array([-4.]))
 
     Source: Pascanu, Mikolov, Bengio, On the difficulty of training recurrent neural networks
-    (2013); torch.nn.utils.clip_grad_norm_, which adds 1e-6 to the norm that it divides by; so
-    may you.
+    (2013). torch.nn.utils.clip_grad_norm_ divides by the norm plus 1e-6; yours may do the same.
     """
     gradients = [p.grad for p in parameters if p.grad is not None]
     norm = math.hypot(*[float(np.linalg.norm(g.astype("float64"))) for g in gradients])
@@ -350,7 +353,7 @@ def warmup_cosine(step, warmup, total, lowest=0.0):
     step     int, 0 for the first
     warmup   int: the number of warm-up steps; their factor is (step + 1) / (warmup + 1), so
              that the factor is 1 for the first time in step `warmup`
-    total    int, above `warmup`: the first step with the factor `lowest`, which then stays
+    total    int, above `warmup`: from this step on the factor is `lowest`
     lowest   the factor at the end
     returns  float between 0 and 1
 

@@ -58,8 +58,8 @@ def takes_the_steps_of_the_paper(kind, lrs, decay, cause):
     for t, wanted in enumerate(np.transpose(right)):
         why = cause if t else ". If the checks above pass: each weight has its own m and v"
         assert np.allclose(path[t], wanted, rtol=1e-9, atol=0), (
-            f"weight decay {decay}, after step {t + 1}, with lr {lrs[t]}: {wanted} expected, "
-            f"yours {path[t]}{why}"
+            f"weight decay {decay}, lr {lrs[t]}: after step {t + 1} the weights should be "
+            f"{wanted}, yours are {path[t]}{why}"
         )
 
 
@@ -73,7 +73,8 @@ def changes_weights_and_moments_but_no_gradient(kind):
     )
     for name, x in [("weights", path[-1]), ("m", m), ("v", v)]:
         assert x.dtype.name == "float32" and x.shape == (1, 2), (
-            f"{name} became {x.dtype} of shape {x.shape}"
+            f"{name} should stay float32 of shape (1, 2), yours became {x.dtype} of shape "
+            f"{x.shape}"
         )
     assert np.all(m != 0) and np.all(v != 0) and np.all(path[0] != path[1]), (
         "w, and m and v in the state, should be changed in place; after two steps they are "
@@ -289,8 +290,8 @@ def test_options_of_a_group_override_the_defaults():
     options = [(group["lr"], group["decay"], len(group["params"])) for group in groups]
     assert options == [(0.5, 0.0, 1), (0.1, 0.3, 2), (0.1, 0.0, 1)], (
         "lr, decay and number of tensors should be (0.5, 0, 1), (0.1, 0.3, 2), (0.1, 0, 1); "
-        f"yours {options}: an option of the group overrides the default, and what the group "
-        "does not give is the default"
+        f"yours {options}: an option of the group overrides the default, and an option that "
+        "the group does not set gets the default"
     )
     assert defaults == {"lr": 0.1, "decay": 0.0} and list(given[2]) == ["params"], (
         "the defaults and the dicts that were given should not be changed: they became "
@@ -302,14 +303,15 @@ def test_generators_can_be_iterated_again():
     found = groups_from_generators({"lr": 7})
     counts = [(first, second) for _, first, second in found]
     assert all(a == b for a, b in counts) and sum(a for a, _ in counts) == 6, (
-        "three groups given as generators, of 3, 1 and 2 tensors: a first and a second pass "
-        f"should find (3, 3), (1, 1) and (2, 2); yours find {counts}: a generator is empty "
-        "after one pass, so from the second step on nothing would be trained. Make lists"
+        'the "params" of three groups were generators of 3, 1 and 2 tensors. Two loops over '
+        f"each group should find (3, 3), (1, 1) and (2, 2) tensors; they find {counts}: a "
+        "generator is empty after one pass, so from the second step on nothing would be "
+        "trained. Make lists"
     )
     wanted = [({"lr": 7}, 3, 3), ({"lr": 1}, 1, 1), ({"lr": 2}, 2, 2)]
     assert found == wanted, (
-        f"the options of each group, and its number of tensors twice, should be {wanted}; "
-        f"yours {found}"
+        "for each group, its options and the numbers of tensors found in two loops over it "
+        f"should be {wanted}; yours are {found}"
     )
 
 
@@ -349,7 +351,7 @@ def test_other_groups_and_options():
     ]
     equal(options, right, "the options of the groups")
     equal(defaults, {"lr": 0.1, "betas": (0.5, 0.6), "word": None}, "the defaults afterwards")
-    assert len(given[0]) == 2, "the input was changed"
+    assert len(given[0]) == 2, f"param_groups should not change its input; it is now {given}"
 
 
 # %% learner-side
@@ -565,10 +567,11 @@ def test_step_changes_the_weights_in_place_and_no_gradient():
                 "the second of two tensors has the gradient None and should be skipped; yours "
                 f"ends with: {error}"
             )
-        assert list(found) == [True, True, False], (
-            f"SGD, {size} elements: same array as before, its weights changed, the gradient "
-            f"changed should be [True, True, False]; yours {found}: give p.data and p.grad "
-            "themselves to update, and write into neither"
+        facts = ["p.data is still the same array", "its numbers changed", "p.grad is unchanged"]
+        false = [fact for fact, holds in zip(facts, [*found[:2], not found[2]]) if not holds]
+        assert not false, (
+            f"after a step of SGD on {size} elements this should be true: {'; '.join(false)}: "
+            "give p.data and p.grad themselves to update, and write into neither"
         )
 
 
@@ -625,8 +628,9 @@ def test_moments_leave_the_gradient_unchanged():
     _, (m, v, after, *_) = call_on_copies(update_moments, ones, ones, g, 0.9, 0.999)
     expect(after, g, "the gradient afterwards", "do not write into g")
     near = (1e-5, 1e-8)
-    expect(m, [[1.1, -1.1, 1.6]], "m, from 1,", near=near, dtype="float32")
-    expect(v, [[1.003, 1.399, 1.048]], "v, from 1,", near=near, dtype="float32")
+    case = ", which was 1 before the call,"
+    expect(m, [[1.1, -1.1, 1.6]], f"m{case}", near=near, dtype="float32")
+    expect(v, [[1.003, 1.399, 1.048]], f"v{case}", near=near, dtype="float32")
 
 
 def test_moments_of_a_constant_gradient_stay():
@@ -810,9 +814,9 @@ def test_weight_decay_does_not_depend_on_the_gradient():
     w, gradients = np.array([2.0, 2.0]), [np.array([0.0, 1e-4])] * 3
     path, m, v, _ = run_adam(AdamW, w, gradients, [0.1] * 3, (0.5, 0.5), 1e6, 0.2)
     assert np.allclose(path[-1], 2 * 0.98**3, rtol=1e-6), (
-        "with an eps so large that only weight decay acts, each step leaves 1 - 0.1 * 0.2 of "
-        f"both weights: {2 * 0.98**3:.4f}; yours {path[-1]}. Multiply the weight, and leave "
-        "the gradient as it is"
+        "eps is so large here that only weight decay changes the weights. Three steps, each "
+        f"with the factor 1 - 0.1 * 0.2, take both from 2 to {2 * 0.98**3:.4f}; yours go to "
+        f"{path[-1]}. Multiply the weight, and leave the gradient as it is"
     )
     assert np.allclose(m, [0, 0.875e-4]) and np.allclose(v, [0, 0.875e-8], atol=1e-15), (
         "the moments of the gradient alone are [0, 0.875e-4] and [0, 0.875e-8]; yours are "
@@ -905,10 +909,12 @@ def test_short_gradients_stay_unchanged():
             [np.array([3.0, 4.0]), np.array([[6.0], [8.0]])], max_norm
         )
         assert np.array_equal(found[0], [3, 4]) and np.array_equal(found[1], [[6], [8]]), (
-            f"the norm is 11.18 and max_norm {max_norm}: nothing changes; yours became {found}"
+            f"the norm 11.18 is not above max_norm, {max_norm}, so the gradients (3, 4) and "
+            f"(6, 8) should not change; yours became {found}"
         )
         assert abs(float(norm) - 125**0.5) < 1e-9, (
-            f"the norm 11.18 is returned also then; yours {norm}"
+            "clip_grad_norm_ should return the norm, 11.18, also when it changes nothing; "
+            f"yours returns {norm}"
         )
 
 
@@ -961,7 +967,8 @@ def test_clipping_keeps_dtypes():
     assert type(norm) is float, f"the norm is a plain float, yours is a {type(norm).__name__}"
     norm, found, _ = clip_gradients([np.zeros(3)], 5.0)
     assert norm == 0 and np.array_equal(found[0], [0, 0, 0]), (
-        f"a norm of 0 is no problem: yours {norm}, {found[0]}"
+        "gradients of 0 should stay 0, and the norm returned should be 0.0; yours are "
+        f"{found[0]} and {norm}"
     )
 
 
@@ -1045,7 +1052,7 @@ def test_cosine_annealing_at_known_epochs():
     for epoch in range(1, 13):
         current.append(0.1 + (current[-1] - 0.1) * math.cos(math.pi * epoch / 24) ** 2)
     causes = [
-        (0, 1.0, "the share is one of base_lr - eta_min"),
+        (0, 1.0, "multiply the share by base_lr - eta_min"),
         (4, 0.3, "it is half a wave in T_max epochs, not a whole one"),
         (4, 0.5, "the cosine alone falls from 1 to -1, a share from 1 to 0"),
         (4, 0.675, "the lowest learning rate is eta_min, not 0"),
@@ -1150,7 +1157,8 @@ def test_other_warmups():
                 right = lowest + (1 - lowest) * np.cos(np.deg2rad(degrees) / 2) ** 2
             found = float(warmup_cosine(total=total, step=step, lowest=lowest, warmup=warmup))
             assert abs(found - right) < 1e-9, (
-                f"step {step}, warm-up {warmup}, total {total}: {right} expected, got {found}"
+                f"warm-up {warmup}, total {total}: in step {step} the factor should be "
+                f"{right}, yours is {found}"
             )
 
 

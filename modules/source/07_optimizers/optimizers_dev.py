@@ -128,9 +128,10 @@ draw_paths(valley, {name: paths[name] for name in ("lr 0.06", "lr 0.065", "lr 0.
 
 # %% [markdown]
 # The steep direction limits the learning rate: above 2 / 30 = 0.0667, $|1 - 30 \, \text{lr}|$
-# is more than 1, and $w_1$ grows with each step. So in the flat direction, $w_0$ shrinks by at
-# most 6.7 % per step. In the long run the best learning rate is 2 / (1 + 30). With it both
-# factors have the same size, 29 / 31 = 0.935.
+# is more than 1, and $w_1$ grows with each step. With any smaller learning rate, $w_0$ (the
+# flat direction) shrinks by at most 6.7 % per step. In the long run the best learning rate is
+# 2 / (1 + 30) = 0.0645: both factors then have the same size, 29 / 31 = 0.935. (After only 50
+# steps, 0.06 is better.)
 #
 # The second derivative of the loss along a direction is its *curvature*. The curvature of the
 # valley is 1 along its floor and 30 across it. The **condition number** of a loss is its
@@ -154,9 +155,9 @@ draw_paths(valley, {name: paths[name] for name in ("lr 0.06", "lr 0.065", "lr 0.
 # $\mu = 0.9$. The velocity does not contain the learning rate. If it did, a change of the
 # learning rate during training would take effect only many steps later.
 #
-# **Nesterov** momentum is momentum that looks one step ahead. The next velocity will contain
-# $\mu v$, whatever the next gradient is. So Nesterov momentum uses $\mu v$ already in this
-# step, with the new $v$:
+# **Nesterov** momentum is momentum that looks one step ahead. Once $v$ is updated, we know a
+# part of the next velocity: $\mu v$, whatever the next gradient is. Nesterov momentum uses
+# this part already in the present step. With the updated $v$:
 #
 # $$w \leftarrow w - \text{lr} \cdot (g + \mu v).$$
 #
@@ -275,7 +276,8 @@ for mu in (0.0, 0.9):
 def param_groups(params, defaults):
     """The parameters as a list of groups, each a dict with all of its options.
 
-    params    Tensors, or dicts with "params" (Tensors) and options: a list, a generator, ...
+    params    Tensors, or dicts with the key "params" (Tensors) and options; in a list, a
+              generator or another iterable
     defaults  {option: value} for the options that a group does not have; not changed
     returns   list of new dicts with "params", a list, and every option
 
@@ -342,7 +344,8 @@ class Optimizer:
         return parameter_state(self.state, p, self.state_names(group))
 
     def update(self, w, g, state, group):
-        """The update rule, in place: weights, their gradient, their state, the options."""
+        """The update rule: change the array `w` in place, given its gradient `g`, its state and
+        the options in `group`."""
         raise NotImplementedError(
             f"{type(self).__name__} needs a method update(self, w, g, state, group)")
 
@@ -371,7 +374,8 @@ class Optimizer:
         ### END SOLUTION
 
     def zero_grad(self, set_to_none=True):
-        """Set all gradients to None, or else to zeros: `backward` adds to what is there."""
+        """Set all gradients to None, or with set_to_none=False to zeros, since `backward` adds
+        to the old ones."""
         for group in self.param_groups:
             clear_gradients(group["params"], set_to_none)
 
@@ -407,7 +411,7 @@ class SGD(Optimizer):
     params        Tensors or groups
     lr            learning rate, per step
     momentum      the factor of the old velocity, from 0 to below 1
-    weight_decay  adds weight_decay times the weight to its gradient
+    weight_decay  L2 regularization: adds weight_decay times the weight to its gradient
     nesterov      use Nesterov momentum
 
     Source: torch.optim.SGD, without its `dampening`.
@@ -489,10 +493,10 @@ draw_curves(losses, "epoch", "loss")
 #
 # An **adaptive learning rate** is a separate learning rate for each weight, computed from the
 # sizes of its past gradients. It is the second remedy for a large condition number. The
-# optimizer *Adam* divides the average gradient of each weight by its usual size. For this it
-# keeps two running averages. A **moment** is the average of a power of a random quantity, here
-# the gradient. The first moment $m$ is the average of $g$, the second moment $v$ is the average
-# of $g^2$:
+# optimizer *Adam* divides the average gradient of each weight by the usual size of that
+# gradient. For this it keeps two running averages. A **moment** is the average of a power of a
+# random quantity, here the gradient. The first moment $m$ is the average of $g$, the second
+# moment $v$ is the average of $g^2$:
 #
 # $$m \leftarrow \beta_1 m + (1 - \beta_1)\, g,
 # \qquad v \leftarrow \beta_2 v + (1 - \beta_2)\, g^2.$$
@@ -566,9 +570,9 @@ def adam_direction(m, v, step, betas, eps):
 
     m        ndarray: first moment, as `update_moments` left it; not changed
     v        ndarray: second moment; not changed
-    step     how many gradients they contain, 1 or more
+    step     the number of gradients that were averaged into m and v, 1 or more
     betas    (beta1, beta2), as in `update_moments`
-    eps      added to the square root of the corrected v, in the unit of a gradient
+    eps      added to the square root of the corrected v, not to v itself
     returns  a new ndarray of the same dtype, to be multiplied by the learning rate
 
     >>> adam_direction(np.array([0.5]), np.array([0.4]), 1, (0.9, 0.999), 0.0)
@@ -588,7 +592,8 @@ check("direction")
 
 # %% tags=["demonstration"]
 def adam_path(steepness):
-    """50 steps in a valley so many times as steep across as along: weights, learning rates."""
+    """50 Adam steps in a valley with condition number `steepness`. Returns the weights and the
+    learning rates of all steps."""
     w, m, v, path, rates = START.copy(), np.zeros(2), np.zeros(2), [START], []
     for step in range(1, 51):
         update_moments(m, v, w * [1, steepness], 0.9, 0.999)
@@ -606,14 +611,14 @@ draw_paths(valley, {f"Adam: loss {valley(path[-1]):.1g}": path}, x=(-11, 7), lev
 # %% tags=["demonstration"]
 draw_curves({"w0 (flat)": rates[:, 0], "w1 (steep)": rates[:, 1]}, "step", "learning rate",
             yscale="log")
-# alt: The learning rates that Adam gives to the two weights of the valley, on a logarithmic #
+# alt: The learning rates that Adam gives to the two weights of the valley, on a logarithmic
 # scale. The flat direction has about four to six times the learning rate of the steep one.
 
 # %% [markdown]
 # The first step goes at 45 degrees: after bias correction $\hat m / \sqrt{\hat v}$ is 1 or -1
 # for each weight, so only the signs of the gradient matter. Adam runs past the minimum, as
 # momentum does, because $m$ is also a kind of velocity. Predict how this path changes if the
-# valley is 3,000 times as steep across as along, instead of 30 times.
+# condition number of the valley is 3,000 instead of 30.
 
 # %% tags=["answer", "explained"]
 print(f"The paths differ by at most {np.abs(adam_path(3000)[0] - path).max():.1g}.")
@@ -640,7 +645,7 @@ class Adam(FlatStep, Optimizer):
     lr            learning rate: about how far each weight moves in a step
     betas         the factors of the old moments in each step
     eps           added to the usual size of the gradient
-    weight_decay  adds weight_decay times the weight to its gradient
+    weight_decay  L2 regularization: adds weight_decay times the weight to its gradient
 
     >>> w = Tensor([1.0, 1.0])
     >>> w.grad = np.array([1000.0, -0.5], "float32")
@@ -677,14 +682,15 @@ check("adam")
 # regularization** adds $\frac{\lambda}{2} \sum w^2$ to the loss, so that large weights increase
 # the loss. This adds $\lambda w$ to the gradient of each weight, as `regularized_gradient`
 # does. **Weight decay** multiplies each weight by $1 - \text{lr} \cdot \lambda$ in every step,
-# so that it shrinks unless the gradient keeps it large. PyTorch calls the option `weight_decay`
-# in both cases: in `SGD` and `Adam` it means L2 regularization, in `AdamW` (below) weight
-# decay.
+# so that it shrinks unless the gradient keeps it large.
+#
+# Beware of the name: as in PyTorch, the option `weight_decay` means L2 regularization in `SGD`
+# and `Adam`. Only in `AdamW` (below) does it mean weight decay.
 #
 # For gradient descent both give the same weights. For Adam they do not. Two weights start at 1.
 # Their gradients are pure noise, of size 0.1 for the first and 10 for the second. Predict what
 # is left of each weight after 1,000 steps of Adam with L2 regularization, lr = 0.001 and
-# $\lambda = 0.3$:
+# $\lambda = 0.3$. (Weight decay alone would leave $0.9997^{1000}$ of each.)
 
 # %% tags=["answer"]
 def decay(kind):
@@ -698,7 +704,7 @@ def decay(kind):
     return np.transpose(path)
 
 
-print("Adam:", decay(Adam)[:, -1].round(2), " (1 - lr * 0.3) ** 1000:", 0.9997**1000)
+print("Adam:", decay(Adam)[:, -1].round(2), " weight decay alone:", round(0.9997**1000, 2))
 
 # %% [markdown]
 # Adam divides the gradient by its usual size, and so it also divides the added $\lambda w$. The
@@ -756,8 +762,8 @@ draw_curves(curves, "step", "weight", limits=(0, 1.1), colours=["C2", "C2", "C0"
 #
 # We train the network on the moons, with all 400 points in each step. Each optimizer tries five
 # learning rates. Predict which of SGD, SGD with momentum 0.9 and AdamW needs the fewest steps
-# to a loss below 0.1, each with its best learning rate. And which of them has the smallest best
-# learning rate? (A dash in the table means: not within 200 steps.)
+# to a loss below 0.1, each with its best learning rate. For which of them is this best learning
+# rate smallest? (A dash in the table means: not within 200 steps.)
 
 # %% tags=["answer"]
 kinds = {"SGD": SGD, "momentum": lambda p, lr: SGD(p, lr, momentum=0.9), "AdamW": AdamW}
@@ -798,7 +804,8 @@ def clip_grad_norm_(parameters, max_norm):
     """Scale all gradients by one factor, so that their common norm is at most `max_norm`.
 
     parameters  Tensors: a list, a generator, ...; those whose `.grad` is None are skipped
-    max_norm    gradients with a larger norm are scaled down to this norm, others not changed
+    max_norm    if the common norm is larger, all gradients are scaled so that it becomes
+                max_norm; otherwise nothing changes
     returns     the norm before clipping, a float; 0.0 if there are no gradients
 
     The arrays in `.grad` are changed in place. The norm of float32 gradients is computed in
@@ -812,8 +819,7 @@ def clip_grad_norm_(parameters, max_norm):
     (array([3.]), array([-4.]))
 
     Source: Pascanu, Mikolov, Bengio, On the difficulty of training recurrent neural networks
-    (2013); torch.nn.utils.clip_grad_norm_, which adds 1e-6 to the norm that it divides by; so
-    may you.
+    (2013). torch.nn.utils.clip_grad_norm_ divides by the norm plus 1e-6; yours may do the same.
     """
     ### BEGIN SOLUTION
     gradients = [p.grad for p in parameters if p.grad is not None]
@@ -860,12 +866,13 @@ draw_curves(losses, "step", "loss", yscale="log", colours=["C0", "C2"])
 # small one at the end. A **schedule** sets the learning rates of an optimizer before each step
 # or each epoch.
 #
-# All schedules are subclasses of `LRScheduler`, which is given. A new schedule stores the
-# groups' learning rates in the list `self.base_lrs` and sets `self.last_epoch` to 0. You call
-# `schedule.step()` at the end of each epoch, and it adds 1 to `self.last_epoch`. At the start
-# and after each `schedule.step()`, the method `self.get_lr()` computes a list of learning
-# rates, one for each group, and the groups get them. For `StepLR`, which is also given, these
-# are `self.base_lrs`, multiplied by `gamma` once for every `step_size` epochs.
+# All schedules are subclasses of `LRScheduler`, which is given. It stores the groups' learning
+# rates in the list `self.base_lrs`. You call `schedule.step()` at the end of each epoch;
+# `self.last_epoch`, 0 at the start, counts these calls. At the start and after each call,
+# `LRScheduler` calls `self.get_lr()` and puts the learning rates that it returns into the
+# groups. A subclass only writes `get_lr`, which returns a list with one learning rate for each
+# group. For example, `StepLR.get_lr` returns `self.base_lrs`, each multiplied by `gamma` once
+# for every `step_size` epochs that have passed.
 #
 # **Cosine annealing** lowers the learning rate along half a wave of the cosine, from its base
 # value at epoch 0 to `eta_min` at epoch `T_max`. It falls slowly at first, then fast, then
@@ -927,7 +934,7 @@ def warmup_cosine(step, warmup, total, lowest=0.0):
     step     int, 0 for the first
     warmup   int: the number of warm-up steps; their factor is (step + 1) / (warmup + 1), so
              that the factor is 1 for the first time in step `warmup`
-    total    int, above `warmup`: the first step with the factor `lowest`, which then stays
+    total    int, above `warmup`: from this step on the factor is `lowest`
     lowest   the factor at the end
     returns  float between 0 and 1
 
