@@ -566,7 +566,7 @@ def test_an_exception_inside_is_passed_on_and_modes_are_set_back():
     )
     assert after == before and recorded, (
         f"after an exception, modes {before} became {after}, and graphs are "
-        f"{'' if recorded else 'not '}recorded: code that must always run belongs into "
+        f"{'' if recorded else 'not '}recorded: code that must always run belongs in "
         "`finally`"
     )
 
@@ -606,8 +606,8 @@ def test_an_equal_loss_is_no_improvement():
         ([5.0, 3.0, 4.0, 3.0, 3.5], 3),
         ([0.0, 0.0, 0.0], 2),
     ]:
-        case = f"losses {losses}: the number of losses since the best one, which was only "
-        case += "equalled since,"
+        case = f"losses {losses}: the best one was equalled, but not beaten. The number of "
+        case += "losses since the best one"
         cause = "A run that makes no progress would never be stopped"
         equal(epochs_since_best(losses), wanted, case, cause)
 
@@ -621,8 +621,8 @@ def test_improvements_up_to_min_delta_do_not_count():
         ([4.0, 3.75, 3.5, 3.25], 0.5, 0),
         ([2.0, 1.5], 0.5, 1),
     ]:
-        case = f"losses {losses} with min_delta {delta}: the number of losses since the last "
-        case += f"improvement by more than {delta} on the best one that counted"
+        case = f"losses {losses}: an improvement is more than {delta} (min_delta) below the "
+        case += "last improvement; the number of losses after the last improvement"
         equal(epochs_since_best(losses, delta), wanted, case)
 
 
@@ -768,8 +768,8 @@ def fit_and_loop():
 def test_fit_trains_until_so_many_epochs_are_complete():
     got = scripted_fit([], [3], validation=None)
     assert got["log"] == ["train", "end_epoch"] * 3, (
-        "3 epochs without a validation set should be train_epoch and end_epoch, three times; "
-        f"yours calls {got['log']}"
+        "3 epochs without a validation set should call train_epoch and end_epoch in turn, "
+        f"three times; yours calls {got['log']}"
     )
     assert got["history"] is not None, "fit returned None: return self.history"
     assert got["history"] == {"loss": [10.0, 9.0, 8.0], "learning rate": [0.1] * 3}, (
@@ -784,7 +784,7 @@ def test_fit_trains_until_so_many_epochs_are_complete():
 
 def test_fit_passes_its_arguments_on():
     got = scripted_fit([], [1], validation=None, checkpoint="run.npz", every=7)
-    case = "what train_epoch gets of batches, checkpoint and every"
+    case = "fit should pass its arguments on to train_epoch. Its batches, checkpoint and every"
     equal(got["given"], [["batch"], "run.npz", 7], case)
 
 
@@ -792,8 +792,8 @@ def test_metrics_of_the_validation_set_are_in_the_history():
     got = scripted_fit([4.0, 3.0], [2])
     wanted = ["train", "evaluate validation set", "end_epoch"]
     assert got["log"] == wanted * 2, (
-        f"each epoch should be {wanted}: the history needs the validation metrics when the "
-        f"epoch ends; yours calls {got['log']}"
+        f"two epochs should make the calls {wanted * 2}; yours make {got['log']}. Evaluate "
+        "before end_epoch, which puts the metrics into the history"
     )
     history = got["history"]
     assert history is not None, "fit returned None: return self.history"
@@ -850,8 +850,8 @@ def test_the_weights_of_the_best_epoch_are_loaded_at_the_end():
     got = scripted_fit([3.0, 4.0, 5.0, 6.0], [4], patience=9)
     late = [entry for entry in got["log"] if entry.startswith("train on")]
     assert not late, (
-        f"validation losses 3, 4, 5, 6: each epoch should go on from the one before, yours: "
-        f"{late}. Load the best weights after the loop"
+        "validation losses 3, 4, 5, 6: each epoch should start from the weights of the "
+        f"previous one; yours: {late}. Load the best weights after the loop"
     )
     got = scripted_fit([math.nan, math.nan], [2], patience=5)
     assert got["weight"] == 2, (
@@ -996,7 +996,8 @@ def test_rates_grow_by_the_same_factor():
     )
     wanted = [1e-6 * 10 ** (n / 2) for n in range(9)]
     case = "from 1e-6 to 1e-2 in 9 steps, each rate is 3.162 times the one before: the rates"
-    cause = "With equal differences nearly all steps have large rates"
+    cause = "Multiply by the same factor in each step. If you add the same number in each "
+    cause += "step, nearly all rates are large"
     expect(rates, wanted, case, cause, near=(1e-9, 0))
     assert all(isinstance(x, float) for x in [*rates, *losses]), (
         f"rates and losses should be floats, yours are {type(rates[0]).__name__} and "
@@ -1007,9 +1008,10 @@ def test_rates_grow_by_the_same_factor():
 def test_each_step_is_taken_with_its_rate():
     rates, losses, used, _ = range_of_scale(BATCHES, 0.001, 0.05, 7, weight=1.5)
     assert len(used) == len(rates) == len(losses) == 7, (
-        f"7 rates without divergence should give 7 steps, rates and losses; yours gives "
-        f"{len(used)} steps, {len(rates)} rates and {len(losses)} losses. The test should stop "
-        "early only when a loss is not finite or is more than 4 times the lowest so far"
+        "a test of 7 rates that does not diverge should take 7 steps, and return 7 rates and 7 "
+        f"losses; yours: {len(used)} steps, {len(rates)} rates, {len(losses)} losses. It "
+        "should stop early only when a loss is not finite or is more than 4 times the lowest "
+        "so far"
     )
     for n in range(2):
         assert np.allclose([pair[n] for pair in used], rates, rtol=1e-9), (
@@ -1304,8 +1306,8 @@ def test_a_snapshot_has_all_eleven_entries():
     assert isinstance(state, dict), f"a snapshot should be a dict, yours is {state!r:.100}"
     for name in NAMES:
         assert name in state, (
-            f"{name!r} is missing: a run that continues from your snapshot would go another "
-            f"way. Yours has {sorted(state)}"
+            f"{name!r} is missing: a run that continues from your snapshot would end with "
+            f"other weights. Yours has {sorted(state)}"
         )
     assert sorted(state) == NAMES, f"the entries should be {NAMES}, yours are {sorted(state)}"
     for name, wanted in [
@@ -1360,12 +1362,13 @@ def test_a_run_may_have_no_schedule():
 def test_a_snapshot_has_the_random_states():
     states = taken(Run(schedule=False, dropouts=0)).get("random_states")
     assert states == [np.random.default_rng(5).bit_generator.state], (
-        "a model without dropout: the only state is that of the layers' shared generator, seed "
-        f"5; yours {states}"
+        "a model without dropout has no generators, so random_states should hold one state, "
+        f"the state of the layers' shared generator (seed 5); yours holds {states}"
     )
     states = taken(Run(dropouts=2)).get("random_states")
     assert isinstance(states, list) and len(states) == 3, (
-        "the layers' shared generator and those of two Dropouts are three; yours are "
+        "there are three generators (the layers' shared one, and one in each of two Dropouts), "
+        "so random_states should hold three states; yours holds "
         f"{len(states) if isinstance(states, list) else states}: "
         "random_states([RandomState.rng, run.model])"
     )
@@ -1377,8 +1380,9 @@ def test_a_snapshot_does_not_change_when_the_run_continues():
         changed = {name: (before[name], after[name]) for name in before}
         changed = {name: pair for name, pair in changed.items() if pair[0] != pair[1]}
         assert not changed, (
-            "after three more steps of the run the snapshot had changed, {entry: (before, "
-            f"after)}}: {changed}. It shares arrays or lists with the run; make deep copies"
+            "after three more steps of the run your snapshot had changed. Each changed entry, "
+            f"before and after: {changed}. It shares arrays or lists with the run; make deep "
+            "copies"
         )
 
 
@@ -1386,14 +1390,14 @@ def test_a_resumed_run_takes_the_same_steps_bit_for_bit():
     for schedule, dropouts in [(True, 1), (False, 0)]:
         first, second, counts = resumed_run(schedule, dropouts)
         assert list(first[0]) == list(second[0]), (
-            f"the run went on with the weights {list(first[0])}, and another run that was "
-            f"restored from your snapshot with {list(second[0])}"
+            f"the next weights of the run were {list(first[0])}. A second run, restored from "
+            f"your snapshot, should have the same ones, but has {list(second[0])}"
         )
         assert first[1] == second[1], (
             "after restoring your snapshot, the layers' shared generator drew other numbers: "
             f"{second[1]} instead of {first[1]}"
         )
         assert list(counts) == [5, 15, 5, 5], (
-            "epoch, epoch_step and the lengths of results and history should be [5, 15, 5, 5] "
-            f"three steps after the snapshot, yours are {list(counts)}"
+            "three steps after the snapshot, epoch, epoch_step and the lengths of results and "
+            f"history should be [5, 15, 5, 5]; yours are {list(counts)}"
         )

@@ -87,7 +87,7 @@ figure = plot_points(*noisy_spirals(60, seed=1), "training set")
 #
 # A **seed** is the integer that a random-number generator starts from: with the same seed, the
 # same program draws the same numbers. `manual_seed(0)` gives all models below the same initial
-# weights, so that a difference between two runs has a cause and is not random.
+# weights, so that a difference between two runs comes from our changes and not from chance.
 
 # %%
 def new_model():
@@ -328,7 +328,7 @@ def average_metrics(results):
 check("average")
 
 # %% [markdown]
-# `batch_result`, given, makes the result of a batch:
+# The given function `batch_result` computes the result of a batch:
 
 # %%
 #| exporti
@@ -502,8 +502,8 @@ def evaluate(model, loss, batches, metrics={}):
 def predict(model, batches):
     """The outputs of `model` for every example, an ndarray of shape (examples, ...).
 
-    batches  inputs as one Tensor or array; or a list or DataLoader of batches, which are
-             inputs, or tuples or lists whose first element is the inputs
+    batches  one Tensor or array of inputs; or a list or DataLoader of batches. Each batch is
+             the inputs alone, or a tuple or list that begins with the inputs
     """
     with evaluation_mode(model):
         return np.concatenate([model(x).data for x in input_batches(batches)])
@@ -567,8 +567,8 @@ figure = regions(model, "after 60 epochs")
 # an improvement after which training stops.
 #
 # The rule needs one number: how many epochs ago was the last improvement? We compute it from
-# the list of all losses so far. Then an interrupted training run can continue without any other
-# saved state.
+# the list of all losses so far. When an interrupted training run is to be continued, this list
+# is saved anyway, so early stopping needs nothing else.
 #
 # **Task.** Write `epochs_since_best`.
 
@@ -578,8 +578,8 @@ def epochs_since_best(losses, min_delta=0.0):
     """The number of losses after the last improvement; all of them, if there was none.
 
     losses     list of floats, oldest first. A loss of nan or +inf is no improvement
-    min_delta  a loss is an improvement when it is lower than the best one so far by more than
-               this; the best one is the loss of the last improvement
+    min_delta  a loss is an improvement if it is more than this below the loss of the last
+               improvement; the first finite loss is always one
     returns    int: 0 if the last loss is an improvement, or if there are no losses
 
     >>> epochs_since_best([5.0, 3.0, 4.0, 3.0, 3.5])
@@ -636,8 +636,7 @@ draw_training_loop(batches=len(train_batches), epochs=60)
 # %% [markdown]
 # The inner loop is given. Its most important method is `step`. It is your `train_step` with
 # accumulation, checks for `nan`, gradient clipping and a learning-rate schedule (both lesson
-# 07). If the loss is `nan`, `check_losses` repeats the forward pass to find the layer. It gets
-# the earlier states of the random-number generators, so that dropout sets the same units to 0.
+# 07). If the loss is `nan`, `check_losses` repeats the forward pass to find the layer.
 # `TrainingState` (`tinytorch/support/training_state.py`) stores the arguments and the history.
 
 # %%
@@ -648,12 +647,14 @@ class TrainingStep(TrainingState):
     def step(self, batches):
         """One optimizer step on a list of batches; returns their results."""
         batches = list(checked_batches(batches, "fit"))
+        # from these states, a repeated forward pass drops the same units
         states = random_states([RandomState.rng, self.model])
         where = f"epoch {self.epoch + 1}, step {self.epoch_step + 1}"
         self.optimizer.zero_grad()
         results = accumulate_gradients(self.model, self.watched_loss, batches, self.metrics)
+        # find_nonfinite is written below; the lambda looks it up when it is called
         check_losses(self.model, results, batches, states, where,
-                     lambda layers: find_nonfinite(layers))  # a lambda: it is written below
+                     lambda layers: find_nonfinite(layers))
         check_gradients(self.model, where)
         if self.max_norm is not None:
             clip_grad_norm_(self.model.parameters(), self.max_norm)
@@ -686,7 +687,7 @@ class TrainingRun(TrainingStep):
         return average_metrics(self.results)
 
     def should_stop(self, patience, min_delta):
-        """Whether the validation loss has not improved for `patience` epochs, at least 1."""
+        """Whether the validation loss has not improved for `patience` epochs (0 means 1)."""
         losses = self.history.get("validation loss", [])
         return (patience is not None
                 and epochs_since_best(losses, min_delta) >= max(patience, 1))
@@ -707,7 +708,8 @@ class TrainingRun(TrainingStep):
         """Continue from a checkpoint, bit for bit, with a model, optimizer and batches built in
         the same way.
 
-        CheckpointError when the file is damaged or of another run; then nothing has changed.
+        Raises CheckpointError if the file is damaged or belongs to another run; the trainer is
+        then unchanged.
         """
         state, before = load_state(path), snapshot(self)
         try:
@@ -747,8 +749,9 @@ class Trainer(TrainingRun):
     max_norm    gradients with a larger joint norm are clipped to it; None for no clipping
     show        whether to print a line per epoch
 
-    .history    dict {name: list with one float per epoch}: "loss", the metrics, with a
-                validation set "validation loss" and so on, and "learning rate"
+    .history    dict {name: list with one float per epoch}. Names: "loss", each metric,
+                "learning rate"; with a validation set also "validation loss" and "validation "
+                before the name of each metric
     .epoch      number of complete epochs
     """
 
@@ -759,21 +762,24 @@ class Trainer(TrainingRun):
         batches     (inputs, targets), used once per epoch: a list, or a DataLoader (lesson 09),
                     which can shuffle the examples in each epoch
         validation  batches to evaluate on after each epoch, or None
-        patience    stop when the validation loss has not improved for this many epochs (ask
+        patience    stop when the validation loss has not improved for this many epochs (call
                     `should_stop`, which treats 0 as 1); None for no early stopping
         min_delta   the least improvement of the validation loss that counts
         checkpoint  None, or a file to save the run to after each epoch, and after every `every`
                     steps
         returns     the history
 
-        Before each epoch, including the first of this call: stop if `should_stop` returns True.
-        So a run that has stopped early trains no further epoch when it is loaded and continued.
-        After the training of an epoch: evaluate; merge the metrics, with the prefix
-        "validation " for the names of the validation set's; end the epoch with them; with
-        `patience`, store the model's state_dict in `self.best_weights` if the validation loss
-        is an improvement (see `epochs_since_best`); save the checkpoint last, so that it
-        contains all of this.
-        At the end, with `patience`, the model gets its best weights back, if there are any.
+        1. Before each epoch, including the first of this call, stop if `should_stop` returns
+           True: a run that has stopped early trains no further epoch when it is continued.
+        2. Train for one epoch.
+        3. With a validation set, evaluate on it, and add the results to the metrics of the
+           epoch; each of their names gets the prefix "validation ".
+        4. End the epoch with the metrics.
+        5. With `patience`, if the validation loss is an improvement (see `epochs_since_best`),
+           store the model's state_dict in `self.best_weights`.
+        6. With `checkpoint`, save; last, so that the file contains all of this.
+
+        After the last epoch, with `patience`, load the best weights, if there are any.
 
         Source: Keras, Model.fit with EarlyStopping(restore_best_weights=True).
         """
@@ -834,8 +840,8 @@ print(f"mean {np.mean(losses):.3f}, standard deviation {np.std(losses):.3f}, "
 # On average the loss of these sets is 0.409. So the choice of the epoch explains at most 0.045
 # (0.409 minus 0.364), a third of the difference. The rest is bad luck: our test points are
 # difficult. The network after 60 epochs, which was not chosen by its validation loss, also does
-# worse on them. If two losses on different examples differ by less than this standard
-# deviation, they do not show which model is better.
+# worse on them. If two losses on different examples differ by less than the standard deviation
+# of these 20 losses, they do not show which model is better.
 #
 # In the plane, the borders of the best epoch are smoother. The hatching shows where the network
 # after 60 epochs predicts another class:
@@ -913,9 +919,9 @@ def learning_rate_range(model, loss, optimizer, batches, low=1e-5, high=10.0, st
     returns    (rates, losses), two lists of Python floats of the same length: losses[i] is the
                loss before the step with rates[i]
 
-    Stops early, after including that loss, when a loss is not finite or is more than 4 times
-    the lowest so far. Afterwards model, optimizer and all random-number generators are as
-    before.
+    Stops early if a loss is not finite or is more than 4 times the lowest so far; this loss and
+    its rate are the last in the lists. Afterwards model, optimizer and all random-number
+    generators are as before.
 
     Source: Smith, Cyclical learning rates for training neural networks (2017), section 3.3,
     with rates that grow by a factor.
@@ -993,8 +999,8 @@ def find_nonfinite(layers):
     returns  None when every output is finite; else the pair (name of the layer, cause), where
              cause is one of three texts, in this order:
              "input"           an input of the layer is not finite
-             "parameter NAME"  its inputs are finite, and NAME is its first parameter that is
-                               not
+             "parameter NAME"  its inputs are finite, but a parameter is not; NAME is the first
+                               such parameter
              "output"          inputs and parameters are finite: the layer produced it
 
     >>> find_nonfinite([("0 exp", [np.array([1.0, 1000.0])], {}, np.array([2.7, np.inf])),
