@@ -1,6 +1,15 @@
-"""Play a learner in `tito watch`, and keep every screen they see as text: to be looked at.
+"""Play a learner, from the README to a trained network.
 
+    python benchmarks/half_hour.py descent
     python benchmarks/half_hour.py backprop ../screens --columns 80 --rows 24
+
+The first form runs the commands of the README and then `tito test` after each exercise. It prints
+how many words the learner has read, how many commands they have typed and how many CPU seconds
+these took, at the first exercise that is right and at the one that trains. The words are those of
+the README down to its first commands, of the chapter down to the exercise, and of what `tito`
+prints.
+
+The second form plays a learner in `tito watch`, and keeps every screen they see as text.
 
 A made-up learner fills in the lesson's exercises one by one with the course's own solutions, makes
 one recorded mistake on the way, answers each question with a guess, and asks for one hint. What
@@ -9,6 +18,9 @@ save to the verdict. Needs tmux.
 """
 
 import argparse
+import ast
+import re
+import resource
 import shlex
 import subprocess
 import sys
@@ -25,6 +37,7 @@ READ_ON = "then press p"  # the next section has a question
 SHOWN = "Not shown yet:", "all results:"  # how the results of a section end
 GUESS = "it doubles"
 PATIENCE = 60  # seconds for a verdict
+DOCUMENTED = (ast.FunctionDef, ast.ClassDef)
 
 
 class Terminal:
@@ -102,6 +115,55 @@ class Learner:
         print(head, flush=True)
 
 
+def measure(lesson):
+    """Print what it takes to get to the first own result, and to the first training."""
+    reference = course.open_root(REPOSITORY).lesson(lesson)
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    readme, commands, _ = re.split(r"```sh\n(.*?)```", text, maxsplit=1, flags=re.S)
+    typed = re.sub(r"tito start \w+", f"tito start {lesson}", commands).splitlines()
+    print("words  commands  CPU seconds")
+    with tempfile.TemporaryDirectory() as place:
+        mine = Path(place) / "my-tinytorch"
+        printed = tito(REPOSITORY, "init", mine) + tito(mine, "start", lesson)
+        entry = course.open_root(mine).lesson(lesson)
+        for number, exercise in enumerate(reference.declared.exercises):
+            write(entry.script, exercise.name, exercise.cell.source)
+            typed.append(f"tito test {lesson}")
+            report = tito(mine, "test", lesson)
+            assert re.search(rf"^{number + 1} exercises? right", report, re.M), report
+            printed += report
+            trains = exercise.name.startswith("train")
+            if trains or not number:
+                words = len(
+                    f"{readme} {printed} {prose_above(reference.declared, exercise)}".split()
+                )
+                usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+                what = f"first {'training' if trains else 'own result'}, {exercise.name}"
+                seconds = usage.ru_utime + usage.ru_stime
+                print(f"{words:5,}  {len(typed):8}  {seconds:11.1f}  {what}")
+            if trains:
+                break
+
+
+def tito(folder, *words):
+    """What a command prints."""
+    command = [sys.executable, "-m", "tito", *map(str, words)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
+
+
+def prose_above(lesson, exercise):
+    """The text of a chapter down to an exercise: its prose, and the docstrings of exercises."""
+    texts = []
+    for cell in lesson.source.cells:
+        if cell.kind != "code":
+            texts.append(cell.source)
+        elif cell.exercise:
+            nodes = [n for n in ast.walk(ast.parse(cell.source)) if isinstance(n, DOCUMENTED)]
+            texts += [ast.get_docstring(node) or "" for node in nodes]
+        if cell.exercise == exercise.name:
+            return " ".join(texts)
+
+
 def play(lesson, folder, columns, rows):
     source = course.open_root(REPOSITORY)
     with tempfile.TemporaryDirectory() as place:
@@ -148,9 +210,12 @@ def write(script, exercise, text):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("lesson", help="backprop, say")
-    parser.add_argument("folder", type=Path, help="where the screens are kept")
+    parser.add_argument("folder", type=Path, nargs="?", help="where to keep the screens")
     parser.add_argument("--columns", type=int, default=100)
     parser.add_argument("--rows", type=int, default=40)
     given = parser.parse_args()
-    given.folder.mkdir(parents=True, exist_ok=True)
-    play(given.lesson, given.folder, given.columns, given.rows)
+    if given.folder:
+        given.folder.mkdir(parents=True, exist_ok=True)
+        play(given.lesson, given.folder, given.columns, given.rows)
+    else:
+        measure(given.lesson)

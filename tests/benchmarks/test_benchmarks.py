@@ -208,3 +208,15 @@ def test_a_process_that_was_there_before_a_program_is_not_waited_for(grading, tm
 def test_a_line_is_found_through_classes_of_very_different_size(grading):
     start, each = grading.line_through([50, 200, 1000], [2 + 0.05 * n for n in (50, 200, 1000)])
     assert (start, each) == (pytest.approx(2), pytest.approx(0.05))
+
+
+# half_hour.py
+
+
+@pytest.mark.slow
+def test_the_way_to_the_first_training_is_measured(tmp_path):
+    script = [sys.executable, BENCHMARKS / "half_hour.py", "descent"]
+    done = subprocess.run(script, cwd=tmp_path, capture_output=True, text=True, timeout=600)
+    first, training = (line.split(maxsplit=3) for line in done.stdout.splitlines()[1:])
+    assert (first[3], training[3]) == ("first own result, predict", "first training, train")
+    assert (first[1], training[1]) == ("5", "9")  # commands
