@@ -61,15 +61,18 @@ class Subject:
 
 
 class CheckRunner:
-    """Runs checks, each in its own fork of one jail.
+    """Runs checks, each in its own fork of a jail.
 
+    jails     {whether it runs hidden checks: Jail}. What code does in a hidden check may show in
+              its jail later: threads move on the numbers of the next processes. So no visible
+              check, whose messages its learner reads, runs there
     received  {whether a check is hidden: the bytes that such checks received}
     waited    of the last check's seconds, those that it waited for a processor
     """
 
     def __init__(self, setting: Setting, root: Root) -> None:
         self.setting, self.root = setting, root
-        self.jail: Jail | None = None
+        self.jails: dict[bool, Jail] = {}
         self.received: Counter[bool] = Counter()
         self.waited = 0.0
 
@@ -77,9 +80,9 @@ class CheckRunner:
         """Start the jail, at the level of the setting or, where that says none, at the strongest
         that works. Returns the level. Raises TitoError when there is none.
         """
-        self.jail = strongest(self.setting.level, **self.options())
-        self.setting = replace(self.setting, level=self.jail.level)
-        return self.jail.level
+        self.jails[False] = strongest(self.setting.level, **self.options())
+        self.setting = replace(self.setting, level=self.jails[False].level)
+        return self.setting.level
 
     def options(self) -> dict[str, Any]:
         """What the jail is started with, besides its level."""
@@ -91,16 +94,16 @@ class CheckRunner:
         }
 
     def close(self) -> None:
-        if self.jail:
-            self.jail.close()
-        self.jail = None
+        for hidden in list(self.jails):
+            self.jails.pop(hidden).close()
 
-    def fork(self) -> Fork:
-        """A fork of the jail, of a new one if need be."""
+    def fork(self, hidden: bool = False) -> Fork:
+        """A fork for a visible or hidden check, of a new jail if need be."""
         for attempts_left in (2, 1, 0):
             try:
-                self.jail = self.jail or Jail(self.setting.level, **self.options())
-                return self.jail.fork()
+                if hidden not in self.jails:
+                    self.jails[hidden] = Jail(self.setting.level, **self.options())
+                return self.jails[hidden].fork()
             except (JailFailed, TitoError):  # it was killed
                 self.close()
                 if not attempts_left:
@@ -126,7 +129,7 @@ class CheckRunner:
         the fork was killed, except in a retry: when memory runs out, the kernel kills any process.
         """
         began = time.monotonic()
-        prepared, fork = Prepared.of(subject.entry), self.fork()
+        prepared, fork = Prepared.of(subject.entry), self.fork(check.hidden)
         excused = excused_seconds(fork, (EXCUSED - 1) * seconds)
         session = proxy.Session(fork.sock, time.monotonic() + seconds, excused)
         talk = Talk(subject, prepared, check, session, seconds)

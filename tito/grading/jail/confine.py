@@ -73,8 +73,6 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
     "ppoll": (271, 73),
     "select": (23, None),
     "pselect6": (270, 72),
-    "pipe2": (293, 59),
-    "eventfd2": (290, 19),
     "set_robust_list": (273, 99),
     "get_robust_list": (274, 100),
     "rseq": (334, 293),

@@ -122,7 +122,7 @@ class Judge:
             if not step(*pending[-1]):  # it cannot be imported; later lessons do not try again
                 codes[entry.name] = Code(f"lesson {entry.name}: {result.reason}")
             results.append(result)
-        # A hidden check may leave traces on the machine, such as process numbers. So no visible
+        # A hidden check may leave traces on the machine, such as the times of files. So no visible
         # check of this submission, whose messages its learner reads, runs after it.
         for steps, result in pending:
             step(steps, result)

@@ -756,12 +756,12 @@ class Talking(check_run.CheckRunner):
 
     peer = None
 
-    def fork(self):
+    def fork(self, hidden=False):
         if self.peer:
             return SimpleNamespace(
                 sock=self.peer, end=self.peer.end, code=self.peer.code, waited=lambda: 0.0
             )
-        found = super().fork()
+        found = super().fork(hidden)
         self.recorder = found.sock = Recorder(found.sock)
         return found
 

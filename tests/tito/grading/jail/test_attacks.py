@@ -4,6 +4,8 @@ they are read, on what a learner's pages say of hidden checks, and on the idioms
 
 import json
 import os
+import re
+import shutil
 import time
 import zipfile
 from dataclasses import replace
@@ -372,8 +374,8 @@ def test_a_fork_that_the_kernel_kills_is_tried_once_more(root, tmp_path, monkeyp
 
         fork = CheckRunner.fork
 
-        def noted(self):
-            self.forked = fork(self)
+        def noted(self, hidden):
+            self.forked = fork(self, hidden)
             return self.forked
 
         monkeypatch.setattr(CheckRunner, "fork", noted)
@@ -582,6 +584,31 @@ def test_whatever_became_of_a_hidden_check_its_learner_reads_the_same(visible):
         why = outcome.count_of(statuses) if verdict == "failed" else f"why {word}"
         read.add(json.dumps(some(statuses, verdict, why).for_learner().as_json()))
     assert len(read) == 1
+
+
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="needs bubblewrap")
+def test_threads_of_a_hidden_check_move_no_process_number_of_a_visible_one(root, tmp_path):
+    code = """
+def double(x):
+    if type(x) is int and x > 1000:
+        for _ in range(COUNT):
+            one = threading.Thread(target=len, args=("",))
+            one.start()
+            one.join()
+    raise ValueError(os.getpid())
+"""
+    numbers = []
+    for count in ("0", "309"):
+        for student in ("ada", "bob"):
+            path = tmp_path / count / student / "vectors_dev.py"
+            path.parent.mkdir(parents=True)
+            path.write_text(START + WRONG + code.replace("COUNT", count))
+        classes = collect.find_submissions(tmp_path / count, root.lessons)
+        with SubmissionJudge(Setting(root.path, ("vectors",), "bubblewrap")) as judge:
+            _, (bob,) = [judge.grade(submission, {}) for submission in classes]
+        words = [check.message for check in bob.checks if not check.hidden]
+        numbers.append(re.findall(r"ValueError: (\d+)", " ".join(words)))
+    assert numbers[0] == numbers[1] != []
 
 
 @pytest.mark.slow

@@ -50,13 +50,14 @@ def grade(small_course, tmp_path, jail):
         seconds = setting.pop("seconds", 20)
         given = Setting(root.path, tuple(lessons), "process", seconds=seconds, **setting)
         judges.append(SubmissionJudge(given))
-        judges[-1].judge.runner.jail = jail if "memory" not in setting else None
+        if "memory" not in setting:
+            judges[-1].judge.runner.jails = {False: jail, True: jail}
         return {one.lesson: one for one in judges[-1].grade(arrival, {})}
 
     yield grade
     for one in judges:
         one.reader.close()
-        if one.judge.runner.jail is not jail:
+        if jail not in one.judge.runner.jails.values():
             one.judge.runner.close()
 
 
@@ -196,7 +197,9 @@ def test_with_the_course_as_it_is_released_nothing_is_earned(grade, small_course
 
 def test_what_holds_no_line_of_a_learner_is_run_once_for_all(small_course, tmp_path, monkeypatch):
     forks, jailed = [], CheckRunner.fork
-    monkeypatch.setattr(CheckRunner, "fork", lambda runner: forks.append(1) or jailed(runner))
+    monkeypatch.setattr(
+        CheckRunner, "fork", lambda runner, hidden: forks.append(1) or jailed(runner, hidden)
+    )
     released = {entry.name: entry.declared.released for entry in small_course.lessons}
     own_words = released["numbers"].replace("Twice and thrice", "My notes: twice and thrice")
     own_line = changed(released["numbers"], "LIMIT = 10", "LIMIT = 11")
