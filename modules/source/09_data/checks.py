@@ -108,7 +108,7 @@ def test_example_i_is_row_i_of_each_array():
     for i in (0, 3, 4, -1, -5):
         demand = "with two arrays an example is a tuple of two"
         picture, label = members(dataset[i], 2, demand)
-        case = f"example {i} should have the image {i}: this part of yours"
+        case = f"part 0 of dataset[{i}], which is image {i},"
         expect(picture, pictures[i], case, dtype="float32")
         equal(int(label), labels[i], f"the label of example {i}")
 
@@ -118,12 +118,12 @@ def test_any_number_of_arrays():
         arrays = [np.arange(4.0 * (k + 2)).reshape(4, k + 2) for k in range(count)]
         demand = f"{count} array(s): an example is a tuple of {count}"
         for part, array in zip(members(TensorDataset(*arrays)[2], count, demand), arrays):
-            expect(part, array[2], "row 2")
+            expect(part, array[2], "a part of dataset[2], which is row 2 of an array,")
 
 
 def test_an_index_out_of_range_is_an_index_error():
     dataset = TensorDataset(np.ones((3, 2), "float32"), np.array([5, 6, 7]))
-    cause = "it should be an IndexError, by which a loop over the dataset ends"
+    cause = "it should be an IndexError: a `for` loop over the dataset ends when it gets one"
     for i in (3, -4, 100):
         refused(lambda: dataset[i], f"index {i} of 3 examples", IndexError, cause=cause)
     labels = [int(label) for _, label in dataset]
@@ -158,10 +158,11 @@ def test_each_example_is_in_exactly_one_part():
     for lengths in ([11, 4, 2], [5, 0, 12], [17]):
         parts = random_split(np.arange(17) * 10, lengths, rng=2)
         assert [len(part) for part in parts] == lengths, (
-            f"parts of {lengths} were asked for, yours have {[len(part) for part in parts]}"
+            f"the parts should have the lengths {lengths}, yours have "
+            f"{[len(part) for part in parts]}"
         )
         examples = sorted(sum(numbers_in(parts), []))
-        case = f"17 examples split as {lengths}: each should be in exactly one part; together"
+        case = f"17 examples split as {lengths}: each should be in exactly one part. Together"
         cause = "Permute the indices once, then cut; an example in two parts is data leakage"
         equal(examples, [10 * k for k in range(17)], f"{case} they", cause)
 
@@ -175,7 +176,7 @@ def test_the_examples_are_shuffled():
     )
     late = sum(example >= 150 for example in found)
     assert 25 <= late <= 50, (
-        f"the first part has {late} of the last 50 examples, about 37 are expected: cut a "
+        f"the first part should have about 37 of the last 50 examples, yours has {late}: cut a "
         "permutation of all indices"
     )
 
@@ -191,12 +192,12 @@ def test_proportions_are_rounded_without_losing_examples():
         parts = random_split(np.arange(count), proportions, rng=1)
         lengths, case = [len(part) for part in parts], f"{count} examples in the proportions"
         assert lengths == wanted, (
-            f"{case} {proportions} are parts of {wanted}, yours {lengths}: use the `lengths` "
-            "that split_lengths returned, proportions are rounded down"
+            f"{case} {proportions} should give parts of {wanted} examples, yours have "
+            f"{lengths}: use the `lengths` that split_lengths returned"
         )
         if count <= 100:  # read few examples: each takes its time in grading
             examples = set(sum(numbers_in(parts), []))
-            assert len(examples) == count, f"{case} {proportions}: some are in no part"
+            assert len(examples) == count, f"{case} {proportions}: some examples are in no part"
 
 
 def test_the_seed_decides_the_split():
@@ -258,9 +259,9 @@ def test_the_same_fraction_of_each_class_is_held_out():
         for label, count in wanted.items():
             number = int((labels[held_out] == label).sum())
             assert number == count, (
-                f"{(labels == label).sum()} examples are of class {label}, {fraction:.0%} of "
-                f"them are {count}; yours holds out {number}. Draw from each class separately, "
-                "and round to the nearest integer"
+                f"class {label} has {(labels == label).sum()} examples; {fraction:.0%} of them "
+                f"should be held out, which is {count}; yours holds out {number}. Draw from "
+                "each class separately, and round to the nearest integer"
             )
         equal(len(kept), 180 - sum(wanted.values()), "the number of examples that are kept")
 
@@ -271,7 +272,7 @@ def test_each_example_is_in_one_of_the_two_parts():
     both = set(kept.tolist()) & set(held_out.tolist())
     assert not both, f"the examples {sorted(both)[:5]} are in both parts: that is data leakage"
     together = sorted(kept.tolist() + held_out.tolist())
-    expect(together, np.arange(97), "together the parts, sorted,")
+    expect(together, np.arange(97), "the indices of both parts, sorted,")
     for name, part in [("kept", kept), ("held_out", held_out)]:
         expect(part, sorted(part), f"`{name}`, which should be in increasing order,")
 
@@ -308,8 +309,8 @@ def test_without_a_seed_the_stratified_split_follows_manual_seed():
 def test_fractions_are_rounded_to_the_nearest_integer():
     for count, fraction, wanted in [(9, 0.3, 3), (9, 0.2, 2), (11, 0.3, 3)]:
         _, held_out = stratified_split(np.zeros(count, "int64"), fraction, rng=3)
-        case = f"{fraction} of {count} examples is {fraction * count:.1f}; rounded, it"
-        equal(len(held_out), wanted, case)
+        case = f"{fraction} of {count} examples is {fraction * count:.1f}: the number held out"
+        equal(len(held_out), wanted, f"{case}, rounded to the nearest integer,")
 
 
 # %% stratified-split hidden points=1
@@ -379,7 +380,8 @@ def test_every_position_gets_every_example():
     for position, examples in enumerate(np.transpose(orders)):
         counts = np.bincount(examples, minlength=6)
         assert counts.min() > 150 and counts.max() < 250, (
-            f"position {position} had the examples {counts} times, 200 times each is expected"
+            f"over 1,200 epochs each of 6 examples should be at position {position} about 200 "
+            f"times; yours were there {counts.tolist()} times"
         )
     expect(epoch_indices(rng=3, count=5), range(5), "by default, without shuffling, 5 indices")
 
@@ -446,8 +448,8 @@ def test_pairs_become_a_pair_of_tensors():
         assert isinstance(part, Tensor), (
             f"the members of a batch should be Tensors, yours is {part!r:.100}"
         )
-        case = f"one row per example gives the shape {np.shape(wanted)}: this member"
-        expect(part.data, wanted, case)
+        name = "the Tensor of images" if part is batch[0] else "the Tensor of labels"
+        expect(part.data, wanted, f"{name}, with one row per example,")
 
 
 def test_dtypes_are_kept():
@@ -466,9 +468,10 @@ def test_dtypes_are_kept():
 def test_examples_that_are_arrays_become_one_tensor():
     batch = collate([np.array([1, 2, 4], "float32"), np.array([0, 5, 1], "float32")])
     assert isinstance(batch, Tensor), (
-        f"examples that are arrays should become one Tensor, no tuple; yours is {batch!r:.100}"
+        "examples that are arrays should become one Tensor, not a tuple; yours is "
+        f"{batch!r:.100}"
     )
-    expect(batch.data, [[1, 2, 4], [0, 5, 1]], "a batch has the examples as its rows: this one")
+    expect(batch.data, [[1, 2, 4], [0, 5, 1]], "the batch of [1, 2, 4] and [0, 5, 1]")
     batch = collate([(np.ones(3, "float32"),)])
     (part,) = members(batch, 1, "one example, a tuple of one array: a tuple of one Tensor")
     equal(part.shape, (1, 3), "the shape of a batch of one example of shape (3,)")
@@ -483,7 +486,8 @@ def test_nested_tuples():
         (seven, [7, 8]),
         (half, [0.5, 1.5]),
     ]:
-        expect(part, wanted, "this member", "collate it by the same rule, also in a list")
+        case = f"the batch of the members {wanted[0]} and {wanted[1]}"
+        expect(part, wanted, case, "collate a tuple or list inside an example by the same rule")
 
 
 def test_examples_of_different_structure_are_refused():
@@ -571,7 +575,7 @@ def test_an_epoch_has_every_example_in_batches():
         equal([x.shape for x, _ in epoch], [(3, 3, 2), (3, 3, 2), (1, 3, 2)], case)
         for k, (x, y) in enumerate(epoch):
             assert isinstance(x, Tensor), (
-                f"a batch should be made of Tensors, yours has {x!r:.100}"
+                f"a batch should contain Tensors, yours contains {x!r:.100}"
             )
             rows = slice(3 * k, 3 * k + 3)
             expect(x.data, pictures[rows], f"the images of batch {k}", dtype="float32")
@@ -716,8 +720,8 @@ def test_a_constant_channel_is_divided_by_one():
     )
     small = channel_by_channel(images)[1][1]
     assert abs(std[1] / small - 1) < 1e-4, (
-        f"the other channel has the small standard deviation {small:.5f}, it is not constant; "
-        f"yours returns {std[1]}"
+        f"the other channel is not constant: its standard deviation should be {small:.5f}, "
+        f"yours is {std[1]}"
     )
 
 
@@ -879,7 +883,7 @@ def test_the_input_image_is_not_changed():
     image = np.arange(12, dtype="float32").reshape(2, 3, 2)
     flipped, after = flip_then_write(image.copy())
     expect(flipped, image[..., ::-1], f"the flip of {image.tolist()}")
-    case = "after a flip, and writing into its result, the input image"
+    case = "the input image, after its flipped image was written into,"
     expect(after, image, case, "Make a copy")
 
 
@@ -911,12 +915,13 @@ def test_each_class_has_its_column():
         for index in np.ndindex(np.shape(labels)):
             wanted[(*index, np.array(labels)[index])] = 1
         assert result.shape == wanted.shape, (
-            f"{case} of {classes} classes: shape {wanted.shape}, yours {result.shape}. "
+            f"{case} of {classes} classes: the shape should be {wanted.shape}, yours is "
+            f"{result.shape}. "
             "A class that does not occur in this batch still has its column, or all later"
             " columns would be wrong"
         )
         expect(result.data, wanted, f"{case} of {classes} classes: the result")
-        assert result.dtype.name == "float32", f"the result is float32, yours {result.dtype}"
+        equal(result.dtype.name, "float32", "the dtype of the result")
 
 
 def test_labels_of_any_type():
@@ -929,7 +934,7 @@ def test_labels_of_any_type():
 
 
 def test_labels_out_of_range_are_refused():
-    case = "the shape of the labels 0, 2 and 1 of 3 classes, which are in range,"
+    case = "the labels 0, 2 and 1 are in range for 3 classes: the shape of the result"
     equal(one_hot([0, 2, 1], 3).shape, (3, 3), case)
     for labels, wrong in [([0, 3, 1], 3), ([0, -1], -1), ([[2, 7], [0, 1]], 7)]:
         try:
@@ -940,8 +945,8 @@ def test_labels_out_of_range_are_refused():
             )
         except IndexError as error:
             assert False, (
-                f"label {wrong} of 3 classes: a ValueError of yours that names it, not NumPy's "
-                f"IndexError: {error}"
+                f"for label {wrong} of 3 classes, raise a ValueError that names the label; "
+                f"yours lets NumPy raise an IndexError: {error}"
             )
         else:
             assert False, (
@@ -989,10 +994,10 @@ def read_back(data):
 def test_bytes_become_images():
     pictures = (np.arange(4 * 3 * 2) * 37 % 256).astype("uint8").reshape(4, 3, 2)
     result = np.asarray(parse_idx(idx_bytes(8, pictures)))
-    equal(result.shape, (4, 3, 2), "the lengths 4, 3, 2 are the shape, which")
+    equal(result.shape, (4, 3, 2), "the header has the lengths 4, 3, 2: the shape")
     expect(result, pictures, "the array of images")
     labels = np.array([7, 0, 255], "uint8")
-    expect(parse_idx(idx_bytes(8, labels)), labels, "a file with one axis and three labels")
+    expect(parse_idx(idx_bytes(8, labels)), labels, "the array of a file with three labels")
     large = np.arange(300 * 2, dtype="uint8").reshape(300, 2)
     case = "the length 300 is the bytes 0 0 1 44, most significant first: the array"
     expect(parse_idx(idx_bytes(8, large)), large, case)
@@ -1016,8 +1021,8 @@ def test_every_type_of_number():
 
 def test_a_file_that_was_cut_off_is_refused():
     whole = idx_bytes(11, np.arange(30).astype(">i2").reshape(5, 6))
-    cause = "Compare the number of bytes after the header with the 60 that the lengths "
-    cause += "require, and name both; both too few and too many are wrong"
+    cause = "The lengths require 60 bytes after the header. Raise ValueError if there are "
+    cause += "fewer or more, with both numbers in the message"
     for data, what in [
         (whole[:-2], "without its last number"),
         (whole[:-12], "without its last row"),
@@ -1047,7 +1052,7 @@ def test_the_array_can_be_written_to():
 def test_other_idx_files():
     for shape in [(), (0,), (3, 0, 2), (1, 1, 1, 5), (2, 3, 4, 5)]:
         array = np.asarray((np.arange(math.prod(shape)) - 3).reshape(shape) / 7, ">f4")
-        expect(parse_idx(idx_bytes(13, array)), array, f"an array of shape {shape}")
+        expect(parse_idx(idx_bytes(13, array)), array, f"the array of a file of shape {shape}")
     for data in (
         bytes([0, 0, 8, 1, 255, 255, 255, 255]),
         bytes([0, 0, 8, 4] + [0, 1, 0, 0] * 4),
@@ -1101,7 +1106,7 @@ def test_every_item_and_the_end_are_put():
         wanted = [("item", k) for k in range(count)] + [("end", None)]
         case = f"the entries that enqueue puts for {count} items"
         equal(entries, wanted, case, 'Without an "end" the program waits forever')
-        equal(answer, None, "what enqueue returns")
+        equal(answer, None, "the value that enqueue returns")
 
 
 def test_an_error_is_put_not_raised():
@@ -1123,19 +1128,20 @@ def test_it_stops_when_the_queue_is_closed():
             f"put returns False at call number {room}: that should be the last call, yours "
             f"calls it {len(entries)} times: {entries}"
         )
-        case = f"put returned False after item {room - 1}: what was read from the items"
+        case = f"put returned False after item {room - 1}: the items that were read"
         equal(made, list(range(room)), case, "stop reading")
 
 
 # %% enqueue hidden points=1
 def test_other_entries_are_put():
-    item, case = ("item", 0), "entries, items read and answer"
+    item, results = ("item", 0), "the entries put, the items read and the value returned"
     cut, read = enqueued(1, error="", room=2), [0]
-    equal(cut, ([item, ("error", "")], read, None), f"an item, then an error: {case}")
+    equal(cut, ([item, ("error", "")], read, None), f"for an item, then an error, {results}")
     full = enqueued(1, error="late", room=1)
-    equal(full, ([item], read, None), f"room for one: {case}")
+    equal(full, ([item], read, None), f"for a queue that is closed after one item, {results}")
     entries, _, answer = enqueued(500)
-    equal((len(entries), entries[-1], answer), (501, ("end", None), None), "500 items")
+    case = "for 500 items, the number of entries, the last one and the value returned"
+    equal((len(entries), entries[-1], answer), (501, ("end", None), None), case)
 
 
 # %% learner-side
@@ -1198,7 +1204,7 @@ def test_the_same_items_come_in_the_same_order():
     for count, ahead in [(7, 2), (7, 1), (3, 9), (1, 1), (0, 2), (200, 3)]:
         got, _, _, _, where, left = iterate_prefetched(count, ahead, count + 1)
         assert got == list(range(count)), (
-            f"{count} items with {ahead} ahead: 0 ... {count - 1} in order, yours {got[:20]}"
+            f"{count} items with {ahead} ahead should come in order, yours: {got[:20]}"
         )
         equal(where, ["prefetch"] * (count > 0), "the thread in which the items are made")
         assert left == 0, "the iteration has ended and the thread still runs: close the queue"
@@ -1219,7 +1225,7 @@ def test_an_error_is_raised_after_the_items_before_it():
     text = "page 7 is torn"
     for count in (4, 0):
         got, _, came, _, where, left = iterate_prefetched(count, 2, 100, error=text)
-        case = f"after {count} items the source raises LookupError: what prefetch raises"
+        case = f"the source raises LookupError after {count} items: prefetch's exception"
         cause = "raise the error that the thread put, or a failed epoch looks like a complete "
         equal(came[:2], ["LookupError", text], case, f"{cause}one")
         assert came[2], (
@@ -1267,7 +1273,8 @@ def test_prefetch_starts_late_and_can_be_left_anywhere():
         equal((got, came[0]), (list(range(used)), "NoneType"), f"{case}: items and error")
         equal(where, ["prefetch"], f"{case}: the thread")
         assert most <= ahead + 1 and left == 0 and made[-1] == "closed", (
-            f"{case}: {most}, {left}, {made}"
+            f"{case}: at most {ahead + 1} items should be prepared (yours: {most}), no thread "
+            f"should be left (yours: {left}), and the source should be closed; it made {made}"
         )
     got, _, came, _, _, left = iterate_prefetched(1, 1, 9, error="")
     equal((got, *came, left), ([0], "LookupError", "", True, 0), "an item, then an error")

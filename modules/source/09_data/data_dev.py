@@ -55,8 +55,8 @@ draw_accuracies(comparison)
 class Dataset(Described):
     """A collection of examples. A subclass writes `__len__` and `__getitem__`.
 
-    dataset[i]  example i: an array, a number, or a tuple of such; IndexError when there is no
-                example i
+    dataset[i]  example i: an array, a number, or a tuple of these. Raises IndexError when there
+                is no example i
     """
 
     def __len__(self):
@@ -85,8 +85,8 @@ class TensorDataset(Dataset):
 
     .arrays  the same data as a tuple of ndarrays
 
-    dataset[i] is a tuple with row i of each array. IndexError when there is no such row. An
-    array of integers as `i` gives those rows of each array.
+    dataset[i] is a tuple with row i of each array. Raises IndexError when there is no such row.
+    An array of integers as `i` gives those rows of each array.
 
     >>> pairs = TensorDataset([[0.5, 1.0], [2.0, 3.0]], np.array([7, 9], "uint8"))
     >>> pairs[1]
@@ -145,8 +145,8 @@ def digits(split="train"):
     (1438, 359)
 
     Source: E. Alpaydin, C. Kaynak, Optical Recognition of Handwritten Digits (1998), UCI
-    Machine Learning Repository, https://doi.org/10.24432/C50P49, licence CC BY 4.0; the set's
-    test part, as scikit-learn distributes it.
+    Machine Learning Repository, https://doi.org/10.24432/C50P49, licence CC BY 4.0. These
+    1,797 digits are the test part of that set; scikit-learn distributes the same ones.
     """
     return image_dataset(*image_sets.digits_arrays(split), 16)
 
@@ -177,9 +177,10 @@ draw_split([("training", len(train) - fifth, "fit the weights"),
 
 # %% [markdown]
 # Why not use the test set to choose? **Data leakage** means that information about the test set
-# reaches the model, or the person who builds it, before the test. A choice is such information.
-# Suppose 100 models all guess at random among 10 classes, and you choose the model that is best
-# on 50 examples. Predict the accuracy of this model on these 50 examples, and on new ones:
+# reaches the model, or the person who builds it, before the test. If you choose a model by its
+# test accuracy, you have used such information. Suppose 100 models all guess at random among 10
+# classes, and you choose the model that is best on 50 examples. Predict the accuracy of this
+# model on these 50 examples, and on new ones:
 
 # %% tags=["answer"]
 rng = np.random.default_rng(0)
@@ -262,9 +263,9 @@ check("random-split")
 # ## Stratified splits
 #
 # **Class imbalance** means that some classes have many more examples than others. Even if the
-# classes of a data set are balanced, a small random part of it can be imbalanced. Suppose we
-# draw 100 examples at random from 1,000 digits, 100 of each class, and repeat this a thousand
-# times. Predict the smallest and the largest number of sevens in such a part.
+# classes of a data set are balanced, a small random part of it can be imbalanced. Suppose a
+# data set has 1,000 digits, 100 of each class. We draw 100 of the 1,000 at random, and repeat
+# this a thousand times. Predict the smallest and the largest number of sevens among the 100.
 
 # %% tags=["answer"]
 labels, rng = np.repeat(np.arange(10), 100), np.random.default_rng(0)
@@ -406,8 +407,8 @@ def batches(order, batch_size, drop_last=False):
     order       array of shape (n,): indices
     batch_size  examples per batch, 1 or more
     drop_last   whether a last batch with fewer examples is omitted
-    returns     list of arrays, which joined are `order`; all have the length batch_size, except
-                perhaps the last
+    returns     list of arrays: consecutive pieces of `order`, each of length batch_size.
+                Without `drop_last` the last may be shorter
 
     >>> batches(np.array([4, 2, 0, 3, 1]), 2)
     [array([4, 2]), array([0, 3]), array([1])]
@@ -444,13 +445,13 @@ def collate(samples):
     """Combine several examples into one batch.
 
     samples  list of examples, 1 or more, all of the same structure: arrays, Tensors or numbers,
-             or tuples (or lists) of such
+             or tuples (or lists) of these
     returns  a Tensor with one row per example; for tuples, a tuple with the collated batch of
              each member
 
     dtypes are kept: float32 images give a float32 Tensor, integers an integer Tensor.
-    ValueError when the shapes differ, with the shapes in its message; also when tuples differ
-    in length.
+    Raises ValueError, with the shapes in its message, when the shapes differ; also when tuples
+    differ in length.
 
     >>> collate([(np.float32([1, 2]), 7), (np.float32([3, 4]), 9)])
     (Tensor([[1., 2.],
@@ -490,11 +491,12 @@ class DataLoader:
     dataset     anything with a length and examples
     batch_size  examples per batch
     shuffle     whether every epoch has a new random order
-    sampler     the order, instead of shuffling: indices, iterable again and again
+    sampler     an iterable of indices, iterated once per epoch, which gives the order instead
+                of `shuffle`
     drop_last   whether a last batch with fewer examples is omitted
     collate_fn  combines a list of examples into a batch
-    rng         a NumPy Generator or a seed; None for a new generator, spawned from the one that
-                `manual_seed` sets, which only this loader uses
+    rng         a NumPy Generator or a seed; None: the loader gets its own generator,
+                spawned from the one that `manual_seed` sets
     prefetch    how many batches a thread prepares in advance; 0 for no thread
 
     len(loader) is the number of batches in an epoch.
@@ -600,8 +602,8 @@ def channel_statistics(images):
     images   array of shape (n, channels, ...): images (n, channels, height, width), or rows
              (n, features)
     returns  (mean, std): two float32 arrays of shape (channels, 1, 1) for images, (features,)
-             for rows. std is the population's (the sum of squares is divided by the count), and
-             1 if a channel is constant. Both are accumulated in float64.
+             for rows. std is the population standard deviation (divided by the count, not by
+             count - 1); for a constant channel it is 1. Both are accumulated in float64.
 
     >>> mean, std = channel_statistics(np.array([[1.0, 5.0], [3.0, 5.0]]))
     >>> print(mean, std)
@@ -746,8 +748,8 @@ class RandomHorizontalFlip(Described):
     returns it unchanged.
 
     p        from 0 to 1
-    rng      a NumPy Generator or a seed; None for a new generator, spawned from the one that
-             `manual_seed` sets, which only this transform uses
+    rng      a NumPy Generator or a seed; None: the transform gets its own generator,
+             spawned from the one that `manual_seed` sets
 
     The input image is not changed; a flipped image is a new array.
 
@@ -817,9 +819,9 @@ def one_hot(labels, num_classes):
     labels       Tensor, array or list of integers from 0 to num_classes - 1, of any shape and
                  any integer dtype
     num_classes  the number of classes, including those that do not occur in `labels`
-    returns      float32 Tensor of shape (*labels' shape, num_classes)
+    returns      float32 Tensor of shape (*labels.shape, num_classes)
 
-    ValueError with the wrong label in its message when a label is below 0 or not below
+    Raises ValueError, with the wrong label in its message, when a label is below 0 or not below
     num_classes.
 
     >>> one_hot([2, 0], 3)
@@ -969,9 +971,9 @@ def parse_idx(data):
              length as 4 bytes, the numbers
     returns  a new ndarray in the machine's own byte order
 
-    ValueError when `data` is not an IDX file, and when there are more or fewer bytes after the
-    header than the lengths require; then the message contains both numbers of bytes, required
-    and present.
+    Raises ValueError when `data` is not an IDX file. Also raises it when there are more or
+    fewer bytes after the header than the lengths require; then the message contains both
+    numbers of bytes, required and present.
 
     >>> parse_idx(bytes([0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 3, 5, 6, 255]))
     array([[  5,   6, 255]], dtype=uint8)
@@ -1073,7 +1075,10 @@ def enqueue(items, put):
     exception, calls put("error", error) instead of put("end"), and does not raise it. After put
     has returned False, reads nothing more from `items` and does not call put again.
 
-    >>> enqueue("ab", lambda kind, value=None: print(kind, value) is None)
+    >>> def put(kind, value=None):
+    ...     print(kind, value)
+    ...     return True
+    >>> enqueue("ab", put)
     item a
     item b
     end None
@@ -1107,8 +1112,9 @@ def prefetch(items, ahead=2):
 
     items    an iterable
     ahead    how many items may wait in the queue, 1 or more; one more may be in preparation
-    returns  a generator. The thread starts when the loop asks for the first item. It has ended
-             when the iteration is over: at the end, by an error, or because the loop was left
+    returns  a generator. The thread starts when the loop asks for the first item. When the
+             iteration is over, the thread has ended, whether the items ran out, an error was
+             raised or the loop was left early
 
     If `items` raises an exception, the generator raises the same object, after the items before
     it.
