@@ -364,7 +364,7 @@ def test_the_count_is_of_the_reduced_axes():
     ]:
         found = count_along(x, axis)
         assert found == wanted, (
-            f"count_along axis {axis} of shape (2, 3, 5) should be {wanted}, yours is {found}: "
+            f"count_along(x, {axis}) for shape (2, 3, 5) should be {wanted}, yours is {found}: "
             "how many elements go into each result?"
         )
     assert count_along(Tensor(4.0)) == 1, (
@@ -386,22 +386,22 @@ def test_the_count_is_a_python_int():
     for axis, wanted in [(0, 2), ((), 1)]:
         found = count_along(Tensor(np.ones((2, 3))), axis)
         assert isinstance(found, int) and found == wanted, (
-            f"count_along axis {axis} of shape (2, 3) should be the Python int {wanted}, yours "
+            f"count_along(x, {axis}) for shape (2, 3) should be the Python int {wanted}, yours "
             f"is {found!r}: np.prod returns NumPy numbers, math.prod returns ints"
         )
 
 
 def test_the_count_of_a_row_does_not_depend_on_the_number_of_rows():
     found = count_along(Tensor(np.ones((0, 4))), 1)
-    equal(found, 4, "count_along axis 1 of shape (0, 4)", "a row has 4 elements")
+    equal(found, 4, "count_along(x, 1) for shape (0, 4)", "a row has 4 elements")
 
 
 def test_axes_that_do_not_exist_are_refused():
     x = Tensor(np.ones((2, 3, 5), "float32"))
     for axis in (3, -4, (0, 5)):
-        case, cause = f"count_along axis {axis} of shape (2, 3, 5)", "axes_of raises the error"
+        case, cause = f"count_along(x, {axis}) for shape (2, 3, 5)", "axes_of raises the error"
         refused(lambda: count_along(x, axis), case, (IndexError, ValueError), cause=cause)
-    equal(count_along(x, 2), 5, "count_along axis 2 of shape (2, 3, 5)")
+    equal(count_along(x, 2), 5, "count_along(x, 2) for shape (2, 3, 5)")
 
 
 # %% count hidden points=1
@@ -422,7 +422,7 @@ def test_counts_and_means_of_other_shapes():
     ]:
         found = count_along(x, axis=axis)
         assert isinstance(found, int) and found == wanted, (
-            f"count_along axis {axis} of shape (4, 1, 6, 2) should be the int {wanted}, yours "
+            f"count_along(x, {axis}) for shape (4, 1, 6, 2) should be the int {wanted}, yours "
             f"is {found!r}"
         )
         for keepdims in (False, True):
@@ -436,7 +436,7 @@ def test_counts_and_means_of_other_shapes():
         ((5,), -1, 5),
     ]:
         found = count_along(Tensor(np.zeros(shape)), axis)
-        equal(found, wanted, f"count_along axis {axis} of shape {shape}")
+        equal(found, wanted, f"count_along(x, {axis}) for shape {shape}")
 
 
 # %% var points=4
@@ -636,8 +636,8 @@ def test_axes_are_permuted():
             f"transpose should return a Tensor, yours returns {out!r}: call apply"
         )
         assert out.shape == wanted.shape, (
-            f"the shape of (2, 3, 4) with axes {axes} should be {wanted.shape}, yours is "
-            f"{out.shape}"
+            f"transpose(x, *{axes}) of shape (2, 3, 4) should have shape {wanted.shape}, yours "
+            f"has {out.shape}"
         )
         assert np.array_equal(out.data, wanted), (
             f"with axes {axes}, the shape is right but the numbers are not: move axes, do not "
@@ -655,7 +655,8 @@ def test_without_axes_the_order_is_reversed():
         array = np.arange(math.prod(shape), dtype="float32").reshape(shape)
         out = transpose(Tensor(array))
         assert out.shape == shape[::-1], (
-            f"the shape of {shape} reversed should be {shape[::-1]}, yours is {out.shape}"
+            f"transpose(x) of shape {shape} should have shape {shape[::-1]}, yours has "
+            f"{out.shape}"
         )
         expect(out.data, array.T, f"the transpose of {array.tolist()}")
 
@@ -728,7 +729,7 @@ def test_four_axes_are_permuted():
             equal(tuple(out.creator.options["axes"]), axes, f"{case}: the recorded axes")
     out = transpose(x)
     expect(out.data, array.T, "(2, 1, 3, 5), without axes,")
-    equal(tuple(out.creator.options["axes"]), (3, 2, 1, 0), "the recorded axes, reversed,")
+    equal(tuple(out.creator.options["axes"]), (3, 2, 1, 0), "the recorded axes of transpose(x)")
     for shape, axes in [((4,), (-1,)), ((0, 4), ()), ((0, 4), (1, 0)), ((3, 1, 2), (2, 0, 1))]:
         x, case = Tensor(np.ones(shape)), f"the transpose of {shape} with axes {axes}"
         out, wanted = transpose(x, *axes), np.transpose(np.ones(shape), axes or None)

@@ -188,10 +188,9 @@ def test_collapse_linear_of_other_sizes():
         w_out, b_out = collapse_linear(*mine)
         for name, out, wanted in (("w", w_out, w), ("b", b_out, b)):
             change = recorded_derivative(out, mine[number], np.array(direction))
-            case = (
-                f"when {('w1', 'b1', 'w2', 'b2')[number]} changes by {direction}, the change "
-            )
-            case += f"of {name}, computed from your recorded operations,"
+            moved = ("w1", "b1", "w2", "b2")[number]
+            case = f"when {moved} changes by {direction}, the change of {name}, computed from "
+            case += "your recorded operations,"
             expect(change, wanted, case, near=(1e-6, 1e-6))
 
 
@@ -495,10 +494,8 @@ def test_softmax_of_huge_logits_is_finite():
         ([-10000.0, -10001.0], [0.7310586, 0.2689414]),
     ]:
         found = softmax(Tensor(logits)).data
-        cause = (
-            "every exponential is 0 or inf. Subtract the largest logit first, also if it is "
-        )
-        cause = cause + "negative." if np.isnan(found).any() else ""
+        cause = "every exponential is 0 or inf. Subtract the largest logit first, also if it "
+        cause = cause + "is negative." if np.isnan(found).any() else ""
         expect(found, wanted, f"softmax of {logits}", cause, near=(1e-6, 0))
 
 
@@ -582,7 +579,7 @@ def test_log_softmax_keeps_the_digits_of_tiny_probabilities():
         found = log_softmax(Tensor(np.array(given, "float32")), axis).data
         cause = "a probability was rounded to 0 before its logarithm, or exp overflowed. "
         cause += (
-            "Subtract the largest logit of each row, and take only the logarithm of the sum."
+            "Subtract the largest logit of each row, and take the logarithm of the sum only."
         )
         cause = "" if np.isfinite(found).all() else cause
         expect(found, right, f"log_softmax along axis {axis}", cause, near=(1e-6, 1e-4))
