@@ -1,5 +1,5 @@
 # From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
-# checksum: de13198a03cfaf67
+# checksum: a1f48cc7fd210dd3
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -358,7 +358,7 @@ def vjp(f, *primals):
              of `out`, returns a tuple with a Tensor for each primal, of its shape: the gradient
              of sum(g * out). It can be called several times
 
-    No `.grad` changes. The gradient is zeros for a primal that `out` does not depend on.
+    No `.grad` changes. For a primal that `out` does not depend on, the gradient is all zeros.
 
     >>> out, pull_back = vjp(lambda x, y: x * y, Tensor([2.0, 4.0]), Tensor([3.0, 5.0]))
     >>> pull_back([1.0, 10.0])

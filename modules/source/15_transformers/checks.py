@@ -231,8 +231,8 @@ def test_the_forward_function_saves_tanh():
     x = np.array([[0.5, -1.5]])
     _, saved, _ = forward_of_gelu(x)
     assert "tanh" in saved, (
-        'gelu_forward should keep t = tanh(...) as saved["tanh"], for the rule; after the call '
-        f"of yours, `saved` contains {sorted(saved)}"
+        'gelu_forward should keep t = tanh(...) as saved["tanh"], for the rule; yours leaves '
+        f"the keys {sorted(saved)} in `saved`"
     )
     wanted = np.tanh(C * (x + K * x * x * x))
     close(saved["tanh"], wanted, f'saved["tanh"] for x = {x.tolist()}', near=1e-9)

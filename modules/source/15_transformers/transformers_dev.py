@@ -32,8 +32,8 @@ from tinytorch.pictures.transformers import (BY_POSITION, LEVELS, RUN, SAMPLES, 
                                              plot_positions, plot_run, plot_shares)
 
 figure = plot_run(RUN, LEVELS)
-# alt: Bits per character of text that was not trained on, over seconds of processor time. The
-# curve of the GPT falls steeply at first, crosses the lines of zlib, xz, bz2 and a 6-gram
+# alt: Bits per character of text that was not trained on, against seconds of processor time.
+# The curve of the GPT falls steeply at first, crosses the lines of zlib, xz, bz2 and a 6-gram
 # model one after the other, and ends below all of them.
 
 # %% tags=["payoff"]
@@ -794,7 +794,7 @@ whole, half = np.mean(BY_POSITION), np.mean(BY_POSITION[len(BY_POSITION) // 2 :]
 print(f"all positions {whole:.2f} bits per token, second half {half:.2f}: "
       f"a perplexity of {2**half:.0f}")
 figure = plot_positions(BY_POSITION)
-# alt: Bits per token over the position in the window, 0 to 63. They fall from almost 6 at
+# alt: Bits per token against the position in the window, 0 to 63. They fall from almost 6 at
 # position 0 to 5.1 at position 3, and stay near 5.0. The second half is shaded: scored.
 
 # %% [markdown]

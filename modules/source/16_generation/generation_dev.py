@@ -672,7 +672,7 @@ with no_grad():
             times[name].append(1000 * min(runs))
 curves = {name: (positions, values) for name, values in times.items()}
 figure = plot_lines(curves, "position of the token", "milliseconds")
-# alt: Milliseconds for one token over its position, from 1 to 256. Without a cache the line
+# alt: Milliseconds for one token against its position, from 1 to 256. Without a cache the line
 # rises steeply, with a cache it stays nearly flat near the bottom.
 
 # %% [markdown]
@@ -711,9 +711,9 @@ megabytes = [cache_bytes(12, 8, 12, T, 64) / 1e6 for T in lengths]
 weights = [4 * 124.4] * len(lengths)
 figure = plot_lines({"cache": (lengths, megabytes), "weights": (lengths, weights)},
                     "tokens in each text", "megabytes", xscale="log", yscale="log")
-# alt: Megabytes over the tokens of each text, both axes logarithmic. The line of the weights is
-# level at 498. The line of the cache rises from 75 at 128 tokens to 4,832 at 8,192 tokens; the
-# lines cross below 1,000 tokens.
+# alt: Megabytes against the tokens of each text, both axes logarithmic. The line of the weights
+# is level at 498. The line of the cache rises from 75 at 128 tokens to 4,832 at 8,192 tokens;
+# the lines cross below 1,000 tokens.
 
 # %% [markdown]
 # ## Sliding window
@@ -993,8 +993,8 @@ for ahead in lengths:
     per_step.append(150 / (150 - accepted))  # each step gives one token that was not drafted
 figure = plot_lines({"no draft": (lengths, [1] * 5), "trigrams": (lengths, per_step)},
                     "tokens in a draft", "tokens per step")
-# alt: Tokens per step over the tokens in a draft: 1 without a draft, 1.6 with one token, 2 with
-# two and with four, 2.2 with eight; a level line at 1 for generation without a draft.
+# alt: Tokens per step against the tokens in a draft: 1 without a draft, 1.6 with one token, 2
+# with two and with four, 2.2 with eight; a horizontal line at 1 for generation without a draft.
 
 # %% [markdown]
 # ## Beam search

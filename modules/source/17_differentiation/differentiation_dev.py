@@ -14,8 +14,8 @@ from tinytorch.pictures.differentiation import (draw_losses, draw_memory, draw_s
 (images, labels), (test_images, test_labels) = flat_digits("train"), flat_digits("test")
 figure = draw_losses({"gradient descent": train_by_hand(images, labels, steps=300, lr=2.0),
                       "Newton's method": train_by_hand(images, labels, steps=6)})
-# alt: The loss over the step, on a logarithmic axis, from 2.3 down. Newton's method is at 0.25
-# after three steps and stays there; gradient descent is nearly as low after 300.
+# alt: The loss against the step, on a logarithmic axis, from 2.3 down. Newton's method is at
+# 0.25 after three steps and stays there; gradient descent is nearly as low after 300.
 
 # %% [markdown]
 # In this program, all derivatives were worked out by hand, for this one model. In this chapter
@@ -57,8 +57,8 @@ from tinytorch.pictures.differentiation import (draw_errors, draw_passes, draw_p
 
 EXACT = 4.053427893898621
 figure = draw_errors(lambda x: np.exp(x) / (np.sin(x) ** 3 + np.cos(x) ** 3) ** 0.5, 1.5, EXACT)
-# alt: The relative error over the step h, on logarithmic axes: two curves like a V, lowest at
-# h = 1e-8 (forward difference, error 1e-8) and 1e-5 (central difference, error 1e-11).
+# alt: The relative error against the step h, on logarithmic axes: two curves like a V, lowest
+# at h = 1e-8 (forward difference, error 1e-8) and 1e-5 (central difference, error 1e-11).
 
 # %% [markdown]
 # With a large step, the finite difference measures the curve next to $x$ rather than at $x$.
@@ -669,7 +669,7 @@ def vjp(f, *primals):
              of `out`, returns a tuple with a Tensor for each primal, of its shape: the gradient
              of sum(g * out). It can be called several times
 
-    No `.grad` changes. The gradient is zeros for a primal that `out` does not depend on.
+    No `.grad` changes. For a primal that `out` does not depend on, the gradient is all zeros.
 
     >>> out, pull_back = vjp(lambda x, y: x * y, Tensor([2.0, 4.0]), Tensor([3.0, 5.0]))
     >>> pull_back([1.0, 10.0])
@@ -1188,8 +1188,8 @@ figure = draw_memory(depths, {
     name: [kilobytes_at_peak(lambda: training_step(n, segment(n))) / 100 for n in depths]
     for name, segment in [("without checkpoint", lambda n: 1),
                           ("segments of √n", lambda n: round(n**0.5))]})
-# alt: Arrays in memory at the peak, over the depth. Without checkpoint a straight line, up to
-# 149 arrays at depth 144; with segments of the square root of n the curve bends, up to 31.
+# alt: Arrays in memory at the peak, against the depth. Without checkpoint a straight line, up
+# to 149 arrays at depth 144; with segments of the square root of n the curve bends, up to 31.
 
 # %% [markdown]
 # Segments of $\sqrt n$ need about $2 \sqrt n$ arrays and one more forward pass.
