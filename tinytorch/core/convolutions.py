@@ -1,5 +1,5 @@
 # From modules/source/10_convolutions/convolutions_dev.py by `tito export`; edit that file, not this one.
-# checksum: c16252d4eff4e7c1
+# checksum: 869b62f011976050
 """Convolutions: A small kernel, applied at every position of an image."""
 
 import math
@@ -42,7 +42,8 @@ def output_size(length, kernel_size, stride=1, padding=0):
     padding      zeros added at each end of the input
     returns      an int, 1 or more; a window that would reach beyond the end does not count
 
-    Raises ValueError whose text contains all four numbers, for a kernel that has no position.
+    Raises ValueError, with all four numbers in its message, if the kernel is longer than the
+    padded input.
 
     >>> output_size(7, kernel_size=3, stride=2, padding=1)
     4
@@ -113,10 +114,10 @@ def im2col(x, kernel_size, stride=(1, 1), padding=(0, 0)):
     x        ndarray of shape (batch, channels, height, width)
     kernel_size, stride, padding   pairs (down, across)
     returns  a new ndarray of shape (batch, channels * kernel height * kernel width, windows),
-             of the dtype of `x`; windows over the edge hold the zeros of the padding. Rows are
-             in the order of the weights; for 2 channels and a kernel of (1, 2): channel 0
-             (0, 0), channel 0 (0, 1), channel 1 (0, 0), channel 1 (0, 1). Columns go row by
-             row through the output.
+             of the dtype of `x`; windows over the edge hold the zeros of the padding.
+             The rows of the matrix have the order of the weights; for 2 channels and a kernel
+             of (1, 2): channel 0 (0, 0), channel 0 (0, 1), channel 1 (0, 0), channel 1 (0, 1).
+             Its columns have the order of the outputs: from left to right, then downwards.
 
     >>> im2col(np.array([[[[1, 2, 3], [4, 5, 6]]]]), kernel_size=(2, 2))
     array([[[1, 2],

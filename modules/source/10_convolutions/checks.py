@@ -190,8 +190,8 @@ def written_through(x, i, j, size, stride, number):
 # %% patches points=3
 def test_each_window_gives_one_pixel():
     x = np.arange(2 * 3 * 7 * 9).reshape(2, 3, 7, 9)
-    shape_cause = "Slice the last two axes. A slice ends before its stop; it should hold one "
-    shape_cause += "pixel per window, and none of windows that do not exist"
+    shape_cause = "Slice the last two axes. A slice ends before its stop; it should hold "
+    shape_cause += "exactly one pixel for each window"
     for kernel, stride in [
         ((1, 1), (1, 1)),
         ((3, 2), (1, 1)),
@@ -251,10 +251,12 @@ def test_patches_of_other_images():
         columns = [j + stride[1] * q for q in range(size[1])]
         wanted = x[..., rows, :][..., columns]
         found = patches(stride=stride, size=size, j=j, i=i, x=x)
-        expect(found, wanted, f"{shape}, weight ({i}, {j}), windows {size}, stride {stride}")
+        case = f"patches of x {shape}, weight ({i}, {j}), {size} windows, stride {stride}"
+        expect(found, wanted, case)
         after = written_through(x, i, j, size, stride, -2.5)
         assert (after == -2.5).sum() == wanted.size, (
-            f"{shape}: {wanted.size} numbers should be written, {(after == -2.5).sum()} are"
+            f"{case}: writing should change {wanted.size} numbers of x, yours changes "
+            f"{(after == -2.5).sum()}"
         )
 
 
@@ -319,7 +321,7 @@ def test_columns_are_a_new_array():
     kept = x.copy()
     found = im2col(x, (1, 1))
     assert np.array_equal(x, kept), "im2col changed x"
-    expect(found, kept.reshape(1, 1, 6), "x = 0 ... 5 of shape (1, 1, 2, 3), kernel (1, 1)")
+    expect(found, kept.reshape(1, 1, 6), "the columns of x = 0 ... 5, kernel (1, 1)")
 
 
 # %% im2col hidden points=1
@@ -335,8 +337,9 @@ def test_im2col_of_other_images():
         before = x.copy()
         found = im2col(padding=padding, stride=stride, kernel_size=kernel, x=x)
         case = f"{dtype} {shape}, kernel {kernel}, stride {stride}, padding {padding}"
-        expect(found, columns_of(windows_of(x, kernel, stride, padding)), case, dtype=dtype)
-        expect(x, before, f"after im2col, {case}")
+        wanted = columns_of(windows_of(x, kernel, stride, padding))
+        expect(found, wanted, f"{case}: the columns", dtype=dtype)
+        expect(x, before, f"{case}: x, after im2col,")
 
 
 # %% forward points=4
@@ -397,7 +400,10 @@ def test_forward_keeps_the_dtype():
 def test_forward_of_an_empty_batch():
     x, weights = np.ones((0, 2, 4, 6), "float32"), np.ones((3, 2, 3, 3), "float32")
     arrays, options = (x, weights, np.ones(3, "float32")), ((1, 2), (0, 1))
-    case = "an empty batch, x (0, 2, 4, 6), weights (3, 2, 3, 3), stride (1, 2), padding (0, 1)"
+    case = (
+        "an empty batch, x (0, 2, 4, 6), weights (3, 2, 3, 3), stride (1, 2), padding (0, 1):"
+    )
+    case += " the output"
     error = "NumPy cannot infer a length of -1 for an empty batch: write all lengths out"
     out = computed(im2col_forward, arrays, options, case, {"cannot reshape": error})
     expect(out, np.zeros((0, 3, 2, 3)), case)
@@ -447,7 +453,9 @@ def test_the_gradient_of_the_weights_keeps_the_dtype():
     x, weights = np.ones((3, 1, 4, 5), "float32"), np.ones((2, 1, 2, 2), "float32")
     g = np.ones((3, 2, 3, 4), "float32")
     found = im2col_weight_gradient(g, None, x, weights, None, (1, 1), (0, 0))
-    case = "the gradient of the weights for 3 images of 12 windows, everything 1,"
+    case = (
+        "for 3 images of 12 windows, if x, the weights and g are 1, the gradient of the weights"
+    )
     cause = "Each weight is used 3 * 12 times: sum over images and windows, no mean"
     expect(found, np.full((2, 1, 2, 2), 36), case, cause, dtype="float32")
 
@@ -456,12 +464,12 @@ def test_the_gradient_of_the_weights_keeps_the_dtype():
 def test_overlapping_windows_are_added():
     error = "Reshape the columns to (batch, channels, kernel height, kernel width, rows, "
     error += "columns) first, then add one kernel position after the other"
-    case = "the images of columns of ones for 3 pixels and a kernel of 2"
+    case = "col2im of columns of ones, for images of 3 pixels and a kernel of 2,"
     found = result_of(lambda: col2im(np.ones((1, 2, 2)), (1, 1, 1, 3), (1, 2)), case, error)
     cause = "The middle pixel is in two windows. Add to its gradient, do not assign"
     expect(found, [[[[1, 2, 1]]]], case, cause)
     found = col2im(np.ones((1, 9, 9)), (1, 1, 5, 5), (3, 3))[0, 0]
-    case = "the image of columns of ones for 5 by 5 pixels and a kernel of 3 by 3"
+    case = "col2im of columns of ones, for an image of 5 by 5 and a kernel of 3 by 3,"
     cause = "The middle pixel is in 9 windows, a corner in one"
     expect(found, np.outer([1, 2, 3, 2, 1], [1, 2, 3, 2, 1]), case, cause)
 
@@ -483,7 +491,7 @@ def test_col2im_adds_each_copy_to_its_pixel():
         came_from = columns_of(windows_of(number, kernel, stride, padding))
         columns = random.normal(size=came_from.shape)
         sums = np.bincount(came_from.ravel(), columns.ravel(), 1 + np.prod(shape))
-        case = f"the images of shape {shape}, kernel {kernel}, stride {stride}, padding "
+        case = f"col2im for images of shape {shape}, kernel {kernel}, stride {stride}, padding "
         case += str(padding)
         found = computed(col2im, [columns], (shape, kernel, stride, padding), case, error)
         expect_array(found, sums[1:].reshape(shape), case, (shape_cause, cause), near=1e-9)
@@ -493,7 +501,7 @@ def test_pixels_in_no_window_receive_zero():
     found = col2im(np.ones((1, 1, 6), "float32"), (1, 1, 3, 5), (1, 1), (2, 2))
     wanted = np.zeros((1, 1, 3, 5))
     wanted[..., ::2, ::2] = 1
-    case = "the image of columns of ones, 3 by 5 pixels, kernel (1, 1), stride (2, 2)"
+    case = "col2im of columns of ones, for an image of 3 by 5, kernel (1, 1), stride (2, 2),"
     expect(found, wanted, case)
     assert found.dtype.name == "float32", (
         f"the columns are float32, your result is {found.dtype}"
@@ -502,7 +510,7 @@ def test_pixels_in_no_window_receive_zero():
 
 def test_col2im_of_an_empty_batch():
     found = col2im(np.ones((0, 8, 6)), (0, 2, 3, 4), (2, 2))
-    expect(found, np.zeros((0, 2, 3, 4)), "an empty batch")
+    expect(found, np.zeros((0, 2, 3, 4)), "col2im for an empty batch")
 
 
 # %% col2im hidden points=1
@@ -521,7 +529,7 @@ def test_col2im_for_other_images():
         found = col2im(
             padding=padding, stride=stride, kernel_size=kernel, shape=shape, columns=columns
         )
-        case = f"{shape}, kernel {kernel}, stride {stride}, padding {padding}"
+        case = f"col2im for {shape}, kernel {kernel}, stride {stride}, padding {padding}"
         expect(found, wanted, case, near=1e-5, dtype="float32")
 
 
@@ -553,7 +561,7 @@ def test_the_gradient_of_the_input_keeps_the_dtype():
     x, weights = np.ones((3, 2, 4, 5), "float32"), np.ones((6, 2, 1, 1), "float32")
     g = np.ones((3, 6, 4, 5), "float32")
     found = im2col_input_gradient(g, None, x, weights, None, (1, 1), (0, 0))
-    case = "the gradient of x for 6 kernels of 1 by 1, everything 1,"
+    case = "the gradient of x, if x, the 6 kernels of 1 by 1 and g are 1,"
     expect(found, np.full((3, 2, 4, 5), 6), case, dtype="float32")
 
 
@@ -623,7 +631,7 @@ def test_no_bias_is_a_bias_of_zeros():
     x, weights = Variable(np.ones((1, 1, 3, 3))), Variable(np.full((2, 1, 2, 2), 3.0))
     error = {"None": "Replace a bias of None by zeros before you call apply"}
     out = result_of(lambda: conv2d(x, weights), "conv2d(x, weights)", error)
-    expect(out.data, np.full((1, 2, 2, 2), 12), "4 ones times 3, without a bias,")
+    expect(out.data, np.full((1, 2, 2, 2), 12), "the sum of 4 ones times 3, without a bias,")
     out.backward(np.ones((1, 2, 2, 2)))
     expect(weights.grad, np.full((2, 1, 2, 2), 4), "the gradient of weights used in 4 windows")
 
@@ -654,8 +662,8 @@ def test_images_that_do_not_fit_are_refused():
             out = conv2d(x, weights, padding=padding)
         except (ValueError, IndexError) as error:
             assert isinstance(error, ValueError), (
-                f"{case}: a ValueError is expected, yours is an IndexError: {error}. Test the "
-                "number of axes first"
+                f"{case}: this should raise a ValueError, yours raises an IndexError: {error}. "
+                "Test the number of axes first"
             )
             assert str(images) in str(error) and str(kernels) in str(error), (
                 f"{case}: the error should contain both shapes, yours says: {error}"
@@ -712,7 +720,8 @@ def test_other_convolutions():
             padding=padding, stride=stride, bias=leaves[2], weights=leaves[1], x=leaves[0]
         )
         case = f"x {shape}, weights {weights.shape}, stride {stride}, padding {padding}"
-        expect(out.data, convolution(x, weights, bias, *pairs), case, near=1e-9)
+        wanted = convolution(x, weights, bias, *pairs)
+        expect(out.data, wanted, f"{case}: the output", near=1e-9)
         g = random.normal(size=out.shape)
         out.backward(g)
         parts = np.einsum("nopq,ocij->ncpqij", g, weights)
@@ -816,11 +825,12 @@ def test_other_layers():
             layer.bias = Variable(b.astype("float32"))
         limit = math.sqrt(6 / ((into + out) * kernel[0] * kernel[1]))
         equal(w.shape, (out, into, *kernel), f"{case}: the shape of the weights")
-        assert np.abs(w).max() <= limit * 1.000001, f"Xavier's limit is {limit}, got {w}"
+        assert np.abs(w).max() <= limit * 1.000001, f"the largest weight should be {limit}"
         x = random.normal(size=(2, into, 4, 5)).astype("float32")
         result = layer(Tensor(x))
-        assert result.requires_grad, f"{case}: a gradient is expected"
-        expect(result.data, convolution(x, w, b, stride, padding), case, near=1e-5)
+        assert result.requires_grad, f"{case}: the output should require a gradient"
+        wanted = convolution(x, w, b, stride, padding)
+        expect(result.data, wanted, f"{case}: the output", near=1e-5)
     for sizes in [(0, 3), (3, 0)]:
         refused(lambda: Conv2d(*sizes, 3), f"Conv2d{sizes}")
 
@@ -837,7 +847,7 @@ def pooled_after_writing(x, kernel, number):
 # %% max-pool points=5
 def test_max_pooling_of_0_to_15():
     x = np.arange(16.0).reshape(1, 1, 4, 4)
-    case = "the maxima of 0 ... 15 as 4 by 4, windows of 2 by 2, stride 2,"
+    case = "the maxima of the 4 by 4 numbers 0 ... 15 in windows of 2 by 2 with stride 2"
     errors = {
         "scalar index": "np.max(a, b) takes b as an axis; np.maximum(a, b) is the larger of "
         "two numbers, elementwise",
@@ -855,7 +865,7 @@ def test_max_pooling_of_0_to_15():
     }
     expect(found, [[[[5, 7], [13, 15]]]], case, causes)
     overlapping = max_pool2d_forward(x, (2, 2), (1, 1), (0, 0))
-    case = "the maxima of 0 ... 15 as 4 by 4, windows of 2 by 2, stride 1,"
+    case = "the maxima of the 4 by 4 numbers 0 ... 15 in windows of 2 by 2 with stride 1"
     cause = "The stride says how far the windows move, not the kernel"
     expect(overlapping, [[[[5, 6, 7], [9, 10, 11], [13, 14, 15]]]], case, cause)
 
@@ -863,13 +873,13 @@ def test_max_pooling_of_0_to_15():
 def test_the_maximum_of_each_window():
     random = np.random.default_rng(43)
     shape_cause = "Windows move by the stride, and the padding is on both sides"
-    cause = "Every position of the kernel counts, and nothing else: neither a 0 of the padding "
-    cause += "nor a 0 that you start from may win"
+    cause = "Compare the pixels at all positions of the kernel, and nothing else. A 0 from the "
+    cause += "padding, or a 0 that you start from, must not become the maximum"
     for kernel, stride, padding in [*POOLS, ((1, 1), (2, 1), (0, 0))]:
         x = random.normal(size=(2, 3, 6, 9)).astype("float32") - 5
         kept = x.copy()
         wanted = windows_of(x, kernel, stride, padding, -np.inf).max(axis=(4, 5))
-        case = f"the maxima of x (2, 3, 6, 9), numbers near -5, kernel {kernel}, stride "
+        case = f"the maxima of numbers near -5 of shape (2, 3, 6, 9), kernel {kernel}, stride "
         case += f"{stride}, padding {padding}"
         found = max_pool2d_forward(x, kernel, stride, padding)
         expect_array(found, wanted, case, (shape_cause, cause), dtype="float32")
@@ -896,7 +906,7 @@ def test_the_output_is_a_new_array():
 
 def test_nan_is_not_hidden():
     x = np.array([[[[1.0, np.nan, 2.0, 3.0]]]])
-    case = "the maxima of 1, nan | 2, 3 in windows of (1, 2)"
+    case = "for the row 1, nan, 2, 3 and windows of (1, 2), the maxima"
     cause = "The maximum of 1 and nan is nan, as for np.maximum"
     expect(max_pool2d_forward(x, (1, 2), (1, 2), (0, 0)), [[[[np.nan, 3]]]], case, cause)
 
@@ -971,7 +981,8 @@ def test_backward_uses_the_gradient_of_max_pooling():
     x = Variable(np.array([[[[1.0, 5.0, 2.0, 8.0]]]], "float32"))
     out = apply(max_pool2d_forward, x, kernel_size=(1, 2), stride=(1, 2), padding=(0, 0))
     out.backward(np.array([[[[3.0, -2.0]]]]))
-    expect(x.grad, [[[[0, 3, 0, -2]]]], "the gradient of 1, 5 | 2, 8 for 3 and -2")
+    case = "for the row 1, 5, 2, 8, windows of (1, 2) and g = [3, -2], the gradient of x"
+    expect(x.grad, [[[[0, 3, 0, -2]]]], case)
 
 
 # %% max-pool-gradient hidden points=1
@@ -986,11 +997,11 @@ def test_the_gradient_of_other_pools():
         draw = lambda shape: random.normal(size=shape)
         out, g, wanted = max_pooling(x, draw, kernel, stride, padding)
         case = f"x {shape}, kernel {kernel}, stride {stride}, padding {padding}"
-        expect(max_pool2d_forward(x, kernel, stride, padding), out, case)
+        expect(max_pool2d_forward(x, kernel, stride, padding), out, f"{case}: the maxima")
         leaf = Variable(x)
         options = {"kernel_size": kernel, "stride": stride, "padding": padding}
         apply(max_pool2d_forward, leaf, **options).backward(g)
-        expect(leaf.grad, wanted, case, near=1e-9)
+        expect(leaf.grad, wanted, f"{case}: the gradient of x", near=1e-9)
 
 
 # %% avg-pool-gradient points=2
@@ -1016,7 +1027,8 @@ def test_backward_uses_the_gradient_of_average_pooling():
     x = Variable(np.array([[[[1.0, 5.0, 2.0, 8.0]]]], "float32"))
     out = apply(avg_pool2d_forward, x, kernel_size=(1, 2), stride=(1, 2), padding=(0, 0))
     out.backward(np.array([[[[3.0, -2.0]]]]))
-    expect(x.grad, [[[[1.5, 1.5, -1, -1]]]], "the gradient of two means for 3 and -2")
+    case = "for a row of 4, windows of (1, 2) and g = [3, -2], the gradient of x"
+    expect(x.grad, [[[[1.5, 1.5, -1, -1]]]], case)
 
 
 # %% receptive-field points=2
@@ -1071,7 +1083,7 @@ def test_flops_counted_by_hand():
             f"{case}: {products} is the number of multiply-adds; each is 2 FLOPs"
         )
         assert found == 2 * products, (
-            f"{case}: should be {2 * products} FLOPs, yours is {found}. Each output number "
+            f"{case}: this takes {2 * products} FLOPs, yours is {found}. Each output number "
             "needs as many multiply-adds as its kernel has weights, in all its channels"
         )
 

@@ -76,8 +76,8 @@ draw_sliding([0, 0, 0, 5, 5, 5, 5], kernel=[-1, 0, 1], stride=2, padding=1)
 # predict it for 8 numbers with stride 2 and no padding. What happens to the last of the 8
 # numbers?
 #
-# **Task.** Write `output_size`, which computes the number of positions of a kernel. In all
-# functions, `kernel_size` is the number of weights that the kernel has along an axis.
+# **Task.** Write `output_size`, which computes the number of positions of a kernel along one
+# axis. Here `kernel_size` is one number; in the functions for images it is a pair.
 
 # %% exercise="output-size"
 #| export
@@ -90,7 +90,8 @@ def output_size(length, kernel_size, stride=1, padding=0):
     padding      zeros added at each end of the input
     returns      an int, 1 or more; a window that would reach beyond the end does not count
 
-    Raises ValueError whose text contains all four numbers, for a kernel that has no position.
+    Raises ValueError, with all four numbers in its message, if the kernel is longer than the
+    padded input.
 
     >>> output_size(7, kernel_size=3, stride=2, padding=1)
     4
@@ -310,8 +311,9 @@ draw_im2col(pixels, kernel_size=(3, 3), window=1)
 # Predict how often each pixel is copied for a kernel of 5 by 5, and the size in MB of the
 # columns of 32 images of 28 by 28 pixels.
 #
-# **Task.** Write `im2col`. `patches` returns one *row* of the columns. Two helpers are given:
-# `pad_images(x, padding)` adds zeros, and `kernel_positions(kernel_size)` lists every (i, j).
+# **Task.** Write `im2col`. For one channel and one weight, `patches` returns the numbers of one
+# row of this matrix. Two helpers are given: `pad_images(x, padding)` adds zeros, and
+# `kernel_positions(kernel_size)` lists every (i, j).
 
 # %% exercise="im2col"
 #| export
@@ -321,10 +323,10 @@ def im2col(x, kernel_size, stride=(1, 1), padding=(0, 0)):
     x        ndarray of shape (batch, channels, height, width)
     kernel_size, stride, padding   pairs (down, across)
     returns  a new ndarray of shape (batch, channels * kernel height * kernel width, windows),
-             of the dtype of `x`; windows over the edge hold the zeros of the padding. Rows are
-             in the order of the weights; for 2 channels and a kernel of (1, 2): channel 0
-             (0, 0), channel 0 (0, 1), channel 1 (0, 0), channel 1 (0, 1). Columns go row by
-             row through the output.
+             of the dtype of `x`; windows over the edge hold the zeros of the padding.
+             The rows of the matrix have the order of the weights; for 2 channels and a kernel
+             of (1, 2): channel 0 (0, 0), channel 0 (0, 1), channel 1 (0, 0), channel 1 (0, 1).
+             Its columns have the order of the outputs: from left to right, then downwards.
 
     >>> im2col(np.array([[[[1, 2, 3], [4, 5, 6]]]]), kernel_size=(2, 2))
     array([[[1, 2],
@@ -431,8 +433,9 @@ check("bias-gradient")
 # lesson 06, the gradient of $W$ is $g \cdot \text{columns}^\top$. All images use the same
 # weights, so the gradients of all images are added up.
 #
-# We do not keep the columns from the forward pass, because they are 18 times as large as the
-# images. We compute them again, which takes less than a tenth of a training step.
+# We do not keep the columns from the forward pass, because for the 32 images above they are 18
+# times as large as the images. We compute them again, which takes less than a tenth of a
+# training step.
 #
 # **Task.** Write `im2col_weight_gradient`. `flatten_maps(g)` is given: it reshapes (batch, out,
 # rows, columns) to (batch, out, P).
@@ -646,8 +649,9 @@ print(f"convolution: {8 * 5 * 5 + 8:,}   fully connected: {28**2 * 8 * 24**2 + 8
 # %% [markdown]
 # The scale of the initial weights depends on `fan_in`, the number of inputs that one output
 # depends on, and `fan_out`, the number of outputs that one input contributes to (lesson 03).
-# For a convolution, both also count the positions in the kernel; stride and edges are ignored.
-# For `Conv2d(3, 8, 5)`, predict both before you write the code.
+# In a convolution, one output depends on all pixels of one window. One pixel contributes to all
+# windows that contain it: one for each position in the kernel, if we ignore stride and edges.
+# For `Conv2d(3, 8, 5)`, predict both numbers before you write the code.
 #
 # **Task.** Write the rest of `Conv2d.__init__`: two attributes.
 
@@ -955,8 +959,9 @@ draw_receptive_field([(3, 2), (3, 1)], number=0)
 
 # %% [markdown]
 # The distance between two neighbouring numbers of a layer, in pixels, is the product of all
-# strides up to this layer. A kernel of $k$ on top of this layer covers $k$ of its numbers. The
-# first has the receptive field so far, and each of the other $k - 1$ adds one such distance.
+# strides up to this layer. A kernel of $k$ in the next layer covers $k$ neighbouring numbers of
+# this layer. The first of them has the receptive field of this layer. Each of the other $k - 1$
+# lies one distance further on, so it adds that many pixels.
 #
 # Write a layer as a pair (kernel_size, stride). Predict the size of the receptive field for
 # five layers (3, 1). And for three layers (3, 1), each followed by pooling (2, 2)?
@@ -993,10 +998,10 @@ print("3, 3, 3, 3, 3:", receptive_field([(3, 1)] * 5), " 3, pool 2, three times:
       receptive_field([(3, 1), (2, 2)] * 3))
 
 # %% [markdown]
-# Backpropagation shows the receptive field directly: the gradient of one output number is not 0
-# at exactly those pixels on which this number depends. In the next picture, all weights of a
-# kernel are equal (average pooling is such a kernel). Predict whether all pixels of the
-# receptive field have the same gradient.
+# Backpropagation shows the receptive field directly: the gradient of one output number is
+# nonzero at the pixels on which this number depends, and 0 at all others. In the next picture,
+# all weights of a kernel are equal (average pooling is such a kernel). Predict whether all
+# pixels of the receptive field have the same gradient.
 
 # %% tags=["answer"]
 stacks = {"one layer": [(3, 1)], "three layers": [(3, 1)] * 3,
@@ -1057,8 +1062,8 @@ for x_shape, w_shape in [((32, 1, 28, 28), (8, 1, 5, 5)), ((32, 8, 12, 12), (16,
 
 # %% [markdown]
 # FLOPs are not the same as time. The code measures how many billion FLOPs per second (GFLOP/s)
-# a large matrix product reaches, and some convolutions. Predict which convolutions are nearly
-# as fast per operation: those with few channels or many, with small kernels or large?
+# a large matrix product reaches, and some convolutions. Predict which convolutions come close
+# to the matrix product: those with few channels or many, with small kernels or large?
 
 # %% tags=["answer"]
 matrix = rng.normal(size=(512, 512)).astype("float32")
@@ -1080,8 +1085,8 @@ for k in (1, 3, 5):
 # ## Translation equivariance
 #
 # **Translation equivariance** means that shifting the input shifts the output by the same
-# amount. Convolutions with stride 1 have this property, except near the edges, because they use
-# the same weights at all positions. You saw it with the shifted house. So a pattern that is
+# amount. Convolutions with stride 1 use the same weights at all positions, so they have this
+# property, except near the edges. You saw it with the shifted house. So a pattern that is
 # learned at one position is detected at all others.
 #
 # Now we can do the experiment from the beginning of the chapter. Noisy images of 12 by 12
@@ -1125,9 +1130,10 @@ for name, net in nets.items():
 # The fully connected network has separate weights for the right half, and in training these
 # weights only got noise. The convolutional network applies its eight kernels everywhere. Max
 # pooling over the whole map then keeps *whether* a stroke was found and discards *where*. Its
-# few errors come from the right edge, where there are no windows that begin to the right of the
-# stroke. With two more columns of noise at the right, it makes no errors. These are its learned
-# kernels:
+# few errors are rising strokes in the lower right corner. The kernels that found such strokes
+# in training have them in their upper left part, and at this corner no window begins far enough
+# to the right. With two more columns of noise at the right, the network makes no errors. These
+# are its learned kernels:
 
 # %%
 conv = nets["convolutional"][0]
@@ -1140,14 +1146,17 @@ figure = draw_maps([*conv.weights.data[:, 0]], columns=4)
 #
 # ## Appendix: tiled convolution and freed memory
 #
-# In the first layer, with one channel, `im2col` copies runs of 24 pixels that are adjacent in
-# memory. Later layers have many channels and small images, so the runs have only 8 pixels, and
-# each run has its own overhead. For these layers another memory layout is better: channels
-# *last*. In this layout, five neighbouring pixels of one row, with all their channels, are one
-# contiguous run, a *strip*. A window consists of one strip from each of 5 rows. The output is a
-# sum of 5 matrix products, and each pixel is copied 5 times instead of 25 times. This method,
-# *tiled convolution*, is in `tinytorch/support/convolution.py`. Predict which method has the
-# faster forward pass for 1, 8 and 16 channels.
+# `im2col` copies pixels that are adjacent in memory, one row of the output at a time. In the
+# first layer, with images of 28 by 28 and kernels of 5 by 5, such a row has 24 pixels. Later
+# layers have many channels and smaller images: for images of 12 by 12, the row has only 8
+# pixels. Each row has its own overhead, so copying becomes slow.
+#
+# *Tiled convolution* uses another memory layout: channels *last*. In this layout, the 5 pixels
+# of one row of a window, with all their channels, are adjacent: a *strip*. Only strips are
+# copied. Each pixel is in 5 strips of its row, so it is copied 5 times instead of 25 times. One
+# matrix product for each of the 5 rows of the kernel, added up, gives the output. The code is
+# in `tinytorch/support/convolution.py`. Predict which method has the faster forward pass for 1,
+# 8 and 16 channels.
 
 # %% tags=["answer"]
 for channels, size in [(1, 28), (8, 12), (16, 8)]:
@@ -1161,8 +1170,8 @@ for channels, size in [(1, 28), (8, 12), (16, 8)]:
 # Tiling is faster for about 8 channels or more, so `MANY_CHANNELS` is 8.
 #
 # Memory can be another cost. On Linux, the C library returns the memory of large arrays to the
-# system, and requests it again, page by page. The call below makes it keep the memory. This
-# saved a third of a small network's time.
+# system, and requests it again, page by page. The call below tells the C library to keep the
+# memory. In a small network this saved a third of the time.
 
 # %%
 #| exporti
@@ -1182,4 +1191,5 @@ keep_freed_memory()
 #    do the gradients of the image differ?
 # 4. In PyTorch: `torch.nn.Conv2d`, `MaxPool2d`, `AvgPool2d`; `im2col` and `col2im` are
 #    `torch.nn.functional.unfold` and `fold`; the gradients `torch.nn.grad.conv2d_weight` and
-#    `conv2d_input`. `dilation` exists there, not here. Which line of yours would it change?
+#    `conv2d_input`. PyTorch's `dilation=d` puts the weights of a kernel d pixels apart; your
+#    functions do not have it. Which of your lines would it change?
