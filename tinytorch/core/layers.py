@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 351d713f183de333
+# checksum: 233417952aec8e18
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -102,7 +102,7 @@ class Module(ModuleMethods):
     A subclass stores Variables, Tensors and other modules as attributes, also in lists, tuples
     and dicts, and defines `forward`. A module is called like a function: `net(x)`.
 
-    .training   True in training mode, where a module starts; False in evaluation mode
+    .training   True in training mode, the initial mode; False in evaluation mode
     """
 
     training = True  # of the class, so that no subclass needs to call super().__init__()
@@ -127,7 +127,7 @@ class Module(ModuleMethods):
         return [tensor for _, tensor in named_parameters(self)]
 
     def zero_grad(self, set_to_none=True):
-        """Set the gradients of all parameters to None, or else to zeros."""
+        """Set the gradients of all parameters to None; to zeros if set_to_none is False."""
         clear_gradients(self.parameters(), set_to_none)
 
     def train(self, mode=True):
@@ -180,7 +180,7 @@ class Dense(Module):
         if not all(isinstance(size, (int, np.integer)) for size in sizes):
             raise TypeError(f"{type(self).__name__}(in_features, out_features) needs two whole "
                             f"numbers, not {in_features!r} and {out_features!r}\nwrite "
-                            f"{type(self).__name__}(2, 3); sizes that were divided need //")
+                            f"{type(self).__name__}(2, 3); divide sizes by // and not by /")
         if min(sizes) < 1:
             raise ValueError(f"{type(self).__name__} needs at least 1 input and 1 output, "
                              f"not {in_features} and {out_features}")
@@ -194,7 +194,7 @@ class Dense(Module):
         shape = x.shape if isinstance(x, Tensor) else np.shape(x)
         if shape[-1:] != (self.in_features,):
             raise ValueError(f"{self} takes inputs of shape (..., {self.in_features}), not "
-                             f"{shape}: does the layer before it have another number of "
+                             f"{shape}: does the layer before it have a different number of "
                              "outputs, or is Flatten() missing?")
         return linear(cast_to(x, self.weights, self), self.weights, self.bias)
 
@@ -331,8 +331,8 @@ def state_dict(module):
     """A copy of all parameters and buffers: of every Tensor of `module` whose creator is None.
 
     module   a Module
-    returns  dict of {name: ndarray}, with the paths, the order and the dtypes of what
-             `traverse` finds; the arrays share no memory with the module
+    returns  dict of {name: ndarray}. The names are the paths of `traverse`, in its order. Each
+             array has the dtype of its tensor and shares no memory with the module
 
     >>> state_dict(Dense(1, 3, bias=False))["weights"].shape
     (1, 3)
@@ -353,7 +353,7 @@ def incompatible_keys(module, state):
              an unexpected key, with its name and the shape in `state`;
              a different shape, with the name and both shapes.
 
-    Changes nothing. Shapes are compared exactly: (1,) does not fit (3,), nor (6,) (2, 3).
+    Changes nothing. Shapes must be equal: (1,) does not fit (3,), and (6,) does not fit (2, 3).
 
     >>> incompatible_keys(Dense(1, 3, bias=False), {"weights": [[1, 2, 3]]})
     []
@@ -376,8 +376,8 @@ def load_state_dict(module, state):
     """Copy the arrays of `state` into the arrays of the tensors in `module`.
 
     module   a Module
-    state    dict of {name: array, Tensor or nested lists}; these may be arrays and tensors of
-             `module` itself, even two of them exchanged
+    state    dict of {name: array, Tensor or nested lists}; it may hold the module's own
+             tensors, for example two of them under each other's names
     returns  None
 
     Tensors and their arrays stay the same objects and keep their dtypes; nothing is shared with
@@ -432,7 +432,8 @@ class Dropout(Module):
              that only this layer uses
 
     forward takes a Tensor of floating-point numbers and returns a Tensor of the same shape and
-    dtype; its input is not changed. Every call draws a new mask from `self.rng`.
+    dtype; its input is not changed. Every call draws a new mask, which says what to drop, from
+    `self.rng`.
 
     >>> layer = Dropout(0.75, rng=0)
     >>> layer(Tensor([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]))

@@ -50,11 +50,11 @@ def follows_manual_seed(init):
     manual_seed(3)
     again = np.asarray(init(30, 20))
     assert np.array_equal(first, again), (
-        "rng=None: after manual_seed(3) the same weights should be drawn again: draw from "
-        "generator(rng), which is then the shared generator"
+        "with rng=None, the weights drawn after manual_seed(3) should be the same each time: "
+        "draw from generator(rng), which returns the shared generator for None"
     )
     assert not np.array_equal(first, second), (
-        "rng=None: two layers in a row got the same weights: do not seed inside the function"
+        "with rng=None, two layers in a row got the same weights: do not seed in the function"
     )
 
 
@@ -90,7 +90,10 @@ def has_variance(init, variance, near, causes):
 def is_unchanged(state, before, case):
     """Assert that a state has the same arrays as before."""
     for name, array in state.items():
-        assert np.array_equal(array, before[name]), f"{case} {name} was changed: {array}"
+        assert np.array_equal(array, before[name]), (
+            f"{case}, but {name} had already been changed to {array}. Check and convert all "
+            "arrays before you write into the first one"
+        )
 
 
 # %% linear points=5
@@ -226,8 +229,8 @@ def test_xavier_is_uniform_between_minus_a_and_a():
     for part in (0.25, 0.5, 0.75):
         share = float((size < part * a).mean())
         assert abs(share - part) < 0.01, (
-            f"{part:.0%} of the weights should lie between -{part} a and {part} a, of yours "
-            f"{share:.1%} do: draw from the uniform distribution"
+            f"{part:.0%} of the weights should lie between -{part} a and {part} a; of your "
+            f"weights, {share:.1%} do: draw from the uniform distribution"
         )
 
 
@@ -301,8 +304,9 @@ def test_he_is_normally_distributed():
     for limit, wanted in [(0.5, 0.3829), (1, 0.6827), (2, 0.9545)]:
         share = float((np.abs(w) < limit).mean())
         assert abs(share - wanted) < 0.01, (
-            f"{wanted:.1%} of the weights should lie within {limit} of their standard "
-            f"deviations of 0, of yours {share:.1%} do: draw from the normal distribution"
+            f"{wanted:.1%} of the weights should be less than {limit} times their standard "
+            f"deviation away from 0; of your weights, {share:.1%} are: draw from the normal "
+            "distribution"
         )
 
 
@@ -362,7 +366,7 @@ def test_a_dense_layer_has_weights_and_a_bias():
             f"the attribute {name} of Dense(3, 5) should be a Variable, yours is {tensor!r:.60}"
         )
         assert tensor.shape == wanted, (
-            f"the {name} of Dense(3, 5) should have shape {wanted}, yours {tensor.shape}"
+            f"the {name} of Dense(3, 5) should have shape {wanted}, not {tensor.shape}"
         )
         dtype = tensor.dtype.name
         assert dtype == "float32", f"{name} should be float32, not {dtype}"
@@ -402,7 +406,7 @@ def test_the_weights_come_from_init():
     assert calls == [(4, 3, 9)], (
         f"Dense(4, 3, init=f, rng=9) should call f(4, 3, 9) once; your calls: {calls}"
     )
-    expect(layer.weights, np.arange(12).reshape(4, 3), "the weights, as init returned them,")
+    expect(layer.weights, np.arange(12).reshape(4, 3), "the array that f returned, as weights,")
     for ins, outs in [(30, 20), (1, 3)]:
         for init in (xavier_uniform, he_normal):
             weights = np.asarray(Dense(ins, outs, init=init, rng=2).weights)
@@ -444,7 +448,7 @@ def test_a_dense_layer_computes_linear():
 def test_a_wrong_number_of_inputs_is_told_with_both_shapes():
     layer = Dense(3, 2)
     for shape in [(5, 2), (3, 4), (2, 3, 1), (2,), ()]:
-        x, case = Tensor(np.ones(shape, "float32")), f"shape {shape} for Dense(3, 2)"
+        x, case = Tensor(np.ones(shape, "float32")), f"inputs of shape {shape} for Dense(3, 2)"
         refused(lambda: layer(x), case, contains=(shape, "(..., 3)"))
 
 
@@ -492,8 +496,12 @@ def test_each_layer_takes_the_output_of_the_layer_before():
     case = "layers that add 3, square and subtract 1: their result for [[1, 2, -5]]"
     cause = "Each layer takes the output of the layer before it, in order"
     expect(out.data, [[15, 24, 3]], case, cause)
-    expect(Sequential(lambda x: x * 2)(Tensor([5.0])).data, [10], "one layer, 2 * [5],")
-    expect(Sequential()(Tensor([5.0])).data, [5], "without layers, the input [5]")
+    expect(
+        Sequential(lambda x: x * 2)(Tensor([5.0])).data,
+        [10],
+        "the result of one layer, 2 * x, for [5]",
+    )
+    expect(Sequential()(Tensor([5.0])).data, [5], "the result of Sequential() for [5]")
 
 
 def test_layers_may_be_modules_and_functions():
@@ -501,9 +509,11 @@ def test_layers_may_be_modules_and_functions():
     x = np.array([[1, -2, 0.5], [3, 1, -1]], "float32")
     net = Sequential(first, Tensor.relu, last)
     cause = "a function has no method forward: call the layer itself, layer(x)"
-    out = result_of(lambda: net(Tensor(x)), "Dense, relu, Dense", cause, AttributeError)
+    out = result_of(
+        lambda: net(Tensor(x)), "the result of Dense, relu, Dense", cause, AttributeError
+    )
     wanted = np.maximum(x @ np.asarray(first.weights), 0) @ np.asarray(last.weights)
-    expect(out.data, wanted, "Dense, relu, Dense", near=(1e-5, 1e-8))
+    expect(out.data, wanted, "the result of Dense, relu, Dense", near=(1e-5, 1e-8))
     by_hand = last(first(Tensor(x)).relu())  # not Sequential's fault when Dense is wrong
     assert out.requires_grad == by_hand.requires_grad, (
         "the result should require a gradient: pass tensors from layer to layer, not .data"
@@ -528,7 +538,7 @@ def test_a_sequential_may_hold_a_sequential():
 def test_a_part_of_a_sequential_is_a_sequential():
     net = Sequential(Dense(2, 3), Tensor.relu, Dense(3, 7), Tensor.tanh)
     assert len(net) == 4 and len(net[1:]) == 3, (
-        f"there are 4 layers, and 3 in [1:]; yours {len(net)} and {len(net[1:])}"
+        f"len(net) should be 4 and len(net[1:]) 3, yours are {len(net)} and {len(net[1:])}"
     )
     x = Tensor([[1.0, 2.0]])
     assert np.allclose(net[:3](x).tanh().data, net(x).data), (
@@ -559,7 +569,9 @@ def test_longer_networks_call_each_layer_once():
         Sequential(), Sequential(Tensor.exp, Sequential(Tensor.sum)), layer_of(4)
     )
     out = shrinking(Variable([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
-    expect(out.data, 25, "nested, exp, sum, times 4 plus 1 of six zeros", near=(0, 1e-5))
+    expect(
+        out.data, 25, "the result of nested exp, sum, 4 * x + 1 for six zeros", near=(0, 1e-5)
+    )
     assert out.requires_grad, "the result of nested layers requires no gradient"
 
 
@@ -673,7 +685,7 @@ def test_traverse_finds_everything_under_its_path():
         )
     assert paths == wanted, (
         "a module comes before what it holds, and children come in the order of "
-        f"named_children: {wanted}, yours {paths}"
+        f"named_children: the paths should be {wanted}, yours are {paths}"
     )
 
 
@@ -703,7 +715,7 @@ def test_traverse_ends_when_modules_hold_each_other():
         )
     assert paths == ["", "inner", "inner.weights"], (
         "a module whose submodule refers back to it should give '', 'inner' and "
-        f"'inner.weights', each once; yours {paths[:9]}"
+        f"'inner.weights', each once; yours gives {paths[:9]}"
     )
 
 
@@ -711,13 +723,14 @@ def test_every_traversal_starts_with_a_new_set():
     net = Nested()
     first, second = len(traverse(net)), len(traverse(net))
     assert second == first > 0, (
-        f"traversed twice: {first} objects, then {second}. Make a new set in each outer call; "
-        "a default value in the signature is made only once"
+        f"traverse(net) found {first} objects at first, and then {second}. Make a new set in "
+        "each outer call; a default such as seen=set() is created only once"
     )
     count = len(traverse([Tensor([1.0]), Tensor([1.0])]))
-    equal(count, 2, "the count of two tensors with equal numbers", "compare by id")
+    case = "the number of objects in a list of two different tensors with equal numbers"
+    equal(count, 2, case, "compare objects by id, not with ==")
     count = len(traverse([[Tensor([2.0]), Tensor([3.0])], Tensor([4.0])]))
-    equal(count, 3, "the count of two tensors in an inner list and one beside it")
+    equal(count, 3, "the number of objects in [[a, b], c], three tensors,")
 
 
 # %% traverse hidden points=1
@@ -799,7 +812,7 @@ def test_the_parameters_are_the_tensors_themselves():
     net = Single(2)
     pairs = named_parameters(net)
     assert [name for name, _ in pairs] == ["weights"], (
-        f"the module has one parameter, weights; yours {pairs}"
+        f"the module has one parameter, weights; you list {pairs}"
     )
     pairs[0][1].grad = np.full((2, 2), 3.0, "float32")
     assert net.weights.grad is not None, (
@@ -818,7 +831,7 @@ def test_frozen_parameters_are_left_out():
     net.scale.requires_grad = False
     names = [name for name, _ in net.named_parameters()]
     assert "scale" not in names and len(names) == 5, (
-        f"scale no longer requires a gradient: 5 parameters are left, yours {names}"
+        f"scale no longer requires a gradient: 5 parameters are left, you list {names}"
     )
 
 
@@ -903,12 +916,12 @@ def test_the_state_has_every_parameter_and_buffer():
     )
     for name, tensor in wanted.items():
         assert name in state, (
-            f"{name} is missing in the state, which has parameters and buffers; yours has "
-            f"{list(state)}"
+            f"{name} is missing in your state. It should have all parameters and buffers, and "
+            f"it has {list(state)}"
         )
         expect(state[name], np.asarray(tensor), f"{name} in the state")
-    case = "the names, each tensor once, under its first path,"
-    equal(list(state), list(wanted), case)
+    cause = "each tensor once, under the first path that leads to it"
+    equal(list(state), list(wanted), "the names in the state", cause)
 
 
 def test_the_state_holds_arrays():
@@ -919,14 +932,16 @@ def test_the_state_holds_arrays():
         ("count", "int64"),
         ("one", "float32"),
     ]:
-        assert name in state, f"{name} is missing in the state, yours has {list(state)}"
+        assert name in state, f"{name} is missing in your state, which has {list(state)}"
         assert isinstance(state[name], np.ndarray), (
             f"{name} should be an ndarray, ready for numpy.savez; yours is {state[name]!r:.60}"
         )
         assert state[name].dtype.name == dtype, (
-            f"{name} is {dtype}, in your state it is {state[name].dtype}"
+            f"{name} should have dtype {dtype}, in your state it has {state[name].dtype}"
         )
-    assert state["one"].shape == (), f"one has shape (), in your state {state['one'].shape}"
+    assert state["one"].shape == (), (
+        f"`one` should have shape (), in your state it has {state['one'].shape}"
+    )
 
 
 def test_results_are_not_in_the_state():
@@ -955,10 +970,10 @@ def test_the_state_is_a_copy():
         ("one", 1.5),
         ("dense.bias", [0, 0, 0]),
     ]:
-        case = f"the module changed after the state was made, in which {name}"
+        case = f"{name}, in a state made before the module changed,"
         expect(kept[name], wanted, case, "Copy the arrays")
         assert (np.asarray(now[name]) == 99).all(), (
-            f"a new state should have {name} as it is now, 99, and has {now[name]}"
+            f"in a state made after the change, {name} should be 99, yours is {now[name]}"
         )
 
 
@@ -997,10 +1012,10 @@ def test_a_state_that_fits_has_no_problems():
         ("lists", {name: a.tolist() for name, a in state_dict(net).items()}),
     ]:
         texts = list(incompatible_keys(net, state))
-        equal(texts, [], f"the texts about the module's own state, as {kind},")
+        equal(texts, [], f"incompatible_keys of a module and its own state, as {kind},")
     state = {"bias": np.ones(3), "weights": np.ones((2, 3))}
     texts = list(incompatible_keys(Dense(2, 3), state))
-    equal(texts, [], "the texts about another order of the keys")
+    equal(texts, [], "incompatible_keys for the same keys in another order")
     texts = list(incompatible_keys(Dense(2, 3), {"bias": np.ones(3)}))
     assert len(texts) == 1, f"a state without weights has one problem, your texts: {texts}"
 
@@ -1016,12 +1031,14 @@ def test_missing_and_unexpected_keys_are_reported():
         ("hidden.bias", "(4, 5)", "unexpected: the module does not have it"),
     ]:
         about = [text for text in texts if name in text]
-        assert len(about) == 1, f"{name} is {problem}, one text should name it; yours: {texts}"
+        assert len(about) == 1, (
+            f"{name} is {problem}, one text should name it; your texts: {texts}"
+        )
         assert shape in about[0], (
-            f"the text about {name} should contain its shape {shape}, yours: {about[0]}"
+            f"the text about {name} should contain its shape {shape}, yours is: {about[0]}"
         )
     assert len(texts) == 3, (
-        f"three keys are incompatible, so there should be three texts; yours: {texts}"
+        f"three keys are incompatible, so there should be three texts; your texts: {texts}"
     )
 
 
@@ -1039,11 +1056,11 @@ def test_different_shapes_are_reported():
             texts = list(incompatible_keys(Measured(), state))
             assert len(texts) == 1, (
                 f"{name} of shape {shape} instead of {wanted} is one problem, your texts: "
-                f"{texts}. Compare shapes exactly: neither one that broadcasts nor one with as "
-                "many elements fits"
+                f"{texts}. Shapes must be equal: one that broadcasts does not fit, and neither "
+                "does one with the same number of elements"
             )
             assert name in texts[0] and str(shape) in texts[0] and wanted in texts[0], (
-                f"the text should contain {name}, {shape} and {wanted}, yours: {texts[0]}"
+                f"the text should contain {name}, {shape} and {wanted}, yours is: {texts[0]}"
             )
 
 
@@ -1099,7 +1116,8 @@ def test_the_numbers_arrive_under_their_names():
             dtype = "int64" if name == "count" else "float32"
             case = f"after loading, {name}"
             expect(array, wanted[name], case, "it keeps its dtype", dtype=dtype)
-    out, case = net.dense(Tensor(np.array([[2, 1]], "float32"))), "with loaded weights, [2, 1]"
+    out = net.dense(Tensor(np.array([[2, 1]], "float32")))
+    case = "the result of the layer for [[2, 1]], after loading,"
     expect(out.data, [[16, 16, 9]], case, near=(1e-5, 1e-8))
 
 
@@ -1126,7 +1144,7 @@ def test_nothing_is_shared_with_the_state():
     }
     loaded = net_after_change_of(state, Dense(1, 3))
     for name, array in state.items():
-        case = f"the state was changed after loading; the module's {name}"
+        case = f"the module's {name}, after the loaded arrays were changed,"
         expect(loaded[name], array, case, "Copy the numbers")
 
 
@@ -1137,9 +1155,9 @@ def test_two_tensors_of_the_module_can_be_exchanged():
     second.weights.detach()[...] = [[4.0, 5.0, 6.0]]
     weights = {"0.weights": second.weights, "1.weights": first.weights}
     load_state_dict(net, weights | {"0.bias": first.bias, "1.bias": second.bias})
-    expect(first.weights, [[4, 5, 6]], "0.weights, the old 1.weights,")
+    expect(first.weights, [[4, 5, 6]], "0.weights, loaded from 1.weights,")
     cause = "copy all arrays before you write into the first one"
-    expect(second.weights, [[1, 2, 3]], "1.weights, the old 0.weights,", cause)
+    expect(second.weights, [[1, 2, 3]], "1.weights, loaded from 0.weights,", cause)
 
 
 def test_incompatible_keys_are_an_error_and_change_nothing():
@@ -1156,8 +1174,8 @@ def test_incompatible_keys_are_an_error_and_change_nothing():
         except ValueError as error:
             texts = incompatible_keys(net, state)
             assert all(text in str(error) for text in texts), (
-                f"the error should contain every text of incompatible_keys, {list(texts)}; it "
-                f"is: {error}"
+                f"the error should contain every text of incompatible_keys, {list(texts)}; "
+                f"your error is: {error}"
             )
         except KeyError as error:
             assert False, f"KeyError {error}: raise ValueError for incompatible keys first"
@@ -1165,7 +1183,7 @@ def test_incompatible_keys_are_an_error_and_change_nothing():
             assert False, (
                 f"{key or 'mean'} does not fit, load_state_dict should raise ValueError"
             )
-        is_unchanged(state_dict(net), before, f"{key or 'mean'} did not fit, and")
+        is_unchanged(state_dict(net), before, f"{key or 'mean'} was refused")
 
 
 def test_floating_point_numbers_do_not_become_integers():
@@ -1176,8 +1194,7 @@ def test_floating_point_numbers_do_not_become_integers():
     try:
         load_state_dict(net, state)
     except TypeError:
-        case = "convert all arrays before you write into the first one: count raised TypeError,"
-        is_unchanged(state_dict(net), before, f"{case} and")
+        is_unchanged(state_dict(net), before, "count raised TypeError")
     else:
         assert False, (
             f"count has dtype int64; [1.5, 2.5] became {net.count}. It should raise TypeError"
@@ -1189,8 +1206,8 @@ def test_a_network_can_be_restored_from_its_state():
     other.load_state_dict({name: array * 3 for name, array in net.state_dict().items()})
     for (name, tensor), (_, array) in zip(other.named_parameters(), net.named_parameters()):
         expect(tensor, 3 * np.asarray(array), name, f"it should be three times {array}")
-    expect(other.again, [6, 9, 15], "'again', the tensor 'scale',")
-    expect(other.result, [4, 6, 10], "'result', which is not in the state,")
+    expect(other.again, [6, 9, 15], "`again`, which is the tensor `scale`,")
+    expect(other.result, [4, 6, 10], "`result`, which is not in the state,")
 
 
 # %% load hidden points=1
@@ -1208,8 +1225,8 @@ def test_other_states_are_loaded_in_place():
     held, views = held_from_before(net, state)
     learned = [name for name in right if name != "running"]
     for name, tensor, view in zip(learned, held, views):
-        expect(tensor, right[name], f"{name}, the old tensor,")
-        expect(view, right[name], f"{name}, the old tensor's array,")
+        expect(tensor, right[name], f"the tensor {name} from before loading")
+        expect(view, right[name], f"a view of {name} from before loading")
     for name, array in state_dict(net).items():
         expect(array, right[name], name, dtype="float32")
     net = Measured()
@@ -1223,7 +1240,7 @@ def test_other_states_are_loaded_in_place():
         state = {other: array + 1 for other, array in before.items()} | {name: floats}
         case = f"{name}, of dtype int64, from {floats}"
         refused(lambda: load_state_dict(net, state), case, TypeError)
-        is_unchanged(state_dict(net), before, f"{case} was refused, and")
+        is_unchanged(state_dict(net), before, f"{case} was refused")
 
 
 # %% training points=3
@@ -1251,7 +1268,8 @@ def test_train_and_eval_return_the_module():
     )
     modes = [net.eval()[0].training, net.train()[0].training, net.train(False)[0].training]
     assert modes == [False, True, False], (
-        f"after eval(), train() and train(False) training is False, True, False; yours {modes}"
+        "after eval(), train() and train(False), `training` should be False, True, False, "
+        f"yours is {modes}"
     )
 
 
@@ -1263,7 +1281,7 @@ def test_other_networks_keep_their_mode():
     )
     modes = [other.training, other[0].training, Single(1).training]
     assert modes == [True, True, True], (
-        "one network was set to False, and the training of others, old and new, became "
+        "after set_training(net, False), the attributes `training` of other modules are "
         f"{modes}: set the attribute of the objects, not of the class"
     )
 
@@ -1295,8 +1313,8 @@ def test_elements_are_dropped_with_probability_p():
             f"the output should have the input's shape (300, 200), yours has {out.shape}"
         )
         assert (out != out[:1]).any() and (out != out[:, :1]).any(), (
-            f"p={p}: in yours all rows, or all columns, drop the same elements. Draw one "
-            "number per element: random(x.shape)"
+            f"p={p}: your mask is the same in all rows, or in all columns. Draw one number per "
+            "element: random(x.shape)"
         )
         share = float((out == 0).mean())
         cause = "p is the probability of dropping, not of keeping"
@@ -1311,11 +1329,11 @@ def test_kept_elements_are_scaled_so_that_the_mean_stays():
     for p in (0.2, 0.7, 0.999):
         out = np.asarray(Dropout(p, rng=4)(Tensor(x)))
         kept = out != 0
-        assert kept.any(), f"p={p}: of 60,000 elements some should be kept, yours are all 0"
+        assert kept.any(), f"p={p}: some of 60,000 elements should be kept, but all are 0"
         factor = float((out[kept] / x[kept]).mean())
         assert np.allclose(out[kept], x[kept] / (1 - p), rtol=1e-5), (
-            f"p={p}: kept elements are divided by 1 - p, so multiplied by {1 / (1 - p):.4g}; "
-            f"yours by {factor:.4g}"
+            f"p={p}: kept elements should be divided by 1 - p, so multiplied by "
+            f"{1 / (1 - p):.4g}; yours are multiplied by {factor:.4g}"
         )
     mean = float(np.asarray(Dropout(0.2, rng=4)(Tensor(x))).mean())
     assert abs(mean - 2.5) < 0.05, (
@@ -1329,9 +1347,9 @@ def test_each_element_is_dropped_independently():
         for axis in range(len(shape)):
             alike = float((np.take(out, 0, axis) == np.take(out, 1, axis)).mean())
             assert alike < 0.8, (
-                f"shape {shape}: the masks of the first and the second slice along axis {axis} "
-                f"agree in {alike:.0%} of their elements; independent masks agree in about "
-                "half. Draw one number per element: random(x.shape)"
+                f"for inputs of shape {shape}, your masks at index 0 and at index 1 of axis "
+                f"{axis} agree in {alike:.0%} of their elements; independent masks agree in "
+                "about half. Draw one number per element: random(x.shape)"
             )
 
 
@@ -1355,8 +1373,8 @@ def test_masks_do_not_depend_on_what_other_layers_draw():
         xavier_uniform(5, 4, shape=(drawn_between, 4))
         masks.append(np.asarray(layer(x)))
     assert np.array_equal(*masks), (
-        "rng=None, after manual_seed(8): weights drawn by another layer changed the mask. Draw "
-        "from self.rng, not from generator()"
+        "with rng=None, weights drawn by another layer after manual_seed(8) changed the mask. "
+        "Draw from self.rng, not from generator()"
     )
     assert not np.array_equal(masks[0], np.asarray(other(x))), (
         "two dropout layers should have different masks"
@@ -1395,7 +1413,7 @@ def test_dropout_keeps_shape_dtype_and_graph():
             expect(x.data, np.full(shape, 3), "the input afterwards", "return a new tensor")
             numbers = np.asarray(out.data, "float64")
             assert np.allclose(numbers * (numbers - 3 / 0.7), np.zeros(shape), atol=1e-4), (
-                f"p=0.3: each 3 should become 0 or 3 / 0.7, yours: {out}"
+                f"p=0.3: each 3 should become 0 or 3 / 0.7, your result is {out}"
             )
 
 
@@ -1403,7 +1421,9 @@ def test_p_is_at_least_0_and_less_than_1():
     x = Tensor([[1.0, -2.0, 3.0]] * 50)
     expect(Dropout(0)(x).data, x.data, "the result of p=0, which drops nothing,")
     for p in (1, -0.1, 1.5, float("nan")):
-        refused(lambda: Dropout(p), f"p={p} is no probability below 1 and", contains=[p])
+        refused(
+            lambda: Dropout(p), f"Dropout({p}), which is no probability below 1,", contains=[p]
+        )
 
 
 # %% dropout hidden points=1

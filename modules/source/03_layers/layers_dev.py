@@ -4,8 +4,8 @@
 # How do you build a network of many layers, and which numbers should it start with? The picture
 # shows that the second question matters. It compares three untrained networks. Each has twenty
 # layers with tanh, and all get the same inputs. Only the standard deviation (std) of their
-# random weights differs. Each blue shape is a histogram of the outputs of one layer; it is wide
-# at values that many outputs have.
+# random weights differs. Each blue shape is a histogram of the outputs of one layer: the wider
+# it is at a value, the more outputs have that value.
 
 # %% tags=["payoff"]
 #| default_exp core.layers
@@ -46,9 +46,9 @@ draw_histograms(stds=(0.03, 0.1, 0.3))
 # ## Fully connected layers
 #
 # A **fully connected layer**, also called a dense or linear layer, computes each output as a
-# weighted sum of all inputs plus a constant. A **weight** is the factor by which a layer
-# multiplies one input for one output. A **bias** is the constant that a layer adds to one
-# output. For a batch of examples, one per row, all sums together are a matrix product:
+# weighted sum of all inputs plus a constant. A **weight** is the number that multiplies one
+# input in the sum for one output. A **bias** is the constant that a layer adds to one output.
+# For a batch of examples, one per row, all sums together are a matrix product:
 #
 # $$y = xW + b$$
 #
@@ -124,22 +124,24 @@ print(linear(x, W, b))
 print(linear(x, Tensor(np.full((2, 4), 0.5, "float32"))))
 
 # %% [markdown]
-# Training changes equal outputs in the same way, so they stay equal, and a hundred outputs do
-# the work of one. **Symmetry breaking** means giving the weights different initial values, so
-# that the outputs of a layer differ and can learn different things. Random values do this.
+# If two outputs are equal, training changes their weights in the same way, so they stay equal,
+# and a hundred outputs do the work of one. **Symmetry breaking** means giving the weights
+# different initial values, so that the outputs of a layer differ and can learn different
+# things. Random values do this.
 #
 # ## Exploding and vanishing activations
 #
 # How large should the random weights be? The **fan-in** of a layer is the number of inputs that
-# each of its outputs sums over. So one output is a sum of fan-in products $wx$. When the
-# weights have mean 0 and do not depend on the inputs, the mean of a product is 0, and its
-# variance is $\mathrm{var}(w)$ times the mean of $x^2$, the *mean square* of the inputs.
-# Independent weights make the variances add:
+# each of its outputs sums over. So one output is a sum of products $wx$, as many as the fan-in.
+# We choose the weights with mean 0, independently of the inputs and of each other. Then each
+# product has mean 0. Its variance is $\mathrm{var}(w)$ times the mean of $x^2$, the *mean
+# square* of the inputs. The variances of the products add up:
 #
 # $$\mathrm{var}(y) = \text{fan-in} \cdot \mathrm{var}(w) \cdot \overline{x^2}$$
 #
-# If the inputs have mean 0, their mean square is their variance. Then the outputs have
-# $\sqrt{\text{fan-in}} \cdot \mathrm{std}(w)$ times the standard deviation of the inputs.
+# If the inputs have mean 0, their mean square is their variance. Then the standard deviation of
+# the outputs is $\sqrt{\text{fan-in}} \cdot \mathrm{std}(w)$ times the standard deviation of
+# the inputs.
 
 # %% [markdown]
 # The outputs of a layer, after the activation function, are called its *activations*. The next
@@ -188,9 +190,10 @@ plot_stds(curves, "linear layers, by the std of the weights")
 # %% [markdown]
 # ## Xavier initialization
 #
-# Training also propagates gradients backward through the same weights (lesson 05). In the
-# backward direction, the number of terms in each sum is the *fan-out*, the number of outputs
-# that use one input. So the variance of the gradients stays the same when
+# Training also computes derivatives, from the last layer back to the first (you write this in
+# lesson 05). The derivative with respect to one input of a layer is a sum with one term for
+# each output that uses this input. The number of these outputs is the *fan-out*. So the
+# variance of the derivatives stays the same from layer to layer when
 # $\mathrm{var}(w) = 1 / \text{fan-out}$. Xavier Glorot and Yoshua Bengio proposed a compromise,
 # now called *Xavier* or *Glorot initialization*:
 #
@@ -200,10 +203,11 @@ plot_stds(curves, "linear layers, by the std of the weights")
 # is $a^2 / 3$.
 
 # %% [markdown]
-# All random numbers of this course come from `generator(rng)`, where `rng` is a NumPy
-# Generator, a seed, or `None` for one generator that all layers share. `manual_seed` restarts
-# the shared generator, so that a program can be repeated exactly. We do not use NumPy's global
-# generator, because any other library may draw from it.
+# In this course, layers draw their random numbers from the NumPy Generator that
+# `generator(rng)` returns. You can give it a Generator, or a seed for a new one. For `None` it
+# returns one generator that all layers share. `manual_seed` restarts the shared generator, so
+# that a program can be repeated exactly. We do not use NumPy's global generator, because any
+# other library may draw from it.
 
 # %%
 #| export
@@ -261,12 +265,13 @@ check("xavier")
 # %% [markdown]
 # ## He initialization
 #
-# Next we add an activation function. `relu` sets half of the numbers to 0. Its outputs no
-# longer have mean 0, but the formula for $\mathrm{var}(y)$ needs only their mean square, and
-# relu halves the mean square.
+# Next we add an activation function. `relu` sets half of the numbers to 0, so the inputs of the
+# next layer no longer have mean 0. That does not matter, because the formula for
+# $\mathrm{var}(y)$ uses only their mean square. Relu halves it.
 #
-# Predict: the weights have Xavier's standard deviation for 100 inputs and outputs, 0.1. Which
-# power of two is the standard deviation after twenty layers with relu?
+# Predict: the inputs have standard deviation 1, and the weights have Xavier's, which is 0.1 for
+# 100 inputs and outputs. What is the standard deviation after twenty layers with relu, as a
+# power of two?
 
 # %% tags=["answer", "explained"]
 print(f"{activation_stds(0.1, Tensor.relu)[-1]:.5f}, and 2**-10 is {2**-10:.5f}")
@@ -338,9 +343,9 @@ plot_stds({label: activation_stds(std, Tensor.tanh) for label, std in curves.ite
 # numbers.
 #
 # A level line is not enough. The line of 3 × Xavier is level because the outputs saturate, as
-# in the third row of the first picture. An *optional* experiment measures the damage. It passes
-# two inputs through the network that differ by 1 % of their standard deviation. How many
-# standard deviations apart are the outputs after twenty layers?
+# in the third row of the first picture. An *optional* experiment measures the damage. It takes
+# two inputs that differ by 1 % of their standard deviation, and passes both through the
+# network. How many standard deviations apart are the outputs after twenty layers?
 
 # %%
 from tinytorch.pictures.layers import relative_distance
@@ -349,21 +354,25 @@ for label, std in curves.items():
     print(f"{label:11} {relative_distance(std):.3f}")
 
 # %% [markdown]
-# Unrelated outputs would be $\sqrt{2} = 1.41$ standard deviations apart. With weights three
-# times too large, the outputs for two nearly equal inputs are 1.07 apart, almost as far as
-# unrelated ones. So what the network computes for one picture says little about a similar one.
+# Unrelated outputs would be $\sqrt{2} = 1.41$ standard deviations apart, because the variance
+# of their difference is twice their own. With weights three times too large, the outputs for
+# two nearly equal inputs are 1.07 apart, almost as far as unrelated ones. So what the network
+# computes for one picture says little about a similar one.
 
 # %% [markdown]
 # ## Modules
+#
+# This is the middle of the lesson, and a good place for a break. From here on you build
+# networks.
 #
 # A **module** is an object that holds parameters and computes tensors from tensors: a layer, a
 # network, or a part of a network. It can hold other modules. `Module` is the base class of all
 # of them, as in PyTorch. A subclass stores its parameters as attributes in `__init__` and
 # computes its output in `forward`.
 #
-# Read `forward`, `__call__` and `parameters` now. The other methods call functions that you
-# write later in this chapter, and can wait until then. `ModuleMethods` is given: it prints a
-# network as a tree, and adds other methods that PyTorch's modules have.
+# Read `forward` and `__call__` now. The other methods call functions that you write later in
+# this chapter, and can wait until then. `ModuleMethods` is given: it prints a network as a
+# tree, and adds other methods that PyTorch's modules have.
 
 # %%
 #| export
@@ -373,7 +382,7 @@ class Module(ModuleMethods):
     A subclass stores Variables, Tensors and other modules as attributes, also in lists, tuples
     and dicts, and defines `forward`. A module is called like a function: `net(x)`.
 
-    .training   True in training mode, where a module starts; False in evaluation mode
+    .training   True in training mode, the initial mode; False in evaluation mode
     """
 
     training = True  # of the class, so that no subclass needs to call super().__init__()
@@ -398,7 +407,7 @@ class Module(ModuleMethods):
         return [tensor for _, tensor in named_parameters(self)]
 
     def zero_grad(self, set_to_none=True):
-        """Set the gradients of all parameters to None, or else to zeros."""
+        """Set the gradients of all parameters to None; to zeros if set_to_none is False."""
         clear_gradients(self.parameters(), set_to_none)
 
     def train(self, mode=True):
@@ -426,9 +435,10 @@ Layer = Module
 # %% [markdown]
 # ## The Dense layer
 #
-# `linear` computes, an initialization chooses the weights, and a module holds them. Together
-# they are the fully connected layer, `Dense`. Its parameters are `Variable`s, tensors with
-# `requires_grad=True`. The bias starts at 0; symmetry is already broken by the weights.
+# `linear` computes the outputs, an initialization chooses the first weights, and a module
+# stores them. Together they are the fully connected layer, `Dense`. Its parameters are
+# `Variable`s, tensors with `requires_grad=True`. The bias starts at 0; symmetry is already
+# broken by the weights.
 #
 # Predict: a layer has 28 × 28 pixels as inputs and 128 outputs. How many numbers do its
 # parameters contain?
@@ -464,7 +474,7 @@ class Dense(Module):
         if not all(isinstance(size, (int, np.integer)) for size in sizes):
             raise TypeError(f"{type(self).__name__}(in_features, out_features) needs two whole "
                             f"numbers, not {in_features!r} and {out_features!r}\nwrite "
-                            f"{type(self).__name__}(2, 3); sizes that were divided need //")
+                            f"{type(self).__name__}(2, 3); divide sizes by // and not by /")
         if min(sizes) < 1:
             raise ValueError(f"{type(self).__name__} needs at least 1 input and 1 output, "
                              f"not {in_features} and {out_features}")
@@ -480,7 +490,7 @@ class Dense(Module):
         shape = x.shape if isinstance(x, Tensor) else np.shape(x)
         if shape[-1:] != (self.in_features,):
             raise ValueError(f"{self} takes inputs of shape (..., {self.in_features}), not "
-                             f"{shape}: does the layer before it have another number of "
+                             f"{shape}: does the layer before it have a different number of "
                              "outputs, or is Flatten() missing?")
         return linear(cast_to(x, self.weights, self), self.weights, self.bias)
 
@@ -586,9 +596,10 @@ print(net, net(Tensor(pictures)).shape, sep="\n")
 # %% [markdown]
 # ## Finding all submodules
 #
-# An optimizer needs a list of all parameters of a network. A list written by hand is dangerous:
-# if you forget a parameter, it is never trained, and no error tells you. So the network finds
-# them itself.
+# An *optimizer* is the part of a program that changes the parameters in training (lesson 07).
+# It needs a list of all parameters of a network. A list written by hand is dangerous: if you
+# forget a parameter, it is never trained, and no error tells you. So the network finds them
+# itself.
 #
 # A **submodule** is a module that another module holds, directly or inside another submodule.
 # Networks keep them in attributes, and also in lists, tuples and dicts. The picture shows a
@@ -709,8 +720,10 @@ for path, part in traverse(TwoHeads()):
 #
 # Not every tensor in a module is a parameter. A **buffer** is a tensor of a module that is
 # saved with it but not trained, such as a measured mean. A module can also store a result of
-# its last computation, for example to plot it later. Predict `requires_grad` and `creator` for
-# a parameter, for a buffer, and for a result computed from each of them.
+# its last computation, for example to plot it later. Two attributes of a tensor can tell them
+# apart: `requires_grad` (is a gradient wanted?) and `creator` (the operation that computed it,
+# or None). Predict both for a parameter, for a buffer, and for a result computed from each of
+# them.
 
 # %% tags=["answer"]
 parameter, buffer = Variable([2.0, 3.0]), Tensor([0.5, 0.25])
@@ -720,19 +733,18 @@ for name, tensor in [("parameter", parameter), ("parameter * 2", parameter * 2),
           f"{tensor.creator is not None}")
 
 # %% [markdown]
-# The two attributes together identify parameters. They do not tell a buffer from `buffer * 2`,
-# because an operation without gradients is not recorded. If `forward` stores such a result in
-# the module, the module has one more buffer than a new network, and its saved state does not
-# fit the new network. Store `result.numpy()` instead: arrays are neither parameters nor
-# buffers.
+# Only a parameter requires a gradient and has no creator. But a buffer and `buffer * 2` look
+# the same, because an operation without gradients is not recorded. So do not store such a
+# result in the module. It would be saved as one more buffer, and a new network, which does not
+# have it, could not load the saved numbers. Store `result.numpy()` instead: an array is neither
+# a parameter nor a buffer.
 #
 # Register a real buffer in `__init__`, with `self.register_buffer("mean", array)`. Then it
-# stays a buffer when `forward` assigns a new value, and `summary` does not ask whether you
-# forgot to train it.
+# stays a buffer when `forward` assigns a new value.
 #
 # Beware of `self.bias = Variable(numbers).reshape(1, -1)`. It looks like a parameter, but it is
-# the result of `reshape`. The gradient goes to the Variable, which the module does not hold, so
-# the bias is never trained.
+# the result of `reshape`. Training would change the Variable, but the module does not hold the
+# Variable, so the bias is never trained.
 #
 # **Task.** Write `named_parameters`.
 
@@ -781,8 +793,8 @@ def state_dict(module):
     """A copy of all parameters and buffers: of every Tensor of `module` whose creator is None.
 
     module   a Module
-    returns  dict of {name: ndarray}, with the paths, the order and the dtypes of what
-             `traverse` finds; the arrays share no memory with the module
+    returns  dict of {name: ndarray}. The names are the paths of `traverse`, in its order. Each
+             array has the dtype of its tensor and shares no memory with the module
 
     >>> state_dict(Dense(1, 3, bias=False))["weights"].shape
     (1, 3)
@@ -819,8 +831,8 @@ print({name: array.shape for name, array in np.load(file).items()})
 # broadcast over a whole bias. So we compare all names and shapes first, and report all problems
 # together.
 #
-# **Task.** Write `incompatible_keys`. The text of each problem is yours, as long as it
-# contains the name and the shapes.
+# **Task.** Write `incompatible_keys`. You choose the wording of each text, but it must contain
+# the name and the shapes.
 
 # %% exercise="keys"
 #| export
@@ -834,7 +846,7 @@ def incompatible_keys(module, state):
              an unexpected key, with its name and the shape in `state`;
              a different shape, with the name and both shapes.
 
-    Changes nothing. Shapes are compared exactly: (1,) does not fit (3,), nor (6,) (2, 3).
+    Changes nothing. Shapes must be equal: (1,) does not fit (3,), and (6,) does not fit (2, 3).
 
     >>> incompatible_keys(Dense(1, 3, bias=False), {"weights": [[1, 2, 3]]})
     []
@@ -858,9 +870,10 @@ def incompatible_keys(module, state):
 check("keys")
 
 # %% [markdown]
-# Next comes the copying. An optimizer, or a layer that shares them, holds the same tensors as
-# the module. If loading replaced a tensor or its array, the optimizer would continue to train
-# the old one. So we write the numbers *into* the existing arrays.
+# Next comes the copying. Other objects may hold the same tensors as the module: an optimizer,
+# or a second layer that shares its weights. If loading replaced a tensor or its array, the
+# optimizer would continue to train the old one. So we write the numbers *into* the existing
+# arrays.
 #
 # Predict: what do `a[...] = b` and `a = b` do, for two arrays?
 
@@ -876,9 +889,9 @@ print(held, a is held, a is b)
 # `a[...] = b` writes into the existing array, which `held` shares. `a = b` only makes `a`
 # another name of the array `b`.
 #
-# **Task.** Write `load_state_dict`. The dtype may not fit either: `astype(dtype,
-# casting="same_kind")` raises TypeError instead of cutting 0.5 to 0. Convert everything before
-# you write anything, so that an error leaves the module unchanged.
+# **Task.** Write `load_state_dict`. The dtype can also be wrong. Convert with `astype(dtype,
+# casting="same_kind")`: it raises TypeError where plain `astype` would turn 0.5 into 0. Convert
+# everything before you write anything, so that an error leaves the module unchanged.
 
 # %% exercise="load"
 #| export
@@ -886,8 +899,8 @@ def load_state_dict(module, state):
     """Copy the arrays of `state` into the arrays of the tensors in `module`.
 
     module   a Module
-    state    dict of {name: array, Tensor or nested lists}; these may be arrays and tensors of
-             `module` itself, even two of them exchanged
+    state    dict of {name: array, Tensor or nested lists}; it may hold the module's own
+             tensors, for example two of them under each other's names
     returns  None
 
     Tensors and their arrays stay the same objects and keep their dtypes; nothing is shared with
@@ -976,7 +989,7 @@ print("outer.eval():          ", outer[0][0].training)
 # returns its inputs unchanged.
 #
 # If a fifth of the inputs is dropped in training, the sums in the next layer become smaller.
-# Predict by which factor the mean of these sums is smaller than in evaluation mode:
+# Predict the mean of these sums in training, divided by their mean in evaluation mode:
 
 # %% tags=["answer"]
 rng = np.random.default_rng(1)
@@ -991,10 +1004,10 @@ print(f"evaluation {float(linear(ones, weights).mean()):.1f}, "
 # these smaller sums, and then get larger ones in evaluation mode. So in training, the inputs
 # that are not dropped are divided by $1 - p$. Then the mean is the same in both modes.
 #
-# **Task.** Write `Dropout.forward`. The layer has its own generator, `self.rng`, so its masks
-# do not depend on how many weights other layers drew. In `__init__`, `spawn(1)` returns a list
-# with one new generator. Its numbers are independent of the shared generator's, but
-# `manual_seed` determines them.
+# **Task.** Write `Dropout.forward`. Draw the random numbers from `self.rng`, a generator that
+# only this layer uses. So the elements that it drops do not depend on the other layers.
+# (`__init__`, which is given, makes this generator from the shared one with `spawn`, so
+# `manual_seed` also determines which elements are dropped.)
 
 # %% exercise="dropout"
 #| export
@@ -1007,7 +1020,8 @@ class Dropout(Module):
              that only this layer uses
 
     forward takes a Tensor of floating-point numbers and returns a Tensor of the same shape and
-    dtype; its input is not changed. Every call draws a new mask from `self.rng`.
+    dtype; its input is not changed. Every call draws a new mask, which says what to drop, from
+    `self.rng`.
 
     >>> layer = Dropout(0.75, rng=0)
     >>> layer(Tensor([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]]))
@@ -1095,8 +1109,8 @@ for pair in ([0, 0], [0, 1], [1, 0], [1, 1]):
 #    become different from each other? Why is a bias of 0 no problem?
 # 2. Does it matter for relu whether the variance is 2 / fan-in or 2 / fan-out? Change
 #    `activation_stds` so that the widths alternate between 50 and 200, and measure.
-# 3. Pass one input a hundred times through a network with dropout in training mode. What does
-#    the standard deviation of the outputs tell you?
+# 3. Pass one input a hundred times through a network with dropout in training mode. Compute the
+#    standard deviation of the outputs. For which inputs do you expect it to be large?
 #
 # The PyTorch names are `torch.nn.Linear` (its `weight` has shape (out, in)),
 # `torch.nn.Sequential`, `torch.nn.Dropout`, `torch.nn.init.xavier_uniform_` and
