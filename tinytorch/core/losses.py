@@ -1,5 +1,5 @@
 # From modules/source/04_losses/losses_dev.py by `tito export`; edit that file, not this one.
-# checksum: 52e3d21d2818251f
+# checksum: 1a4726c182b5242a
 """Losses: Mean squared error and cross-entropy, correct for logits of any size."""
 
 import numpy as np
@@ -27,11 +27,11 @@ def as_target(prediction, target):
 
     prediction  Tensor of floating-point numbers
     target      Tensor, array, nested lists or a number, of exactly the prediction's shape
-    returns     a new ndarray with the prediction's dtype, which shares no memory with `target`
-                and records nothing: a target gets no gradient
+    returns     a new ndarray with the prediction's dtype, which shares no memory with `target`;
+                not a Tensor, because a target gets no gradient
 
-    Raises ValueError when the shapes differ, even if they would broadcast. The error names both
-    shapes.
+    Raises ValueError when the shapes differ, even if they would broadcast. The message contains
+    both shapes.
 
     >>> as_target(Tensor([0.5, 2.0]), [1, 3])
     array([1., 3.], dtype=float32)
@@ -56,8 +56,9 @@ def reduce_losses(losses, reduction="mean"):
     returns    Tensor of shape (), or `losses` for "none"; computed with Tensor operations, so
                that it is recorded
 
-    Raises ValueError for any other reduction, with its repr and the words mean, sum and none;
-    and for the mean of no losses, with the word empty and their shape.
+    Raises ValueError for any other reduction; the message contains repr(reduction) and the
+    words mean, sum and none. Raises ValueError for "mean" when `losses` is empty; the message
+    contains the word empty and the shape.
 
     >>> reduce_losses(Tensor([[0.5, 2.0], [3.0, 4.5]]), "mean")
     Tensor(2.5)
@@ -77,7 +78,7 @@ def reduce_losses(losses, reduction="mean"):
 
 
 def mse_loss(prediction, target, reduction="mean"):
-    """The squared error, (prediction - target) squared. Its unit is the square of theirs.
+    """The squared error, (prediction - target) squared.
 
     prediction  Tensor, array or list; integers become float32
     target      the same shape, in any form; it gets no gradient
@@ -85,7 +86,8 @@ def mse_loss(prediction, target, reduction="mean"):
     returns     Tensor of shape (), or of the prediction's shape for "none", in the prediction's
                 dtype; recorded
 
-    Raises ValueError when the shapes differ, even if they would broadcast, naming both.
+    Raises ValueError when the shapes differ, even if they would broadcast; the message contains
+    both shapes.
 
     >>> mse_loss(Tensor([1.0, 2.0, 3.0]), [1.0, 0.5, 6.0], reduction="none")
     Tensor([0.  , 2.25, 9.  ])
@@ -120,7 +122,8 @@ def binary_cross_entropy_with_logits(logits, target, reduction="mean"):
                recorded, with the derivative sigmoid(z) - target, also at z = 0
 
     Logits of +-1000 must work. Raises ValueError when the shapes differ, even if they would
-    broadcast, naming both; and for targets outside 0 to 1, naming the first and its index.
+    broadcast; the message contains both shapes. Raises ValueError for targets outside 0 to 1;
+    the message contains the first of them and its index.
 
     >>> binary_cross_entropy_with_logits(Tensor([1000.0, -1000.0]), [1, 1], reduction="none")
     Tensor([   0., 1000.])
@@ -140,10 +143,11 @@ def shifted_log_sum_exp(logits):
     along the last axis.
 
     logits   ndarray of shape (..., classes), classes >= 1, of any size; -inf is allowed
-    returns  two ndarrays: the shifted logits, all <= 0, of the same shape, and their
-             log-sum-exp, of shape (...), from 0 to log(classes); both with the dtype of
-             `logits`, which is not changed
+    returns  two ndarrays with the dtype of `logits`. The first: the shifted logits, of the same
+             shape; all are <= 0. The second: their log-sum-exp, of shape (...); all are from 0
+             to log(classes)
 
+    Does not change `logits`.
     The log-sum-exp of the logits themselves is the second array plus the largest logits.
 
     >>> shifted, total = shifted_log_sum_exp(np.array([[1000.0, 1000.0], [0.0, -1000.0]]))
@@ -158,13 +162,13 @@ def shifted_log_sum_exp(logits):
 
 
 def as_labels(labels, shape):
-    """`labels` as a new ndarray of integers, one for each row of logits of `shape`.
+    """`labels` as a new ndarray of integers, one per row of logits with this shape.
 
     labels   int, nested lists, array or Tensor of any integer dtype
     shape    the logits' shape, (..., classes)
 
-    Raises TypeError for floating-point numbers, True and False, ValueError for one-hot rows and
-    any other shape.
+    Raises TypeError for floating-point numbers and for True and False. Raises ValueError for
+    one-hot rows and for any other wrong shape.
     """
     labels = copy_of(labels.data if isinstance(labels, Tensor) else labels)
     if not shape or shape[-1] == 0:
@@ -189,7 +193,8 @@ def as_labels(labels, shape):
 
 
 def check_labels(labels, shape):
-    """Raise ValueError unless every label is a class of logits of `shape`: 0 to classes - 1.
+    """Raise ValueError unless every label is a class of logits with this shape: 0 to
+    classes - 1.
 
     labels   ndarray of integers of any width, of shape shape[:-1] (() for a single number)
     shape    the logits' shape, (..., classes)
@@ -215,7 +220,7 @@ def check_labels(labels, shape):
 
 
 def target_logits(logits, labels):
-    """From each row of logits the one of its true class.
+    """For each row of logits, the logit of its true class.
 
     logits   ndarray of shape (..., classes)
     labels   ndarray of class numbers from 0, of shape (...) and any integer dtype
@@ -266,10 +271,10 @@ def cross_entropy(logits, labels, reduction="mean", label_smoothing=0.0):
     label_smoothing  the share of the target spread evenly over all classes, from 0 to 1
     returns          Tensor of shape (), or (...) for "none", in the logits' dtype
 
-    Recorded as one operation, `cross_entropy_forward`, with the options `labels` (a checked
-    copy, by `as_labels` and `check_labels`, which raise their errors) and `smoothing` (a Python
-    float); then `reduce_losses`. Raises ValueError for a label_smoothing outside 0 to 1, naming
-    it.
+    First `as_labels` copies the labels and `check_labels` checks the copy; both raise errors.
+    Raises ValueError for a label_smoothing outside 0 to 1; the message contains it. Then
+    `apply` computes `cross_entropy_forward` as one operation, with two options: `labels`, the
+    copy, and `smoothing`, a Python float. Last comes `reduce_losses`.
 
     >>> cross_entropy(Tensor([[0.0, 0.0], [1000.0, 0.0]]), [0, 0], reduction="none")
     Tensor([0.6931472, 0.       ])

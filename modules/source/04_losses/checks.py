@@ -17,10 +17,21 @@ def complaint(error):
 
 def factor(found, wanted, count, of):
     """Words about a mean that is `count` times too large or too small, else nothing."""
-    for times, words in ((count, "too large: divide by"), (1 / count, "too small: not by")):
+    for times, words in (
+        (count, "too large: divide by"),
+        (1 / count, "too small: do not divide by"),
+    ):
         if count > 1 and np.isclose(found, wanted * times, rtol=1e-5):
             return f"{count} times {words} {of}"
     return ""
+
+
+def after_softmax(z, labels, reduce=np.asarray):
+    """{why the losses are wrong: what they are when softmax comes before the cross-entropy}."""
+    p = np.exp(z - z.max(axis=-1, keepdims=True))
+    p /= p.sum(axis=-1, keepdims=True)
+    rows = np.log(np.exp(p).sum(axis=-1)) - p[np.arange(len(p)), labels]
+    return {"apply no softmax before the loss, which contains it": reduce(rows)}
 
 
 # %% learner-side
@@ -88,7 +99,8 @@ def test_the_prediction_decides_the_dtype():
             )
     target = np.array([2.0, 5.0], "float32")
     found = target_after_writing(Tensor([0.5, 0.5]), target)
-    expect(found, [2, 5], "after the caller wrote 50 into the target, yours", "copy it")
+    case = "the converted target, after 50 was written into the original array,"
+    expect(found, [2, 5], case, "copy it")
 
 
 # %% target hidden points=1
@@ -148,8 +160,9 @@ def test_mean_and_sum_reduce_every_element():
 
 def test_none_returns_the_losses_themselves():
     losses = np.array([[0.5, 2.0, 7.0], [1.0, 0.0, 1.5]], "float32")
-    expect(reduce_losses(Tensor(losses), "none").data, losses, "'none' of these losses")
-    expect(reduce_losses(Tensor(losses[:0]), "none"), losses[:0], "'none' of no losses")
+    expect(reduce_losses(Tensor(losses), "none").data, losses, "reduce_losses(losses, 'none')")
+    none = reduce_losses(Tensor(losses[:0]), "none")
+    expect(none, losses[:0], "reduce_losses(losses, 'none') of no losses")
     expect(reduce_losses(Tensor(losses), "sum").data, 12, f"the sum of {losses.ravel()}")
 
 
@@ -157,12 +170,12 @@ def test_unknown_reductions_and_empty_means_are_refused():
     for reduction in ("avg", "Mean", "", None, "batchmean"):
         refused(
             lambda: reduce_losses(Tensor([0.5, 2.0]), reduction),
-            f"{reduction!r} is none of 'mean', 'sum' and 'none' and",
+            f"the reduction {reduction!r}, which is none of 'mean', 'sum' and 'none',",
             contains=(repr(reduction), "mean", "sum", "none"),
         )
     for shape in [(0,), (0, 4)]:
         empty = Tensor(np.ones(shape, "float32"))
-        case = f"the mean of no losses is 0 / 0; shape {shape}"
+        case = f"the mean of losses of shape {shape}, which is 0 / 0,"
         refused(lambda: reduce_losses(empty, "mean"), case, contains=(shape, "empty"))
         expect(reduce_losses(empty, "sum"), 0, f"the sum of losses of shape {shape}")
 
@@ -214,7 +227,7 @@ def test_squared_errors_of_known_numbers():
     squares = np.array([[0, 4, 1], [9, 0, 0.25]])
     for reduction, wanted in [("none", squares), ("sum", 14.25), ("mean", 2.375)]:
         out = mse_loss(Tensor(prediction), Tensor(target), reduction)
-        case = f"{reduction!r} of the squares {squares.tolist()}"
+        case = f"mse_loss with {reduction!r}, for the squares {squares.tolist()},"
         tensor(out, "mse_loss(...)")
         cause = ""
         if reduction == "mean" and out.shape == ():
@@ -229,7 +242,7 @@ def test_a_column_against_a_row_is_refused():
         out = mse_loss(Tensor([[1.0], [2.0], [3.0]]), [1.0, 2.0, 3.0])
     except ValueError as error:
         assert "(3, 1)" in str(error) and "(3,)" in str(error), (
-            f"the error should name (3, 1) and (3,), yours: {error}"
+            f"the error should contain (3, 1) and (3,), yours is: {error}"
         )
     else:
         assert False, (
@@ -313,8 +326,8 @@ def test_binary_cross_entropy_of_known_probabilities():
     found = binary_cross_entropy_with_logits(Tensor(logits), target, "none")
     assert found.shape == (2, 3), f"'none' keeps the shape (2, 3), yours is {found.shape}"
     assert np.allclose(found.data, wanted, rtol=1e-9, atol=0), (
-        f"probabilities .25 .8 .5 / .1 .6 .75 of yes, outcomes {target}: the losses are "
-        f"{wanted}, yours are {found.data}"
+        "for the probabilities of yes [[.25, .8, .5], [.1, .6, .75]] and the outcomes "
+        f"{target}, the losses should be {wanted}, yours are {found.data}"
     )
     for reduction, number in [("mean", wanted.mean()), ("sum", wanted.sum())]:
         out = float(binary_cross_entropy_with_logits(Tensor(logits), target, reduction))
@@ -334,7 +347,8 @@ def test_huge_logits_have_finite_losses():
         f"logits {z} give {found}: something overflowed; exp(-|z|) cannot"
     )
     assert np.allclose(found, wanted, rtol=1e-6, atol=1e-6), (
-        f"logits {z}, outcomes {y}: losses {wanted}, yours {found}"
+        f"for the logits {z} and the outcomes {y}, the losses should be {wanted}, yours are "
+        f"{found}"
     )
 
 
@@ -344,8 +358,9 @@ def test_the_loss_is_not_flat_where_the_network_is_sure_and_wrong():
     expect(found[0], np.log(2), "the loss for y = 0 and z = 0", near=(1e-5, 1e-8))
     steps = found[2:] - found[1:-1]
     assert np.allclose(steps, [3, 10], rtol=1e-4, atol=0), (
-        f"for y = 0 the loss grows like z: from 17 to 20 by 3, to 30 by 10, yours by {steps}. A"
-        " clipped probability is flat there: its derivative is 0, and nothing is learned"
+        "for y = 0, the loss should grow by 3 from z = 17 to z = 20 and by 10 from z = 20 to "
+        f"z = 30; yours grows by {steps}. The loss of a clipped probability is flat there: its "
+        "derivative is 0, and nothing is learned"
     )
 
 
@@ -367,12 +382,13 @@ def test_swapping_yes_and_no_keeps_the_loss():
     one = binary_cross_entropy_with_logits(Tensor(z), y, "none").data
     other = binary_cross_entropy_with_logits(Tensor(-z), 1 - y, "none").data
     assert np.allclose(one, other, rtol=1e-9, atol=0), (
-        f"yes with logit z and no with logit -z have the same loss, yours are {one} and {other}"
+        "yes with logit z and no with logit -z should have the same loss, yours are "
+        f"{one} and {other}"
     )
     even = binary_cross_entropy_with_logits(Tensor([0.0, 0.0]), [0, 1], "none").data
     assert np.allclose(even, 0.6931472, rtol=1e-6, atol=0), (
-        f"at logit 0 the loss is log 2 = 0.6931 nats for yes and for no, yours {even}: is it "
-        "the natural logarithm?"
+        "at logit 0 the loss should be log 2 = 0.6931 nats for yes and for no, yours is "
+        f"{even}: is it the natural logarithm?"
     )
 
 
@@ -383,13 +399,13 @@ def test_the_derivative_is_right_at_the_kink():
     out = binary_cross_entropy_with_logits(logits, y, "none")
     found, wanted = recorded_derivative(out, logits), 1 / (1 + np.exp(-z)) - y
     assert np.allclose(found[3:], wanted[3:], atol=1e-6), (
-        f"the derivative at z = 2, -3 for y = 0, 1 is sigmoid(z) - y = {wanted[3:]}, the "
-        f"operations that you recorded have {found[3:]}: compute with the Tensor"
+        f"the derivative at z = 2, -3 for y = 0, 1 should be sigmoid(z) - y = {wanted[3:]}; "
+        f"the operations that you recorded give {found[3:]}: compute with the Tensor"
     )
     assert np.allclose(found, wanted, atol=1e-6), (
-        f"the derivative at z = 0 for y = 0, 1, 0.3 is 1/2 - y = {wanted[:3]}, the operations "
-        f"that you recorded have {found[:3]}: the derivative of relu at z = 0 is 0 by "
-        "convention, but here it must be 1/2, as for (z + |z|) / 2"
+        f"the derivative at z = 0 for y = 0, 1, 0.3 should be 1/2 - y = {wanted[:3]}; the "
+        f"operations that you recorded give {found[:3]}: the derivative of relu at z = 0 is 0 "
+        "by convention, but here it must be 1/2, as for (z + |z|) / 2"
     )
 
 
@@ -399,13 +415,13 @@ def test_wrong_targets_and_shapes_are_refused():
         target[index] = value
         refused(
             lambda: binary_cross_entropy_with_logits(Tensor(np.zeros((2, 3))), target),
-            f"a target of {value} is no probability and",
+            f"a target of {value}, which is no probability,",
             contains=(value, index),
             cause="call check_probabilities",
         )
     refused(
         lambda: binary_cross_entropy_with_logits(Tensor([[0.5], [2.0], [1.0]]), [0, 1, 1]),
-        "(3, 1) against (3,)",
+        "logits of shape (3, 1) and a target of shape (3,)",
         contains=["(3, 1)", "(3,)"],
         cause="use as_target",
     )
@@ -422,7 +438,8 @@ def test_binary_losses_are_recorded_and_keep_their_dtype():
                 "operations"
             )
             assert out.dtype.name == dtype, (
-                f"{dtype} logits have a {dtype} loss, yours is {out.dtype}: use as_target"
+                f"the loss of {dtype} logits should be {dtype}, yours is {out.dtype}: use "
+                "as_target"
             )
         expect(logits.data, [1.5, -2, 0], "after the loss, the logits")
         expect(target, [0, 1, 1], "after the loss, the target")
@@ -491,31 +508,34 @@ def test_shift_and_sum_have_the_right_shapes():
         logits = np.random.default_rng(3).normal(size=shape)
         shifted, total = shifted_log_sum_exp(logits)
         assert np.shape(shifted) == shape, (
-            f"shifted logits keep the shape {shape}, yours have {np.shape(shifted)}"
+            f"shifted logits should keep the shape {shape}, yours have {np.shape(shifted)}"
         )
         assert np.shape(total) == shape[:-1], (
-            f"logits of shape {shape} have one log-sum-exp per row, shape {shape[:-1]}, yours "
-            f"{np.shape(total)}"
+            f"logits of shape {shape} should give one log-sum-exp per row, shape {shape[:-1]}; "
+            f"yours have shape {np.shape(total)}"
         )
         for index in np.ndindex(shape[:-1]):
             row = [float(z) for z in logits[index]]
             wanted = np.array(row) - max(row)
             assert np.allclose(shifted[index], wanted, rtol=0, atol=1e-12), (
-                f"the row {row} without its largest is {wanted}, yours {shifted[index]}"
+                f"the row {row} minus its largest element should be {wanted}, yours is "
+                f"{shifted[index]}"
             )
             wanted = np.log(sum(np.exp(z) for z in row)) - max(row)
             assert abs(float(total[index]) - wanted) < 1e-12, (
-                f"row {row}: the log-sum-exp of the shifted row is {wanted:.6f}, yours "
-                f"{total[index]}"
+                f"row {row}: the log-sum-exp of the shifted row should be {wanted:.6f}, yours "
+                f"is {total[index]}"
             )
 
 
 def test_log_sum_exp_of_known_numbers():
     _, total = shifted_log_sum_exp(np.log([[1.0, 2.0, 5.0], [10.0, 30.0, 60.0]]))
-    case = "for exp of the rows 1 2 5 and 10 30 60, shifted .2 .4 1 and .167 .5 1, the result"
-    expect(total, np.log([8 / 5, 100 / 60]), case, near=(1e-12, 0))
+    case = "the log-sum-exp of the shifted rows of log([[1, 2, 5], [10, 30, 60]])"
+    cause = "the results are log(8 / 5) and log(100 / 60)"
+    expect(total, np.log([8 / 5, 100 / 60]), case, cause, near=(1e-12, 0))
     _, total = shifted_log_sum_exp(np.zeros((2, 7)))
-    expect(total, [1.9459101] * 2, "log 7, for seven logits of 0,", near=(1e-7, 0))
+    case = "the log-sum-exp of seven logits of 0"
+    expect(total, [1.9459101] * 2, case, "it is log 7", near=(1e-7, 0))
 
 
 def test_each_row_is_shifted_by_its_own_maximum():
@@ -546,15 +566,15 @@ def test_shifting_changes_neither_dtype_nor_input():
         shifted, total = shifted_log_sum_exp(logits)
         for name, found in [("shifted logits", shifted), ("log-sum-exp", total)]:
             assert found.dtype.name == dtype, (
-                f"{dtype} logits have {dtype} {name}, yours are {found.dtype}"
+                f"the {name} of {dtype} logits should be {dtype}, yours is {found.dtype}"
             )
         assert np.allclose(total, 0.0509, rtol=3e-2, atol=0), (
-            f"1, 4, -2 give 0.0509, yours {total}"
+            f"the log-sum-exp of the shifted row [1, 4, -2] should be 0.0509, yours is {total}"
         )
-        expect(logits, [[1, 4, -2]], "afterwards the logits", "do not use -= on an input")
+        expect(logits, [[1, 4, -2]], "the logits afterwards", "do not use -= on an input")
     _, masked = shifted_log_sum_exp(np.array([0.0, -np.inf, 0.0]))
-    case = "log 2, as a logit of -inf excludes its class,"
-    expect(float(masked), 0.6931472, case, near=(0, 1e-6))
+    case, cause = "the log-sum-exp of [0, -inf, 0]", "a logit of -inf excludes its class"
+    expect(float(masked), 0.6931472, case, cause, near=(0, 1e-6))
 
 
 # %% log-sum-exp hidden points=1
@@ -581,7 +601,8 @@ def test_log_sum_exp_of_other_shapes_and_magnitudes():
             expect(found, wanted, f"{name} of {before}", near=1e-6, dtype=dtype)
         assert (np.asarray(shifted) <= 0).all(), f"a shifted logit is above 0: {shifted}"
     _, total = shifted_log_sum_exp(np.array([[[-1e30, -1e30], [1e-3, -np.inf], [-7.0, 1e30]]]))
-    expect(total, [[np.log(2), 0, 0]], "log 2, 0, 0", near=(1e-9, 1e-12))
+    case = "the log-sum-exp of three extreme rows"
+    expect(total, [[np.log(2), 0, 0]], case, near=(1e-9, 1e-12))
 
 
 # %% labels points=4
@@ -646,7 +667,7 @@ def test_labels_of_any_width_name_any_number_of_classes():
                 f"refuses them: {complaint(error)}. Does 40,000 fit into {dtype}?"
             )
     for labels in (np.array([40_000, 0], "uint16"), np.array([-1, 0], "int8")):
-        case = f"{labels.dtype} label {labels[0]} is no class of logits of shape {shape} and"
+        case = f"{labels.dtype} label {labels[0]}, no class of logits of shape {shape},"
         refused(lambda: check_labels(labels, shape), case)
 
 
@@ -662,7 +683,7 @@ def test_the_error_names_the_first_bad_label():
             shapes = labels.shape, shape, f"0 to {shape[-1] - 1}"
             refused(
                 lambda: check_labels(labels, shape),
-                f"label {first} at {index} is no class of logits of shape {shape} and",
+                f"label {first} at {index}, no class of logits of shape {shape},",
                 contains=(f"label {first}", f"at {index}", *shapes),
             )
 
@@ -707,7 +728,7 @@ def test_each_row_gives_the_logit_of_its_own_class():
         "four rows and four labels give four logits, shape (4,), yours has shape "
         f"{np.shape(found)}"
     )
-    case = f"labels 2 0 1 1 of the logits\n{logits}\n"
+    case = f"the logits of the true classes 2, 0, 1, 1 in\n{logits}\n"
     expect(found, [-1, 7, 8, -5], case, "row i, column labels[i]", dtype="float32")
 
 
@@ -773,10 +794,10 @@ def test_only_the_true_class_counts_without_smoothing():
     found = cross_entropy_forward(np.log(p), np.array([1, 0, 0, 2]), 0.0)
     wanted = -np.log([0.5, 0.7, 0.05, 0.5])
     case = "the loss of four rows, where the true classes have the probabilities .5 .7 .05 .5,"
-    expect(found, wanted, case, near=(1e-9, 0))
+    expect(found, wanted, case, after_softmax(np.log(p), [1, 0, 0, 2]), near=(1e-9, 0))
     even = cross_entropy_forward(np.zeros((2, 7)), np.array([3, 6]), 0.0)
-    cause = "is it the natural logarithm, and is it positive?"
-    expect(even, [1.9459101] * 2, "log 7, for seven equal logits,", cause, near=(1e-7, 0))
+    cause = "it is log 7, the natural logarithm, and positive"
+    expect(even, [1.9459101] * 2, "the loss of seven equal logits", cause, near=(1e-7, 0))
 
 
 def test_cross_entropy_with_any_number_of_leading_axes():
@@ -840,9 +861,9 @@ def test_an_excluded_class_does_not_give_nan():
         found = cross_entropy_forward(z, np.array([2, 1]), 0.0)
         excluded = cross_entropy_forward(z, np.array([1, 2]), 0.0)
     cause = "0 * inf is nan, so compute no mean without smoothing"
-    case = "the losses, where -inf excludes a class,"
+    case = "the losses of rows in which -inf excludes a wrong class"
     expect(found, [0.6931472, 0.3132617], case, cause, near=(1e-6, 0))
-    case = "the losses, infinite where the true class was excluded,"
+    case = "the losses, where the first true class has the logit -inf,"
     expect(excluded, [np.inf, 1.3132617], case, near=(0, 1e-5))
 
 
@@ -860,8 +881,8 @@ def test_row_losses_change_neither_dtype_nor_inputs():
             )
             expect(found, wanted, f"the losses of {dtype} logits", near=0.01, dtype=dtype)
             cause = "do not use -= on an input"
-            expect(z, [[1, 4, -2], [0, 3, 8]], "afterwards the logits", cause)
-            expect(labels, [0, 2], "afterwards the labels")
+            expect(z, [[1, 4, -2], [0, 3, 8]], "the logits afterwards", cause)
+            expect(labels, [0, 2], "the labels afterwards")
 
 
 # %% forward hidden points=1
@@ -889,7 +910,8 @@ def test_row_losses_of_other_inputs():
         expect(z, before, f"the logits of {shape} afterwards")
     z = np.array([[[-np.inf, 5.0, -np.inf, -np.inf]], [[-np.inf, -800.0, -np.inf, -800.0]]])
     found = cross_entropy_forward(z, np.array([[1], [3]]), 0.0)
-    expect(found, [[0], [np.log(2)]], "one class left, then two", near=(1e-9, 1e-12))
+    case = "the losses of a row with one class left and of one with two"
+    expect(found, [[0], [np.log(2)]], case, near=(1e-9, 1e-12))
 
 
 # %% learner-side
@@ -914,7 +936,9 @@ def test_the_mean_is_over_rows():
             if reduction == "mean" and out.shape == ():
                 cause = factor(out.data, number, 3, "the number of classes")
                 cause = cause or factor(out.data, number, 4, "the number of rows")
-            case = f"true classes with probabilities .5 .7 .05 .5: {reduction!r}"
+            case = f"cross_entropy with {reduction!r}, true classes with p = .5 .7 .05 .5,"
+            reduce = {"sum": np.sum, "mean": np.mean}.get(reduction, np.asarray)
+            cause = cause or after_softmax(np.log(p), [1, 0, 0, 2], reduce)
             expect(out.data, number, case, cause, near=(1e-9, 0))
     out = float(cross_entropy(np.log(p), [1, 0, 0, 2]))
     expect(out, wanted.mean(), "the default, the mean over the 4 rows,", near=(0, 1e-9))
@@ -923,26 +947,22 @@ def test_the_mean_is_over_rows():
 def test_forty_thousand_classes():
     z = np.zeros((2, 40_000), "float32")
     z[0, 39_999] = z[1, 32_768] = 30
-    case = "the loss, with the true classes 39999 and 32768 of 40,000 30 above all others,"
-    for labels in ([39_999, 32_768], np.array([39_999, 32_768], "uint16")):
-        out = float(cross_entropy(z, labels))
-        expect(out, 0, case, "do the labels keep their integer width?", near=(0, 1e-6))
-    case = "the loss, with the true classes 0 and 39999 30 below another one,"
-    expect(float(cross_entropy(z, [0, 39_999])), 30, case, near=(0, 1e-3))
+    for labels, right in [([39_999, 32_768], 0), ([0, 39_999], 30)]:
+        for given in (labels, np.array(labels, "uint16")):
+            case = (
+                "two rows of 40,000 logits, all 0 except 30 for class 39999 in the first and "
+                f"30 for class 32768 in the second: the mean loss for the labels {labels}"
+            )
+            out = float(cross_entropy(z, given))
+            expect(out, right, case, after_softmax(z, labels, np.mean), near=(0, 1e-5))
 
 
 def test_softmax_is_not_applied_twice():
-    out = float(cross_entropy(Tensor([[0.0, 20.0, 0.0], [0.0, 0.0, 30.0]]), [1, 2]))
-    assert 0 <= out < 1e-6, (
-        f"the loss of a sure and right prediction is 0, yours is {out}: apply no softmax "
-        "before the loss, which contains it"
-    )
-    out = float(cross_entropy(Tensor([[0.0, 20.0, 0.0]]), [2]))
-    case, cause = (
-        "the loss of a logit 20 below the largest",
-        "are they logits, no probabilities?",
-    )
-    expect(out, 20, case, cause, near=(0, 1e-4))
+    z = np.array([[0.0, 20.0, 0.0], [0.0, 0.0, 30.0]])
+    for labels, right in [([1, 2], 0), ([2, 2], 10)]:
+        case = f"the mean loss of the logits {z.tolist()} for the labels {labels}"
+        out = float(cross_entropy(Tensor(z), labels))
+        expect(out, right, case, after_softmax(z, labels, np.mean), near=(0, 1e-4))
 
 
 def test_cross_entropy_of_three_axes():
@@ -950,13 +970,13 @@ def test_cross_entropy_of_three_axes():
     labels = [[4, 0, 2], [1, 1, 3]]
     target = 0.75 * np.eye(5)[labels] + 0.05
     wanted = -(target * np.log(np.exp(z) / np.exp(z).sum(-1, keepdims=True))).sum(-1)
-    cause = "is the smoothing passed on, and does the reduction take all 6 rows?"
+    cause = "pass label_smoothing to cross_entropy_forward, and reduce over all 6 rows"
     for reduction, number in [("none", wanted), ("sum", wanted.sum()), ("mean", wanted.mean())]:
         out = cross_entropy(Tensor(z), labels, reduction, 0.25)
-        case = f"logits of shape (2, 3, 5), label_smoothing 0.25: {reduction!r}"
+        case = f"for shape (2, 3, 5) and label_smoothing 0.25, the loss with {reduction!r}"
         expect(out.data, number, case, cause, near=(1e-9, 0))
     single = cross_entropy(Tensor([0.0, 0.0, 0.0, 0.0, 0.0]), 3)
-    expect(single, 1.609438, "log 5, for one row of five equal logits,", near=(0, 1e-5))
+    expect(single, 1.609438, "the loss of one row of five equal logits", near=(0, 1e-5))
 
 
 def test_wrong_labels_are_refused():
@@ -985,24 +1005,24 @@ def test_smoothing_is_a_share():
     for smoothing in (-0.1, 1.5, 10):
         refused(
             lambda: cross_entropy(z, [0], label_smoothing=smoothing),
-            f"label_smoothing={smoothing} is no share from 0 to 1 and",
+            f"label_smoothing={smoothing}, which is no share from 0 to 1,",
             contains=[smoothing],
         )
     for smoothing, wanted in [(0, 0.1698460), (1, 1.8365127), (np.float64(0.3), 0.6698460)]:
         out = float(cross_entropy(z, [0], label_smoothing=smoothing))
-        expect(out, wanted, f"the loss of 2, 0, -1, smoothing {smoothing},", near=(0, 2e-6))
+        expect(out, wanted, f"the loss of [2, 0, -1], smoothing {smoothing},", near=(0, 2e-6))
 
 
 def test_an_empty_batch_has_no_mean():
     empty = Tensor(np.ones((0, 3), "float32"))
     refused(
         lambda: cross_entropy(empty, []),
-        "the mean of no rows, 0 / 0,",
+        "the mean loss of no rows, which is 0 / 0,",
         contains=["empty"],
         cause="use reduce_losses",
     )
     none = cross_entropy(empty, np.zeros(0, "int64"), "none")
-    expect(none, np.zeros(0), "'none' of no rows")
+    expect(none, np.zeros(0), "the losses of no rows, with 'none',")
     expect(cross_entropy(empty, [], "sum"), 0, "the sum of no rows")
 
 
@@ -1015,22 +1035,22 @@ def test_one_operation_is_recorded_with_a_copy_of_the_labels():
             "the logits have requires_grad=True, but the loss does not: use apply"
         )
         assert out.dtype.name == "float32", (
-            f"float32 logits have a float32 loss, yours is {out.dtype}"
+            f"the loss of float32 logits should be float32, yours is {out.dtype}"
         )
     node = cross_entropy(logits, labels, "none", np.float64(0.5)).creator
     names = sorted(node.options)
     assert len(node.inputs) == 1 and names == ["labels", "smoothing"], (
-        "one operation with the input logits and the options labels and smoothing; yours has "
-        f"{len(node.inputs)} inputs and the options {names}"
+        "cross_entropy should call apply once, with the input logits and the options labels "
+        f"and smoothing; your operation has {len(node.inputs)} inputs and the options {names}"
     )
     smoothing = node.options["smoothing"]
     assert type(smoothing) is float and smoothing == 0.5, (
         f"the option smoothing should be the plain float 0.5, yours is {smoothing!r}"
     )
     recorded = recorded_labels(logits, labels)
-    case = "after the caller has overwritten the labels, the recorded option"
+    case = "the recorded option labels, after the caller has overwritten the array,"
     expect(recorded, [2, 0], case, "record a copy")
-    expect(logits.data, [[1, 4, -2], [0.5, 0, 3]], "afterwards the logits")
+    expect(logits.data, [[1, 4, -2], [0.5, 0, 3]], "the logits afterwards")
     whole = float(cross_entropy(np.array([[0, 5]], "uint8"), [0]))
     case = "the loss for uint8 logits 0 and 5"
     expect(whole, 5.0067153, case, "0 - 5 is 251 in uint8", near=(0, 1e-5))
@@ -1060,7 +1080,8 @@ def test_cross_entropy_of_other_inputs():
                     expect(out.data, right, case, near=(1e-6, 1e-9))
     whole = cross_entropy([[3, 0, 1], [-2, 0, 0]], [0, 2], "none")
     wanted = [0.1698460, 0.7586244]
-    expect(whole.data, wanted, "integers", near=(1e-5, 1e-8), dtype="float32")
+    case = "the losses of integer logits"
+    expect(whole.data, wanted, case, near=(1e-5, 1e-8), dtype="float32")
     logits, labels = Tensor(np.zeros((2, 1, 3)), requires_grad=True), Tensor([[2], [1]])
     recorded = cross_entropy(logits, labels, "none").creator.options
     expect(recorded["labels"], [[2], [1]], "the recorded option labels")
@@ -1123,16 +1144,17 @@ def test_two_modules_keep_their_own_options():
             "own options in self"
         )
     assert np.allclose(total(z, labels).data, 2.6342148) and rows(z, labels).shape == (2,), (
-        f"'sum' with smoothing 0.5 is 2.6342 here and 'none' gives two losses, yours are "
-        f"{total(z, labels)} and {rows(z, labels)}"
+        "CrossEntropyLoss('sum', 0.5) should give 2.6342 and CrossEntropyLoss('none') two "
+        f"losses, yours give {total(z, labels)} and {rows(z, labels)}"
     )
 
 
 def test_the_module_prints_its_options():
     text = repr(CrossEntropyLoss("sum", label_smoothing=0.25))
     assert text == "CrossEntropyLoss(reduction='sum', label_smoothing=0.25)", (
-        f"CrossEntropyLoss('sum', label_smoothing=0.25) prints as {text}: set self.reduction "
-        "and self.label_smoothing"
+        "CrossEntropyLoss('sum', label_smoothing=0.25) should print "
+        f"CrossEntropyLoss(reduction='sum', label_smoothing=0.25), yours prints {text}: set "
+        "self.reduction and self.label_smoothing"
     )
 
 

@@ -40,14 +40,14 @@ axes.text(1.2, 0.6, "yes");
 # at once and crosses 0 at step 9; with the squared error it stays near -8 until 1,500.
 
 # %% [markdown]
-# A **loss function** computes one number from predictions and targets, which says how wrong the
-# predictions are. Training uses the derivative of the loss to make that number smaller. So
+# A **loss function** takes predictions and targets, and computes one number that says how wrong
+# the predictions are. Training uses the derivative of the loss to make that number smaller. So
 # training never corrects an error that the loss does not measure, and it stops where the
 # derivative is 0.
 #
 # **You need** 01 (Tensor) and 02 (Activations). **You write** `mse_loss`,
-# `binary_cross_entropy_with_logits`, `cross_entropy` and `CrossEntropyLoss`, all correct for
-# logits of 1000, and the checks of their inputs.
+# `binary_cross_entropy_with_logits`, `cross_entropy` and `CrossEntropyLoss`, and the functions
+# that check their inputs. The losses of logits must be correct even for logits of 1000.
 
 # %% [markdown]
 # ## Mean squared error
@@ -101,11 +101,11 @@ def as_target(prediction, target):
 
     prediction  Tensor of floating-point numbers
     target      Tensor, array, nested lists or a number, of exactly the prediction's shape
-    returns     a new ndarray with the prediction's dtype, which shares no memory with `target`
-                and records nothing: a target gets no gradient
+    returns     a new ndarray with the prediction's dtype, which shares no memory with `target`;
+                not a Tensor, because a target gets no gradient
 
-    Raises ValueError when the shapes differ, even if they would broadcast. The error names both
-    shapes.
+    Raises ValueError when the shapes differ, even if they would broadcast. The message contains
+    both shapes.
 
     >>> as_target(Tensor([0.5, 2.0]), [1, 3])
     array([1., 3.], dtype=float32)
@@ -130,9 +130,10 @@ check("target")
 # ## Reduction
 #
 # A batch has one loss for every example, or for every element, and training needs a single
-# number. A **reduction** turns many losses into one: "mean" or "sum". When the batch grows, the
-# mean stays about the same, but the sum grows, and with it the size of the training steps. With
-# "none" the losses are not combined, so that you can look at the worst examples.
+# number. The **reduction** of a loss is the operation that turns many losses into one: "mean"
+# or "sum" (as in lesson 01, over all axes). When the batch grows, the mean stays about the
+# same, but the sum grows, and with it the size of the training steps. With "none" the losses
+# are not combined, so that you can look at the worst examples.
 #
 # Predict: an empty batch has no losses. What is their mean?
 
@@ -156,8 +157,9 @@ def reduce_losses(losses, reduction="mean"):
     returns    Tensor of shape (), or `losses` for "none"; computed with Tensor operations, so
                that it is recorded
 
-    Raises ValueError for any other reduction, with its repr and the words mean, sum and none;
-    and for the mean of no losses, with the word empty and their shape.
+    Raises ValueError for any other reduction; the message contains repr(reduction) and the
+    words mean, sum and none. Raises ValueError for "mean" when `losses` is empty; the message
+    contains the word empty and the shape.
 
     >>> reduce_losses(Tensor([[0.5, 2.0], [3.0, 4.5]]), "mean")
     Tensor(2.5)
@@ -187,7 +189,7 @@ check("reduction")
 # %% exercise="mse"
 #| export
 def mse_loss(prediction, target, reduction="mean"):
-    """The squared error, (prediction - target) squared. Its unit is the square of theirs.
+    """The squared error, (prediction - target) squared.
 
     prediction  Tensor, array or list; integers become float32
     target      the same shape, in any form; it gets no gradient
@@ -195,7 +197,8 @@ def mse_loss(prediction, target, reduction="mean"):
     returns     Tensor of shape (), or of the prediction's shape for "none", in the prediction's
                 dtype; recorded
 
-    Raises ValueError when the shapes differ, even if they would broadcast, naming both.
+    Raises ValueError when the shapes differ, even if they would broadcast; the message contains
+    both shapes.
 
     >>> mse_loss(Tensor([1.0, 2.0, 3.0]), [1.0, 0.5, 6.0], reduction="none")
     Tensor([0.  , 2.25, 9.  ])
@@ -234,9 +237,10 @@ print(mse_loss(predictions, prices.unsqueeze(1)))
 
 # %% [markdown]
 # The code below computes it in `float32`, for a day without rain ($y = 0$) and four logits. The
-# first column uses the formula as it is. The other two use a common repair: they clip $p$ to
-# between 1e-12 and 1 - 1e-12, or to between 1e-7 and 1 - 1e-7. The true losses are very nearly
-# $z$ itself. Predict which column is right in which rows.
+# first column uses the formula as it is. The other two use a common repair: they first clip
+# $p$, the second column to the range from 1e-12 to 1 - 1e-12, the third to the range from 1e-7
+# to 1 - 1e-7. The true losses are almost equal to $z$: 5.0067 for $z = 5$. Predict which column
+# is right in which rows.
 
 # %% tags=["answer", "explained"]
 logits = np.array([5.0, 15.0, 20.0, 200.0], "float32")
@@ -260,17 +264,18 @@ for z, *row in zip(logits, unclipped, clipped_12, clipped_7):
 #
 # $$-y \log p - (1 - y) \log(1 - p) = \log(1 + e^z) - zy.$$
 #
-# Only $e^z$ can still overflow, at $z = 89$ in `float32`. To avoid this, take the larger of 1
-# and $e^z$ out of the logarithm: $\log(1 + e^z) = \max(z, 0) + \log(1 + e^{-|z|})$. Check this
-# equation for a positive and for a negative $z$.
+# Only $e^z$ can still overflow, at $z = 89$ in `float32`. To avoid this, factor the larger of 1
+# and $e^z$ out of the sum $1 + e^z$: $\log(1 + e^z) = \max(z, 0) + \log(1 + e^{-|z|})$. Check
+# this equation for a positive and for a negative $z$.
 
 # %% [markdown]
-# One problem is left: the derivative at $z = 0$, where untrained networks start. The loss is
-# smooth, and its derivative $p - y$ is $1/2 - y$ there. But its parts $\max(z, 0)$ and $|z|$
-# have a kink at 0, and a convention decides which derivative is used. For `abs` it is 0. Then
-# the derivative of $\max(z, 0)$ must be 1/2, the mean of the derivatives on both sides.
-# `relu(z)` computes $\max(z, 0)$, but its derivative at 0 is 0 by convention, which is wrong
-# here. $(z + |z|) / 2$ computes the same number and has the right derivative.
+# One problem is left: the derivative at $z = 0$, where untrained networks start. The derivative
+# of the loss is $p - y$, so at 0 it must be $1/2 - y$. Your formula has three parts. At 0, the
+# part $-zy$ contributes $-y$. The logarithm contributes 0, because `abs` has the derivative 0
+# there by convention. So $\max(z, 0)$ must contribute 1/2.
+#
+# The function `relu(z)` computes $\max(z, 0)$, but its derivative at 0 is 0 by convention. Use
+# $(z + |z|) / 2$: it is the same number, and its derivative at 0 is 1/2.
 
 # %% [markdown]
 # A target can also be a probability, such as 0.9. A target outside 0 to 1 is a mistake. The
@@ -306,7 +311,8 @@ def binary_cross_entropy_with_logits(logits, target, reduction="mean"):
                recorded, with the derivative sigmoid(z) - target, also at z = 0
 
     Logits of +-1000 must work. Raises ValueError when the shapes differ, even if they would
-    broadcast, naming both; and for targets outside 0 to 1, naming the first and its index.
+    broadcast; the message contains both shapes. Raises ValueError for targets outside 0 to 1;
+    the message contains the first of them and its index.
 
     >>> binary_cross_entropy_with_logits(Tensor([1000.0, -1000.0]), [1, 1], reduction="none")
     Tensor([   0., 1000.])
@@ -396,9 +402,9 @@ print("squared error", steps_until_yes(squared_error))
 # $$-\log \frac{e^{z_y}}{\sum_j e^{z_j}} = \log \sum_j e^{z_j} - z_y.$$
 #
 # The **log-sum-exp** of some numbers is the logarithm of the sum of their exponentials. It is a
-# smooth maximum of $n$ numbers: at least the largest number, and at most $\log n$ more. Predict
-# the log-sum-exp of 3, 1, 0 and of 0, 0, 0, 0. Then predict what this code computes for 1000,
-# 998:
+# smooth maximum: for $n$ numbers it lies between the largest number and the largest number plus
+# $\log n$. Predict the log-sum-exp of 3, 1, 0 and of 0, 0, 0, 0. Then predict what this code
+# computes for 1000, 998:
 
 # %% tags=["answer", "explained"]
 for row in ([3.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0], [1000.0, 998.0], [-1000.0, -998.0]):
@@ -413,7 +419,7 @@ for row in ([3.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0], [1000.0, 998.0], [-1000.0, -9
 # everything from the shifted logits. Small numbers are also more precise: near 10,000,
 # `float32` has only three digits after the point.
 #
-# **Task.** Write `shifted_log_sum_exp` on plain NumPy arrays, along the *last* axis.
+# **Task.** Write `shifted_log_sum_exp` for plain NumPy arrays, along the *last* axis.
 
 # %% exercise="log-sum-exp"
 #| export
@@ -422,10 +428,11 @@ def shifted_log_sum_exp(logits):
     along the last axis.
 
     logits   ndarray of shape (..., classes), classes >= 1, of any size; -inf is allowed
-    returns  two ndarrays: the shifted logits, all <= 0, of the same shape, and their
-             log-sum-exp, of shape (...), from 0 to log(classes); both with the dtype of
-             `logits`, which is not changed
+    returns  two ndarrays with the dtype of `logits`. The first: the shifted logits, of the same
+             shape; all are <= 0. The second: their log-sum-exp, of shape (...); all are from 0
+             to log(classes)
 
+    Does not change `logits`.
     The log-sum-exp of the logits themselves is the second array plus the largest logits.
 
     >>> shifted, total = shifted_log_sum_exp(np.array([[1000.0, 1000.0], [0.0, -1000.0]]))
@@ -451,9 +458,9 @@ check("log-sum-exp")
 # element per class: 1 for the true class and 0 for all others. With many classes, most of the
 # memory would hold zeros.
 #
-# NumPy accepts some labels that are not class numbers. One data set marks unknown classes with
-# -1. Another numbers its three classes 1, 2, 3. Predict what the code prints for the labels -1
-# and 3:
+# NumPy accepts some labels that are not class numbers. Suppose that one data set marks unknown
+# classes with -1, and that another numbers its three classes 1, 2, 3. Predict what the code
+# prints for the labels -1 and 3:
 
 # %% tags=["answer"]
 row = np.array([0.1, 0.2, 0.7])
@@ -471,13 +478,13 @@ except IndexError as error:
 # %%
 #| exporti
 def as_labels(labels, shape):
-    """`labels` as a new ndarray of integers, one for each row of logits of `shape`.
+    """`labels` as a new ndarray of integers, one per row of logits with this shape.
 
     labels   int, nested lists, array or Tensor of any integer dtype
     shape    the logits' shape, (..., classes)
 
-    Raises TypeError for floating-point numbers, True and False, ValueError for one-hot rows and
-    any other shape.
+    Raises TypeError for floating-point numbers and for True and False. Raises ValueError for
+    one-hot rows and for any other wrong shape.
     """
     labels = copy_of(labels.data if isinstance(labels, Tensor) else labels)
     if not shape or shape[-1] == 0:
@@ -501,14 +508,15 @@ def as_labels(labels, shape):
     return labels if labels.size else labels.astype(np.int64)  # [] is float64 to NumPy
 
 # %% [markdown]
-# **Task.** Write `check_labels`, the check of their values, on the model of
+# **Task.** Write `check_labels`, which checks the values of the labels. It is similar to
 # `check_probabilities`. A batch may hold ten thousand labels, so the error says *which* label
 # is wrong and *where* it is.
 
 # %% exercise="labels"
 #| export
 def check_labels(labels, shape):
-    """Raise ValueError unless every label is a class of logits of `shape`: 0 to classes - 1.
+    """Raise ValueError unless every label is a class of logits with this shape: 0 to
+    classes - 1.
 
     labels   ndarray of integers of any width, of shape shape[:-1] (() for a single number)
     shape    the logits' shape, (..., classes)
@@ -556,7 +564,7 @@ print(logits[..., labels].shape, logits[labels].shape)
 # %% exercise="target-logits"
 #| export
 def target_logits(logits, labels):
-    """From each row of logits the one of its true class.
+    """For each row of logits, the logit of its true class.
 
     logits   ndarray of shape (..., classes)
     labels   ndarray of class numbers from 0, of shape (...) and any integer dtype
@@ -645,8 +653,8 @@ for smoothing in (0.0, 0.1):
 
 # %% [markdown]
 # Smoothing does not change the first loss, because the true logit of the first row is the mean
-# of the row. It raises the second loss, because there the predicted probability is higher than
-# the smoothed target.
+# of the row. It raises the second loss, because there the true logit is larger than the mean of
+# its row.
 
 # %% [markdown]
 # ## The derivative of cross-entropy
@@ -688,8 +696,8 @@ draw_cross_entropy_gradient([6.0, 0.0, 0.0], label=0, smoothing=0.1)
 # %% [markdown]
 # **Task.** Write `cross_entropy` from the functions above. Check the labels before you use
 # them. `apply` records its options, and lesson 06 reads the labels from the record. By then the
-# caller may have written the next batch into the same array. So which labels do you pass to
-# `apply`?
+# caller may have written the next batch into the same array. So pass the copy that `as_labels`
+# returns.
 
 # %% exercise="cross-entropy"
 #| export
@@ -704,10 +712,10 @@ def cross_entropy(logits, labels, reduction="mean", label_smoothing=0.0):
     label_smoothing  the share of the target spread evenly over all classes, from 0 to 1
     returns          Tensor of shape (), or (...) for "none", in the logits' dtype
 
-    Recorded as one operation, `cross_entropy_forward`, with the options `labels` (a checked
-    copy, by `as_labels` and `check_labels`, which raise their errors) and `smoothing` (a Python
-    float); then `reduce_losses`. Raises ValueError for a label_smoothing outside 0 to 1, naming
-    it.
+    First `as_labels` copies the labels and `check_labels` checks the copy; both raise errors.
+    Raises ValueError for a label_smoothing outside 0 to 1; the message contains it. Then
+    `apply` computes `cross_entropy_forward` as one operation, with two options: `labels`, the
+    copy, and `smoothing`, a Python float. Last comes `reduce_losses`.
 
     >>> cross_entropy(Tensor([[0.0, 0.0], [1000.0, 0.0]]), [0, 0], reduction="none")
     Tensor([0.6931472, 0.       ])
@@ -730,8 +738,9 @@ check("cross-entropy")
 
 # %% [markdown]
 # What does one operation save? Below is the same formula written with Tensor operations. Both
-# are run on 64 rows of 1000 classes. `cost` counts the recorded operations, and the numbers
-# that they keep for their derivatives. Predict the ratio of the two versions for both counts.
+# are run on 64 rows of 1000 classes. `cost` counts two things: the recorded operations, and the
+# numbers that they keep in memory for the derivatives. For each of the two, predict how many
+# times larger it is for `composed`.
 
 # %%
 import time
@@ -744,7 +753,7 @@ def composed(logits, labels):
 
 # %%
 def cost(loss, logits, labels):
-    """Milliseconds (the best of five), recorded operations, and different numbers they keep."""
+    """Milliseconds (the best of five), recorded operations, and numbers kept in memory."""
     times = []
     for _ in range(5):
         start = time.perf_counter()
@@ -771,8 +780,8 @@ for name, loss in [("composed", composed), ("one operation", cross_entropy)]:
 
 # %% [markdown]
 # The forward passes take about the same time, because NumPy computes the same exponentials. One
-# operation keeps fewer numbers in memory until the backward pass, and the backward pass then
-# reads one large array instead of several.
+# operation keeps fewer numbers in memory until the derivatives are computed (lesson 06), which
+# then reads one large array instead of several.
 
 # %% [markdown]
 # ## Loss modules
@@ -868,14 +877,14 @@ for classes in (2, 10, 1000, 50_000):
           f"{cross_entropy(np.zeros((1, classes)), [0]).item():.3f}")
 
 # %% [markdown]
-# The loss is $\ln C$, the entropy of a uniform distribution. If the first loss of a training is
-# far above it, the initial logits are too large; it does not mean that the problem is hard. You
-# can also compute a number of classes from a loss: a network with this loss is as good as
-# guessing among $e^{\text{loss}}$ classes.
+# The loss is $\ln C$, the entropy of a uniform distribution. If the first loss of a training
+# run is far above $\ln C$, the problem is not necessarily hard: the initial logits are too
+# large. You can also compute a number of classes from a loss $L$: the network does as well as
+# guessing among $e^L$ equally likely classes.
 #
-# Next, take ten classes whose wrong logits are all equal. The *margin* is the true logit minus
-# a wrong one. Predict by how much the loss falls when the margin grows by 1: when the network
-# is right, and when it is wrong.
+# Next, take rows of ten logits: the logit of the true class, and nine equal logits for the
+# wrong classes. The *margin* is the true logit minus a wrong one. Predict by how much the loss
+# falls when the margin grows by 1: when the network is right, and when it is wrong.
 
 # %% tags=["answer", "explained"]
 margins = np.linspace(-6, 10, 321)
@@ -887,16 +896,17 @@ figure, axes = panel("ten classes", "margin of the true logit", "loss", ylim=(-1
 axes.plot(margins, plain)
 axes.plot(margins, smooth, "--", color="black")
 axes.plot(best, smooth.min(), "o", color="black")
-axes.text(-4, 7.2, "both fall by almost 1 per point")
+axes.text(-4, 7.2, "both fall by almost 1\nwhen the margin grows by 1")
 axes.text(2.6, 2.2, "label smoothing 0.1:\n" f"minimum at {best:.2f}")
 axes.text(5.0, -0.8, "no smoothing");
-# alt: The loss against the margin. Left of 0 both curves fall by almost 1 per point. Without
-# smoothing the loss goes to 0; with smoothing it has a minimum at 4.5 and rises again.
+# alt: The loss against the margin. Left of 0 both curves fall by almost 1 when the margin grows
+# by 1. Without smoothing the loss goes to 0; with smoothing it has a minimum at 4.5 and rises
+# again.
 
 # %% [markdown]
-# When the network is wrong (margin below 0), the loss falls by almost 1 for each 1 of margin.
-# When it is right, the loss falls less and less, until it reaches its minimum. A single row
-# that is sure and wrong weighs as much as thousands of rows that are sure and right, so the
+# When the network is wrong (margin below 0), the loss falls by almost 1 when the margin grows
+# by 1. When it is right, the loss falls less and less, until it reaches its minimum. A single
+# row that is sure and wrong weighs as much as thousands of rows that are sure and right, so the
 # worst rows dominate the mean loss. A wrong label in the data produces such a row. At the
 # minimum of the smoothed loss, the true class has the probability of its target,
 # $1 - s + s/C = 0.91$.
