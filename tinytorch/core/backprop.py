@@ -1,5 +1,5 @@
 # From modules/source/05_backprop/backprop_dev.py by `tito export`; edit that file, not this one.
-# checksum: 9dddf67f108e53f4
+# checksum: 158209f6b7475817
 """Backpropagation: Compute the gradient of a network in one backward pass, and train it."""
 
 import itertools
@@ -33,7 +33,8 @@ next_creation = itertools.count().__next__  # returns 0, then 1, then 2, ...
 
 
 class Operators(Scalar, ManualBackward):
-    """Arithmetic with Values and plain numbers. < and > compare the numbers, == does not."""
+    """Arithmetic with Values and plain numbers. < and > compare the numbers; == is True only
+    for the same object."""
 
     __slots__ = ()
 
@@ -62,8 +63,8 @@ class Value(Operators):
     _children  the Values it was computed from; `_op` names the operation
     label      a name for pictures
 
-    .data .grad  two floats: the number, and the derivative of the result that `backward` was
-                 called on, with respect to this number
+    .data        float, the number
+    .grad        float: after `L.backward()`, the derivative of L with respect to this number
     ._prev ._op  the inputs and the operation; () and "" for a number that was not computed
 
     >>> Value(3)
@@ -89,7 +90,8 @@ class Value(Operators):
     def sigmoid(self): return sigmoid(self)
 
     def backward(self):
-        """Add the derivative of this number with respect to each leaf to the leaf's `grad`."""
+        """Increase the `grad` of every leaf, a Value that was not computed, by the derivative
+        of this number with respect to it."""
         backward(self)
 
     def __repr__(self):
@@ -99,7 +101,8 @@ class Value(Operators):
 def record(op, data, inputs, local_gradients):
     """A Value that records that `data` was computed from `inputs` by `op`.
 
-    op, data         str, for pictures, and float: the operation and the result
+    op               str: the name of the operation, for pictures
+    data             float: the result
     inputs           tuple of Values
     local_gradients  tuple of floats: the derivative of the result with respect to each input
 
@@ -161,9 +164,9 @@ def tanh(x):
 
 
 def propagate(node):
-    """Add to the `grad` of each input of `node`: its local gradient times the `grad` of `node`.
+    """Increase the `grad` of each input of `node` by its local gradient times `node.grad`.
 
-    node     a Value whose own `grad` is complete, with any number of inputs; it stays as it is
+    node     a Value whose own `grad` is final, with any number of inputs; it is not changed
     returns  None
 
     >>> x, y = Value(3.0), Value(5.0)
@@ -192,8 +195,8 @@ def topological_order(root):
     root     a Value
     returns  list of Values, each once: `root` first, and every node before its own inputs
 
-    Works without recursion, and visits the inputs of each node once, however many paths lead to
-    that node.
+    Works without recursion. Looks at the inputs of each node only once, even if many paths lead
+    to the node.
 
     >>> x = Value(3.0)
     >>> [node.data for node in topological_order((x + 1) * x)]
@@ -211,7 +214,7 @@ def topological_order(root):
 
 
 def backward(root):
-    """Add to the `grad` of every leaf the derivative of `root` with respect to it.
+    """Increase the `grad` of every leaf by the derivative of `root` with respect to it.
 
     root     a Value
     returns  None. Afterwards the `grad` of an intermediate result is the derivative of `root`
@@ -275,10 +278,10 @@ def train_step(loss, parameters, learning_rate):
 def gradient_check(f, *numbers, tolerance=1e-5):
     """Compare the gradient by `backward` with the one by `numerical_gradient`.
 
-    f          function of as many Values, returning a Value
+    f          function that takes one Value for each of `numbers`, and returns a Value
     numbers    floats: the point at which to compare
-    tolerance  float: the largest difference allowed; where the central difference is larger
-               than 1 in size, relative to it
+    tolerance  float: the two derivatives of an input may differ by at most
+               tolerance * max(1, |central difference|)
     returns    True. Where the two differ by more, or one is nan, raises AssertionError with the
                index of the input and both derivatives in its message
 
@@ -468,8 +471,8 @@ class MLP(Module):
 
 def forward_order(roots):
     """The Values in `roots` and everything they were computed from, inputs before results."""
-    joined = record("", 0.0, tuple(roots), (0.0,) * len(roots))
-    return topological_order(joined)[:0:-1]  # from the last to the second
+    joined = record("", 0.0, tuple(roots), (0.0,) * len(roots))  # a result of all roots
+    return topological_order(joined)[:0:-1]  # reversed, without `joined`, which comes first
 
 
 def forward_mode_derivatives(roots, leaf):

@@ -134,10 +134,11 @@ draw(inputs, steps, places, gradients_by_hand())
 #
 # ## Recording operations
 #
-# At each node you needed three things: its inputs, the factors on its edges, and the gradient
-# of its result. So we define a number that stores them, a `Value`. Python calls the methods
-# below when a `Value` meets an operator. They turn a plain number into a `Value` first. The
-# functions that they call (`add`, `multiply`, ...) come later in this lesson.
+# To pass a gradient on from a node you needed three things: the node's inputs, the factor for
+# each input, and the gradient of the node itself. So we define a number that stores them, a
+# `Value`. Python calls the methods below when a `Value` meets an operator. They turn a plain
+# number into a `Value` first. It is enough to skim them: the functions that they call (`add`,
+# `multiply`, ...) come later in this lesson.
 
 # %%
 #| exporti
@@ -145,7 +146,8 @@ next_creation = itertools.count().__next__  # returns 0, then 1, then 2, ...
 
 
 class Operators(Scalar, ManualBackward):
-    """Arithmetic with Values and plain numbers. < and > compare the numbers, == does not."""
+    """Arithmetic with Values and plain numbers. < and > compare the numbers; == is True only
+    for the same object."""
 
     __slots__ = ()
 
@@ -180,8 +182,8 @@ class Value(Operators):
     _children  the Values it was computed from; `_op` names the operation
     label      a name for pictures
 
-    .data .grad  two floats: the number, and the derivative of the result that `backward` was
-                 called on, with respect to this number
+    .data        float, the number
+    .grad        float: after `L.backward()`, the derivative of L with respect to this number
     ._prev ._op  the inputs and the operation; () and "" for a number that was not computed
 
     >>> Value(3)
@@ -207,7 +209,8 @@ class Value(Operators):
     def sigmoid(self): return sigmoid(self)
 
     def backward(self):
-        """Add the derivative of this number with respect to each leaf to the leaf's `grad`."""
+        """Increase the `grad` of every leaf, a Value that was not computed, by the derivative
+        of this number with respect to it."""
         backward(self)
 
     def __repr__(self):
@@ -215,16 +218,17 @@ class Value(Operators):
 
 # %% [markdown]
 # Every operation creates its result with `record`, which takes the name of the operation, the
-# result, the inputs, and one factor per input. This factor is called the local gradient. A
-# **local gradient** is the derivative of a node with respect to one of its inputs. It depends
-# on one operation only, so it can be recorded together with the result.
+# result, the inputs, and one factor per input, its local gradient. A **local gradient** is the
+# derivative of a node with respect to one of its inputs. It depends on one operation only, so
+# it can be recorded together with the result.
 
 # %%
 #| export
 def record(op, data, inputs, local_gradients):
     """A Value that records that `data` was computed from `inputs` by `op`.
 
-    op, data         str, for pictures, and float: the operation and the result
+    op               str: the name of the operation, for pictures
+    data             float: the result
     inputs           tuple of Values
     local_gradients  tuple of floats: the derivative of the result with respect to each input
 
@@ -325,9 +329,10 @@ for node in (L, f, g):
 # ## The chain rule
 #
 # An **upstream gradient** is the derivative of the final result with respect to a node. Suppose
-# it is known: `out.grad`. By the chain rule, each input of `out` receives the product of its
-# local gradient and this upstream gradient. What if the input has received something already,
-# as `a` did, $-21$ over one path and $4$ over the other?
+# that it is known for `out`: it is `out.grad`. By the chain rule, each input of `out` receives
+# the product of its local gradient and this upstream gradient. One input can receive several
+# products: in the example, `a` received $-21$ over one path and $4$ over the other. What must
+# happen with the two?
 #
 # Predict what the inputs receive for `out = add(a, b)` with `out.grad = 7`, and for
 # `out = add(a, a)`.
@@ -338,9 +343,9 @@ for node in (L, f, g):
 # %% exercise="propagate"
 #| export
 def propagate(node):
-    """Add to the `grad` of each input of `node`: its local gradient times the `grad` of `node`.
+    """Increase the `grad` of each input of `node` by its local gradient times `node.grad`.
 
-    node     a Value whose own `grad` is complete, with any number of inputs; it stays as it is
+    node     a Value whose own `grad` is final, with any number of inputs; it is not changed
     returns  None
 
     >>> x, y = Value(3.0), Value(5.0)
@@ -409,13 +414,13 @@ print("created as number", {node.label: node._created - s._created for node in (
 
 # %% [markdown]
 # `s` appears in the second level, before `t` has contributed to its gradient, and once more at
-# the end: level by level, a node is met once per path.
+# the end: if we go level by level, we meet a node once for each path that leads to it.
 #
-# A **topological order** of a graph lists its nodes so that no node comes before a node that it
-# has to wait for. Here we list the result first, and every node before its own inputs. Each
-# Value has a number, `_created`, which counts the Values in the order of their creation. The
-# last line above prints these numbers. A result is always created after its inputs, so
-# descending `_created` is a topological order.
+# A **topological order** of a graph is a list of its nodes in which every node comes after the
+# nodes that it has to wait for. Here we list the result first, and every node before its own
+# inputs. Each Value has a number, `_created`, which counts the Values in the order of their
+# creation. The last line above prints these numbers. A result is always created after its
+# inputs, so descending `_created` is a topological order.
 #
 # **Task.** Write `topological_order` in two parts. First collect all nodes, each once; keep the
 # nodes seen in a set. (`==` compares Values as objects: two Values that both hold 3 are two
@@ -430,8 +435,8 @@ def topological_order(root):
     root     a Value
     returns  list of Values, each once: `root` first, and every node before its own inputs
 
-    Works without recursion, and visits the inputs of each node once, however many paths lead to
-    that node.
+    Works without recursion. Looks at the inputs of each node only once, even if many paths lead
+    to the node.
 
     >>> x = Value(3.0)
     >>> [node.data for node in topological_order((x + 1) * x)]
@@ -470,8 +475,8 @@ print([node.label or node.data for node in topological_order(r)])
 # Value that was not computed, keeps its gradient after a pass, so that the next pass adds to
 # it. Intermediate results, such as $f$, must start each pass from 0.
 #
-# Predict: `z = 4 * (3 * x)`, two backward passes. What is `x.grad` if intermediate results
-# are *not* reset?
+# Predict: we compute `z = 4 * (3 * x)`, and make two backward passes from `z`. What is `x.grad`
+# then, if intermediate results are *not* reset?
 
 # %% tags=["answer", "explained"]
 x = Value(5.0)
@@ -493,7 +498,7 @@ for number in ("first", "second"):
 # %% exercise="backward"
 #| export
 def backward(root):
-    """Add to the `grad` of every leaf the derivative of `root` with respect to it.
+    """Increase the `grad` of every leaf by the derivative of `root` with respect to it.
 
     root     a Value
     returns  None. Afterwards the `grad` of an intermediate result is the derivative of `root`
@@ -662,10 +667,10 @@ for size in (6, 60):
 def gradient_check(f, *numbers, tolerance=1e-5):
     """Compare the gradient by `backward` with the one by `numerical_gradient`.
 
-    f          function of as many Values, returning a Value
+    f          function that takes one Value for each of `numbers`, and returns a Value
     numbers    floats: the point at which to compare
-    tolerance  float: the largest difference allowed; where the central difference is larger
-               than 1 in size, relative to it
+    tolerance  float: the two derivatives of an input may differ by at most
+               tolerance * max(1, |central difference|)
     returns    True. Where the two differ by more, or one is nan, raises AssertionError with the
                index of the input and both derivatives in its message
 
@@ -693,9 +698,9 @@ check("gradient-check")
 #
 # For powers, Python needs some care: `(-2.0) ** 0.5` would be a complex number, and `10.0 **
 # 1000` an error. `real_power(x, n)` computes $x^n$ as a float. It returns infinity where the
-# power overflows, and raises ValueError where the power is no real number. The exponent 0 is
-# given: $x^0$ is a constant. At $x = 0$ the formula of the derivative would multiply 0 by
-# infinity.
+# power overflows, and raises ValueError where the power is no real number. The case $n = 0$ is
+# already written: $x^0$ is a constant, and at $x = 0$ the formula of the derivative would
+# multiply 0 by infinity.
 #
 # **Task.** Write the rest of `power`, with `real_power` in place of `**`.
 
@@ -728,8 +733,8 @@ check("power")
 
 # %% [markdown]
 # The other functions are given: a power with a Value as exponent, the exponential function, the
-# logarithm, the sine, and two more *activation functions*, which are used in networks like
-# `tanh`. Lesson 02 is about them.
+# logarithm, the sine, and two more *activation functions*. Networks use them in the same way as
+# `tanh`; lesson 02 is about them.
 #
 # - The *rectified linear unit*, `relu`, keeps positive numbers and replaces the others by 0. At
 #   0 its curve has a corner, and no derivative. By convention we use 0 there, as PyTorch does.
@@ -965,7 +970,8 @@ draw_boundary(lambda grid: [net(x).data for x in grid.tolist()], points, targets
 # closed curve around the 10 round points, the 16 square points outside.
 
 # %% [markdown]
-# A NumPy program has drawn the first picture, from the same initial parameters. Yours agrees.
+# The first picture was drawn by a NumPy program that started from the same parameters. Your
+# network found the same boundary.
 #
 # ## Forward and reverse mode (optional)
 #
@@ -974,14 +980,14 @@ draw_boundary(lambda grid: [net(x).data for x in grid.tolist()], points, targets
 # respect to one input in one pass. **Reverse mode** computes the derivatives of one result with
 # respect to all inputs in one pass. Backpropagation is reverse mode.
 #
-# Predict: a loss with 25 parameters. How many passes does each mode need for all derivatives?
+# Predict: a loss has 25 parameters. How many passes does each mode need for all derivatives?
 
 # %%
 #| exporti
 def forward_order(roots):
     """The Values in `roots` and everything they were computed from, inputs before results."""
-    joined = record("", 0.0, tuple(roots), (0.0,) * len(roots))
-    return topological_order(joined)[:0:-1]  # from the last to the second
+    joined = record("", 0.0, tuple(roots), (0.0,) * len(roots))  # a result of all roots
+    return topological_order(joined)[:0:-1]  # reversed, without `joined`, which comes first
 
 # %% [markdown]
 # **Task.** Write `forward_mode_derivatives`. Go through `forward_order(roots)`. The
@@ -1019,7 +1025,8 @@ check("forward-mode")
 
 # %% [markdown]
 # In a pass of either mode, each edge costs one multiplication. The modes differ in the number
-# of passes. First 25 inputs and one result, then one input and 25 results.
+# of passes. The next cell counts the multiplications, first for 25 inputs and one result, then
+# for one input and 25 results. Which mode needs fewer in each case?
 
 # %% tags=["answer"]
 def compare(inputs, outputs):
@@ -1050,16 +1057,17 @@ compare([one], [shared * k for k in range(25)])
 # 2. Why does the backward pass begin with 1, and what would change if it began with 2?
 # 3. Why must a node wait until all results computed from it have been propagated, and why does
 #    descending `_created` guarantee that?
-# 4. `c.grad` is 7. Say in one sentence what that promises, and for which changes of $c$ it
-#    holds.
+# 4. `c.grad` is 7. Say in one sentence what this number tells you about $L$. For which changes
+#    of $c$ is it true?
 #
 # ## Look back
 #
 # 1. `gradient_check` of `relu` at 0 raises an error. Is one of the two derivatives wrong? What
 #    could a gradient check do at corners?
 # 2. Train `Neuron(1, nonlin=False)` with input 1.0, target 2.0 and learning rate 0.02, once as
-#    it is and once with a `train_step` that never sets the gradients to 0. Plot both losses.
-#    What do the gradients accumulate in the second run, and what in physics swings like that?
+#    it is and once with a `train_step` that never sets the gradients to 0. Plot both losses. In
+#    the second run, which sum does each gradient hold? Which motion in physics looks like this
+#    curve?
 # 3. Multiply 60 Values of 0.5 and call `backward()`. Then apply `tanh` 60 times, starting from
 #    2. Which gradient reaches the first Value? What does it mean for a network of 60 layers?
 # 4. In PyTorch, `x = torch.tensor(2.0, requires_grad=True)` is a leaf, `y.grad_fn` the recorded

@@ -82,7 +82,7 @@ def test_gradients_of_intermediate_results_by_hand():
         ("g", lambda h: f * (g + h), product),
         ("e", lambda h: (e + h + 10) * g, product),
     ]:
-        case = f"by a central difference, the derivative of L with respect to {name}"
+        case = f"the derivative of L with respect to {name}"
         equal(float(got[name]), moved(0.5) - moved(-0.5), case, why)
 
 
@@ -101,7 +101,7 @@ def test_gradients_of_the_inputs_by_hand():
         ("b", "b changes e, and e changes L; along a path, derivatives multiply"),
         ("a", "two paths lead from a to L, over e and over g; their contributions add up"),
     ]:
-        case = f"by a central difference, the derivative of L with respect to {name}"
+        case = f"the derivative of L with respect to {name}"
         equal(float(got[name]), difference(result, at, "abcd".index(name), 0.5), case, why)
 
 
@@ -145,17 +145,15 @@ def test_multiply_returns_a_value():
 def test_multiply_records_its_operation_and_its_inputs():
     out = Value(2.5) * Value(-7.0)
     equal(out._op, "*", "the recorded operation")
-    case = "_prev should be a tuple of the Values 2.5 and -7.0: what it holds"
+    case = "the numbers of the Values in _prev, for a = 2.5 and b = -7,"
     equal(inputs_of(out), [2.5, -7.0], case, "record the Values (a, b) themselves")
 
 
 def test_the_local_gradient_for_one_factor_is_the_other_factor():
     for a, b in [(2.5, -7.0), (0.0, 40.0), (-0.125, 3.0)]:
-        case = (
-            f"{a} * {b}: the derivative with respect to the first factor is the second, {b}, "
-        )
-        case += "and the other way round: the local gradients"
-        equal(local_gradients_of(Value(a) * Value(b)), [b, a], case)
+        case = f"the local gradients of {a} * {b}"
+        cause = "the derivative with respect to one factor is the other factor"
+        equal(local_gradients_of(Value(a) * Value(b)), [b, a], case, cause)
 
 
 # %% multiply hidden points=1
@@ -166,7 +164,11 @@ def test_products_of_other_numbers():
         got = [float(out.data), local_gradients_of(out), out._op]
         equal(got, [a * b, [b, a], "*"], f"{a} * {b}, its local gradients and its name")
         x.data, y.data = 50.0, 60.0
-        equal(inputs_of(out), [50.0, 60.0], "the data of the two Values, changed afterwards,")
+        equal(
+            inputs_of(out),
+            [50.0, 60.0],
+            "the inputs of a product, after their data was changed,",
+        )
     x = Value(-1.5)
     equal(local_gradients_of(x * x), [-1.5, -1.5], "the local gradients of x * x")
     equal(inputs_of(x * x), [-1.5, -1.5], "the inputs of x * x")
@@ -263,7 +265,7 @@ def test_contributions_of_any_size_reach_inputs_in_any_order():
     ]:
         out.grad = upstream
         propagate(out)
-    equal(grads(a, b), [-5.0, 28.0], "the grads of two inputs with two users")
+    equal(grads(a, b), [-5.0, 28.0], "the grads of two inputs that two results use")
 
 
 # %% learner-side
@@ -357,8 +359,9 @@ def test_every_node_is_listed_once():
     assert nodes is not None, "topological_order returned None: `list.sort` sorts in place"
     got = [float(node.data) for node in nodes]
     assert sorted(got) == [2.0, 3.0, 4.0, 5.0], (
-        f"5 was computed from 4 and 3, and those from 2; your order lists {got}: each node "
-        f"once, and nothing else ({beside.data} is a user of some of them, not an input of 5)"
+        "node 5 was computed from nodes 4 and 3, node 4 from 3 and 2, and node 3 from 2. Your "
+        f"order lists the nodes {got}; it should list each of the four once, and not node "
+        f"{beside.data:g}, from which 5 was not computed"
     )
 
 
@@ -371,8 +374,9 @@ def test_every_node_comes_before_its_inputs():
         root = record("f", 6.0, inputs, (1.0,) * len(inputs))
         got = [float(node.data) for node in topological_order(root)]
         assert got == [6.0, 5.0, 4.0, 3.0, 2.0], (
-            "2 is an input of 3, 3 of 4, 4 of 5, some of them also of 6; only 6, 5, 4, 3, 2 "
-            f"has every node before its inputs, your order is {got}"
+            "node 3 was computed from node 2, node 4 from 3, node 5 from 4 and 2, and node 6 "
+            f"from {data_of(inputs)}. Only the order 6, 5, 4, 3, 2 has every node before its "
+            f"inputs, your order is {got}"
         )
 
 
@@ -483,19 +487,20 @@ def test_the_upstream_gradient_is_a_factor():
     equal(grads(a, b), [3.0, 3.0], "the derivatives of (a + b) * 3 with respect to a and to b")
 
 
-def test_a_shared_node_waits_for_both_its_users():
+def test_a_shared_node_waits_for_both_results_that_use_it():
     a = Value(1.0)
     b = a + a
     (b + b).backward()
-    case = "b = a + a, c = b + b: c is 4 a, its derivative"
+    case = "the derivative of c = b + b, where b = a + a, with respect to a"
     equal(float(a.grad), 4.0, case, "b propagated too early or too often")
     for far_first in (True, False):
         x = Value(2.0)
         y = 3 * x
         q, s = 5 * y, (2 * y) * 1
         (q + s if far_first else s + q).backward()
-        case = "y = 3x, q = 5y, s = 2y*1: q + s is 21 x, its derivative"
-        equal(float(x.grad), 21.0, case, "y must wait until both its users have propagated")
+        case = "the derivative of q + s, where y = 3*x, q = 5*y, s = 2*y*1, with respect to x"
+        cause = "y must wait until both results that use it have propagated"
+        equal(float(x.grad), 21.0, case, cause)
 
 
 def test_leaves_accumulate_and_intermediate_results_start_from_0():
@@ -505,18 +510,18 @@ def test_leaves_accumulate_and_intermediate_results_start_from_0():
     z.backward()
     equal(float(x.grad), 12.0, "the derivative of z = 4*(3*x)")
     z.backward()
-    case = "after a second backward pass the derivative of z with respect to 3*x, still 4,"
+    case = "after a second backward pass, the grad of 3*x"
     cause = "set the grad of intermediate results to 0 first"
     equal(float(inner.grad), 4.0, case, cause)
-    equal(float(z.grad), 1.0, "the derivative of z with respect to itself, in every pass,")
-    case = "after two backward passes the grad of the leaf x, 12 + 12,"
+    equal(float(z.grad), 1.0, "after every pass, the grad of z itself")
+    case = "after two backward passes, each of which adds 12, the grad of the leaf x"
     equal(float(x.grad), 24.0, case, "leaves accumulate")
     x.grad = 0.0
     z.backward()
-    case = "x.grad was set to 0, and after the third pass it"
+    case = "x.grad, which was set to 0, after a third pass"
     equal(float(x.grad), 12.0, case, "gradients of intermediate results must start at 0")
     (x * 7).backward()
-    equal(float(x.grad), 19.0, "another result, 7*x, adds 7 to the 12 that x.grad holds: it")
+    equal(float(x.grad), 19.0, "x.grad, which was 12, after a backward pass from 7*x")
 
 
 def test_backward_from_a_leaf():
@@ -540,7 +545,7 @@ def test_backward_agrees_with_finite_differences():
     for i, value in enumerate(values):
         right = difference(f, at, i)
         assert abs(float(value.grad) - right) < 1e-6 * max(1, abs(right)), (
-            f"input {i}: a central difference gives {right:.6f}, backward {value.grad:.6f}"
+            f"input {i}: a central difference gives {right:.6f}, backward() {value.grad:.6f}"
         )
 
 
@@ -558,7 +563,7 @@ def test_ten_thousand_operations_and_sixty_doublings():
     for _ in range(60):
         y = y + y
     y.backward()
-    equal(float(x.grad), 2.0**60, "the derivative, 2**60, of y = y + y, 60 times,")
+    equal(float(x.grad), 2.0**60, "the derivative of x doubled 60 times", "it is 2**60")
 
 
 # %% backward hidden points=1
@@ -612,9 +617,9 @@ def test_three_steps_of_a_line():
         got_loss, calls = step_with(loss, parameters, rate)
         got = data_of(parameters)
         assert got != numbers, (
-            f"after step {step} the parameters are still {got}: the parameters did not move. "
-            "Change `p.data` (`p = ...` changes no parameter), and set the gradients to 0 "
-            "before the backward pass, not after it"
+            f"after step {step} the parameters did not move, they are still {got}. Possible "
+            "causes: you assign to `p` and not to `p.data`; or you set the gradients to 0 "
+            "after the backward pass and not before it"
         )
         assert isinstance(got_loss, (float, int)), (
             f"yours returns {got_loss!r:.60}: return the number, `.data`; a Value keeps the "
@@ -643,7 +648,7 @@ def test_three_steps_of_a_line():
             f"yours are {got}: parameter minus rate times derivative"
             + (". Gradients accumulate: set them to 0 in each step" if step > 1 else "")
         )
-        equal(calls, 1, "in one step, how often the loss was computed")
+        equal(calls, 1, "the number of times that one step computes the loss")
 
 
 def test_gradients_from_before_the_step_do_not_matter():
@@ -729,13 +734,14 @@ def test_gradient_check_tells_right_gradients_from_wrong_ones():
     for numbers in [(0.5, -2.0, 3.0), (100.0, 7.0, -30.0)]:
         got, said = checked(sum_of_products, *numbers)
         assert got is True and said is None, (
-            f"(x*y + z)**2 + x*z at {numbers} has right gradients: True expected, yours "
-            f"returns {got!r:.60}" + (f" and raises: {said}" if said else "")
+            f"(x*y + z)**2 + x*z at {numbers} has right gradients: gradient_check "
+            f"should return True, yours returns {got!r:.60}"
+            + (f" and raises: {said}" if said else "")
         )
     _, said = checked(recorded_with(7.0, 36.0), 37.0, 7.0)
     assert said is not None, (
-        "x*y at 37, 7 with the local gradients (7, 36) is wrong: AssertionError expected, "
-        "yours raised nothing"
+        "for x*y at 37, 7, recorded with the wrong local gradients (7, 36), gradient_check "
+        "should raise AssertionError, yours raised nothing"
     )
 
 
@@ -746,8 +752,9 @@ def test_the_message_holds_the_input_and_both_derivatives():
     ]:
         _, said = checked(recorded_with(*local_gradients), 37.0, 7.0)
         assert said is not None, (
-            f"x*y at 37, 7 with the local gradients {local_gradients} is wrong for input {i}: "
-            "AssertionError expected, yours raised nothing"
+            f"for x*y at 37, 7, recorded with the local gradients {local_gradients}, which are "
+            f"wrong for input {i}, gradient_check should raise AssertionError, yours raised "
+            "nothing"
         )
         for what, words in [
             ("the index of the input", (str(i),)),
@@ -755,7 +762,7 @@ def test_the_message_holds_the_input_and_both_derivatives():
             ("the central difference", right),
         ]:
             assert any(word in said for word in words), (
-                f"the message should hold {what}, {words[0]}, yours says: {said}"
+                f"the message should contain {what}, {words[0]}, yours says: {said}"
             )
 
 
@@ -771,8 +778,9 @@ def test_the_tolerance_is_absolute_below_1_and_relative_above():
     ]:
         _, said = checked(recorded_with(y, x + error), x, y, tolerance=tolerance)
         assert (said is None) == accepted, (
-            f"derivative {x:g}, wrong by {error:g}, tolerance {tolerance:g}: the check should "
-            f"{'pass' if accepted else 'fail'}, yours {'fails' if accepted else 'passes'}: "
+            f"if the derivative is {x:g} and backward is off by {error:g}, gradient_check with "
+            f"tolerance {tolerance:g} should {'pass' if accepted else 'fail'}, yours "
+            f"{'fails' if accepted else 'passes'}: "
             "allow tolerance * max(1, |central difference|), in both directions"
         )
 
@@ -818,8 +826,8 @@ def test_powers_have_the_right_value():
 
 def test_a_power_has_one_input():
     out = Value(-2.0) ** 3
-    case = "only x is an input, the exponent is a plain number: what _prev holds"
-    equal(inputs_of(out), [-2.0], case)
+    case = "the numbers of the Values in _prev, for x = -2 and the exponent 3,"
+    equal(inputs_of(out), [-2.0], case, "the exponent is a plain number, no input")
     equal(out._op, "**3", "the recorded operation")
 
 
@@ -898,7 +906,7 @@ def test_other_powers_of_other_numbers():
         got = [float(out.data), local_gradients_of(out)]
         equal(got, [right, [local]], f"{x} ** {n}, which overflows, and its local gradients")
     for x, n in [(-8.0, 1 / 3), (-0.5, -1.5)]:
-        refused(lambda: power(Value(x), n), f"{x} ** {n} is no real number and")
+        refused(lambda: power(Value(x), n), f"{x} ** {n}, which is no real number,")
 
 
 # %% learner-side
@@ -918,8 +926,8 @@ def test_a_neuron_is_tanh_of_a_weighted_sum_plus_bias():
         out, after = output_and_input(neuron, x)
         is_value(out, "the output of a neuron")
         assert abs(float(out.data) - right) < 1e-12, (
-            f"with nonlin={nonlin}, w={w}, b={b} and x={x} the output is {right}, yours is "
-            f"{out.data}"
+            f"with nonlin={nonlin}, w={w}, b={b} and x={x} the output should be {right}, yours "
+            f"is {out.data}"
         )
         equal(after, [0.5, -1.5, 2.0], "the inputs afterwards")
 
@@ -940,7 +948,7 @@ def test_inputs_that_are_values_get_a_gradient():
     for i in (0, 1):
         right = float(neuron.w[i].data) * (1 - float(out.data) ** 2)
         assert abs(float(x[i].grad) - right) < 1e-12, (
-            f"input {i} should get the gradient {right}, yours gets {x[i].grad}"
+            f"the gradient of input {i} should be {right}, yours is {x[i].grad}"
         )
 
 
@@ -951,8 +959,8 @@ def test_a_wrong_number_of_inputs_is_refused():
             out = Neuron(weights)([0.5] * inputs)
         except ValueError as error:
             assert str(weights) in str(error) and str(inputs) in str(error), (
-                f"the message should hold the number of weights, {weights}, and that of "
-                f"inputs, {inputs}; yours says: {error}"
+                f"the message should contain the number of weights, {weights}, and the number "
+                f"of inputs, {inputs}; yours says: {error}"
             )
         except Exception as error:
             assert False, f"{case} should raise ValueError, yours raised {error!r:.90}"
@@ -984,8 +992,8 @@ def test_neurons_with_other_weights_and_inputs():
             got = grads(*neuron.w, neuron.b, shared)
             expected = [local * v for v in (*plain, 1.0, sum(numbers[:nin:2][:2]))]
             assert near(got, expected), (
-                f"{nin} weights, the bias and the shared input should get {expected}, yours "
-                f"get {got}"
+                f"the gradients of {nin} weights, the bias and the shared input should be "
+                f"{expected}, yours are {got}"
             )
     for weights, inputs in [(12, 34), (47, 5), (2, 0)]:
         neuron, x = Neuron(weights, nonlin=False), [Value(0.5)] * inputs
@@ -1022,7 +1030,8 @@ def test_the_outputs_of_each_layer_are_the_inputs_of_the_next():
         x = [math.tanh(total) for total in layer_outputs(layer, x)]
     got = data_of(net([0.5, -1.0, 0.25]))
     assert len(x) == 2 and near(got, x), (
-        f"the outputs, layer by layer and each with its tanh, are {x}, yours are {got}"
+        f"the outputs should be {x}, yours are {got}: each layer takes the outputs of the "
+        "layer before it, and applies tanh"
     )
     is_value(MLP(2, [1, 1])([0.5, -0.5]), "a single output")
 
@@ -1040,7 +1049,8 @@ def test_the_generator_draws_all_weights():
         return data_of(seeded_network(2, [3, 2], seed).parameters())
 
     assert weights(8) == weights(8), (
-        "two networks from generators with the same seed should be equal: pass it to each layer"
+        "two networks from generators with the same seed should be equal: pass `generator` to "
+        "each layer"
     )
     assert weights(8) != weights(9), "networks from different seeds should differ"
     assert len(set(weights(8))) == 17, f"the 17 numbers should all be drawn: {weights(8)}"
@@ -1050,8 +1060,8 @@ def test_two_networks_without_a_generator_differ():
     one, two = [data_of(MLP(2, [3, 1]).parameters()) for _ in range(2)]
     assert one != two, (
         f"two networks made without a generator both begin with {one[:2]}: with a fixed seed "
-        "every network is the same; pass the None to the layers, and the neurons draw from "
-        "shared_generator"
+        "every network is the same. If `generator` is None, pass the None to the layers: each "
+        "neuron then uses shared_generator"
     )
 
 
@@ -1117,7 +1127,8 @@ def test_forward_mode_with_respect_to_each_input():
     L = ((a * b) + c) * (a + d)
     for name, part, right in zip("abcd", parts, [-17.0, 14.0, 7.0, 4.0]):
         got = derivatives([L], part)
-        why = "is the 1 of the leaf replaced by a sum over no inputs?" * (got == [0.0])
+        why = "leave the entry of `leaf` at 1: it has no inputs, so the sum would be 0"
+        why *= got == [0.0]
         equal(got, [right], f"the derivative of L with respect to {name}", why)
 
 
@@ -1136,9 +1147,9 @@ def test_one_forward_pass_gives_the_derivatives_of_all_results():
     got, for_twenty = counted_forward(20)
     equal(got, [k + 2.0 for k in range(20)], "the derivatives of twenty results")
     assert for_twenty < 4 * for_one, (
-        f"a chain of 40 nodes: for one result local gradients are read {for_one} times, for "
-        f"twenty results {for_twenty} times. Yours makes one pass per root: go through "
-        "forward_order(roots) once, and look up all roots at the end"
+        "the local gradients of each node should be read once. In a chain of 40 nodes, your "
+        f"code reads {for_one} for one result and {for_twenty} for twenty. It makes one pass "
+        "per root: go through forward_order(roots) once, and look up all roots at the end"
     )
 
 
@@ -1146,7 +1157,7 @@ def test_intermediate_results_and_unused_values():
     x = Value(3.0)
     square = x * x
     out = square * square + x
-    case = "the derivative of s*s + x with s = 9 with respect to s"
+    case = "the derivative of s*s + x with respect to s, at s = 9,"
     cause = "the derivative of `leaf` with respect to itself is 1, also when it was computed"
     equal(derivatives([out], square), [18.0], case, cause)
     case = "the derivative with respect to a Value that was not used"
