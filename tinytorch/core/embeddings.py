@@ -1,5 +1,5 @@
 # From modules/source/13_embeddings/embeddings_dev.py by `tito export`; edit that file, not this one.
-# checksum: 2c846e5d96ecf10e
+# checksum: 32e4411c5a1c3113
 """Embeddings: Four models of the next token: two that count, a window and a loop."""
 
 import math
@@ -121,7 +121,7 @@ def windows(ids, context):
 
 
 def name_windows(names, context, end):
-    """The windows of many short texts. No window holds parts of two texts.
+    """The windows of many short texts. No window contains parts of two texts.
 
     names    list of int arrays
     context  int: tokens in a window
@@ -337,7 +337,7 @@ class RecurrentModel(Module):
         """Run over T tokens.
 
         ids      ints (B, T), T at least 1
-        h        Tensor (B, N): the hidden state before the first token; None: zeros
+        h        Tensor (B, N): the hidden state before the first token, or None for zeros
         returns  logits for the token after each of the T tokens, a Tensor (B, T, V); and the
                  hidden state after the last one, a Tensor (B, N)
         """

@@ -1,5 +1,5 @@
 # From modules/source/12_tokenization/tokenization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 236016f547c162cc
+# checksum: 3e8cda22b5f77180
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -172,9 +172,9 @@ def split(text, pattern=WORDS):
     """Cut a text into words, numbers, marks and white space.
 
     text     str
-    pattern  regular expression: each match is a piece; so is each stretch between two matches,
+    pattern  regular expression: each match is a piece, and so is the text between two matches,
              before the first and after the last
-    returns  list of str, none of them empty; joined they are the text, to the last character
+    returns  list of str, none of them empty; joined, they give the whole text
 
     >>> split("It is 12345,  no less!")
     ['It', ' is', ' ', '123', '45', ',', ' ', ' no', ' less', '!']

@@ -255,7 +255,7 @@ def test_each_occurrence_of_a_pair_is_merged():
 
 
 def test_overlapping_pairs_are_merged_from_left_to_right():
-    cause = "go from left to right, and after a merge continue behind both ids"
+    cause = "go from left to right, and after a merge continue after both ids"
     for ids, right in [
         ((7, 7, 7), (9, 7)),
         ((7, 7, 7, 7), (9, 9)),
@@ -348,7 +348,7 @@ def test_the_highest_count_wins():
         ({(8, 1): 1}, (8, 1)),
     ]:
         got = best_pair(counts)
-        assert got == right, f"of {counts}, {right} has the highest count; yours is {got}"
+        assert got == right, f"in {counts}, {right} has the highest count; yours is {got}"
 
 
 def test_of_equal_counts_the_smallest_pair_wins():
@@ -360,8 +360,8 @@ def test_of_equal_counts_the_smallest_pair_wins():
         counts = {pair: 4 for pair in pairs} | {(1, 1): 3}
         got = best_pair(counts)
         assert got == (97, 98), (
-            f"of {counts} the three with count 4 are tied, and (97, 98) is the smallest; yours "
-            f"is {got}. Without a rule for ties, the order of the dictionary decides"
+            f"in {counts}, the three with count 4 are tied, and (97, 98) is the smallest; "
+            f"yours is {got}. Without a rule for ties, the order of the dictionary decides"
         )
 
 
@@ -403,7 +403,7 @@ def test_words_numbers_marks_and_white_space_are_pieces():
 def test_nothing_is_lost():
     for text in ("a  b\n", "  \n\tend ", "x = [1, 2]\r\n", "", "猫 🙂\u00a0π"):
         case = f"the pieces of {text!r}, joined,"
-        equal("".join(split(text)), text, case, "white space and marks are pieces, too")
+        equal("".join(split(text)), text, case, "white space and marks are also pieces")
     equal(split("a  b"), ["a", " ", " b"], 'the pieces of "a  b"')
 
 
@@ -529,7 +529,7 @@ def test_a_merged_token_is_its_parts_joined():
     tokens = token_bytes({(104, 101): 256, (116, 256): 257, (257, 257): 258, (195, 169): 259})
     for id, right in [(256, b"he"), (257, b"the"), (258, b"thethe"), (259, b"\xc3\xa9")]:
         assert id in tokens, (
-            f"token {id} is a merged token and also has bytes; yours has no token {id}"
+            f"token {id} is a merged token and should have bytes; your result has no token {id}"
         )
         assert tokens[id] == right, (
             f"token {id} consists of the bytes {right!r}, yours of {tokens[id]!r:.60}: "
@@ -573,7 +573,7 @@ def test_a_word_without_merges_stays():
     for ids in ([], [97], [98, 97]):
         got = encode_word(ids, {(97, 98): 256})
         assert isinstance(got, tuple), f"encode_word should return a tuple, yours is {got!r}"
-        assert got == tuple(ids), f"no pair of {ids} has a merge, yours became {got}"
+        assert got == tuple(ids), f"no pair of {ids} has a merge; your result is {got}"
     got = tuple(encode_word((97, 98), {(97, 98): 256}))
     equal(got, (256,), "the ids may also be a tuple: (97, 98)")
 

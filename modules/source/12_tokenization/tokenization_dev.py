@@ -411,8 +411,9 @@ draw_tokens({"a line of text": ["It", " is", " ", "123", "45", ",", " ", " no", 
 # space before it; the exclamation mark.
 
 # %% [markdown]
-# The regular expression `WORDS` is close to the one of GPT-2. You can write `split` without
-# understanding it. It has five alternatives, separated by `|`, which are tried in this order:
+# The regular expression `WORDS` is similar to the one that GPT-2 uses. You can write `split`
+# without understanding it. It has five alternatives, separated by `|`, which are tried in this
+# order:
 #
 # - ` ?[^\W\d_]+` is letters, with a space before them if there is one. (A letter is a *word
 #   character*, `\w`, that is neither a digit nor `_`.)
@@ -438,9 +439,9 @@ def split(text, pattern=WORDS):
     """Cut a text into words, numbers, marks and white space.
 
     text     str
-    pattern  regular expression: each match is a piece; so is each stretch between two matches,
+    pattern  regular expression: each match is a piece, and so is the text between two matches,
              before the first and after the last
-    returns  list of str, none of them empty; joined they are the text, to the last character
+    returns  list of str, none of them empty; joined, they give the whole text
 
     >>> split("It is 12345,  no less!")
     ['It', ' is', ' ', '123', '45', ',', ' ', ' no', ' less', '!']

@@ -410,7 +410,7 @@ def test_other_rows():
 def test_repeated_ids_collect_all_gradients():
     got, *_ = gradient_and_inputs([[1.0, 1.0], [1.0, 1.0]], np.zeros((3, 2)), [1, 1])
     case = "the gradient of a table of shape (3, 2) for ids [1, 1] with gradients [1, 1] each"
-    assert np.shape(got) == (3, 2), f"{case}: the shape should be (3, 2), yours {np.shape(got)}"
+    assert np.shape(got) == (3, 2), f"{case} should have shape (3, 2), yours {np.shape(got)}"
     cause = "A token that occurs twice collects both gradients; = and += with repeated indices "
     cause += "keep only one of them"
     expect(got, [[0, 0], [2, 2], [0, 0]], case, cause)
@@ -437,7 +437,7 @@ def test_the_dtype_stays_and_nothing_is_changed():
     )
     for name, one, other in zip(("g", "weight", "ids"), given, after):
         assert np.array_equal(one, np.asarray(other)), (
-            f"embedding_gradient changed {name}, which others use: make a new array"
+            f"embedding_gradient changed {name}, which other code uses: make a new array"
         )
     wanted = [[0] * 3, [0] * 3, [0] * 3, [2] * 3]
     expect(got, wanted, "the gradient for ids [3, 3] with gradients of ones")
@@ -468,7 +468,7 @@ def test_other_gradients():
 def test_the_table_is_normal_and_float32():
     table = Embedding(300, 40).weight
     assert table.shape == (300, 40), (
-        f"Embedding(300, 40) has a table of shape (300, 40), yours has {table.shape}"
+        f"Embedding(300, 40) should have a table of shape (300, 40), yours has {table.shape}"
     )
     values = np.asarray(table.data)
     assert values.dtype == np.float32, f"the table should be float32, yours is {values.dtype}"
@@ -683,7 +683,7 @@ def test_logits_and_state_by_hand():
     case = "the logits for ids of shape (2, 4)"
     got = result_of(lambda: model(ids), case, "x[:, t] is the input of step t")
     assert isinstance(got, tuple) and len(got) == 2, (
-        f"the model should return two things, logits and the last state; yours: {got!r:.60}"
+        f"the model should return two things, logits and the last state; yours is {got!r:.60}"
     )
     cause = "Shape (B, T, V): logits from the state after each token; stack the states along "
     cause += "axis 1"

@@ -335,7 +335,7 @@ check("windows")
 # %% exercise="name-windows"
 #| export
 def name_windows(names, context, end):
-    """The windows of many short texts. No window holds parts of two texts.
+    """The windows of many short texts. No window contains parts of two texts.
 
     names    list of int arrays
     context  int: tokens in a window
@@ -576,8 +576,8 @@ check("embedding-layer")
 #
 # The first successful neural language model (Bengio et al., 2003) joins the vectors of a window
 # into one vector of `context * D` numbers and passes it to a network with one hidden layer. The
-# output is a logit for each token. All positions of the window use the same table, so whatever
-# is learned about a letter at one position is known at the others.
+# output is a logit for each token. All positions of the window use the same table, so what the
+# model learns about a letter at one position also helps at the others.
 #
 # **Task.** Write `WindowModel`.
 
@@ -822,7 +822,7 @@ class RecurrentModel(Module):
         """Run over T tokens.
 
         ids      ints (B, T), T at least 1
-        h        Tensor (B, N): the hidden state before the first token; None: zeros
+        h        Tensor (B, N): the hidden state before the first token, or None for zeros
         returns  logits for the token after each of the T tokens, a Tensor (B, T, V); and the
                  hidden state after the last one, a Tensor (B, N)
         """

@@ -1024,8 +1024,8 @@ for name, mask in [("without a mask", None), ("with padding_mask", padding_mask(
 # Now train the network of the first picture: embedding, positions, one attention layer, and a
 # `Dense` layer for the logits. For comparison, train the same network without positions, and
 # the recurrent model, all with the same number of steps and the same learning rate. The letters
-# are drawn from ten, so guessing gives 10 %. Predict the share of right letters without
-# positions. The cell takes a few seconds.
+# are drawn from ten, so guessing gives 10 %. Predict the share of letters that the network
+# predicts correctly without positions. The cell takes a few seconds.
 
 # %% tags=["answer", "explained"]
 from tinytorch.core.embeddings import Embedding, RecurrentModel

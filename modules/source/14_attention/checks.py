@@ -620,7 +620,8 @@ def test_rope_propagates_gradients_and_keeps_float32():
     found = rope(Tensor(x), np.array([3, 8]))
     close(found, rotated(x, [3, 8]), "rope of float32 at the positions 3 and 8", near=1e-5)
     assert found.dtype.name == "float32", (
-        f"float32 became {found.dtype}: NumPy's sines and cosines of positions are float64"
+        f"rope of float32 gives {found.dtype}: NumPy's sines and cosines of positions are "
+        "float64"
     )
 
 
