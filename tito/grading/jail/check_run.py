@@ -97,12 +97,16 @@ class CheckRunner:
         for hidden in list(self.jails):
             self.jails.pop(hidden).close()
 
+    def start(self, hidden: bool) -> None:
+        """Start the jail for visible or hidden checks, if it is not there."""
+        if hidden not in self.jails:
+            self.jails[hidden] = Jail(self.setting.level, **self.options())
+
     def fork(self, hidden: bool = False) -> Fork:
         """A fork for a visible or hidden check, of a new jail if need be."""
         for attempts_left in (2, 1, 0):
             try:
-                if hidden not in self.jails:
-                    self.jails[hidden] = Jail(self.setting.level, **self.options())
+                self.start(hidden)
                 return self.jails[hidden].fork()
             except (JailFailed, TitoError):  # it was killed
                 self.close()
