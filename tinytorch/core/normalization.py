@@ -1,5 +1,5 @@
 # From modules/source/11_normalization/normalization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 0c6a9b04af5b4c21
+# checksum: 532451d087838bf3
 """Normalization: Why a deep stack of layers trains at all."""
 
 import numpy as np
@@ -49,7 +49,7 @@ def normalized(x, axes, eps=1e-5):
     axes     an int or a tuple of ints: the axes over which mean and variance are taken
     eps      added to the variance, to avoid a division by 0
     returns  Tensor of the shape of x: (x - mean) / sqrt(variance + eps), where the variance is
-             the mean of the squared deviations, over n. Its computation is recorded
+             divided by n. The operations are recorded, so that gradients can be propagated
 
     >>> normalized(Tensor([[1.0, 3.0], [5.0, 5.0]]), axes=1, eps=1.25)
     Tensor([[-0.6666667,  0.6666667],
@@ -62,7 +62,7 @@ def normalized(x, axes, eps=1e-5):
 
 
 def layer_norm_forward(x, weight, bias, eps, saved):
-    """Layer normalization over the last axis: x̂ * weight + bias, x̂ the normalized x.
+    """Layer normalization over the last axis: x̂ * weight + bias; x̂ is x, normalized.
 
     x        ndarray of shape (..., D); not changed
     weight   ndarray of shape (D,)
@@ -127,7 +127,7 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
     weight, bias      Tensors of shape `normalized_shape`; or None for no weight or bias
     returns           Tensor of the shape of x
 
-    Raises ValueError, with the shapes, when they do not fit.
+    Raises ValueError, with the shapes in its message, when they do not fit.
 
     >>> layer_norm(Tensor([[0.0, 2.0], [5.0, 1.0]]), 2, eps=0)
     Tensor([[-1.,  1.],
@@ -147,7 +147,7 @@ class LayerNorm(Module):
     normalized_shape    lengths of the last axes of the input; an int for one axis
     eps                 added to the variance
     elementwise_affine  whether the layer has a weight and a bias
-    bias                whether the layer has a bias, if it has a weight
+    bias                whether the layer also has a bias; without a weight it has none
 
     .weight   Variable of shape `normalized_shape`, float32 ones at first; or None
     .bias     Variable of shape `normalized_shape`, float32 zeros at first; or None
@@ -195,17 +195,18 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
     """Normalize each channel over the examples of a batch.
 
     x             Tensor of shape (B, C) or (B, C, H, W)
-    running_mean  array, or Tensor that requires no gradient, of shape (C,); None only in
-    running_var   training, when no statistics are kept
+    running_mean  array, or Tensor that requires no gradient, of shape (C,). In training it may
+                  be None: then no statistics are kept
+    running_var   the same for the variance
     weight, bias  Tensors of shape (C,), or None
     training      True: normalize with the mean and the variance of this batch, over all axes
-                  but 1; then move the running statistics towards them, in place, by
-                  `momentum`: the mean, and the variance over n - 1.
+                  but 1. Then move running_mean by the fraction `momentum` towards the mean of
+                  the batch, and running_var towards its variance divided by n - 1, in place.
                   False: normalize with the running statistics, and do not change them
     returns       Tensor of the shape of x
 
-    Raises ValueError whose text contains x.shape, in training, for only one number per channel:
-    then n - 1 is 0.
+    In training, raises ValueError, with x.shape in its message, if there is only one number per
+    channel, because n - 1 is then 0.
 
     >>> mean, var = np.zeros(1), np.ones(1)
     >>> batch_norm(Tensor([[1.0], [3.0]]), mean, var, training=True, eps=0)
@@ -402,7 +403,8 @@ class Residual(Module):
 
     inner    a Module, or a function of one Tensor
 
-    Raises ValueError that contains both shapes when inner(x) has another shape than x.
+    Raises ValueError, with both shapes in its message, when inner(x) does not have the shape of
+    x.
 
     >>> Residual(lambda x: x * 10)(Tensor([1.0, 2.0]))
     Tensor([11., 22.])

@@ -94,7 +94,7 @@ def test_the_spread_of_each_layer():
     assert isinstance(found, list) and all(isinstance(std, float) for std in found), (
         f"spread should return a list of floats, yours returns {found!r:.80}"
     )
-    equal(len(found), 2, "the count of numbers for two layers")
+    equal(len(found), 2, "the number of standard deviations for two layers")
     first, second = [[2.0, 0.0], [6.0, 0.0]], [[0.0, 10.0], [0.0, 30.0]]
     causes = {
         "This is the sample standard deviation: divide by n, not by n - 1": [
@@ -167,7 +167,7 @@ def test_the_axes_decide_what_is_normalized():
 
 
 def test_eps_is_added_to_the_variance():
-    case = "the row [0, 0.001] has variance 0.00000025, less than eps = 0.00001; normalized it"
+    case = "the row [0, 0.001] has variance 0.00000025, less than eps = 0.00001; the result"
     causes = {
         "eps belongs under the root: sqrt(variance + eps)": [[-0.9804, 0.9804]],
         "Is eps added at all?": [[-1.0, 1.0]],
@@ -190,10 +190,10 @@ def test_a_constant_row_becomes_zero():
 
 def test_numbers_far_from_0_keep_their_digits():
     x = np.array([[10000.0, 10002.0, 10001.0, 10001.0]], "float32")
-    cause = "The variance is the mean of the squared deviations: the difference of two large "
-    cause += (
-        "numbers, such as the mean of x² and the squared mean, has lost its digits in float32"
+    cause = (
+        "Compute the deviations first, then the mean of their squares. The mean of x² minus "
     )
+    cause += "the squared mean is a difference of two large numbers: in float32 it loses digits"
     found = normalized(Tensor(x), axes=1, eps=0.5)
     close(found, [[-1, 1, 0, 0]], f"{x.tolist()} normalized with eps=0.5", cause)
 
@@ -226,11 +226,11 @@ def test_other_numbers_are_normalized():
     rng = np.random.default_rng(3)
     for shape, axes, eps in [((5,), 0, 0.1), ((4, 3), -1, 1e-3), ((2, 3, 4), (0, 1), 2.0)]:
         x = rng.normal(5, 3, size=shape)
-        before, g, case = x.copy(), rng.normal(size=shape), f"{shape}, {axes}"
+        before, g, case = x.copy(), rng.normal(size=shape), f"shape {shape}, axes {axes}"
         out, (gradient,) = gradients_of(normalized, g, x, axes=axes, eps=eps)
-        close(out, hat(x, axes, eps), case, near=1e-9)
+        close(out, hat(x, axes, eps), f"{case}: the result", near=1e-9)
         (wanted,) = gradients_by_differences(lambda x: hat(x, axes, eps), [x], g)
-        close(gradient, wanted, f"the gradient, {case}", near=1e-6)
+        close(gradient, wanted, f"{case}: the gradient", near=1e-6)
         expect(x, before, "after normalized, x")
     close(normalized(Tensor([4.0, 4.0]), 0), [0, 0], "a constant row normalized")
 
@@ -305,10 +305,12 @@ def test_other_rows_are_normalized():
     for shape, eps in [((6,), 1e-5), ((5, 5), 0.1), ((2, 3, 4), 3.0), ((2, 1, 3, 2), 0)]:
         x, weight, bias = (rng.normal(size=s) for s in (shape, shape[-1:], shape[-1:]))
         out, saved, changed = layer_norm_with_saved(x, weight, bias, eps)
-        close(out, hat(x, -1, eps) * weight + bias, f"{shape}", near=1e-9)
-        close(saved["normalized"], hat(x, -1, eps), f"x̂ {shape}", near=1e-9)
-        close(saved["scale"], kept(x, eps)["scale"], f"scale {shape}", near=1e-9)
-        assert not changed, f"changed {changed}"
+        wanted = hat(x, -1, eps) * weight + bias
+        close(out, wanted, f"the output for shape {shape}", near=1e-9)
+        case = f'for shape {shape}, saved["normalized"]'
+        close(saved["normalized"], hat(x, -1, eps), case, near=1e-9)
+        close(saved["scale"], kept(x, eps)["scale"], f'for {shape}, saved["scale"]', near=1e-9)
+        assert not changed, f"the inputs should not change: {changed}"
 
 
 # %% learner-side
@@ -488,7 +490,8 @@ def test_other_layer_norms():
         layer = LayerNorm(normalized_shape=size, eps=0.1)
         x = rng.normal(2, 3, size=shape).astype("float32")
         axes = tuple(range(len(shape) - len(np.atleast_1d(size)), len(shape)))
-        close(layer(Tensor(x)), hat(x, axes, 0.1), f"{shape}, {size}", near=1e-4)
+        case = f"the output of LayerNorm({size}) for shape {shape}"
+        close(layer(Tensor(x)), hat(x, axes, 0.1), case, near=1e-4)
         equal(sorted(layer.state_dict()), ["bias", "weight"], "the names in the state dict")
     x, weight, bias, g = (rng.normal(size=size) for size in [(2, 5), 5, 5, (2, 5)])
     options = {"normalized_shape": 5, "weight": weight, "bias": bias, "eps": 0.1}
@@ -505,7 +508,7 @@ def test_other_layer_norms():
 # %% running points=2
 def test_momentum_is_the_share_of_the_new_value():
     causes = {
-        "This is 0.9 * new: in PyTorch's batch norm, momentum is the share of the new": 9.0,
+        "This is 0.9 * new: in PyTorch's batch norm, momentum belongs to the new value": 9.0,
         "This is a sum, not an average: the old value counts 1 - momentum": 10.0,
     }
     case = "an average of 0 and the new value 10, with momentum 0.1"
@@ -539,8 +542,9 @@ def test_other_averages():
     value = 7.0
     for _ in range(50):
         value = running(value, 2.0, 0.2)
-    close(value, 2 + 5 * 0.8**50, "50 steps", near=1e-9)
-    close(running(np.float32([1, 2]), np.float32([5, 10]), 0.75), [4, 8], "float32")
+    close(value, 2 + 5 * 0.8**50, "the average after 50 steps", near=1e-9)
+    case = "the average of the float32 arrays [1, 2] and [5, 10] with momentum 0.75"
+    close(running(np.float32([1, 2]), np.float32([5, 10]), 0.75), [4, 8], case)
 
 
 # %% learner-side
@@ -555,7 +559,7 @@ def batch_normed(x, mean, var, **options):
 def test_training_normalizes_each_channel_over_the_batch():
     x = np.array([[1.0, 2.0], [3.0, 8.0], [8.0, 2.0]])
     mean, var, options = np.array([100.0, 100.0]), np.ones(2), {"training": True, "eps": 0.5}
-    case = f"in training, {x.tolist()} with 3 examples of 2 channels, eps 0.5"
+    case = f"the output in training for {x.tolist()} (3 examples, 2 channels), eps 0.5,"
     out, *_ = result_of(lambda: batch_normed(x, mean, var, **options), case, KEEPDIMS)
     causes = {
         "These are the running statistics: in training, use the batch's own": (x - 100)
@@ -584,7 +588,7 @@ def test_images_have_one_mean_per_channel():
 def test_training_updates_the_running_statistics():
     x, options = np.array([[0.0], [2.0], [4.0], [6.0]]), {"training": True, "momentum": 0.1}
     _, mean, var = batch_normed(x, np.array([10.0]), np.array([1.0]), **options)
-    case = "the running mean was 10, the mean of the batch is 3, momentum is 0.1; afterwards it"
+    case = "it was 10, the mean of the batch is 3, momentum is 0.1: the new running mean"
     causes = {
         "It did not change. Write into the array: mean[...] = ...": [10.0],
         "The running mean moves by the share momentum towards the batch": [3.7],
@@ -623,7 +627,8 @@ def test_evaluation_uses_the_running_statistics():
     result_of(lambda: batch_norm(Tensor(x[2:]), mean, var), case, kind=Exception)
     alone, *_ = batch_normed(x[2:], mean, var, eps=0)
     close(alone, wanted[2:], "the output for the last example alone")
-    images, case = np.arange(8.0).reshape(1, 2, 2, 2), "in evaluation, an image of two channels"
+    images = np.arange(8.0).reshape(1, 2, 2, 2)
+    case = "the output in evaluation for an image of two channels"
     out, *_ = result_of(lambda: batch_normed(images, mean, var, eps=0), case, KEEPDIMS)
     cause = "Statistics of shape (C,) need the shape (1, C, 1, 1) to align with the channels"
     close(out, (images - mean[:, None, None]) / [[[2]], [[0.5]]], case, cause)
@@ -668,17 +673,19 @@ def test_other_batches():
             return batch_norm(x, None, None, weight, bias, True, 0.3, 0.1)
 
         out, gradients = gradients_of(call, g, x, weight, bias)
-        close(out, wanted(x), f"{shape}", near=1e-8)
+        close(out, wanted(x), f"the output without statistics for shape {shape}", near=1e-8)
         (right,) = gradients_by_differences(wanted, [x], g)
-        close(gradients[0], right, f"{shape}, gradient")
+        close(gradients[0], right, f"the gradient of x for shape {shape}")
         options = {"weight": weight, "bias": bias, "momentum": 0.3, "eps": 0.1}
         out, m, v = batch_normed(x, mean, var, training=True, **options)
-        close(out, wanted(x), f"{shape}", near=1e-8)
-        close(m, 0.7 * mean + 0.3 * x.mean(axes), f"{shape}, mean", near=1e-9)
-        close(v, 0.7 * var + 0.3 * x.var(axes, ddof=1), f"{shape}, variance", near=1e-9)
+        close(out, wanted(x), f"the output in training for shape {shape}", near=1e-8)
+        close(m, 0.7 * mean + 0.3 * x.mean(axes), f"the running mean for {shape}", near=1e-9)
+        case = f"the running variance for {shape}"
+        close(v, 0.7 * var + 0.3 * x.var(axes, ddof=1), case, near=1e-9)
         out, m, v = batch_normed(x, mean, var, **options)
         right = (x - mean.reshape(line)) / (var.reshape(line) + 0.1) ** 0.5
-        close(out, right * weight.reshape(line) + bias.reshape(line), f"{shape}", near=1e-8)
+        case = f"the output in evaluation for shape {shape}"
+        close(out, right * weight.reshape(line) + bias.reshape(line), case, near=1e-8)
         expect(m, mean, "in evaluation, the running mean")
         expect(v, var, "in evaluation, the running variance")
 
@@ -701,14 +708,15 @@ def test_a_batch_norm_has_two_parameters_and_two_buffers():
 
 def test_training_and_evaluation_are_two_functions():
     norm, x = BatchNorm1d(1, momentum=1.0, eps=1e-9), np.array([[2.0], [4.0], [9.0]], "float32")
-    close(norm(Tensor(x)), hat(x, 0), "in training mode, [[2], [4], [9]]", near=1e-4)
+    case = "in training mode, the output for [[2], [4], [9]]"
+    close(norm(Tensor(x)), hat(x, 0), case, near=1e-4)
     close(norm.running_mean, [5.0], "the running mean after one batch, momentum 1")
     close(norm.running_var, [13.0], "the running variance after one batch, momentum 1")
     norm.eval()
-    case = "in evaluation mode, after training on numbers with mean 5, [[5], [5]]"
+    case = "in evaluation mode, after training on numbers of mean 5, the output for [[5], [5]]"
     causes = {"The running statistics are still 0 and 1: the input came back": [[5.0], [5.0]]}
     close(norm(Tensor([[5.0], [5.0]])), [[0.0], [0.0]], case, causes, near=1e-4)
-    case = "in evaluation mode, mean 5 and variance 13, [[5], [18]]"
+    case = "in evaluation mode, with mean 5 and variance 13, the output for [[5], [18]]"
     causes = {"These are the statistics of the batch: pass self.training": [[-1.0], [1.0]]}
     close(norm(Tensor([[5.0], [18.0]])), [[0.0], [13**0.5]], case, causes, near=1e-4)
 
@@ -757,13 +765,17 @@ def test_options_of_batch_norm_layers():
     for name in ("running_mean", "running_var"):
         equal(getattr(norm, name), None, f"with track_running_stats=False, .{name}")
     x = [[1.0, 2.0], [3.0, 8.0]]
-    case = "without running statistics, a batch is normalized with its own in evaluation mode, "
-    case += "too"
+    case = "without running statistics, evaluation mode also uses the batch's mean and variance"
     out = result_of(lambda: norm.eval()(Tensor(x)), case, kind=Exception)
-    close(out, hat(x, 0), f"{case}: its output", near=1e-4)
+    close(out, hat(x, 0), f"{case}: the output", near=1e-4)
     norm = BatchNorm1d(2, eps=3.0, momentum=0.5)
-    close(norm(Tensor(x)), hat(x, 0, 3.0), "BatchNorm1d(2, eps=3)", "Is eps passed on?")
-    close(norm.running_mean, [1.0, 2.5], "with momentum=0.5", "Is momentum passed on?")
+    close(norm(Tensor(x)), hat(x, 0, 3.0), "the output with eps=3", "Is eps passed on?")
+    close(
+        norm.running_mean,
+        [1.0, 2.5],
+        "the running mean with momentum=0.5",
+        "Is momentum passed on?",
+    )
 
 
 # %% batch-norm-layer hidden points=1
@@ -780,21 +792,23 @@ def test_other_batch_norm_layers():
         x, axes = rng.normal(size=shape).astype("float32"), (0, *range(2, len(shape)))
         line = (1, -1, *[1] * (len(shape) - 2))
         weight, bias = state["weight"].reshape(line), state["bias"].reshape(line)
-        close(norm(Tensor(x)), hat(x, axes, 0.1) * weight + bias, f"{shape}", near=1e-4)
+        right = hat(x, axes, 0.1) * weight + bias
+        close(norm(Tensor(x)), right, f"the output in training for {shape}", near=1e-4)
         mean = 0.8 * state["running_mean"] + 0.2 * x.mean(axes)
         var = 0.8 * state["running_var"] + 0.2 * x.var(axes, ddof=1)
         close(norm.running_mean, mean, "the running mean")
         close(norm.running_var, var, "the running variance")
         norm.eval()
         right = (x - mean.reshape(line)) / (var.reshape(line) + 0.1) ** 0.5 * weight + bias
-        close(norm(Tensor(x)), right, f"{shape}", near=1e-4)
+        close(norm(Tensor(x)), right, f"the output in evaluation for {shape}", near=1e-4)
         close(norm.running_mean, mean, "after an evaluation, the running mean")
     for kind, shape in [(BatchNorm2d, (4, 3)), (BatchNorm1d, (4, 2))]:
         refused(lambda: kind(3)(Tensor(np.ones(shape, "float32"))), f"shape {shape}")
     one, two = BatchNorm1d(2), BatchNorm1d(2)
     one(Tensor(np.array([[1.0, 2.0], [3.0, 4.0]], "float32")))
     close(two.running_mean, [0, 0], "another layer has its own statistics: its running mean")
-    close(one.bias, [0, 0], "the bias, which shares no memory with the running mean,")
+    cause = "Do both use the same array of zeros?"
+    close(one.bias, [0, 0], "the bias, after the running mean was updated,", cause)
     out = two(Tensor(np.array([[1.0, 2.0], [3.0, 4.0]])))
     equal(out.dtype.name, "float32", "the dtype for float64 data in a float32 layer")
     names = sorted(BatchNorm1d(2, affine=False).state_dict())
@@ -889,7 +903,7 @@ def test_other_rms_norms():
             return x * ((x**2).mean(-1, keepdims=True) + eps) ** -0.5 * weight
 
         out, saved, changed = rms_norm_with_saved(x, weight, eps)
-        close(out, wanted(x, weight), f"{shape}", near=1e-9)
+        close(out, wanted(x, weight), f"the output for shape {shape}", near=1e-9)
         assert not changed
         found, changed = rms_rule(g, x, [weight], eps, kept(x, eps, center=False))
         right = gradients_by_differences(wanted, [x, weight], g)
@@ -906,7 +920,9 @@ def test_other_rms_norms():
 def test_a_dense_layer_and_its_batch_norm_become_one():
     layer = dense([[1.0, 2.0], [3.0, 4.0]], [5.0, 6.0])
     norm = set_norm(BatchNorm1d(2, eps=0), [3, 5], [10, 20], [1, 2], [9, 25])
-    case = "weight [3, 5] over the deviations [3, 5] is the factor [1, 1]; the folded weights"
+    case = (
+        "the factor is weight / standard deviation, [3, 5] / [3, 5] = [1, 1]: the new weights"
+    )
     weights, bias = result_of(lambda: folded(layer, norm), case, KEEPDIMS)
     causes = {"The factor needs the root of the running variance": [[1 / 3, 0.4], [1, 0.8]]}
     close(weights, [[1.0, 2.0], [3.0, 4.0]], case, causes)
@@ -1032,8 +1048,8 @@ def residual_of_inplace():
 # %% residual hidden points=1
 def test_other_residuals():
     out, x = residual_of_inplace()
-    close(out, [2.0, 4.0], "x + x")
-    close(x, [1.0, 2.0], "x afterwards")
+    close(out, [2.0, 4.0], "the output, x + x,")
+    close(x, [1.0, 2.0], "x, after the call,")
     rng = np.random.default_rng(16)
     x = rng.normal(size=(2, 3)).astype("float32")
     w = rng.normal(size=(3, 3)).astype("float32")

@@ -128,9 +128,9 @@ plot_stds({name: spread(deep_network(gain)[:-1], Tensor(x[:200]))[1::2]
 #
 # $$\hat x = \frac{x - \mathrm{mean}(x)}{\sqrt{\mathrm{var}(x) + \epsilon}}$$
 #
-# The variance is the mean of the squared deviations, over $n$ numbers. The small number
-# $\epsilon$ prevents a division by 0 when all numbers of a group are equal. (In lesson 09 you
-# did the same to the inputs, once, and called it standardization.)
+# The variance is the sum of the squared deviations divided by $n$ (not by $n - 1$). The small
+# number $\epsilon$ prevents a division by 0 when all numbers of a group are equal. (In lesson
+# 09 you did the same to the inputs, once, and called it standardization.)
 #
 # The methods of this chapter differ in which numbers form a group. The picture shows a batch
 # with one example per row:
@@ -161,7 +161,7 @@ def normalized(x, axes, eps=1e-5):
     axes     an int or a tuple of ints: the axes over which mean and variance are taken
     eps      added to the variance, to avoid a division by 0
     returns  Tensor of the shape of x: (x - mean) / sqrt(variance + eps), where the variance is
-             the mean of the squared deviations, over n. Its computation is recorded
+             divided by n. The operations are recorded, so that gradients can be propagated
 
     >>> normalized(Tensor([[1.0, 3.0], [5.0, 5.0]]), axes=1, eps=1.25)
     Tensor([[-0.6666667,  0.6666667],
@@ -215,7 +215,7 @@ for name, gain in gains.items():
 # %% exercise="layer-norm-forward"
 #| export
 def layer_norm_forward(x, weight, bias, eps, saved):
-    """Layer normalization over the last axis: x̂ * weight + bias, x̂ the normalized x.
+    """Layer normalization over the last axis: x̂ * weight + bias; x̂ is x, normalized.
 
     x        ndarray of shape (..., D); not changed
     weight   ndarray of shape (D,)
@@ -250,9 +250,9 @@ check("layer-norm-forward")
 # %% [markdown]
 # ## The gradient of layer normalization
 #
-# Write $h = g \odot w$ for the gradient of $\hat x$. Each $x_i$ influences all numbers of its
-# row: directly, through the mean and through $\sigma$. The sum over these three paths is a
-# short formula, in which a bar is the mean over the row:
+# Write $h = g \odot w$ for the gradient of $\hat x$. Each $x_i$ influences its own $\hat x_i$
+# directly, and all numbers of its row through the mean and through $\sigma$. Adding up these
+# three paths gives a short formula. A bar means the mean over the row:
 #
 # $$\frac{\partial L}{\partial x} = \frac{1}{\sigma} \left( h - \overline{h} -
 # \hat x \; \overline{h \odot \hat x} \right)$$
@@ -270,7 +270,8 @@ draw_projection(x=[1, 2, 4], g=[1, 0, 0])
 # from the tip of the grey arrow to its tip is parallel to the radius.
 
 # %% [markdown]
-# All $\hat x$ have mean 0 and the same length, so with three numbers they lie on a circle. The
+# A row $\hat x$ of three numbers is a point in space. All such points have mean 0, so they lie
+# in a plane. They also have the same length, so in this plane they lie on a circle. The
 # gradient of $x$ is tangent to the circle: a small step along the gradient only moves $\hat x$
 # along the circle.
 #
@@ -337,7 +338,7 @@ def layer_norm(x, normalized_shape, weight=None, bias=None, eps=1e-5):
     weight, bias      Tensors of shape `normalized_shape`; or None for no weight or bias
     returns           Tensor of the shape of x
 
-    Raises ValueError, with the shapes, when they do not fit.
+    Raises ValueError, with the shapes in its message, when they do not fit.
 
     >>> layer_norm(Tensor([[0.0, 2.0], [5.0, 1.0]]), 2, eps=0)
     Tensor([[-1.,  1.],
@@ -393,7 +394,7 @@ class LayerNorm(Module):
     normalized_shape    lengths of the last axes of the input; an int for one axis
     eps                 added to the variance
     elementwise_affine  whether the layer has a weight and a bias
-    bias                whether the layer has a bias, if it has a weight
+    bias                whether the layer also has a bias; without a weight it has none
 
     .weight   Variable of shape `normalized_shape`, float32 ones at first; or None
     .bias     Variable of shape `normalized_shape`, float32 zeros at first; or None
@@ -486,7 +487,7 @@ print(f"images    {(rows @ rows.T)[np.triu_indices(200, 1)].mean():.2f}")
 # A ReLU has no negative outputs, and two rows without negative numbers point in similar
 # directions. After 20 layers all images look nearly the same to the last layer. LayerNorm
 # treats each image separately, so it cannot change this. There are two remedies: batch norm
-# compares the images of a batch, and residual connections pass each image on past the layers.
+# compares the images of a batch, and residual connections carry each image around the layers.
 #
 # ## Batch normalization
 #
@@ -559,17 +560,18 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
     """Normalize each channel over the examples of a batch.
 
     x             Tensor of shape (B, C) or (B, C, H, W)
-    running_mean  array, or Tensor that requires no gradient, of shape (C,); None only in
-    running_var   training, when no statistics are kept
+    running_mean  array, or Tensor that requires no gradient, of shape (C,). In training it may
+                  be None: then no statistics are kept
+    running_var   the same for the variance
     weight, bias  Tensors of shape (C,), or None
     training      True: normalize with the mean and the variance of this batch, over all axes
-                  but 1; then move the running statistics towards them, in place, by
-                  `momentum`: the mean, and the variance over n - 1.
+                  but 1. Then move running_mean by the fraction `momentum` towards the mean of
+                  the batch, and running_var towards its variance divided by n - 1, in place.
                   False: normalize with the running statistics, and do not change them
     returns       Tensor of the shape of x
 
-    Raises ValueError whose text contains x.shape, in training, for only one number per channel:
-    then n - 1 is 0.
+    In training, raises ValueError, with x.shape in its message, if there is only one number per
+    channel, because n - 1 is then 0.
 
     >>> mean, var = np.zeros(1), np.ones(1)
     >>> batch_norm(Tensor([[1.0], [3.0]]), mean, var, training=True, eps=0)
@@ -692,8 +694,8 @@ class BatchNorm2d(BatchNorm):
 check("batch-norm-layer")
 
 # %% [markdown]
-# Now the network of 20 layers again, with BatchNorm1d before each ReLU. Predict the similarity
-# of its outputs, which was 0.96, and its accuracy.
+# Now the network of 20 layers again, with BatchNorm1d before each ReLU. Without it, the
+# similarity of the outputs was 0.96. Predict the similarity now, and the accuracy.
 
 # %% tags=["answer"]
 network = deep_network(norm=BatchNorm1d)
@@ -736,9 +738,10 @@ for normalize in (False, True):
 # The inventors of batch norm explained its success as follows: without it, the distributions of
 # the signals change during training (*internal covariate shift*), and batch norm keeps them
 # stable. But Santurkar et al. (2018) added noise that made the distributions unstable again,
-# and training was as fast. They gave another explanation: batch norm makes the *loss surface*
-# smoother. The next plot shows the loss surface along a line: all weights move by $t$ times a
-# random direction.
+# and training was as fast.
+#
+# They gave another explanation: batch norm makes the *loss surface* smoother. The next plot
+# shows the loss surface along a line: all weights move by $t$ times a random direction.
 
 # %%
 from tinytorch.core.layers import he_normal
@@ -799,8 +802,9 @@ figure = plot_lines(ends, "learning rate", "loss after 30 steps", top=3, xscale=
 # (2019) found that their networks were as good with it, and faster. Most large language models
 # use it today.
 #
-# **Task.** Write the operation and its rule. In the picture with the circle, which of the two
-# subtractions is no longer needed if the row is not centered?
+# **Task.** Write the operation and its rule. The gradient of layer norm subtracts two terms:
+# the mean of $h$ and the part along $\hat x$. Which of them is not needed if the row is not
+# centered?
 
 # %% exercise="rms-norm"
 #| export
@@ -989,7 +993,8 @@ class Residual(Module):
 
     inner    a Module, or a function of one Tensor
 
-    Raises ValueError that contains both shapes when inner(x) has another shape than x.
+    Raises ValueError, with both shapes in its message, when inner(x) does not have the shape of
+    x.
 
     >>> Residual(lambda x: x * 10)(Tensor([1.0, 2.0]))
     Tensor([11., 22.])
@@ -1042,9 +1047,9 @@ with np.errstate(all="ignore"):
 # %% [markdown]
 # Without normalization the sums grow until the loss is not a number. With LayerNorm the network
 # learns faster than any other in this chapter. RMSNorm needs more steps here, and the
-# similarity shows why: no output of ReLU is negative, and RMSNorm does not subtract the mean
-# that they have in common. Here is the plot from the beginning of the chapter, now made by your
-# own code:
+# similarity shows why: the outputs of ReLU are never negative, so the rows of all images have a
+# positive mean, and RMSNorm does not subtract it. Here is the plot from the beginning of the
+# chapter, now made by your own code:
 
 # %%
 figure = plot_lines({name: (STEPS, np.reshape(losses, (-1, 5)).mean(1))
