@@ -529,7 +529,7 @@ def test_a_freed_graph_is_refused():
             raise
         except RuntimeError as error:
             assert "retain_graph" in str(error), (
-                f"the error of a freed graph names retain_graph, yours: {error}"
+                f"the error of a freed graph should name retain_graph, yours is: {error}"
             )
         else:
             assert False, (
@@ -883,7 +883,8 @@ def test_elementwise_rules_stay_float32_and_finite():
             "finite"
         )
         assert abs(found[1] - middle) < 1e-5, (
-            f"{name}: at a = 0.5 with g = 2 the rule should return {middle}, yours {found[1]}"
+            f"{name}: at a = 0.5 with g = 2 the rule should return {middle}, yours returns "
+            f"{found[1]}"
         )
 
 
@@ -933,7 +934,7 @@ def test_equal_inputs_share_the_gradient():
             f"{g}, yours are {found[0]} and {found[1]}"
         )
         assert np.array_equal(found, both), (
-            f"{name}: equal inputs get half of g each, {both}, yours: {found}"
+            f"{name}: equal inputs should get half of g each, {both}, yours get {found}"
         )
     for gap in (1e-9, 1e-6):
         a, b = np.array([1.0]), np.array([1.0 + gap])
@@ -1629,7 +1630,7 @@ def test_a_function_computes_its_result_and_gradient():
     for out in (Cube()(x), Cube.apply(x)):
         x.grad = None
         assert isinstance(out, Tensor) and np.array_equal(out.data, [8, -27]), (
-            f"2³ and (-3)³ are 8 and -27, yours: {out}"
+            f"2³ and (-3)³ should be 8 and -27, yours are {out}"
         )
         assert out.requires_grad, (
             "x requires a gradient, so its cube must require one: use apply"
@@ -1640,9 +1641,9 @@ def test_a_function_computes_its_result_and_gradient():
     x.grad = None
     backward(Pretended()(x), [1.0, 10.0])
     assert np.array_equal(x.grad, [100, 1000]), (
-        f"this class returns 100 g: that is [100, 1000], yours {x.grad}. The backward method "
-        "of the class must be called, and forward must be given arrays, not Tensors: let "
-        "apply call it"
+        "backward of this class returns 100 g, so the gradient should be [100, 1000]; yours "
+        f"is {x.grad}. The backward method of the class must be called, and forward must be "
+        "given arrays, not Tensors: let apply call it"
     )
 
 

@@ -290,8 +290,8 @@ def test_options_of_a_group_override_the_defaults():
     options = [(group["lr"], group["decay"], len(group["params"])) for group in groups]
     assert options == [(0.5, 0.0, 1), (0.1, 0.3, 2), (0.1, 0.0, 1)], (
         "lr, decay and number of tensors should be (0.5, 0, 1), (0.1, 0.3, 2), (0.1, 0, 1); "
-        f"yours {options}: an option of the group overrides the default, and an option that "
-        "the group does not set gets the default"
+        f"yours are {options}: an option of the group overrides the default, and an option "
+        "that the group does not set gets the default"
     )
     assert defaults == {"lr": 0.1, "decay": 0.0} and list(given[2]) == ["params"], (
         "the defaults and the dicts that were given should not be changed: they became "
@@ -519,8 +519,8 @@ def test_update_gets_the_number_of_the_step():
     numbers = [step for *_, step, _ in calls]
     assert len(calls) == 5, (
         "two steps of three tensors in two groups, the second without gradient in the first "
-        f"step: update should be called 2 + 3 times, yours {len(calls)} times. Loop over all "
-        "groups, and skip only the parameter without a gradient, not those after it"
+        f"step: update should be called 2 + 3 times, yours is called {len(calls)} times. Loop "
+        "over all groups, and skip only the parameter without a gradient, not those after it"
     )
     cause = "Each parameter counts its own steps"
     if numbers == [0, 0, 1, 0, 1]:
@@ -554,7 +554,7 @@ def test_every_group_has_its_own_options():
     cause = ". Every group is updated, with its own options" if changed else ""
     assert np.allclose(np.ravel(path[1]), [0.8, -1.0, 2.8]), (
         "two steps with gradient 1: lr 0.1 takes 1 to 0.8 and 3 to 2.8; lr 1 with weight decay "
-        f"0.5 takes 2 to 0, then to -1. Yours: {np.ravel(path[1])}{cause}"
+        f"0.5 takes 2 to 0, then to -1. Yours end at {np.ravel(path[1])}{cause}"
     )
 
 
@@ -885,7 +885,7 @@ def clip_gradients(gradients, max_norm, generator=False):
 def test_all_gradients_are_scaled_by_one_factor():
     norm, found, same = clip_gradients([np.array([3.0, 4.0]), np.array([6.0, 8.0])], 5.0)
     assert abs(float(norm) - 125**0.5) < 1e-9, (
-        f"the common norm of (3, 4) and (6, 8) is 125 ** 0.5 = 11.18, yours {norm}"
+        f"the common norm of (3, 4) and (6, 8) is 125 ** 0.5 = 11.18, yours is {norm}"
     )
     assert not np.array_equal(found[1], [6, 8]), (
         "the gradients are still (3, 4) and (6, 8), with a norm of 11.18 and max_norm 5: "
@@ -927,7 +927,9 @@ def test_gradients_of_any_shape_count():
     right = math.sqrt(sum(float(x) ** 2 for g in gradients for x in g.ravel()))
     for max_norm in (0.5, 40.0):
         norm, found, _ = clip_gradients(gradients, max_norm)
-        assert abs(float(norm) / right - 1) < 1e-9, f"the norm is {right}, yours {norm}"
+        assert abs(float(norm) / right - 1) < 1e-9, (
+            f"the norm should be {right}, yours is {norm}"
+        )
         for g, x in zip(gradients, found):
             was, now = [float(np.ravel(y)[0]) if np.size(y) else 0.0 for y in (g, x)]
             assert np.allclose(x, g * max_norm / right, rtol=2e-5), (
@@ -988,7 +990,8 @@ def test_the_norm_of_float32_gradients_does_not_overflow():
             left = np.concatenate(found)
             cause = IN_PLACE if np.array_equal(left, np.concatenate(gradients)) else ""
             assert np.allclose(left, [0.6, 0, 0.8], rtol=1e-3), (
-                f"clipped to norm 1, gradients of {size:g} become 0.6, 0, 0.8; yours {left}"
+                f"clipped to norm 1, gradients of {size:g} should become 0.6, 0, 0.8; yours "
+                f"become {left}"
                 f"{because(cause)}"
             )
 
@@ -1077,7 +1080,7 @@ def test_get_lr_returns_one_learning_rate_per_group():
             f"{[round(lr, 4) for lr in lrs[4]]}{cause}"
         )
         assert np.shape(last) == (len(base_lrs),) and np.allclose(last, wanted), (
-            f"get_lr() in epoch 4 returns {wanted}, yours {last}"
+            f"get_lr() in epoch 4 should return {wanted}, yours returns {last}"
         )
 
 
@@ -1097,7 +1100,7 @@ def test_after_t_max_the_cosine_rises_again():
     lrs, *_ = learning_rates_of(CosineAnnealingLR, [1.0], 13, 4)
     assert np.allclose(np.ravel(lrs)[4:9], np.ravel(lrs)[4::-1]) and abs(lrs[12][0]) < 1e-12, (
         "after epoch T_max = 4 the learning rate rises as it fell, and it is 0 again in epoch "
-        f"12; yours {np.round(np.ravel(lrs), 2).tolist()}"
+        f"12; yours are {np.round(np.ravel(lrs), 2).tolist()}"
     )
 
 
@@ -1107,7 +1110,7 @@ def test_the_warmup_is_linear():
         found = [float(warmup_cosine(step, warmup, 110)) for step in range(warmup)]
         wanted = [(step + 1) / (warmup + 1) for step in range(warmup)]
         assert np.allclose(found, wanted), (
-            f"a warm-up of {warmup} steps has the factors {wanted}; yours {found}"
+            f"a warm-up of {warmup} steps has the factors {wanted}; yours are {found}"
         )
 
 
@@ -1132,7 +1135,7 @@ def test_after_the_warmup_the_factor_follows_half_a_cosine():
         )
     found = [float(warmup_cosine(step, 5, 12)) for step in range(5, 13)]
     assert found == sorted(found, reverse=True) and abs(found[-1]) < 1e-9, (
-        f"from 1 down to 0, yours {found}"
+        f"from 1 down to 0, yours are {found}"
     )
 
 
@@ -1224,7 +1227,7 @@ def test_the_state_holds_plain_arrays_and_numbers():
     numbers = numbers_of(state)
     assert numbers == [[0], [1, 2]], (
         "the parameters of the two groups are numbered [0] and [1, 2], through all groups; "
-        f"yours {numbers}"
+        f"yours are numbered {numbers}"
     )
     names, groups = ("lr", "weight_decay", "betas"), state["param_groups"]
     options = [tuple(group[name] for name in names) for group in groups]
@@ -1237,7 +1240,8 @@ def test_the_state_holds_plain_arrays_and_numbers():
         for name in ("exp_avg", "exp_avg_sq"):
             x = state["state"][n][name]
             assert isinstance(x, np.ndarray) and x.shape == shape, (
-                f"{name} of parameter {n} is an ndarray of shape {shape}; yours: {x!r:.60}"
+                f"{name} of parameter {n} should be an ndarray of shape {shape}; yours is "
+                f"{x!r:.60}"
             )
 
 
@@ -1245,7 +1249,8 @@ def test_parameters_that_never_stepped_have_no_entry():
     state = saved(state_after, Adam, {"lr": 0.1}, [(2,), (1,), (3,), (4,)], 1)
     assert sorted(state["state"]) == [0, 1, 2], (
         "of four parameters the last has had no gradient yet: the state has entries 0, 1, 2, "
-        f"yours {sorted(state['state'])}. Read optimizer.state, which holds only what stepped"
+        f"yours has {sorted(state['state'])}. Read optimizer.state, which holds only what "
+        "stepped"
     )
     equal(numbers_of(state), [[0], [1, 2, 3]], "the numbers of all four parameters")
 

@@ -14,8 +14,8 @@ from tinytorch.core.tensor import Tensor
 def all_in_evaluation_mode(modes):
     """Assert that all modules are in evaluation mode inside the block."""
     assert not any(modes), (
-        f"inside, `training` should be False in all six modules; yours {modes}. model.eval() "
-        "sets them"
+        f"inside, `training` should be False in all six modules; yours are {modes}. "
+        "model.eval() sets them"
     )
 
 
@@ -303,7 +303,9 @@ def test_every_example_has_the_same_weight():
         ({"loss": 2.0, "accuracy": 0.25}, 24),
     ]
     average = average_metrics(results)
-    assert isinstance(average, dict), f"average_metrics should return a dict, yours: {average}"
+    assert isinstance(average, dict), (
+        f"average_metrics should return a dict, yours returns {average}"
+    )
     for name, wanted in [("loss", (50 + 8 + 48) / 125), ("accuracy", 106 / 125)]:
         assert name in list(average), f"the results have {name!r}, your averages: {average}"
         assert abs(average[name] - wanted) < 1e-9, (
@@ -313,7 +315,7 @@ def test_every_example_has_the_same_weight():
             "its number of examples, and divide the sum by the number of all examples"
         )
     assert list(average) == ["loss", "accuracy"], (
-        f"the names should be loss and accuracy, in this order; yours {list(average)}"
+        f"the names should be loss and accuracy, in this order; yours are {list(average)}"
     )
 
 
@@ -851,7 +853,7 @@ def test_the_weights_of_the_best_epoch_are_loaded_at_the_end():
     late = [entry for entry in got["log"] if entry.startswith("train on")]
     assert not late, (
         "validation losses 3, 4, 5, 6: each epoch should start from the weights of the "
-        f"previous one; yours: {late}. Load the best weights after the loop"
+        f"previous one; your calls include {late}. Load the best weights after the loop"
     )
     got = scripted_fit([math.nan, math.nan], [2], patience=5)
     assert got["weight"] == 2, (
