@@ -389,7 +389,7 @@ def test_search_finds_broadcast(open_page):
 # What a tired learner types, and words of the sentence that answers.
 QUESTIONS = {
     "shape mismatch": "The shapes are aligned at their right ends",
-    "why is my gradient None": "Intermediate results keep none",
+    "why is my gradient None": "Intermediate results get no",
     "loss is nan after some steps": "is where the problem started",
     "exploding gradients": "scales the gradient down",
     "dot product": "multiply row i of",
