@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 35688e29bb11d8d4
+# checksum: 1117b208441cd7e0
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -222,7 +222,7 @@ def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
     f          a function of Tensors that returns a Tensor, the same each time, of any shape
     inputs     Tensors or float arrays, or a single one; copied as float64
     tolerance  the largest error allowed, relative for derivatives above 1, absolute below
-    returns    True, or AssertionError with the element and both numbers
+    returns    True; raises AssertionError, with the element and both numbers, if they differ
 
     >>> numerical_gradient_check(lambda x, y: x * y + x, [Variable(3.0), Variable(5.0)])
     True
@@ -377,12 +377,12 @@ def piecewise_rules():
 def expand_reduced(g, shape, axis=None, keepdims=False):
     """Expand the axes that a reduction removed, so that `g` broadcasts to `shape`.
 
-    g         ndarray, of the shape that reducing `shape` along `axis` gives
-    shape     tuple: the shape of what was reduced
+    g         ndarray, of the shape that is left after reducing `shape` along `axis`
+    shape     tuple: the shape before the reduction
     axis      an int, a tuple of ints (in any order, negative ones count from the end), or None
               for all axes
     keepdims  whether the reduction kept its axes, so that none is missing
-    returns   ndarray of the same numbers; the reduced axes are there again, with length 1
+    returns   ndarray of the same numbers, with the reduced axes as axes of length 1
 
     >>> expand_reduced(np.zeros((2, 4)), (2, 3, 4), axis=1).shape
     (2, 1, 4)

@@ -355,7 +355,7 @@ def test_rules_see_the_arrays_of_the_forward_pass():
     result = received(a * b, np.array([1.0, 10.0], "float32"), new)
     for name, part, wanted in [("a", result[0], [2, -10]), ("b", result[1], [3, 50])]:
         case = "a * b was computed with a = [3, 5], b = [2, -1]; then both got new .data. The "
-        cause = "rules take the arrays that were recorded, made.arrays"
+        cause = "pass the recorded arrays, made.arrays, to the rules"
         expect(part, wanted, f"{case}gradient of {name}", cause)
 
 

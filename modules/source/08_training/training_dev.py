@@ -434,10 +434,10 @@ print("training:", partly_frozen[1].training)
 # %% [markdown]
 # `model.train()` puts it into training mode. So the mode of each module has to be saved.
 #
-# Python expresses "before" and "after" with a `with` block. `contextlib.contextmanager` makes
-# one from a function with one `yield`: the code before the `yield` runs when the block begins,
-# the code after it when the block ends. If the block raises an exception, Python raises it
-# again at the `yield`. Code that must run even after an error goes into the `finally:` of a
+# Python expresses "before" and "after" with a `with` block. `contextlib.contextmanager` turns a
+# function with one `yield` into such a block: the code before the `yield` runs when the block
+# begins, the code after it when the block ends. If the block raises an exception, Python raises
+# it again at the `yield`. Code that must run even after an error goes into the `finally:` of a
 # `try:` around the `yield`. `model.modules()` (lesson 03) lists the model and all its
 # submodules.
 #
@@ -841,7 +841,7 @@ print(f"mean {np.mean(losses):.3f}, standard deviation {np.std(losses):.3f}, "
 # (0.409 minus 0.364), a third of the difference. The rest is bad luck: our test points are
 # difficult. The network after 60 epochs, which was not chosen by its validation loss, also does
 # worse on them. If two losses on different examples differ by less than the standard deviation
-# of these 20 losses, they do not show which model is better.
+# of these 20 losses, 0.053, they do not show which model is better.
 #
 # In the plane, the borders of the best epoch are smoother. The hatching shows where the network
 # after 60 epochs predicts another class:
