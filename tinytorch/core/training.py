@@ -1,5 +1,5 @@
 # From modules/source/08_training/training_dev.py by `tito export`; edit that file, not this one.
-# checksum: 884faabfb3984818
+# checksum: c093b37c2bac37d0
 """Training: Epochs, metrics, early stopping, checkpoints, and what to do when the loss is nan."""
 
 import contextlib
@@ -371,7 +371,7 @@ class Trainer(TrainingRun):
            store the model's state_dict in `self.best_weights`.
         6. With `checkpoint`, save; last, so that the file contains all of this.
 
-        After the last epoch, with `patience`, load the best weights, if there are any.
+        At the end, with `patience`, load the best weights, if there are any.
 
         Source: Keras, Model.fit with EarlyStopping(restore_best_weights=True).
         """

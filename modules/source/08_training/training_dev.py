@@ -779,7 +779,7 @@ class Trainer(TrainingRun):
            store the model's state_dict in `self.best_weights`.
         6. With `checkpoint`, save; last, so that the file contains all of this.
 
-        After the last epoch, with `patience`, load the best weights, if there are any.
+        At the end, with `patience`, load the best weights, if there are any.
 
         Source: Keras, Model.fit with EarlyStopping(restore_best_weights=True).
         """
