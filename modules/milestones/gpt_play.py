@@ -92,7 +92,7 @@ def probabilities(logits, temperature, top_p):
 
 def tokens_after(model, ids, chosen, rng):
     """Draw `chosen.tokens` tokens after `ids`; yields (id, its probability in the model)."""
-    ids = list(ids)
+    ids = [*ids]
     for _ in range(chosen.tokens):
         logits = predict(model, np.array([ids[-model.context :]]))[0, -1]
         p = probabilities(logits, chosen.temperature, chosen.top_p)
