@@ -54,7 +54,7 @@ def figures():
             "gradient.",
             lesson="backprop",
             section="Topological order",
-            after="no node comes before a node that it",
+            after="list of its nodes in which every node comes after",
         ),
         drawn(
             PAGE,
