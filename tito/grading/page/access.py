@@ -59,6 +59,7 @@ class GraderSession:
     said       sentences to show on the next page
     here       the page they opened last: its path and query
     used       the time of their last request
+    has_ended  whether their address is no longer valid; never taken back
     """
 
     who: str
@@ -69,6 +70,7 @@ class GraderSession:
     said: list[str] = field(default_factory=list)
     here: str = "/"
     used: float = field(default_factory=time.time)
+    has_ended: bool = False
 
     @property
     def is_instructor(self) -> bool:
@@ -84,39 +86,30 @@ class GraderSession:
 
 
 class Sessions:
-    """The sessions that have not ended. anonymous: whether names are hidden, for everybody and for
-    good.
-    """
+    """A session for each grader. anonymous: whether names are hidden for all, for good."""
 
     def __init__(self, anonymous: bool = False) -> None:
         self.anonymous = anonymous
-        self.open: list[GraderSession] = []
+        self.all: list[GraderSession] = []
 
     def new(self, who: str, sections: Sequence[str] | None = None) -> GraderSession:
         own = None if sections is None else tuple(sections)
         session = GraderSession(who, own, self.anonymous)
-        self.open = [*self.open, session]
+        self.all.append(session)
         return session
 
-    def end(self, session: GraderSession) -> None:
-        """From now on, its address is not valid."""
-        self.open = [other for other in self.open if other is not session]
-
     def find(self, token: str) -> GraderSession | None:
-        for session in self.open:
+        """The session of a token, unless it has ended."""
+        for session in self.all:
             if is_same(session.token, token):
-                if time.time() - session.used > IDLE_SECONDS:
-                    self.end(session)
-                    return None
+                session.has_ended |= time.time() - session.used > IDLE_SECONDS
                 session.used = time.time()
-                return session
+                return None if session.has_ended else session
         return None
 
     def opened_by_others(self, session: GraderSession) -> set[str]:
         """The paths of the pages that other graders opened last."""
-        return {
-            unquote(other.here.partition("?")[0]) for other in self.open if other is not session
-        }
+        return {unquote(other.here.partition("?")[0]) for other in self.all if other is not session}
 
 
 class Guard:

@@ -187,7 +187,8 @@ class GraderPage:
 
     def missing(self, session: GraderSession, words: str, status: int = 404) -> HTMLResponse:
         error = UsageError(words, "Go back.")
-        return self.show(session, "problem.html", status, title="Not found", error=error)
+        title = "Not allowed" if status == 403 else "Not found"
+        return self.show(session, "problem.html", status, title=title, error=error)
 
     def _lost(self, request: Request, error: Exception) -> Response:
         """The answer to an address that leads nowhere, or that a form alone asks."""
@@ -205,7 +206,7 @@ class GraderPage:
 
     def end(self, request: Request, session: GraderSession) -> Response:
         """End the session."""
-        self.sessions.end(session)
+        session.has_ended = True
         words = f"The session of {session.who} has ended. This address is no longer valid."
         return PlainTextResponse(f"{visible(words)}\n")
 
@@ -491,7 +492,7 @@ def serve(
         listening.listen(BACKLOG)
         own = listening.getsockname()[1]
         base = f"http://{HOST}:{own}"
-        on_ready([(one.who, f"{base}/{one.token}/") for one in page.sessions.open])
+        on_ready([(one.who, f"{base}/{one.token}/") for one in page.sessions.all])
         config = uvicorn.Config(
             page.app(),
             http=Connection,
