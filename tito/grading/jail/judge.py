@@ -73,7 +73,7 @@ def slow_files(known: Mapping[str, Collection[str]]) -> set[str]:
 
 
 class Judge:
-    """Judges submissions one after the other, with one jail."""
+    """Judges submissions one after the other, with one CheckRunner."""
 
     def __init__(self, setting: Setting) -> None:
         self.root = course.open_root(setting.root)
