@@ -1,5 +1,5 @@
 # From modules/source/11_normalization/normalization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 532451d087838bf3
+# checksum: b85c79a4911032a1
 """Normalization: Why a deep stack of layers trains at all."""
 
 import numpy as np
@@ -48,8 +48,8 @@ def normalized(x, axes, eps=1e-5):
     x        Tensor of floating-point numbers, of any shape; not changed
     axes     an int or a tuple of ints: the axes over which mean and variance are taken
     eps      added to the variance, to avoid a division by 0
-    returns  Tensor of the shape of x: (x - mean) / sqrt(variance + eps), where the variance is
-             divided by n. The operations are recorded, so that gradients can be propagated
+    returns  Tensor of the shape of x: (x - mean) / sqrt(variance + eps). The variance is the
+             sum of the squared deviations divided by n. The operations are recorded
 
     >>> normalized(Tensor([[1.0, 3.0], [5.0, 5.0]]), axes=1, eps=1.25)
     Tensor([[-0.6666667,  0.6666667],

@@ -588,7 +588,7 @@ def test_images_have_one_mean_per_channel():
 def test_training_updates_the_running_statistics():
     x, options = np.array([[0.0], [2.0], [4.0], [6.0]]), {"training": True, "momentum": 0.1}
     _, mean, var = batch_normed(x, np.array([10.0]), np.array([1.0]), **options)
-    case = "it was 10, the mean of the batch is 3, momentum is 0.1: the new running mean"
+    case = "the running mean was 10, the batch mean is 3, momentum is 0.1: the new running mean"
     causes = {
         "It did not change. Write into the array: mean[...] = ...": [10.0],
         "The running mean moves by the share momentum towards the batch": [3.7],

@@ -160,8 +160,8 @@ def normalized(x, axes, eps=1e-5):
     x        Tensor of floating-point numbers, of any shape; not changed
     axes     an int or a tuple of ints: the axes over which mean and variance are taken
     eps      added to the variance, to avoid a division by 0
-    returns  Tensor of the shape of x: (x - mean) / sqrt(variance + eps), where the variance is
-             divided by n. The operations are recorded, so that gradients can be propagated
+    returns  Tensor of the shape of x: (x - mean) / sqrt(variance + eps). The variance is the
+             sum of the squared deviations divided by n. The operations are recorded
 
     >>> normalized(Tensor([[1.0, 3.0], [5.0, 5.0]]), axes=1, eps=1.25)
     Tensor([[-0.6666667,  0.6666667],
@@ -270,8 +270,8 @@ draw_projection(x=[1, 2, 4], g=[1, 0, 0])
 # from the tip of the grey arrow to its tip is parallel to the radius.
 
 # %% [markdown]
-# A row $\hat x$ of three numbers is a point in space. All such points have mean 0, so they lie
-# in a plane. They also have the same length, so in this plane they lie on a circle. The
+# A row $\hat x$ of three numbers is a point in space. Its numbers have mean 0, so all such
+# points lie in a plane. They also have the same length, so they lie on a circle in it. The
 # gradient of $x$ is tangent to the circle: a small step along the gradient only moves $\hat x$
 # along the circle.
 #
