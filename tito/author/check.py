@@ -227,12 +227,19 @@ def mistake_problem(mistake: Variant, messages: list[str]) -> str:
     return f"{mistake.id}: {'said ' + repr(messages[0]) if messages else 'not noticed'}"
 
 
+def visible_checks(lesson: Lesson) -> set[str]:
+    """The ids of the checks that learners have."""
+    return {check.id for check in lesson.checks if not check.hidden}
+
+
 def check_mistakes(lesson: Lesson, scratch: ScratchRoots, mistakes: list[Variant]) -> Finding:
-    """Whether every recorded mistake is met by its message."""
+    """Whether every recorded mistake is met by its message, in a check that its learner sees."""
+    visible = visible_checks(lesson)
 
     def problem(mistake: Variant) -> str:
         result = scratch.test(mistake.apply(lesson), mistake.exercise)
-        return mistake_problem(mistake, failing_messages(result.checks, mistake.exercise))
+        seen = [check for check in result.checks if check.id in visible]
+        return mistake_problem(mistake, failing_messages(seen, mistake.exercise))
 
     problems = [text for _, text in scratch.map(problem, mistakes) if text]
     right = len(mistakes) - len(problems)
@@ -265,19 +272,19 @@ def check_mutants(
     stale: list[tuple[str, str]],
     sampled: bool,
 ) -> Finding:
-    """Whether the checks notice enough of the mutations.
+    """Whether the checks that learners have notice enough of the mutations.
 
     stale    mutations that are marked equivalent and do not exist
     sampled  whether `mutants` are only a sample, in which a single survivor is no problem
     """
 
+    visible = visible_checks(lesson)
+
     def survives(mutant: mutate.Mutation) -> bool:
-        # The checks of the mutated exercise catch nearly every mutation; the others run if they do
-        # not.
-        return not any(
-            is_noticed(scratch.test(mutant.text, exercise, first_only=True))
-            for exercise in (mutant.exercise, None)
-        )
+        # The visible checks of the mutated exercise come first, and catch nearly every mutation;
+        # the whole lesson is tested if they do not.
+        first = scratch.test(mutant.text, mutant.exercise, first_only=True)
+        return not (is_noticed(first, visible) or is_noticed(scratch.test(mutant.text), visible))
 
     alive = [mutant for mutant, survived in scratch.map(survives, mutants) if survived]
     caught = len(mutants) - len(alive)
@@ -292,8 +299,10 @@ def check_mutants(
     return Finding(lesson.name, "mutations caught", len(mutants), caught, problems, survivors)
 
 
-def is_noticed(result: Verdict) -> bool:
-    return any(not c.passed for c in result.checks_run) or result.reason.startswith("The ")
+def is_noticed(result: Verdict, visible: set[str]) -> bool:
+    """Whether one of these checks fails, or the lesson does not run to its end."""
+    failed = any(not c.passed and c.id in visible for c in result.checks_run)
+    return failed or result.reason.startswith("The ")
 
 
 def check_grades(

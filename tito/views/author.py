@@ -97,7 +97,7 @@ def check_problems(findings: list[Finding]) -> Group:
                 Text(
                     "\n"
                     f"{finding.lesson}: {share:.1%} of the mutations are "
-                    "caught. No check catches these:",
+                    "caught by visible checks, which do not catch these:",
                     "bold",
                 ),
                 *(indented(Text(survivor)) for survivor in finding.survivors),

@@ -63,7 +63,11 @@ def test_predict_takes_any_number_of_inputs():
         ([3.0, -2.0, 1.0], [4.0, 5.0], 3.0),
         ([7.0], [], 7.0),
     ]:
+        before = list(parameters)
         found = predict(parameters, inputs)
+        assert parameters == before, (
+            f"predict changed its arguments: the parameters {before} are {parameters} now"
+        )
         cause = ""
         if inputs and close(found, wanted + parameters[-1] * (len(inputs) - 1)):
             cause = ": add the bias once, after the loop"
