@@ -21,6 +21,7 @@ from tito.views import (
     for_a_person,
     in_book,
     indented,
+    needed,
     plain,
     unbroken,
 )
@@ -125,16 +126,8 @@ def lesson_card(
     first, line  the exercise to begin with, and its line in a script
     """
     parts: list[RenderableType] = [*_lesson_title(entry)]
-    for name in needs:
-        parts.append(
-            Text.assemble(
-                ("needs ", "yellow"),
-                f"{name}, which has not passed: ",
-                (f"tito start {name}", "bold"),
-                ", or for now ",
-                (f"tito skip {name}", "bold"),
-            )
-        )
+    if needs:
+        parts.append(needed(entry.name, needs))
     parts += [Text(), unbroken("open  ", place)]
     read = (f"tito read {entry.name}", "bold")
     parts.append(
