@@ -24,7 +24,7 @@ from tito.learn import notebook_sync, progress, workspace
 from tito.lesson import cells, course, export, lesson_format, notebook
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
 from tito.lesson.lesson_format import CHECKS, FACTS, FOLDER, HINTS, Exercise, Lesson, Question
-from tito.lesson.parse import parse_lesson
+from tito.lesson.parse import load_lesson, parse_lesson
 
 STUB = re.compile(r'^[ \t]*raise NotImplementedError\("exercise .*\n?', re.M)
 ALIKE = 0.5  # from this likeness on, a cell counts as an edited one of the course's
@@ -196,8 +196,11 @@ def _plan(plan: Plan, contents: dict[str, bytes]) -> None:
         for path in (root.path / PRISTINE / entry.folder).rglob("*"):
             if path.is_file() and path not in changes:
                 changes[path] = None
-        if entry.name in lessons:
-            _plan_lesson(plan, entry, lessons[entry.name], records.get(entry.name, {}))
+        if new := lessons.get(entry.name):
+            # A workspace made before lessons had a lesson.toml has none.
+            facts = contents[f"{PRISTINE.as_posix()}/{new.folder}/{FACTS}"].decode("utf-8")
+            entry.declared = load_lesson(entry.declared_path, facts)
+            _plan_lesson(plan, entry, new, records.get(entry.name, {}))
     for name, data in contents.items():
         path = root.path / name
         if name.startswith(SOURCE.as_posix()) and path.name == CHECKS:

@@ -56,18 +56,24 @@ Checks = dict[str, list[Check]]  # {name of an exercise: its checks}
 SUFFIXES: list[list[str]] = [[], [POLISH], [HIDDEN]]  # of a section: words behind the exercise
 
 
-def load_lesson(path: Path) -> Lesson:
+def load_lesson(path: Path, missing_facts: str = "") -> Lesson:
     """The course's lesson whose chapter is at `path`.
+
+    missing_facts  the text of its lesson.toml if that does not exist
 
     Raises TitoError with file and line when it is not in the format.
     """
     chapter, checks = cells.read(path), read_checks(path.with_name(CHECKS))
     facts = path.with_name(FACTS)
-    if not facts.exists():
-        remedy = "In a workspace, `tito init .` puts back missing files."
+    if not facts.exists() and not missing_facts:
+        remedy = (
+            "In a workspace, `tito update COURSE` adds it and keeps your work; COURSE is the "
+            "folder of the course."
+        )
         raise MachineError(f"{facts} does not exist.", remedy)
+    text = _text(facts) if facts.exists() else missing_facts
     hints = path.with_name(HINTS)
-    return parse_lesson(chapter, checks, _text(facts), _text(hints) if hints.exists() else "")
+    return parse_lesson(chapter, checks, text, _text(hints) if hints.exists() else "")
 
 
 def _text(path: Path) -> str:

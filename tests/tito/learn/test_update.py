@@ -63,6 +63,15 @@ def root(small_workspace):
     return small_workspace
 
 
+def before_lesson_toml(entry):
+    """Let a workspace be one from before a lesson's facts had their own file: its chapter held
+    them, in a block of comments."""
+    for path in (entry.script, entry.declared_path):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(f"# ---\n# tinytorch:\n#   hours: 1\n# ---\n\n{text}", encoding="utf-8")
+    entry.declared_path.with_name("lesson.toml").unlink()
+
+
 def again(root):
     return course.open_root(root.path)
 
@@ -160,6 +169,7 @@ STATES = {
     ),
     "skipped": (workspace.skip, [], {}),
     "the script gone": (lambda e: e.script.unlink(), [], {NUMBERS: ["Twice, and three times."]}),
+    "no lesson.toml": (lambda e: (write(e), before_lesson_toml(e)), [], {NUMBERS: [MINE]}),
     "a backup of another edition": (
         lambda e: (write(e), workspace.reset(e), write(e)),
         [],
@@ -187,6 +197,23 @@ def test_whatever_was_written_stays_and_undo_brings_every_byte_back(root, tmp_pa
     assert held(root) == before
     files.redo(again(root))
     assert again(root).edition == "2"
+
+
+def test_a_workspace_from_before_lesson_toml_is_told_to_update(root, small_course):
+    entry = root.lesson("numbers")
+    write(entry)
+    before_lesson_toml(entry)
+    saved = held(root)
+    for words in (["status"], ["test", "numbers"]):
+        err = tito(root, *words, code=3)[1]
+        assert "numbers/lesson.toml does not exist" in err and "`tito update COURSE`" in err
+    assert held(root) == saved
+    assert "lacked 1 file" in tito(root, "init", ".")[0]
+    assert MINE in entry.script.read_text(encoding="utf-8")
+    out, _ = tito(root, "update", small_course.path)
+    assert "tito test numbers" in out
+    assert MINE in entry.script.read_text(encoding="utf-8")
+    assert "1 exercise right" in tito(root, "test", "numbers", code=1)[0]
 
 
 def test_it_says_what_was_replaced_what_changed_and_what_to_test(root, tmp_path):

@@ -338,7 +338,7 @@ def test_the_lack_of_a_lesson_toml_is_told_with_what_brings_it_back(tmp_path):
     (folder / "lesson.toml").unlink()
     with pytest.raises(TitoError, match=r"lesson\.toml does not exist") as error:
         load_lesson(folder / "numbers_dev.py")
-    assert "tito init ." in error.value.remedy
+    assert "tito update COURSE" in error.value.remedy
 
 
 def test_line_endings_of_any_system_read_the_same(tmp_path):
