@@ -1,5 +1,5 @@
 # From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
-# checksum: a1f48cc7fd210dd3
+# checksum: 7c9dc0c38197473d
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -59,8 +59,7 @@ def parts(x, level):
 
     x        a number, an ndarray or a Dual
     level    int
-    returns  (primal, tangent). Any `x` that is not a Dual of this level is a constant: then the
-             primal is `x` itself, and the tangent is 0.0
+    returns  (primal, tangent); for an `x` that is not a Dual of this level, (x, 0.0)
 
     >>> parts(Dual(2.0, 5.0), 0), parts(3.0, 0)
     ((2.0, 5.0), (3.0, 0.0))

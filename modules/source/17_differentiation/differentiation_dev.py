@@ -123,8 +123,7 @@ def parts(x, level):
 
     x        a number, an ndarray or a Dual
     level    int
-    returns  (primal, tangent). Any `x` that is not a Dual of this level is a constant: then the
-             primal is `x` itself, and the tangent is 0.0
+    returns  (primal, tangent); for an `x` that is not a Dual of this level, (x, 0.0)
 
     >>> parts(Dual(2.0, 5.0), 0), parts(3.0, 0)
     ((2.0, 5.0), (3.0, 0.0))
