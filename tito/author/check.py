@@ -10,7 +10,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, zip_longest
 
 from tito.author import forged_answers, leaks, mutate
 from tito.author.scratch import SECONDS, ScratchRoots, run_python
@@ -103,7 +103,7 @@ def check(
         yield check_mutants(lesson, scratch, mutants, stale, sampled=every > 1)
         yield from check_grades(entry, mistakes[::every], rights[::every], every)
         if every == 1:
-            yield check_chapter(entry, scratch)
+            yield check_chapter(entry, scratch, rights)
         yield check_doctests(entry, scratch)
     yield check_package(entry)
     yield check_secrets(lesson)
@@ -388,11 +388,33 @@ def check_forged_answers(lesson: Lesson, grade: Grade, every: int) -> Finding:
     return Finding(lesson.name, "forged answers fail", cases, cases - len(problems), problems)
 
 
-def check_chapter(entry: Entry, scratch: ScratchRoots) -> Finding:
-    """Whether plain Python runs the course's own chapter, with hidden checks, to its end."""
-    with scratch.borrow(entry.declared.source.text) as (copy, _):
-        _, problem = run_python([str(copy.script)], copy.root.path)
-    return Finding(entry.name, "runs through", 1, int(not problem), [problem] if problem else [])
+def check_chapter(entry: Entry, scratch: ScratchRoots, rights: list[Variant]) -> Finding:
+    """Whether plain Python runs the course's own chapter, with hidden checks, to its end, and the
+    chapters with other right solutions.
+    """
+    problems, chapters = [], right_chapters(entry.declared, rights)
+    for text, names in [(entry.declared.source.text, ""), *chapters]:
+        with scratch.borrow(text) as (copy, _):
+            _, problem = run_python([str(copy.script)], copy.root.path)
+        if problem:
+            problems.append(f"with the right solutions {names}: {problem}" if names else problem)
+    cases = 1 + len(chapters)
+    return Finding(entry.name, "runs through", cases, cases - len(problems), problems)
+
+
+def right_chapters(lesson: Lesson, rights: list[Variant]) -> list[tuple[str, str]]:
+    """The text of each chapter in which the exercises have other right solutions, and their names:
+    in the first chapter the first that is recorded for each exercise, in the second the second.
+    """
+    chapters = []
+    by_exercise = [[r for r in rights if r.exercise == e.id] for e in lesson.exercises]
+    for chosen in zip_longest(*by_exercise):
+        source, variants = lesson.source, [variant for variant in chosen if variant]
+        for variant in variants:
+            cell = find_cell(source, lesson.exercise(variant.exercise))
+            source = cells.parse(lesson.path, source.replaced(cell, variant.cell))
+        chapters.append((source.text, ", ".join(variant.id for variant in variants)))
+    return chapters
 
 
 def check_doctests(entry: Entry, scratch: ScratchRoots) -> Finding:

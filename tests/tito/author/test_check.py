@@ -238,6 +238,17 @@ def test_a_right_solution_that_a_check_refuses_is_reported(good):
 
 
 @pytest.mark.slow
+def test_right_solutions_run_through_the_whole_chapter(good):
+    other = 'exercise = "triple"\nname = "Refuses five."\ncode = "assert x != 5; return x * 3"\n'
+    record(good, MULTIPLIES + "[[right]]\n" + other + NUMBERS_RIGHTS)
+    found = findings(good)
+    assert found["right passes"].ok  # its checks multiply two
+    (problem,) = found["runs through"].problems
+    assert problem.startswith("with the right solutions multiplies, refuses-five: AssertionError")
+    assert (found["runs through"].cases, found["runs through"].right) == (4, 3)
+
+
+@pytest.mark.slow
 def test_two_right_solutions_in_another_style_are_needed(good):
     record(good, MULTIPLIES)
     assert findings(good)["right passes"].problems == [
