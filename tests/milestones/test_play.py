@@ -46,19 +46,29 @@ def test_without_a_terminal_it_continues_what_it_reads(file, capsys, monkeypatch
     assert capsys.readouterr().out.startswith("Emma")
 
 
-class Typed(io.StringIO):
+class Terminal(io.StringIO):
     def isatty(self):
         return True
 
 
-def test_settings_change_between_two_prompts(file, capsys, monkeypatch):
-    lines = ["/tokens 2", "Emma", "/tokens many", "/top-p 7", "/what", "/seed 0", "", "Emma"]
-    monkeypatch.setattr(sys, "stdin", Typed())
-    monkeypatch.setattr("builtins.input", lambda prompt: lines.pop(0) if lines else end())
+@pytest.fixture
+def typed(monkeypatch):
+    """A list for what is typed: lines, and exceptions that come instead of a line."""
+    lines = []
 
-    def end():
-        raise EOFError
+    def next_line(prompt):
+        line = lines.pop(0) if lines else EOFError()
+        if isinstance(line, str):
+            return line
+        raise line
 
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    monkeypatch.setattr("builtins.input", next_line)
+    return lines
+
+
+def test_settings_change_between_two_prompts(file, capsys, typed):
+    typed += ["/tokens 2", "Emma", "/tokens many", "/top-p 7", "/what", "/seed 0", "", "Emma"]
     gpt_play.play(["--model", file])
     said = capsys.readouterr().out
     assert "/tokens needs a number, such as /tokens 1" in said
@@ -67,23 +77,13 @@ def test_settings_change_between_two_prompts(file, capsys, monkeypatch):
     assert len(answers) == 2 and answers[0] == answers[1] and said.count(gpt_play.HELP) == 2
 
 
-def test_ctrl_c_stops_the_model_and_goes_on(file, capsys, monkeypatch):
-    lines = ["Emma", KeyboardInterrupt, "Jane"]
-
-    def typed(prompt):
-        if not lines:
-            raise EOFError
-        line = lines.pop(0)
-        if not isinstance(line, str):
-            raise line
-        return line
+def test_ctrl_c_stops_the_model_and_goes_on(file, capsys, monkeypatch, typed):
+    typed += ["Emma", KeyboardInterrupt(), "Jane"]
 
     def one_token(model, ids, chosen, rng):
         yield 33, 0.5
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys, "stdin", Typed())
-    monkeypatch.setattr("builtins.input", typed)
     monkeypatch.setattr(gpt_play, "tokens_after", one_token)
     gpt_play.play(["--model", file])
     assert "Emma!\nJane!\n" in capsys.readouterr().out
@@ -128,15 +128,9 @@ def test_a_character_that_the_model_has_not_learned_is_named(tmp_path, capsys):
     assert "'Ω'" in capsys.readouterr().out
 
 
-def test_where_the_heads_look_is_told_and_drawn(file, capsys, monkeypatch, tmp_path):
+def test_where_the_heads_look_is_told_and_drawn(file, capsys, typed, tmp_path):
     pytest.importorskip("matplotlib").use("Agg")
-    lines = ["/look", '/look "Emma," said']
-    monkeypatch.setattr(sys, "stdin", Typed())
-    monkeypatch.setattr("builtins.input", lambda prompt: lines.pop(0) if lines else end())
-
-    def end():
-        raise EOFError
-
+    typed += ["/look", '/look "Emma," said']
     gpt_play.play(["--model", file])
     said = capsys.readouterr().out
     assert "Write a few words after /look" in said

@@ -403,9 +403,7 @@ def check_chapter(entry: Entry, scratch: ScratchRoots, rights: list[Variant]) ->
 
 
 def right_chapters(lesson: Lesson, rights: list[Variant]) -> list[tuple[str, str]]:
-    """The text of each chapter in which the exercises have other right solutions, and their names:
-    in the first chapter the first that is recorded for each exercise, in the second the second.
-    """
+    """(text, names) of a chapter with the first right solution of each exercise, the second, ..."""
     chapters = []
     by_exercise = [[r for r in rights if r.exercise == e.id] for e in lesson.exercises]
     for chosen in zip_longest(*by_exercise):

@@ -255,17 +255,21 @@ def test_a_closed_terminal_ends_it_and_leaves_no_process(watching, entry, tmp_pa
     assert alive(pids) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_without_a_terminal_it_watches_until_a_signal(small_workspace, entry, number):
-    with subprocess.Popen(
+def watch_without_a_terminal(workspace):
+    return subprocess.Popen(
         [*TITO, "watch", "numbers"],
-        cwd=small_workspace.path,
+        cwd=workspace.path,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         encoding="utf-8",
-    ) as process:
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_without_a_terminal_it_watches_until_a_signal(small_workspace, entry, number):
+    with watch_without_a_terminal(small_workspace) as process:
         try:
             seen = []
             for line in process.stdout:
@@ -285,15 +289,7 @@ def test_without_a_terminal_it_watches_until_a_signal(small_workspace, entry, nu
 
 
 def test_a_reader_that_goes_away_ends_it(small_workspace, entry):
-    with subprocess.Popen(
-        [*TITO, "watch", "numbers"],
-        cwd=small_workspace.path,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-    ) as process:
+    with watch_without_a_terminal(small_workspace) as process:
         try:
             while not process.stdout.readline().startswith("Watching"):
                 pass

@@ -20,14 +20,7 @@ from tito.lesson import cells, course, export
 from tito.lesson.shared_checks import read_checks
 
 COURSE = course.open_root(Path(__file__).resolve().parents[3])
-CHECKING = '''\
-"""For the checks of several lessons."""
-
-import math
-import textwrap
-
-import numpy as np
-
+EQUAL = '''\
 MARGIN = 1e-9
 
 
@@ -37,13 +30,24 @@ def equal(got, wanted, call):
     assert distance < MARGIN, f"{call} should be {wanted}, yours is {got}"
 
 
+'''
+DOUBLED = """\
 def doubled(x):
     return thrice(x) - np.asarray(x)
 
 
 def thrice(x):
     return double(x) + np.asarray(x)
+"""
+CHECKING = f'''\
+"""For the checks of several lessons."""
 
+import math
+import textwrap
+
+import numpy as np
+
+{EQUAL}{DOUBLED}
 
 def short(text):
     return textwrap.shorten(text, 20)
@@ -56,34 +60,19 @@ CHECKS = NUMBERS_CHECKS.replace(
     "def test_triple_of_1_is_3():\n    equal(triple(1), 3, 'triple(1)')\n\n\n"
     "def test_triple_of_4_is_12():\n    equal(float(doubled(6)), 12, 'doubled(6)')\n\n\n",
 )
-COMPLETE_END = '''
+COMPLETE_END = f"""
 
 # %% setup
 # From checking.py:
 import math
 
 
-MARGIN = 1e-9
-
-
-def equal(got, wanted, call):
-    """Assert that two numbers are equal, but for rounding."""
-    distance = math.fabs(got - wanted)
-    assert distance < MARGIN, f"{call} should be {wanted}, yours is {got}"
-
-
-# %% learner-side
+{EQUAL}# %% learner-side
 # From checking.py:
 import numpy as np
 
 
-def doubled(x):
-    return thrice(x) - np.asarray(x)
-
-
-def thrice(x):
-    return double(x) + np.asarray(x)
-'''
+{DOUBLED}"""
 
 
 @pytest.fixture
