@@ -245,14 +245,17 @@ print("float mask", masked_softmax(scores, np.float32([0, -1, -np.inf])).data[0]
 # %% [markdown]
 # ## Scaled dot-product attention
 #
-# **Scaled dot-product attention** computes its weights as the softmax of the dot products of
-# queries and keys, divided by the square root of their width. A mask is written as numbers $M$
-# to add:
+# **Scaled dot-product attention** puts the pieces together. There are Tq queries and Tk keys,
+# each key with its value. Each query's dot product with each key is divided by $\sqrt d$, the
+# mask $M$ is added, and the softmax of each row gives the weights. The result for a query is
+# the weighted mean of the values:
 #
 # $$\mathrm{attention}(Q, K, V) = \mathrm{softmax}\left(\frac{QK^T}{\sqrt d} + M\right) V$$
 #
-# There may be any batch axes in front of these shapes: $Q$ (Tq, d), $K$ (Tk, d), $V$ (Tk, e),
-# the result (Tq, e). *Dropout* (lesson 03) is applied to the weights: `dropout(weights, p)`.
+# Here $Q$ has shape (Tq, d), $K$ (Tk, d), $V$ (Tk, e) and $M$ (Tq, Tk). A bool mask becomes an
+# $M$ that is 0 where a query may look, and $-\infty$ where it may not. Row $i$ of the result,
+# of shape (Tq, e), belongs to query $i$. Batch axes may precede all of these shapes. *Dropout*
+# (lesson 03) is applied to the weights: `dropout(weights, p)`.
 #
 # **Task.** Write `scaled_dot_product_attention` with the functions above. The lines that check
 # the arguments and raise the ValueErrors are given.

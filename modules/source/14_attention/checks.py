@@ -256,9 +256,10 @@ def test_hidden_keys_get_weight_0_and_the_others_sum_to_1():
     found = result_of(lambda: masked_softmax(x, mask), case)
     cause = "The mask must act on the scores, before the softmax"
     close(np.asarray(found.data).sum(-1), np.ones(3), f"{case}: the sums of the rows", cause)
-    cause = "Where the mask is False, the score becomes -inf. A score times 0 is 0, and such a "
+    cause = "Set the score to -inf where the mask is False. If you multiply it by the mask or "
+    cause += "add the mask, it stays finite, and a hidden key still gets weight"
     wanted = [[1, 0, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]]
-    close(found, wanted, f"{case}: the weights", cause + "key still gets weight", tensor=True)
+    close(found, wanted, f"{case}: the weights", cause, tensor=True)
 
 
 def test_a_row_that_sees_nothing_is_0():
