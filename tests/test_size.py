@@ -33,7 +33,7 @@ LIMITS = {
     "lines of tito/grading": (15760, 12000),
     "lines of tito/learn": (6115, 5000),
     "lines of tito/book": (3100, 2600),
-    "lines of tests": (49526, 46000),
+    "lines of tests": (49590, 46000),
     "functions over 40 lines": (6, 30),
     "functions over 6 parameters": (0, 15),
     "untyped functions": (0, 0),

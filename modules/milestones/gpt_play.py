@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from gpt_attention import look
+from gpt_page import serve
 from gpt_training import place
 from tinytorch.core.training import predict
 from tinytorch.data.gpt_files import load_gpt
@@ -44,6 +45,7 @@ def parsed(words):
     )
     parser.add_argument("--model", metavar="FILE", help="default: the GPT of the milestone")
     parser.add_argument("--prompt", metavar="TEXT", help="continue this text once, and end")
+    parser.add_argument("--page", action="store_true", help="write on a page in the browser")
     parser.add_argument("--temperature", type=float, default=0.8, metavar="T")
     parser.add_argument("--top-p", type=float, default=0.95, metavar="P")
     parser.add_argument("--tokens", type=int, default=100, metavar="N")
@@ -110,6 +112,15 @@ def texts(tokenizer, drawn):
         yield rest, 1.0
 
 
+def continuation(model, tokenizer, prompt, chosen, rng):
+    """(text, probability) of each token after a prompt, as they are drawn.
+
+    Raises ValueError for a character that the tokenizer does not know.
+    """
+    ids = tokenizer.encode(prompt or "\n")
+    return texts(tokenizer, tokens_after(model, ids, chosen, rng))
+
+
 def shaded(text, p):
     """A token in the colour of its probability."""
     colour = next(colour for colour, least in COLOURS.items() if p >= least)
@@ -127,6 +138,9 @@ def play(words=()):
         sys.exit(f"there is no model {path}{how}")
     except CheckpointError as error:
         sys.exit(str(error))
+    if chosen.page:
+        serve(lambda *form: continuation(model, tokenizer, *form), chosen, out_of_range)
+        return
     rng = np.random.default_rng(chosen.seed)
     if chosen.prompt is not None or chosen.json or not sys.stdin.isatty():
         prompt = sys.stdin.read() if chosen.prompt is None else chosen.prompt
@@ -180,11 +194,10 @@ def change(line, chosen, rng):
 def answer(model, tokenizer, prompt, chosen, rng, colours=False):
     """Continue a prompt, and print each token as it is drawn; Ctrl-C stops."""
     try:
-        ids = tokenizer.encode(prompt or "\n")
+        drawn = continuation(model, tokenizer, prompt, chosen, rng)
     except ValueError as error:  # a character that this tokenizer does not know
         print(error)
         return
-    drawn = texts(tokenizer, tokens_after(model, ids, chosen, rng))
     if chosen.json:
         tokens = [{"text": text, "probability": round(p, 6)} for text, p in drawn]
         text = prompt + "".join(token["text"] for token in tokens)
