@@ -137,7 +137,7 @@ def test_sizes_that_are_no_whole_numbers_are_refused(sizes):
     with pytest.raises(TypeError, match=r"^Linear\(in_features, .* two whole numbers") as error:
         Linear(*sizes)
     assert str(error.value).endswith(
-        f"{sizes[0]!r} and {sizes[1]!r}\nwrite Linear(2, 3); divide sizes by // and not by /"
+        f"{sizes[0]!r} and {sizes[1]!r}\nwrite Linear(2, 3); divide sizes with //, not /"
     )
     assert Linear(np.int64(2), np.int32(3)).weights.shape == (2, 3)
 

@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 233417952aec8e18
+# checksum: c92173a4a9d0ad86
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -45,8 +45,8 @@ class RandomState:
 
 
 def generator(rng=None):
-    """The NumPy Generator to draw from: `rng` itself if it is one, a new one if `rng` is a
-    seed, an int >= 0, and the shared one if it is None."""
+    """The NumPy Generator to draw from: `rng` itself if it is a Generator, a new Generator if
+    `rng` is a seed (an int >= 0), the shared Generator if `rng` is None."""
     return RandomState.rng if rng is None else np.random.default_rng(rng)
 
 
@@ -105,7 +105,7 @@ class Module(ModuleMethods):
     .training   True in training mode, the initial mode; False in evaluation mode
     """
 
-    training = True  # of the class, so that no subclass needs to call super().__init__()
+    training = True  # a class attribute, so subclasses need not call super().__init__()
 
     def forward(self, *inputs):
         raise NotImplementedError(f"{type(self).__name__} has no method forward, "
@@ -145,8 +145,8 @@ class Module(ModuleMethods):
         return state_dict(self)
 
     def load_state_dict(self, state):
-        """Copy the arrays of `state`, as `state_dict` returns it, into this module. ValueError
-        with every key that does not fit; then nothing is loaded."""
+        """Copy the arrays of `state`, as `state_dict` returns it, into this module. If a key
+        does not fit, nothing is loaded, and a ValueError lists every such key."""
         load_state_dict(self, state)
 
 
@@ -164,7 +164,8 @@ class Dense(Module):
     rng           a NumPy Generator, a seed, or None for the shared generator; passed to `init`
                   as it is
 
-    Integers as input become float32, like the weights. So does float64, with one warning.
+    Integers as input become float32, like the weights. So does float64, with a warning, once in
+    a program.
 
     .weights      Variable of shape (in_features, out_features), as `init` returns it
     .bias         float32 Variable of shape (out_features,), zeros at first; None if bias=False
@@ -180,7 +181,7 @@ class Dense(Module):
         if not all(isinstance(size, (int, np.integer)) for size in sizes):
             raise TypeError(f"{type(self).__name__}(in_features, out_features) needs two whole "
                             f"numbers, not {in_features!r} and {out_features!r}\nwrite "
-                            f"{type(self).__name__}(2, 3); divide sizes by // and not by /")
+                            f"{type(self).__name__}(2, 3); divide sizes with //, not /")
         if min(sizes) < 1:
             raise ValueError(f"{type(self).__name__} needs at least 1 input and 1 output, "
                              f"not {in_features} and {out_features}")
@@ -344,11 +345,11 @@ def state_dict(module):
 
 
 def incompatible_keys(module, state):
-    """Why `state` does not fit `module`: one text for each key with a problem.
+    """Why `state` does not fit `module`: one message for each key with a problem.
 
     module   a Module
     state    dict of {name: array, Tensor or nested lists}
-    returns  list of str, empty when all keys fit. There is one text for each of:
+    returns  list of str, empty when all keys fit. There is one message for each of:
              a missing key, with its name and the shape in the module;
              an unexpected key, with its name and the shape in `state`;
              a different shape, with the name and both shapes.
@@ -381,9 +382,9 @@ def load_state_dict(module, state):
     returns  None
 
     Tensors and their arrays stay the same objects and keep their dtypes; nothing is shared with
-    `state`. ValueError with the texts of `incompatible_keys` when there are any. TypeError when
-    floating-point numbers would have to become integers. After an error, nothing in the module
-    has changed.
+    `state`. Raises ValueError with the messages of `incompatible_keys` if there are any, and
+    TypeError if floating-point numbers would have to become integers. After an error, nothing
+    in the module has changed.
 
     >>> net = Dense(1, 3)
     >>> load_state_dict(net, {"weights": [[1, 2, 3]], "bias": Tensor([0.5, 0, 0])})

@@ -1018,7 +1018,7 @@ def test_a_state_that_fits_has_no_problems():
     texts = list(incompatible_keys(Dense(2, 3), state))
     equal(texts, [], "incompatible_keys for the same keys in another order")
     texts = list(incompatible_keys(Dense(2, 3), {"bias": np.ones(3)}))
-    assert len(texts) == 1, f"a state without weights has one problem, your texts: {texts}"
+    assert len(texts) == 1, f"a state without weights has one problem, your messages: {texts}"
 
 
 def test_missing_and_unexpected_keys_are_reported():
@@ -1033,13 +1033,13 @@ def test_missing_and_unexpected_keys_are_reported():
     ]:
         about = [text for text in texts if name in text]
         assert len(about) == 1, (
-            f"{name} is {problem}, one text should name it; your texts: {texts}"
+            f"{name} is {problem}, one message should name it; yours: {texts}"
         )
         assert shape in about[0], (
-            f"the text about {name} should contain its shape {shape}, yours is: {about[0]}"
+            f"the message about {name} should contain its shape {shape}, yours is: {about[0]}"
         )
     assert len(texts) == 3, (
-        f"three keys are incompatible, so there should be three texts; your texts: {texts}"
+        f"three keys are incompatible, so there should be three messages; yours: {texts}"
     )
 
 
@@ -1056,12 +1056,12 @@ def test_different_shapes_are_reported():
             state = {**state_dict(Measured()), name: given}
             texts = list(incompatible_keys(Measured(), state))
             assert len(texts) == 1, (
-                f"{name} of shape {shape} instead of {wanted} is one problem, your texts: "
+                f"{name} of shape {shape} instead of {wanted} is one problem, your messages: "
                 f"{texts}. Shapes must be equal: one that broadcasts does not fit, and neither "
                 "does one with the same number of elements"
             )
             assert name in texts[0] and str(shape) in texts[0] and wanted in texts[0], (
-                f"the text should contain {name}, {shape} and {wanted}, yours is: {texts[0]}"
+                f"the message should contain {name}, {shape} and {wanted}, yours is: {texts[0]}"
             )
 
 
@@ -1087,16 +1087,16 @@ def test_other_states_that_do_not_fit():
     missing = {name: [str(array.shape)] for name, array in whole.items()}
     for given, names in [(state, wrong), ({}, missing)]:
         texts = list(incompatible_keys(net, given))
-        assert len(texts) == len(names), f"texts about {list(names)} expected, got {texts}"
+        assert len(texts) == len(names), f"messages about {list(names)} expected, got {texts}"
         for name, shapes in names.items():
             about = [text for text in texts if name in text]
             assert len(about) == 1 and all(shape in about[0] for shape in shapes), (
-                f"one text with {name} and {shapes} expected, got {texts}"
+                f"one message with {name} and {shapes} expected, got {texts}"
             )
     for name, array in state_dict(net).items():
         assert np.array_equal(array, whole[name]), f"{name} was changed"
     texts = list(incompatible_keys(Sequential(Tensor.tanh), {}))
-    assert texts == [], f"no tensors and an empty state: no texts expected, got {texts}"
+    assert texts == [], f"no tensors and an empty state: no messages expected, got {texts}"
 
 
 # %% load points=7
@@ -1175,7 +1175,7 @@ def test_incompatible_keys_are_an_error_and_change_nothing():
         except ValueError as error:
             texts = incompatible_keys(net, state)
             assert all(text in str(error) for text in texts), (
-                f"the error should contain every text of incompatible_keys, {list(texts)}; "
+                f"the error should contain every message of incompatible_keys, {list(texts)}; "
                 f"your error is: {error}"
             )
         except KeyError as error:

@@ -35,8 +35,8 @@ draw_histograms(stds=(0.03, 0.1, 0.3))
 #
 # A **parameter** is a number, or an array of numbers, that training changes. In this chapter
 # you choose the initial values of the parameters, you build networks from layers, and you
-# write what every deep-learning library needs: find all parameters of a network, save them and
-# load them.
+# write what every deep-learning library needs: code that finds all parameters of a network,
+# saves them and loads them.
 #
 # **You need** 01 (Tensor); 02 (Activations) explains why there are activation functions
 # between layers. **You write** `linear`, two initializations, `Dense`, `Sequential`,
@@ -132,9 +132,9 @@ print(linear(x, Tensor(np.full((2, 4), 0.5, "float32"))))
 # ## Exploding and vanishing activations
 #
 # How large should the random weights be? The **fan-in** of a layer is the number of inputs that
-# each of its outputs sums over. So one output is a sum of products $wx$, as many as the fan-in.
-# We choose the weights with mean 0, independently of the inputs and of each other. Then each
-# product has mean 0. Its variance is $\mathrm{var}(w)$ times the mean of $x^2$, the *mean
+# each of its outputs sums over, so one output is a sum of fan-in products $wx$. We choose the
+# weights with mean 0, independently of the inputs and of each other. Then each product has mean
+# 0. Its variance is $\mathrm{var}(w)$ times the mean of $x^2$, the *mean
 # square* of the inputs. The variances of the products add up:
 #
 # $$\mathrm{var}(y) = \text{fan-in} \cdot \mathrm{var}(w) \cdot \overline{x^2}$$
@@ -194,8 +194,9 @@ plot_stds(curves, "linear layers, by the std of the weights")
 # lesson 05). The derivative with respect to one input of a layer is a sum with one term for
 # each output that uses this input. The number of these outputs is the *fan-out*. So the
 # variance of the derivatives stays the same from layer to layer when
-# $\mathrm{var}(w) = 1 / \text{fan-out}$. Xavier Glorot and Yoshua Bengio proposed a compromise,
-# now called *Xavier* or *Glorot initialization*:
+# $\mathrm{var}(w) = 1 / \text{fan-out}$. Unless fan-in and fan-out are equal, no variance meets
+# both conditions. Xavier Glorot and Yoshua Bengio proposed a compromise, now called *Xavier* or
+# *Glorot initialization*:
 #
 # $$\mathrm{var}(w) = \frac{2}{\text{fan-in} + \text{fan-out}}$$
 #
@@ -218,8 +219,8 @@ class RandomState:
 
 
 def generator(rng=None):
-    """The NumPy Generator to draw from: `rng` itself if it is one, a new one if `rng` is a
-    seed, an int >= 0, and the shared one if it is None."""
+    """The NumPy Generator to draw from: `rng` itself if it is a Generator, a new Generator if
+    `rng` is a seed (an int >= 0), the shared Generator if `rng` is None."""
     return RandomState.rng if rng is None else np.random.default_rng(rng)
 
 
@@ -269,9 +270,9 @@ check("xavier")
 # next layer no longer have mean 0. That does not matter, because the formula for
 # $\mathrm{var}(y)$ uses only their mean square. Relu halves it.
 #
-# Predict: the inputs have standard deviation 1, and the weights have Xavier's, which is 0.1 for
-# 100 inputs and outputs. What is the standard deviation after twenty layers with relu, as a
-# power of two?
+# Predict: the inputs have standard deviation 1, and the weights have the standard deviation of
+# Xavier initialization, 0.1 for 100 inputs and outputs. What is the standard deviation after
+# twenty layers with relu, as a power of two?
 
 # %% tags=["answer", "explained"]
 print(f"{activation_stds(0.1, Tensor.relu)[-1]:.5f}, and 2**-10 is {2**-10:.5f}")
@@ -325,7 +326,7 @@ plot_stds({label: activation_stds(std, Tensor.relu) for label, std in curves.ite
 # vanishes to 3e-10.
 
 # %% [markdown]
-# Predict the same three lines for tanh and Xavier initialization. Which line has a different
+# Predict the same three lines for tanh and Xavier initialization. Which lines have a different
 # shape than in the picture above?
 
 # %% tags=["answer", "explained"]
@@ -356,8 +357,8 @@ for label, std in curves.items():
 # %% [markdown]
 # Unrelated outputs would be $\sqrt{2} = 1.41$ standard deviations apart, because the variance
 # of their difference is twice their own. With weights three times too large, the outputs for
-# two nearly equal inputs are 1.07 apart, almost as far as unrelated ones. So what the network
-# computes for one picture says little about a similar one.
+# two nearly equal inputs are 1.07 apart, almost as far as unrelated ones. So the output for one
+# input says little about the output for a similar input.
 
 # %% [markdown]
 # ## Modules
@@ -371,8 +372,8 @@ for label, std in curves.items():
 # computes its output in `forward`.
 #
 # Read `forward` and `__call__` now. The other methods call functions that you write later in
-# this chapter, and can wait until then. `ModuleMethods` is given: it prints a network as a
-# tree, and adds other methods that PyTorch's modules have.
+# this chapter, and can wait until then. `ModuleMethods` is given: it prints modules readably,
+# and adds other methods that PyTorch's modules have.
 
 # %%
 #| export
@@ -385,7 +386,7 @@ class Module(ModuleMethods):
     .training   True in training mode, the initial mode; False in evaluation mode
     """
 
-    training = True  # of the class, so that no subclass needs to call super().__init__()
+    training = True  # a class attribute, so subclasses need not call super().__init__()
 
     def forward(self, *inputs):
         raise NotImplementedError(f"{type(self).__name__} has no method forward, "
@@ -425,8 +426,8 @@ class Module(ModuleMethods):
         return state_dict(self)
 
     def load_state_dict(self, state):
-        """Copy the arrays of `state`, as `state_dict` returns it, into this module. ValueError
-        with every key that does not fit; then nothing is loaded."""
+        """Copy the arrays of `state`, as `state_dict` returns it, into this module. If a key
+        does not fit, nothing is loaded, and a ValueError lists every such key."""
         load_state_dict(self, state)
 
 
@@ -435,7 +436,7 @@ Layer = Module
 # %% [markdown]
 # ## The Dense layer
 #
-# `linear` computes the outputs, an initialization chooses the first weights, and a module
+# `linear` computes the outputs, an initialization chooses the initial weights, and a module
 # stores them. Together they are the fully connected layer, `Dense`. Its parameters are
 # `Variable`s, tensors with `requires_grad=True`. The bias starts at 0; symmetry is already
 # broken by the weights.
@@ -458,7 +459,8 @@ class Dense(Module):
     rng           a NumPy Generator, a seed, or None for the shared generator; passed to `init`
                   as it is
 
-    Integers as input become float32, like the weights. So does float64, with one warning.
+    Integers as input become float32, like the weights. So does float64, with a warning, once in
+    a program.
 
     .weights      Variable of shape (in_features, out_features), as `init` returns it
     .bias         float32 Variable of shape (out_features,), zeros at first; None if bias=False
@@ -474,7 +476,7 @@ class Dense(Module):
         if not all(isinstance(size, (int, np.integer)) for size in sizes):
             raise TypeError(f"{type(self).__name__}(in_features, out_features) needs two whole "
                             f"numbers, not {in_features!r} and {out_features!r}\nwrite "
-                            f"{type(self).__name__}(2, 3); divide sizes by // and not by /")
+                            f"{type(self).__name__}(2, 3); divide sizes with //, not /")
         if min(sizes) < 1:
             raise ValueError(f"{type(self).__name__} needs at least 1 input and 1 output, "
                              f"not {in_features} and {out_features}")
@@ -720,10 +722,10 @@ for path, part in traverse(TwoHeads()):
 #
 # Not every tensor in a module is a parameter. A **buffer** is a tensor of a module that is
 # saved with it but not trained, such as a measured mean. A module can also store a result of
-# its last computation, for example to plot it later. Two attributes of a tensor can tell them
-# apart: `requires_grad` (is a gradient wanted?) and `creator` (the operation that computed it,
-# or None). Predict both for a parameter, for a buffer, and for a result computed from each of
-# them.
+# its last computation, for example to plot it later. Two attributes of a tensor help to tell
+# them apart, though not always: `requires_grad` (is a gradient wanted?) and `creator` (the
+# operation that computed it, or None). Predict both for a parameter, for a buffer, and for a
+# result computed from each of them.
 
 # %% tags=["answer"]
 parameter, buffer = Variable([2.0, 3.0]), Tensor([0.5, 0.25])
@@ -739,12 +741,14 @@ for name, tensor in [("parameter", parameter), ("parameter * 2", parameter * 2),
 # have it, could not load the saved numbers. Store `result.numpy()` instead: an array is neither
 # a parameter nor a buffer.
 #
-# Register a real buffer in `__init__`, with `self.register_buffer("mean", array)`. Then it
-# stays a buffer when `forward` assigns a new value.
+# For a buffer that never changes, `self.mean = Tensor(...)` is enough, as in `TwoHeads`. If
+# `forward` assigns new values, register the buffer in `__init__`:
+# `self.register_buffer("mean", array)`. Then it stays a buffer, even when an array or a result
+# computed from parameters is assigned to it.
 #
-# Beware of `self.bias = Variable(numbers).reshape(1, -1)`. It looks like a parameter, but it is
-# the result of `reshape`. Training would change the Variable, but the module does not hold the
-# Variable, so the bias is never trained.
+# Beware of `self.bias = Variable(numbers).reshape(1, -1)`. It looks like a parameter, but the
+# parameter is the Variable, and the module holds only the result of `reshape`. So no optimizer
+# ever finds the Variable, and the bias is never trained.
 #
 # **Task.** Write `named_parameters`.
 
@@ -831,17 +835,17 @@ print({name: array.shape for name, array in np.load(file).items()})
 # broadcast over a whole bias. So we compare all names and shapes first, and report all problems
 # together.
 #
-# **Task.** Write `incompatible_keys`. You choose the wording of each text, but it must contain
-# the name and the shapes.
+# **Task.** Write `incompatible_keys`. You choose the wording of each message, but it must
+# contain the name and the shapes.
 
 # %% exercise="keys"
 #| export
 def incompatible_keys(module, state):
-    """Why `state` does not fit `module`: one text for each key with a problem.
+    """Why `state` does not fit `module`: one message for each key with a problem.
 
     module   a Module
     state    dict of {name: array, Tensor or nested lists}
-    returns  list of str, empty when all keys fit. There is one text for each of:
+    returns  list of str, empty when all keys fit. There is one message for each of:
              a missing key, with its name and the shape in the module;
              an unexpected key, with its name and the shape in `state`;
              a different shape, with the name and both shapes.
@@ -904,9 +908,9 @@ def load_state_dict(module, state):
     returns  None
 
     Tensors and their arrays stay the same objects and keep their dtypes; nothing is shared with
-    `state`. ValueError with the texts of `incompatible_keys` when there are any. TypeError when
-    floating-point numbers would have to become integers. After an error, nothing in the module
-    has changed.
+    `state`. Raises ValueError with the messages of `incompatible_keys` if there are any, and
+    TypeError if floating-point numbers would have to become integers. After an error, nothing
+    in the module has changed.
 
     >>> net = Dense(1, 3)
     >>> load_state_dict(net, {"weights": [[1, 2, 3]], "bias": Tensor([0.5, 0, 0])})
@@ -976,9 +980,9 @@ check("training")
 # %% tags=["answer"]
 outer = Sequential(Sequential(Flatten()))
 outer.training = False
-print("outer.training = False:", outer[0][0].training)
+print("after outer.training = False, the inner layer has training =", outer[0][0].training)
 outer.eval()
-print("outer.eval():          ", outer[0][0].training)
+print("after outer.eval(),           the inner layer has training =", outer[0][0].training)
 
 # %% [markdown]
 # ## Dropout
@@ -988,7 +992,7 @@ print("outer.eval():          ", outer[0][0].training)
 # $p$ during training, so that no output can rely on one particular input. In evaluation mode it
 # returns its inputs unchanged.
 #
-# If a fifth of the inputs is dropped in training, the sums in the next layer become smaller.
+# If a fifth of the inputs are dropped in training, the sums in the next layer become smaller.
 # Predict the mean of these sums in training, divided by their mean in evaluation mode:
 
 # %% tags=["answer"]
@@ -1061,7 +1065,7 @@ for mode in (True, True, False):
 # %% [markdown]
 # `summary`, imported at the top of the chapter, passes a batch of zeros through a network in
 # evaluation mode and returns a table with one row per layer. Look at it before every long
-# training:
+# training run:
 
 # %%
 net = Sequential(Flatten(), Dense(28 * 28, 128, init=he_normal), Tensor.relu, Dropout(0.2),
