@@ -1,5 +1,5 @@
 # From modules/source/13_embeddings/embeddings_dev.py by `tito export`; edit that file, not this one.
-# checksum: 32e4411c5a1c3113
+# checksum: be4368c2ff2a6d60
 """Embeddings: Four models of the next token: two that count, a window and a loop."""
 
 import math
@@ -20,7 +20,7 @@ __all__ = [
 
 
 def bigram_counts(ids, vocab_size):
-    """How often each token of a text comes directly after each other token, or after itself.
+    """How often each token of a text directly follows each token, itself included.
 
     ids         ints (n,), each from 0 to vocab_size - 1
     vocab_size  V
@@ -144,8 +144,8 @@ def embedding_forward(weight, ids):
     ids      int ndarray of any shape (...)
     returns  new ndarray (..., D): the row of `weight` for each id
 
-    IndexError when an id is negative, or V or more; the message contains the first such id, and
-    V.
+    Raises IndexError if an id is negative, or V or more; the message contains the first such id
+    and V.
 
     >>> embedding_forward(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0, 1]))
     array([[3., 4.],
@@ -164,7 +164,7 @@ ONE_HOT_LIMIT = 20_000  # size of the one-hot matrix; for larger ones, sorting w
 
 
 def embedding_rule(g, out, weight, ids):
-    """`embedding_gradient` for few tokens, sums of sorted rows for many."""
+    """The gradient of the table: by one-hot rows if they are small, else by `scatter_add`."""
     if ids.size * len(weight) <= ONE_HOT_LIMIT:
         return embedding_gradient(g, out, weight, ids)
     return scatter_add(g.reshape(ids.size, -1), ids.ravel(), len(weight))

@@ -43,7 +43,7 @@ draw_models(MODELS)
 # for each token that could come next. A token may be a letter, a byte or a word. Here the
 # tokens are the 26 letters, and `"\n"`, with the id 0, which marks the end of a name.
 #
-# The names are shuffled, and a tenth of them is the test set:
+# The names are shuffled, and a tenth of them are held out as the test set:
 
 # %% tags=["demonstration"]
 from tinytorch.core.tokenization import CharTokenizer
@@ -70,7 +70,7 @@ print(train_ids[:20], f"... {len(train_ids):,} ids, {len(test_ids):,} for the te
 # %% exercise="bigram-counts"
 #| export
 def bigram_counts(ids, vocab_size):
-    """How often each token of a text comes directly after each other token, or after itself.
+    """How often each token of a text directly follows each token, itself included.
 
     ids         ints (n,), each from 0 to vocab_size - 1
     vocab_size  V
@@ -112,15 +112,17 @@ figure = draw_bigrams(counts, letters.characters)
 # in the column of the end, the rows a, e and n. Row q has a dark square only at u.
 
 # %% [markdown]
-# The row of `·`, the end mark, shows how names begin: most often with `m`. Its column shows how
-# they end: most often with `a`. The letter `l` is doubled most often, and 52 of 53 letters
-# after `q` are a `u`. White pairs, 281 of 729, never occur.
+# The row of `·`, the end mark, shows how names begin, because every name follows the end mark
+# of the name before it: most often with `m`. Its column shows how names end: most often with
+# `a`. The letter `l` is doubled most often, and 52 of 53 letters after `q` are a `u`. White
+# pairs, 281 of 729, never occur.
 #
 # ## From counts to probabilities
 #
-# Divide a row of counts by its sum, and you have the relative frequency of each next letter.
-# But a pair that never occurred is not impossible. **Additive smoothing** adds a small number
-# to every count, so that no probability is 0. Adding 1 is called *Laplace smoothing*.
+# Divide a row of counts by its sum, and you have the relative frequency of each next letter. A
+# pair that never occurred would get probability 0, although it is not impossible. **Additive
+# smoothing** adds a small number to every count, so that no probability is 0. Adding 1 is
+# called *Laplace smoothing*.
 #
 # Predict: what goes wrong when you divide a (V, V) table by row sums of shape (V,)?
 #
@@ -250,12 +252,12 @@ print(f"3 nats for 3.3 characters: {bits_per_character(3.0, 3.3):.2f} bits per c
 
 # %% [markdown]
 # Now we measure the names. The `"\n"` at the end counts as a character, because the model also
-# has to predict it. Predict the bits for 27 tokens that are equally probable. Do the training
-# names need fewer bits than the test names?
+# has to predict it. Predict the bits per character if all 27 tokens are equally probable. Do
+# the training names need fewer bits than the test names?
 
 # %% tags=["answer", "explained"]
 def nats(P, ids):
-    """Minus the log-probability of all tokens of a text but the first."""
+    """The sum of -ln(probability) over all tokens of a text except the first."""
     return -np.log(P[ids[:-1], ids[1:]]).sum()
 
 
@@ -381,7 +383,7 @@ draw_one_hot([2, 0, 2], [[1, 5], [2, 6], [3, 7], [4, 8]])
 # columns, gives three rows: row 2 of the table, 3 7; row 0, 1 5; and row 2 again.
 
 # %% [markdown]
-# Most of these products are with 0. NumPy can fetch the rows directly, by indexing. But NumPy
+# Nearly all of these products are 0. NumPy can fetch the rows directly, by indexing. But NumPy
 # accepts negative indices and counts them from the end: an id of -1, the result of a mistake
 # elsewhere, would silently become a `z`.
 #
@@ -396,8 +398,8 @@ def embedding_forward(weight, ids):
     ids      int ndarray of any shape (...)
     returns  new ndarray (..., D): the row of `weight` for each id
 
-    IndexError when an id is negative, or V or more; the message contains the first such id, and
-    V.
+    Raises IndexError if an id is negative, or V or more; the message contains the first such id
+    and V.
 
     >>> embedding_forward(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0, 1]))
     array([[3., 4.],
@@ -434,9 +436,9 @@ draw_one_hot([2, 0, 2], [[1, 2], [10, 20], [100, 200]], gradient=True)
 # `g` to copies of the rows and then writes them back. If a row was copied twice, only the
 # second copy survives.
 #
-# The given code combines the lookup and its gradient into one operation. One-hot rows become
-# large when there are many tokens. In that case `scatter_add` sorts the rows of `g` by id and
-# adds up the rows with the same id.
+# The code below is given. It combines the lookup with its gradient, `embedding_gradient`, which
+# you write next. One-hot rows become large when there are many tokens. In that case
+# `scatter_add` sorts the rows of `g` by id and adds up the rows with the same id.
 
 # %%
 #| export
@@ -444,7 +446,7 @@ ONE_HOT_LIMIT = 20_000  # size of the one-hot matrix; for larger ones, sorting w
 
 
 def embedding_rule(g, out, weight, ids):
-    """`embedding_gradient` for few tokens, sums of sorted rows for many."""
+    """The gradient of the table: by one-hot rows if they are small, else by `scatter_add`."""
     if ids.size * len(weight) <= ONE_HOT_LIMIT:
         return embedding_gradient(g, out, weight, ids)
     return scatter_add(g.reshape(ids.size, -1), ids.ravel(), len(weight))
@@ -512,7 +514,7 @@ except IndexError as error:
 # %% [markdown]
 # NumPy has a function that adds at repeated indices, `np.add.at`. Predict which is fastest for
 # 512 ids and vectors of 64 numbers: your function, `np.add.at`, or the sorting of
-# `scatter_add`? Compare 27 tokens and 1,024.
+# `scatter_add`? Compare a vocabulary of 27 tokens with one of 1,024.
 
 # %% tags=["answer", "explained"]
 from timeit import repeat
@@ -527,8 +529,8 @@ for tokens in (27, 1024):
         print(f"{tokens:5} tokens, {name:10} {spent * 1e6:5.0f} microseconds")
 
 # %% [markdown]
-# The one-hot product is fastest as long as its matrix is small. `ONE_HOT_LIMIT` is roughly the
-# size from which sorting is faster.
+# The one-hot product is fastest as long as its matrix is small. Above a size of roughly
+# `ONE_HOT_LIMIT`, sorting is faster.
 #
 # The layer `Embedding` holds the table. As in PyTorch, its initial numbers are random, from the
 # standard normal distribution.
