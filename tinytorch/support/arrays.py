@@ -153,7 +153,7 @@ def explain_error(error, op, arrays, options, common_shape):
 
     >>> shape = {"shape": (2, 2)}
     >>> print(explain_error(ValueError("bad"), np.reshape, (np.ones(3),), shape, None))
-    reshape refused shape (3,): bad
+    reshape of shape (3,): bad
     """
     if isinstance(arrays, (tuple, list)) and any(hasattr(a, "requires_grad") for a in arrays):
         return TypeError("`run` got a Tensor; send each input through `operand`")
@@ -178,9 +178,7 @@ def explain_error(error, op, arrays, options, common_shape):
             return clearer
     kind = next(k for k in (IndexError, ValueError, TypeError) if isinstance(error, k))
     name = op.__name__.removesuffix("_forward")
-    return kind(
-        f"{name} refused shape{'s' * (len(shapes) > 1)} {', '.join(map(str, shapes))}: {error}"
-    )
+    return kind(f"{name} of shape{'s' * (len(shapes) > 1)} {', '.join(map(str, shapes))}: {error}")
 
 
 # axes and shapes
