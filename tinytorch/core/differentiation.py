@@ -1,5 +1,5 @@
 # From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 7c9dc0c38197473d
+# checksum: 03a9987692b62183
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -55,11 +55,11 @@ new_level = itertools.count(1).__next__  # each call returns the next level: 1, 
 
 
 def parts(x, level):
-    """The primal and the tangent of `x`, seen from a level.
+    """The primal and the tangent of `x` at this level.
 
     x        a number, an ndarray or a Dual
     level    int
-    returns  (primal, tangent); for an `x` that is not a Dual of this level, (x, 0.0)
+    returns  (primal, tangent); an `x` that is not a Dual of this level is a constant: (x, 0.0)
 
     >>> parts(Dual(2.0, 5.0), 0), parts(3.0, 0)
     ((2.0, 5.0), (3.0, 0.0))
@@ -281,7 +281,7 @@ def push_forward(out, tangents):
 
     out       Tensor
     tangents  dict {leaf: its tangent}, both Tensors; every other leaf is a constant. The
-              function adds the tangents of all results that were computed from these leaves
+              tangents of all results that were computed from these leaves are put into it
     returns   the tangent of `out`, a Tensor of the same shape; zeros if `out` does not depend
               on these leaves
 

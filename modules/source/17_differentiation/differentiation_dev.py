@@ -1,10 +1,11 @@
 # %% [markdown]
 # # 17. Differentiation
 #
-# Backpropagation computes one kind of derivative: the gradient of one number. Which other
-# derivatives can we compute, and what are they good for? The picture shows a model with 640
-# weights that learns to read digits. Gradient descent needs hundreds of steps. *Newton's
-# method*, which also uses second derivatives, needs four.
+# Backpropagation computes one kind of derivative: the gradient of a single output, such as a
+# loss, with respect to all inputs. Which other derivatives can we compute, and what are they
+# good for? The picture shows a model with 640 weights that learns to read digits. Gradient
+# descent needs hundreds of steps. *Newton's method*, which also uses second derivatives, needs
+# four.
 
 # %% tags=["payoff"]
 from tinytorch.data.image_sets import flat_digits
@@ -18,7 +19,7 @@ figure = draw_losses({"gradient descent": train_by_hand(images, labels, steps=30
 # 0.25 after three steps and stays there; gradient descent is nearly as low after 300.
 
 # %% [markdown]
-# In this program, all derivatives were worked out by hand, for this one model. In this chapter
+# The program behind the picture uses derivatives worked out by hand for this one model. Here
 # you write functions that compute them for *any* function of tensors: derivatives in *forward
 # mode*, whole Jacobians, products with second derivatives. At the end your own Newton's method
 # trains the model above without ever storing the 409,600 second derivatives of its loss.
@@ -63,12 +64,14 @@ figure = draw_errors(lambda x: np.exp(x) / (np.sin(x) ** 3 + np.cos(x) ** 3) ** 
 # %% [markdown]
 # With a large step, the finite difference measures the curve next to $x$ rather than at $x$.
 # With a small step, it subtracts two nearly equal numbers and divides their rounding errors by
-# the small $h$. Even the best step loses five of sixteen digits.
+# the small $h$. The best step of this formula loses eight of sixteen digits. Even the *central
+# difference*, $(f(x + h) - f(x - h)) / 2h$, loses five.
 #
 # ## Dual numbers
 #
-# **Forward mode** is automatic differentiation that computes each value together with its
-# derivative, in one pass from the inputs to the result. It needs no graph and no backward pass.
+# **Forward mode** is automatic differentiation from the inputs to the result: the derivative of
+# each value is computed from the derivatives of its inputs. It needs no backward pass. With
+# dual numbers it needs no graph either.
 #
 # A **dual number** is a pair of a value and its derivative, written $a + a' \varepsilon$, where
 # $\varepsilon$ is a symbol with $\varepsilon^2 = 0$. Its **primal** is the value $a$. Its
@@ -119,11 +122,11 @@ new_level = itertools.count(1).__next__  # each call returns the next level: 1, 
 # %% exercise="dual"
 #| export
 def parts(x, level):
-    """The primal and the tangent of `x`, seen from a level.
+    """The primal and the tangent of `x` at this level.
 
     x        a number, an ndarray or a Dual
     level    int
-    returns  (primal, tangent); for an `x` that is not a Dual of this level, (x, 0.0)
+    returns  (primal, tangent); an `x` that is not a Dual of this level is a constant: (x, 0.0)
 
     >>> parts(Dual(2.0, 5.0), 0), parts(3.0, 0)
     ((2.0, 5.0), (3.0, 0.0))
@@ -178,7 +181,7 @@ print(x * x * x + 2 * x)
 #
 # For $f(a + a' \varepsilon)$ the chain rule gives $f(a) + f'(a)\,a' \varepsilon$: the
 # derivative of the function is multiplied by the incoming tangent. A backward pass multiplies
-# the same local derivative by the incoming gradient, from the other side. Some derivatives are
+# the same local derivative by the gradient that comes from the result. Some derivatives are
 # cheap to compute from the result of the function: $\exp' = \exp$ and $\tanh' = 1 - \tanh^2$.
 # That is why the argument `derivative` of `chain_rule` is a function of `x` and of this result,
 # `out`.
@@ -354,8 +357,8 @@ def derivative_of(f):
 check("derivative")
 
 # %% [markdown]
-# We return to the function from the beginning. Its derivative in forward mode is drawn in
-# orange:
+# We return to the function from the beginning. The orange line is the error of its derivative
+# in forward mode:
 
 # %% tags=["demonstration"]
 def f(x):
@@ -370,8 +373,8 @@ print("d/dx (x d/dy (x + y)) =",
 
 # %% [markdown]
 # The error is as small as a single rounding error. A forward pass also needs little memory.
-# Predict how much memory a chain of 20 sines on 400 kB needs: with a graph, as in lesson 06,
-# and with a Dual.
+# Predict how much memory 20 sines in a row need, applied to an array of 400 kB: with a graph,
+# as in lesson 06, and with a Dual.
 
 # %% tags=["answer", "explained"]
 from tinytorch.pictures.autograd import kilobytes_at_peak, kilobytes_held
@@ -560,7 +563,7 @@ def push_forward(out, tangents):
 
     out       Tensor
     tangents  dict {leaf: its tangent}, both Tensors; every other leaf is a constant. The
-              function adds the tangents of all results that were computed from these leaves
+              tangents of all results that were computed from these leaves are put into it
     returns   the tangent of `out`, a Tensor of the same shape; zeros if `out` does not depend
               on these leaves
 
@@ -651,7 +654,7 @@ check("jacfwd")
 # Reverse mode multiplies the Jacobian from the other side: $g^T J$, the vector-Jacobian product
 # of lesson 06. `vjp` returns the result `out` of a function, and `vjp_function`, which you can
 # call with several `g`. `grad` of lesson 06 returns a dictionary from each leaf to its
-# gradient. It contains only the leaves that `out` depends on. If `out` depends on none of them,
+# gradient. It contains only the leaves that `out` depends on. If `out` depends on no leaf,
 # `out.requires_grad` is False, and you cannot call `grad`.
 #
 # **Task.** Write `vjp_function`. It may be called more than once, so `grad` must not free the
@@ -742,14 +745,18 @@ figure = draw_passes(sizes, {mode.__name__: [jacobian_seconds(mode, *size) for s
 #
 # The **Hessian** of a function with one output is the matrix of its second partial derivatives,
 # $H_{ij} = \partial^2 f / \partial x_i \partial x_j$. It describes how the gradient changes.
-# For a million weights it has $10^{12}$ entries.
+# For a million weights it has $10^{12}$ entries, far too many to store.
 #
-# The **Hessian-vector product** (HVP) $Hv$ is the change of the gradient along $v$. It costs
-# only as much as a few gradients. The tangent of $f$ along $v$ is the number
-# $\nabla f \cdot v$. It is a recorded Tensor, so we can compute *its* gradient. This is called
-# *reverse over forward*:
+# Often we need only its product with a vector. The **Hessian-vector product** (HVP) $Hv$ is the
+# change of the gradient along $v$. We can compute it without $H$, for the price of a few
+# gradients. The tangent of $f$ along $v$ is the number
+# $\nabla f \cdot v = \sum_j v_j \, \partial f / \partial x_j$. Our tangents are recorded
+# Tensors, so backpropagation can differentiate this number. Because $v$ is constant, its
+# derivative with respect to $x_i$ is $\sum_j H_{ij} v_j$, entry $i$ of $Hv$:
 #
 # $$\nabla (\nabla f \cdot v) = H v$$
+#
+# This backward pass through a forward-mode pass is called *reverse over forward*.
 #
 # **Task.** Write `hvp`: compute the tangent of `f` with `jvp`, then the gradient of this
 # tangent with `grad`. Make new Variables for the leaves, so that the `.grad` of the caller's
