@@ -156,6 +156,11 @@ def corpus(settings):
             merges = train_bpe(train, settings.vocab_size)
         tokenizer = Tokenizer(merges)
     ids = [tokenizer.encode(part) for part in (train, test)]
+    if len(ids[1]) <= settings.context:
+        sys.exit(
+            f"the text repeats itself: its last 5 % are {len(ids[1])} tokens, fewer than the "
+            f"{settings.context + 1} of a window"
+        )
     return Corpus(train, test, tokenizer, *ids, character_counts(tokenizer))
 
 

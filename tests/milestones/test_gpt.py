@@ -223,6 +223,13 @@ def test_a_file_that_it_cannot_learn_from_is_refused_before_anything_starts(
     assert problem in stopped.value.code and not capsys.readouterr().out
 
 
+def test_a_text_of_only_a_few_tokens_is_refused(tmp_path):
+    path = tmp_path / "own.txt"
+    path.write_bytes((b"a" * 299 + b"\n") * 100)
+    with pytest.raises(SystemExit, match="the text repeats itself: its last 5 % are 10 tokens"):
+        milestone.run(0, ["--text", str(path)])
+
+
 def test_several_texts_are_one(tmp_path):
     paths = [tmp_path / "a.txt", tmp_path / "b.txt"]
     for path in paths:
