@@ -199,8 +199,8 @@ def test_gradients_accumulate_over_paths():
     out = record("f", 1.0, (a, b), (3.0, -0.5))
     a.grad, b.grad, out.grad = 100.0, 40.0, 2.0
     propagate(out)
-    case = "a.grad was 100 and b.grad 40 already, from another path through the graph. After "
-    case += "propagating 6 and -1 they"
+    case = "[a.grad, b.grad] was [100, 40] already, from another path through the graph. After "
+    case += "propagating 6 and -1 it"
     equal(grads(a, b), [106.0, 39.0], case, "Gradients accumulate: += instead of =")
 
 
@@ -210,7 +210,7 @@ def test_an_input_that_is_used_twice_gets_both_contributions():
     out.grad = -2.0
     propagate(out)
     case = "the grad of an input that is used twice, with the local gradients 3 and 5, for the "
-    equal(float(a.grad), -16.0, case + "upstream gradient -2,", "it is -6 + -10")
+    equal(float(a.grad), -16.0, case + "upstream gradient -2,", "Add both: -6 and -10")
 
 
 def test_propagate_works_for_any_number_of_inputs():

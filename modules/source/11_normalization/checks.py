@@ -52,6 +52,8 @@ def has_length(gradients, names):
     )
 
 
+OVER_N = "Normalize with the variance over n, but update the running variance with the "
+OVER_N += "variance over n - 1"
 KEEPDIMS = "Reduced axes must stay as axes of length 1, so that they broadcast: keepdims=True"
 
 
@@ -581,8 +583,9 @@ def test_images_have_one_mean_per_channel():
         not_channels: hat(x, (1, 2, 3)),
     }
     close(out, hat(x, (0, 2, 3)), f"the output for {case}", causes)
-    close(mean, x.mean((0, 2, 3)), "their running mean, with momentum 1")
-    close(var, x.var((0, 2, 3), ddof=1), "their running variance, with momentum 1")
+    case = f"after training on {case} with momentum 1, the running"
+    close(mean, x.mean((0, 2, 3)), f"{case} mean")
+    close(var, x.var((0, 2, 3), ddof=1), f"{case} variance", {OVER_N: x.var((0, 2, 3))})
 
 
 def test_training_updates_the_running_statistics():
@@ -594,14 +597,10 @@ def test_training_updates_the_running_statistics():
         "The running mean moves by the share momentum towards the batch": [3.7],
     }
     close(mean, [9.3], case, causes)
-    case = "the running variance was 1, the squared deviations of the 4 numbers add up to 20, "
-    case += "momentum is 0.1; afterwards it"
-    biased = (
-        "This is the variance over n. The running variance estimates the variance of all data: "
-    )
-    biased += "divide by n - 1"
+    case = "the running variance was 1, momentum is 0.1, the squared deviations of the 4 "
+    case += "numbers add up to 20: the new running variance, 0.9 * 1 + 0.1 * 20 / 3,"
     causes = {
-        biased: [1.4],
+        OVER_N: [0.9 + 20 / 40],
         "It did not change. Write into the array: var[...] = ...": [1.0],
         "Update the running variance without eps": [0.9 + 20 / 30 + 1e-6],
     }
