@@ -40,11 +40,15 @@ NOT_ON_REFERENCE = "does not pass on the course's own earlier lessons"
 class Attempt:
     """One run of some checks: {check id: CheckResult}, and why the whole lesson failed ("", or a
     verdict and the reason).
+
+    only_on_reference  whether it can be imported with the course's earlier lessons, and not with
+                       the learner's
     """
 
     checks: dict[str, CheckResult] = field(default_factory=dict)
     verdict: str = ""
     reason: str = ""
+    only_on_reference: bool = False
 
 
 @dataclass
@@ -203,8 +207,7 @@ class Judge:
             self.spent = spent
             part = [check for check in checks if check.hidden == hidden]
             tried = self.attempt_on(first, entry, work, part, attempt)
-            attempt.checks |= tried.checks
-            attempt.verdict, attempt.reason = tried.verdict, tried.reason
+            attempt = replace(tried, checks=attempt.checks | tried.checks)
             if not hidden:
                 result.reason = attempt.reason
                 yield not attempt.verdict
@@ -255,11 +258,10 @@ class Judge:
         lower = [other.name for other in self.root.lessons if other.number < entry.number]
         retried = self.attempt(self.subject(entry, work, lower), failed, REFERENCE)
         mended = [check for check in failed if retried.checks[check.id].passed]
-        is_imported_there = bool(attempt.verdict and not retried.verdict)
-        for check in failed if is_imported_there else mended:
+        if attempt.verdict and not retried.verdict:
+            attempt.verdict, attempt.reason, attempt.only_on_reference = "", "", True
+        for check in failed if attempt.only_on_reference else mended:
             attempt.checks[check.id] = retried.checks[check.id]
-        if is_imported_there:
-            attempt.verdict, attempt.reason = "", ""
         waiting = mended
         for name in lower:  # with which single lesson of the course does the check pass?
             if not waiting:
@@ -301,11 +303,8 @@ class Judge:
         before  the Attempt at the checks that ran before these: if it was ended, so is this one
         """
         before = before or Attempt()
-        attempt = Attempt(
-            {check.id: replace(blank(check), base=base) for check in checks},
-            before.verdict,
-            before.reason,
-        )
+        blanks = {check.id: replace(blank(check), base=base) for check in checks}
+        attempt = replace(before, checks=blanks)
         late = Counter(
             result.exercise for result in before.checks.values() if result.status == "timeout"
         )
