@@ -1,12 +1,12 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: 4d6198261ca7468e
+# checksum: ca086d2a26334ad5
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
 
 import numpy as np
 
-from tinytorch.core.activations import Activation
+from tinytorch.core.activations import Activation, GELU, gelu as composed_gelu
 from tinytorch.core.attention import MultiHeadAttention
 from tinytorch.core.autograd import derivative
 from tinytorch.core.embeddings import Embedding, bits_per_character
@@ -19,76 +19,9 @@ from tinytorch.lazy import generation_lesson
 from tinytorch.support.token_ids import as_rows
 
 __all__ = [
-    "gelu_forward", "gelu_rule", "GELU", "feed_forward", "TransformerBlock", "init_gpt", "GPT", "text_batch",
-    "lm_loss", "decay_groups", "held_out_bits", "causality_leak", "parameters_of", "flops_per_token",
+    "feed_forward", "TransformerBlock", "init_gpt", "GPT", "text_batch", "lm_loss", "decay_groups", "gelu_forward",
+    "gelu_rule", "GELU", "held_out_bits", "causality_leak", "parameters_of", "flops_per_token",
 ]
-
-
-def gelu_forward(x, saved):
-    """The GELU of lesson 02 as one operation: 0.5 x (1 + t) with
-    t = tanh(c (x + 0.044715 x^3)) and c = sqrt(2 / pi).
-
-    x        ndarray of floats, any shape; not changed
-    saved    dict; the function stores t in saved["tanh"], where `gelu_rule` reads it
-    returns  ndarray of the same shape and dtype
-
-    >>> gelu_forward(np.array([-1000.0, 0.0, 1000.0]), {}).tolist()
-    [-0.0, 0.0, 1000.0]
-
-    Source: Hendrycks, Gimpel, Gaussian error linear units (2016), section 2.
-    """
-    c = math.sqrt(2 / math.pi)
-    t = x * x
-    t *= 0.044715 * c  # in place: no new array for each step
-    t += c
-    t *= x
-    t = saved["tanh"] = np.tanh(t)
-    out = t + 1
-    out *= x
-    out *= 0.5
-    return out
-
-
-def gelu_rule(g, out, x, saved):
-    """The vector-Jacobian product of `gelu_forward`.
-
-    g        ndarray: the upstream gradient
-    out      the result of gelu_forward
-    x        its input, ndarray of the same shape
-    saved    {"tanh": ndarray}, as `gelu_forward` left it; not changed
-    returns  ndarray of the shape and dtype of x: g times the derivative of GELU at x
-
-    >>> gelu_rule(np.array([10.0]), None, np.array([0.0]), {"tanh": np.array([0.0])})
-    array([5.])
-
-    Source: the product rule, and tanh' = 1 - tanh^2.
-    """
-    t, c = saved["tanh"], math.sqrt(2 / math.pi)
-    inner = x * x  # becomes x times the derivative of what tanh was applied to
-    inner *= 3 * 0.044715 * c
-    inner += c
-    inner *= x
-    factor = 1 - t * t
-    factor *= inner
-    factor += t
-    factor += 1
-    factor *= 0.5
-    factor *= g
-    return factor
-
-
-derivative(gelu_forward, gelu_rule)
-
-
-class GELU(Activation):
-    """`gelu_forward` as a module: elementwise, smooth.
-
-    >>> GELU()(Tensor([-1000.0, 0.0, 1000.0]))
-    Tensor([  -0.,    0., 1000.])
-    """
-
-    def forward(self, x):
-        return apply(gelu_forward, as_float_tensor(x), saved={})
 
 
 def feed_forward(embed_dim, hidden=None, dropout=0.0):
@@ -304,6 +237,77 @@ def decay_groups(model, weight_decay):
         (matrices if p.ndim >= 2 and id(p) not in tables else others).append(p)
     return [{"params": matrices, "weight_decay": weight_decay},
             {"params": others, "weight_decay": 0.0}]
+
+
+def gelu_forward(x, saved):
+    """The GELU of lesson 02 as one operation: 0.5 x (1 + t) with
+    t = tanh(c (x + 0.044715 x^3)) and c = sqrt(2 / pi).
+
+    x        ndarray of floats, any shape; not changed
+    saved    dict; the function stores t in saved["tanh"], where `gelu_rule` reads it
+    returns  ndarray of the same shape and dtype
+
+    >>> gelu_forward(np.array([-1000.0, 0.0, 1000.0]), {}).tolist()
+    [-0.0, 0.0, 1000.0]
+
+    Source: Hendrycks, Gimpel, Gaussian error linear units (2016), section 2.
+    """
+    c = math.sqrt(2 / math.pi)
+    t = x * x
+    t *= 0.044715 * c  # in place: no new array for each step
+    t += c
+    t *= x
+    t = saved["tanh"] = np.tanh(t)
+    out = t + 1
+    out *= x
+    out *= 0.5
+    return out
+
+
+def gelu_rule(g, out, x, saved):
+    """The vector-Jacobian product of `gelu_forward`.
+
+    g        ndarray: the upstream gradient
+    out      the result of gelu_forward
+    x        its input, ndarray of the same shape
+    saved    {"tanh": ndarray}, as `gelu_forward` left it; not changed
+    returns  ndarray of the shape and dtype of x: g times the derivative of GELU at x
+
+    >>> gelu_rule(np.array([10.0]), None, np.array([0.0]), {"tanh": np.array([0.0])})
+    array([5.])
+
+    Source: the product rule, and tanh' = 1 - tanh^2.
+    """
+    t, c = saved["tanh"], math.sqrt(2 / math.pi)
+    inner = x * x  # becomes x times the derivative of what tanh was applied to
+    inner *= 3 * 0.044715 * c
+    inner += c
+    inner *= x
+    factor = 1 - t * t
+    factor *= inner
+    factor += t
+    factor += 1
+    factor *= 0.5
+    factor *= g
+    return factor
+
+
+derivative(gelu_forward, gelu_rule)
+
+
+class GELU(Activation):
+    """`gelu_forward` as a module: elementwise, smooth. Until it is written, lesson 02's `gelu`.
+
+    >>> GELU()(Tensor([-1000.0, 0.0, 1000.0]))
+    Tensor([  -0.,    0., 1000.])
+    """
+
+    def forward(self, x):
+        x = as_float_tensor(x)
+        try:
+            return apply(gelu_forward, x, saved={})
+        except NotImplementedError:
+            return composed_gelu(x)
 
 
 def held_out_bits(model, ids, characters, stride=None):

@@ -195,149 +195,6 @@ def values_of(module, *inputs):
     return module(*inputs).data
 
 
-def forward_of_gelu(x):
-    """What gelu_forward returns, what it saves, and its input afterwards."""
-    x, saved = np.array(x), {}
-    out = gelu_forward(x, saved)
-    return out, {name: np.array(array) for name, array in saved.items()}, x
-
-
-def rule_of_gelu(g, x, tanh):
-    """What gelu_rule returns; afterwards g, x and what was saved."""
-    g, x, saved = np.array(g), np.array(x), {"tanh": np.array(tanh)}
-    out = 0.5 * x * (1 + saved["tanh"])
-    return gelu_rule(g, out, x, saved), g, x, saved["tanh"]
-
-
-# %% gelu points=4
-def test_gelu_by_hand():
-    x = np.array([-1000.0, -2.0, -0.5, 0.0, 1.0, 3.0, 1000.0])
-    found, _, _ = forward_of_gelu(x)
-
-    def with_tanh_of(inside):
-        return x / 2 * (1 + np.tanh(inside))
-
-    causes = {
-        "tanh is applied to x alone": with_tanh_of(x),
-        "The factor 0.5 is missing": 2 * gelu_by_definition(x),
-        "The constant is sqrt(2 / pi), not 2 / pi": with_tanh_of(2 / np.pi * (x + K * x**3)),
-        "That is 0.5 x t; the second factor is 1 + t": x / 2 * np.tanh(C * (x + K * x**3)),
-        "x cubed is needed, and yours takes the square": with_tanh_of(C * (x + K * x**2)),
-    }
-    close(found, gelu_by_definition(x), f"gelu_forward of {x.tolist()}", causes, near=1e-9)
-
-
-def test_the_forward_function_saves_tanh():
-    x = np.array([[0.5, -1.5]])
-    _, saved, _ = forward_of_gelu(x)
-    assert "tanh" in saved, (
-        'gelu_forward should keep t = tanh(...) as saved["tanh"], for the rule; yours leaves '
-        f"the keys {sorted(saved)} in `saved`"
-    )
-    wanted = np.tanh(C * (x + K * x * x * x))
-    close(saved["tanh"], wanted, f'saved["tanh"] for x = {x.tolist()}', near=1e-9)
-
-
-def test_the_rule_agrees_with_finite_differences():
-    x, g = np.array([-3.0, -0.75, 0.0, 0.4, 2.0]), np.array([1.0, -2.0, 3.0, 0.5, 10.0])
-    t = np.tanh(C * (x + K * x**3))
-    found, _, _, _ = rule_of_gelu(g, x, t)
-    first, second, inner = (1 + t) / 2, x / 2 * (1 - t * t), C * (1 + 3 * K * x * x)
-    x_changes = "Only one term of the product rule: x also changes the second factor"
-    half = "Only one term of the product rule: the derivative of 0.5 x is 0.5"
-    inside = "tanh' is 1 - t^2; the derivative of its argument is missing"
-    cubed = "The derivative of 0.044715 x^3 has a factor 3"
-    causes = {
-        "The upstream gradient g is missing": gelu_slope(x),
-        x_changes: g * first,
-        half: g * second * inner,
-        inside: g * (first + second),
-        cubed: g * (first + second * C * (1 + K * x * x)),
-        "The derivative of tanh is 1 - t^2, not 1 - t": g * (first + x / 2 * (1 - t) * inner),
-    }
-    case = f"the gradient for x = {x.tolist()} and g = {g.tolist()}"
-    close(found, g * gelu_slope(x), case, causes, near=1e-6)
-
-
-def test_arrays_stay_as_they_are():
-    x = np.array([[-1.0, 0.5], [2.0, -0.25]], "float32")
-    out, _, after = forward_of_gelu(x)
-    cause = "gelu_forward changed its input. The first step must make a new array"
-    expect(after, x, "after gelu_forward, x", cause)
-    assert np.asarray(out).dtype == np.float32, (
-        f"for float32 the result should be float32, yours is {np.asarray(out).dtype}. {WIDENS}"
-    )
-    close(out, gelu_by_definition(x), f"gelu_forward of {x.tolist()}")
-    g, tanh = np.ones_like(x), np.tanh(C * (x + K * x**3)).astype("float32")
-    gradient, g_after, after, tanh_after = rule_of_gelu(g, x, tanh)
-    assert np.array_equal(after, x) and np.array_equal(g_after, g), (
-        "gelu_rule changed x or g, which other code still uses"
-    )
-    close(tanh_after, tanh, 'saved["tanh"] after the rule')
-    assert np.asarray(gradient).dtype == np.float32, (
-        f"for float32 the gradient should be float32, yours is {np.asarray(gradient).dtype}. "
-        f"{WIDENS}"
-    )
-
-
-# %% learner-side
-class Counted(np.ndarray):
-    """An array that notes the exponents that np.power is called with."""
-
-    exponents = []
-
-    def __array_ufunc__(self, ufunc, method, *inputs, out=(), **options):
-        arrays = [np.asarray(value) for value in inputs]
-        if ufunc is np.power:
-            Counted.exponents.append(float(arrays[1].flat[0]))
-        if out:
-            getattr(ufunc, method)(*arrays, out=tuple(map(np.asarray, out)), **options)
-            return out[0]
-        return getattr(ufunc, method)(*arrays, **options).view(Counted)
-
-
-def exponents_in_gelu(x):
-    """What gelu_forward returns, and the exponents with which it calls np.power."""
-    Counted.exponents = []
-    out = gelu_forward(np.array(x).view(Counted), {})
-    return np.asarray(out), Counted.exponents
-
-
-# %% gelu polish points=0
-def test_x_cubed_is_two_multiplications():
-    x = [[0.5, -1.5]]
-    found, exponents = exponents_in_gelu(x)
-    close(found, gelu_by_definition(x), f"gelu_forward of {x}", near=1e-9)
-    assert not exponents, (
-        "the values are right, but x ** 3 calls np.power, which is slow: x * x * x takes less "
-        "than a hundredth of its time on a large array"
-    )
-
-
-# %% learner-side
-def gradient_of_gelu(x, g):
-    """The output of GELU() for x, and the gradient of x for the upstream gradient g."""
-    x = Variable(x)
-    out = GELU()(x)
-    out.backward(g)
-    return out.data, x.grad
-
-
-# %% gelu hidden points=1
-def test_other_shapes_and_the_module():
-    rng = np.random.default_rng(4)
-    for shape in ((), (1,), (3, 1, 5), (0, 2)):
-        x, g = rng.normal(0, 2, shape), rng.normal(size=shape)
-        out, saved, _ = forward_of_gelu(x)
-        close(out, gelu_by_definition(x), f"shape {shape}", near=1e-9)
-        gradient, _, _, _ = rule_of_gelu(g, x, saved["tanh"])
-        close(gradient, g * gelu_slope(x), f"the gradient, shape {shape}", near=1e-6)
-    x, g = (rng.normal(0, 2, (4, 3)).astype("float32") for _ in range(2))
-    out, gradient = gradient_of_gelu(x, g)
-    close(out, gelu_by_definition(x), "GELU()")
-    close(gradient, g * gelu_slope(x), "its gradient", near=1e-3)
-
-
 # %% learner-side
 def layers_of(net):
     """(class, its sizes or its p) of each layer."""
@@ -1024,6 +881,150 @@ def test_other_modules():
     assert (one, two) == ({"weight_decay": 0.5}, {"weight_decay": 0.0})
     (first, _), (second, _) = groups_of_gpt(0.1, rotary=True)
     assert len(first) == 4 and "positions.weight" not in second
+
+
+# %% learner-side
+def forward_of_gelu(x):
+    """What gelu_forward returns, what it saves, and its input afterwards."""
+    x, saved = np.array(x), {}
+    out = gelu_forward(x, saved)
+    return out, {name: np.array(array) for name, array in saved.items()}, x
+
+
+def rule_of_gelu(g, x, tanh):
+    """What gelu_rule returns; afterwards g, x and what was saved."""
+    g, x, saved = np.array(g), np.array(x), {"tanh": np.array(tanh)}
+    out = 0.5 * x * (1 + saved["tanh"])
+    return gelu_rule(g, out, x, saved), g, x, saved["tanh"]
+
+
+# %% gelu points=4
+def test_gelu_by_hand():
+    x = np.array([-1000.0, -2.0, -0.5, 0.0, 1.0, 3.0, 1000.0])
+    found, _, _ = forward_of_gelu(x)
+
+    def with_tanh_of(inside):
+        return x / 2 * (1 + np.tanh(inside))
+
+    causes = {
+        "tanh is applied to x alone": with_tanh_of(x),
+        "The factor 0.5 is missing": 2 * gelu_by_definition(x),
+        "The constant is sqrt(2 / pi), not 2 / pi": with_tanh_of(2 / np.pi * (x + K * x**3)),
+        "That is 0.5 x t; the second factor is 1 + t": x / 2 * np.tanh(C * (x + K * x**3)),
+        "x cubed is needed, and yours takes the square": with_tanh_of(C * (x + K * x**2)),
+    }
+    close(found, gelu_by_definition(x), f"gelu_forward of {x.tolist()}", causes, near=1e-9)
+
+
+def test_the_forward_function_saves_tanh():
+    x = np.array([[0.5, -1.5]])
+    _, saved, _ = forward_of_gelu(x)
+    assert "tanh" in saved, (
+        'gelu_forward should keep t = tanh(...) as saved["tanh"], for the rule; yours leaves '
+        f"the keys {sorted(saved)} in `saved`"
+    )
+    wanted = np.tanh(C * (x + K * x * x * x))
+    close(saved["tanh"], wanted, f'saved["tanh"] for x = {x.tolist()}', near=1e-9)
+
+
+def test_the_rule_agrees_with_finite_differences():
+    x, g = np.array([-3.0, -0.75, 0.0, 0.4, 2.0]), np.array([1.0, -2.0, 3.0, 0.5, 10.0])
+    t = np.tanh(C * (x + K * x**3))
+    found, _, _, _ = rule_of_gelu(g, x, t)
+    first, second, inner = (1 + t) / 2, x / 2 * (1 - t * t), C * (1 + 3 * K * x * x)
+    x_changes = "Only one term of the product rule: x also changes the second factor"
+    half = "Only one term of the product rule: the derivative of 0.5 x is 0.5"
+    inside = "tanh' is 1 - t^2; the derivative of its argument is missing"
+    cubed = "The derivative of 0.044715 x^3 has a factor 3"
+    causes = {
+        "The upstream gradient g is missing": gelu_slope(x),
+        x_changes: g * first,
+        half: g * second * inner,
+        inside: g * (first + second),
+        cubed: g * (first + second * C * (1 + K * x * x)),
+        "The derivative of tanh is 1 - t^2, not 1 - t": g * (first + x / 2 * (1 - t) * inner),
+    }
+    case = f"the gradient for x = {x.tolist()} and g = {g.tolist()}"
+    close(found, g * gelu_slope(x), case, causes, near=1e-6)
+
+
+def test_arrays_stay_as_they_are():
+    x = np.array([[-1.0, 0.5], [2.0, -0.25]], "float32")
+    out, _, after = forward_of_gelu(x)
+    cause = "gelu_forward changed its input. The first step must make a new array"
+    expect(after, x, "after gelu_forward, x", cause)
+    assert np.asarray(out).dtype == np.float32, (
+        f"for float32 the result should be float32, yours is {np.asarray(out).dtype}. {WIDENS}"
+    )
+    close(out, gelu_by_definition(x), f"gelu_forward of {x.tolist()}")
+    g, tanh = np.ones_like(x), np.tanh(C * (x + K * x**3)).astype("float32")
+    gradient, g_after, after, tanh_after = rule_of_gelu(g, x, tanh)
+    assert np.array_equal(after, x) and np.array_equal(g_after, g), (
+        "gelu_rule changed x or g, which other code still uses"
+    )
+    close(tanh_after, tanh, 'saved["tanh"] after the rule')
+    assert np.asarray(gradient).dtype == np.float32, (
+        f"for float32 the gradient should be float32, yours is {np.asarray(gradient).dtype}. "
+        f"{WIDENS}"
+    )
+
+
+# %% learner-side
+class Counted(np.ndarray):
+    """An array that notes the exponents that np.power is called with."""
+
+    exponents = []
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=(), **options):
+        arrays = [np.asarray(value) for value in inputs]
+        if ufunc is np.power:
+            Counted.exponents.append(float(arrays[1].flat[0]))
+        if out:
+            getattr(ufunc, method)(*arrays, out=tuple(map(np.asarray, out)), **options)
+            return out[0]
+        return getattr(ufunc, method)(*arrays, **options).view(Counted)
+
+
+def exponents_in_gelu(x):
+    """What gelu_forward returns, and the exponents with which it calls np.power."""
+    Counted.exponents = []
+    out = gelu_forward(np.array(x).view(Counted), {})
+    return np.asarray(out), Counted.exponents
+
+
+# %% gelu polish points=0
+def test_x_cubed_is_two_multiplications():
+    x = [[0.5, -1.5]]
+    found, exponents = exponents_in_gelu(x)
+    close(found, gelu_by_definition(x), f"gelu_forward of {x}", near=1e-9)
+    assert not exponents, (
+        "the values are right, but x ** 3 calls np.power, which is slow: x * x * x takes less "
+        "than a hundredth of its time on a large array"
+    )
+
+
+# %% learner-side
+def gradient_of_gelu(x, g):
+    """The output of GELU() for x, and the gradient of x for the upstream gradient g."""
+    x = Variable(x)
+    out = GELU()(x)
+    out.backward(g)
+    return out.data, x.grad
+
+
+# %% gelu hidden points=1
+def test_other_shapes_and_the_module():
+    rng = np.random.default_rng(4)
+    for shape in ((), (1,), (3, 1, 5), (0, 2)):
+        x, g = rng.normal(0, 2, shape), rng.normal(size=shape)
+        out, saved, _ = forward_of_gelu(x)
+        close(out, gelu_by_definition(x), f"shape {shape}", near=1e-9)
+        gradient, _, _, _ = rule_of_gelu(g, x, saved["tanh"])
+        close(gradient, g * gelu_slope(x), f"the gradient, shape {shape}", near=1e-6)
+    x, g = (rng.normal(0, 2, (4, 3)).astype("float32") for _ in range(2))
+    out, gradient = gradient_of_gelu(x, g)
+    close(out, gelu_by_definition(x), "GELU()")
+    close(gradient, g * gelu_slope(x), "its gradient", near=1e-3)
 
 
 # %% learner-side

@@ -15,7 +15,8 @@ import math
 
 import numpy as np
 
-from tinytorch.core.activations import Activation
+from tinytorch.core.activations import GELU, Activation
+from tinytorch.core.activations import gelu as composed_gelu
 from tinytorch.core.attention import MultiHeadAttention
 from tinytorch.core.autograd import derivative
 from tinytorch.core.embeddings import Embedding, bits_per_character
@@ -48,9 +49,9 @@ for seconds, text in SAMPLES.items():
 # milestone after this chapter, `tito milestone run gpt`, does such a run with your code.
 #
 # **You need** 02 to 04 (Activations, Layers, Losses), 06 to 08 (Autograd, Optimizers, Training)
-# and 11 to 14 (Normalization, Tokenization, Embeddings, Attention). **You write** GELU as one
-# operation, the transformer block, a GPT and its initialization, the functions that train it,
-# two tests of a trained model, and the formulas for its size and its cost.
+# and 11 to 14 (Normalization, Tokenization, Embeddings, Attention). **You write** the
+# transformer block, a GPT and its initialization, the functions that train it, GELU as one
+# operation, two tests of a trained model, and the formulas for its size and its cost.
 
 # %% [markdown]
 # ## The transformer block
@@ -80,137 +81,14 @@ draw_block(embed_dim=64, hidden=256)
 # what it has computed about the token's context. Every later block can read what an earlier one
 # added.
 #
-# ## GELU as one operation
-#
-# The small network needs an activation function. A GPT uses the GELU of lesson 02, which is
-# composed of many Tensor operations. Each of them creates an array in the forward pass and
-# another one in the backward pass. We therefore make GELU one *fused operation* with its own
-# rule, as we did for layer norm and attention:
-#
-# $$\mathrm{gelu}(x) = \tfrac12 x\,(1 + t), \qquad
-# t = \tanh\!\big(c\,(x + 0.044715\,x^3)\big), \qquad c = \sqrt{2/\pi}$$
-#
-# The forward function computes $t$, and the rule needs it again. So the forward function saves
-# it in the dictionary `saved`. Write `x * x * x` for the cube: NumPy needs much longer for
-# `x**3`, because it calls the general power function.
-#
-# **Task.** Write `gelu_forward`, then its rule. By the product rule, the derivative has two
-# terms: one for $\tfrac12 x$ and one for $1 + t$.
-
-# %% exercise="gelu"
-#| export
-def gelu_forward(x, saved):
-    """The GELU of lesson 02 as one operation: 0.5 x (1 + t) with
-    t = tanh(c (x + 0.044715 x^3)) and c = sqrt(2 / pi).
-
-    x        ndarray of floats, any shape; not changed
-    saved    dict; the function stores t in saved["tanh"], where `gelu_rule` reads it
-    returns  ndarray of the same shape and dtype
-
-    >>> gelu_forward(np.array([-1000.0, 0.0, 1000.0]), {}).tolist()
-    [-0.0, 0.0, 1000.0]
-
-    Source: Hendrycks, Gimpel, Gaussian error linear units (2016), section 2.
-    """
-    ### BEGIN SOLUTION
-    c = math.sqrt(2 / math.pi)
-    t = x * x
-    t *= 0.044715 * c  # in place: no new array for each step
-    t += c
-    t *= x
-    t = saved["tanh"] = np.tanh(t)
-    out = t + 1
-    out *= x
-    out *= 0.5
-    return out
-    ### END SOLUTION
-
-
-def gelu_rule(g, out, x, saved):
-    """The vector-Jacobian product of `gelu_forward`.
-
-    g        ndarray: the upstream gradient
-    out      the result of gelu_forward
-    x        its input, ndarray of the same shape
-    saved    {"tanh": ndarray}, as `gelu_forward` left it; not changed
-    returns  ndarray of the shape and dtype of x: g times the derivative of GELU at x
-
-    >>> gelu_rule(np.array([10.0]), None, np.array([0.0]), {"tanh": np.array([0.0])})
-    array([5.])
-
-    Source: the product rule, and tanh' = 1 - tanh^2.
-    """
-    ### BEGIN SOLUTION
-    t, c = saved["tanh"], math.sqrt(2 / math.pi)
-    inner = x * x  # becomes x times the derivative of what tanh was applied to
-    inner *= 3 * 0.044715 * c
-    inner += c
-    inner *= x
-    factor = 1 - t * t
-    factor *= inner
-    factor += t
-    factor += 1
-    factor *= 0.5
-    factor *= g
-    return factor
-    ### END SOLUTION
-
-
-derivative(gelu_forward, gelu_rule)
-
-
-class GELU(Activation):
-    """`gelu_forward` as a module: elementwise, smooth.
-
-    >>> GELU()(Tensor([-1000.0, 0.0, 1000.0]))
-    Tensor([  -0.,    0., 1000.])
-    """
-
-    def forward(self, x):
-        return apply(gelu_forward, as_float_tensor(x), saved={})
-
-# %% checks="gelu"
-check("gelu")
-
-# %% [markdown]
-# The class `GELU` in the exercise's cell applies your operation. Predict: by what factor is it
-# faster than the composed function, forward and backward together? How many operations does
-# each of them record?
-
-# %% tags=["answer", "explained"]
-from timeit import repeat
-
-from tinytorch.core.activations import gelu as composed_gelu
-from tinytorch.core.autograd import no_grad, topological_order
-
-
-def forward_and_backward(f, x):
-    x.grad = None
-    f(x).sum().backward()
-    return x.grad
-
-
-x = Tensor(np.random.default_rng(0).normal(size=(512, 256)).astype("float32"),
-           requires_grad=True)
-times = {}
-for name, f in [("composed", composed_gelu), ("fused", GELU())]:
-    times[name] = min(repeat(lambda: forward_and_backward(f, x), number=1, repeat=7))
-    print(f"{name:9} {times[name] * 1000:5.2f} ms, {len(topological_order(f(x)))} operations")
-print(f"{times['composed'] / times['fused']:.1f} times as fast; largest difference",
-      abs(forward_and_backward(composed_gelu, x) - forward_and_backward(GELU(), x)).max())
-
-# %% [markdown]
-# If yours is slower than the composed one, look for `x**3`. The arithmetic is nearly the same
-# in both forms, so not much time is saved. The larger gain is memory: the composed form keeps
-# the results of all its operations for the backward pass, the fused form only $t$ and its own
-# result.
-#
 # ## The feed-forward network
 #
 # A **feed-forward network** in a transformer is two dense layers with an activation function
 # between them, applied to each token's vector separately. The first layer widens the vector,
 # usually to four times its length, and the second brings it back. Two thirds of the weights of
 # a block belong to this network.
+#
+# The activation function of a GPT is the GELU of lesson 02.
 #
 # **Task.** Write `feed_forward`. With `dropout=0`, leave the dropout layer out: it would draw a
 # mask in every step without any effect.
@@ -317,6 +195,7 @@ check("block")
 # the same direction, 0 when they have nothing in common.
 
 # %% tags=["answer", "explained"]
+from tinytorch.core.autograd import no_grad
 from tinytorch.core.layers import manual_seed
 
 
@@ -732,20 +611,71 @@ print("after: ", write(namer, 70, np.random.default_rng(0)))
 print(f"loss {losses[0]:.2f} bits per character, at the end {np.mean(losses[-25:]):.2f}")
 
 # %% [markdown]
+# ## What each part contributes
+#
+# What is each part of the model worth? We begin with a bigram model, which sees only the
+# current token, and add one part after another. Each model is trained for 250 steps, like the
+# one above. In the first models there is no residual stream: the result of a layer replaces its
+# input. Predict which part helps most, and which one makes the model worse.
+
+# %% tags=["answer", "explained"]
+import time
+
+
+class AttentionAlone(TransformerBlock):
+    def forward(self, x):
+        return self.attention(x)
+
+
+class WithoutResidual(TransformerBlock):
+    def forward(self, x):
+        return self.mlp(self.attention(x))
+
+
+def small_gpt(kind, layers, num_heads):
+    manual_seed(0)
+    model = GPT(letters.vocab_size, 16, 48, max(layers, 1), num_heads)
+    model.blocks = model.blocks[:layers]
+    for block in model.blocks:
+        block.__class__ = kind  # the same layers, with the forward method of `kind`
+    return model
+
+
+bigram = small_gpt(None, 0, 1)
+bigram.positions = None
+ladder = [("bigram", bigram, "13 embedding-layer"),
+          ("attention, one head", small_gpt(AttentionAlone, 1, 1), "14 attention"),
+          ("four heads", small_gpt(AttentionAlone, 1, 4), "14 multi-head"),
+          ("feed-forward network", small_gpt(WithoutResidual, 1, 4), "15 feed-forward"),
+          ("residual and norm", small_gpt(TransformerBlock, 1, 4), "15 block"),
+          ("a second block", small_gpt(TransformerBlock, 2, 4), "15 gpt")]
+print("part added             loss   CPU s   exercise")
+for name, model, exercise in ladder:
+    start = time.process_time()
+    loss = np.mean(train(model, 250)[-25:])
+    print(f"{name:20}  {loss:5.2f}  {time.process_time() - start:6.1f}   {exercise}")
+
+# %% [markdown]
+# Attention helps most: now a prediction depends on all letters of the name so far. Four heads
+# are no better than one in this small model. The feed-forward network makes it *worse*: the
+# result of attention has to pass through two more layers, whose weights are still small. With
+# the residual stream nothing is lost on the way, and the same network helps. The second block
+# is a small gain. With three different seeds, one block ends between 3.28 and 3.42 and two
+# blocks between 3.29 and 3.30, so in one run the order may be different.
+#
 # Now we change one part at a time, in shorter runs. Predict which change does the most damage:
 # no warm-up, post-norm blocks, or no `init_gpt`, so that each layer keeps its own initial
 # weights? The dashed line is the loss of a model that knows only how frequent each letter is.
 
 # %% tags=["answer", "explained"]
 def fresh(kind=TransformerBlock, gpt_init=True):
-    manual_seed(0)
-    model = GPT(letters.vocab_size, 16, 48, 2, 4)
+    model = small_gpt(TransformerBlock, 2, 4)
     if not gpt_init:  # every layer as its class initializes it
         model.embedding = Embedding(letters.vocab_size, 48)
         model.positions = Embedding(16, 48)
         model.blocks = [TransformerBlock(48, 4) for _ in range(2)]
     for block in model.blocks:
-        block.__class__ = kind  # the same layers, with the forward method of `kind`
+        block.__class__ = kind
     return model
 
 
@@ -775,6 +705,151 @@ figure = plot_losses(curves, smooth=10, top=6,
 # the first steps have the full length, although the gradients are not yet reliable. At this
 # learning rate that does no harm; at `lr=1e-2` the run ends at 3.7 with warm-up and at 4.0
 # without it.
+#
+# ## GELU as one operation
+#
+# The GELU of lesson 02 is composed of nine Tensor operations. Each of them creates an array in
+# the forward pass and another one in the backward pass. We measure a block of the milestone on
+# 8 windows of 64 tokens, forward and backward, and then its GELU alone. Predict which share of
+# the time GELU takes.
+
+# %% tags=["answer"]
+from timeit import repeat
+
+from tinytorch.core.autograd import topological_order
+from tinytorch.core.tensor import Variable
+
+
+def forward_and_backward(f, x):
+    x.grad = None
+    f(x).sum().backward()
+    return x.grad
+
+
+def milliseconds(f, x):
+    return 1000 * min(repeat(lambda: forward_and_backward(f, x), number=1, repeat=9))
+
+
+rng = np.random.default_rng(0)
+stream, widened = (Variable(rng.normal(size=(8, 64, width)).astype("float32"))
+                   for width in (128, 512))
+whole = milliseconds(TransformerBlock(128, 4), stream)
+part = milliseconds(composed_gelu, widened)
+print(f"block {whole:.1f} ms, its GELU {part:.1f} ms: {part / whole:.0%}")
+
+# %% [markdown]
+# So it is worth making GELU one *fused operation* with its own rule, as we did for layer norm
+# and attention:
+#
+# $$\mathrm{gelu}(x) = \tfrac12 x\,(1 + t), \qquad
+# t = \tanh\!\big(c\,(x + 0.044715\,x^3)\big), \qquad c = \sqrt{2/\pi}$$
+#
+# The forward function computes $t$, and the rule needs it again. So the forward function saves
+# it in the dictionary `saved`. Write `x * x * x` for the cube: NumPy needs much longer for
+# `x**3`, because it calls the general power function.
+#
+# **Task.** Write `gelu_forward`, then its rule. By the product rule, the derivative has two
+# terms: one for $\tfrac12 x$ and one for $1 + t$.
+
+# %% exercise="gelu"
+#| export
+def gelu_forward(x, saved):
+    """The GELU of lesson 02 as one operation: 0.5 x (1 + t) with
+    t = tanh(c (x + 0.044715 x^3)) and c = sqrt(2 / pi).
+
+    x        ndarray of floats, any shape; not changed
+    saved    dict; the function stores t in saved["tanh"], where `gelu_rule` reads it
+    returns  ndarray of the same shape and dtype
+
+    >>> gelu_forward(np.array([-1000.0, 0.0, 1000.0]), {}).tolist()
+    [-0.0, 0.0, 1000.0]
+
+    Source: Hendrycks, Gimpel, Gaussian error linear units (2016), section 2.
+    """
+    ### BEGIN SOLUTION
+    c = math.sqrt(2 / math.pi)
+    t = x * x
+    t *= 0.044715 * c  # in place: no new array for each step
+    t += c
+    t *= x
+    t = saved["tanh"] = np.tanh(t)
+    out = t + 1
+    out *= x
+    out *= 0.5
+    return out
+    ### END SOLUTION
+
+
+def gelu_rule(g, out, x, saved):
+    """The vector-Jacobian product of `gelu_forward`.
+
+    g        ndarray: the upstream gradient
+    out      the result of gelu_forward
+    x        its input, ndarray of the same shape
+    saved    {"tanh": ndarray}, as `gelu_forward` left it; not changed
+    returns  ndarray of the shape and dtype of x: g times the derivative of GELU at x
+
+    >>> gelu_rule(np.array([10.0]), None, np.array([0.0]), {"tanh": np.array([0.0])})
+    array([5.])
+
+    Source: the product rule, and tanh' = 1 - tanh^2.
+    """
+    ### BEGIN SOLUTION
+    t, c = saved["tanh"], math.sqrt(2 / math.pi)
+    inner = x * x  # becomes x times the derivative of what tanh was applied to
+    inner *= 3 * 0.044715 * c
+    inner += c
+    inner *= x
+    factor = 1 - t * t
+    factor *= inner
+    factor += t
+    factor += 1
+    factor *= 0.5
+    factor *= g
+    return factor
+    ### END SOLUTION
+
+
+derivative(gelu_forward, gelu_rule)
+
+
+class GELU(Activation):
+    """`gelu_forward` as a module: elementwise, smooth. Until it is written, lesson 02's `gelu`.
+
+    >>> GELU()(Tensor([-1000.0, 0.0, 1000.0]))
+    Tensor([  -0.,    0., 1000.])
+    """
+
+    def forward(self, x):
+        x = as_float_tensor(x)
+        try:
+            return apply(gelu_forward, x, saved={})
+        except NotImplementedError:
+            return composed_gelu(x)
+
+# %% checks="gelu"
+check("gelu")
+
+# %% [markdown]
+# The class `GELU` in the exercise's cell applies your operation. It has the same name as the
+# class of lesson 02, so `feed_forward` now builds its networks with it. Predict: by what factor
+# is it faster than the composed function? How many operations does each of them record?
+
+# %% tags=["answer", "explained"]
+times = {}
+for name, f in [("composed", composed_gelu), ("fused", GELU())]:
+    times[name] = milliseconds(f, widened)
+    print(f"{name:9} {times[name]:5.2f} ms, {len(topological_order(f(widened)))} operations")
+print(f"{times['composed'] / times['fused']:.1f} times as fast; largest difference",
+      abs(forward_and_backward(composed_gelu, widened)
+          - forward_and_backward(GELU(), widened)).max())
+
+# %% [markdown]
+# If yours is slower than the composed one, look for `x**3`. The arithmetic is nearly the same
+# in both forms. The fused form is faster because it creates far fewer arrays, and each array
+# has to be written to memory and read again. It also saves memory: the composed form keeps the
+# results of all its operations for the backward pass, the fused form only $t$ and its own
+# result.
 #
 # ## Held-out bits per character
 #
