@@ -1,5 +1,5 @@
 # From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
-# checksum: 03a9987692b62183
+# checksum: cf8bcbe1c7d74f6e
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -13,9 +13,7 @@ from tinytorch.support.forward import (
     clone_forward,
     concatenate_forward,
     cumsum_forward,
-    relu_forward,
     reshape_forward,
-    sigmoid_forward,
     stack_forward,
     sum_forward,
     take_forward,
@@ -25,10 +23,9 @@ from tinytorch.support.training_state import generators_of, random_states, repea
 
 __all__ = [
     "Dual", "level_of", "new_level", "parts", "add", "multiply", "chain_rule", "exp", "log", "sin", "cos", "tanh",
-    "relu", "divide", "power", "derivative_of", "tangent_rules", "deferred_rules", "jvp_rule", "elementwise",
-    "arithmetic_tangents", "elementwise_tangents", "LINEAR", "linear_tangents", "push_forward", "jvp", "jacfwd", "vjp",
-    "jacrev", "hvp", "hessian", "power_iteration", "conjugate_gradient", "newton_step", "hutchinson", "Checkpoint",
-    "checkpoint",
+    "relu", "divide", "power", "derivative_of", "tangent_rules", "jvp_rule", "elementwise", "multiply_tangent",
+    "matmul_tangent", "linear_rule", "LINEAR", "push_forward", "jvp", "jacfwd", "vjp", "jacrev", "hvp", "hessian",
+    "power_iteration", "conjugate_gradient", "newton_step", "hutchinson", "Checkpoint", "checkpoint",
 ]
 
 
@@ -190,7 +187,6 @@ def derivative_of(f):
 
 
 tangent_rules = support.TangentRules(lambda *arguments: jvp(*arguments))  # jvp is below
-deferred_rules = tangent_rules.deferred_rules
 
 
 def jvp_rule(op, rule):
@@ -214,66 +210,47 @@ def elementwise(op, derivative):
     jvp_rule(op, lambda tangents, out, a: tangents[0] * derivative(a, out))
 
 
-support.register_others(jvp_rule)
+jvp_rule(np.add, lambda tangents, out, a, b: tangents[0] + tangents[1])
+elementwise(np.sin, lambda a, out: a.cos())
+elementwise(np.tanh, lambda a, out: 1 - out * out)
+support.register_others(jvp_rule, elementwise)
 
 
-@deferred_rules(np.add, np.subtract, np.multiply, np.divide, np.negative, np.matmul)
-def arithmetic_tangents():
-    """Register the tangent rules of np.add, np.subtract, np.multiply, np.divide, np.negative
-    and np.matmul.
+def multiply_tangent(tangents, out, a, b):
+    """The tangent rule of np.multiply: see `jvp_rule`.
 
-    >>> arithmetic_tangents()
     >>> a, b = Tensor(2.0), Tensor(3.0)
-    >>> tangent_rules[np.multiply]((Tensor(1.0), Tensor(10.0)), a * b, a, b)
+    >>> multiply_tangent((Tensor(1.0), Tensor(10.0)), a * b, a, b)
     Tensor(23.)
 
     Source: Griewank and Walther, Evaluating Derivatives (2008), section 3.1.
     """
-    jvp_rule(np.add, lambda tangents, out, a, b: tangents[0] + tangents[1])
-    jvp_rule(np.subtract, lambda tangents, out, a, b: tangents[0] - tangents[1])
-    jvp_rule(np.multiply, lambda tangents, out, a, b: tangents[0] * b + a * tangents[1])
-    jvp_rule(np.divide, lambda tangents, out, a, b: (tangents[0] - out * tangents[1]) / b)
-    jvp_rule(np.negative, lambda tangents, out, a: -tangents[0])
-    jvp_rule(np.matmul, lambda tangents, out, a, b: tangents[0] @ b + a @ tangents[1])
+    return tangents[0] * b + a * tangents[1]
 
 
-@deferred_rules(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward, relu_forward)
-def elementwise_tangents():
-    """Register the tangent rules of np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh,
-    sigmoid_forward and relu_forward (derivative 0 at 0), with `elementwise`.
+def matmul_tangent(tangents, out, a, b):
+    """The tangent rule of np.matmul, the matrix product a @ b."""
+    return tangents[0] @ b + a @ tangents[1]
 
-    >>> elementwise_tangents()
-    >>> x = Tensor(0.0)
-    >>> tangent_rules[np.sin]((Tensor(3.0),), x.sin(), x)
-    Tensor(3.)
+
+def linear_rule(op):
+    """The tangent rule of a linear operation, which may have several inputs and options.
+
+    >>> rule, x = linear_rule(sum_forward), Tensor([1.0, 2.0])
+    >>> rule((Tensor([3.0, 4.0]),), x.sum(), x, axis=None, keepdims=False)
+    Tensor(7.)
     """
-    elementwise(np.exp, lambda a, out: out)
-    elementwise(np.log, lambda a, out: 1 / a)
-    elementwise(np.sqrt, lambda a, out: 1 / (2 * out))
-    elementwise(np.sin, lambda a, out: a.cos())
-    elementwise(np.cos, lambda a, out: -a.sin())
-    elementwise(np.tanh, lambda a, out: 1 - out * out)
-    elementwise(sigmoid_forward, lambda a, out: out * (1 - out))
-    elementwise(relu_forward, lambda a, out: out.data > 0)
+    def rule(tangents, out, *inputs, **options):
+        return apply(op, *tangents, **options)
+    return rule
 
 
 LINEAR = (sum_forward, reshape_forward, np.transpose, np.broadcast_to, take_forward,
           cumsum_forward, clone_forward, concatenate_forward, stack_forward)
-
-
-@deferred_rules(*LINEAR)
-def linear_tangents():
-    """Register the tangent rule of each operation of LINEAR. Some take several inputs, and most
-    take options.
-
-    >>> linear_tangents()
-    >>> x = Tensor([1.0, 2.0])
-    >>> tangent_rules[sum_forward]((Tensor([3.0, 4.0]),), x.sum(), x, axis=None, keepdims=False)
-    Tensor(7.)
-    """
-    for op in LINEAR:
-        jvp_rule(op, lambda tangents, out, *inputs, op=op, **options:
-                 apply(op, *tangents, **options))
+jvp_rule(np.multiply, multiply_tangent)
+jvp_rule(np.matmul, matmul_tangent)
+for op in LINEAR:
+    jvp_rule(op, linear_rule(op))
 
 
 def push_forward(out, tangents):

@@ -32,6 +32,8 @@ from tinytorch.support.forward import (
     pad_forward,
     power,
     prod_forward,
+    relu_forward,
+    sigmoid_forward,
 )
 
 # dual numbers
@@ -297,11 +299,21 @@ def refuse_nested(name, primals):
         )
 
 
-def register_others(jvp_rule):
-    """Enter the tangent rules that the lesson does not teach into its table.
+def register_others(jvp_rule, elementwise):
+    """Enter the tangent rules that the lesson gives into its table.
 
-    jvp_rule  the function (op, rule) that registers one
+    jvp_rule     the function (op, rule) that registers one
+    elementwise  the function (op, derivative) that registers one of an elementwise operation
     """
+    jvp_rule(np.subtract, lambda tangents, out, a, b: tangents[0] - tangents[1])
+    jvp_rule(np.divide, lambda tangents, out, a, b: (tangents[0] - out * tangents[1]) / b)
+    jvp_rule(np.negative, lambda tangents, out, a: -tangents[0])
+    elementwise(np.exp, lambda a, out: out)
+    elementwise(np.log, lambda a, out: 1 / a)
+    elementwise(np.sqrt, lambda a, out: 1 / (2 * out))
+    elementwise(np.cos, lambda a, out: -a.sin())
+    elementwise(sigmoid_forward, lambda a, out: out * (1 - out))
+    elementwise(relu_forward, lambda a, out: out.data > 0)
     jvp_rule(power, power_tangent)
     jvp_rule(np.absolute, lambda tangents, out, a: tangents[0] * np.sign(a.data))
     jvp_rule(np.maximum, lambda tangents, out, a, b: chosen(tangents, a, b, np.greater))
