@@ -36,7 +36,7 @@ from tito.learn.process import ONE_THREAD
 
 HERE = Path(__file__).resolve().parent
 FILES = [HERE / name for name in ("jailed_server.py", "wire.py", "confine.py")]
-START_SECONDS = 30
+START_SECONDS = 120  # a busy machine needs many
 PARTING = 3  # seconds in which a server ends its forks and itself after its socket was closed
 LAST = 30  # seconds in which a process that was killed must be gone
 # Exit codes after SIGKILL; the second is bwrap's when what it runs was killed.
@@ -171,10 +171,11 @@ class Jail:
             is_ready = self.receive()[0] == READY
             checked = secret if level != "process" else []
             secrets = [path for path in checked if self.reads(path)]
-        except (JailFailed, OSError, proxy.Stop):
-            is_ready, secrets = False, []
-        if not is_ready or secrets:
-            self._refuse(secrets)
+            problem = "" if is_ready else "it says nothing"
+        except (JailFailed, OSError, proxy.Stop) as error:
+            secrets, problem = [], str(error)
+        if problem or secrets:
+            self._refuse(secrets, problem)
 
     def _start(self, secret: Sequence[str]) -> None:
         """Start the server process, with one end of a socket pair as its standard input."""
@@ -195,16 +196,16 @@ class Jail:
                 preexec_fn=be_killed_first if sys.platform == "linux" else None,
             )
 
-    def _refuse(self, secrets: list[str]) -> NoReturn:
-        """Raise the error that says why this jail does not work. secrets: paths that it can
-        read.
+    def _refuse(self, secrets: list[str], problem: str) -> NoReturn:
+        """Raise the error that says why this jail does not work: what its server said, or else the
+        problem. secrets: paths that it can read.
         """
         self.close()
         if not secrets and self.process.returncode in KILLED:
             raise JailFailed("its server was killed while it started")
         assert self.process.stderr
         output = self.process.stderr.read().decode(errors="replace").strip()[-300:]
-        why = f"it can read {secrets[0]}" if secrets else output or "it says nothing"
+        why = f"it can read {secrets[0]}" if secrets else output or problem
         raise MachineError(
             f"Isolation level {self.level} does not work here: {why}.",
             "`tito grade --isolation LEVEL` names another: " + ", ".join(LEVELS) + ".",

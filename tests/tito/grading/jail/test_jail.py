@@ -49,6 +49,12 @@ def test_bubblewrap_that_is_not_there_is_reported(monkeypatch):
         Jail("bubblewrap")
 
 
+def test_a_jail_that_does_not_start_in_time_says_so(monkeypatch):
+    monkeypatch.setattr(jails, "START_SECONDS", 0.001)
+    with pytest.raises(MachineError, match="does not work here: timed out"):
+        Jail("process")
+
+
 def talk(fork, seconds=20):
     return proxy.Session(fork.sock, time.monotonic() + seconds)
 
