@@ -1,5 +1,5 @@
 # From modules/source/17_differentiation/differentiation_dev.py by `tito export`; edit that file, not this one.
-# checksum: cf8bcbe1c7d74f6e
+# checksum: 8c56e2b8e0fd7464
 """Differentiation: Forward mode, Jacobians, Hessian-vector products, and memory traded for time."""
 
 import itertools
@@ -287,7 +287,7 @@ def jvp(f, primals, tangents):
     returns   (out, tangent), two Tensors of one shape: f(*primals), and its Jacobian times the
               tangents
 
-    ValueError when the tangents do not match the primals in number or shape. No `.grad`
+    Raises ValueError if the tangents do not match the primals in number or shape. No `.grad`
     changes. The result can be differentiated when the primals, or other Tensors that `f` uses,
     require gradients.
 

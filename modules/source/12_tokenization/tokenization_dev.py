@@ -86,8 +86,8 @@ class CharTokenizer:
         allowed_special  ignored; a later section explains it for the class `Tokenizer`
         returns          int64 array of shape (n,), n the number of characters
 
-        ValueError when a character is not in the vocabulary; its message contains the first
-        such character.
+        Raises ValueError if a character is not in the vocabulary; the message contains the
+        first such character.
         """
         ### BEGIN SOLUTION
         for character in text:
@@ -97,7 +97,7 @@ class CharTokenizer:
         ### END SOLUTION
 
     def decode(self, ids):
-        """The text with these ids. IndexError when an id is not in the vocabulary."""
+        """The text with these ids. Raises IndexError if an id is not in the vocabulary."""
         ids = one_row(ids)
         if wrong := [id for id in ids if not 0 <= id < self.vocab_size]:
             raise IndexError(f"id {wrong[0]} is not in the vocabulary; its ids are 0 to "
@@ -503,7 +503,7 @@ def train_bpe(text, vocab_size, special_tokens=()):
                     are 256, 257, ... When no pair is left, there are fewer merges than
                     requested
 
-    ValueError when vocab_size is less than 256 plus the number of special tokens.
+    Raises ValueError if vocab_size is less than 256 plus the number of special tokens.
 
     >>> train_bpe("ab ab abc", 258)
     {(97, 98): 256, (32, 256): 257}
@@ -718,7 +718,7 @@ class Tokenizer:
         return max(self.tokens) + 1
 
     def token(self, id):
-        """The bytes of one token. IndexError when there is no token with this id."""
+        """The bytes of one token. Raises IndexError if there is no token with this id."""
         if id not in self.tokens:
             raise IndexError(f"id {id} is not in the vocabulary of {self.vocab_size} ids")
         return self.tokens[id]
@@ -731,8 +731,8 @@ class Tokenizer:
                          encoded as ordinary text
         returns          int64 array of shape (n,)
 
-        ValueError when `allowed_special` contains a name that this tokenizer does not have; the
-        message contains the name.
+        Raises ValueError if `allowed_special` contains a name that this tokenizer does not
+        have; the message contains the name.
         """
         if allowed_special == "all":
             allowed_special = self.special_tokens
@@ -774,7 +774,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path):
-        """The tokenizer that `save` wrote. ValueError when the file is something else."""
+        """The tokenizer that `save` wrote. Raises ValueError if the file is something else."""
         return from_json(read_file(path, "merges"))
 
 # %% checks="tokenizer"

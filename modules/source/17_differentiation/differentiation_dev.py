@@ -389,9 +389,9 @@ print("Dual: ", kilobytes_held(lambda: sines(Dual(ones, ones))), "kB")
 #
 # ## Tangent rules
 #
-# Losses and layers are functions of Tensors, and their operations are recorded. So forward mode
-# is also possible for them: run the function, then go through its graph from the inputs to the
-# result, and compute a tangent for each node.
+# Losses and layers are functions of Tensors, whose operations are recorded in a graph. For them
+# we write forward mode in two steps: run the function, then go through its graph from the
+# inputs to the result, and compute a tangent for each node.
 #
 # In addition to the gradient rules of lesson 06, each operation needs a *tangent rule*, which
 # computes the tangent of the result from the tangents of all inputs. Here is `x * y + sin(x)`
@@ -405,9 +405,9 @@ draw_tangents([("x", "", 2, 1), ("y", "", 3, 0), ("a", "x * y", 6, 3),
 # b = sin(x) 0.909 and -0.416, z = a + b 6.91 and 2.58.
 
 # %% [markdown]
-# One thing is different from the dual numbers: the tangents are *Tensors*, and the rules
-# compute with Tensor operations. So everything a rule computes is recorded and can be
-# differentiated again. That gives us second derivatives without extra work.
+# Unlike the tangents of dual numbers, these tangents are *Tensors*, and the rules compute with
+# Tensor operations. So everything a rule computes is recorded and can be differentiated again.
+# That gives us second derivatives without extra work.
 
 # %%
 #| export
@@ -450,7 +450,7 @@ support.register_others(jvp_rule, elementwise)
 # index are examples; so is joining arrays, which has several inputs. When the input changes by
 # $t$, the result changes by $f(t)$. So the tangent rule of a linear operation is the operation
 # itself. (Gradients need the transposed operation instead, so in lesson 06 each of these
-# operations had a different rule.)
+# operations had its own rule.)
 #
 # **Task.** Write `multiply_tangent`, `matmul_tangent` and the inner function of `linear_rule`.
 
@@ -555,7 +555,7 @@ def jvp(f, primals, tangents):
     returns   (out, tangent), two Tensors of one shape: f(*primals), and its Jacobian times the
               tangents
 
-    ValueError when the tangents do not match the primals in number or shape. No `.grad`
+    Raises ValueError if the tangents do not match the primals in number or shape. No `.grad`
     changes. The result can be differentiated when the primals, or other Tensors that `f` uses,
     require gradients.
 
