@@ -25,8 +25,8 @@ figure = draw_losses({"gradient descent": train_by_hand(images, labels, steps=30
 # trains the model above without ever storing the 409,600 second derivatives of its loss.
 #
 # **You need** 06 (Autograd), and 07 (Optimizers) for gradient descent. **You write** dual
-# numbers, tangent rules, `jvp`, `vjp`, Jacobians, Hessian-vector products
-# and four methods that use them, and checkpointing. (Imported names are explained where used.)
+# numbers, tangent rules, `jvp`, `vjp`, Jacobians, Hessian-vector products, four methods that
+# use them, and checkpointing. (Imported names are explained where used.)
 
 # %%
 #| default_exp core.differentiation
@@ -442,9 +442,9 @@ support.register_others(jvp_rule, elementwise)
 
 # %% [markdown]
 # The table `tangent_rules` contains the rule of each operation; `jvp_rule` and `elementwise`
-# enter one. Three rules are shown. Most others are given in `support.register_others`, because
-# you know their formulas from the dual numbers. You write the rules of two products, and one
-# rule that serves nine operations. The factors of a matrix product cannot be exchanged.
+# enter one. Most rules are given, because you know their formulas from the dual numbers. You
+# write the rules of two products, and one that serves nine operations. The factors of a matrix
+# product cannot be exchanged.
 #
 # Many operations are *linear*: $f(x + t) = f(x) + f(t)$. A sum, a reshape, a transpose and an
 # index are examples; so is joining arrays, which has several inputs. When the input changes by
