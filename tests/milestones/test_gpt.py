@@ -71,11 +71,8 @@ def test_a_run_of_another_seed_text_or_size_is_not_continued(
 ):
     path = tmp_path / "run.npz"
     training.train(settings, path, 5)
-    about = {
-        "seed": 5,
-        "settings": vars(settings),
-        "origin": training.origin(training.corpus(settings)),
-    }
+    origin = training.origin(training.corpus(settings))
+    about = {"seed": 5, "settings": vars(settings), "origin": origin}
     monkeypatch.setattr(training, "restore", lambda *run: pytest.fail("it was continued"))
     for changed in ({"seed": 6}, {"settings": {}}, {"origin": "another"}):
         training.resume(None, path, about | changed, 9)
@@ -104,7 +101,8 @@ def test_characters_are_counted_for_any_tokens(tmp_path):
     path = tmp_path / "text.txt"
     path.write_text("naïve été\n" * 50, encoding="utf-8")
     for size in (0, 270):
-        text = training.corpus(training.Settings(vocab_size=size, texts=(str(path),)))
+        given = training.Settings(vocab_size=size, context=4, texts=(str(path),))
+        text = training.corpus(given)
         assert text.characters[text.test_ids].sum() == len(text.test) == 25
         assert text.tokenizer.decode(text.test_ids) == text.test
 
