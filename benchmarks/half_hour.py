@@ -6,7 +6,7 @@
 The first form runs the commands of the README and then `tito test` after each exercise. It prints
 how many words the learner has read, how many commands they have typed and how many CPU seconds
 these took, at the first exercise that is right and at the one that trains. The words are those of
-the README down to its first commands, of the chapter down to the exercise, and of what `tito`
+the README down to its first test, of the chapter down to the exercise, and of what `tito`
 prints.
 
 The second form plays a learner in `tito watch`, and keeps every screen they see as text.
@@ -119,7 +119,8 @@ def measure(lesson):
     """Print what it takes to get to the first own result, and to the first training."""
     reference = course.open_root(REPOSITORY).lesson(lesson)
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    readme, commands, _ = re.split(r"```sh\n(.*?)```", text, maxsplit=1, flags=re.S)
+    readme = text.partition("tito test descent")[0]
+    commands = "".join(re.findall(r"```sh\n(.*?)```", readme, re.S))
     typed = re.sub(r"tito start \w+", f"tito start {lesson}", commands).splitlines()
     print("words  commands  CPU seconds")
     with tempfile.TemporaryDirectory() as place:
