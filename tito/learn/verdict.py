@@ -467,7 +467,7 @@ def _judge(
     """The verdict that the checks earn, and what is to be done."""
     exercises = test.entry.declared.exercises
     if len(test.stubs) == len(exercises):
-        reason = f"Nothing is written yet: all {len(exercises)} exercises are as released."
+        reason = f"Nothing is written yet: {len(exercises)} exercises to write."
         return "stub", reason, ""
     statuses = [check.status for check in checks]
     if test.partial and set(statuses) == {"not run"}:

@@ -152,6 +152,11 @@ class Lesson:
         return sum(check.points for check in self.checks)
 
     @property
+    def duration(self) -> str:
+        hours = self.meta["hours"]
+        return f"{hours:g} hour{'s' * (hours != 1)}" if hours >= 1 else f"{60 * hours:.0f} minutes"
+
+    @property
     def path(self) -> Path:
         return self.source.path
 

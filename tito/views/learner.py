@@ -153,7 +153,7 @@ def _lesson_title(entry: Entry) -> Iterator[Text]:
     yield Text.assemble((f"{entry.number:02} {lesson.title}", "bold"), f"  {lesson.summary}")
     questions = f", {count(len(lesson.questions), 'question')}" * bool(lesson.questions)
     yield Text(
-        f"about {lesson.meta['hours']:g} hours, difficulty {lesson.meta['difficulty']} of 5, "
+        f"about {lesson.duration}, difficulty {lesson.meta['difficulty']} of 5, "
         f"{count(len(lesson.exercises), 'exercise')}, {lesson.points} points{questions}",
         "dim",
     )
@@ -162,11 +162,8 @@ def _lesson_title(entry: Entry) -> Iterator[Text]:
 def hint(passage: Hint, key: str | None = None) -> Group:
     """A hint, and how to get the next one. key: the key for it, if keys work."""
     how = f"key {key}" if key else f"tito hint {passage.exercise}"
-    footer = (
-        "this was the last hint"
-        if passage.level == passage.of
-        else f"{passage.of - passage.level} more: {how}"
-    )
+    left = passage.of - passage.level
+    footer = f"{left} more: {how}" if left else "this was the last hint"
     again = " (shown before)" if passage.again else ""
     return Group(
         Text.assemble((f"{passage.exercise}, hint {passage.level} of {passage.of}{again}", "bold")),
@@ -249,11 +246,8 @@ def update(result: Update) -> RenderableType:
     """The changes of a course update, and what to do next."""
     if not result.changed:
         return Text(f"You already have edition {result.after}; nothing was changed.")
-    title = (
-        f"edition {result.before} -> {result.after}"
-        if result.before != result.after
-        else result.after
-    )
+    moved = result.before != result.after
+    title = f"edition {result.before} -> {result.after}" if moved else result.after
     lines: list[RenderableType] = [
         Text.assemble((title, "bold"), f"  {count(result.changed, 'file')} changed")
     ]

@@ -79,10 +79,8 @@ def heading(verdict: Verdict) -> Group:
 def checked(checks: list[CheckOutcome]) -> Group:
     """How many checks passed, shown while the demonstrations still run."""
     done = sum(check.passed for check in checks)
-    points, most = (
-        sum(check.points for check in checks),
-        sum(check.max_points for check in checks),
-    )
+    points = sum(check.points for check in checks)
+    most = sum(check.max_points for check in checks)
     return Group(
         Text(
             f"{done} of {count(len(checks), 'check')} right, {points} of {count(most, 'point')}",
@@ -130,12 +128,10 @@ def _exercises(verdict: Verdict, groups: Groups) -> list[RenderableType]:
         return [_exercise(name, checks) for name, checks in groups.items()]
     right = [name for name, checks in groups.items() if all(c.passed for c in checks)]
     to_write = [name for name in groups if name in verdict.stubs]
-    parts: list[RenderableType] = []
-    if right:
-        parts.append(Text(f"{count(len(right), 'exercise')} right", "green"))
+    head = Text(f"{count(len(right), 'exercise')} right", "green")
     if right and len(right) + len(to_write) == len(groups):  # nothing between the two
-        head = Text(f"{count(len(right), 'exercise')} right", "green")
         return [head.append(f", {len(to_write)} to write", "dim") if to_write else head]
+    parts: list[RenderableType] = [head] if right else []
     waiting: dict[str | None, list[str]] = {}
     for name, checks in groups.items():
         if name in right or name in to_write:
@@ -171,7 +167,7 @@ def _check_line(check: CheckOutcome) -> Text:
         word, style = "note", "yellow"
     if check.unwritten or check.waits:
         word, style = ("todo" if check.unwritten == check.exercise else "wait"), "dim"
-    remarks = f"  ({check.points} of {check.max_points})" if check.max_points > 1 else ""
+    remarks = f"  ({check.points} of {check.max_points} points)" if check.max_points > 1 else ""
     if check.waits:
         remarks += f"  (waits for {check.waits})"
     elif word == "wait":
@@ -410,18 +406,23 @@ def result(shown: DemonstrationResult, link: Link, with_question: bool = True) -
 def payoffs(results: list[DemonstrationResult], link: Link) -> Group:
     """The results that a finished lesson ends with."""
     shown = (result(payoff, link, with_question=False) for payoff in results)
-    return Group(with_your_code(), *shown)
+    return Group(section(results[0].demonstration.heading), *shown)
 
 
-def all_results(lesson: str, left_out: int, key: str | None = None) -> Group:
+def all_results(lesson: str, left_out: int, key: str | None = None, asked: int = 0) -> Group:
     """How to see all results of a lesson's demonstrations.
 
     left_out  how many results the next test shows
     key       the key that opens it, where keys work
+    asked     how many are not shown because the learner should predict them first
     """
     more = f"{count(left_out, 'more result')} with the next test; " if left_out else ""
     opens = f"key {key}, or tito read {lesson}" if key else f"tito read {lesson}"
-    return Group(Pieces([Text(f"{more}all results:", "dim"), opens]), Text())
+    lines = [Pieces([Text(f"{more}all results:", "dim"), opens])]
+    if asked:
+        hidden = f"Not shown yet: {count(asked, 'result')}. To predict first:"
+        lines.insert(0, Pieces([Text(hidden, "dim"), f"tito test {lesson} --predict"]))
+    return Group(*lines, Text())
 
 
 def predictions(answers: dict[str, str]) -> Group:

@@ -166,7 +166,7 @@ def test_the_card_says_what_a_lesson_needs_and_costs(site):
     shown = " ".join(read(site.path / "lessons" / "02_sums.html").split())
     assert (
         "Difficulty 1 of 5" in shown
-        and "Time about 0.5 hours" in shown
+        and "Time about 30 minutes" in shown
         and "To write 1 exercise, 2 points" in shown
     )
     assert re.search(r'Needs</strong>\s*<a[^>]*href="01_numbers.html"', lesson(site, "02_sums"))

@@ -10,7 +10,7 @@ import pytest
 from commands import tito
 from small_course import edit, solve
 
-from tito.learn import demonstrations, progress, runner, workspace
+from tito.learn import demonstrations, lesson_page, progress, runner, workspace
 from tito.learn.check_process import LETTERS, Screen
 from tito.views import report
 
@@ -224,25 +224,28 @@ def made(source, heading="", question="", before=1, payoff=False):
 # In the terminal.
 
 
-def test_the_terminal_shows_it_below_its_question_and_says_where_everything_is(
+def test_a_test_does_not_show_the_answer_to_a_question_and_says_where_everything_is(
     small_workspace, entry
 ):
     solve(entry, "numbers-double")
-    behind(entry, "double", ASKED)
+    behind(entry, "double", f'# %%\nprint("two", double(1))\n\n{ASKED}\n\n# %%\nprint("so 8")\n')
     out, _ = tito(small_workspace, "test", "numbers", code=1)
     at = [
         out.index(words)
         for words in (
             "with your code",
-            "Predict what four becomes. Then run this.",
-            "four becomes 8",
+            "two 2",
+            "Not shown yet: 2 results. To predict first: tito test numbers --predict",
             "all results: tito read numbers",
             "1 exercise right",
             "Next to write: exercise numbers-triple",
             "1 of 2 exercises",
         )
     ]
-    assert at == sorted(at) and "It stands here" not in out
+    assert at == sorted(at) and "four becomes" not in out and "so 8" not in out
+    lesson_page.save_prediction(entry, "Predict what four becomes. Then run this.", "nine")
+    out, _ = tito(small_workspace, "test", "numbers", code=1)
+    assert out.index("Predict what four becomes.") < out.index("four becomes 8") < out.index("so 8")
     assert "with your code" not in tito(small_workspace, "test", "numbers", code=1)[0]
 
 

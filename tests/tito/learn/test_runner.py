@@ -98,7 +98,7 @@ def unmark_checks(entry):
 
 # what the learner's file is like: how it gets there, and the words that the verdict must have
 WRONG = {
-    "untouched": (lambda e: None, "Nothing is written yet: all 2 exercises are as released."),
+    "untouched": (lambda e: None, "Nothing is written yet: 2 exercises to write."),
     "empty": (lambda e: e.script.write_text(""), "is empty"),
     "missing": (lambda e: e.script.unlink(), "does not exist"),
     "not text": (lambda e: e.script.write_bytes(b"\xff\xfe\x00"), "is not UTF-8"),

@@ -33,7 +33,6 @@ from tito.errors import MachineError, TitoError, UsageError, WorkError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from tito.learn.verdict import CheckOutcome
     from tito.lesson.course import Entry, Root
 
 KEEP = ("script", "notebook")
@@ -69,8 +68,7 @@ def main(
 @app.command()
 def init(
     folder: Annotated[
-        Path,
-        typer.Argument(metavar="DIR", help="A new folder, or a workspace to repair."),
+        Path, typer.Argument(metavar="DIR", help="A new folder, or a workspace to repair.")
     ],
     notebook: Annotated[
         bool,
@@ -244,34 +242,21 @@ def test(
         from tito.learn import runner
         from tito.views import report as report_views
 
-        on_terminal = sys.stdout.isatty() and not json
-        on_checks = _show_checks if on_terminal and len(selection) == 1 else runner.ignore
-        on_slow = _show_slow if on_terminal else runner.ignore
+        live, one = sys.stdout.isatty() and not json, len(selection) == 1
+        on_checks = (lambda c: echo(report_views.checked(c))) if live and one else runner.ignore
+        on_slow = (lambda check: echo(report_views.slow(check))) if live else runner.ignore
         for entry, exercises in selection.items():
             checks = runner.CheckSelection([exercise.id for exercise in exercises], keyword)
             report = runner.test_lesson(entry, checks, process, on_checks, on_slow)
             verdicts.append(report.verdict)
             if not json:
-                ask = _ask_prediction if predict else None
-                show_report(entry, report, len(selection) == 1, ask=ask)
+                show_report(entry, report, one, ask=_ask_prediction if predict else None)
     if json:
         echo_json([verdict.as_json() for verdict in verdicts])
     elif len(verdicts) > 1:
         echo(report_views.totals(verdicts))
     if not all(verdict.selection_passed for verdict in verdicts):
         raise typer.Exit(1)
-
-
-def _show_checks(checks: "list[CheckOutcome]") -> None:
-    from tito.views import report
-
-    echo(report.checked(checks))
-
-
-def _show_slow(check: "CheckOutcome") -> None:
-    from tito.views import report
-
-    echo(report.slow(check))
 
 
 def _ask_prediction(question: "RenderableType") -> str | None:

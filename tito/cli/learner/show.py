@@ -67,22 +67,36 @@ def show_report(
 def _show_first(
     entry: Entry, unseen: list[DemonstrationResult], has_keys: bool, ask: Ask | None
 ) -> list[DemonstrationResult]:
-    """Print the results that a test shows: where a key shows the rest, those above the first
-    question; elsewhere as many as are read. Returns the others.
+    """Print the results that a test shows: as many as are read, and none that the learner should
+    predict first. Where a key shows the rest, only those above the first question. Returns the
+    others.
     """
-    from tito.learn import progress
     from tito.views import report as report_views
 
-    number = len(unseen) if ask else MOST_SHOWN
-    if has_keys:
-        predictions = progress.predictions(entry)
-        questions = [result.demonstration.question for result in unseen]
-        open_ = [bool(question) and question not in predictions for question in questions]
-        number = min(number, [*open_, True].index(True))
-    waiting = show_results(entry, unseen[:number], ask) + unseen[number:]
+    held = [] if ask else _to_predict(entry, unseen)
+    ready = [result for result in unseen if result not in held]
+    if has_keys and held:
+        ready = unseen[: unseen.index(held[0])]
+    shown = ready if ask else ready[:MOST_SHOWN]
+    waiting = show_results(entry, shown, ask) + [r for r in unseen if r not in shown]
     if unseen and not (waiting and has_keys):
-        echo(report_views.all_results(entry.name, len(waiting), "o" if has_keys else None))
+        key = "o" if has_keys else None
+        echo(report_views.all_results(entry.name, len(waiting) - len(held), key, len(held)))
     return waiting
+
+
+def _to_predict(entry: Entry, unseen: list[DemonstrationResult]) -> list[DemonstrationResult]:
+    """The answers to questions without a prediction, and what follows them in their sections."""
+    from tito.learn import progress
+
+    predictions, held, heading = progress.predictions(entry), [], None
+    for result in unseen:
+        demonstration = result.demonstration
+        if demonstration.question and demonstration.question not in predictions:
+            heading = demonstration.heading
+        if demonstration.heading == heading:
+            held.append(result)
+    return held
 
 
 def show_results(

@@ -290,7 +290,7 @@ class Judge:
         tampered = any(check.status == "tampered" and not check.hidden for check in result.checks)
         if verdict != "passed" and not (result.points or tampered or code.written):
             count = len(entry.declared.exercises)
-            return "stub", f"Nothing is written yet: all {count} exercises are as released."
+            return "stub", f"Nothing is written yet: {count} exercises to write."
         return verdict, outcome.reason_of(verdict, list(result.checks))
 
     # Checks.
