@@ -202,7 +202,8 @@ class _Page:
     def result(self, cell: Cell) -> str:
         """What a demonstration printed and drew; folded when it answers a question."""
         if cell.number not in self.results:
-            return ""
+            draws = f"<code>tito test {self.entry.name}</code> draws a picture here"
+            return f"<p>{draws}.</p>" if "payoff" in cell.tags and cell.alt else ""
         demonstration, saved = self.results[cell.number]
         parts = [f'<pre class="output" tabindex="0">{html.escape(saved["text"])}</pre>'] * bool(
             saved["text"]
@@ -230,11 +231,10 @@ class _Page:
         """The line at the bottom of the window: how far the lesson is, and what comes next."""
         right = sum(state.kind == "right" for state in self.states.values())
         first = next((name for name, state in self.states.items() if state.kind != "right"), None)
-        where = (
-            f'next: <a href="#{self.entry.declared.exercise(first).id}">{html.escape(first)}</a>'
-            if first
-            else "every exercise is right"
-        )
+        where = "every exercise is right"
+        if first:
+            exercise = self.entry.declared.exercise(first)
+            where = f'next: <a href="#{exercise.id}">{html.escape(first)}</a>'
         return f"<footer><p>{right} of {len(self.states)} exercises right; {where}</p></footer>"
 
 

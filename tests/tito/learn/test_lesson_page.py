@@ -41,7 +41,10 @@ def states(page):
 
 
 def test_a_new_lesson_shows_its_text_and_what_is_to_write(entry):
+    first = "# %% [markdown]\n# ## Doubling"
+    edit(entry, first, f'# %% tags=["payoff"]\nplot()\n# alt: A line.\n\n{first}')
     page = page_of(entry)
+    assert "tito test numbers draws a picture here." in page.main.text
     assert page.h1.text == "01. Numbers" and "größer als zuvor" in page.main.text
     assert states(page) == {"numbers-double": "to write", "numbers-triple": "to write"}
     assert "0 of 2 exercises right; next: double" in page.footer.text
