@@ -1,6 +1,6 @@
 # From modules/source/00_descent/descent_dev.py by `tito export`; edit that file, not this one.
-# checksum: 5f3d61fd1267d06f
-"""Gradient descent: Train a line and then a neural network in plain Python, in twenty minutes."""
+# checksum: 857732935b094aee
+"""Gradient descent: Train a line and then a neural network in plain Python."""
 
 import math
 

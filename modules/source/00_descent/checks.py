@@ -8,21 +8,42 @@ def close(found, wanted, tolerance=1e-9):
     return abs(found - wanted) <= tolerance * max(1.0, abs(wanted))
 
 
-def numbers_of(found, count, call):
-    """`found` as a list of floats; `call` should return a list of `count` numbers."""
-    assert found is not None, f"{call} returned None: is `return` missing?"
+def numbers_of(found, count, what):
+    """`found`, described by `what`, as a list of floats; it should hold `count` numbers."""
+    assert found is not None, f"{what} is None: is `return` missing?"
+    wanted = f"{what} should be a list of {count} number{'s' * (count != 1)}"
     try:
         numbers = [float(number) for number in found]
     except TypeError:
-        assert False, f"{call} should return a list of {count} numbers, yours returns {found!r}"
-    assert len(numbers) == count, (
-        f"{call} should return a list of {count} numbers, yours has {len(numbers)}: {numbers}"
-    )
+        assert False, f"{wanted}, yours is {found!r}"
+    assert len(numbers) == count, f"{wanted}, yours has {len(numbers)}: {numbers}"
     return numbers
+
+
+class Inputs(list):
+    """A list of inputs whose errors say what to do."""
+
+    def __getitem__(self, index):
+        try:
+            return super().__getitem__(index)
+        except IndexError:
+            raise IndexError(
+                f"there {'is 1 input' if len(self) == 1 else f'are {len(self)} inputs'} and "
+                f"{len(self) + 1} parameters; the last parameter is the bias"
+            ) from None
+
+    def __mul__(self, other):
+        raise TypeError("`inputs` is a list: multiply a number from it, such as inputs[0]")
+
+    __rmul__ = __mul__
 
 
 def product_model(parameters, inputs):
     """A model that is not linear: the first parameter times all inputs."""
+    if any(not isinstance(number, float) for number in inputs):
+        raise TypeError(
+            f"the model takes the inputs of one example, a list of numbers, and got {inputs}"
+        )
     return parameters[0] * math.prod(inputs)
 
 
@@ -44,7 +65,7 @@ def of_list(formula):
 def test_predict_multiplies_the_input_by_the_weight_and_adds_the_bias():
     for parameters, x, wanted in [([2.0, 0.5], 3.0, 6.5), ([-1.0, 4.0], 1.5, 2.5)]:
         weight, bias = parameters
-        found = predict(parameters, [x])
+        found = predict(parameters, Inputs([x]))
         assert found is not None, "predict returned None: is `return` missing?"
         cause = ""
         if close(found, weight * x):
@@ -64,7 +85,7 @@ def test_predict_takes_any_number_of_inputs():
         ([7.0], [], 7.0),
     ]:
         before = list(parameters)
-        found = predict(parameters, inputs)
+        found = predict(parameters, Inputs(inputs))
         assert parameters == before, (
             f"predict changed its arguments: the parameters {before} are {parameters} now"
         )
@@ -267,7 +288,7 @@ def test_training_returns_the_parameters_before_and_after_each_step():
         )
 
 
-def test_training_does_not_change_the_start():
+def test_training_takes_every_step_and_does_not_change_the_start():
     start = [8.0]
     history = train(lambda p: p[0] ** 2, start, 0.25, 3)
     found = numbers_of(history[-1], 1, "the last entry of the history")
@@ -302,6 +323,8 @@ def test_the_seconds_of_a_step():
         10.0: ": the larger model has more parameters, and computing its loss takes longer",
         10000.0: ": divide by `count`; `seconds_per_loss` is for `count` parameters",
         2000.0: ": multiply the number of losses by the seconds that one loss takes, here 5",
+        5.0: ": this is the time of one loss, and a step computes 200 losses",
+        200.0: ": this is the number of losses; multiply it by the seconds that one loss takes",
     }
     cause = next((text for wrong, text in causes.items() if close(found, wrong)), "")
     assert close(found, 1000.0), (

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # 00. Gradient descent
 #
-# The picture shows a small neural network after its training. The network gets two numbers, the
-# position of a point, and answers which of two groups the point belongs to. Nobody drew the
-# curve between the groups: a program found it from 26 examples.
+# At the end of this lesson you train a small neural network. The network gets two numbers, the
+# position of a point, and answers which of two groups the point belongs to. You do not draw the
+# curve between the groups: your program finds it from 26 examples.
 
 # %% tags=["payoff"]
 #| default_exp core.descent
@@ -18,21 +18,22 @@ draw_goal();
 # and 16 square points on a ring outside it.
 
 # %% [markdown]
-# You will write that program in about twenty minutes: five short functions in plain Python.
-#
-# **You need** Python. **You write** a model, its loss, the gradient of the loss, one step, and
-# the training loop.
+# **You need** Python and about half an hour. **You write** six short functions: a model, a
+# function that measures how wrong the model is, three functions that train the model, and an
+# estimate of how long the training of a large network would take.
 #
 # ## The model
 #
-# A **model** is a function that contains numbers which we can change. These numbers are called
-# its **parameters**. Our first model is a line, $w x + b$. Its parameters are the *weight* $w$
-# and the *bias* $b$; $x$ is its input. A later model will have two inputs, so write this one
-# for any number of inputs:
+# A **model** is a function with adjustable numbers in it. The **parameters** of a model are
+# these adjustable numbers. Our first model is a line, $w x + b$. Its parameters are the
+# *weight* $w$ and the *bias* $b$; $x$ is its input. A later model will have two inputs, so
+# write this one for any number of inputs:
 #
 # $$w_1 x_1 + w_2 x_2 + \dots + w_n x_n + b$$
 #
-# **Task.** Write `predict`. Delete the line that says `raise`, and write your lines there.
+# **Task.** Write `predict`. Delete the line that says `raise`, and write your lines there. In
+# all lessons, keep the lines that begin with `# %%` or `#|`, which `tito` reads, and lines such
+# as `check("predict")`, which run the checks of an exercise.
 
 # %% exercise="predict"
 #| export
@@ -76,9 +77,10 @@ draw_line(predict, [start], examples);
 # ## The loss
 #
 # How wrong is the model? The difference between output and target is positive for some
-# examples and negative for others. We square it, so that nothing cancels, and take the mean
-# over all examples. This is the **mean squared error**. A function that says how wrong a
-# model is, in one number, is a **loss function**.
+# examples and negative for others, and in a mean of these differences they would cancel. So we
+# square each difference first. The **mean squared error** is the mean of the squared
+# differences over all examples. A **loss function** says in one number, the *loss*, how wrong a
+# model is.
 #
 # **Task.** Write `mean_squared_error`. Call `model(parameters, inputs)`, not `predict`: at the
 # end of the lesson, the model will be a network.
@@ -107,7 +109,8 @@ def mean_squared_error(model, parameters, examples):
 check("mean-squared-error")
 
 # %% [markdown]
-# The smaller the loss, the better the line fits the examples. Here are three lines:
+# The smaller the loss, the better the line fits the examples. Here are the losses of three
+# lines:
 
 # %%
 def line_loss(parameters):
@@ -122,9 +125,9 @@ for parameters in ([0.0, 0.0], [1.0, 0.0], [1.0, -1.0]):
 # ## The gradient
 #
 # **Training** means finding parameters with a small loss. Should the weight be larger or
-# smaller? We measure how the loss changes. Increase the weight by a very small amount $h$. The
-# change in the loss divided by $h$ is approximately the **derivative** of the loss with respect
-# to the weight. In the picture below, the derivative at weight 0 is the slope of the orange
+# smaller? We measure how the loss changes when the weight increases by a very small amount $h$.
+# The **derivative** of the loss with respect to the weight is approximately the change in the
+# loss divided by $h$. In the picture below, the derivative at weight 0 is the slope of the orange
 # line. It is negative: a larger weight has a smaller loss.
 
 # %%
@@ -136,15 +139,15 @@ draw_slope(lambda weight: line_loss([weight, 0.0]), at=0.0);
 # steeply.
 
 # %% [markdown]
-# It is more accurate to compute the loss on both sides of $w$: at $w + h$ and at $w - h$. These
-# two points are $2h$ apart. This is a **central difference**, one kind of **finite
-# difference**:
+# A **finite difference** estimates a derivative from function values at nearby points. Let
+# $L(w)$ be the loss when the weight is $w$. The estimate above used the points $w$ and $w + h$.
+# A **central difference** uses the points $w + h$ and $w - h$, which are $2h$ apart, and is more
+# accurate:
 #
 # $$\text{derivative} \approx \frac{L(w + h) - L(w - h)}{2h}$$
 #
-# We compute such a derivative for each parameter: we change only this parameter, and the others
-# keep their values. It is called a **partial derivative**. The list of all partial derivatives
-# is the **gradient**.
+# A **partial derivative** is the derivative with respect to one parameter, while all other
+# parameters keep their values. The **gradient** is the list of all partial derivatives.
 #
 # **Task.** Write `numerical_gradient`. The function `f` takes a whole list of numbers. For each
 # number, call `f` twice: with a copy of the list in which only this number is larger by `h`,
@@ -180,15 +183,17 @@ check("numerical-gradient")
 
 # %% [markdown]
 # Both derivatives are negative at the start: a larger weight and a larger bias lower the loss.
-# The function `follow`, which the course provides, uses your gradient to change the parameters
-# 100 times, each time a little, so that the loss becomes smaller. In the next two exercises you
-# write such a function yourself.
+# (Once the weight has grown, a smaller bias is better.) The function `follow`, which the course
+# provides, uses your gradient to change the parameters 100 times, each time a little, so that
+# the loss becomes smaller. In the next two exercises you write such a function yourself. The
+# learning rate, 0.05, is explained there.
 
 # %%
 from tinytorch.pictures.descent import follow
 
 print("gradient at the start:", [round(d, 2) for d in numerical_gradient(line_loss, start)])
-draw_line(predict, follow(line_loss, numerical_gradient, start, 0.05, 100), examples);
+history = follow(line_loss, numerical_gradient, start, learning_rate=0.05, steps=100)
+draw_line(predict, history, examples);
 # alt: The twelve points and six lines, from pale to dark: the flat one at the start, and then
 # lines that turn toward the points. The last one goes through them.
 
@@ -200,7 +205,7 @@ draw_line(predict, follow(line_loss, numerical_gradient, start, 0.05, 100), exam
 #
 # $$\text{new parameter} = \text{parameter} - \text{learning rate} \cdot \text{derivative}$$
 #
-# The **learning rate** is a number such as 0.05. A larger learning rate makes larger steps.
+# The **learning rate** is a number, such as 0.05, that scales the steps.
 #
 # **Task.** Write `step`.
 
@@ -225,8 +230,8 @@ def step(parameters, gradient, learning_rate):
 check("step")
 
 # %% [markdown]
-# Repeat that, and you have **gradient descent**. Every network in this course is trained in
-# this way, or in an improved version of it.
+# **Gradient descent** computes the gradient, takes a step, and repeats both many times. Every
+# network in this course is trained in this way, or in an improved version of it.
 #
 # **Task.** Write `train`. Each step computes the gradient at the latest parameters with
 # `numerical_gradient`, and the new parameters with `step`.
@@ -284,7 +289,7 @@ plot_lines(curves, "step", "loss", top=10);
 # With a small rate the loss falls slowly. With a rate that is too large, each step goes past
 # the lowest point of the loss and ends higher than before: training *diverges*.
 #
-# ## A neural network, with the same five functions
+# ## A neural network, with the same functions
 #
 # No line can separate the two groups of points in the picture at the top. A **neural network**
 # can. Ours consists of seven linear models like yours:
@@ -293,10 +298,11 @@ plot_lines(curves, "step", "loss", top=10);
 #   all.
 # - The seventh gets the six outputs of the others. It has six weights and a bias, 7 parameters.
 #
+# In all, the network has 25 parameters.
+#
 # The function `tanh` is applied to the output of each of the seven. It has an S-shaped curve
 # and values between -1 and 1. Without it the whole network would be one linear model, because a
-# weighted sum of weighted sums is again a weighted sum of the inputs. All in all the network
-# has 25 parameters.
+# weighted sum of weighted sums is again a weighted sum of the inputs.
 
 # %%
 #| export
@@ -308,7 +314,8 @@ def network(parameters, inputs):
 # %% [markdown]
 # The target is 1 for the points in the middle and -1 for the points around them. You do not
 # have to change your functions. We pass `network` to `mean_squared_error` in place of
-# `predict`, and `network_loss` to `train` in place of `line_loss`.
+# `predict`, and `network_loss` to `train` in place of `line_loss`. Which learning rates are too
+# large depends on the model: for this network, 0.5 is not.
 
 # %%
 import random
@@ -337,13 +344,13 @@ draw_learning(network, history, rings);
 #
 # ## What this costs
 #
-# Each step computes the loss twice for every parameter: 50 times for 25 parameters. The GPT
-# that you will train in lesson 15 has 734,336 parameters. It also takes longer to compute the
-# loss of the GPT once: with 10 times as many parameters, about 10 times as long.
+# Each step computes the loss twice for every parameter: 50 times for 25 parameters. In lesson
+# 15 you will train a *GPT*, a network that writes text, with 734,336 parameters. Each of its
+# losses also takes longer to compute: about 10 times as long for 10 times as many parameters.
 #
 # **Task.** Write `seconds_per_step`. Computing the loss of our network once takes about 0.1
-# milliseconds. Predict, before you run the cell after the check: would one training step of the
-# GPT take hours, days or months in this way?
+# milliseconds. Predict, before you test: would one training step of the GPT take about an hour,
+# about a day, or more than a month in this way?
 
 # %% exercise="seconds-per-step"
 #| export
@@ -379,15 +386,19 @@ print(f"{days:,.0f} days for one step, on this machine")
 
 # %% [markdown]
 # In lesson 15 you train the GPT for 3,000 steps, in about two minutes. Two ideas make the steps
-# so much faster.
-# **Backpropagation** (lesson 05) computes all partial derivatives in one pass. **Arrays**
-# (lesson 01) compute thousands of numbers in one call of fast compiled code.
+# so much faster. **Backpropagation** (lesson 05) computes all partial derivatives in about
+# twice the time that one loss takes. **Arrays** (lesson 01) compute thousands of numbers in one
+# call of fast compiled code.
+#
+# The next lesson is 01, `tensor`. If you want to write backpropagation first, do lesson 05,
+# `backprop`, next: it needs only this lesson.
 #
 # ## Look back
 #
-# 1. Compute `numerical_gradient(line_loss, [0.0, 0.0], h)` with `h=1` and then with `h=1e-15`.
-#    One of the two results is right. Which one, and why is the other one wrong? (A float has
-#    about 16 digits.)
+# 1. At the end of this file, print `numerical_gradient(line_loss, [0.0, 0.0], h)` with `h=1`
+#    and with `h=1e-15`, and test. Compare both with the gradient at the start. Which one is
+#    wrong, and why? (A float has about 16 digits.)
 # 2. Start the network from 25 zeros. Which parameters change? Which never do?
-# 3. In PyTorch, `loss.backward()` computes the gradient and `torch.optim.SGD(...).step()` takes
-#    the step. Which of your functions does each of them replace?
+# 3. In PyTorch, a widely used library, `loss.backward()` computes the gradient and
+#    `torch.optim.SGD(...).step()` takes the step. Which of your functions does each of them
+#    replace?
