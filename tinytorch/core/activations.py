@@ -1,5 +1,5 @@
 # From modules/source/02_activations/activations_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6e8c33304dcad9bc
+# checksum: b017f310c7453de8
 """Activations: Nonlinear functions between layers, and logits turned into probabilities."""
 
 import math
@@ -70,7 +70,7 @@ def numerical_derivative(f, x, h=1e-4):
 
     f        an elementwise function from a Tensor to a Tensor
     x        Tensor, array or number; not changed
-    h        distance to each side, in the unit of x
+    h        how far to move x to each side
     returns  Tensor of the shape of x, float64: (f(x + h) - f(x - h)) / (2h)
 
     At a kink it averages the derivatives of both sides.

@@ -64,7 +64,7 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 # %% [markdown]
 # In all exercises of this chapter, compute with Tensor operations and not with `x.data`. A
 # Tensor can then *record* how it was computed: the operation and its inputs. Lesson 06 computes
-# derivatives from these records, and some checks of this chapter also do.
+# derivatives from these records, and so do some checks of this chapter.
 #
 # **Task.** Write `collapse_linear`, which computes the single layer that equals two layers.
 
@@ -131,9 +131,10 @@ print("outputs", (columns @ best).round(6))
 # %% [markdown]
 # The output is one half for every input.
 #
-# Perhaps the squared error is the wrong measure, and there is a straight line with both ones on
-# one side and both zeros on the other. The code below chooses a hundred thousand lines at
-# random and counts how many of the four points each one classifies correctly.
+# Perhaps the squared error is the wrong measure. Points are called *linearly separable* if a
+# straight line has all points with one answer on one side, and all others on the other side.
+# The code below chooses a hundred thousand lines at random and counts how many of the four
+# points each one classifies correctly.
 
 # %%
 lines = np.random.default_rng(1).normal(size=(3, 100_000))
@@ -169,9 +170,9 @@ axes.annotate("kink", (0.3, -0.05));
 # the diagonal, labelled "derivative 1". The point where they meet is labelled "kink".
 
 # %% [markdown]
-# Tensor already has the method `x.relu()`. In this chapter you write such functions yourself,
-# from smaller operations, to understand what each part is for. There are several ways to write
-# ReLU. Predict what each prints for the infinities and for `nan`:
+# Tensor already has the method `x.relu()`. In this chapter you write such functions yourself
+# from simpler operations. There are several ways to write ReLU. Predict what each prints for
+# the infinities and for `nan`:
 
 # %% tags=["answer", "explained"]
 x = Tensor([-math.inf, -2.0, 0.0, 3.0, math.inf, math.nan])
@@ -181,9 +182,9 @@ with np.errstate(invalid="ignore"):
         print(f"{spelling:18}", eval(spelling).data)
 
 # %% [markdown]
-# The first two return `nan` for an infinity, because $\infty \cdot 0$ and $\infty - \infty$ are
-# not defined. The last one returns 0 for `nan`, which hides that an earlier computation went
-# wrong.
+# The first two return `nan` for minus infinity, because $-\infty \cdot 0$ and
+# $-\infty + \infty$ are not defined. The last one returns 0 for `nan`, which hides that an
+# earlier computation went wrong.
 
 # %% [markdown]
 # `maximum` and `clip` are both right here, but their derivatives differ. Training needs the
@@ -200,8 +201,9 @@ with np.errstate(invalid="ignore"):
 # | `torch.relu(x)`, `x.relu()` | 0 | 0 is treated like a negative number |
 
 # %% [markdown]
-# **Task.** Write `relu` with `where`. Choose the condition so that for the input 0 `where`
-# takes the constant 0 and not `x`, and so that `nan` stays `nan`.
+# **Task.** Write `relu` with `where`. Choose the condition so that `where` takes the constant
+# 0, and not `x`, at the input 0: both are 0, but only the constant has the derivative 0. For
+# `nan` it should take `x`, so that `nan` stays `nan`.
 
 # %% exercise="relu"
 #| export
@@ -229,9 +231,9 @@ check("relu")
 #
 # We use two layers again, now with `relu` between them: `relu(x @ w1 + b1) @ w2 + b2`. The
 # first layer is called the *hidden layer*, and each of its outputs is a *hidden unit*. Two
-# hidden units are enough. The output should be 0 if $x_1 + x_2$ is 0, 1 if it is 1, and 0 if it
-# is 2. Before you choose weights, draw these three points, (0, 0), (1, 1) and (2, 0), and next
-# to them the graph of a ReLU.
+# hidden units are enough. The output depends only on the sum $s = x_1 + x_2$: it should be 0 if
+# $s$ is 0, 1 if $s$ is 1, and 0 if $s$ is 2. Before you choose weights, draw these three
+# outputs over $s$, and next to them the graph of a ReLU.
 #
 # **Task.** Choose the weights in `xor_weights`. There are many right answers.
 
@@ -292,12 +294,13 @@ for corner, output, affine in zip(corners, relu(Tensor(corners) @ w1 + b1) @ w2 
 # ## Numerical derivatives
 #
 # You chose nine parameters by hand. Real networks have millions, and training finds them from
-# derivatives. Where the derivative of an activation function is 0, the network learns nothing.
-# So we also compare the derivatives of activation functions.
+# derivatives. Where the derivative of an activation function is 0, training does not change the
+# weights before it. So we also compare the derivatives of activation functions.
 #
 # Lesson 06 computes derivatives exactly. Until then we estimate them with the central
 # difference of lesson 00, $(f(x+h) - f(x-h)) / (2h)$. The derivative of $x^3$ at 2 is 12.
-# Predict which $h$ gives the best estimate, and what goes wrong at both ends of the table:
+# Predict for both dtypes which $h$ gives the best estimate, and what goes wrong at both ends of
+# the table:
 
 # %% tags=["answer", "explained"]
 for h in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7):
@@ -311,7 +314,8 @@ for h in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7):
 # With a large $h$, the line through the two points differs from the tangent. For $x^3$ the
 # error is exactly $h^2$. With a small $h$, two nearly equal numbers are subtracted, and only
 # their last, rounded digits differ. `float32` has about 7 digits, so these errors begin at a
-# larger $h$ than in `float64`.
+# larger $h$ than in `float64`: the best $h$ of the table is $10^{-2}$ in `float32` and
+# $10^{-5}$ in `float64`.
 #
 # The function below is given. It computes the central differences of an elementwise function at
 # all elements of a tensor at once, in `float64`.
@@ -323,7 +327,7 @@ def numerical_derivative(f, x, h=1e-4):
 
     f        an elementwise function from a Tensor to a Tensor
     x        Tensor, array or number; not changed
-    h        distance to each side, in the unit of x
+    h        how far to move x to each side
     returns  Tensor of the shape of x, float64: (f(x + h) - f(x - h)) / (2h)
 
     At a kink it averages the derivatives of both sides.
@@ -343,15 +347,15 @@ for place in (-1.0, 0.0, 1.0):
 # %% [markdown]
 # At 0 the central difference is 0.5, the mean of the derivatives on both sides, and not the 0
 # of the convention. In lesson 06 you compute the derivative of your `relu` from the recorded
-# operations. That one is 0 at 0; the check of `relu` tested it.
+# operations. This derivative is 0 at $x = 0$, as the check of `relu` has tested.
 
 # %% [markdown]
 # ## Sigmoid
 #
 # An old activation function is $\mathrm{sigmoid}(x) = 1 / (1 + e^{-x})$. It maps every number
 # into the interval from 0 to 1, so its result can be used as a probability. But computing this
-# formula directly causes a problem. Predict what the two lines print; the largest `float32`
-# number is about $3 \cdot 10^{38}$.
+# formula directly causes a problem. Predict what the two lines print. The largest `float32`
+# number is about $3 \cdot 10^{38}$, and $e^{90}$ is about $10^{39}$.
 
 # %% tags=["answer"]
 with np.errstate(over="ignore"):
@@ -361,10 +365,10 @@ with np.errstate(over="ignore"):
 # %% [markdown]
 # **Overflow** means that a result is larger than the largest number of its dtype and becomes
 # `inf`. In the second line, 1 divided by `inf` is 0, and the result looks right. But lesson 06
-# computes derivatives from the recorded intermediate results. The derivative of $1 / u$ is 0 at
-# `inf`, the derivative of `exp` is `inf`, and their product is `nan`. **Numerical stability**
-# means that rounding and overflow do not spoil the result of a computation for any input that
-# can occur.
+# computes derivatives from the recorded intermediate results. Where $u = 1 + e^{-x}$ is `inf`,
+# the derivative of $1 / u$ is 0, the derivative of `exp` is `inf`, and their product is `nan`.
+# **Numerical stability** means that rounding and overflow do not spoil the result of a
+# computation for any input that can occur.
 #
 # To make sigmoid stable, write it as $\frac{e^x}{e^x + e^0}$ and multiply numerator and
 # denominator by $e^{-m}$. This does not change the value. Choose $m$ so that no exponent is
@@ -419,9 +423,10 @@ print(f"ten sigmoids in a row: {float(numerical_derivative(sigmoid, 0)) ** 10:.1
 # times less than its input.
 #
 # A **vanishing gradient** is a derivative that has become tiny because it is a product of many
-# factors below 1, one for each layer. Therefore the first layers of a deep network with
-# sigmoids hardly learn. The derivative of ReLU is 1 for positive inputs. This is the main
-# reason why ReLU replaced sigmoid; its speed is another.
+# factors below 1. The derivative for a weight has one such factor for each sigmoid between this
+# weight and the loss, so the first layers of a deep network with sigmoids hardly learn. The
+# derivative of ReLU is 1 for positive inputs. This is the main reason why ReLU replaced
+# sigmoid; its speed is another.
 
 # %% [markdown]
 # ## Tanh
@@ -489,9 +494,9 @@ for mine, ready in ((relu, Tensor.relu), (sigmoid, Tensor.sigmoid), (tanh, Tenso
           f"{seconds(mine) / seconds(ready):.1f} times as long")
 
 # %% [markdown]
-# The results agree to about seven decimal places. The methods are several times faster, because
-# they go through the array once instead of once per operation. In `gelu` below, you use the
-# method `tanh`.
+# The results agree to about six decimal places. The methods are faster because they go through
+# the array once, and your functions once for each of their operations. In `gelu` below, you use
+# the method `tanh`.
 
 # %% [markdown]
 # ## Dead units
@@ -515,16 +520,17 @@ for unit in range(6):
 # %% [markdown]
 # A **dead unit** is a ReLU whose input is negative for every example. Its derivative is always
 # 0, so training never changes its weights again and cannot repair it. Some activation functions
-# approach 0 gradually on the left. For inputs a little below 0 their derivative is not 0, so
-# fewer units die. (Such a function would not save the last unit: at -8, its derivative is also
-# nearly 0.)
+# approach 0 gradually on the left. Their derivative is not 0 for inputs a little below 0, so a
+# unit with such inputs can recover. A unit with inputs near -8, such as the last one, cannot:
+# there the derivative of these functions is also nearly 0.
 
 # %% [markdown]
 # ## GELU
 #
 # The *Gaussian error linear unit* is such a function. It multiplies $x$ by the probability that
-# a standard normal number is below $x$. Computing this exactly needs the *error function*
-# (`math.erf`). The first GPT models used an approximation with tanh, and so do we:
+# a standard normal number (a random number from the bell curve with mean 0 and standard
+# deviation 1) is below $x$. Computing this exactly needs the *error function* (`math.erf`). The
+# first GPT models used an approximation with tanh, and so do we:
 #
 # $$\mathrm{gelu}(x) = \frac{x}{2}\left(1 +
 # \tanh\left(\sqrt{2/\pi}\,(x + 0.044715\,x^3)\right)\right)$$
@@ -573,7 +579,7 @@ check("gelu")
 # functions. Predict first: which derivatives rise above 1, which fall below 0, and which come
 # close to 0 on *both* sides?
 
-# %% tags=["answer"]
+# %%
 line = Tensor(np.linspace(-5, 5, 401))
 curves = {relu: ("C0", "-"), sigmoid: ("C1", "--"), tanh: ("black", "-."), gelu: ("C3", ":")}
 figure, axes = panel("activation functions", "x", "value", xlim=(-5, 5), ylim=(-1.3, 3.4))
@@ -585,7 +591,7 @@ for name, place in (("relu, gelu", (0.2, 2.6)), ("sigmoid", (-4.8, 0.2)),
 # alt: relu and gelu leave the picture at the upper right; sigmoid rises from 0 to 1 and tanh
 # from -1 to 1, both flat at both ends. gelu dips a little below 0 left of 0.
 
-# %%
+# %% tags=["answer"]
 figure, axes = panel("their derivatives", "x", "derivative", xlim=(-5, 5))
 for f, (colour, style) in curves.items():
     axes.plot(line.data, numerical_derivative(f, line).data, style, color=colour)
@@ -598,12 +604,12 @@ for name, place in (("relu", (3.6, 0.89)), ("sigmoid", (2.3, 0.12)),
 # %% [markdown]
 # ## Softmax
 #
-# A network that chooses one of ten digits ends with ten numbers. **Logits** are the scores of
-# the classes before they are turned into probabilities: any real numbers, larger for a more
-# likely class. Probabilities must be positive and sum to 1. **Softmax** turns logits into
-# probabilities: it computes $e$ to the power of each logit and divides by the sum,
-# $p_i = e^{z_i} / \sum_j e^{z_j}$. Unlike the functions above it is not elementwise: every
-# probability depends on all logits.
+# A network that recognizes digits ends with ten numbers, one for each possible answer; an
+# answer is called a *class*. **Logits** are the scores of the classes before they are turned
+# into probabilities: any real numbers, larger for a more likely class. Probabilities must be
+# positive and sum to 1. **Softmax** turns logits into probabilities: it computes $e$ to the
+# power of each logit and divides by the sum, $p_i = e^{z_i} / \sum_j e^{z_j}$. Unlike the
+# functions above, softmax is not elementwise: every probability depends on all logits.
 
 # %%
 from tinytorch.pictures.activations import draw_softmax, draw_temperatures
@@ -634,12 +640,13 @@ draw_softmax([89.0, 90.0, 92.0])
 
 # %% [markdown]
 # So subtract a constant before `exp`, as in sigmoid. Which constant do you need, if no exponent
-# may be above 0 and at least one must be 0? Remember that each row of a batch gets its own
-# probabilities: logits near 1000 in one row must not affect the next row.
+# may be above 0 and at least one must be 0? In a batch, each row gets its own probabilities, so
+# each row needs its own constant. (If you subtracted 1000 from logits near 0, because another
+# row has logits near 1000, all their exponentials would be 0.)
 #
-# **Task.** Write `softmax` along any axis. The given line above it, `@numpy_names`, only
-# improves an error: if you write `softmax(x, dim=1)`, as in PyTorch, the error tells you to
-# write `axis`.
+# **Task.** Write `softmax` along any axis. The line `@numpy_names` is given. It only improves
+# an error: if you write `softmax(x, dim=1)`, as in PyTorch, the error tells you to write
+# `axis`.
 
 # %% exercise="softmax"
 #| export
@@ -678,9 +685,10 @@ draw_softmax([89.0, 90.0, 92.0], shift=True)
 # %% [markdown]
 # ## Temperature
 #
-# The **temperature** $T$ is a positive number by which all logits are divided before softmax:
-# $\mathrm{softmax}(z / T)$. Language models use it when they choose the next word. Predict the
-# probabilities for the logits 1, 2, 4 when $T$ is very large, and when it is close to 0.
+# Multiplying the logits changed the probabilities. The **temperature** $T$ is a positive number
+# by which all logits are divided before softmax: $\mathrm{softmax}(z / T)$. Language models use
+# it when they choose the next word. Predict the probabilities for the logits 1, 2, 4 when $T$
+# is 100, and when it is 0.001.
 
 # %% tags=["answer", "explained"]
 logits = Tensor([1.0, 2.0, 4.0])
@@ -690,8 +698,9 @@ for temperature in (100.0, 10.0, 1.0, 0.1, 0.001):
 # %% [markdown]
 # A high temperature gives nearly equal probabilities. A low temperature gives nearly all
 # probability to the largest logit. This explains the name: softmax is a soft version of
-# *argmax*. In the last row, dividing by 0.001 makes the largest logit 4000. Its exponential
-# would overflow, but your `softmax` subtracts the largest logit first.
+# *argmax*, which returns the position of the largest number. In the last row, dividing by 0.001
+# makes the largest logit 4000. Its exponential would overflow, but your `softmax` subtracts the
+# largest logit first.
 
 # %%
 draw_temperatures([1.0, 2.0, 4.0], [2.0, 1.0, 0.5])
@@ -702,8 +711,9 @@ draw_temperatures([1.0, 2.0, 4.0], [2.0, 1.0, 0.5])
 # ## Log-softmax
 #
 # How wrong was a prediction? Lesson 04 measures this by the logarithm of the probability that
-# the network gave to the correct class. Predict the two logarithms that the code prints. The
-# exact value of the second is -1000, and `float32` can store this number exactly.
+# the network gave to the correct class. For the logits 0 and -1000, the exact logarithms are
+# -1000 for the second class and, to many digits, 0 for the first. `float32` can store both
+# numbers. Predict what the code prints instead:
 
 # %% tags=["answer"]
 with np.errstate(divide="ignore"):
@@ -745,11 +755,12 @@ check("log-softmax")
 # %% [markdown]
 # ## Activation modules
 #
-# In the next chapter, a network asks each of its layers for its *parameters*, the tensors that
-# training changes. An activation function has no parameters, but it still needs a method
-# `parameters`. So each activation function also gets a small class. Its objects are called
-# *modules*, as in PyTorch, and can be called like functions. The base class is given. Its
-# `__repr__` prints the attributes of the object as settings.
+# In the next chapter, a network collects the *parameters* of its layers, the tensors that
+# training changes. To do so it calls the method `parameters` of each layer. An activation
+# function has no parameters, but it still needs this method. So each activation function also
+# gets a small class. Its objects are called *modules*, as in PyTorch, and can be called like
+# functions. The base class is given. Its `__repr__` shows the attributes of the object, for
+# example `Softmax(axis=0)`.
 
 # %%
 #| export
@@ -868,10 +879,10 @@ for activation in (ReLU(), Sigmoid(), Tanh(), GELU()):
 
 # %% [markdown]
 # After thirty sigmoids the outputs for all inputs are the same: each layer divides their
-# differences by about four, until only rounding errors are left. With the other three, the
-# outputs also become smaller (with GELU a billion times), but relative to their size they still
-# differ. Other weights give other results. Which weights suit which activation function? The
-# next chapter begins with this question.
+# differences by about four, until only rounding errors are left. With the other three
+# functions, the outputs themselves become smaller (with GELU a billion times), but relative to
+# their size they still differ. Other weights give other results. Which weights suit which
+# activation function? The next chapter begins with this question.
 
 # %% [markdown]
 # ## Look back
@@ -882,8 +893,8 @@ for activation in (ReLU(), Sigmoid(), Tanh(), GELU()):
 # 2. `softmax(x, axis=-1)` and `softmax(x, axis=0)` of a square matrix have the same shape, and
 #    both look like probabilities. How would you notice the wrong axis in a finished program?
 # 3. Could one hidden unit with another activation function compute XOR? Try $\sin(s)$ and
-#    $s^2$, where $s$ is the weighted sum. If one such unit is enough, why is ReLU used all the
-#    same?
+#    $s^2$, where $s$ is the weighted sum. If one such unit is enough, why do most networks use
+#    ReLU? (Compare the derivatives for large $s$.)
 #
 # **In PyTorch**: `torch.nn.functional.relu`, `sigmoid`, `tanh`, `gelu(approximate="tanh")`,
 # `softmax(x, dim=-1)` and `log_softmax(x, dim=-1)`; the modules are `torch.nn.ReLU` and so on.
