@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 1117b208441cd7e0
+# checksum: 0ad7d9e94bb00af4
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -41,16 +41,15 @@ def derivative(op, *rules, together=None):
     """Register the vector-Jacobian products of `op` in the table.
 
     op        a function of arrays, as `apply` takes it
-    rules     one for each input: rule(g, out, *arrays, **options) returns the gradient for that
-              input. g is the gradient of the result `out`; arrays and options are what `op` was
-              called with. For a broadcast input, the sum over its copies is taken later. None
-              instead of a rule: the input has no derivative
-    together  instead of `rules`, for a varying number of inputs, or for gradients that share a
-              computation: one function of the same arguments; it returns a list with a gradient
-              (or None) for each input
+    rules     one for each input, None if the input has no derivative: a function
+              rule(g, out, *arrays, **options) that returns the gradient for the input. g is the
+              gradient of the result `out`; arrays and options are what `op` was called with
+    together  instead of `rules`: one function of the same arguments that returns a list with a
+              gradient (or None) for each input. It is used where the number of inputs varies,
+              or where gradients share a computation
 
     A rule changes no array that it is given (others use them), and returns float32 if its
-    inputs are float32.
+    inputs are float32. It does not sum over the copies of a broadcast input: that comes later.
 
     >>> derivative(np.arctan, lambda g, out, a: g / (1 + a * a))
     """
@@ -65,7 +64,8 @@ def arithmetic_rules():
 
     >>> arithmetic_rules()
     >>> for_a, for_b = table[np.subtract]
-    >>> for_b(np.float32(10), np.float32(2), np.float32(5), np.float32(3))
+    >>> g, out, a, b = map(np.float32, (10, 2, 5, 3))
+    >>> for_b(g, out, a, b)
     np.float32(-10.0)
 
     Source: Baydin et al., Automatic differentiation in machine learning (2018), table 3.
@@ -84,7 +84,8 @@ def topological_order(root):
     returns  list of the Tensors that have a creator, each once: `root` first, and every result
              before the results that it was computed from; empty when `root` has no creator
 
-    Works without recursion: a loss can be 100,000 operations deep, and Python stops at 1,000.
+    Works without recursion: a loss can be 100,000 operations deep, and Python allows only
+    1,000 nested calls.
 
     >>> x = Variable(2.0)
     >>> y = x * x
@@ -104,7 +105,7 @@ def topological_order(root):
 
 
 def match_input(g, data, op=None):
-    """The gradient `g` in the shape and dtype of `data`; errors name its operation, `op`."""
+    """The gradient `g` in the shape and dtype of `data`. Errors name the operation `op`."""
     if getattr(g, "shape", None) != data.shape:
         derivatives.check_gradient(g, data.shape, op)  # an error that names what does not fit
         g = unbroadcast(g, data.shape)  # written in the section on broadcasting
@@ -143,10 +144,10 @@ def propagate(node, g, gradients):
     g          ndarray: the complete gradient of `node`
     gradients  as in `accumulate`, which adds each contribution
 
-    Call a rule only if it is not None and its input is a Tensor that requires a gradient. Pass
-    it the arrays that the creator recorded, not the inputs' `.data`, which may have been
-    replaced since. What it returns goes through `match_input`, with the input's data and the
-    creator's `op`.
+    Call a rule only if it is not None and its input `x` is a Tensor that requires a gradient.
+    Call it with the arrays that the creator recorded, because `x.data` may have been replaced
+    since. Accumulate `match_input(result, x.data, op)`, where `result` is what the rule
+    returned, and `op` the creator's: here only the shape and dtype of `x.data` matter.
 
     >>> x, gradients = Variable(3.0), {}
     >>> propagate(x * 5.0, np.float32(2), gradients)
@@ -172,13 +173,13 @@ def grad(output, gradient, retain_graph=False):
     returns       dict from each leaf to its gradient, an ndarray; no `.grad` is changed
 
     Each result is propagated once, after all results that were computed from it, when its
-    gradient is complete. A result for which no gradient has arrived is not propagated (the
-    rules of the operations that used it were None).
+    gradient is complete. If all rules that lead to a result are None, no gradient arrives for
+    it, and it is not propagated.
 
-    >>> x, y = Variable(5.0), Variable(3.0)
-    >>> gradients = grad(x * y + x, np.float32(1))
+    >>> x, y = Variable(2.0), Variable(7.0)
+    >>> gradients = grad(x * y, np.float32(1))
     >>> float(gradients[x]), float(gradients[y])
-    (4.0, 5.0)
+    (7.0, 2.0)
 
     Source: Linnainmaa (1970); Griewank and Walther, Evaluating Derivatives (2008), section 3.2.
     """
@@ -219,9 +220,10 @@ def central_difference(f, arrays, n, at, step=1e-5):
 def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
     """Compare the gradients of f(*inputs) with central differences, for every input element.
 
-    f          a function of Tensors that returns a Tensor, the same each time, of any shape
+    f          a function of Tensors that returns a Tensor of any shape; when called again with
+               the same inputs, it returns the same
     inputs     Tensors or float arrays, or a single one; copied as float64
-    tolerance  the largest error allowed, relative for derivatives above 1, absolute below
+    tolerance  the error may be at most tolerance * max(1, |derivative|)
     returns    True; raises AssertionError, with the element and both numbers, if they differ
 
     >>> numerical_gradient_check(lambda x, y: x * y + x, [Variable(3.0), Variable(5.0)])

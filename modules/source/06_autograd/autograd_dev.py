@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 06. Autograd
 #
-# A network with 337 weights separates two half-moons of points. The derivatives of its loss
+# A network with 337 parameters separates two half-moons of points. The derivatives of its loss
 # were worked out on paper and written down in NumPy (in `tinytorch/pictures/autograd.py`). With
 # another activation function, or another loss, they would be wrong.
 
@@ -17,14 +17,15 @@ plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
 # **Automatic differentiation**, *autograd* for short, computes the exact derivatives of a
 # program by applying the chain rule to each of its operations, so you need not derive a
 # gradient by hand again. In this chapter you write it for tensors, in *reverse mode*, also
-# called *backpropagation*: it computes all derivatives of a loss, in about twice the time that
-# the loss itself takes. At the end it trains a network like the one above. None of its code
-# mentions that network: the same code works for any other.
+# called *backpropagation*, which computes all derivatives of a loss in about twice the time
+# that the loss itself takes. At the end, your autograd trains a network like the one above. Its
+# code does not mention that network, and works for any other.
 #
-# **You need** 01 (Tensor), 02 and 03 (layers, for the last section), 04 (losses) and 05, which
-# did this for single numbers. **You write** the rules of the operations, the backward pass, a
-# gradient check, `no_grad` and `Function`. (The names imported next are explained where they
-# are used; those in `_forward` are operations on arrays.)
+# **You need** 01 (Tensor), 04 (losses) and 05, which did this for single numbers; for the last
+# section also 02 (activations) and 03 (layers). **You write** the rules of the operations, the
+# backward pass, a gradient check, `no_grad` and `Function`. (The names imported next are
+# explained where they are used; those from `tinytorch.support.forward` are operations on
+# arrays.)
 
 # %%
 #| default_exp core.autograd
@@ -47,10 +48,10 @@ from tinytorch.support.graph_drawing import draw_graph
 # %% [markdown]
 # ## Recording operations
 #
-# To compute gradients, we must know how each number was computed. In lesson 01 you did not
-# write the last line of `apply`: it calls `record(out, op, inputs, arrays, options)`. If an
-# input requires a gradient, `record` sets `out.requires_grad = True` and gives `out` a
-# `creator` with these fields:
+# To compute gradients, we must know how each number was computed. In lesson 01, the last line
+# of `apply` was given: it calls `record(out, op, inputs, arrays, options)`. If an input
+# requires a gradient, `record` sets `out.requires_grad = True` and gives `out` a `creator` with
+# these fields:
 #
 # - `op`, `options`: the operation and its options;
 # - `inputs`: the Tensors, numbers or arrays that it was called with;
@@ -90,17 +91,19 @@ while z.creator is not None:
 # %% [markdown]
 # ## Vector-Jacobian products
 #
-# Lesson 05 stored the local derivative of each operation, one number per input. An operation on
-# tensors has many inputs and many outputs. The **Jacobian** of a function is the matrix of the
-# partial derivatives of every output with respect to every input. For `exp` of a million
-# numbers it has $10^{12}$ entries, nearly all of them 0.
+# Lesson 05 stored the local derivative of each operation with respect to each of its inputs, a
+# single number. On tensors, an input or output consists of many numbers. The **Jacobian** of a
+# function is the matrix of the partial derivatives of every output number with respect to every
+# input number. For `exp` of a million numbers it has $10^{12}$ entries, nearly all of them 0.
 #
-# We never build it. Backpropagation needs only its product with the *upstream gradient* `g`,
-# the gradient of the loss with respect to the output. The **vector-Jacobian product** (VJP) of
-# an operation computes the gradient with respect to an input from the gradient `g` of the
-# output. For `exp` it is `g * out`: a million multiplications.
+# We never build it. The *upstream gradient* `g` is the gradient of the loss with respect to the
+# output of an operation. Backpropagation needs only the product of `g` and the Jacobian $J$.
+# The **vector-Jacobian product** (VJP) $g^T J$, with `g` as a row, is the gradient of the loss
+# with respect to the input of the operation. For `exp` it is `g * out`: a million
+# multiplications.
 #
-# So we need a small function for each operation and input, its *rule*, and a table of them:
+# So each operation gets a small function for each of its inputs, the *rule* of this input,
+# which computes the VJP. A table holds the rules of all operations:
 
 # %%
 #| export
@@ -112,16 +115,15 @@ def derivative(op, *rules, together=None):
     """Register the vector-Jacobian products of `op` in the table.
 
     op        a function of arrays, as `apply` takes it
-    rules     one for each input: rule(g, out, *arrays, **options) returns the gradient for that
-              input. g is the gradient of the result `out`; arrays and options are what `op` was
-              called with. For a broadcast input, the sum over its copies is taken later. None
-              instead of a rule: the input has no derivative
-    together  instead of `rules`, for a varying number of inputs, or for gradients that share a
-              computation: one function of the same arguments; it returns a list with a gradient
-              (or None) for each input
+    rules     one for each input, None if the input has no derivative: a function
+              rule(g, out, *arrays, **options) that returns the gradient for the input. g is the
+              gradient of the result `out`; arrays and options are what `op` was called with
+    together  instead of `rules`: one function of the same arguments that returns a list with a
+              gradient (or None) for each input. It is used where the number of inputs varies,
+              or where gradients share a computation
 
     A rule changes no array that it is given (others use them), and returns float32 if its
-    inputs are float32.
+    inputs are float32. It does not sum over the copies of a broadcast input: that comes later.
 
     >>> derivative(np.arctan, lambda g, out, a: g / (1 + a * a))
     """
@@ -132,7 +134,7 @@ def derivative(op, *rules, together=None):
 # element of `out` grows by $\varepsilon$, and the loss by $g \varepsilon$. So the rule of `+`
 # returns `g`, for both inputs. For `a * b`, the element of `out` grows by $b \varepsilon$.
 #
-# Predict for `a - b` and `a / b`: where does the sign change? Which rule can use `out`?
+# Predict for the four rules of `a - b` and `a / b`: which contain a minus? Which can use `out`?
 #
 # **Task.** Write the rules of the five operations. (`@deferred_rules` calls your function the
 # first time that one of these operations needs its rule. So the package can be imported before
@@ -148,7 +150,8 @@ def arithmetic_rules():
 
     >>> arithmetic_rules()
     >>> for_a, for_b = table[np.subtract]
-    >>> for_b(np.float32(10), np.float32(2), np.float32(5), np.float32(3))
+    >>> g, out, a, b = map(np.float32, (10, 2, 5, 3))
+    >>> for_b(g, out, a, b)
     np.float32(-10.0)
 
     Source: Baydin et al., Automatic differentiation in machine learning (2018), table 3.
@@ -165,17 +168,17 @@ def arithmetic_rules():
 check("arithmetic")
 
 # %%
-z = x / y  # at x = 5, y = 3; the sign changes for y, whose rule can use out: -g * out / y
+z = x / y  # at x = 5, y = 3; the rule for y contains a minus and can use out: -g * out / y
 for name, rule in zip("xy", table[np.divide]):
     print(f"dz/d{name} =", rule(np.float32(1), z.data, x.data, y.data))
 
 # %% [markdown]
 # ## Topological order
 #
-# For a graph of several operations, the order matters. In `h = x * x; z = h * h + h` three
-# arrows leave `h`. Its gradient is the sum over all three, and it may be passed on to `x` only
-# after all three have been added. So the backward pass handles `h` after everything that was
-# computed *from* it.
+# For a graph of several operations, the order matters. In `h = x * x; z = h * h + h`, the
+# result `h` is used three times: twice in `h * h`, and once in the sum. The gradient of `h` is
+# the sum over all three uses, and may be passed on to `x` only after all three have been added.
+# So the backward pass handles `h` after everything that was computed *from* it.
 #
 # The order is the *topological order* of lesson 05: `z` first, and every result before the
 # results that it was computed from. The function for tensors is given. It works like yours:
@@ -191,7 +194,8 @@ def topological_order(root):
     returns  list of the Tensors that have a creator, each once: `root` first, and every result
              before the results that it was computed from; empty when `root` has no creator
 
-    Works without recursion: a loss can be 100,000 operations deep, and Python stops at 1,000.
+    Works without recursion: a loss can be 100,000 operations deep, and Python allows only
+    1,000 nested calls.
 
     >>> x = Variable(2.0)
     >>> y = x * x
@@ -213,8 +217,9 @@ def topological_order(root):
 # ## Propagating gradients
 #
 # During the backward pass a dictionary `gradients` holds, for each tensor, the sum of the
-# contributions that have arrived for it so far. `accumulate` adds one more. That takes one
-# line, and `gradients[x] += g` is *not* the right one. Predict what `a` and `b` receive:
+# contributions that have arrived for it so far. `accumulate` adds one more, but not with
+# `gradients[x] += g`. To see why, predict what the code prints for the gradients of `a` and `b`
+# in `a + b`:
 
 # %% tags=["answer"]
 g = np.array([1.0])  # the rule of a + b returns the very same array for both inputs
@@ -223,19 +228,20 @@ for_a += 5.0  # a contribution to a from elsewhere
 print("a:", for_a, " b:", for_b)
 
 # %% [markdown]
-# `+=` writes into the array, and an array returned by a rule may be in use elsewhere. So
-# `accumulate` uses `gradients[x] + g`, which creates a new array.
+# `+=` writes into the array, and an array returned by a rule may be in use elsewhere. So from
+# the second contribution on, `accumulate` uses `gradients[x] + g`, which creates a new array.
 #
 # `propagate` does one step of the backward pass. It takes one result, `node`, and its complete
 # gradient `g`, calls the rules of its operation, and accumulates what they return. Many inputs
-# need no gradient (a batch of pictures, a constant 0.1). Their rules are not called, which
-# saves one of three matrix products in the first layer of a network. The function below changes
-# a gradient to the dtype and shape of the input:
+# need no gradient (a batch of images, a constant 0.1), and their rules are not called. In the
+# first layer of a network, this saves one of three matrix products: the forward pass computes
+# one, and the backward pass one for the gradient of the weights and one for that of the input.
+# The function below changes a gradient to the dtype and shape of the input:
 
 # %%
 #| exporti
 def match_input(g, data, op=None):
-    """The gradient `g` in the shape and dtype of `data`; errors name its operation, `op`."""
+    """The gradient `g` in the shape and dtype of `data`. Errors name the operation `op`."""
     if getattr(g, "shape", None) != data.shape:
         derivatives.check_gradient(g, data.shape, op)  # an error that names what does not fit
         g = unbroadcast(g, data.shape)  # written in the section on broadcasting
@@ -246,8 +252,8 @@ def match_input(g, data, op=None):
 
 # %% [markdown]
 # **Task.** Write `accumulate` and the loop of `propagate`. `table.rules_of(node, g)` returns
-# the rules of the operation that computed `node`, one for each input (`g` is needed for those
-# registered with `together`). Predict: how many inputs and how many rules does `x * x` have?
+# the rules of the operation that computed `node`, one for each input. (`x * x` has two inputs,
+# both the same tensor, and two rules.)
 
 # %% exercise="propagate"
 #| export
@@ -282,10 +288,10 @@ def propagate(node, g, gradients):
     g          ndarray: the complete gradient of `node`
     gradients  as in `accumulate`, which adds each contribution
 
-    Call a rule only if it is not None and its input is a Tensor that requires a gradient. Pass
-    it the arrays that the creator recorded, not the inputs' `.data`, which may have been
-    replaced since. What it returns goes through `match_input`, with the input's data and the
-    creator's `op`.
+    Call a rule only if it is not None and its input `x` is a Tensor that requires a gradient.
+    Call it with the arrays that the creator recorded, because `x.data` may have been replaced
+    since. Accumulate `match_input(result, x.data, op)`, where `result` is what the rule
+    returned, and `op` the creator's: here only the shape and dtype of `x.data` matter.
 
     >>> x, gradients = Variable(3.0), {}
     >>> propagate(x * 5.0, np.float32(2), gradients)
@@ -309,9 +315,9 @@ check("propagate")
 # %% [markdown]
 # ## The backward pass
 #
-# `x * x` has two inputs, both the same tensor, and two rules; `accumulate` adds what they give.
-# The backward pass starts with the gradient of the output itself and calls `propagate` for each
-# result in topological order. At the end the dictionary holds only the gradients of leaves.
+# The backward pass starts with the gradient of the output, which the caller gives (1 for a
+# loss), and calls `propagate` for each result in topological order. At the end the dictionary
+# holds only the gradients of leaves.
 #
 # A node keeps all arrays that went into its operation. To free this memory early, `grad`
 # replaces the creator of each node by the constant `FREED` once the node has been propagated. A
@@ -331,13 +337,13 @@ def grad(output, gradient, retain_graph=False):
     returns       dict from each leaf to its gradient, an ndarray; no `.grad` is changed
 
     Each result is propagated once, after all results that were computed from it, when its
-    gradient is complete. A result for which no gradient has arrived is not propagated (the
-    rules of the operations that used it were None).
+    gradient is complete. If all rules that lead to a result are None, no gradient arrives for
+    it, and it is not propagated.
 
-    >>> x, y = Variable(5.0), Variable(3.0)
-    >>> gradients = grad(x * y + x, np.float32(1))
+    >>> x, y = Variable(2.0), Variable(7.0)
+    >>> gradients = grad(x * y, np.float32(1))
     >>> float(gradients[x]), float(gradients[y])
-    (4.0, 5.0)
+    (7.0, 2.0)
 
     Source: Linnainmaa (1970); Griewank and Walther, Evaluating Derivatives (2008), section 3.2.
     """
@@ -356,8 +362,8 @@ def grad(output, gradient, retain_graph=False):
 check("backward")
 
 # %% [markdown]
-# It works. Predict both derivatives of $z = xy + x$ at $x = 5, y = 3$, then run. (A freed graph
-# cannot be drawn, hence `retain_graph=True`.)
+# Predict both derivatives of $z = xy + x$ at $x = 5, y = 3$. (A freed graph cannot be drawn,
+# hence `retain_graph=True`.)
 
 # %% tags=["answer"]
 x, y = Variable(5.0), Variable(3.0)
@@ -372,8 +378,9 @@ draw_graph(z, x=x, y=y)
 #
 # A wrong rule raises no error; the network just trains badly, perhaps for weeks. A **gradient
 # check** compares the gradient of the backward pass with a *finite difference*: it changes one
-# input a little and measures how the output changes, without any rule. How little? Predict
-# which step $h$ is best for $e^x$ at 1, and why smaller steps are *worse*:
+# input a little and measures how the output changes, without any rule. How little? Lesson 02
+# compared steps for $x^3$. Predict which step $h$ is best for $e^x$ at 1. (In the picture, the
+# step becomes smaller to the right.)
 
 # %% tags=["answer"]
 from tinytorch.pictures.drawing import panel
@@ -391,15 +398,15 @@ axes.invert_xaxis();
 # alt: Both errors fall as h shrinks and then rise; the central one reaches 1e-10 near h = 1e-5.
 
 # %% [markdown]
-# The difference of two nearly equal numbers loses digits (lesson 01 met that in the variance),
-# so small steps are bad. Large steps are bad because the function curves. The central
-# difference of lesson 00, $(f(x + h) - f(x - h)) / 2h$, cancels the curvature. With
+# The difference of two nearly equal numbers loses digits (as in the variance of lesson 01), so
+# small steps are bad. Large steps are bad because the function curves. The central difference
+# of lesson 00, $(f(x + h) - f(x - h)) / (2h)$, cancels the curvature. With
 # $h = 10^{-5}$ in float64 about ten digits are right; in float32 only about two would be.
 #
 # The check is given. It takes the central difference for one element of one array at a time.
 # If the result has several elements, they are multiplied by random weights and summed. With
 # weights of 1 the upstream gradient would be the same for all elements, and a rule that returns
-# them in the wrong order would pass.
+# the gradients of the elements in the wrong order would pass.
 
 # %%
 #| export
@@ -431,9 +438,10 @@ def central_difference(f, arrays, n, at, step=1e-5):
 def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
     """Compare the gradients of f(*inputs) with central differences, for every input element.
 
-    f          a function of Tensors that returns a Tensor, the same each time, of any shape
+    f          a function of Tensors that returns a Tensor of any shape; when called again with
+               the same inputs, it returns the same
     inputs     Tensors or float arrays, or a single one; copied as float64
-    tolerance  the largest error allowed, relative for derivatives above 1, absolute below
+    tolerance  the error may be at most tolerance * max(1, |derivative|)
     returns    True; raises AssertionError, with the element and both numbers, if they differ
 
     >>> numerical_gradient_check(lambda x, y: x * y + x, [Variable(3.0), Variable(5.0)])
@@ -514,8 +522,8 @@ def seed_gradient(tensor, gradient=None):
 # %% [markdown]
 # `Tensor.backward` of lesson 01 calls the following function. It adds the gradient of each leaf
 # to the leaf's `.grad`: if you call it for two losses, `.grad` holds the sum of both gradients.
-# Intermediate results get no `.grad`. No other code may use the array in `.grad`; if that is
-# not certain (`is_exclusive(g)` is False), the leaf gets a copy.
+# Intermediate results get no `.grad`. No other code may use the array in `.grad`.
+# `is_exclusive(g)` says whether that is certain; otherwise the leaf gets a copy.
 
 # %%
 #| export
@@ -564,16 +572,16 @@ except RuntimeError as error:
 # the same four numbers, so each of them contributes to three elements of the result. The rule
 # of `+` returns a gradient of shape (3, 4), but the bias needs one of shape (4,).
 #
-# Predict: is it the sum over the rows, or their mean? Take as loss the sum of `g` times the
-# output, change one bias by 1, and see:
+# Predict: is the gradient of the bias the sum over the rows, or their mean? The code below
+# takes as loss the sum of `g` times the output, and changes the first of the four biases by 1:
 
 # %% tags=["answer"]
 from tinytorch.pictures.autograd import draw_bias_gradient
 
-batch, bias, changed = np.zeros((3, 4)), np.zeros(4), np.array([1.0, 0, 0, 0])
+batch, bias, changed = np.zeros((3, 4)), np.array([0.5, -1, 2, 0]), np.array([1.5, -1, 2, 0])
 g = np.arange(12.0).reshape(3, 4)
 print("the loss changes by", (g * (batch + changed)).sum() - (g * (batch + bias)).sum())
-draw_bias_gradient([0.5, -1, 2, 0], g)
+draw_bias_gradient(bias, g)
 # alt: A bias of 4 numbers is copied to 3 rows; below, the columns of g are summed to 4 numbers.
 
 # %% [markdown]
