@@ -127,8 +127,8 @@ for parameters in ([0.0, 0.0], [1.0, 0.0], [1.0, -1.0]):
 # **Training** means finding parameters with a small loss. Should the weight be larger or
 # smaller? We measure how the loss changes when the weight increases by a very small amount $h$.
 # The **derivative** of the loss with respect to the weight is approximately the change in the
-# loss divided by $h$. In the picture below, the derivative at weight 0 is the slope of the orange
-# line. It is negative: a larger weight has a smaller loss.
+# loss divided by $h$. In the picture below, the derivative at weight 0 is the slope of the
+# orange line. It is negative: a larger weight has a smaller loss.
 
 # %%
 from tinytorch.pictures.descent import draw_slope
@@ -141,8 +141,8 @@ draw_slope(lambda weight: line_loss([weight, 0.0]), at=0.0);
 # %% [markdown]
 # A **finite difference** estimates a derivative from function values at nearby points. Let
 # $L(w)$ be the loss when the weight is $w$. The estimate above used the points $w$ and $w + h$.
-# A **central difference** uses the points $w + h$ and $w - h$, which are $2h$ apart, and is more
-# accurate:
+# A **central difference** uses the points $w + h$ and $w - h$, which are $2h$ apart, and is
+# more accurate:
 #
 # $$\text{derivative} \approx \frac{L(w + h) - L(w - h)}{2h}$$
 #

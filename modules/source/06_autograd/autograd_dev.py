@@ -235,8 +235,8 @@ print("a:", for_a, " b:", for_b)
 # gradient `g`, calls the rules of its operation, and accumulates what they return. Many inputs
 # need no gradient (a batch of images, a constant 0.1), and their rules are not called. In the
 # first layer of a network, this saves one of three matrix products: the forward pass computes
-# one, and the backward pass one for the gradient of the weights and one for that of the input.
-# The function below changes a gradient to the dtype and shape of the input:
+# one, and the backward pass one for the gradient of the weights and one for the gradient of the
+# input. The function below changes a gradient to the dtype and shape of the input:
 
 # %%
 #| exporti
