@@ -255,7 +255,7 @@ def test_activating_says_where_one_is_to_a_person_only(root):
 
 def test_columns_of_the_environment_count(root, entry):
     screen = CODES.sub("", on_screen(root.path, "start", "numbers", columns=200, COLUMNS="40"))
-    assert re.search(r"about 30 minutes, difficulty 1 of 5, ?\n2 exercises", screen)
+    assert re.search(r"about 30 minutes, difficulty 1 of 5, 2 ?\nexercises", screen)
 
 
 @pytest.mark.parametrize("how", ["crlf", "crlf and bom"])
