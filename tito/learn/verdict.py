@@ -168,6 +168,8 @@ class Verdict:
         """The object that `tito test --json` prints."""
         value = {key: part for key, part in asdict(self).items() if key in JSON_KEYS}
         value["reason"] = " ".join(f"{self.reason} {self.remedy}".split())
+        if self.selection_passed:
+            value |= {"verdict": "passed", "reason": ""}
         for check in value["checks"] + value["own_checks"]:
             for key in OWN_KEYS:
                 del check[key]
@@ -176,15 +178,13 @@ class Verdict:
 
 def untested(entry: Entry, verdict: str, **fields: Any) -> Verdict:
     """The Verdict on a lesson whose checks could not run."""
-    declared = entry.declared
-    fields = {"source": entry.relative(entry.script)} | fields
     return Verdict(
         entry.name,
         entry.number,
         verdict,
-        max_points=declared.points,
+        max_points=entry.declared.points,
         checks=list(_unrun_checks(entry)),
-        **fields,
+        **{"source": entry.relative(entry.script)} | fields,
     )
 
 

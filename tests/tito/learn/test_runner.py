@@ -505,14 +505,14 @@ def test_only_part_of_the_checks_never_passes_a_lesson(entry):
         "not run",
         "passed",
     ]
-    assert part.selection_passed
+    assert part.selection_passed and part.as_json()["verdict"] == "passed"
     assert [c.status for c in verdict_on(entry, keyword="numbers-triple").checks] == [
         "not run",
         "not run",
         "passed",
     ]
     none = verdict_on(entry, keyword="nothing_like_it")
-    assert not none.selection_passed
+    assert not none.selection_passed and none.as_json()["verdict"] == "failed"
     assert none.reason == "No check was run: none has that name."
 
 
