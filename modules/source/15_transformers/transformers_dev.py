@@ -133,9 +133,9 @@ print(net, sum(p.size for p in net.parameters()), "parameters")
 # ## Pre-norm and post-norm
 #
 # The normalization can go to two places. A transformer is **post-norm** when the stream itself
-# is normalized after each addition; the first transformers were post-norm. It is **pre-norm**
-# when only the input of each branch is normalized, so that the stream stays a plain sum. GPT-2
-# and most later models are pre-norm, and so is your block. In its formulas,
+# is normalized after each addition; the first transformers were post-norm. A transformer is
+# **pre-norm** when only the input of each branch is normalized, so that the stream stays a
+# plain sum. GPT-2 and most later models are pre-norm, and so is your block. In its formulas,
 # $x \leftarrow \dots$ means that $x$ is replaced by the right side:
 #
 # $$x \leftarrow x + \mathrm{attention}(\mathrm{norm}_1(x)), \qquad

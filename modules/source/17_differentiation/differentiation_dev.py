@@ -74,9 +74,9 @@ figure = draw_errors(lambda x: np.exp(x) / (np.sin(x) ** 3 + np.cos(x) ** 3) ** 
 # dual numbers it needs no graph either.
 #
 # A **dual number** is a pair of a value and its derivative, written $a + a' \varepsilon$, where
-# $\varepsilon$ is a symbol with $\varepsilon^2 = 0$. Its **primal** is the value $a$. Its
-# **tangent** is the derivative $a'$: how much the value changes per unit of change of the
-# input. The rules of calculus follow from $\varepsilon^2 = 0$ alone:
+# $\varepsilon$ is a symbol with $\varepsilon^2 = 0$. The **primal** of a dual number is the
+# value $a$. The **tangent** of a dual number is the derivative $a'$: how much the value changes
+# per unit of change of the input. The rules of calculus follow from $\varepsilon^2 = 0$ alone:
 #
 # $$(a + a'\varepsilon)(b + b'\varepsilon) = ab + (a'b + ab')\varepsilon + a'b'\,\varepsilon^2$$
 
