@@ -20,7 +20,7 @@ draw_goal();
 # %% [markdown]
 # **You need** Python and about half an hour. **You write** six short functions: a model, a
 # function that measures how wrong the model is, three functions that train the model, and an
-# estimate of how long the training of a large network would take.
+# estimate of how long one training step of a large network would take.
 #
 # ## The model
 #
