@@ -18,13 +18,7 @@ from typing import Any
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = (
-    1,
-    4,
-    38,
-    22,
-    2,
-)
+PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 38, 22, 2
 LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 444, 445, 446  # the same on every architecture
 
 # Landlock: what is handled is refused unless a rule allows it. Bits by ABI version, from
@@ -65,20 +59,13 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
     "mremap": (25, 216),
     "madvise": (28, 233),
     "brk": (12, 214),
-    "recvfrom": (45, 207),
-    "sendto": (44, 206),
-    "recvmsg": (47, 212),
-    "sendmsg": (46, 211),
     "poll": (7, None),
     "ppoll": (271, 73),
     "select": (23, None),
     "pselect6": (270, 72),
     "set_robust_list": (273, 99),
-    "get_robust_list": (274, 100),
     "rseq": (334, 293),
     "sched_yield": (24, 124),
-    "sched_getaffinity": (204, 123),
-    "membarrier": (324, 283),
     "set_tid_address": (218, 96),
     "exit": (60, 93),
     "exit_group": (231, 94),
@@ -93,9 +80,6 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
     "alarm": (37, None),
     "pause": (34, None),
     "nanosleep": (35, 101),
-    "clock_nanosleep": (230, 115),
-    "clock_gettime": (228, 113),
-    "clock_getres": (229, 114),
     "gettimeofday": (96, 169),
     "time": (201, None),
     "times": (100, 153),
@@ -109,7 +93,6 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
     "getgid": (104, 176),
     "getegid": (108, 177),
     "uname": (63, 160),
-    "sysinfo": (99, 179),
     "getrandom": (318, 278),
     "arch_prctl": (158, None),
 }
@@ -117,6 +100,8 @@ CALLS: dict[str, tuple[int | None, int | None]] = {
 # for the uses of clone, tgkill and prlimit64 that `fork_filter` allows.
 FORKING: dict[str, tuple[Any, Any]] = {
     "clone": (56, 220),
+    "recvmsg": (47, 212),
+    "sendmsg": (46, 211),
     "tgkill": (234, 131),
     "prlimit64": (302, 261),
     "prctl": (157, 167),
@@ -129,17 +114,28 @@ FORKING: dict[str, tuple[Any, Any]] = {
     "close_range": (436, 436),
 }
 MOST_THREADS = 4096
-CLONE3, FCNTL, IOCTL = (435, 435), (72, 25), (16, 29)
+CLONE3 = (435, 435)
 # A futex is a word in memory on which threads wait. Without the flag FUTEX_PRIVATE_FLAG, two
 # processes that map the same file, such as Python's library, share futexes in it: a hidden check
 # could wake a visible check of another learner.
 FUTEX, FUTEX_PRIVATE_FLAG = (202, 98), 128
-# No file may send signals, because the process could choose the receiver. No flag may be set,
-# because all forks share the files that were open before, and could pass on messages in their
-# flags.
-HARMLESS = {FCNTL: (0, 1, 2, 3, 1030), IOCTL: (0x5401, 0x5450, 0x5451)}
+# {call: (an argument, the values that it may have)}. No file may send signals, because the process
+# could choose the receiver. No flag may be set, because all forks share the files that were open
+# before, and could pass on messages in their flags. No clock may be that of another process, whose
+# number is part of the clock's, and no process may be named but the own, which is 0.
+HARMLESS: dict[tuple[int, int], tuple[int, Iterable[int]]] = {
+    (72, 25): (1, (0, 1, 2, 3, 1030)),  # fcntl
+    (16, 29): (1, (0x5401, 0x5450, 0x5451)),  # ioctl
+    (44, 206): (3, (0,)),  # sendto, without MSG_OOB and the like
+    (45, 207): (3, (0,)),  # recvfrom
+    (204, 123): (0, (0,)),  # sched_getaffinity
+    (228, 113): (0, range(12)),  # clock_gettime
+    (229, 114): (0, range(12)),  # clock_getres
+    (230, 115): (0, range(12)),  # clock_nanosleep
+}
 SOME = 0x7EEDF00D  # a placeholder for the number of a fork; no process, call or command has it
-CLONE_THREAD, CLONE_NAMESPACES = 0x10000, 0x7E020000
+# With CLONE_PIDFD a new thread has a file whose inode number counts all processes of the machine.
+CLONE_THREAD, CLONE_NAMESPACES, CLONE_PIDFD = 0x10000, 0x7E020000, 0x1000
 ARCHITECTURES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 
 # BPF: load a word of seccomp_data, compare, return.
@@ -229,11 +225,8 @@ def drop_privileges() -> None:
 
 
 def limits(memory: int) -> None:
-    """Set the kernel's limits on this process and its forks, except for time. memory: MB of address
-    space.
-
-    The limit on threads counts all threads of the user, and does not apply to root: grade a hostile
-    class as an ordinary user.
+    """Set the kernel's limits on this process and its forks, except for time and threads. memory:
+    MB of address space.
     """
     for what, most in (
         (resource.RLIMIT_AS, memory << 20),
@@ -241,7 +234,6 @@ def limits(memory: int) -> None:
         (resource.RLIMIT_NOFILE, 64),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_STACK, 8 << 20),
-        (resource.RLIMIT_NPROC, MOST_THREADS),
         (resource.RLIMIT_MEMLOCK, 0),
         (resource.RLIMIT_MSGQUEUE, 0),
     ):
@@ -250,11 +242,18 @@ def limits(memory: int) -> None:
         resource.setrlimit(what, (most, most))
 
 
-def time_limit(seconds: float) -> None:
-    """Let the kernel kill this process after so many seconds of CPU time, in case the judge does
-    not.
+def fork_limits(seconds: float) -> None:
+    """Let the kernel kill this fork after so many seconds of CPU time, in case the judge does not,
+    and limit its threads.
+
+    The limit on threads counts all threads of the user, and does not apply to root: grade a hostile
+    class as an ordinary user. The servers have a higher one, so that they can fork while a fork has
+    as many threads as it may.
     """
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 2, int(seconds) + 3))
+    hard = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+    most = MOST_THREADS if hard == resource.RLIM_INFINITY else min(MOST_THREADS, hard // 2)
+    resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
 
 
 def _column(machine: str) -> tuple[int, int]:
@@ -279,16 +278,9 @@ def server_filter(machine: str | None = None) -> list[Instruction]:
         for name, numbers in calls.items():
             if (number := numbers[column]) is not None and name != "clone":
                 code += [(EQUAL, 0, 1, number), (RETURN, 0, 0, ALLOW)]
-    for call, commands in HARMLESS.items():
-        code += _look_at(
-            call[column],
-            1,
-            [
-                step
-                for command in commands
-                for step in ((EQUAL, 0, 1, command), (RETURN, 0, 0, ALLOW))
-            ],
-        )
+    for call, (argument, values) in HARMLESS.items():
+        tests = [step for value in values for step in ((EQUAL, 0, 1, value), (RETURN, 0, 0, ALLOW))]
+        code += _look_at(call[column], argument, tests)
     # The C library waits for a thread to end with such a call, and aborts when it fails. When the
     # call does nothing, the library looks at the thread again.
     private = [(SET, 0, 1, FUTEX_PRIVATE_FLAG), (RETURN, 0, 0, ALLOW)]
@@ -311,13 +303,19 @@ def fork_filter(pid: int, machine: str | None = None) -> list[Instruction]:
     code += _look_at(
         FORKING["clone"][column],
         0,
-        [(SET, 2, 0, CLONE_NAMESPACES), (SET, 0, 1, CLONE_THREAD), (RETURN, 0, 0, ALLOW)],
+        [
+            (SET, 2, 0, CLONE_NAMESPACES | CLONE_PIDFD),
+            (SET, 0, 1, CLONE_THREAD),
+            (RETURN, 0, 0, ALLOW),
+        ],
     )
     # abort() and the like:
     code += _look_at(FORKING["tgkill"][column], 0, [(EQUAL, 0, 1, pid), (RETURN, 0, 0, ALLOW)])
-    # Limits may be read, not set: the address of the new ones, both words of it, must be 0.
+    # The own limits may be read, not set: the process and the address of the new ones must be 0.
     code += [
-        (EQUAL, 0, 6, FORKING["prlimit64"][column]),
+        (EQUAL, 0, 8, FORKING["prlimit64"][column]),
+        (LOAD, 0, 0, ARGUMENT),
+        (EQUAL, 0, 5, 0),
         (LOAD, 0, 0, ARGUMENT + 16),
         (EQUAL, 0, 3, 0),
         (LOAD, 0, 0, ARGUMENT + 20),

@@ -399,7 +399,7 @@ def fork(theirs: int, agent: Agent, seconds: float, program: bytes) -> None:
     os.closerange(agent.sock.fileno() + 1, 4096)
     if confine := sys.modules.get("confine"):
         confine.die_with_parent()
-        confine.time_limit(seconds)
+        confine.fork_limits(seconds)
         if program:
             confine.seccomp(confine.filter_of_fork(program, os.getpid()))
     while True:
