@@ -110,7 +110,8 @@ def graders_of(book: "Gradebook", words: list[str]) -> dict[str, list[str] | Non
     for word in words:
         name, colon, after = word.partition(":")
         name, sections = " ".join(name.split()), [one.strip() for one in after.split(",")]
-        if not name or name in graders or (colon and not all(sections)):
+        # what cannot be seen would make two names look the same
+        if not name.isprintable() or not name or name in graders or (colon and not all(sections)):
             why = "names a grader again" if name in graders else "is no grader"
             raise UsageError(
                 f"--as {word!r} {why}.",

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, unquote
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -145,7 +145,9 @@ class Guard:
             elif session and not is_same(session.csrf, form.get("csrf", "")):
                 refused = 403, "This form is not from this page. Reload the page, then try again."
         if refused:
-            await PlainTextResponse(refused[1] + "\n", refused[0])(scope, receive, answer)
+            # The close: a client that asks on and on and reads no answer would never wait for one.
+            close = {"Connection": "close"}
+            await PlainTextResponse(f"{refused[1]}\n", refused[0], close)(scope, receive, answer)
             return
         inner = {"session": session, "form": form, "path": f"/{path}", "root_path": ""}
         await self.app(scope | inner, receive, answer)
@@ -213,12 +215,12 @@ def is_loopback(host: str) -> bool:
 async def read_form(request: Request) -> dict[str, str] | None:
     """{name: text} of a form, the last of several with one name; None when it is too long."""
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > BODY:
-            return None
     try:
+        async for part in request.stream():
+            body += part
+            if len(body) > BODY:
+                return None
         pairs = parse_qsl(body.decode("utf-8", "replace"), True, max_num_fields=100)
-    except ValueError:
+    except (ValueError, ClientDisconnect):
         return None
     return {name: text.replace("\r\n", "\n") for name, text in pairs}
