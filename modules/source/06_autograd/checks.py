@@ -9,16 +9,17 @@ import numpy as np
 
 from tinytorch.core.tensor import Tensor, Variable, apply, operand, recording, run
 
-from checking import equal, expect, refused, result_of
+from checking import because, equal, expect, refused, result_of
 
 
-def rule_returns(name, n, g, arrays, wanted, **options):
+def rule_returns(name, n, g, arrays, wanted, cause="", **options):
     """Assert that a piecewise rule returns exactly `wanted` and keeps float32."""
     found = np.asarray(rule(name, n, g, *arrays, **options))
     given = " and ".join(map(str, arrays))
     if options:
         given += f" to {options['low']}...{options['high']}"
-    expect(found, wanted, f"{name} of {given}, g = {g}: what the rule for input {n} returns")
+    case = f"{name} of {given}, g = {g}: what the rule for input {n} returns"
+    expect(found, wanted, case, cause)
     assert found.dtype.name == "float32", (
         f"the rule of {name} should keep float32, yours returns {found.dtype}. "
         "A mask times a Python number, as in 0.5 * (a == b), is float64: multiply g by the "
@@ -233,6 +234,18 @@ def rules_called(x, factor, **shift):
     return list(calls)
 
 
+def doubled(x):
+    return 2 * x
+
+
+derivative(doubled, lambda g, out, x: np.ones(7))  # of a shape that does not fit
+
+
+def propagate_doubled():
+    """Propagate an operation named doubled, whose rule returns a wrong shape."""
+    propagate(apply(doubled, Variable([1.0, 2.0])), np.ones(2, "float32"), {})
+
+
 def masked(mask, a):
     return mask * a
 
@@ -347,6 +360,9 @@ def test_gradients_have_the_dtype_of_their_input():
         f"a is float32, so its gradient should be too, yours is {result[0].dtype}: pass what "
         "the rule returns through match_input"
     )
+    case = "a rule of the operation `doubled` that returns 7 numbers for an input of 2"
+    cause = "Pass the creator's op to match_input, which names it"
+    refused(propagate_doubled, case, contains=["doubled"], cause=cause)
 
 
 def test_rules_see_the_arrays_of_the_forward_pass():
@@ -446,11 +462,37 @@ def test_operations_of_several_inputs_propagate():
 
 
 # %% learner-side
+from tinytorch.support.derivatives import FREED
+
+
 def gradients_at(output, gradient, leaves, retain_graph=False):
     """What `grad` returns for each of the leaves, None where there is nothing; and for how many
     tensors it returns something."""
     gradients = grad(output, gradient, retain_graph)
     return [gradients.get(x) for x in leaves], len(gradients)
+
+
+waiting, freed = [], []
+
+
+def watched(x):
+    return 2 * x
+
+
+# When this rule is called, the results that were computed from its result have been propagated.
+derivative(
+    watched,
+    lambda g, out, x: freed.extend(r.creator is FREED for r in waiting) or 2 * g,
+)
+
+
+def freed_meanwhile():
+    """Of out = 3 h with h = 2x: whether the node of out is FREED when h is propagated."""
+    out = apply(watched, Variable(5.0)) * 3.0
+    waiting[:], freed[:] = [out], []
+    grad(out, np.float32(1))
+    waiting.clear()
+    return list(freed)
 
 
 # %% backward points=14
@@ -536,6 +578,13 @@ def test_a_freed_graph_is_refused():
                 f"a second pass, from {name}, should raise RuntimeError: free each node as "
                 "soon as it has been propagated"
             )
+    equal(
+        freed_meanwhile(),
+        [True],
+        "out = 3h with h = 2x: whether the node of out is FREED when h is propagated",
+        "Free each node right after it was propagated, not all of them at the end: until then "
+        "the whole graph stays in memory",
+    )
 
 
 def test_retain_graph_keeps_the_graph():
@@ -788,6 +837,11 @@ def test_axes_of_length_1_are_summed_too():
     ]:
         case = f"the sum from shape (3, 4) to {shape}"
         cause = "axes of length 1 were also broadcast: sum over them"
+        if len(shape) == 1:
+            cause = (
+                "Shapes are aligned at the right, so the axis of length 1 belongs to the last "
+                "axis of g, and the first axis is missing. Sum over both"
+            )
         found = result_of(lambda: unbroadcast(g, shape), case, cause, ValueError)
         expect(found, wanted, case, cause)
 
@@ -859,14 +913,52 @@ def test_elementwise_rules_agree_with_central_differences():
             f"{name}: a and g have shape (2, 3), what your rule returns has {np.shape(found)}"
         )
         at = np.unravel_index(np.argmax(abs(found - wanted)), (2, 3))  # the worst element
+        if np.allclose(found, wanted, rtol=1e-6, atol=1e-9):
+            cause = ""
+        elif np.allclose(found, wanted / g):
+            cause = "That is the derivative without g: multiply by it"
+        elif np.allclose(found, -wanted):
+            cause = "The sign is wrong"
+        else:
+            out = f(a)
+            cause = next(
+                (
+                    f"You return {text}. Differentiate {name} again"
+                    for text, wrong in {
+                        "g * (1 - out) ** 2": g * (1 - out) ** 2,
+                        "g * (1 - out)": g * (1 - out),
+                        "g * (1 - a ** 2)": g * (1 - a**2),
+                        "g * a * (1 - a)": g * a * (1 - a),
+                        "g * out": g * out,
+                        "g * a": g * a,
+                        "g / out": g / out,
+                        "g / a": g / a,
+                        "g / (2 * a)": g / (2 * a),
+                        "g * out / 2": g * out / 2,
+                        "g * np.sin(a)": g * np.sin(a),
+                        "g * np.cos(a)": g * np.cos(a),
+                        "g * np.cos(out)": g * np.cos(out),
+                        "g * np.sin(out)": g * np.sin(out),
+                    }.items()
+                    if np.allclose(found, wrong)
+                ),
+                "",
+            )
         assert np.allclose(found, wanted, rtol=1e-6, atol=1e-9), (
             f"{name}: at a = {a[at]:.4f}, g times a central difference is {g[at]:g} * "
             f"{wanted[at] / g[at]:.4f} = {wanted[at]:.4f}, your rule returns {found[at]:.4f}"
+            f"{because(cause)}"
         )
         expect(g, [[1, -2, 0.5], [7, 3, -0.25]], f"after your rule of {name}, g")
 
 
 def test_elementwise_rules_stay_float32_and_finite():
+    half, two = np.array([0.5], "float32"), np.array([2.0], "float32")
+    for name in ("exp", "log", "sqrt"):
+        found = np.asarray(rule(name, 0, two, half))
+        assert found.dtype.name == "float32", (
+            f"the rule of {name} should keep float32, yours returns {found.dtype}"
+        )
     a, g = np.array([-100.0, 0.5, 100.0], "float32"), np.array([2.0, 2.0, -3.0], "float32")
     for name, middle in [
         ("sin", 1.7551651),
@@ -920,6 +1012,12 @@ def test_the_chosen_input_receives_the_gradient():
         ("minimum", 1, [[0, 20, -30]]),
     ]:
         rule_returns(name, n, g, (a, b), wanted)
+    a, b = np.array([[np.nan, 1.0, 2.0]], "float32"), np.array([[1.0, np.nan, 3.0]], "float32")
+    for name, n, last in [("maximum", 0, 0), ("maximum", 1, -30), ("minimum", 0, -30)]:
+        cause = (
+            "Where an input is nan, the gradient is 0: is it chosen only if a comparison holds?"
+        )
+        rule_returns(name, n, g, (a, b), [[0, 0, last]], cause)
 
 
 def test_equal_inputs_share_the_gradient():
@@ -961,6 +1059,8 @@ def test_clip_has_derivative_1_up_to_its_limits():
         (-1, None, [0, 2, 3, -4, 5]),
     ]:
         rule_returns("clip", 0, g, (a,), wanted, low=low, high=high)
+    a[1], cause = np.nan, "The gradient of nan is 0"
+    rule_returns("clip", 0, g, (a,), [0, 0, 3, -4, 0], cause, low=-1, high=2)
 
 
 def test_where_gives_the_gradient_to_the_input_it_copied():
@@ -1686,7 +1786,12 @@ def test_wrong_gradients_are_named():
         ((np.ones(2), np.ones(3)), "(3,)"),
         ((np.ones(2),) * 3, "not 3"),
     ]:
-        out = Wrong(returned)(Variable([1.0, 2.0]), Variable([3.0, 4.0]))
+        out = result_of(
+            lambda: Wrong(returned)(Variable([1.0, 2.0]), Variable([3.0, 4.0])),
+            "a class whose __init__ takes a setting",
+            "Copy the object, with its settings; do not make a new one",
+            TypeError,
+        )
         refused(
             lambda: backward(out, [1.0, 1.0]),
             f"a backward that returns {returned} for two inputs of shape (2,)",
