@@ -20,22 +20,23 @@ def numbers_of(found, count, what):
     return numbers
 
 
-class Inputs(list):
-    """A list of inputs whose errors say what to do."""
-
-    def __getitem__(self, index):
-        try:
-            return super().__getitem__(index)
-        except IndexError:
-            raise IndexError(
-                f"there {'is 1 input' if len(self) == 1 else f'are {len(self)} inputs'} and "
-                f"{len(self) + 1} parameters; the last parameter is the bias"
-            ) from None
-
-    def __mul__(self, other):
-        raise TypeError("`inputs` is a list: multiply a number from it, such as inputs[0]")
-
-    __rmul__ = __mul__
+def predicted(parameters, inputs):
+    """`predict(parameters, inputs)`; two likely errors become messages with their cause."""
+    call = f"predict({parameters}, {inputs})"
+    try:
+        return predict(parameters, inputs)
+    except IndexError:
+        assert False, (
+            f"{call} uses an index beyond the list: `parameters` is one longer than `inputs`; "
+            "its last number is the bias"
+        )
+    except TypeError as error:
+        if "sequence" not in str(error):
+            raise
+        assert False, (
+            f"{call} multiplies a number by the list `inputs`: take a number from the list, as "
+            "in inputs[0]"
+        )
 
 
 def product_model(parameters, inputs):
@@ -65,7 +66,7 @@ def of_list(formula):
 def test_predict_multiplies_the_input_by_the_weight_and_adds_the_bias():
     for parameters, x, wanted in [([2.0, 0.5], 3.0, 6.5), ([-1.0, 4.0], 1.5, 2.5)]:
         weight, bias = parameters
-        found = predict(parameters, Inputs([x]))
+        found = predicted(parameters, [x])
         assert found is not None, "predict returned None: is `return` missing?"
         cause = ""
         if close(found, weight * x):
@@ -85,7 +86,7 @@ def test_predict_takes_any_number_of_inputs():
         ([7.0], [], 7.0),
     ]:
         before = list(parameters)
-        found = predict(parameters, Inputs(inputs))
+        found = predicted(parameters, inputs)
         assert parameters == before, (
             f"predict changed its arguments: the parameters {before} are {parameters} now"
         )
