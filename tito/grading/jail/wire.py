@@ -31,9 +31,8 @@ ARRAYS = frozenset(
     for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
 )
 SMALL = 1 << 63
-MOST_BITS = (
-    14_000  # of a whole number; for more digits `str` raises, which a message of a check may call
-)
+# of a whole number; for more digits `str` raises, which a message of a check may call
+MOST_BITS = 14_000
 ENCODE = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
@@ -220,6 +219,8 @@ class Reader:
                 type(shape) is not list
                 or len(shape) > 32
                 or not all(type(n) is int and n >= 0 for n in shape)
+                or 0 in shape
+                and np.prod([n or 1.0 for n in shape]) > WIDEST  # its sums are large
             ):
                 raise Malformed("no shape")
             array = array.reshape(shape)

@@ -235,6 +235,7 @@ BAD = {
     "33 dimensions": ["a", "<f8", [0] * 33, 0],
     "overflowing dimensions": ["a", "<f8", [2**40, 2**40, 2**40], 8],
     "a huge dimension": ["a", "<f8", [10**30], 8],
+    "nothing, whose sums are millions": ["a", "<f8", [1 << 27, 0], 0],
     "objects": ["a", "|O", [1], 8],
     "text in an array": ["a", "<U1", [1], 4],
     "records": ["a", "|V8", [1], 8],
