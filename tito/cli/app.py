@@ -72,11 +72,11 @@ Lesson = Annotated[
 Module = Annotated[
     str | None,
     typer.Option(
-        "--module", "-m", metavar="LESSON", help="The same as the argument.", show_default=False
+        "--module", "-m", metavar="LESSON", help="The lesson, as an option.", show_default=False
     ),
 ]
 All = Annotated[bool, typer.Option("--all", help="Every lesson.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the same values as JSON.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 AUDIENCES = {  # {module or package of tito.cli: who its commands are for}
     "learner": "For learners",
     "instructor": "For instructors",
@@ -219,12 +219,9 @@ def select_lessons(
 ) -> list[Entry]:
     """The named lessons, without repetitions, in the order of the course."""
     selection = select_tasks(root, lessons, module, all_)
-    for entry, exercises in selection.items():
+    for exercises in selection.values():
         if exercises:
-            raise UsageError(
-                f"{exercises[0].id} is an exercise, but this command takes lessons.",
-                f"Name its lesson: {entry.name}",
-            )
+            root.lesson(exercises[0].id)  # raises: it is an exercise
     return list(selection)
 
 

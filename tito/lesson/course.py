@@ -99,6 +99,12 @@ class Root:
         key = str(key)
         if entry := self.find_lesson(key):
             return entry
+        for entry in self.lessons:
+            if any(exercise.id == key for exercise in entry.declared.exercises):
+                raise UsageError(
+                    f"{key} is an exercise, but this command takes lessons.",
+                    f"Name its lesson: {entry.name}",
+                )
         names = [entry.name for entry in self.lessons]
         close = difflib.get_close_matches(re.sub(r"^\d+_", "", key.lower()), names, n=1)
         raise UsageError(

@@ -140,7 +140,7 @@ def lesson_card(
     parts.append(
         Pieces(
             [
-                Text.assemble("then  ", watch, "  tests at each save; "),
+                Text.assemble("then  ", watch, "  tests each time you save; "),
                 Text.assemble(test, "  once"),
             ]
         )

@@ -272,8 +272,10 @@ def _sum(verdict: Verdict, around: Around) -> list[RenderableType]:
         f"{count(len(verdict.checks), 'check')}, {verdict.seconds:.2f} s"
     )
     word, style, reason = _conclusion(verdict, passed)
-    lines: list[RenderableType] = [Text.assemble("\n", (word, f"bold {style}"), f"  {figures}")]
-    lines += [Pieces([line]) for line in (reason, verdict.remedy) if line]
+    first, *more = [reason, verdict.remedy, figures] if reason else [figures, verdict.remedy]
+    lines: list[RenderableType] = [Text()]
+    lines.append(Pieces([Text.assemble((word, f"bold {style}"), f"  {first}")]))
+    lines += [Pieces([line]) for line in more if line]
     if verdict.answers:
         lines.append(Pieces([Text(for_a_person(verdict.answers), "dim")]))
     if around.whole and not verdict.partial:

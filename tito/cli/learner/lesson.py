@@ -41,7 +41,7 @@ Keyword = Annotated[
     typer.Option(
         "-k",
         metavar="NAME",
-        help="Only an exercise, or checks with this in their name (as -k of pytest).",
+        help="Run one exercise, or only the checks whose names contain NAME (like pytest's -k).",
     ),
 ]
 Predict = Annotated[
@@ -205,7 +205,7 @@ def read(lesson: Lesson = None) -> None:
 
 @app.command()
 def watch(lesson: Lesson = None) -> None:
-    """Test a lesson at each save. Keys: h hint, p predict, l list, n next lesson, q quit.
+    """Test a lesson each time you save. Keys: h hint, p predict, l list, n next lesson, q quit.
 
     Example: tito watch tensor
     """

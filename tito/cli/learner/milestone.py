@@ -7,9 +7,7 @@ import typer
 
 from tito.cli.app import Json, app, current_root, echo, echo_json
 
-milestone_app = typer.Typer(
-    help="Programs that run on your finished package: from the perceptron to a GPT."
-)
+milestone_app = typer.Typer()
 app.add_typer(milestone_app, name="milestone")
 
 Name = Annotated[
@@ -20,18 +18,14 @@ Name = Annotated[
 ]
 Options = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[OPTION]...",
-        help="Options of its program.",
-        show_default=False,
-    ),
+    typer.Argument(metavar="[OPTION]...", help="Options of its program.", show_default=False),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The seed of the random numbers.")]
 
 
 @milestone_app.callback(invoke_without_command=True)
 def milestone_(context: typer.Context, json: Json = False) -> None:
-    """Programs that run on your finished package: from the perceptron to a GPT.
+    """List and run programs that use your finished package.
 
     Without a command: list them, with your results and the lessons that they wait for.
 
