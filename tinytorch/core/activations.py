@@ -1,5 +1,5 @@
 # From modules/source/02_activations/activations_dev.py by `tito export`; edit that file, not this one.
-# checksum: b017f310c7453de8
+# checksum: 60d72cd7678857ac
 """Activations: Nonlinear functions between layers, and logits turned into probabilities."""
 
 import math
@@ -171,6 +171,8 @@ def log_softmax(x, axis=-1):
     axis     the axis of the classes: an int, or a tuple of ints if the classes are on several
              axes
     returns  a new Tensor of the same shape, all elements <= 0, computed with Tensor operations
+
+    Logits near 10,000 lose no digits: the result is that of the logits minus the largest one.
 
     >>> log_softmax(Tensor([0.0, -1000.0]))
     Tensor([    0., -1000.])

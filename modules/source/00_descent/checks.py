@@ -119,6 +119,7 @@ def test_the_mean_squared_error_of_a_line():
     assert found is not None, "mean_squared_error returned None: is `return` missing?"
     causes = {
         11.0: "11 is the sum of the squares: divide it by the number of examples",
+        5.25: "5.25 is the loss of `predict`: call `model`, which is an argument",
         0.75: "0.75 is the mean of the differences: square each difference first",
         0.5625: "0.5625 is the square of the mean: square each difference before you add",
         1.25: "1.25 is the mean of the distances: square each difference instead",

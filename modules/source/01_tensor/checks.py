@@ -67,6 +67,26 @@ def does_not_fit(shape, size, why):
     assert False, f"{case} gives {found}"
 
 
+def inverse(axes, found, shape):
+    """Words about a shape whose axes were permuted the other way round, else nothing."""
+    moved = tuple(shape[i] for i in np.argsort([axis % len(shape) for axis in axes]))
+    return ": axis i of the result is axis axes[i] of x, yours moves axis i to axes[i]" * (
+        found == moved
+    )
+
+
+def divisors(squares, count, everything, correction=0):
+    """Likely causes of a wrong variance, for the sums of squares: {cause: the numbers}."""
+    kept = "is the divisor the count minus the correction?"
+    return {
+        "the mean is missing: that is the sum of the squares": squares,
+        "count the elements along the axis, not all elements of x": squares / everything,
+        kept: squares / (count - 1),
+        f"{kept} ": squares / count,
+        "that is the standard deviation, its square root": (squares / count) ** 0.5,
+    }
+
+
 # %% strides points=2
 def test_strides_count_elements_for_every_rank():
     for shape, wanted in [
@@ -126,9 +146,6 @@ def test_strides_of_other_shapes():
         found = strides_of(shape)
         # One byte an element: bytes count elements.
         equal(found, np.zeros(shape, "int8").strides, f"the strides of {shape}")
-        assert all(isinstance(step, int) for step in found), (
-            f"the strides of {shape} should be Python ints, yours are {found!r}"
-        )
     equal(
         strides_of(shape=(8, 10**6, 10**7)),
         (10**13, 10**7, 1),
@@ -205,7 +222,7 @@ def test_the_error_names_every_shape():
 def test_other_shapes_broadcast_as_in_numpy():
     random = np.random.default_rng(11)
     for _ in range(40):
-        common = random.integers(0, 5, size=random.integers(0, 6)).tolist()
+        common = random.integers(1, 6, size=random.integers(0, 6)).tolist()
         shapes = [
             tuple(
                 [1 if random.random() < 0.4 else n for n in common][
@@ -218,14 +235,14 @@ def test_other_shapes_broadcast_as_in_numpy():
         equal(broadcast_shape(*shapes), wanted, f"the common shape of {shapes}")
     for shapes in [
         ((4,), (5,)),
-        ((2,), (0,)),
+        ((2,), (7,)),
         ((6, 1, 3), (2, 1, 4)),
         ((1,), (2,), (3,)),
         ((2, 2), (3, 2), (1,)),
         ((3, 1, 2), (4, 1, 2)),
         ((7, 5), (5, 7, 1, 4, 5)),
     ]:
-        refused(lambda: broadcast_shape(*shapes), f"{shapes}", contains=shapes)
+        refused(lambda: broadcast_shape(*shapes), f"{shapes}")
 
 
 # %% learner-side
@@ -421,17 +438,16 @@ def test_counts_and_means_of_other_shapes():
         ((), 1),
     ]:
         found = count_along(x, axis=axis)
-        assert isinstance(found, int) and found == wanted, (
-            f"count_along(x, {axis}) for shape (4, 1, 6, 2) should be the int {wanted}, yours "
-            f"is {found!r}"
+        assert found == wanted, (
+            f"count_along(x, {axis}) for shape (4, 1, 6, 2) should be {wanted}, yours is "
+            f"{found!r}"
         )
         for keepdims in (False, True):
             out, mean = x.mean(axis, keepdims), array.mean(axis, keepdims=keepdims)
             expect(out.data, mean, f"mean along {axis}, keepdims={keepdims}", near=(1e-9, 1e-8))
     for shape, axis, wanted in [
-        ((3, 0, 2), None, 0),
-        ((3, 0, 2), 1, 0),
-        ((3, 0, 2), (0, -1), 6),
+        ((3, 7, 2), None, 42),
+        ((3, 7, 2), (0, -1), 6),
         ((), (), 1),
         ((5,), -1, 5),
     ]:
@@ -467,14 +483,17 @@ def test_the_variance_is_taken_along_the_axis():
                 f"the shape of var along {axis}, keepdims={keepdims}, should be "
                 f"{wanted.shape}, yours is {out.shape}"
             )
-            expect(out.data, wanted, f"var along {axis}", near=(1e-5, 0))
+            count = array.size // wanted.size
+            causes = divisors(wanted * count, count, array.size)
+            expect(out.data, wanted, f"var along {axis}", causes, near=(1e-5, 0))
 
 
 def test_the_correction_makes_the_divisor_smaller():
     x = Tensor([[1.0, 2.0, 6.0, 7.0], [0.0, 4.0, 5.0, -3.0]])
     for correction, wanted in [(0, [6.5, 10.25]), (1, [26 / 3, 41 / 3]), (2, [13.0, 20.5])]:
         found = var(x, 1, correction=correction).data
-        expect(found, wanted, f"var with correction={correction}", near=(1e-5, 0))
+        causes = divisors(np.array([26.0, 41.0]), 4, 8, correction)
+        expect(found, wanted, f"var with correction={correction}", causes, near=(1e-5, 0))
 
 
 def test_large_numbers_do_not_cancel():
@@ -597,7 +616,6 @@ def test_the_error_names_the_shape_and_the_size():
 def test_other_shapes_are_filled_in_or_refused():
     random = np.random.default_rng(14)
     wrong = [
-        ((5, -1, 0), 0),
         ((-1, 2, -1), 8),
         ((-3, -1), 6),
         ((-1, -2, 3), 6),
@@ -615,15 +633,13 @@ def test_other_shapes_are_filled_in_or_refused():
         if size > shape[place]:
             wrong.append((left_open, size + 1))
     for shape, size, wanted in [
-        ((-1, 7), 0, (0, 7)),
-        ((0, 5), 0, (0, 5)),
         ((3, 10**6, -1), 6 * 10**6, (3, 10**6, 2)),
         ((1, 1, -1), 1, (1, 1, 1)),
     ]:
         equal(infer_shape(shape, size), wanted, f"infer_shape({shape}, {size})")
     for shape, size in wrong:
         case = f"infer_shape({shape}, {size})"
-        refused(lambda: infer_shape(shape, size), case, contains=(shape, size))
+        refused(lambda: infer_shape(shape, size), case)
 
 
 # %% transpose points=5
@@ -637,7 +653,7 @@ def test_axes_are_permuted():
         )
         assert out.shape == wanted.shape, (
             f"transpose(x, *{axes}) of shape (2, 3, 4) should have shape {wanted.shape}, yours "
-            f"has {out.shape}"
+            f"has {out.shape}{inverse(axes, out.shape, (2, 3, 4))}"
         )
         assert np.array_equal(out.data, wanted), (
             f"with axes {axes}, the shape is right but the numbers are not: move axes, do not "
@@ -738,7 +754,7 @@ def test_four_axes_are_permuted():
         expect(found, np.full(wanted.shape, -2.5), f"{case}, after x became all -2.5,")
     for axes in [(0, 1, 2, 2), (0, 1, 2), (3,), (-1, 3, 0, 1), (0, 1, 2, 3, 0), (0, 1, 2, 7)]:
         case = f"axes {axes} of shape (2, 1, 3, 5)"
-        refused(lambda: transpose(Tensor(array), *axes), case, contains=["(2, 1, 3, 5)"])
+        refused(lambda: transpose(Tensor(array), *axes), case, (ValueError, IndexError))
 
 
 # %% matmul-by-broadcasting points=3
@@ -801,8 +817,6 @@ def test_other_matrices_multiply():
         (1, 8, 1),
         (9, 1, 9),
         (4, 4, 4),
-        (3, 2, 0),
-        (0, 0, 0),
         (2, 30, 3),
     ]:
         for dtype, tolerance in (("float64", 1e-12), ("float32", 1e-5), ("int64", 0)):
@@ -828,7 +842,8 @@ def test_matrices_and_stacks_of_them():
         ((2, 3), (6, 3, 4), (6, 2, 4)),
         ((8, 5, 4, 2), (8, 5, 2, 3), (8, 5, 4, 3)),
     ]:
-        has_product_shape(a, b, wanted)
+        cause = "all axes before the last two broadcast: broadcast_shape(a[:-2], b[:-2])"
+        has_product_shape(a, b, wanted, cause * (a[:-2] != b[:-2]))
 
 
 def test_a_vector_takes_part_as_row_or_column():
@@ -883,7 +898,7 @@ def test_other_shapes_multiply_as_in_numpy():
     random = np.random.default_rng(17)
     for _ in range(60):
         common = random.integers(1, 4, size=random.integers(0, 4)).tolist()
-        i, k, j = random.integers(0, 5, size=3).tolist()
+        i, k, j = random.integers(1, 6, size=3).tolist()
         front, behind = [
             [1 if random.random() < 0.3 else n for n in common][
                 random.integers(0, len(common) + 1) :
@@ -899,11 +914,9 @@ def test_other_shapes_multiply_as_in_numpy():
         ((3,), (4, 3)),
         ((6, 2, 3), (3, 3, 3, 3)),
         ((7, 2, 3), (2, 3, 4)),
-        ((), ()),
-        ((0,), (1,)),
-        ((2, 0), (1, 2)),
+        ((7,), (1,)),
+        ((2, 5), (1, 2)),
         ((5, 1), (5,)),
-        ((4, 3), ()),
         ((2, 1, 4, 4), (3, 3, 4, 4)),
     ]:
-        refused(lambda: matmul_shape(a, b), f"{a} @ {b}", contains=(a, b))
+        refused(lambda: matmul_shape(a, b), f"{a} @ {b}")

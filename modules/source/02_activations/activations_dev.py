@@ -738,6 +738,8 @@ def log_softmax(x, axis=-1):
              axes
     returns  a new Tensor of the same shape, all elements <= 0, computed with Tensor operations
 
+    Logits near 10,000 lose no digits: the result is that of the logits minus the largest one.
+
     >>> log_softmax(Tensor([0.0, -1000.0]))
     Tensor([    0., -1000.])
 

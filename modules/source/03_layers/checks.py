@@ -130,6 +130,10 @@ def test_axes_before_the_last_are_kept():
 
 def test_a_bias_of_zero_is_still_a_bias():
     x, weights = Tensor([[1.0, 2.0], [3.0, 5.0], [0.0, 1.0]]), Tensor([[1.0], [4.0]])
+    assert linear(x, weights, Variable([1.0])).requires_grad, (
+        "the bias [1.] requires a gradient, so the result must require one: compute with "
+        "tensors, not .data"
+    )
     out = linear(x, weights, Variable([0.0]))
     assert out.requires_grad, (
         "the bias [0.] was left out, so it would never be trained. `if bias:` tests its value; "
@@ -369,7 +373,10 @@ def test_a_dense_layer_has_weights_and_a_bias():
             f"the {name} of Dense(3, 5) should have shape {wanted}, not {tensor.shape}"
         )
         dtype = tensor.dtype.name
-        assert dtype == "float32", f"{name} should be float32, not {dtype}"
+        assert dtype == "float32", (
+            f"the {name} of Dense(3, 5) should be float32, not {dtype}: a Tensor keeps the "
+            "dtype of an array. np.zeros(5) is float64, np.zeros(5, 'float32') is not"
+        )
     expect(layer.bias, np.zeros(5), "the bias at the start")
 
 
@@ -792,8 +799,9 @@ def test_parameters_are_the_tensors_to_be_trained():
 def test_parameters_of_a_network_are_named_by_their_path():
     net = Sequential(Dense(3, 4), Tensor.tanh, Sequential(Dense(4, 5, bias=False), Dense(5, 2)))
     names = [name for name, _ in named_parameters(net)]
+    # The order within a layer is that in which the layer assigns them.
     wanted = ["0.weights", "0.bias", "2.0.weights", "2.1.weights", "2.1.bias"]
-    assert names == wanted, (
+    assert sorted(names) == sorted(wanted), (
         f"the parameters of {net} should be {wanted}, yours are {names}: one traversal finds "
         "them all"
     )
@@ -922,7 +930,7 @@ def test_the_state_has_every_parameter_and_buffer():
         )
         expect(state[name], np.asarray(tensor), f"{name} in the state")
     cause = "each tensor once, under the first path that leads to it"
-    equal(list(state), list(wanted), "the names in the state", cause)
+    equal(sorted(state), sorted(wanted), "the names in the state, sorted,", cause)
 
 
 def test_the_state_holds_arrays():

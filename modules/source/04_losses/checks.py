@@ -232,6 +232,9 @@ def test_squared_errors_of_known_numbers():
         cause = ""
         if reduction == "mean" and out.shape == ():
             cause = factor(out.data, wanted, 3, "all 6 elements")
+        square = {"sum": 0.25, "mean": 1 / 144, "none": np.nan}[reduction]
+        if np.allclose(out.data, square):
+            cause = "square each difference before you reduce: the differences cancel"
         expect(out.data, wanted, case, cause)
     out = mse_loss(Tensor(prediction), Tensor(target))
     expect(out, 2.375, "the default, the mean over all 6 elements,")
@@ -264,9 +267,9 @@ def test_no_dtype_wraps_around_or_widens():
     )
     for dtype in ("float32", "float64", "float16"):
         out = mse_loss(Tensor(np.array([1.0, 2.0], dtype)), np.array([0.5, 0.0]))
-        expect(
-            out, 2.125, f"the loss of {dtype} [1, 2] for [0.5, 0]", "use as_target", 0, dtype
-        )
+        case = f"the loss of {dtype} [1, 2] for [0.5, 0]"
+        expect(out, 2.125, case)
+        expect(out, 2.125, case, "use as_target", 0, dtype)
 
 
 def test_the_squared_error_is_recorded_and_changes_nothing():
@@ -645,10 +648,10 @@ def test_numbers_outside_the_classes_are_refused():
             check_labels(np.array(labels), shape)
         except ValueError:
             continue
+        negative = ", and NumPy would silently count a negative one from the end"
         assert False, (
             f"labels {labels} for logits of shape {shape} must be refused: the class numbers "
-            f"are 0 to {shape[-1] - 1}, and NumPy would silently count a negative one from"
-            " the end"
+            f"are 0 to {shape[-1] - 1}{negative * bool(np.min(labels) < 0)}"
         )
     check_labels(np.array([1, 0]), (2, 3))  # these are classes
 
@@ -733,7 +736,10 @@ def test_each_row_gives_the_logit_of_its_own_class():
         f"{np.shape(found)}"
     )
     case = f"the logits of the true classes 2, 0, 1, 1 in\n{logits}\n"
-    expect(found, [-1, 7, 8, -5], case, "row i, column labels[i]", dtype="float32")
+    expect(found, [-1, 7, 8, -5], case, "row i, column labels[i]")
+    cause = "select elements. A product with a table of ones and zeros has the table's dtype, "
+    cause += "and is nan where a logit is infinite"
+    expect(found, [-1, 7, 8, -5], case, cause, dtype="float32")
 
 
 def test_any_number_of_leading_axes():

@@ -27,9 +27,28 @@ def is_value(out, name):
     )
 
 
+def grad(node):
+    """The gradient of a node, as a float, also where the learner's is a Value."""
+    return float(node.grad.data if isinstance(node.grad, Value) else node.grad)
+
+
 def grads(*nodes):
     """The gradients of some nodes, as floats."""
-    return [float(node.grad) for node in nodes]
+    return [grad(node) for node in nodes]
+
+
+def backward_is_right():
+    """Assert that `backward` finds a gradient, before a check blames another exercise."""
+    x, y = Value(3.0), Value(-1.0)
+    error = x * y + x * 2.0 + y
+    (error * error + x * y).backward()
+    mend = "The exercises before this one come first: see their checks"
+    assert isinstance(x.grad, (float, int)), (
+        f"after backward(), a grad should be a plain number, yours is {x.grad!r:.60}: the "
+        f"local gradients in `multiply` are floats, not Values. {mend}"
+    )
+    case = "the derivatives of e*e + x*y, where e = x*y + 2*x + y, that `backward` finds at "
+    equal(grads(x, y), [3.0, 19.0], case + "x = 3, y = -1", mend)
 
 
 def data_of(parts):
@@ -66,7 +85,11 @@ def layer_outputs(layer, row):
 
 def derivatives(roots, leaf):
     """What forward_mode_derivatives returns, as floats."""
-    return [float(derivative) for derivative in forward_mode_derivatives(roots, leaf)]
+    cause = "no derivative was stored for this node. Go through forward_order(roots) from its "
+    cause += "beginning, and see the checks of topological_order"
+    run = lambda: forward_mode_derivatives(roots, leaf)
+    got = result_of(run, "forward mode", {"Value(": cause}, KeyError)
+    return [float(derivative) for derivative in got]
 
 
 # %% by-hand points=2
@@ -191,7 +214,7 @@ def test_each_input_gets_its_local_gradient_times_the_upstream_gradient():
     )
     cause = "multiply each local gradient by the grad of the node"
     equal(grads(a, b), [21.0, -3.5], case + "inputs", cause)
-    equal(float(out.grad), 7.0, "after propagate, the node's own grad")
+    equal(grad(out), 7.0, "after propagate, the node's own grad")
 
 
 def test_gradients_accumulate_over_paths():
@@ -210,7 +233,7 @@ def test_an_input_that_is_used_twice_gets_both_contributions():
     out.grad = -2.0
     propagate(out)
     case = "the grad of an input that is used twice, with the local gradients 3 and 5, for the "
-    equal(float(a.grad), -16.0, case + "upstream gradient -2,", "Add both: -6 and -10")
+    equal(grad(a), -16.0, case + "upstream gradient -2,", "Add both: -6 and -10")
 
 
 def test_propagate_works_for_any_number_of_inputs():
@@ -233,8 +256,11 @@ def test_propagate_makes_one_step_only():
     out.grad = 7.0
     propagate(out)
     case = "the grads of inner, which is used twice, and of a, from which inner was computed,"
-    cause = "propagate makes one step only, `backward` will make the others in the right order"
-    equal(grads(inner, a), [42.0, 0.0], case, cause)
+    got = grads(inner, a)
+    cause = "Gradients accumulate: += instead of =" * (got == [7.0, 0.0])
+    if got[1]:
+        cause = "propagate makes one step only, `backward` will make the others in order"
+    equal(got, [42.0, 0.0], case, cause)
 
 
 # %% propagate hidden points=1
@@ -251,7 +277,7 @@ def test_contributions_of_any_size_reach_inputs_in_any_order():
         propagate(out)
         p, q, r, s, t = local_gradients
         for x, expected in zip(before, [1.0 + g * (p + r + t), g * q, -5.0 + g * s]):
-            assert abs(float(x.grad) - expected) <= 1e-12 * abs(expected), (
+            assert abs(grad(x) - expected) <= 1e-12 * abs(expected), (
                 f"inputs (a, b, a, c, a), local gradients {local_gradients}, upstream gradient "
                 f"{g}: {expected}, yours is {x.grad}"
             )
@@ -359,6 +385,13 @@ def test_every_node_is_listed_once():
         "node 5 was computed from nodes 4 and 3, node 4 from 3 and 2, and node 3 from 2. Your "
         f"order lists the nodes {got}; it should list each of the four once, and not node "
         f"{beside.data:g}, from which 5 was not computed"
+    )
+    one, two = record("", 3.0, (), ()), record("", 3.0, (), ())
+    product = record("f", 3.0, (record("f", 3.0, (one, two), (1.0, 1.0)), two), (1.0, 1.0))
+    got = len(topological_order(product))
+    assert got == 4, (
+        f"four nodes that all hold the number 3 are four nodes, yours lists {got}: remember "
+        "the nodes themselves, not their data"
     )
 
 
@@ -475,7 +508,7 @@ def test_backward_finds_the_gradients_worked_out_by_hand():
             f"{name}.grad should be a plain number, yours is {node.grad!r:.60}: gradients and "
             "local gradients are floats, not Values"
         )
-        equal(float(node.grad), right, f"the derivative of L with respect to {name}", why)
+        equal(grad(node), right, f"the derivative of L with respect to {name}", why)
 
 
 def test_the_upstream_gradient_is_a_factor():
@@ -489,7 +522,7 @@ def test_a_shared_node_waits_for_both_results_that_use_it():
     b = a + a
     (b + b).backward()
     case = "the derivative of c = b + b, where b = a + a, with respect to a"
-    equal(float(a.grad), 4.0, case, "b propagated too early or too often")
+    equal(grad(a), 4.0, case, "b propagated too early or too often")
     for far_first in (True, False):
         x = Value(2.0)
         y = 3 * x
@@ -497,7 +530,7 @@ def test_a_shared_node_waits_for_both_results_that_use_it():
         (q + s if far_first else s + q).backward()
         case = "the derivative of q + s, where y = 3*x, q = 5*y, s = 2*y*1, with respect to x"
         cause = "y must wait until both results that use it have propagated"
-        equal(float(x.grad), 21.0, case, cause)
+        equal(grad(x), 21.0, case, cause)
 
 
 def test_leaves_accumulate_and_intermediate_results_start_from_0():
@@ -505,29 +538,29 @@ def test_leaves_accumulate_and_intermediate_results_start_from_0():
     inner = 3 * x
     z = 4 * inner
     z.backward()
-    equal(float(x.grad), 12.0, "the derivative of z = 4*(3*x)")
+    equal(grad(x), 12.0, "the derivative of z = 4*(3*x)")
     z.backward()
     case = "after a second backward pass, the grad of 3*x"
     cause = "set the grad of intermediate results to 0 first"
-    equal(float(inner.grad), 4.0, case, cause)
-    equal(float(z.grad), 1.0, "after every pass, the grad of z itself")
+    equal(grad(inner), 4.0, case, cause)
+    equal(grad(z), 1.0, "after every pass, the grad of z itself")
     case = "after two backward passes, each of which adds 12, the grad of the leaf x"
-    equal(float(x.grad), 24.0, case, "leaves accumulate")
+    equal(grad(x), 24.0, case, "leaves accumulate")
     x.grad = 0.0
     z.backward()
     case = "x.grad, which was set to 0, after a third pass"
-    equal(float(x.grad), 12.0, case, "gradients of intermediate results must start at 0")
+    equal(grad(x), 12.0, case, "gradients of intermediate results must start at 0")
     (x * 7).backward()
-    equal(float(x.grad), 19.0, "x.grad, which was 12, after a backward pass from 7*x")
+    equal(grad(x), 19.0, "x.grad, which was 12, after a backward pass from 7*x")
 
 
 def test_backward_from_a_leaf():
     x = Value(5.0)
     x.backward()
-    first = float(x.grad)
+    first = grad(x)
     x.backward()
     case = "x.backward() on a leaf x accumulates 1 each time: its grad after each of two passes"
-    equal([first, float(x.grad)], [1.0, 2.0], case)
+    equal([first, grad(x)], [1.0, 2.0], case)
 
 
 def test_backward_agrees_with_finite_differences():
@@ -541,9 +574,9 @@ def test_backward_agrees_with_finite_differences():
     f(*values).backward()
     for i, value in enumerate(values):
         right = difference(f, at, i)
-        assert abs(float(value.grad) - right) < 1e-6 * max(1, abs(right)), (
+        assert abs(grad(value) - right) < 1e-6 * max(1, abs(right)), (
             f"the derivative with respect to input {i}: a central difference gives "
-            f"{right:.6f}, backward() gives {value.grad:.6f}"
+            f"{right:.6f}, backward() gives {grad(value):.6f}"
         )
 
 
@@ -556,12 +589,12 @@ def test_ten_thousand_operations_and_sixty_doublings():
     )
     x = Value(0.5)
     repeated_sum(x, 10_000).backward()
-    equal(float(x.grad), 10_001.0, "the derivative of x added to itself 10,000 times")
+    equal(grad(x), 10_001.0, "the derivative of x added to itself 10,000 times")
     x.grad, y = 0.0, x
     for _ in range(60):
         y = y + y
     y.backward()
-    equal(float(x.grad), 2.0**60, "the derivative of x doubled 60 times", "it is 2**60")
+    equal(grad(x), 2.0**60, "the derivative of x doubled 60 times", "it is 2**60")
 
 
 # %% backward hidden points=1
@@ -599,6 +632,7 @@ def step_with(loss, parameters, rate):
 
 # %% train-step points=6
 def test_three_steps_of_a_line():
+    backward_is_right()
     inputs, targets, rate = [[1.0, -2.0], [0.5, 3.0], [-1.5, 0.25]], [2.0, -1.0, 0.5], 0.03
     numbers = [0.5, -0.25, 1.0]
     parameters = v, w, b = [Value(number) for number in numbers]
@@ -650,6 +684,7 @@ def test_three_steps_of_a_line():
 
 
 def test_gradients_from_before_the_step_do_not_matter():
+    backward_is_right()
     w, b = Value(0.5), Value(-2.0)
     ((w * 40.0 + b) * 10).backward()
     error = 2.0 * 0.5 - 2.0 - 1.0
@@ -664,6 +699,7 @@ def test_gradients_from_before_the_step_do_not_matter():
 
 
 def test_forty_steps_reach_the_minimum():
+    backward_is_right()
     x, y = Value(3.0), Value(-2.0)
 
     def loss():
@@ -729,6 +765,7 @@ def checked(function, *numbers, tolerance=1e-5):
 
 # %% gradient-check points=4
 def test_gradient_check_tells_right_gradients_from_wrong_ones():
+    backward_is_right()
     for numbers in [(0.5, -2.0, 3.0), (100.0, 7.0, -30.0)]:
         got, said = checked(sum_of_products, *numbers)
         assert got is True and said is None, (
@@ -842,7 +879,10 @@ def test_the_power_rule():
         (0.0, 1, 1.0),
         (0.0, 2, 0.0),
     ]:
-        got = local_gradients_of(Value(x) ** n)
+        case = f"{x} ** {n}"
+        cause = "use n * real_power(x, n - 1); n * x ** n / x fails at x = 0"
+        out = result_of(lambda: Value(x) ** n, case, cause * (x == 0), ZeroDivisionError)
+        got = local_gradients_of(out)
         assert near(got, [right]), (
             f"the local gradient of {x} ** {n} should be {n} * {x} ** ({n} - 1) = {right}, "
             f"yours is {got}"
@@ -925,9 +965,17 @@ def test_a_neuron_is_tanh_of_a_weighted_sum_plus_bias():
         right = math.tanh(total) if nonlin else total
         out, after = output_and_input(neuron, x)
         is_value(out, "the output of a neuron")
-        assert abs(float(out.data) - right) < 1e-12, (
+        causes = {
+            total - b: ": the bias is missing",
+            math.tanh(total - b): ": the bias is missing",
+            total: f": with nonlin={nonlin}, apply tanh",
+            math.tanh(total): f": with nonlin={nonlin}, return the sum itself, without tanh",
+        }
+        found = float(out.data)
+        cause = next((text for wrong, text in causes.items() if abs(found - wrong) < 1e-12), "")
+        assert abs(found - right) < 1e-12, (
             f"with nonlin={nonlin}, w={w}, b={b} and x={x} the output should be {right}, yours "
-            f"is {out.data}"
+            f"is {found}{cause}"
         )
         equal(after, [0.5, -1.5, 2.0], "the inputs afterwards")
 
@@ -947,7 +995,7 @@ def test_inputs_that_are_values_get_a_gradient():
     out.backward()
     for i in (0, 1):
         right = float(neuron.w[i].data) * (1 - float(out.data) ** 2)
-        assert abs(float(x[i].grad) - right) < 1e-12, (
+        assert abs(grad(x[i]) - right) < 1e-12, (
             f"the gradient of input {i} should be {right}, yours is {x[i].grad}"
         )
 
@@ -1041,7 +1089,9 @@ def test_only_the_last_layer_may_be_linear():
         layers = MLP(2, [3, 4, 2], linear_output=linear).layers
         got = [[bool(neuron.nonlin) for neuron in layer.neurons] for layer in layers]
         expected = [[nonlin] * n for nonlin, n in zip(right, [3, 4, 2])]
-        equal(got, expected, f"with linear_output={linear}, nonlin of the neurons")
+        cause = "linear_output is for the last layer only; the layers before it keep tanh"
+        cause *= linear and not any(map(any, got))
+        equal(got, expected, f"with linear_output={linear}, nonlin of the neurons", cause)
 
 
 def test_the_generator_draws_all_weights():
