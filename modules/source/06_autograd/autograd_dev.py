@@ -169,8 +169,9 @@ check("arithmetic")
 
 # %%
 z = x / y  # at x = 5, y = 3; the rule for y contains a minus and can use out: -g * out / y
-for name, rule in zip("xy", table[np.divide]):
-    print(f"dz/d{name} =", rule(np.float32(1), z.data, x.data, y.data))
+g = np.float32(1)
+for name, rule in zip("xy", table.rules_of(z, g)):
+    print(f"dz/d{name} =", rule(g, z.data, x.data, y.data))
 
 # %% [markdown]
 # ## Topological order
