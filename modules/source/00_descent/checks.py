@@ -85,10 +85,10 @@ def test_predict_takes_any_number_of_inputs():
         ([3.0, -2.0, 1.0], [4.0, 5.0], 3.0),
         ([7.0], [], 7.0),
     ]:
-        before = list(parameters)
+        before = list(parameters), list(inputs)
         found = predicted(parameters, inputs)
-        assert parameters == before, (
-            f"predict changed its arguments: the parameters {before} are {parameters} now"
+        assert (parameters, inputs) == before, (
+            f"predict changed its arguments: {before} are {(parameters, inputs)} now"
         )
         cause = ""
         if inputs and close(found, wanted + parameters[-1] * (len(inputs) - 1)):
@@ -299,6 +299,10 @@ def test_training_takes_every_step_and_does_not_change_the_start():
         f"{found[0]}"
     )
     assert start == [8.0], f"train changed its argument from [8.0] to {start}"
+    history = train(lambda p: p[0] ** 2, start, 0.25, 0)
+    assert [list(entry) for entry in history] == [[8.0]], (
+        f"with 0 steps, train should return only the start, [[8.0]]; yours returns {history}"
+    )
 
 
 # %% train hidden points=1

@@ -263,6 +263,7 @@ def test_apply_computes_with_the_arrays_inside():
         ((a, Tensor(b)), (a, b)),
         ((Tensor(a), 2.5), (a, 2.5)),
         ((3, Tensor(b)), (3, b)),
+        ((Tensor(a), [1, 2, 5]), (a, [1, 2, 5])),
     ]:
         out = apply(np.subtract, *inputs)
         assert out is not None, "apply returned None: is `return` missing?"

@@ -41,6 +41,7 @@ def draws_from_the_generator(init):
         assert not np.array_equal(first, other), (
             f"rng={seed} and rng={seed + 1} drew the same weights: draw from generator(rng)"
         )
+    takes_a_generator(init)
 
 
 def follows_manual_seed(init):
@@ -63,8 +64,13 @@ def takes_a_generator(init):
     rng = generator(17)
     first, second = [np.asarray(init(6, 5, rng)) for _ in range(2)]
     again = np.asarray(init(6, 5, generator(17)))
-    assert np.array_equal(first, again), "two equal generators drew different weights"
-    assert not np.array_equal(first, second), "one generator drew the same weights twice"
+    cause = "use the Generator itself: generator(rng) returns it"
+    assert np.array_equal(first, again), (
+        f"rng may be a Generator; two equal generators drew different weights: {cause}"
+    )
+    assert not np.array_equal(first, second), (
+        f"rng may be a Generator; one generator drew the same weights twice: {cause}"
+    )
 
 
 def has_variance(init, variance, near, causes):
@@ -842,6 +848,8 @@ def test_frozen_parameters_are_left_out():
     assert "scale" not in names and len(names) == 5, (
         f"scale no longer requires a gradient: 5 parameters are left, you list {names}"
     )
+    names = [name for name, _ in named_parameters({"a": [Single(1)], "b": (5, Single(2))})]
+    equal(names, ["a.0.weights", "b.1.weights"], "the parameters in a dict of modules")
 
 
 # %% parameters hidden points=1
@@ -1033,7 +1041,9 @@ def test_missing_and_unexpected_keys_are_reported():
     state = state_dict(Measured())
     state["hidden.bias"] = np.ones((4, 5))
     del state["dense.weights"], state["count"]
+    keys = list(state)
     texts = list(incompatible_keys(Measured(), state))
+    equal(list(state), keys, "the keys of the state afterwards", "change nothing, use a copy")
     for name, shape, problem in [
         ("dense.weights", "(2, 3)", "missing in the state"),
         ("count", "(2,)", "missing in the state"),

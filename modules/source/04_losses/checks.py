@@ -85,6 +85,10 @@ def test_a_target_may_be_a_list_an_array_or_a_tensor():
             lambda: as_target(prediction, target), case, kind=(TypeError, AttributeError)
         )
         expect(found, numbers, f"the target {numbers} as {name}")
+        assert isinstance(found, np.ndarray), (
+            f"as_target should return an ndarray, yours returns {found!r:.60}: a target gets "
+            "no gradient"
+        )
     expect(as_target(Tensor(2.5), 4), 4, "a single number as a target, 4,")
 
 
@@ -264,6 +268,7 @@ def test_no_dtype_wraps_around_or_widens():
             "in uint8 3 - 5 is 254, convert to floating point first": [4, 0, 0],
             "in uint8 3 - 5 is 254, convert before you subtract": [64516, 57600, 0],
         },
+        dtype="float32",
     )
     for dtype in ("float32", "float64", "float16"):
         out = mse_loss(Tensor(np.array([1.0, 2.0], dtype)), np.array([0.5, 0.0]))
@@ -1065,6 +1070,9 @@ def test_one_operation_is_recorded_with_a_copy_of_the_labels():
     whole = float(cross_entropy(np.array([[0, 5]], "uint8"), [0]))
     case = "the loss for uint8 logits 0 and 5"
     expect(whole, 5.0067153, case, "0 - 5 is 251 in uint8", near=(0, 1e-5))
+    rows = cross_entropy([[3, 0, 1], [-2, 0, 0]], [0, 2], "none")
+    case = "the losses for a list of integer logits"
+    expect(rows.data, [0.1698460, 0.7586244], case, near=(1e-5, 0), dtype="float32")
 
 
 # %% cross-entropy hidden points=2

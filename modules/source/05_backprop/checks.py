@@ -711,6 +711,12 @@ def test_forty_steps_reach_the_minimum():
     assert near(got, [1.0, -0.5], 1e-6), (
         f"the minimum of (x - 1)**2 + 2 (y + 0.5)**2 is at [1, -0.5], 40 steps lead to {got}"
     )
+    x.data = 4.0
+    loss_there = train_step(loss, [x], 0.0)
+    assert near([float(loss_there), float(x.data)], [9.0, 4.0], 1e-6), (
+        "at x = 4 the loss is 9, and a step of rate 0 leaves x; yours gives the loss "
+        f"{loss_there} and x = {x.data}"
+    )
 
 
 # %% train-step hidden points=1
