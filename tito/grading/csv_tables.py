@@ -18,9 +18,9 @@ from tito.errors import UsageError
 
 # Characters that begin a formula (in some spreadsheets also the wide forms), after any of these.
 SIGNS = "=+\\-@\uff1d\uff0b\uff0d\uff20"
-FORMULA = rf"(?='*[\s\"]*[{SIGNS}])"
-BEGINS = re.compile(rf"(\A|[,;\t\r\n]){FORMULA}|\A(?=[\t\r\n])")
-ESCAPED = re.compile(rf"(\A|[,;\t\r\n])'{FORMULA}|\A'(?=[\t\r\n])")
+FORMULA = rf"(?='*(?:[^\S\t\r\n]|\")*[{SIGNS}])"
+BEGINS = re.compile(rf"\A(?='*[\t\r\n])|(\A|[,;\t\r\n]){FORMULA}")
+ESCAPED = re.compile(rf"(\A|[,;\t\r\n])'{FORMULA}|\A'(?='*[\t\r\n])")
 NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
 # A harmless id: it calls no function or program and contains no address.
 ID = re.compile(r"[-+@]?[\w.]+(-\w+)*(@[\w.-]+)?")

@@ -5,6 +5,7 @@ Classroom 50 by their schemas.
 import csv
 import io
 import json
+import time
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from types import SimpleNamespace
@@ -332,6 +333,14 @@ NASTY = (
     "\uff1d1+1",
     "harmless; 'quoted' = text",
 )
+
+
+@pytest.mark.parametrize("piece", ["\t", '\t"', "\n ", ", ", "'", '"'])
+def test_no_text_takes_long_to_write_or_read(piece):
+    began = time.process_time()
+    text = piece * 50_000 + "=x"
+    assert csv_tables.plain(csv_tables.cell(text)[1:-1].replace('""', '"')) == text
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])
