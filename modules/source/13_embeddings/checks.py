@@ -27,6 +27,13 @@ def logits_of(p, joined):
     return hidden @ p["head.weights"] + p["head.bias"]
 
 
+def softmax_of(logits):
+    """The probabilities that a model returns which applies softmax to its logits."""
+    powers = np.exp(logits)
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+NO_SOFTMAX = "No softmax: the loss takes logits, and yours are probabilities"
 SAME_LENGTH = "p[k:] and the three arrays of look_up(ids) should have the same length"
 
 
@@ -39,10 +46,13 @@ def probabilities_and_counts(counts, smoothing):
 
 def texts_sampled(P, start, stop, seed, count):
     """Texts that sample_bigram draws with one generator, as lists of int."""
-    rng = np.random.default_rng(seed)
-    return [
-        [int(id) for id in sample_bigram(np.array(P), start, stop, rng)] for _ in range(count)
-    ]
+    rng, texts = np.random.default_rng(seed), []
+    for _ in range(count):
+        text = sample_bigram(np.array(P), start, stop, rng)
+        if not isinstance(text, list):
+            raise ValueError(f"sample_bigram should return a list, yours returns {text!r:.60}")
+        texts.append([int(id) for id in text])
+    return texts
 
 
 def gradient_and_inputs(g, weight, ids):
@@ -337,8 +347,11 @@ def test_no_window_holds_parts_of_two_names():
     x, y = name_windows([np.array([5, 6]), np.array([7])], 2, 0)
     cause = "Make the windows of each name separately, then concatenate"
     wanted = [[0, 0], [0, 5], [5, 6], [0, 0], [0, 7]]
-    expect(x, wanted, "the windows of the names 5 6 and 7", cause)
-    expect(y, [5, 6, 0, 7, 0], "the targets of the names 5 6 and 7")
+    expect(x, wanted, "the windows of the names 5 6 and 7", cause, dtype="int64")
+    expect(y, [5, 6, 0, 7, 0], "the targets of the names 5 6 and 7", dtype="int64")
+    x, y = name_windows([[], [8]], 1, 0)
+    expect(x, [[0], [0], [8]], "the windows of an empty name and 8, context 1,")
+    expect(y, [0, 8, 0], "the targets of an empty name and 8")
 
 
 def test_the_mark_may_be_any_id():
@@ -369,11 +382,12 @@ def test_other_names():
 # %% embedding-forward points=3
 def test_each_id_gets_its_row():
     weight = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
-    for ids in ([1, 0, 1], [[1], [0]], [[[0, 1]]]):
+    for ids in ([1, 0, 1], [[1], [0]], [[[0, 1]]], [], [[], []]):
         case = f"ids {ids} in a table of 2 rows and 3 columns: the vectors"
-        call = lambda: embedding_forward(weight, np.array(ids))
-        wanted = np.array([weight[k] for k in np.ravel(ids)]).reshape(*np.shape(ids), 3)
-        expect(result_of(call, case, "Look up rows, not columns"), wanted, case)
+        call = lambda: embedding_forward(weight, np.array(ids, int))
+        wanted = np.array([weight[int(k)] for k in np.ravel(ids)]).reshape(*np.shape(ids), 3)
+        cause = "There may be no ids" if np.size(ids) == 0 else "Look up rows, not columns"
+        expect(result_of(call, case, cause), wanted, case)
 
 
 def test_the_dtype_stays():
@@ -427,6 +441,9 @@ def test_ids_of_any_shape():
     cause = "Flatten the ids, and all axes of g but the last"
     got, *_ = result_of(lambda: gradient_and_inputs(g, np.zeros((5, 2)), ids), case, cause)
     expect(got, [[10, 11], [16, 19], [0, 0], [0, 0], [4, 6]], case)
+    case, none = "the gradient for no ids, a table of shape (3, 2)", np.zeros((0, 2))
+    call = lambda: gradient_and_inputs(none, np.zeros((3, 2)), np.zeros(0, int))
+    expect(result_of(call, case, cause)[0], np.zeros((3, 2)), case, "Each row is zero")
 
 
 def test_the_dtype_stays_and_nothing_is_changed():
@@ -555,8 +572,9 @@ def test_logits_by_hand():
     cause = "The input of the hidden layer should have shape (B, context * D)"
     got = result_of(lambda: model(ids), case, cause)
     cause = "In order: the vectors of the window, the first token first, joined; hidden layer; "
-    cause += "tanh; head. No softmax: the loss takes logits"
-    close(got.data, logits_of(p, joined), case, cause, near=1e-4)
+    wanted = logits_of(p, joined)
+    causes = {NO_SOFTMAX: softmax_of(wanted), cause + "tanh; head": got.data}
+    close(got.data, wanted, case, causes, near=1e-4)
 
 
 def test_every_parameter_gets_a_gradient():
@@ -593,8 +611,10 @@ def test_lengths_do_not_count():
     table = np.array([[2.0, 1.0], [100.0, 0.0], [0.02, 0.011], [3.0, -1.0]])
     case = "[0.02, 0.011] is short but has nearly the direction of [2, 1], and [100, 0] is "
     case += "long but turned by 27 degrees: nearest(table, 0, 2)"
-    got, cause = np.asarray(nearest(table, 0, 2)), "Divide all vectors by their lengths"
-    equal(got.tolist(), [2, 1], case, cause)
+    before, cause = table.copy(), "Divide all vectors by their lengths"
+    equal(np.asarray(nearest(table, 0, 2)).tolist(), [2, 1], case, cause)
+    cause = "`/=` writes into the caller's array; make a new array"
+    expect(table, before, "after nearest(table, 0, 2), the table", cause)
 
 
 def test_a_token_with_the_same_vector_is_a_neighbour():
@@ -686,8 +706,9 @@ def test_logits_and_state_by_hand():
         f"the model should return two things, logits and the last state; yours is {got!r:.60}"
     )
     cause = "Shape (B, T, V): logits from the state after each token; stack the states along "
-    cause += "axis 1"
-    close(got[0].data, states @ p["head.weights"] + p["head.bias"], case, cause, near=1e-4)
+    wanted = states @ p["head.weights"] + p["head.bias"]
+    causes = {NO_SOFTMAX: softmax_of(wanted), cause + "axis 1": got[0].data}
+    close(got[0].data, wanted, case, causes, near=1e-4)
     case, cause = "the state after the last token", "Return the newest state"
     close(got[1].data, states[:, -1], case, cause, near=1e-4)
 
@@ -714,6 +735,8 @@ def test_a_state_can_be_continued():
     case = "the logits for 1 2, then 3 4 0 with the returned state, as for 1 2 3 4 0 at once,"
     close(both, whole.data, case, "Begin with the given state", near=1e-5)
     close(last.data, end.data, "the last state, as for 1 2 3 4 0 at once,", near=1e-5)
+    one, _ = model([[1]])
+    close(one.data, np.asarray(whole.data)[:, :1], "the logits for 1 alone", near=1e-5)
 
 
 def test_the_gradient_reaches_the_first_token():
@@ -805,7 +828,10 @@ def test_orders_1_and_2_by_hand():
     # no context: 3 zeros, 4 ones, 2 different; lower 0.5 each
     shares = [(3 + 2 * 0.5) / 9, (4 + 2 * 0.5) / 9]
     for context in ([], [1], [0, 0]):
-        close(NGram(1).fit(ids, 2).next(context), shares, f"order 1, next({context})")
+        # With all ids as the context, which was never counted, the uniform start is left.
+        empty = "The empty context is ids[len(ids):]; ids[-0:] is all of ids"
+        causes = {empty: [0.5, 0.5]} if context else ""
+        close(NGram(1).fit(ids, 2).next(context), shares, f"order 1, next({context})", causes)
     # after 0: three times 1; after 1: twice 0, once 1
     model = NGram(2).fit(ids, 2)
     cause = (
@@ -843,10 +869,11 @@ def test_log_probability_agrees_with_next():
     cause = "p[k:] are the tokens that have k tokens before them"
     for order in (1, 2, 3, 4):
         model = NGram(order).fit(ids, 3)
-        case = f"order {order}: log_probability({text}), as the logarithms of next,"
-        got = result_of(lambda: model.log_probability(text), case, SAME_LENGTH)
-        shares = [np.asarray(model.next(text[:i]))[id] for i, id in enumerate(text)]
-        close(got, [math.log(share) for share in shares], case, cause)
+        for tokens in (text, text[:1], []):
+            case = f"order {order}: log_probability({tokens}), as the logarithms of next,"
+            got = result_of(lambda: model.log_probability(tokens), case, SAME_LENGTH)
+            shares = [np.asarray(model.next(tokens[:i]))[id] for i, id in enumerate(tokens)]
+            close(got, [math.log(share) for share in shares], case, cause)
 
 
 def test_longer_contexts_know_more():

@@ -395,8 +395,8 @@ def embedding_forward(weight, ids):
     """The rows of a table.
 
     weight   ndarray (V, D)
-    ids      int ndarray of any shape (...)
-    returns  new ndarray (..., D): the row of `weight` for each id
+    ids      int ndarray of any shape (...); there may be no ids
+    returns  ndarray (..., D): the row of `weight` for each id
 
     Raises IndexError if an id is negative, or V or more; the message contains the first such id
     and V.
@@ -687,7 +687,7 @@ with no_grad():
 def nearest(weight, id, k):
     """The tokens whose vectors have the smallest angle to the vector of one token.
 
-    weight   Tensor or array (V, D); no row is zero
+    weight   Tensor or array (V, D); no row is zero; not changed
     id       int
     k        int, at most V - 1
     returns  int array (k,), the most similar first; `id` itself is not among them
@@ -1005,7 +1005,7 @@ class NGram:
     def log_probability(self, ids):
         """The logarithm (base e) of the probability of each token, given the tokens before it.
 
-        ids      ints (n,), below vocab_size
+        ids      ints (n,), below vocab_size; n may be 0
         returns  float64 array (n,). The first tokens have shorter contexts, the very first one
                  has none
         """
