@@ -1,5 +1,5 @@
 # From modules/source/12_tokenization/tokenization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 6884530c63e1ff34
+# checksum: 1eac3ac7402c909f
 """Tokenization: From text to numbers and back, without losing a byte."""
 
 import json
@@ -153,7 +153,7 @@ def pair_counts(words):
 def best_pair(counts):
     """The pair with the highest count; if several have it, the smallest of them.
 
-    counts   {(id, id): count}
+    counts   {(id, id): count}; not changed
     returns  (id, id), or None when there is no pair
 
     >>> best_pair({(98, 97): 4, (97, 99): 4, (97, 98): 1})
@@ -254,7 +254,7 @@ def token_bytes(merges):
 def encode_word(ids, merges):
     """Apply merges to the bytes of one word, lowest rank first, until no pair has a merge.
 
-    ids      list or tuple of int: the bytes of the word
+    ids      list or tuple of int: the bytes of the word; not changed
     merges   {(id, id): id of the merged token}; a smaller id means a lower rank
     returns  tuple of int
 

@@ -360,7 +360,7 @@ check("pair-counts")
 def best_pair(counts):
     """The pair with the highest count; if several have it, the smallest of them.
 
-    counts   {(id, id): count}
+    counts   {(id, id): count}; not changed
     returns  (id, id), or None when there is no pair
 
     >>> best_pair({(98, 97): 4, (97, 99): 4, (97, 98): 1})
@@ -607,7 +607,7 @@ draw_merging([("abc, merges: b c, then a b", list("abc"), ()),
 def encode_word(ids, merges):
     """Apply merges to the bytes of one word, lowest rank first, until no pair has a merge.
 
-    ids      list or tuple of int: the bytes of the word
+    ids      list or tuple of int: the bytes of the word; not changed
     merges   {(id, id): id of the merged token}; a smaller id means a lower rank
     returns  tuple of int
 
