@@ -232,6 +232,7 @@ def test_temperature_0_keeps_the_largest_logit():
         ([[1.0, 3.0, 2.0], [5.0, -1.0, 4.0]], [[0, 1, 0], [1, 0, 0]]),
         ([[2.0, 2.0, 1.0]], [[1, 0, 0]]),
         ([-3.0, -2.0, -2.0], [0, 1, 0]),
+        ([[[1.0, 2.0]], [[4.0, 3.0]]], [[[0, 1]], [[1, 0]]]),
     ]:
         cause = "Only the largest logit of each row is kept, of equal ones the first; all "
         case = f"with_temperature({logits}, 0)"
@@ -266,6 +267,7 @@ def test_the_k_largest_logits_are_kept():
         ([1.0, 3.0, 2.0, 0.0], 1, [0, 1, 0, 0]),
         ([-1.0, -5.0, -2.0], 2, [1, 0, 1]),
         ([[1.0, 2.0, 3.0], [9.0, 8.0, 7.0]], 1, [[0, 0, 1], [1, 0, 0]]),
+        ([[[1.0, 2.0]], [[4.0, 3.0]]], 1, [[[0, 1]], [[1, 0]]]),
     ]:
         result = top_k(logits, k)
         found, values = kept(result, f"top_k({logits}, {k})"), numbers(result, "top_k")
@@ -325,6 +327,12 @@ def test_the_token_that_crosses_p_is_kept():
     for p, right in [(0.6, [1, 1, 0]), (0.45, [1, 0, 0]), (0.75, [1, 1, 0]), (0.85, [1, 1, 1])]:
         case = f"top_p with p = {p}, of logits with the probabilities [0.5, 0.3, 0.2],"
         keeps(top_p(np.log([0.5, 0.3, 0.2]), p), case, right, cause)
+    for shift in (1e4, -1e4):
+        case, cause = (
+            f"top_p([2, 1, 0] + {shift:g}, 0.7)",
+            "softmax of lesson 02 does not overflow",
+        )
+        keeps(top_p(np.array([2.0, 1.0, 0.0]) + shift, 0.7), case, [1, 1, 0], cause)
 
 
 def test_no_more_tokens_than_needed_are_kept():
@@ -341,6 +349,7 @@ def test_at_least_one_token_is_kept():
         logits = [[0.0, 0.1, 0.0], [5.0, 0.0, 0.0]]
         cause = "the most probable token of each row is always kept"
         keeps(top_p(logits, p), f"top_p({logits}, {p})", [[0, 1, 0], [1, 0, 0]], cause)
+        keeps(top_p([logits], p), f"top_p([{logits}], {p})", [[[0, 1, 0], [1, 0, 0]]], cause)
 
 
 def test_tokens_stay_at_their_places():
@@ -462,6 +471,8 @@ def test_tokens_are_drawn_after_the_filters():
             f"[0.5, 0.3, 0.15, 0.05] should be {right}, yours are {rounded(shares)}: sample "
             "from the filtered logits"
         )
+    one, again = (generated(table, [[0]] * 40, 1, rng=5)[0].tolist() for _ in range(2))
+    assert one == again, "two calls with rng=5 should give the same tokens: draw from `rng`"
 
 
 # %% generate hidden points=1
@@ -507,6 +518,13 @@ def appended(settings, calls, before=None):
                 raise ValueError(
                     f"append should return (keys, values), yours returns {pair!r:.80}"
                 )
+            for name, part in zip(("keys", "values"), pair):
+                array = np.asarray(part.data)
+                if array.size and not np.shares_memory(array, getattr(cache, name)):
+                    raise ValueError(
+                        f"append should return a view of `self.{name}`, yours is a copy: it "
+                        "would copy all keys and values in each step"
+                    )
             results.append(tuple(np.array(part.data) for part in pair))
             k[...] = v[...] = 99.0  # the cache must hold copies
         lengths.append(([int(n) for n in cache.lengths], int(cache.length)))
@@ -858,6 +876,13 @@ def both_texts(settings, ids, n, seed, **options):
 def test_only_new_tokens_are_computed():
     ids = some_ids(5, 2, 6)
     results, counts, lengths = cached_run(SMALL, ids, [3, 4, 6], 4)
+    cause = ": give `step` only those that the cache does not hold"
+    if sum(counts) < 6:
+        cause = ": some are never computed. Give `step` all those that the cache does not hold"
+    assert counts == [3, 1, 2], (
+        "for ids of 3, then 4, then 6 tokens the model should compute 3, 1 and 2 tokens, yours "
+        f"computes {counts}{cause}"
+    )
     for found, end in zip(results, (3, 4, 6)):
         wanted = whole(SMALL, ids[:, :end], 4)[:, -1]
         assert found.shape == wanted.shape, (
@@ -868,26 +893,26 @@ def test_only_new_tokens_are_computed():
             f"the logits after {end} tokens differ from those of model(ids) by "
             f"{np.abs(found - wanted).max():.3g}"
         )
-    assert counts == [3, 1, 2], (
-        "for ids of 3, then 4, then 6 tokens the model should compute 3, 1 and 2 tokens, yours "
-        f"computes {counts}: give `step` only those that the cache does not hold"
-    )
     assert lengths == [3, 4, 6], f"the cache should hold 3, 4, 6 tokens, yours holds {lengths}"
 
 
 def test_beyond_the_context_the_window_is_computed_anew():
     ids, ends = some_ids(6, 1, 11), [7, 8, 9, 11]
     case = "a text longer than the context"
-    results, counts, _ = succeeds(lambda: cached_run(SMALL, ids, ends, 5), case, LONGER)
+    results, counts, lengths = succeeds(lambda: cached_run(SMALL, ids, ends, 5), case, LONGER)
     for found, end in zip(results, ends):
         wanted = whole(SMALL, ids[:, max(0, end - 8) : end], 5)[:, -1]
+        cause = ". Beyond the context every token has a new position: use next_logits"
         assert near(found, wanted, 1e-3), (
             f"after {end} tokens, with a context of 8, the logits should follow from the last "
-            f"{min(8, end)} tokens; yours differ by {np.abs(found - wanted).max():.3g}. Beyond "
-            "the context every token has a new position: use next_logits"
+            f"{min(8, end)} tokens; yours differ by {np.abs(found - wanted).max():.3g}"
+            + cause
+            * (end > 8)
         )
     case = "8 tokens fit into a context of 8, so that only the new one should be computed. The "
     equal(counts[:2], [7, 1], case + "numbers of computed tokens")
+    case = "the lengths of the cache after 7, 8, 9 and 11 tokens"
+    equal(lengths, [7, 8, 8, 8], case, "beyond the context the cache is not changed")
 
 
 def test_generate_gives_the_same_tokens_with_a_cache():
@@ -927,8 +952,10 @@ def test_the_bytes_of_keys_and_values():
         ((1, 1, 1, 1, 1), "float32", 8),
         ((3, 5, 2, 7, 4), "float64", 13_440),
         ((12, 8, 12, 1024, 64), "float16", 301_989_888),
+        ((1000, 1000, 100, 1_000_000, 128), "float16", 51_200_000_000_000_000),
     ]:
-        found = cache_bytes(*sizes, dtype=dtype)
+        call, case = lambda: cache_bytes(*sizes, dtype=dtype), f"cache_bytes of {sizes}"
+        found = succeeds(call, case, "compute with the sizes, without an array")
         cause = ", half of it: count the keys and the values" if found == right / 2 else ""
         assert found == right, (
             f"a cache with layers, batch, heads, context, size = {sizes} of {dtype} has "
@@ -981,8 +1008,9 @@ def sliding_logits(settings, ids, seed):
 
 # %% slide points=3
 def test_the_oldest_tokens_are_dropped():
-    for counts, n in [([5], 2), ([6, 6], 1), ([4, 4, 4], 4), ([8], 3)]:
-        before, after, lengths, dropped = slid(counts, n)
+    for counts, n in [([5], 2), ([6, 6], 1), ([4, 4, 4], 4), ([8], 3), ([3, 3], 0)]:
+        case = f"slide(cache, {n}) of layers with {counts} tokens"
+        before, after, lengths, dropped = succeeds(lambda: slid(counts, n), case)
         right = [count - n for count in counts]
         assert lengths == right, (
             f"after slide(cache, {n}), layers with {counts} tokens should hold {right}, yours "
@@ -1080,6 +1108,11 @@ def test_a_token_is_accepted_with_the_probability_p_over_q():
         assert abs(yes / 1500 - right) < 0.06, (
             f"p = {p}, q = {q}: token {token} should be accepted with the probability "
             f"{p[token]} / {q[token]} = {right:.2f}, yours accepts {yes / 1500:.2f}{cause}"
+        )
+        one, again = (outcomes(p, q, token, 100, 6)[1] for _ in range(2))
+        assert one == again, (
+            "with a generator of the same seed, 100 calls should accept as many tokens again, "
+            f"yours accept {one} and {again}: draw from `rng`"
         )
 
 
@@ -1183,14 +1216,21 @@ def test_the_last_token_is_drawn():
 
 def test_each_token_is_compared_with_its_own_row():
     p, q = [[0.5, 0.5], [0.2, 0.8], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]
-    results = checked_drafts(p, q, [0, 1], 1500, 2)
+    results, cause = checked_drafts(p, q, [0, 1], 1500, 2), ""
+    if any(
+        one[0] == 1 and len(one) > 1 or one[:2] == [0, 0] and len(one) > 2 for one in results
+    ):
+        cause = ". The result ends with the replacement of the first rejected token"
+    elif [0, 1, 0] in results and [0, 0] not in results:
+        cause = ". Each decision needs a new random number"
     for right, share in [([1], 0.5), ([0, 0], 0.1), ([0, 1, 0], 0.4)]:
         found = np.mean([one == right for one in results])
         assert abs(found - share) < 0.06, (
             f"p = {p}, q = {q}, draft [0, 1]: the result should be {right} in {share:.0%} of "
-            f"the calls, with yours it is in {found:.0%}. Token i has the rows p[i] and q[i], "
-            "and each decision needs a new random number"
+            f"the calls, with yours it is in {found:.0%}{cause}"
         )
+    one, again = (checked_drafts(p, q, [0, 1], 50, 4) for _ in range(2))
+    assert one == again, "with a generator of the same seed the results differ: draw from `rng`"
 
 
 # %% verified hidden points=1
@@ -1253,11 +1293,21 @@ def speculated(settings, ids, n, kind, ahead, seed):
     return np.array(found), dict(counts), text, model.embedding.counts
 
 
+def drawn_texts(settings, ids, n, seed):
+    """The ids of two calls of speculative with the same seed and a GPT that is not certain."""
+    draft = Uniform(settings["vocab_size"])
+    return [
+        np.array(speculative(random_gpt(settings, 3), draft, np.array(ids), n, rng=seed)[0])
+        for _ in range(2)
+    ]
+
+
 # %% speculative points=6
 def test_the_text_is_that_of_the_large_model():
     for kind, prompt, ahead in [
         (None, [[1]], 4),
         (None, [[2, 0, 5]], 2),
+        (None, [[6]], 0),
         ("wrong", [[3, 3]], 3),
         ("known", [[4]], 3),
     ]:
@@ -1265,11 +1315,16 @@ def test_the_text_is_that_of_the_large_model():
         call = lambda: speculated(CERTAIN, prompt, 10, kind, ahead, 40)
         found, _, text, _ = succeeds(call, case, STEPS)
         equal(found.shape, text.shape, f"{case} and n = 10: the shape of the ids")
+        equal(found.dtype.name, "int64", f"{case}: the dtype of the ids")
         assert found.tolist() == text.tolist(), (
             f"a GPT that is certain of each token writes {text[0].tolist()}; speculative with "
             f"drafts of {ahead} writes {found[0].tolist()}. Each row of p belongs to one "
             "drafted token; rejected tokens must leave the cache"
         )
+    one, again = (ids.tolist() for ids in drawn_texts(CERTAIN, [[1]], 12, 8))
+    assert one == again, (
+        f"two calls with rng=8 write {one} and {again}: give `rng` to `verified`"
+    )
 
 
 def test_a_good_draft_saves_steps():
@@ -1354,6 +1409,11 @@ def test_a_wider_beam_finds_a_more_probable_text():
 def test_a_beam_that_holds_everything_is_exact():
     table = np.random.default_rng(1).normal(0, 1, (9, 3, 3))
     found, right = beams(table, [[1]], 27, 3), best_texts(table, [1], 3, 27)
+    sure = beams([[0.0, 200.0], [200.0, 0.0]], [[0]], 4, 2)
+    case, cause = "the logits [[0, 200], [200, 0]]: the log probabilities of the four texts", ""
+    if not np.isfinite([score for _, score in sure]).all():
+        cause = "exp(-200) is 0 in float32, and log(0) is -inf: use log_softmax"
+    expect([score for _, score in sure], [0, -200, -200, -400], case, cause, near=1e-3)
     equal(len(found), 27, "there are 27 texts, and width 27 keeps all: the number of results")
     assert [one for one, _ in found] == [one for one, _ in right], (
         f"the most probable texts are {[one for one, _ in right[:3]]}, ..., yours begin with "
