@@ -1,49 +1,67 @@
-"""What lesson 14 draws: lookups, masks, heads, and maps of attention weights; and the task that its
-attention layer learns.
+"""What lesson 14 draws: lookups, masks, heads, and maps of attention weights; and the tasks that
+its attention layers learn.
 """
+
+from time import process_time
+from timeit import timeit
 
 import numpy as np
 
 from tinytorch.pictures.drawing import panel
 from tinytorch.support.svg import WIDTH, Drawing, short
 
-# A task that needs a look into the past: twelve random letters, and then the same twelve again. The
-# first twelve cannot be predicted, the others can.
+# Two tasks that need a look into the past: random letters that are repeated. The first time, they
+# cannot be predicted, so only the loss of the repeated letters is trained.
 
-LETTERS = "abcdefghij"
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
 HALF = 12  # letters before they are repeated
 
 
 def repeated(rng, batch):
-    """Random sequences that are repeated once.
+    """Twelve random letters from a to j, and the same twelve again.
 
     rng      a NumPy Generator
-    batch    int: how many
-    returns  ids of shape (batch, 23), from 0 to 9, and the ids that follow each, of the same shape
+    batch    int: how many sequences
+    returns  ids of shape (batch, 23), from 0 to 9; the ids that follow each, of the same shape; and
+             True where these can be predicted
 
-    >>> x, y = repeated(np.random.default_rng(0), 2)
-    >>> x.shape, bool((x[:, :11] == y[:, 11:22]).all()), bool((x[:, 1:] == y[:, :-1]).all())
-    ((2, 23), True, True)
+    >>> x, y, known = repeated(np.random.default_rng(0), 2)
+    >>> x.shape, bool((x[:, :11] == y[:, 11:22]).all()), known[0].sum()
+    ((2, 23), True, np.int64(12))
     """
-    half = rng.integers(0, len(LETTERS), (batch, HALF))
+    half = rng.integers(0, 10, (batch, HALF))
     ids = np.concatenate([half, half], axis=1)
-    return ids[:, :-1], ids[:, 1:]
+    known = np.arange(2 * HALF - 1) >= HALF - 1
+    return ids[:, :-1], ids[:, 1:], np.broadcast_to(known, (batch, len(known)))
 
 
-def train(model, optimizer, steps, seed=0):
-    """Train on random sequences, on the loss of the repeated letters alone.
+def varied(rng, batch, low=10, high=18):
+    """Different letters from a to z, repeated until there are 36; each sequence has its own period.
 
-    model      called with ids (32, 23), returns logits (32, 23, 10)
+    low, high  ints: the shortest and the longest period
+    returns    ids (batch, 35), the ids that follow each, and True where these can be predicted: the
+               letter before them has occurred before
+
+    >>> x, y, known = varied(np.random.default_rng(0), 1, 10, 10)
+    >>> bool((x[0, :24] == y[0, 9:33]).all()), known[0].argmax()
+    (True, np.int64(10))
+    """
+    periods = rng.integers(low, high + 1, batch)
+    ids = np.stack([np.resize(rng.permutation(26)[:period], 36) for period in periods])
+    return ids[:, :-1], ids[:, 1:], np.arange(35) >= periods[:, None]
+
+
+def train(model, optimizer, steps, task=repeated, seed=0):
+    """Train on random sequences, on the loss of those letters alone that can be predicted.
+
+    model      called with ids (32, T), returns logits (32, T, letters)
     optimizer  of its parameters
+    task       `repeated` or `varied`
     returns    list of float: the loss of each step, in nats per letter
     """
-    from tinytorch.core.losses import cross_entropy
-
     rng, losses = np.random.default_rng(seed), []
     for _ in range(steps):
-        x, y = repeated(rng, 32)
-        logits = model(x)[:, HALF - 1 :].reshape(-1, len(LETTERS))
-        loss = cross_entropy(logits, y[:, HALF - 1 :].ravel())
+        loss = batch_loss(model, task, rng)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -51,32 +69,89 @@ def train(model, optimizer, steps, seed=0):
     return losses
 
 
-def accuracy(model, seed=1, batch=500):
-    """The share of repeated letters that the model predicts right, on new sequences."""
-    x, y = repeated(np.random.default_rng(seed), batch)
-    predicted = model(x).data.argmax(-1)
-    return float((predicted == y)[:, HALF - 1 :].mean())
+def batch_loss(model, task=repeated, rng=0):
+    """The loss of 32 random sequences, a Tensor of shape ()."""
+    from tinytorch.core.losses import cross_entropy
+
+    x, y, known = task(np.random.default_rng(rng), 32)
+    return cross_entropy(model(x)[known], y[known])
+
+
+def accuracy(model, task=repeated, seed=1):
+    """The share of the letters that can be predicted that the model predicts right, on new
+    sequences."""
+    x, y, known = task(np.random.default_rng(seed), 500)
+    return float((model(x).data.argmax(-1) == y)[known].mean())
+
+
+def small_weights(model, seed=0):
+    """Draw all matrices of a model again, with standard deviation 0.2; returns the model."""
+    rng = np.random.default_rng(seed)
+    for p in model.parameters():
+        if p.ndim == 2:
+            p.data[...] = rng.normal(0, 0.2, p.shape)
+    return model
+
+
+def induction_score(weights, ids):
+    """How much of its attention each head puts on positions after an earlier occurrence of the
+    letter just read: the mean over the letters that have occurred before.
+
+    weights  array of shape (batch, heads, T, T), causal
+    ids      int array of shape (batch, T)
+    returns  array of shape (heads,), from 0 to 1
+
+    >>> weights = np.zeros((1, 1, 3, 3))
+    >>> weights[0, 0, 2] = [0.25, 0.75, 0]
+    >>> induction_score(weights, np.array([[5, 8, 5]]))
+    array([0.75])
+    """
+    after = np.zeros((len(ids), *weights.shape[2:]), bool)
+    after[:, :, 1:] = ids[:, :, None] == ids[:, None, :-1]
+    after &= np.tri(ids.shape[1], dtype=bool)
+    batch, query = after.any(-1).nonzero()
+    return (weights * after[:, None]).sum(-1)[batch, :, query].mean(axis=0)
+
+
+def cost(f, length):
+    """What one forward and backward pass of f() needs: the operations that it records, the arrays
+    of shape (..., length, length) that they keep for the backward pass, and the processor time.
+
+    >>> from tinytorch.core.tensor import Variable
+    >>> x = Variable(np.ones((4, 4)))
+    >>> cost(lambda: (x * x).exp(), 4)[:34]
+    '2 operations, 2 arrays of (T, T), '
+    """
+    from tinytorch.core.autograd import topological_order
+
+    out = f()  # has to live, or other arrays could get the ids of its own
+    creators = [node.creator for node in topological_order(out)]
+    kept = [a for c in creators for a in [*c.arrays, *c.options.get("saved", {}).values()]]
+    square = {id(a) for a in kept if np.shape(a)[-2:] == (length, length)}
+    f().sum().backward()  # what is allocated once, in the first call, is not measured
+    seconds = timeit(lambda: f().sum().backward(), timer=process_time, number=100)
+    return f"{len(creators)} operations, {len(square)} arrays of (T, T), {10 * seconds:.2f} ms"
 
 
 # Attention
 
 MARGIN = 8  # pixels
-# What the layer at the end of lesson 14 has learned: a sequence of the repeat task, and the
-# attention weights of positions 11 to 22, the mean of both heads, in percent. A test trains one.
+# What the first layer of lesson 14 has learned: a sequence of the repeat task, and the attention
+# weights of positions 11 to 22, in percent. A test trains a similar one.
 SEQUENCE = "efhjabijcdieefhjabijcdi"
 PERCENT = """
-65 0 0 0 0 0 0 0 0 0 9 26 0 0 0 0 0 0 0 0 0 0 0
-0 85 14 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
-0 14 67 12 0 3 0 4 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
-0 7 20 58 11 4 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
-0 0 0 12 70 4 0 0 11 2 0 0 0 0 0 0 0 0 0 0 0 0 0
-0 0 5 10 4 72 2 2 5 0 0 0 0 0 0 0 0 0 0 0 0 0 0
-0 0 2 1 1 16 45 23 2 0 0 10 0 0 0 0 0 0 0 0 0 0 0
-0 5 7 0 0 4 7 76 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
-0 0 0 0 3 6 1 0 69 16 3 2 0 0 0 0 0 0 0 0 0 0 0
-0 0 0 0 1 0 0 0 24 66 9 0 0 0 0 0 0 0 0 0 0 0 0
-3 0 0 0 0 0 0 0 7 5 84 2 0 0 0 0 0 0 0 0 0 0 0
-6 0 0 0 0 0 1 0 2 0 1 89 0 0 0 0 0 0 0 0 0 0 0
+99 0 0 0 0 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+0 99 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+0 0 100 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+0 0 0 99 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+0 0 0 0 98 0 0 0 0 0 1 0 0 0 0 0 0 0 0 0 0 0 0
+0 0 0 0 0 100 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+0 0 0 0 0 0 99 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+1 0 0 0 1 0 0 96 0 0 1 1 0 0 0 0 0 0 0 0 0 0 0
+0 0 0 1 0 0 0 0 98 0 0 0 0 0 0 0 0 0 0 0 0 0 0
+0 0 0 0 0 0 0 0 0 100 0 0 0 0 0 0 0 0 0 0 0 0 0
+0 0 0 0 0 0 0 0 0 0 99 0 0 0 0 0 0 1 0 0 0 0 0
+0 0 0 0 0 0 0 0 0 0 0 100 0 0 0 0 0 0 0 0 0 0 0
 """
 LEARNED = SEQUENCE, np.array([row.split() for row in PERCENT.split("\n")[1:-1]], float) / 100
 
@@ -263,27 +338,6 @@ def draw_map(weights, queries, keys, title="", titles=("key", "query")):
     axes.set_xticks(range(len(keys)), list(keys), rotation=turn)
     axes.set_yticks(range(len(queries)), list(queries))
     axes.tick_params(length=0)
-    return figure
-
-
-def draw_weights(rows, labels):
-    """Attention weights of one query under several scales, the largest first.
-
-    rows     list of arrays (n,) that sum to 1
-    labels   list of str: the factors of the scores
-    returns  a matplotlib Figure
-
-    >>> figure = draw_weights([[0.25, 0.75]], ["a"])
-    >>> [float(y) for y in figure.axes[0].lines[0].get_ydata()]
-    [0.75, 0.25]
-    """
-    figure, axes = panel("", "keys, the best first", "attention weight")
-    for row, label in zip(rows, labels):
-        row = np.sort(row)[::-1]
-        axes.plot(range(1, len(row) + 1), row, marker="o", markersize=4, label=label)
-    axes.legend(title="factor")
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.set_ylim(0, None)
     return figure
 
 

@@ -8,22 +8,21 @@
 
 # %% tags=["payoff"]
 from tinytorch.pictures.attention import (LEARNED, draw_lookup, draw_map, draw_masks,
-                                          draw_positions, draw_rotation, draw_split,
-                                          draw_weights)
+                                          draw_positions, draw_rotation, draw_split)
 
 letters, learned_weights = LEARNED
 predictions = [f"{a} → {b}" for a, b in zip(letters[11:], letters[:12])]
 figure = draw_map(learned_weights, predictions, letters, "", ("letter", "prediction"))
 # alt: Attention weights: twelve rows, one for each prediction, and 23 columns, one for each
-# letter. In every row the darkest cell lies eleven positions before the letter that was read,
-# so the dark cells form a diagonal in the left half. The right half is almost white.
+# letter. In every row one dark cell lies eleven positions before the letter that was read, so
+# the dark cells form a diagonal in the left half. All other cells are almost white.
 
 # %% [markdown]
 # The network found out by itself where to look. The letter that comes next is twelve positions
 # after its first occurrence, so it is eleven positions back from the letter just read. After
-# 400 training steps, all twelve predictions are right. The recurrent model of lesson 13 must
-# carry all letters in one hidden state. It has more parameters, but predicts at most about 40 %
-# of the letters after 400 steps, and at most about 80 % after 1,600.
+# 200 training steps, all twelve predictions are right. The recurrent model of lesson 13 must
+# carry all letters in one hidden state. It has more parameters, but predicts fewer than half of
+# the letters after 400 steps, and at most about 80 % after 1,600.
 #
 # **Attention** is an operation in which each position of a sequence collects information from
 # all positions. It compares its own vector with the vector of every position, its own included,
@@ -32,8 +31,8 @@ figure = draw_map(learned_weights, predictions, letters, "", ("letter", "predict
 # learned to compare positions. Attention is the core of the transformer, the next lesson.
 #
 # **You need** 02 (Activations), 03 (Layers), 06 (Autograd) and 13 (Embeddings). **You write**
-# scaled dot-product attention with its masks, multi-head attention as one operation with its
-# own gradient, three ways to mark positions, and attention in chunks. (Imported names are
+# scaled dot-product attention with its masks, three ways to mark positions, multi-head
+# attention as one operation with its own gradient, and attention in chunks. (Imported names are
 # explained where used.)
 
 # %%
@@ -121,20 +120,6 @@ def attention_scores(query, key, scale=None):
 
 # %% checks="scores"
 check("scores")
-
-# %% [markdown]
-# Below are the weights of one query over 16 random keys of width 64, for three scale factors.
-# With which factor does attention behave almost like a dictionary, and with which almost like a
-# plain mean?
-
-# %%
-query, key = Tensor(rng.normal(size=(1, 64))), Tensor(rng.normal(size=(16, 64)))
-factors = {"1": 1.0, "1 / √d": None, "1 / d": 1 / 64}
-rows = [softmax(attention_scores(query, key, scale)).data[0] for scale in factors.values()]
-figure = draw_weights(rows, list(factors))
-# alt: Attention weights of 16 keys, the largest first, for three factors. With 1, two keys have
-# more than 0.9 together. With 1 / sqrt(d) the weights fall slowly from 0.2. With 1 / d all are
-# about 0.06.
 
 # %% [markdown]
 # ## Causal masks
@@ -237,11 +222,6 @@ def masked_softmax(scores, mask=None):
 # %% checks="masked-softmax"
 check("masked-softmax")
 
-# %% tags=["demonstration"]
-scores = Tensor(np.full((3, 3), 5.0, "float32"))
-print("causal\n", masked_softmax(scores, causal_mask(3, 3)).data.round(3))
-print("float mask", masked_softmax(scores, np.float32([0, -1, -np.inf])).data[0].round(3))
-
 # %% [markdown]
 # ## Scaled dot-product attention
 #
@@ -301,32 +281,99 @@ def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.
 check("attention")
 
 # %% [markdown]
-# Three small experiments follow. First, a causal result must not change when the future
-# changes. Second, shuffling keys *together with their values* must not change anything:
-# attention is a lookup, and a lookup has no order. Third, new queries with older keys need
-# `causal_mask`. PyTorch accepts `is_causal=True` there, aligns the mask at the start, and hides
-# part of the past without a warning.
+# ## Training attention
+#
+# Your functions consist of Tensor operations, so `backward` already works, and attention can be
+# trained. In **self-attention**, one sequence provides queries, keys and values: three `Dense`
+# layers compute them from the vector of each position. The network of the first picture has one
+# such layer. A letter's embedding does not say at which position the letter is. So the network
+# learns a second table, with a vector for each of the 23 positions, and adds it.
 
-# %% tags=["demonstration"]
-q, k, v = (Tensor(a) for a in rng.normal(size=(3, 5, 4)).astype(np.float32))
-changed = Tensor(v)
-changed.data[4] += 100
-before, after = (scaled_dot_product_attention(q, k, x, is_causal=True) for x in (v, changed))
-print("rows that see the change:", np.flatnonzero(np.abs((after - before).data).max(axis=1)))
+# %%
+from tinytorch.core.embeddings import Embedding, RecurrentModel
+from tinytorch.core.layers import Sequential, manual_seed
 
-order = rng.permutation(5)
-shuffled = scaled_dot_product_attention(q, k[order], v[order])
-print("shuffled keys and values, largest difference:",
-      abs(shuffled - scaled_dot_product_attention(q, k, v)).max().item())
-try:
-    scaled_dot_product_attention(q[3:], k, v, is_causal=True)
-except ValueError as error:
-    print("ValueError:", error)
+
+class SelfAttention(Module):
+    def __init__(self, width):
+        self.query, self.key, self.value = (Dense(width, width) for _ in range(3))
+
+    def forward(self, x):
+        return scaled_dot_product_attention(self.query(x), self.key(x), self.value(x),
+                                            is_causal=True)
+
+    def attention_weights(self, x):
+        mask = causal_mask(x.shape[1], x.shape[1])
+        return masked_softmax(attention_scores(self.query(x), self.key(x)), mask).data
+
+
+class LetterModel(Module):
+    def __init__(self, layer, positions=True):
+        self.letters, self.positions = Embedding(10, 32), positions and Embedding(23, 32)
+        self.layer, self.head = layer, Dense(32, 10)
+
+    def vectors(self, ids):
+        x = self.letters(ids)
+        return x + self.positions.weight[:ids.shape[1]] if self.positions else x
+
+    def forward(self, ids):
+        return self.head(self.layer(self.vectors(ids)))
 
 # %% [markdown]
+# Train this network. For comparison, train the same network without position vectors, and the
+# recurrent model, all with the same number of steps and the same learning rate. The letters are
+# drawn from ten, so guessing gives 10 %. Predict the share of letters that the network predicts
+# correctly without positions. The cell takes a few seconds.
+
+# %% tags=["answer", "explained"]
+from tinytorch.core.optimizers import Adam
+from tinytorch.pictures.attention import LETTERS, accuracy, repeated, train
+from tinytorch.pictures.drawing import plot_lines
+
+losses = {}
+for name, build in [("recurrent", lambda: Sequential(RecurrentModel(10, 32, 64),
+                                                     lambda output: output[0])),
+                    ("no positions", lambda: LetterModel(SelfAttention(32), positions=False)),
+                    ("attention", lambda: LetterModel(SelfAttention(32)))]:
+    manual_seed(0)
+    model = build()
+    losses[name] = train(model, Adam(model.parameters(), 0.005), 200)
+    print(f"{name:12} {sum(p.size for p in model.parameters())} parameters: "
+          f"{accuracy(model):4.0%} right")
+figure = plot_lines(losses, "step", "loss in nats per letter")
+# alt: The loss of three models over 200 steps. All begin near 2.5. With attention, it falls to
+# 0 within 60 steps; with the recurrent model and without positions, it stays above 2.
+
+# %% [markdown]
+# Without positions, a causal layer knows which letters occurred and how often, but not where.
+# The recurrent model improves slowly with more steps: it has to store twelve letters in 64
+# numbers. Attention keeps every letter and only has to learn where to look.
+#
+# What has the attention model learned? Give it a second half that has *nothing* to do with the
+# first one. Predict what happens to the attention weight eleven positions back.
+
+# %% tags=["answer", "explained"]
+repeat = repeated(np.random.default_rng(1), 200)[0]
+unrelated = repeat.copy()
+unrelated[:, 12:] = np.random.default_rng(2).integers(0, 10, (200, 11))
+rows = np.arange(11, 23)
+for name, ids in [("repeated", repeat), ("unrelated", unrelated)]:
+    weights = model.layer.attention_weights(model.vectors(ids))  # (200, 23, 23)
+    print(f"{name:9} weight eleven positions back: {weights[:, rows, rows - 11].mean():.2f}")
+text = "".join(LETTERS[i] for i in repeat[0])
+figure = draw_map(model.layer.attention_weights(model.vectors(repeat))[0, 11:],
+                  [f"{a} → {b}" for a, b in zip(text[11:], text)], text, "your layer")
+# alt: Attention weights of the trained layer: a row for each of twelve predictions, columns for
+# all letters, with a diagonal of dark cells in the left half.
+
+# %% [markdown]
+# The weight hardly changes, so the letters do not matter. The model has learned the distance,
+# from the positions. To find "the letter after the earlier e" at *any* distance, a model needs
+# two layers; the section "Induction heads" trains one.
+#
 # ## Attention by hand
 #
-# Before attention learns its queries, keys and values, choose them by hand:
+# What else can one attention layer compute? Choose queries, keys and values by hand:
 #
 # - `hard_lookup`: with a large scale, the softmax is as strict as a dictionary and copies one
 #   value.
@@ -425,14 +472,7 @@ figure = draw_map(weights.data, words, words, "the previous word")
 # information. **Permutation equivariance** is the property that permuting the inputs permutes
 # the outputs in the same way and changes nothing else. Attention without a mask has this
 # property, so it cannot tell "dog bites man" from "man bites dog".
-
-# %% tags=["demonstration"]
-x = Tensor(rng.normal(size=(6, 4)).astype(np.float32))
-order, out = rng.permutation(6), scaled_dot_product_attention(x, x, x)
-permuted = scaled_dot_product_attention(x[order], x[order], x[order])
-print("largest difference:", abs(permuted - out[order]).max().item())
-
-# %% [markdown]
+#
 # A **positional encoding** is a vector that depends on the position alone and is added to the
 # input at that position. The position number $t$ itself would not work: it soon becomes larger
 # than everything it is added to. The first transformer used sines and cosines, which stay
@@ -486,8 +526,8 @@ figure = draw_positions(sinusoidal(64, 32))
 # from 20 on hardly change: the sines stay near 0, white, and the cosines near 1, blue.
 
 # %% [markdown]
-# GPT-2 learns these vectors instead. They form a table with one row per position, which is
-# trained like every other parameter. There is no row for a position beyond the context.
+# GPT-2 learns these vectors, as your network above does. They form a table with one row per
+# position, and there is no row for a position beyond the context.
 #
 # **Task.** Write `forward` of `LearnedPositions`. Index the Variable itself. Rows taken from
 # `.data` would not be recorded, and the table would keep its initial random numbers.
@@ -591,35 +631,6 @@ def rope(x, positions, base=10000.0):
 # %% checks="rope"
 check("rope")
 
-# %% tags=["demonstration"]
-q, k = (Tensor(a[None]) for a in rng.normal(size=(2, 64)))
-def score(i, j):
-    return (rope(q, [i]) @ rope(k, [j]).T).item()
-
-
-print(f"q(5) k(1) = {score(5, 1):.6f}, q(105) k(101) = {score(105, 101):.6f}, "
-      f"q(1) k(5) = {score(1, 5):.6f}")
-
-# %% [markdown]
-# The first two dot products are equal: in both, the key is four positions before the query. In
-# the third, the key is four positions *after* the query, so the rotation between them has the
-# opposite direction.
-#
-# The curve below shows the score of a query and a key that are all ones, over the distance
-# between them. The fast pairs make the score fall within a few positions. Because of the slow
-# pairs, part of it remains even at a distance of 200:
-
-# %%
-from tinytorch.pictures.drawing import panel
-
-figure, axes = panel("", "distance in positions", "score / score at distance 0")
-same = Tensor(np.ones((1, 64)))
-far = rope(Tensor(np.ones((200, 64))), np.arange(200))
-curve = (rope(same, [0]) @ far.T).data[0] / 64
-lines = axes.plot(curve)
-# alt: A curve over the distance from 0 to 200. It starts at 1, falls quickly to 0.6 within 20
-# positions and then slowly, with many waves, to between 0.2 and 0.5.
-
 # %% [markdown]
 # ## Heads
 #
@@ -689,16 +700,25 @@ check("heads")
 # %% [markdown]
 # ## Fused attention
 #
-# **Self-attention** is attention in which queries, keys and values are computed from the same
-# sequence. A layer computes all three with one matrix product, whose result has shape (B, T,
-# 3D). From there, the functions above record more than twenty operations. Many of them keep an
-# array of shape (B, heads, T, T) for the backward pass: scores, masked scores, exponentials,
-# weights.
-#
-# A **fused operation** computes in one step what several operations could compute, and it has
-# its own gradient rule. For attention, this rule needs a single (T, T) array for each head: the
-# weights. The forward function saves them in the dict `saved`. The rule receives the same dict,
-# which is freed together with the graph.
+# How much of a training step is attention? Measure forward and backward pass of the model that
+# you have trained, and then of attention alone, for queries, keys and values of the same shape.
+# The (T, T) arrays are the scores, weights and others that the graph keeps for the backward
+# pass. Their number depends on how you wrote your functions.
+
+# %% tags=["demonstration"]
+from tinytorch.pictures.attention import batch_loss, cost
+
+q, k, v = (Variable(array) for array in rng.normal(size=(3, 32, 23, 32)).astype(np.float32))
+print("a training step: ", cost(lambda: batch_loss(model), 23))
+print("attention in it: ",
+      cost(lambda: scaled_dot_product_attention(q, k, v, is_causal=True), 23))
+
+# %% [markdown]
+# Attention records almost half of the operations and keeps all the (T, T) arrays; its share of
+# the time grows with T. A **fused operation** computes in one step what several operations
+# could compute, and it has its own gradient rule. For attention, this rule needs a single
+# (T, T) array for each head: the weights. The forward function saves them in the dict `saved`.
+# The rule receives the same dict, which is freed together with the graph.
 #
 # **Task.** Write `weights_forward` and `attention_forward` with NumPy arrays. In-place
 # operators (`*=`, `-=`, `/=`, `np.exp(x, out=x)`) save memory. `head_views` returns q, k and v
@@ -843,38 +863,26 @@ keep_freed_memory()  # reuse the memory of the (T, T) arrays of the last step, a
 check("rule")
 
 # %% [markdown]
-# Is the fused operation right, and is it worth the work? Finite differences answer the first
-# question. For the second, count the (T, T) arrays that the graph holds until the backward
-# pass: the inputs of every operation, masks included, and the arrays in `saved`. The function
-# `composed` calls your separate functions, so its count depends on how you wrote them.
+# Check the gradient of the fused operation with finite differences. `composed` computes the
+# same result with your separate functions. Predict how many times as long it takes.
 
-# %% tags=["demonstration"]
-from tinytorch.core.autograd import numerical_gradient_check, topological_order
+# %% tags=["answer"]
+from tinytorch.core.autograd import numerical_gradient_check
 
 def fused(qkv):
-    return apply(attention_forward, qkv, heads=4, causal=True, saved={})
+    return apply(attention_forward, qkv, heads=2, causal=True, saved={})
 
 
 def composed(qkv):
-    q, k, v = (split_heads(qkv[..., i * 64:(i + 1) * 64], 4) for i in range(3))
+    q, k, v = (split_heads(qkv[..., i * 32:(i + 1) * 32], 2) for i in range(3))
     return merge_heads(scaled_dot_product_attention(q, k, v, is_causal=True))
 
 
-def square_arrays(out):
-    creators = [node.creator for node in topological_order(out)]
-    kept = [a for c in creators for a in [*c.arrays, *c.options.get("saved", {}).values()]]
-    return {id(a): a for a in kept if np.shape(a)[-2:] == (64, 64)}.values()
-
-
-print("gradient check:", numerical_gradient_check(
-    lambda x: apply(attention_forward, x, heads=2, causal=True, saved={}),
-    [rng.normal(size=(1, 3, 12))]))
-x = Variable(rng.normal(size=(8, 64, 192)).astype(np.float32))
-for f in (composed, fused):
-    out, arrays = f(x), square_arrays(f(x))
-    print(f"{f.__name__:8} operations: {len(topological_order(out)):2}, (T, T) arrays: "
-          f"{len(arrays)}, {sum(a.nbytes for a in arrays) / 1e6:.1f} MB")
-print("largest difference:", abs(composed(x) - fused(x)).max().item())
+qkv = Variable(rng.normal(size=(32, 23, 96)).astype(np.float32))
+print("gradient check:", numerical_gradient_check(fused, [rng.normal(size=(1, 3, 12))]))
+print("largest difference:", abs(composed(qkv) - fused(qkv)).max().item())
+print("composed:", cost(lambda: composed(qkv), 23))
+print("fused:   ", cost(lambda: fused(qkv), 23))
 
 # %% [markdown]
 # ## Multi-head attention as a layer
@@ -973,11 +981,81 @@ class MultiHeadAttention(Module):
 # %% checks="multi-head"
 check("multi-head")
 
+# %% [markdown]
+# Train the network of the first picture again, now with two heads and one `Dense` layer more.
+# How does the fused operation change the time of a training step?
+
 # %% tags=["demonstration"]
-layer = MultiHeadAttention(32, num_heads=4, causal=True, rng=0)
-x = Tensor(rng.normal(size=(2, 6, 32)).astype(np.float32))
-print(layer, sum(p.size for p in layer.parameters()), "parameters,", layer(x).shape)
-print(layer.attention_weights(x)[0, 0].round(2))
+manual_seed(0)
+two_heads = LetterModel(MultiHeadAttention(32, 2, causal=True))
+train(two_heads, Adam(two_heads.parameters(), 0.005), 200)
+print(f"two heads: {accuracy(two_heads):.0%} right")
+print("one head, many operations:", cost(lambda: batch_loss(model), 23))
+print("two heads, fused:         ", cost(lambda: batch_loss(two_heads), 23))
+
+# %% [markdown]
+# ## Induction heads
+#
+# Can a network find repeated letters when their distance is different in each sequence? In the
+# next task, 10 to 18 different letters are repeated until there are 36. A letter is scored only
+# if the letter before it has occurred before. The layers below do not replace the vector of a
+# position. They *add* to it, so that the second layer can read what the first one has found.
+# `small_weights` gives letters, positions and the results of the layers similar sizes. Predict
+# the loss with one layer and with two. Guessing one of 14 letters costs ln 14 = 2.6 nats.
+
+# %% tags=["answer", "explained"]
+from tinytorch.pictures.attention import induction_score, small_weights, varied
+
+
+class AddAttention(Module):
+    def __init__(self):
+        self.attention = MultiHeadAttention(32, 1, causal=True)
+
+    def forward(self, x):
+        return x + self.attention(x)
+
+
+curves = {}
+for name, layers in [("one layer", 1), ("two layers", 2)]:
+    manual_seed(0)
+    hidden = [AddAttention() for _ in range(layers)]
+    stack = small_weights(Sequential(Embedding(26, 32), LearnedPositions(35, 32), *hidden,
+                                     Dense(32, 26)))
+    curves[name] = train(stack, Adam(stack.parameters(), 0.01), 250, varied)
+    print(f"{name}: loss {curves[name][-1]:.3f}, {accuracy(stack, varied):.0%} right")
+figure = plot_lines(curves, "step", "loss in nats per letter")
+# alt: The loss over 250 steps. With one layer it falls slowly from 3.3 to 2.4. With two layers
+# it falls suddenly, between steps 80 and 130, to almost 0.
+
+# %% [markdown]
+# An **induction head** looks at the position *after* an earlier occurrence of the letter just
+# read, and predicts the letter there. The induction score is the mean weight on such positions.
+# Measure it in the second layer, and look at both layers for a sequence with period 11.
+
+# %%
+for period in (17, 14, 11):
+    ids = varied(np.random.default_rng(1), 100, period, period)[0]
+    first, second = (stack[n].attention.attention_weights(stack[:n](ids)) for n in (2, 3))
+    print(f"period {period}: induction score {induction_score(second, ids)[0]:.2f}")
+text = "".join(LETTERS[i] for i in ids[0])
+figure = draw_map(first[0, 0, :11, :11], text[:11], text[:11], "first layer, first copy")
+# alt: Attention weights of the first layer for eleven letters: in each row, the darkest cell is
+# one position back.
+
+# %%
+predictions = [f"{a} → {b}" for a, b in zip(text[11:22], text[12:])]
+figure = draw_map(second[0, 0, 11:22, :22], predictions, text[:22], "second layer, second copy")
+# alt: Attention weights of the second layer: eleven predictions, one for each letter of the
+# second copy, and 22 columns. In each row, the dark cell is ten positions back.
+
+# %% [markdown]
+# The head finds the position at each of these distances, because the first layer prepares it.
+# There, each position looks one back, as in "the previous word", and adds the letter before it
+# to its own vector. In the second layer, the query of a position says "I have just read e", and
+# the key that fits best says "the letter before me was e". One layer cannot do this: its keys
+# are computed from one letter and one position, so they do not contain the letter before.
+# Language models also have induction heads, and use them to continue patterns that occur only
+# in their context (Olsson et al., In-context learning and induction heads, 2022).
 
 # %% [markdown]
 # ## Padding masks
@@ -1010,92 +1088,12 @@ def padding_mask(lengths, keys):
 check("padding")
 
 # %% [markdown]
-# The result of a short sequence must not depend on the padding. The layer below is not causal:
-# every position sees all others.
-
-# %% tags=["demonstration"]
-open_layer = MultiHeadAttention(32, num_heads=4, rng=0)
-other = x.numpy()
-other[1, 4:] = 1000  # sequence 1 has four positions, the other two are padding
-for name, mask in [("without a mask", None), ("with padding_mask", padding_mask([6, 4], 6))]:
-    difference = abs(open_layer(Tensor(other), mask) - open_layer(x, mask)).data[1, :4]
-    print(f"{name}: the four positions differ by up to {difference.max():.3g}")
-
-# %% [markdown]
-# ## Training attention
-#
-# Now train the network of the first picture: embedding, positions, one attention layer, and a
-# `Dense` layer for the logits. For comparison, train the same network without positions, and
-# the recurrent model, all with the same number of steps and the same learning rate. The letters
-# are drawn from ten, so guessing gives 10 %. Predict the share of letters that the network
-# predicts correctly without positions. The cell takes a few seconds.
-
-# %% tags=["answer", "explained"]
-from tinytorch.core.embeddings import Embedding, RecurrentModel
-from tinytorch.core.layers import Sequential, manual_seed
-from tinytorch.core.optimizers import Adam
-from tinytorch.pictures.attention import LETTERS, accuracy, repeated, train
-from tinytorch.pictures.drawing import plot_lines
-
-def attention_model(positions=True):
-    parts = [Embedding(10, 32), LearnedPositions(23, 32)][:1 + positions]
-    return Sequential(*parts, MultiHeadAttention(32, 2, causal=True), Dense(32, 10))
-
-
-def recurrent_model():
-    return Sequential(RecurrentModel(10, 32, 64), lambda output: output[0])  # not the state
-
-
-losses = {}
-for name, build in [("recurrent", recurrent_model),
-                    ("no positions", lambda: attention_model(positions=False)),
-                    ("attention", attention_model)]:
-    manual_seed(0)
-    model = build()
-    losses[name] = train(model, Adam(model.parameters(), 0.005), 400)
-    print(f"{name:12} {sum(p.size for p in model.parameters())} parameters: "
-          f"{accuracy(model):4.0%} right")
-figure = plot_lines(losses, "step", "loss in nats per letter")
-# alt: The loss of three models over 400 steps. All begin near 2.5. With attention, it falls to
-# 0 between steps 120 and 200; with the recurrent model, slowly to 1.6; without positions, it
-# stays near 2.1.
-
-# %% [markdown]
-# Without positions, a causal layer knows which letters occurred and how often, but not where.
-# The recurrent model improves slowly with more steps: it has to store twelve letters in 64
-# numbers. Attention keeps every letter and only has to learn where to look. The price is T
-# times T scores.
-#
-# What has the attention model learned? Give it a second half that has *nothing* to do with the
-# first one. Predict what happens to the attention weight eleven positions back.
-
-# %% tags=["answer", "explained"]
-repeat = repeated(np.random.default_rng(1), 200)[0]
-unrelated = repeat.copy()
-unrelated[:, 12:] = np.random.default_rng(2).integers(0, 10, (200, 11))
-rows = np.arange(11, 23)
-for name, ids in [("repeated", repeat), ("unrelated", unrelated)]:
-    weights = model[2].attention_weights(model[:2](ids))  # (200, 2 heads, 23, 23)
-    print(f"{name:9} weight eleven positions back: {weights[:, :, rows, rows - 11].mean():.2f}")
-text = "".join(LETTERS[i] for i in repeat[0])
-figure = draw_map(model[2].attention_weights(model[:2](repeat))[0, 0, 11:],
-                  [f"{a} → {b}" for a, b in zip(text[11:], text)], text, "head 0 of your layer")
-# alt: Attention weights of the first head after training: a row for each of twelve predictions,
-# columns for all letters, with a diagonal of dark cells in the left half.
-
-# %% [markdown]
-# The weight hardly changes, so the letters do not matter. The model has learned the distance,
-# from the positions. To find "the letter after the earlier e" at *any* distance, a model needs
-# two layers. The first writes into each position's vector which letter precedes it. The second
-# looks for a position whose preceding letter is e.
-
-# %% [markdown]
 # ## Attention in chunks
 #
-# This section is hard, and no later section needs it. A text of 100,000 tokens would need ten
-# billion weights per head. But the result of a query is a sum over keys, and a sum can be
-# computed in parts. The difficulty is the softmax, which needs the maximum and the sum of the
-# whole row.
+# This section is optional and hard, and no later lesson needs it. A text of 100,000 tokens
+# would need ten billion weights per head. But the result of a query is a sum over keys, and a
+# sum can be computed in parts. The difficulty is the softmax, which needs the maximum and the
+# sum of the whole row.
 #
 # An **online softmax** computes a softmax in one pass over blocks. It keeps a running maximum
 # $m$, a running sum of the exponentials, and a running sum of the exponentials times the
@@ -1178,19 +1176,17 @@ for name, method in methods.items():
     print(f"{name}: {megabytes[-1]:.1f} MB for T = 2048, "
           f"{megabytes[-1] / megabytes[-2]:.1f} times as much as for T = 1024")
 figure = plot_lines(curves, "positions T", "peak memory in MB", xscale="log", yscale="log")
-ticks = figure.axes[0].set_xticks(lengths, lengths, minor=False)
-figure.axes[0].minorticks_off()
 # alt: Peak memory over T, both axes logarithmic. The plain method rises by a factor of four
 # with each doubling of T, the method in chunks by a factor of two.
 
 # %% [markdown]
 # ## Look back
 #
-# 1. Train the model of "Training attention" with `lambda x: x + sinusoidal(x.shape[1], 32)`
-#    instead of learned positions, then with `rotary=True` and no positions. Learned positions,
-#    sinusoidal ones and RoPE can all solve the task. Now lengthen the halves from 12 to 16
-#    letters, with `HALF = 16` in `tinytorch.pictures.attention`, and do not train again. Which
-#    of the three models still run, and what is their `accuracy`?
+# 1. Train `Sequential(Embedding(10, 32), positions, MultiHeadAttention(32, 2, causal=True),
+#    Dense(32, 10))` with `LearnedPositions(23, 32)` as its positions, then with `lambda x: x +
+#    sinusoidal(x.shape[1], 32)`, then with neither, but with `rotary=True`. All three solve the
+#    task. Now set `HALF = 16` in `tinytorch.pictures.attention`, which lengthens the halves,
+#    and do not train again. Which models still run, and what is their `accuracy`?
 # 2. Remove the row term from `softmax_rule` and train again. Which accuracy do you get, and
 #    what do you conclude about testing a gradient by training?
 # 3. How many multiplications does `attention_forward` need for (B, T, D), and how many do `qkv`

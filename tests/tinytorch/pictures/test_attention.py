@@ -10,21 +10,22 @@ from tinytorch.core.attention import LearnedPositions, MultiHeadAttention
 from tinytorch.core.embeddings import Embedding
 from tinytorch.core.layers import Dense, Sequential, manual_seed
 from tinytorch.core.optimizers import Adam
-from tinytorch.core.tensor import Tensor
+from tinytorch.core.tensor import Tensor, Variable
 from tinytorch.pictures.attention import (
     HALF,
     LEARNED,
-    LETTERS,
     accuracy,
+    cost,
     draw_lookup,
     draw_map,
     draw_masks,
     draw_positions,
     draw_rotation,
     draw_split,
-    draw_weights,
+    induction_score,
     repeated,
     train,
+    varied,
 )
 from tinytorch.support.svg import WIDTH
 
@@ -49,11 +50,6 @@ def test_a_map_shows_the_weights_it_is_given():
     assert np.array_equal(image.get_array(), weights)
     (image,) = draw_positions(weights).axes[0].images
     assert np.array_equal(image.get_array(), weights)
-
-
-def test_weights_are_sorted():
-    (line,) = draw_weights([[0.1, 0.6, 0.3]], ["1"]).axes[0].lines
-    assert line.get_ydata().tolist() == [0.6, 0.3, 0.1]
 
 
 def test_the_first_picture_shows_letters_of_the_repeat_task():
@@ -84,10 +80,33 @@ def test_the_repeated_letters_and_only_they_are_scored():
     def knows_the_first_half(ids):
         wanted = np.zeros((len(ids), 2 * HALF - 1), int)
         wanted[:, HALF - 1 :] = ids[:, :HALF]
-        return Tensor(np.eye(len(LETTERS))[wanted])
+        return Tensor(np.eye(10)[wanted])
 
     assert accuracy(knows_the_first_half) == 1.0
     assert 0.05 < accuracy(lambda ids: Tensor(np.eye(10)[np.zeros_like(ids)])) < 0.15
+
+
+def test_letters_that_can_be_predicted_follow_one_that_has_occurred():
+    x, y, known = varied(np.random.default_rng(0), 30)
+    for ids, following, scored in zip(x, y, known):
+        for t in range(35):
+            earlier = np.flatnonzero(ids[:t] == ids[t])
+            assert scored[t] == (len(earlier) > 0)
+            assert not scored[t] or following[t] == ids[earlier[-1] + 1]
+
+
+def test_a_head_that_looks_after_earlier_occurrences_has_the_score_1():
+    x, *_ = varied(np.random.default_rng(0), 4, 11, 11)
+    weights = np.zeros((4, 2, 35, 35))
+    rows = np.arange(10, 35)
+    weights[:, 0, rows, rows - 10] = weights[:, 1, rows, rows - 11] = 1
+    assert induction_score(weights, x).tolist() == [1, 0]
+
+
+def test_arrays_that_two_operations_keep_count_once():
+    x = Variable(np.ones((2, 3, 3)))
+    found = cost(lambda: (x * x).exp() + x, 3)
+    assert found.startswith("3 operations, 3 arrays of (T, T), ")
 
 
 @pytest.mark.slow
@@ -103,7 +122,7 @@ def test_a_layer_learns_the_task_and_looks_where_the_first_picture_shows():
     assert len(losses) == 400 and losses[0] > 2 and losses[-1] < 0.1
     assert accuracy(model) > 0.98
     rng = np.random.default_rng(2)
-    x, _ = repeated(rng, 20)
+    x, *_ = repeated(rng, 20)
     for ids in (x, rng.integers(0, 10, x.shape)):  # a fixed distance, whatever the letters are
         weights = model[2].attention_weights(model[:2](ids)).mean(axis=(0, 1))
         assert (weights[HALF - 1 :].argmax(axis=1) == np.arange(HALF)).all()
