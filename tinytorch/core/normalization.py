@@ -1,5 +1,5 @@
 # From modules/source/11_normalization/normalization_dev.py by `tito export`; edit that file, not this one.
-# checksum: b85c79a4911032a1
+# checksum: 8caf00cfecedcca3
 """Normalization: Why a deep stack of layers trains at all."""
 
 import numpy as np
@@ -97,7 +97,8 @@ def layer_norm_rule(g, out, x, weight, bias, eps, saved):
     out      the output
     x, weight, bias, eps   the arguments of layer_norm_forward
     saved    "normalized" (..., D) and "scale" (..., 1), as layer_norm_forward stored them
-    returns  list of three ndarrays: the gradients of x (..., D), weight (D,) and bias (D,)
+    returns  three ndarrays, in a list or tuple: the gradients of x (..., D), weight (D,) and
+             bias (D,)
 
     Changes none of its arguments.
 
@@ -203,7 +204,7 @@ def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=Fa
                   but 1. Then move running_mean by the fraction `momentum` towards the mean of
                   the batch, and running_var towards its variance divided by n - 1, in place.
                   False: normalize with the running statistics, and do not change them
-    returns       Tensor of the shape of x
+    returns       Tensor of the shape of x. The operations are recorded
 
     In training, raises ValueError, with x.shape in its message, if there is only one number per
     channel, because n - 1 is then 0.

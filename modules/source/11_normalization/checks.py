@@ -52,8 +52,11 @@ def has_length(gradients, names):
     )
 
 
+FAR = "Compute the deviations first, then the mean of their squares. The mean of x² minus the "
+FAR += "squared mean is a difference of two large numbers: in float32 it loses digits"
 OVER_N = "Normalize with the variance over n, but update the running variance with the "
 OVER_N += "variance over n - 1"
+RECORD = "Compute with the Tensor x, not with x.data, so that the operations are recorded"
 KEEPDIMS = "Reduced axes must stay as axes of length 1, so that they broadcast: keepdims=True"
 
 
@@ -164,8 +167,10 @@ def test_the_axes_decide_what_is_normalized():
     case = f"{x} normalized over axis 1"
     found = result_of(lambda: normalized(Tensor(x), axes=1, eps=1e-12), case, KEEPDIMS)
     close(found, rows, case, causes)
-    found = normalized(Tensor(x), axes=0, eps=1e-12)
+    given = Tensor(x)
+    found = normalized(given, axes=0, eps=1e-12)
     close(found, columns, f"{x} normalized over axis 0", {"You normalized over axis 1": rows})
+    expect(given.data, x, "x, after normalized,", "Make a new Tensor; do not write into x.data")
 
 
 def test_eps_is_added_to_the_variance():
@@ -192,12 +197,8 @@ def test_a_constant_row_becomes_zero():
 
 def test_numbers_far_from_0_keep_their_digits():
     x = np.array([[10000.0, 10002.0, 10001.0, 10001.0]], "float32")
-    cause = (
-        "Compute the deviations first, then the mean of their squares. The mean of x² minus "
-    )
-    cause += "the squared mean is a difference of two large numbers: in float32 it loses digits"
     found = normalized(Tensor(x), axes=1, eps=0.5)
-    close(found, [[-1, 1, 0, 0]], f"{x.tolist()} normalized with eps=0.5", cause)
+    close(found, [[-1, 1, 0, 0]], f"{x.tolist()} normalized with eps=0.5", FAR)
 
 
 def test_several_axes_are_normalized_together():
@@ -293,6 +294,12 @@ def test_what_the_rule_needs_is_saved():
 
 
 def test_float32_stays_float32_and_constant_rows_are_finite():
+    far = np.array([[10000.0, 10002.0, 10001.0, 10001.0]], "float32")
+    one, zero = np.ones(4, "float32"), np.zeros(4, "float32")
+    case = f"the output for {far.tolist()} in float32, weight 1, bias 0, eps 0.5"
+    call = lambda: layer_norm_with_saved(far, one, zero, 0.5)
+    out, _, _ = result_of(call, case, KEEPDIMS)
+    close(out, [[-1, 1, 0, 0]], case, FAR)
     x, case = np.ones((3, 4), "float32"), "constant rows with the bias [0, 1, 2, 3]"
     weight, bias = np.ones(4, "float32"), np.arange(4, dtype="float32")
     call = lambda: layer_norm_with_saved(x, weight, bias, 1e-5)
@@ -350,16 +357,18 @@ def test_the_gradient_of_x_by_hand():
 
 def test_the_gradient_of_x_uses_the_weight():
     x, g, weight = (
-        np.array([row]) for row in ([1.0, 2.0, 4.0], [1.0, 0.0, 2.0], [2.0, -1.0, 3.0])
+        np.array([[row]]) for row in ([1.0, 2.0, 4.0], [1.0, 0.0, 2.0], [2.0, -1.0, 3.0])
     )
-    (dx, *_), _ = layer_rule(g, x, [weight[0], np.zeros(3)], 0, kept(x, 0))
-    (right,) = gradients_by_differences(lambda x: hat(x, -1, 0) * weight, [x], g)
-    (without,) = gradients_by_differences(lambda x: hat(x, -1, 0), [x], g)
+    (dx, *_), _ = layer_rule(g, x, [weight[0, 0], np.zeros(3)], 0.5, kept(x, 0.5))
+    (right,) = gradients_by_differences(lambda x: hat(x, -1, 0.5) * weight, [x], g)
+    (without,) = gradients_by_differences(lambda x: hat(x, -1, 0.5), [x], g)
     causes = {
+        'The variance is computed again, without eps: use saved["scale"]': right
+        * (1 + 0.5 / x.var()) ** 0.5,
         "The factor weight is missing: h = g * weight": without,
         "The weight belongs into h = g * weight, before the means are taken": without * weight,
     }
-    case = "x = [1, 2, 4], g = [1, 0, 2], weight [2, -1, 3]: the gradient of x"
+    case = "x = [[[1, 2, 4]]], g = [[[1, 0, 2]]], weight [2, -1, 3], eps 0.5: the gradient of x"
     close(dx, right, case, causes, near=1e-4)
 
 
@@ -381,13 +390,14 @@ def test_shifting_and_scaling_x_change_nothing():
 def test_the_gradients_of_weight_and_bias_add_up_over_all_rows():
     x = np.array([[[1.0, 5.0], [8.0, 2.0]], [[0.0, 2.0], [3.0, 1.0]]])
     g = np.array([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]])
-    given = kept(x, 0)
-    gradients, _ = layer_rule(g, x, [np.array([3.0, 4.0]), np.zeros(2)], 0, given)
+    given = kept(x, 0.5)
+    gradients, _ = layer_rule(g, x, [np.array([3.0, 4.0]), np.zeros(2)], 0.5, given)
     has_length(gradients, ("x", "weight", "bias"))
     products = g * given["normalized"]
     right = products.reshape(-1, 2).sum(0)
     causes = {
         "Every row uses the weight: add up over all axes but the last": products.sum(0),
+        "It is g * x̂, summed: x̂ is multiplied by g, not by g * weight": right * [3.0, 4.0],
         "This is the mean over the rows: gradients are added up": right / 4,
         "The weight multiplies x̂, not x": (g * x).reshape(-1, 2).sum(0),
         "This is the gradient of the bias": [16.0, 20.0],
@@ -401,6 +411,11 @@ def test_the_gradients_of_weight_and_bias_add_up_over_all_rows():
     }
     case = "the gradient of the bias for an input of shape (2, 2, 2)"
     close(gradients[2], [16.0, 20.0], case, causes)
+    one = {name: array[0, 0] for name, array in given.items()}
+    single, _ = layer_rule(g[0, 0], x[0, 0], [np.array([3.0, 4.0]), np.zeros(2)], 0.5, one)
+    case = "for a single row, of shape (2,), there is nothing to add up: the gradient of the "
+    close(single[1], products[0, 0], f"{case}weight")
+    close(single[2], g[0, 0], f"{case}bias")
 
 
 def test_the_rule_changes_nothing():
@@ -605,6 +620,10 @@ def test_training_updates_the_running_statistics():
         "Update the running variance without eps": [0.9 + 20 / 30 + 1e-6],
     }
     close(var, [0.9 + 20 / 30], case, causes, near=1e-9)
+    far, options = (x + 10000).astype("float32"), {"training": True, "momentum": 1.0}
+    _, _, var = batch_normed(far, np.zeros(1), np.ones(1), **options)
+    case = "the running variance with momentum 1 of 10000, 10002, 10004, 10006 in float32"
+    close(var, [20 / 3], case, FAR, near=1e-4)
 
 
 def test_evaluation_uses_the_running_statistics():
@@ -654,6 +673,12 @@ def test_gradients_go_through_the_statistics_of_the_batch():
     case = "the gradient of x = [[1], [2], [4]] for the upstream gradient [[1], [0], [0]]"
     causes = {cause: [[0.80178], [0], [0]]}
     close(gradient, [[0.22908], [-0.34362], [0.11454]], case, causes, near=1e-4)
+    options = {"running_mean": np.array([5.0]), "running_var": np.array([3.0]), "eps": 1.0}
+    case = "in evaluation, running variance 3, eps 1, upstream gradient [[1], [0], [0]]: the "
+    case += "gradient of x"
+    call = lambda: gradients_of(batch_norm, g, x, **options)
+    _, (gradient,) = result_of(call, case, RECORD, RuntimeError)
+    close(gradient, [[0.5], [0], [0]], case, "The running statistics are constants here")
 
 
 # %% batch-norm hidden points=2
@@ -697,6 +722,8 @@ def test_a_batch_norm_has_two_parameters_and_two_buffers():
     equal(names, ["weight", "bias"], "the names of the parameters of BatchNorm1d(3)", cause)
     for name, value in [("weight", 1), ("bias", 0), ("running_mean", 0), ("running_var", 1)]:
         close(getattr(norm, name), np.full(3, value), f"at first, .{name}")
+        dtype = np.asarray(getattr(norm, name)).dtype.name
+        equal(dtype, "float32", f"the dtype of .{name}")
     names = sorted(norm.state_dict())
     assert names == ["bias", "running_mean", "running_var", "weight"], (
         "a state dict without the running statistics cannot restore the network: it should "
@@ -738,8 +765,9 @@ def test_running_statistics_are_no_part_of_the_graph():
 
 def test_a_saved_network_evaluates_as_before():
     rng = np.random.default_rng(11)
-    first, second = BatchNorm2d(2), BatchNorm2d(2)
-    mean, var = np.zeros(2), np.ones(2)
+    first, second = BatchNorm2d(2, eps=0.5), BatchNorm2d(2, eps=0.5)
+    mean, var, weight, bias = np.zeros(2), np.ones(2), np.array([2, -1]), np.array([3, 0.5])
+    first.load_state_dict({**first.state_dict(), "weight": weight, "bias": bias})
     for _ in range(3):
         images = rng.normal(4, 3, size=(3, 2, 2, 2)).astype("float32")
         first(Tensor(images))
@@ -747,13 +775,19 @@ def test_a_saved_network_evaluates_as_before():
         var = 0.9 * var + 0.1 * images.var((0, 2, 3), ddof=1)
     second.load_state_dict(first.state_dict())
     x = rng.normal(size=(2, 2, 2, 2)).astype("float32")
-    wanted = (x - mean[:, None, None]) / (var[:, None, None] + 1e-5) ** 0.5
+    mean, var, weight, bias = [a[:, None, None] for a in (mean, var, weight, bias)]
+    right = (x - mean) / (var + 0.5) ** 0.5
+    causes = {
+        "Are weight and bias passed on in evaluation?": right,
+        "Is eps passed on in evaluation?": (x - mean) / (var + 1e-5) ** 0.5 * weight + bias,
+        "Are the statistics in the state dict?": x / 1.5**0.5 * weight + bias,
+    }
     for layer, case in [
-        (first, "a layer trained on three batches, in evaluation mode"),
+        (first, "a layer trained on three batches, eps 0.5, in evaluation mode"),
         (second, "another layer with its saved state, in evaluation mode"),
     ]:
-        cause = "Are the statistics in the state dict?"
-        close(layer.eval()(Tensor(x)), wanted, f"the output of {case}", cause, 1e-4)
+        wanted = right * weight + bias
+        close(layer.eval()(Tensor(x)), wanted, f"the output of {case}", causes, 1e-4)
 
 
 def test_options_of_batch_norm_layers():
@@ -856,6 +890,8 @@ def test_rows_are_divided_by_their_root_mean_square():
     for name in ("normalized", "scale"):
         assert name in saved, f'saved should have the key "{name}", yours has {sorted(saved)}'
         close(saved[name], wanted[name], f'saved["{name}"]', "As in layer_norm_forward")
+    out, *_ = rms_norm_with_saved(x.astype("float32"), weight.astype("float32"), 1.0)
+    equal(out.dtype.name, "float32", "the dtype of the output for float32 inputs")
 
 
 def test_the_gradients_of_rms_norm():
@@ -869,7 +905,14 @@ def test_the_gradients_of_rms_norm():
     }
     case = "x = [1, 7], g = [1, 0], weight [3, 1]: the gradient of x"
     close(gradients[0], [[0.588, -0.084]], case, causes, near=1e-4)
-    close(gradients[1], [0.2, 0.0], "the gradient of the weight")
+    causes = {
+        "It is g * x̂, summed: x̂ is multiplied by g, not by g * weight": [0.6, 0],
+        "The weight multiplies x̂, not x": [1.0, 0.0],
+        "This is the gradient of a bias: multiply g by x̂": [1.0, 0.0],
+        "Here only g is multiplied by the weight: multiply g by x̂": [3.0, 0.0],
+    }
+    case = "x = [1, 7], g = [1, 0], weight [3, 1]: the gradient of the weight"
+    close(gradients[1], [0.2, 0.0], case, causes)
     x, g = np.array([[[1.0, 7.0]], [[-3.0, 3.0]]]), np.array([[[1.0, 2.0]], [[3.0, 4.0]]])
     rows, _ = rms_rule(g, x, [weight], 0, kept(x, 0, center=False))
     case = "the gradient of the weight for an input of shape (2, 1, 2)"
@@ -942,6 +985,7 @@ def test_the_folded_layer_computes_the_same():
         (Dense(3, 2, rng=1), BatchNorm1d(2, eps=0.1), rng.normal(size=(4, 3))),
         (Dense(3, 3, rng=1), BatchNorm1d(3, eps=0.1), rng.normal(size=(4, 3))),
         (Dense(3, 2, bias=False, rng=1), BatchNorm1d(2), rng.normal(size=(4, 3))),
+        (Dense(3, 2, rng=1), BatchNorm1d(2, affine=False), rng.normal(size=(4, 3))),
         (Conv2d(2, 3, 2, rng=1), BatchNorm2d(3), rng.normal(size=(2, 2, 4, 4))),
         (Conv2d(2, 2, 2, rng=1), BatchNorm2d(2), rng.normal(size=(2, 2, 4, 4))),
     ]:
@@ -953,7 +997,11 @@ def test_the_folded_layer_computes_the_same():
         x = Tensor(x.astype("float32"))
         wanted = np.asarray(norm(layer(x)))
         case = f"{layer} then {norm}: the folded"
-        weights, bias = result_of(lambda: folded(layer, norm), f"{case} layer", cause)
+        errors = {
+            "'NoneType'": "The bias of the layer, and weight and bias of the norm, may be None"
+        }
+        errors[""] = cause
+        weights, bias = result_of(lambda: folded(layer, norm), f"{case} layer", errors)
         equal(np.shape(weights), tuple(layer.weights.shape), f"{case} weights' shape")
         equal(np.shape(bias), (n,), f"{case} bias's shape")
         case = f"the output of the folded layer of {layer} and {norm}, on random inputs,"
