@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: 55083d96ed7464a8
+# checksum: b2b6821fe9aaa7f3
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -480,7 +480,8 @@ def chunked_attention(q, k, v, block, is_causal=False):
                scaled_dot_product_attention(q, k, v); with is_causal=True, its result with
                attn_mask=causal_mask(Tq, Tk)
 
-    Tq may exceed Tk; a query that sees no key gives 0. Nothing is recorded.
+    Tq may exceed Tk; a query that sees no key gives 0. Nothing is recorded, and no input is
+    changed.
 
     >>> x = Tensor([[0.0], [0.0], [0.0]])
     >>> chunked_attention(x, x, Tensor([[1.0], [2.0], [6.0]]), 2)

@@ -1125,7 +1125,8 @@ def chunked_attention(q, k, v, block, is_causal=False):
                scaled_dot_product_attention(q, k, v); with is_causal=True, its result with
                attn_mask=causal_mask(Tq, Tk)
 
-    Tq may exceed Tk; a query that sees no key gives 0. Nothing is recorded.
+    Tq may exceed Tk; a query that sees no key gives 0. Nothing is recorded, and no input is
+    changed.
 
     >>> x = Tensor([[0.0], [0.0], [0.0]])
     >>> chunked_attention(x, x, Tensor([[1.0], [2.0], [6.0]]), 2)
