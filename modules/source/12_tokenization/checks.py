@@ -217,7 +217,12 @@ def test_bytes_of_other_texts():
 
 # %% from-bytes points=4
 def test_bytes_become_their_text():
-    for ids, right in [([72, 105], "Hi"), ([195, 169], "é"), ([240, 159, 153, 130], "🙂"), ([], "")]:
+    for ids, right in [
+        ([72, 105], "Hi"),
+        ([195, 169], "é"),
+        ([240, 159, 153, 130], "🙂"),
+        ([], ""),
+    ]:
         equal(from_bytes(ids), right, f"the text of the bytes {ids}", "decode them as UTF-8")
 
 
