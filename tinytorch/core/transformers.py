@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: ca086d2a26334ad5
+# checksum: d7aeefce3e8bc765
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -323,7 +323,8 @@ def held_out_bits(model, ids, characters, stride=None):
     are in the text. In each window, the last min(stride, half) targets are scored, where half
     is context - context // 2: half of the context, rounded up. So each scored target has at
     least half of the context before it, and no target is scored twice. The model is called in
-    evaluation mode and then returns to its earlier mode. It gets at most 64 windows at a time.
+    evaluation mode, without recording a graph, and then returns to its earlier mode. It gets at
+    most 64 windows at a time.
 
     >>> model = GPT(8, context=4, embed_dim=16, layers=1, num_heads=2)
     >>> round(held_out_bits(model, np.arange(40) % 8, np.ones(8)))
