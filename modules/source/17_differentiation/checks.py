@@ -1100,6 +1100,11 @@ def test_the_start_and_the_number_of_products():
 
 
 def test_the_zero_matrix():
+    value, _, vector, _ = iterated(np.diag([3.0, 1.0]), (1, 2), 40, dtype="float32")
+    case = "a start of shape (1, 2) and float32: the vector"
+    has_shape(vector, (1, 2), case, "v . H v is a sum over all axes")
+    assert vector.dtype == np.float32, f"{case} should be float32, yours is {vector.dtype}"
+    same(value, 3.0, "the eigenvalue of diag(3, 1)", tolerance=1e-4)
     value, _, vector, _ = iterated(np.zeros((2, 2)), (2,), 5)
     assert value == 0.0 and np.isfinite(vector).all(), (
         f"for H = 0 the value should be 0.0, yours is {value} with the vector {vector}: H v "
@@ -1143,6 +1148,12 @@ def test_the_first_step():
     wanted = b @ b / (b @ matrix @ b) * b
     case = "after one step x, (r . r) / (p . H p) p with r = p = b,"
     same(solved(matrix, b, 1)[0], wanted, case)
+    case = "b of shape (1, 2) and float32: x after two steps"
+    cause = "p . H p is a sum over all axes"
+    got, _, _ = result_of(lambda: solved(matrix, b[None].astype("float32"), 2), case, cause)
+    has_shape(got, (1, 2), case, cause)
+    same(got, np.array([[1.0, 2.0]]), case, tolerance=1e-4)
+    assert got.dtype == np.float32, f"{case} should be float32, yours is {got.dtype}"
 
 
 def test_damping_is_added_to_every_eigenvalue():
@@ -1156,6 +1167,11 @@ def test_it_stops_when_the_residual_is_0():
     got, runs, _ = solved(np.eye(3), np.array([1.0, 2.0, 3.0]), 50)
     assert near(got, np.array([1.0, 2.0, 3.0])) and runs <= 2, (
         f"for H = I one step is exact; in 50 steps yours needs {runs} products and gives {got}"
+    )
+    got, _, _ = solved(np.diag([1.0, 2.0, 4.0]), np.full(3, 4e-12), 50)
+    cause = "The residual is compared with eps times the length of b, not with a fixed number"
+    same(
+        got / 1e-12, np.array([4.0, 2.0, 1.0]), "H = diag(1, 2, 4), b = 4e-12: x / 1e-12", cause
     )
     got, _, _ = solved(np.eye(3), np.zeros(3), 50)
     assert near(got, np.zeros(3)), f"for b = 0 x should be 0, yours is {got}"
@@ -1241,6 +1257,10 @@ def test_a_diagonal_matrix_needs_one_probe():
     same(diagonal, numbers, case)
     same(trace, numbers.sum(), "the trace")
     assert kind == "float", f"the trace should be a float, yours is a {kind}"
+    trace, _, diagonal, _ = probed(np.diag(numbers), (2, 4), 2, dtype="float32")
+    case = "for probes of shape (2, 4) and float32, the diagonal"
+    has_shape(diagonal, (2, 4), case)
+    assert diagonal.dtype == np.float32, f"{case} should be float32, yours is {diagonal.dtype}"
 
 
 def test_the_mean_over_many_probes():
