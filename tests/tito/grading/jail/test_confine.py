@@ -178,15 +178,8 @@ def test_neither_fork_nor_server_makes_a_namespace(machine, namespace):
 
 @machines
 def test_the_server_may_fork(machine):
-    assert (
-        outcome(
-            confine.server_filter(machine),
-            machine,
-            number(machine, confine.FORKING["clone"]),
-            0x1200011,
-        )
-        == ALLOWED
-    )
+    clone, code = number(machine, confine.FORKING["clone"]), confine.server_filter(machine)
+    assert outcome(code, machine, clone, 0x1200011) == ALLOWED
 
 
 ARGUMENTS = {  # {what: (the call, arguments that are allowed, those that are not)}
@@ -346,15 +339,7 @@ for name in ("open", "closed"):
     except PermissionError:
         print("refused")
 """
-    assert confined(code, tmp_path) == [
-        "opened",
-        "refused",
-        "refused",
-        "refused",
-        "refused",
-        "1",
-        "refused",
-    ]
+    assert confined(code, tmp_path) == ["opened", *["refused"] * 4, "1", "refused"]
 
 
 def test_privileges_are_gone_for_good():
