@@ -698,7 +698,7 @@ def test_the_result_is_a_view():
         x = Tensor(np.ones((2, 3, 4), "float32"))
         out = transpose(x, *axes)
         found = read_after_writing(out, x, 7)
-        assert np.array_equal(found, np.full(np.ones((2, 3, 4)).transpose(*axes).shape, 7)), (
+        assert np.all(found == 7), (
             f"transpose(x{''.join(f', {a}' for a in axes)}) should share memory with x, yours "
             f"is a copy: after x became all 7, yours holds {found}"
         )

@@ -167,12 +167,12 @@ def test_the_operations_are_recorded():
 def test_a_wrong_number_of_inputs_is_an_error():
     weights, bias = Tensor(np.ones((3, 4), "float32")), Tensor(np.ones(4, "float32"))
     for shape in [(5, 1), (5, 2), (5, 4), (2, 3, 1), (1,), (3, 5)]:
-        refused(
-            lambda: linear(Tensor(np.ones(shape, "float32")), weights, bias),
-            f"an input of shape {shape}, for weights of shape (3, 4),",
-            contains=(shape, "(3, 4)"),
-            cause="the inner dimensions of a matrix product must be equal, not broadcast",
-        )
+        run = lambda: linear(Tensor(np.ones(shape, "float32")), weights, bias)
+        case = f"an input of shape {shape}, for weights of shape (3, 4),"
+        cause = "the inner dimensions of a matrix product must be equal, not broadcast"
+        refused(run, case, cause=cause)
+        cause = "the error of `@` between Tensors names both shapes"
+        refused(run, case, contains=(shape, "(3, 4)"), cause=cause)
 
 
 # %% linear hidden points=1

@@ -827,6 +827,10 @@ def test_cross_entropy_with_any_number_of_leading_axes():
                 if np.allclose(found, wanted + smoothing * (shifted.mean(-1) - shifted.mean())):
                     cause = "the mean of the smoothing is taken over the whole batch, it "
                     cause += "should be over the classes of each row, axis=-1"
+                true = np.eye(shape[-1])[labels]
+                others = smoothing * (1 - true) / max(shape[-1] - 1, 1)
+                if np.allclose(found, -(((1 - smoothing) * true + others) * log_p).sum(-1)):
+                    cause = "the share is spread over all classes, the true class included"
             case = f"the losses of logits of shape {shape}, one per row, smoothing {smoothing},"
             expect(found, wanted, case, cause, near=(1e-9, 1e-12))
 
