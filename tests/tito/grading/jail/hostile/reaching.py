@@ -149,6 +149,7 @@ def double(x):
         attempt(f"lock {number}", lambda: fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB))
         attempt(f"range {number}", lambda: fcntl.lockf(number, fcntl.LOCK_SH | fcntl.LOCK_NB, 7))
         attempt(f"lease {number}", lambda: fcntl.fcntl(number, 1024, 0))
+        attempt(f"offset {number}", lambda: os.lseek(number, 77, 0) or None.x)
         attempt(f"hint {number}", lambda: fcntl.fcntl(number, 1036, struct.pack("Q", 3)))
     attempt("priority", lambda: os.nice(3))
     attempt("name", lambda: call(170, b"x", 1))

@@ -122,6 +122,11 @@ attempt("its limits", lambda: __import__("resource").prlimit(parent, 7))
 attempt("threads of the machine", lambda: call(99, bytes(200)))
 attempt("a barrier for all", lambda: call(324, 1, 0, 0))
 attempt("a file of a thread", lambda: call(56, 0x11F00, 0, bytes(4), 0, 0))
+for name, given in {"eventfd": (290,), "timerfd": (283,), "epoll": (291,), "mincore": (27,),
+    "message queue": (68,), "mlock": (149,), "session of 1": (124, 1), "group of 1": (121, 1),
+    "priority of 1": (140, 0, 1), "policy of 1": (145, 1), "disk of 1": (252, 1, 1),
+    "a lock": (73, 0, 8)}.items():
+    attempt(name, lambda: call(*given, 0, 0, 0))
 attempt("rseq of another", lambda: call(310, 1, None, 0, None, 0, 0))
 """,
     jailed=True,
