@@ -311,8 +311,9 @@ def test_large_scores_and_hidden_infinities():
 def test_masks_broadcast_over_heads():
     x, mask = normal(12, 2, 3, 4, 5), normal(13, 2, 1, 1, 5) > -0.5
     case = "the weights of scores (2, 3, 4, 5) with a mask of shape (2, 1, 1, 5)"
-    found = result_of(lambda: masked_softmax(Tensor(x), mask), case)
-    close(found, weights_by_loops(x, mask), case)
+    for given in (mask, Tensor(mask)):
+        found = result_of(lambda: masked_softmax(Tensor(x), given), case)
+        close(found, weights_by_loops(x, mask), case)
 
 
 def test_masked_softmax_propagates_gradients():

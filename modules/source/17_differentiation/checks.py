@@ -643,6 +643,7 @@ def test_a_derivative():
     for name, x, wanted in [
         ("x * x * x", 2.0, 12.0),
         ("x * x * x", -1.0, 3.0),
+        ("x * x * x", np.array([2.0, -1.0]), np.array([12.0, 3.0])),
         ("exp(x) / x", 1.0, 0.0),
         ("x ** x", 3.0, 27 * (1 + math.log(3))),
     ]:
