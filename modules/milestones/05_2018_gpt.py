@@ -55,6 +55,7 @@ from gpt_training import (
     character_counts,
     check_texts,
     going_on_with,
+    known_words,
     place,
     sample_lines,
     settings_for,
@@ -127,12 +128,6 @@ def levels(train, test):
     counts = NGram(order).fit(tokenizer.encode(train), tokenizer.vocab_size)
     nats = -counts.log_probability(tokenizer.encode(test)).mean()
     return found | {f"{order}-grams": nats / math.log(2)}
-
-
-def known_words(lines, text):
-    """The share of the words in `lines` that occur in `text`."""
-    words = [re.findall(r"[^\W\d_]+", part.lower()) for part in (" ".join(lines), text)]
-    return float(np.isin(words[0], list(set(words[1]))).mean())
 
 
 def bits_of_next(model, windows):

@@ -4,6 +4,7 @@ Milestone 05 trains the model; milestone 06 uses its weights.
 """
 
 import hashlib
+import re
 import sys
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -47,6 +48,7 @@ class Settings:
     lr          the highest learning rate, per step
     dropout     the share of numbers that are set to 0 in training
     patience    stop after so many epochs in which the held-out bits did not fall; 0: never
+    rotary      whether attention rotates queries and keys, instead of learned positions
     without     a part of the model to leave out: norm, residual, positions or mask; "" for none
     texts       paths of the files to learn from; () for the novels
     start       path of the GPT to go on with, and to take the tokenizer from; "" for a new one
@@ -63,6 +65,7 @@ class Settings:
     lr: float = 3e-3
     dropout: float = 0.0
     patience: int = 0
+    rotary: bool = False
     without: str = ""
     texts: tuple = ()
     start: str = ""
@@ -105,7 +108,10 @@ class WithoutResidual(TransformerBlock):
 def build(settings, vocab_size):
     """A new GPT, without the part that the settings leave out."""
     width, heads = settings.embed_dim, settings.num_heads
-    model = GPT(vocab_size, settings.context, width, settings.layers, heads, settings.dropout)
+    model = GPT(
+        vocab_size, settings.context, width, settings.layers, heads, settings.dropout,
+        rotary=settings.rotary,
+    )  # fmt: skip
     if settings.without == "residual":
         model.blocks = [WithoutResidual(width, heads, settings.dropout) for _ in model.blocks]
         init_gpt(model)
@@ -309,6 +315,12 @@ def kept_seed(path):
         return load_state(path)["seed"]
     except (OSError, CheckpointError, KeyError, TypeError):
         return 0
+
+
+def known_words(lines, text):
+    """The share of the words in `lines` that occur in `text`."""
+    words = [re.findall(r"[^\W\d_]+", part.lower()) for part in (" ".join(lines), text)]
+    return float(np.isin(words[0], list(set(words[1]))).mean())
 
 
 def sample_lines(model, tokenizer, rows, tokens, rng, temperature=0.8, prompt="\n"):

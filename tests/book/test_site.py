@@ -89,7 +89,8 @@ def nobody(*words, **more):
 BRIEFLY = [
     ("04_1998_digits_cnn.py", "EPOCHS = 6, 30", "EPOCHS = 1, 2"),
     ("04_1998_digits_cnn.py", 'accuracy" = 0.985', 'accuracy" = 0'),
-    ("06_2020_generation.py", "CONTEXT = 256, 320", "CONTEXT = 64, 128"),
+    ("06_2020_generation.py", "CONTEXT = 256, 320\nLONG = 6", "CONTEXT = 64, 128\nLONG = 1"),
+    ("06_2020_generation.py", 'GPT of 2018" = 0.005', 'GPT of 2018" = -9'),
     ("06_2020_generation.py", "ROUNDS = 9", "ROUNDS = 3"),
     ("06_2020_generation.py", 'times as fast" = 3.0', 'times as fast" = 0'),
     (

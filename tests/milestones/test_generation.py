@@ -1,6 +1,7 @@
 """Milestone 06: distributions by enumeration, and what its race reports."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -122,12 +123,15 @@ def test_each_way_runs_once_in_each_round():
 def test_a_run_takes_the_weights_of_2018_and_writes_in_three_ways(monkeypatch, tmp_path, capsys):
     pytest.importorskip("matplotlib").use("Agg")
     small(monkeypatch, tmp_path, milestone)
-    for name, value in {"TOKENS": 8, "CONTEXT": 64, "EVERY": 8, "ROUNDS": 3}.items():
+    for name, value in {"TOKENS": 8, "CONTEXT": 64, "LONG": 1, "EVERY": 8, "ROUNDS": 3}.items():
         monkeypatch.setattr(milestone, name, value)
     measured, figure = milestone.run(0)
     assert measured["same tokens with and without cache"] == 1
-    said = capsys.readouterr().out
-    assert "step 12: " in said and "16 positions become 64" in said
+    said = " ".join(capsys.readouterr().out.split())
+    assert "step 12: " in said and "Rotary positions replace 16 learned ones" in said
+    old, _, new = map(float, re.findall(r"\d+ tokens of context +([\d.]+)", said))
+    assert measured["gain over the GPT of 2018"] == pytest.approx(1 - new / old, abs=1e-3)
+    assert ("too cheap" in said) == (float(re.search("is ([0-9.]+) times", said)[1]) < 1)
     measured, _ = milestone.run(0)
     assert "step 12: " not in capsys.readouterr().out  # the weights were there
     assert len(figure.axes) == 2
