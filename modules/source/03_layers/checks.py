@@ -333,6 +333,9 @@ def test_he_returns_float32_of_any_shape():
     assert w.shape == (80, 30, 3, 3), (
         f"shape=(80, 30, 3, 3) was asked for, yours has shape {w.shape}"
     )
+    fewer = he_normal(270, 5, rng=1, shape=(80, 30, 3, 3))
+    case = "with rng=1 and a shape, the weights for fan_out 5 instead of 72"
+    expect(fewer, w, case, "fan_out changes the shape only")
     plain = np.asarray(he_normal(270, 72, rng=2)).var()
     assert abs(w.var() - plain) <= 0.08 * plain, (
         f"`shape` does not change the variance; yours is {w.var():.3g} with shape "
@@ -1028,7 +1031,7 @@ def test_a_state_that_fits_has_no_problems():
         ("tensors", {name: Tensor(a) for name, a in state_dict(net).items()}),
         ("lists", {name: a.tolist() for name, a in state_dict(net).items()}),
     ]:
-        texts = list(incompatible_keys(net, state))
+        texts = incompatible_keys(net, state)
         equal(texts, [], f"incompatible_keys of a module and its own state, as {kind},")
     state = {"bias": np.ones(3), "weights": np.ones((2, 3))}
     texts = list(incompatible_keys(Dense(2, 3), state))

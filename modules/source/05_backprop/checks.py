@@ -100,6 +100,9 @@ def derivatives(roots, leaf):
     cause += "beginning, and see the checks of topological_order"
     run = lambda: forward_mode_derivatives(roots, leaf)
     got = result_of(run, "forward mode", {"Value(": cause}, KeyError)
+    assert all(isinstance(derivative, (float, int)) for derivative in got), (
+        f"forward_mode_derivatives should return plain numbers, yours returns {got!r:.60}"
+    )
     return [float(derivative) for derivative in got]
 
 
