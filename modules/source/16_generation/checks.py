@@ -662,20 +662,24 @@ def three(seed, *shape):
 
 # %% attend-cached points=4
 def test_the_tokens_of_a_prompt_do_not_see_later_ones():
-    q, k, v = three(0, 1, 2, 3, 4)
-    (found,), lengths = attended(q, k, v, [3])
-    wanted = causal_attention(q, k, v)
-    assert found.shape == wanted.shape, (
-        f"the result should have the shape of q, {wanted.shape}, yours has {found.shape}"
-    )
-    assert near(found[:, :, -1], wanted[:, :, -1]), (
-        "the last of three tokens should look at all three; its output is wrong"
-    )
-    assert near(found, wanted), (
-        "three tokens in an empty cache: the outputs of the first two differ from causal "
-        "attention. Do they look at later tokens? A prefill needs the causal mask"
-    )
-    assert lengths == [3], f"the cache should hold 3 tokens afterwards, yours holds {lengths}"
+    for heads, width in [(2, 4), (1, 1)]:
+        q, k, v = three(0, 1, heads, 3, width)
+        (found,), lengths = attended(q, k, v, [3])
+        wanted = causal_attention(q, k, v)
+        assert found.shape == wanted.shape, (
+            f"the result should have the shape of q, {wanted.shape}, yours has {found.shape}"
+        )
+        assert near(found[:, :, -1], wanted[:, :, -1]), (
+            "the last of three tokens should look at all three; its output is wrong"
+        )
+        scores, cause = q @ k.swapaxes(2, 3) / math.sqrt(width), ""
+        if near(found, probabilities(scores) @ v):
+            cause = ": they look at later tokens. A prefill needs the causal mask"
+        assert near(found, wanted), (
+            f"three tokens in an empty cache, q of shape {q.shape}: the outputs of the first "
+            f"two differ from causal attention{cause}"
+        )
+        assert lengths == [3], f"the cache should hold 3 tokens afterwards, yours {lengths}"
 
 
 def test_a_new_token_sees_the_whole_past():
