@@ -554,6 +554,9 @@ def test_each_position_gets_its_row():
     found = result_of(lambda: layer(Tensor(x.copy())), case)
     case += ": row t of the weight is added at position t: the result"
     close(found, x + rows[:4], case, tensor=True)
+    x, case = normal(102, 1, 5, 2, dtype="float32"), "5 positions of a context of 5: the result"
+    error = "Only more positions than rows are refused"
+    close(result_of(lambda: layer(Tensor(x)), case, error), x + rows, case)
 
 
 def test_the_table_is_trained():
