@@ -290,10 +290,6 @@ check("attention")
 # learns a second table, with a vector for each of the 23 positions, and adds it.
 
 # %%
-from tinytorch.core.embeddings import Embedding, RecurrentModel
-from tinytorch.core.layers import Sequential, manual_seed
-
-
 class SelfAttention(Module):
     def __init__(self, width):
         self.query, self.key, self.value = (Dense(width, width) for _ in range(3))
@@ -306,6 +302,8 @@ class SelfAttention(Module):
         mask = causal_mask(x.shape[1], x.shape[1])
         return masked_softmax(attention_scores(self.query(x), self.key(x)), mask).data
 
+# %%
+from tinytorch.core.embeddings import Embedding
 
 class LetterModel(Module):
     def __init__(self, layer, positions=True):
@@ -326,6 +324,8 @@ class LetterModel(Module):
 # correctly without positions. The cell takes a few seconds.
 
 # %% tags=["answer", "explained"]
+from tinytorch.core.embeddings import RecurrentModel
+from tinytorch.core.layers import Sequential, manual_seed
 from tinytorch.core.optimizers import Adam
 from tinytorch.pictures.attention import LETTERS, accuracy, repeated, train
 from tinytorch.pictures.drawing import plot_lines
@@ -1003,7 +1003,7 @@ print("two heads, fused:         ", cost(lambda: batch_loss(two_heads), 23))
 # `small_weights` gives letters, positions and the results of the layers similar sizes. Predict
 # the loss with one layer and with two. Guessing one of 14 letters costs ln 14 = 2.6 nats.
 
-# %% tags=["answer", "explained"]
+# %% tags=["answer"]
 from tinytorch.pictures.attention import induction_score, small_weights, varied
 
 
@@ -1019,10 +1019,10 @@ curves = {}
 for name, layers in [("one layer", 1), ("two layers", 2)]:
     manual_seed(0)
     hidden = [AddAttention() for _ in range(layers)]
-    stack = small_weights(Sequential(Embedding(26, 32), LearnedPositions(35, 32), *hidden,
-                                     Dense(32, 26)))
-    curves[name] = train(stack, Adam(stack.parameters(), 0.01), 250, varied)
-    print(f"{name}: loss {curves[name][-1]:.3f}, {accuracy(stack, varied):.0%} right")
+    network = small_weights(Sequential(Embedding(26, 32), LearnedPositions(35, 32), *hidden,
+                                       Dense(32, 26)))
+    curves[name] = train(network, Adam(network.parameters(), 0.01), 250, varied)
+    print(f"{name}: loss {curves[name][-1]:.3f}, {accuracy(network, varied):.0%} right")
 figure = plot_lines(curves, "step", "loss in nats per letter")
 # alt: The loss over 250 steps. With one layer it falls slowly from 3.3 to 2.4. With two layers
 # it falls suddenly, between steps 80 and 130, to almost 0.
@@ -1035,7 +1035,7 @@ figure = plot_lines(curves, "step", "loss in nats per letter")
 # %%
 for period in (17, 14, 11):
     ids = varied(np.random.default_rng(1), 100, period, period)[0]
-    first, second = (stack[n].attention.attention_weights(stack[:n](ids)) for n in (2, 3))
+    first, second = (network[n].attention.attention_weights(network[:n](ids)) for n in (2, 3))
     print(f"period {period}: induction score {induction_score(second, ids)[0]:.2f}")
 text = "".join(LETTERS[i] for i in ids[0])
 figure = draw_map(first[0, 0, :11, :11], text[:11], text[:11], "first layer, first copy")
