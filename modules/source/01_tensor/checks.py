@@ -698,9 +698,14 @@ def test_the_result_is_a_view():
         x = Tensor(np.ones((2, 3, 4), "float32"))
         out = transpose(x, *axes)
         found = read_after_writing(out, x, 7)
+        call = f"transpose(x{''.join(f', {a}' for a in axes)})"
+        wanted = np.ones((2, 3, 4)).transpose(*axes).shape
+        assert np.shape(found) == wanted, (
+            f"{call} of shape (2, 3, 4) should have shape {wanted}, yours has {np.shape(found)}"
+        )
         assert np.all(found == 7), (
-            f"transpose(x{''.join(f', {a}' for a in axes)}) should share memory with x, yours "
-            f"is a copy: after x became all 7, yours holds {found}"
+            f"{call} should share memory with x, yours is a copy: after x became all 7, yours "
+            f"holds {found}"
         )
 
 
