@@ -98,6 +98,23 @@ POOLS = [
 CROPPED = "It should have the shape of x. Is the padding cropped?"
 
 
+def is_whole(found, case):
+    """Assert that a number is no float."""
+    kind = np.asarray(found).dtype.kind
+    assert kind in "iu", f"{case} should be an int, yours is {found!r}"
+
+
+def size_of(*numbers):
+    """output_size(...) for a kernel that fits into the padded input."""
+    length, kernel, stride, padding = numbers
+    cause = f"the input has {length + 2 * padding} numbers with its padding, and the kernel "
+    cause += f"{kernel}: it fits"
+    case = f"output_size({length}, {kernel}, stride={stride}, padding={padding})"
+    found = result_of(lambda: output_size(*numbers), case, cause, ValueError)
+    is_whole(found, case)
+    return case, found
+
+
 # %% output-size points=3
 def test_output_size_by_hand():
     cause = "The first window starts at 0, a window that reaches beyond the end does not "
@@ -112,8 +129,8 @@ def test_output_size_by_hand():
         (4, 1, 3, 0, 2),
         (2, 5, 1, 2, 2),
     ]:
-        case = f"output_size({length}, {kernel}, stride={stride}, padding={padding})"
-        equal(output_size(length, kernel, stride, padding), wanted, case, cause)
+        case, found = size_of(length, kernel, stride, padding)
+        equal(found, wanted, case, cause)
     equal(output_size(9, 4), 6, "output_size(9, 4), with stride 1 and padding 0,")
 
 
@@ -122,8 +139,8 @@ def test_output_size_counts_every_position():
         length, kernel, stride = length + 1, kernel + 1, stride + 1
         wanted = len(range(0, length + 2 * padding - kernel + 1, stride))
         if wanted:
-            case = f"output_size({length}, {kernel}, stride={stride}, padding={padding})"
-            equal(output_size(length, kernel, stride, padding), wanted, case)
+            case, found = size_of(length, kernel, stride, padding)
+            equal(found, wanted, case)
 
 
 def test_a_kernel_that_does_not_fit_is_refused():
@@ -260,6 +277,15 @@ def test_patches_of_other_images():
         )
 
 
+# %% learner-side
+def columns_after_writing(x, number):
+    """The columns of `x` for a kernel of one pixel, read after `number` was written into x."""
+    x = x.copy()
+    found = im2col(x, (1, 1))
+    x[...] = number
+    return found
+
+
 # %% im2col points=6
 def test_a_column_is_a_window_with_all_its_channels():
     x = np.arange(24).reshape(1, 2, 3, 4)
@@ -271,6 +297,7 @@ def test_a_column_is_a_window_with_all_its_channels():
         f"{case}: 2 * 2 * 2 weights and 2 * 3 windows, so the shape should be (1, 8, 6), yours "
         f"is {np.shape(found)}"
     )
+    equal(found.dtype.name, x.dtype.name, f"{case}: the dtype of the columns")
     for window, wanted in [
         (0, [0, 1, 4, 5, 12, 13, 16, 17]),
         (1, [1, 2, 5, 6, 13, 14, 17, 18]),
@@ -322,6 +349,9 @@ def test_columns_are_a_new_array():
     found = im2col(x, (1, 1))
     assert np.array_equal(x, kept), "im2col changed x"
     expect(found, kept.reshape(1, 1, 6), "the columns of x = 0 ... 5, kernel (1, 1)")
+    found = columns_after_writing(kept, -9.0)
+    case = "the columns of x = 0 ... 5, kernel (1, 1), after -9 was written into x,"
+    expect(found, kept.reshape(1, 1, 6), case, "They are a view of x: make a new array")
 
 
 # %% im2col hidden points=1
@@ -372,8 +402,20 @@ def test_the_product_agrees_with_the_definition():
         arrays, options = (x, weights, bias), (stride, padding)
         out = computed(im2col_forward, arrays, options, case, errors)
         cause = rows
-        if np.shape(out) == wanted.shape and np.allclose(out + bias[:, None, None], wanted):
-            cause = "The bias is missing"
+        if np.shape(out) == wanted.shape:
+            added = out - (wanted - bias[:, None, None])  # the numbers in place of the bias
+            if np.allclose(added, 0):
+                cause = "The bias is missing"
+            elif added.shape[3] == 4 and np.allclose(added, bias):
+                cause = (
+                    "You add bias o to column o of the output. It belongs to output channel "
+                )
+                cause += "o, axis 1"
+            elif added.shape[2] == 4 and np.allclose(added, bias[:, None]):
+                cause = (
+                    "You add bias o to row o of the output. It belongs to output channel o, "
+                )
+                cause += "axis 1"
         expect_array(out, wanted, case, (shape_cause, cause), near=1e-9)
 
 
@@ -391,7 +433,15 @@ def test_the_bias_is_added_once_to_each_channel():
 def test_forward_keeps_the_dtype():
     for dtype in ("float32", "float64"):
         x, weights = np.ones((1, 2, 4, 4), dtype), np.ones((3, 2, 2, 2), dtype)
-        out = im2col_forward(x, weights, np.ones(3, dtype), (1, 1), (1, 1))
+        error = {
+            "broadcast": "The bias of shape (3,) needs another axis, (3, 1), before it can "
+            "be added to the windows"
+        }
+        arrays, options = (x, weights, np.ones(3, dtype)), ((1, 1), (1, 1))
+        case = (
+            f"the output for x (1, 2, 4, 4), weights (3, 2, 2, 2) and padding (1, 1), {dtype}"
+        )
+        out = computed(im2col_forward, arrays, options, case, error)
         equal(out.dtype.name, dtype, f"the dtype of the output for {dtype} inputs")
         equal(out.shape, (1, 3, 5, 5), "the shape for x (1, 2, 4, 4) and padding (1, 1)")
         equal(out[0, 2, 1, 1], 9, "ones everywhere: the sum of 8 products and a bias")
@@ -854,8 +904,7 @@ def test_max_pooling_of_0_to_15():
         "broadcast": "The patches of every kernel position have the size that output_shape "
         "returns, here 2 by 2",
     }
-    call = lambda: max_pool2d_forward(x, (2, 2), (2, 2), (0, 0))
-    found = result_of(call, case, errors)
+    found = computed(max_pool2d_forward, [x], ((2, 2), (2, 2), (0, 0)), case, errors)
     causes = {
         "That is the first number of each window": [[[[0, 2], [8, 10]]]],
         "That is the mean of each window": [[[[2.5, 4.5], [10.5, 12.5]]]],
@@ -1015,12 +1064,26 @@ def test_every_number_of_a_window_receives_its_part():
         parts = np.broadcast_to(g[..., None, None] / area, windows.shape)
         case = f"the gradient of x (2, 3, 6, 9), kernel {kernel}, stride {stride}, padding "
         case += str(padding)
-        cause = f"Each of the {area} numbers of a window receives 1 / {area} of its gradient, "
-        cause += "and a number in several windows receives the sum"
+        several = (
+            f"Each of the {area} numbers of a window receives 1 / {area} of its gradient, "
+        )
+        several += "and a number in several windows receives the sum"
+        pixels = windows_of(np.ones_like(x), kernel, stride, padding).sum(axis=(4, 5))
+        by_pixels = np.broadcast_to((g / pixels)[..., None, None], windows.shape)
+        undivided = np.broadcast_to(g[..., None, None], windows.shape)
         options = kernel, stride, padding
         found = computed(avg_pool2d_gradient, (g, None, x), options, case, error)
-        wanted = add_to_windows(parts, x.shape, stride, padding)
-        expect_array(found, wanted, case, (CROPPED, cause), near=1e-5, dtype="float32")
+        wanted, wrong, whole = [
+            add_to_windows(each, x.shape, stride, padding)
+            for each in (parts, by_pixels, undivided)
+        ]
+        causes = {
+            f"You divide by the pixels in the window. The padding counts too: divide by {area},"
+            " the size of the kernel": wrong,
+            f"Yours is not divided by {area}, the size of the kernel": whole,
+            several: found,
+        }
+        expect_array(found, wanted, case, (CROPPED, causes), near=1e-5, dtype="float32")
 
 
 def test_backward_uses_the_gradient_of_average_pooling():
@@ -1051,6 +1114,7 @@ def test_receptive_fields_traced_from_the_output():
             first, last = first * stride, last * stride + kernel - 1
         found = receptive_field(list(layers))
         equal(found, last - first + 1, f"receptive_field({layers})", cause)
+        is_whole(found, f"receptive_field({layers})")
 
 
 def test_receptive_fields_agree_with_gradients():
@@ -1086,6 +1150,7 @@ def test_flops_counted_by_hand():
             f"{case}: this takes {2 * products} FLOPs, yours is {found}. Each output number "
             "needs as many multiply-adds as its kernel has weights, in all its channels"
         )
+        is_whole(found, f"{case}: the FLOPs")
 
 
 def test_flops_agree_with_the_size_of_the_output():
