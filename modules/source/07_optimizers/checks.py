@@ -110,6 +110,34 @@ def longer_runs(kind, seed):
             expect(path[t - 1], right, case, near=(1e-9, 1e-12))
 
 
+def half_cosine(part):
+    """Half a cosine, from 1 at part 0 to 0 at part 1."""
+    return (1 + np.cos(np.pi * part)) / 2
+
+
+def causes_of_a_direction(m, v, step, betas, eps):
+    """{cause: the direction one gets by it}"""
+    (beta1, beta2), by = betas, [1 - beta**step for beta in betas]
+    first, second, before = m / by[0], v / by[1], max(step - 1, 1)
+    return {
+        "You add eps to the root of v before v is corrected: correct v first, then take the "
+        "root, then add eps": m / by[0] * math.sqrt(by[1]) / (np.sqrt(v) + eps),
+        "You add eps to v, under the root: add it to the root": first / np.sqrt(second + eps),
+        "Is eps added?": first / np.sqrt(second),
+        "Neither m nor v is corrected": m / (np.sqrt(v) + eps),
+        "v is not corrected": first / (np.sqrt(v) + eps),
+        "m is not corrected": m / (np.sqrt(second) + eps),
+        "The root of v is missing": first / (second + eps),
+        "beta1 and beta2 are exchanged": m / by[1] / (np.sqrt(v / by[0]) + eps),
+        "You correct by 1 - beta, not by 1 - beta ** step": m
+        / (1 - beta1)
+        / (np.sqrt(v / (1 - beta2)) + eps),
+        "You correct for the step before": m
+        / (1 - beta1**before)
+        / (np.sqrt(v / (1 - beta2**before)) + eps),
+    }
+
+
 IN_PLACE = (
     "they did not change. `g = g * factor` makes a new array that no tensor holds; "
     "`g *= factor` writes into the old one, in place"
@@ -270,13 +298,17 @@ def groups_from_generators(defaults):
 # %% param-groups points=4
 def test_plain_tensors_are_one_group():
     a, b = Tensor([1.0]), Tensor([2.0, 3.0])
-    for given in ([a, b], (a, b)):
-        groups = param_groups(given, {"lr": 0.1, "momentum": 0.9})
-        assert len(groups) == 1, f"two tensors are one group, yours are {len(groups)}"
+    for given, numbers in [([a, b], [[1], [2, 3]]), ((a, b), [[1], [2, 3]]), ([a], [[1]])]:
+        case = f"{len(given)} tensors, without groups: param_groups"
+        groups = result_of(lambda: param_groups(given, {"lr": 0.1, "momentum": 0.9}), case)
+        assert len(groups) == 1, f"plain tensors are one group, yours are {len(groups)}"
+        assert isinstance(groups[0]["params"], list), (
+            f"the params of a group should be a list, yours are {groups[0]['params']!r:.60}"
+        )
         options = {name: x for name, x in groups[0].items() if name != "params"}
         equal(options, {"lr": 0.1, "momentum": 0.9}, "the group, which has the defaults,")
         params = [np.asarray(p).tolist() for p in groups[0]["params"]]
-        equal(params, [[1], [2, 3]], "its params, the two tensors, in order,")
+        equal(params, numbers, "its params, the tensors, in order,")
 
 
 def test_options_of_a_group_override_the_defaults():
@@ -677,10 +709,11 @@ def test_the_correction_depends_on_the_step():
         wanted = [
             a / by_1 / (math.sqrt(b / by_2) + 1e-3) for a, b in zip([2.0, -0.03], [5.0, 0.25])
         ]
-        assert np.allclose(found, wanted, rtol=1e-9), (
-            f"step {step}: m is divided by 1 - 0.9**{step} = {by_1:.5f} and v by 1 - "
-            f"0.99**{step} = {by_2:.5f}, which gives {wanted}; yours is {found}"
-        )
+        case = f"step {step}, eps 0.001: m = {m.tolist()} divided by 1 - 0.9**{step} = "
+        case += f"{by_1:.5f}, v = {v.tolist()} divided by 1 - 0.99**{step} = {by_2:.5f}: the "
+        case += "direction"
+        causes = causes_of_a_direction(m, v, step, (0.9, 0.99), 1e-3)
+        expect(found, wanted, case, causes, near=(1e-9, 1e-8))
 
 
 def test_the_direction_leaves_the_moments_unchanged():
@@ -690,7 +723,8 @@ def test_the_direction_leaves_the_moments_unchanged():
         f"m was {m}, v {v}; you changed them to {m_after} and {v_after}: the next step would "
         "correct them a second time. Keep the moments and their corrected copies apart"
     )
-    expect(found, [0.664044, -0.044535], "the direction", near=(1e-4, 1e-8))
+    causes = causes_of_a_direction(m, v, 2, (0.9, 0.99), 1e-3)
+    expect(found, [0.664044, -0.044535], "the direction in step 2", causes, near=(1e-4, 1e-8))
 
 
 def test_eps_is_added_to_the_corrected_root():
@@ -960,6 +994,7 @@ def test_tensors_without_gradient_are_left_out():
     )
     norm, _, _ = clip_gradients([None, None], 1.0)
     equal(float(norm), 0, "the norm without any gradients")
+    assert type(norm) is float, f"without gradients the norm is 0.0, a float, yours is {norm!r}"
 
 
 def test_clipping_keeps_dtypes():
@@ -1127,12 +1162,27 @@ def test_the_factor_is_1_at_the_end_of_the_warmup():
 
 
 def test_after_the_warmup_the_factor_follows_half_a_cosine():
-    for step, wanted in [(60, 0.8), (80, 0.6), (100, 0.4), (140, 0.2)]:
-        found = float(warmup_cosine(step, 20, 140, 0.2))
-        assert abs(found - wanted) < 1e-9, (
-            f"warm-up 20, total 140, lowest 0.2: in step {step} the factor is {wanted}, yours "
-            f"is {found}"
-        )
+    steps = [60, 80, 100, 140]
+    part = (np.array(steps) - 20) / 120
+    causes = {
+        "Your cosine goes from 1 to 0 and is cut off at lowest. It goes from 1 to lowest: only "
+        "the part above lowest, 1 - lowest, follows the cosine": np.maximum(
+            0.2, half_cosine(part)
+        ),
+        "Your cosine goes from 1 to 0: lowest is not used": half_cosine(part),
+        "lowest is not added: lowest + (1 - lowest) * ...": 0.8 * half_cosine(part),
+        "The cosine has the height 1 - lowest, not 1": 0.2 + half_cosine(part),
+        "The cosine counts from the end of the warm-up, not from step 0": 0.2
+        + 0.8 * half_cosine(np.array(steps) / 140),
+        "The cosine lasts total - warmup steps, not total": 0.2
+        + 0.8 * half_cosine(part * 120 / 140),
+        "It is half a cosine, from 1 to lowest, not a whole one": 0.2
+        + 0.8 * half_cosine(2 * part),
+        "This is a straight line, not a cosine": 0.2 + 0.8 * (1 - part),
+    }
+    found = [float(warmup_cosine(step, 20, 140, 0.2)) for step in steps]
+    case = f"warm-up 20, total 140, lowest 0.2: the factors in steps {steps}"
+    expect(found, [0.8, 0.6, 0.4, 0.2], case, causes, near=(0, 1e-9))
     found = [float(warmup_cosine(step, 5, 12)) for step in range(5, 13)]
     assert found == sorted(found, reverse=True) and abs(found[-1]) < 1e-9, (
         f"from 1 down to 0, yours are {found}"
