@@ -21,8 +21,11 @@ def all_in_evaluation_mode(modes):
 
 def is_at(location, wanted, case):
     """Assert where find_nonfinite found the first output that is not finite."""
+    cause = ""
+    if location is None and "inf" in case:
+        cause = ". np.isnan is True for nan only; np.isfinite is False for nan, inf and -inf"
     assert location is not None and tuple(location) == wanted, (
-        f"{case}. That should give {wanted}, yours is {location}"
+        f"{case}. That should give {wanted}, yours is {location}{cause}"
     )
 
 
@@ -325,6 +328,9 @@ def test_averaging_changes_nothing():
     case = "the averages, twice, of 3.0 (2 examples) and -1.0 (6 examples)"
     equal(averages, [{"loss": 0.0}] * 2, case)
     equal(results, [({"loss": 3.0}, 2), ({"loss": -1.0}, 6)], "afterwards, the results")
+    case = "the average of one batch"
+    one = result_of(lambda: average_metrics([({"loss": 3.0}, 2)]), case)
+    equal(one, {"loss": 3.0}, case)
 
 
 def test_no_examples_are_refused():
@@ -599,7 +605,10 @@ def test_losses_are_counted_from_the_last_improvement():
     ]:
         case = f"losses {losses}: the number of losses since the best one"
         cause = "Compare with the best so far, not with the previous one"
-        equal(epochs_since_best(list(losses)), wanted, case, cause)
+        found = epochs_since_best(list(losses))
+        equal(found, wanted, case, cause)
+        kind = np.asarray(found).dtype.kind
+        assert kind in "iu", f"{case} should be an int, yours is {found!r}"
 
 
 def test_an_equal_loss_is_no_improvement():
@@ -946,6 +955,11 @@ def range_of_scale(batches, low, high, steps, weight=1.0, loss=squared):
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         raise TypeError(f"return the pair (rates, losses); yours returned {result!r:.60}")
     rates, losses = result
+    if not isinstance(rates, list) or not isinstance(losses, list):
+        raise TypeError(
+            "rates and losses should be two lists; yours are of the types "
+            f"{type(rates).__name__} and {type(losses).__name__}"
+        )
     after = (
         float(model.weight.data[0]),
         float(optimizer.velocity[0]),
