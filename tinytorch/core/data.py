@@ -1,5 +1,5 @@
 # From modules/source/09_data/data_dev.py by `tito export`; edit that file, not this one.
-# checksum: ad85658c76eb5f35
+# checksum: a93cf54c0b9a08a8
 """Data: Real images, split, shuffled, batched, standardized and augmented."""
 
 import math
@@ -210,8 +210,8 @@ def collate(samples):
 
     samples  list of examples, 1 or more, all of the same structure: arrays, Tensors or numbers,
              or tuples (or lists) of these
-    returns  a Tensor with one row per example; for tuples, a tuple with the collated batch of
-             each member
+    returns  a new Tensor with one row per example; for tuples, a tuple with the collated batch
+             of each member
 
     dtypes are kept: float32 images give a float32 Tensor, integers an integer Tensor.
     Raises ValueError, with the shapes in its message, when the shapes differ; also when tuples

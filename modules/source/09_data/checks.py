@@ -24,6 +24,13 @@ def numbers_in(parts):
     return [[int(example) for example in part] for part in parts]
 
 
+def is_index_array(found, case):
+    """Assert that `found` is an array of integers."""
+    assert isinstance(found, np.ndarray) and found.dtype.kind in "iu", (
+        f"{case} should be an array of integers, yours is {found!r:.100}"
+    )
+
+
 def follows_manual_seed(draw, case):
     """Assert that draw() draws without a seed, so that only manual_seed decides."""
     first, again, other = drawn_after_manual_seed(draw)
@@ -87,6 +94,12 @@ def drawn_after_manual_seed(draw):
 def random_split_numbers():
     """The examples of both parts of a random split of 0 ... 39, without a seed."""
     return [[int(example) for example in part] for part in random_split(range(40), [25, 15])]
+
+
+def kinds_of_parts():
+    """The types of what random_split returns, and of its parts."""
+    parts = random_split(range(4), [3, 1], rng=0)
+    return [type(parts).__name__, *[type(part).__name__ for part in parts]]
 
 
 def epoch_indices_numbers():
@@ -212,6 +225,9 @@ def test_the_seed_decides_the_split():
 
 def test_a_part_keeps_inputs_and_targets_together():
     dataset = TensorDataset(np.arange(12, dtype="float32").reshape(6, 2), np.arange(6) * 100)
+    cause = "A Subset reads an example when it is asked for"
+    kinds = ["list", "Subset", "Subset"]
+    equal(kinds_of_parts(), kinds, "the types of two parts in a list", cause)
     (part,) = random_split(dataset, [6], rng=8)
     for picture, answer in part:
         assert float(picture[0]) * 50 == int(answer), (
@@ -255,7 +271,9 @@ def test_the_same_fraction_of_each_class_is_held_out():
             "stratified_split should return two arrays of indices, (kept, held_out); yours "
             f"returns {parts!r:.200}"
         )
-        kept, held_out = [np.asarray(part) for part in parts]
+        for name, part in zip(("kept", "held_out"), parts):
+            is_index_array(part, f"`{name}`")
+        kept, held_out = parts
         for label, count in wanted.items():
             number = int((labels[held_out] == label).sum())
             assert number == count, (
@@ -307,8 +325,16 @@ def test_without_a_seed_the_stratified_split_follows_manual_seed():
 
 
 def test_fractions_are_rounded_to_the_nearest_integer():
-    for count, fraction, wanted in [(9, 0.3, 3), (9, 0.2, 2), (11, 0.3, 3)]:
-        _, held_out = stratified_split(np.zeros(count, "int64"), fraction, rng=3)
+    for count, fraction, wanted in [
+        (9, 0.3, 3),
+        (9, 0.2, 2),
+        (11, 0.3, 3),
+        (5, 0, 0),
+        (5, 1, 5),
+    ]:
+        case = f"{count} examples of one class, fraction {fraction}"
+        call = lambda: stratified_split(np.zeros(count, "int64"), fraction, rng=3)
+        _, held_out = result_of(call, case)
         case = f"{fraction} of {count} examples is {fraction * count:.1f}: the number held out"
         equal(len(held_out), wanted, f"{case}, rounded to the nearest integer,")
 
@@ -334,7 +360,9 @@ def test_other_stratified_splits():
 # %% epoch-indices points=4
 def test_without_shuffling_the_indices_are_in_order():
     for count in (7, 1, 0):
-        expect(epoch_indices(count), range(count), f"without shuffling, {count} indices")
+        found, case = epoch_indices(count), f"without shuffling, {count} indices"
+        expect(found, range(count), case)
+        is_index_array(found, case)
 
 
 def test_shuffled_indices_are_a_permutation():
@@ -390,7 +418,10 @@ def test_every_position_gets_every_example():
 def test_no_example_is_left_out():
     for count, size in [(5, 2), (5, 5), (6, 2), (4, 9), (7, 3), (1, 1), (10, 1), (13, 4)]:
         order = np.arange(count)[::-1] * 3
-        pieces = [np.asarray(piece).tolist() for piece in batches(order, size)]
+        pieces = list(batches(order, size))
+        for piece in pieces:
+            is_index_array(piece, f"a batch of {order.tolist()}, an array,")
+        pieces = [piece.tolist() for piece in pieces]
         seen, case = sum(pieces, []), f"{count} examples in batches of {size}"
         assert seen == order.tolist(), (
             f"{case}: together they should be {order.tolist()}, yours are {pieces}. "
@@ -434,6 +465,14 @@ def test_other_batches():
         expect(together, order[: sum(lengths)], f"{case}: all indices")
 
 
+# %% learner-side
+def example_after_writing():
+    """An example [0, 1, 2, 3], after 9 was written into a batch of it alone."""
+    example = np.arange(4, dtype="float32")
+    collate([example]).data[...] = 9.0
+    return example
+
+
 # %% collate points=5
 def test_pairs_become_a_pair_of_tensors():
     pictures = (np.arange(30, dtype="float32") ** 1.5).reshape(5, 2, 3)
@@ -475,6 +514,15 @@ def test_examples_that_are_arrays_become_one_tensor():
     batch = collate([(np.ones(3, "float32"),)])
     (part,) = members(batch, 1, "one example, a tuple of one array: a tuple of one Tensor")
     equal(part.shape, (1, 3), "the shape of a batch of one example of shape (3,)")
+    cause = "A batch should be a new Tensor, with its own memory"
+    case = "the example, after 9 was written into its batch,"
+    expect(example_after_writing(), [0, 1, 2, 3], case, cause)
+    batch = result_of(
+        lambda: collate([Tensor([1.0, 2.0]), Tensor([0.0, 5.0])]),
+        "the Tensors [1, 2] and [0, 5]",
+        "an example may be a Tensor",
+    )
+    expect(batch.data, [[1, 2], [0, 5]], "the batch of the Tensors [1, 2] and [0, 5]")
 
 
 def test_nested_tuples():
@@ -512,9 +560,7 @@ def test_other_structures_of_examples():
     equal(flags.dtype.name, "bool", "the dtype of the flags")
     empty = collate([np.zeros((0, 3), "float32")] * 2)
     equal(empty.shape, (2, 0, 3), "the shape of two examples of shape (0, 3)")
-    alone = np.arange(4, dtype="float32")
-    collate([alone]).detach()[:] = 9.0
-    expect(alone, [0, 1, 2, 3], "after writing into the batch, the example")
+    expect(example_after_writing(), [0, 1, 2, 3], "after writing into the batch, the example")
 
 
 # %% learner-side
@@ -543,6 +589,22 @@ def columns(loader):
 def orders_of_epochs(loader, epochs):
     """The y of all examples, epoch by epoch."""
     return [[int(number) for _, y in loader for number in y.data] for _ in range(epochs)]
+
+
+def orders_of_a_changing_sampler():
+    """The y of two epochs with a sampler that has another order each time."""
+
+    class Sampler:
+        orders = ([0, 1, 2], [2, 1, 0])
+
+        def __len__(self):
+            return 3
+
+        def __iter__(self):
+            self.orders = self.orders[::-1]
+            return iter(self.orders[0])
+
+    return orders_of_epochs(DataLoader(RecordedDataset(3), 3, sampler=Sampler()), 2)
 
 
 def samples_given_to_collate(count, size):
@@ -649,6 +711,16 @@ def test_a_sampler_defines_the_order():
         wanted = [([4, 0], [40, 0]), ([4, 4], [40, 40]), ([1], [10])]
         equal(columns(loader), wanted, case)
     equal(len(loader), 3, "the number of batches of up to 2 of a sampler of 5 indices")
+    first, second = orders_of_a_changing_sampler()
+    assert first == second[::-1], (
+        "a sampler reverses its order each time it is iterated. The epochs should have the "
+        f"targets [20, 10, 0] and [0, 10, 20], yours have {first} and {second}: iterate the "
+        "sampler once in each epoch"
+    )
+    plain = DataLoader([10, 20, 30], 2, sampler=[2, 0])
+    case, cause = "a list as dataset, sampler [2, 0]", "fetch takes an array of indices"
+    found = result_of(lambda: [x.data.tolist() for x in plain], case, cause)
+    equal(found, [[30, 10]], f"{case}: the batches")
 
 
 def test_a_collate_fn_receives_the_examples():
@@ -1184,7 +1256,8 @@ def threads_before_the_first_item():
     before = workers()
     iterator = prefetch(counting(5), 2)
     started = len([thread for thread in workers() if thread not in before])
-    iterator.close()
+    if hasattr(iterator, "close"):
+        iterator.close()
     return started
 
 
@@ -1201,6 +1274,10 @@ def epochs_ahead(count, size, ahead, epochs, seed, bad=None):
 
 # %% prefetch points=5
 def test_the_same_items_come_in_the_same_order():
+    assert threads_before_the_first_item() == 0, (
+        "a thread was started before the first item was asked for: prefetch should be a "
+        "generator, which runs when the loop asks for an item"
+    )
     for count, ahead in [(7, 2), (7, 1), (3, 9), (1, 1), (0, 2), (200, 3)]:
         got, _, _, _, where, left = iterate_prefetched(count, ahead, count + 1)
         assert got == list(range(count)), (
