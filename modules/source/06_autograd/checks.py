@@ -1363,7 +1363,7 @@ def test_every_kind_of_index_has_its_gradient():
         cause = {"deep": "np.bincount takes flat arrays: flatten both"}
         result_of(lambda: backward(out, g), case, cause, (ValueError, IndexError))
         assert x.grad.shape == (2, 3, 4), (
-            f"x has shape (2, 3, 4), so its gradient should too; yours has {x.grad.shape}"
+            f"the gradient of x should have its shape, (2, 3, 4); yours has {x.grad.shape}"
         )
         assert np.allclose(x.grad, wanted, rtol=1e-12, atol=0), (
             f"for x[{index}] and g = 1, 2, 3... the gradient should be\n{wanted}\nyours "

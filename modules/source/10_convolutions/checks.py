@@ -1078,8 +1078,8 @@ def test_every_number_of_a_window_receives_its_part():
             for each in (parts, by_pixels, undivided)
         ]
         causes = {
-            f"You divide by the pixels in the window. The padding counts too: divide by {area},"
-            " the size of the kernel": wrong,
+            "You divide by the pixels in the window. The padding counts as zeros: divide by "
+            f"{area}, the size of the kernel": wrong,
             f"Yours is not divided by {area}, the size of the kernel": whole,
             several: found,
         }
