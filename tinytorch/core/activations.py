@@ -1,5 +1,5 @@
 # From modules/source/02_activations/activations_dev.py by `tito export`; edit that file, not this one.
-# checksum: fdd5cef1dfdc8658
+# checksum: 7e9d22cf4832b4f4
 """Activations: Nonlinear functions between layers, and logits turned into probabilities."""
 
 import math
@@ -173,7 +173,7 @@ def log_softmax(x, axis=-1):
              axes
     returns  a new Tensor of the same shape, all elements <= 0, computed with Tensor operations
 
-    Logits near 10,000 lose no digits: the result is that of the logits minus the largest one.
+    Logits near 10,000 lose no digits: `x` and `x` minus its largest logit give the same result.
 
     >>> log_softmax(Tensor([0.0, -1000.0]))
     Tensor([    0., -1000.])

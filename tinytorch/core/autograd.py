@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: 0ad7d9e94bb00af4
+# checksum: ccbabbae1d2b86d2
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -41,8 +41,8 @@ def derivative(op, *rules, together=None):
     """Register the vector-Jacobian products of `op` in the table.
 
     op        a function of arrays, as `apply` takes it
-    rules     one for each input, None if the input has no derivative: a function
-              rule(g, out, *arrays, **options) that returns the gradient for the input. g is the
+    rules     for each input a function rule(g, out, *arrays, **options) that returns the
+              gradient for this input, or None instead if the input has no derivative. g is the
               gradient of the result `out`; arrays and options are what `op` was called with
     together  instead of `rules`: one function of the same arguments that returns a list with a
               gradient (or None) for each input. It is used where the number of inputs varies,
@@ -132,7 +132,7 @@ def accumulate(gradients, x, g):
     Source: the multivariable chain rule: the derivatives along all paths are added.
     """
     if x in gradients:
-        gradients[x] = sum_in_place(gradients.pop(x), g)  # gradients[x] + g, often faster
+        gradients[x] = sum_in_place(gradients.pop(x), g)  # in place if it has no other user
     else:
         gradients[x] = g
 
@@ -146,8 +146,8 @@ def propagate(node, g, gradients):
 
     Call a rule only if it is not None and its input `x` is a Tensor that requires a gradient.
     Call it with the arrays that the creator recorded, because `x.data` may have been replaced
-    since. Accumulate `match_input(result, x.data, op)`, where `result` is what the rule
-    returned, and `op` the creator's: here only the shape and dtype of `x.data` matter.
+    since. Accumulate `match_input(result, x.data, node.creator.op)`, where `result` is what the
+    rule returned. (`match_input` uses only the shape and dtype of `x.data`.)
 
     >>> x, gradients = Variable(3.0), {}
     >>> propagate(x * 5.0, np.float32(2), gradients)
@@ -169,12 +169,12 @@ def grad(output, gradient, retain_graph=False):
 
     output        Tensor
     gradient      ndarray or NumPy number of its shape and dtype: the gradient of `output`
-    retain_graph  False: set node.creator to FREED as soon as a node has been propagated
+    retain_graph  False: set the creator of each result to FREED right after its turn
     returns       dict from each leaf to its gradient, an ndarray; no `.grad` is changed
 
-    Each result is propagated once, after all results that were computed from it, when its
-    gradient is complete. If all rules that lead to a result are None, no gradient arrives for
-    it, and it is not propagated.
+    Each result has one turn, after all results that were computed from it. Its gradient is then
+    complete, and is propagated. If all rules through which a gradient could reach a result are
+    None, it has no gradient: it is not propagated, only freed.
 
     >>> x, y = Variable(2.0), Variable(7.0)
     >>> gradients = grad(x * y, np.float32(1))

@@ -1,5 +1,5 @@
 # From modules/source/03_layers/layers_dev.py by `tito export`; edit that file, not this one.
-# checksum: c92173a4a9d0ad86
+# checksum: fd31fa3561045b19
 """Layers: Fully connected layers, initialization, modules, dropout, saving and loading."""
 
 import math
@@ -86,7 +86,7 @@ def he_normal(fan_in, fan_out, rng=None, shape=None):
     shape    shape of the result; (fan_in, fan_out) if None
     returns  float32 ndarray
 
-    >>> he_normal(27, 8, shape=(8, 3, 3, 3)).shape
+    >>> he_normal(27, 8, shape=(8, 3, 3, 3)).shape  # a convolution (lesson 10): 27 = 3 * 3 * 3
     (8, 3, 3, 3)
 
     Source: He, Zhang, Ren, Sun, Delving deep into rectifiers (2015), equation 10;
@@ -164,8 +164,8 @@ class Dense(Module):
     rng           a NumPy Generator, a seed, or None for the shared generator; passed to `init`
                   as it is
 
-    Integers as input become float32, like the weights. So does float64, with a warning, once in
-    a program.
+    Integers as input become float32, like the weights. So does float64; the first time, a
+    warning says so.
 
     .weights      Variable of shape (in_features, out_features), as `init` returns it
     .bias         float32 Variable of shape (out_features,), zeros at first; None if bias=False
@@ -378,7 +378,7 @@ def load_state_dict(module, state):
 
     module   a Module
     state    dict of {name: array, Tensor or nested lists}; it may hold the module's own
-             tensors, for example two of them under each other's names
+             tensors, even swapped, as in {"a": net.b, "b": net.a}
     returns  None
 
     Tensors and their arrays stay the same objects and keep their dtypes; nothing is shared with

@@ -182,11 +182,11 @@ def numerical_gradient(f, numbers, h=1e-5):
 check("numerical-gradient")
 
 # %% [markdown]
-# Both derivatives are negative at the start: a larger weight and a larger bias lower the loss.
-# (Once the weight has grown, a smaller bias is better.) The function `follow`, which the course
-# provides, uses your gradient to change the parameters 100 times, each time a little, so that
-# the loss becomes smaller. In the next two exercises you write such a function yourself. The
-# learning rate, 0.05, is explained there.
+# The next cell first prints the gradient of the line's loss at the start. Both derivatives are
+# negative, so a larger weight and a larger bias lower the loss. Then the function `follow`,
+# which the course provides, uses your gradient to change the parameters 100 times, each time a
+# little, so that the loss becomes smaller. In the next two exercises you write such a function
+# yourself. The learning rate, 0.05, is explained there.
 
 # %%
 from tinytorch.pictures.descent import follow
@@ -315,7 +315,7 @@ def network(parameters, inputs):
 # The target is 1 for the points in the middle and -1 for the points around them. You do not
 # have to change your functions. We pass `network` to `mean_squared_error` in place of
 # `predict`, and `network_loss` to `train` in place of `line_loss`. Which learning rates are too
-# large depends on the model: for this network, 0.5 is not.
+# large depends on the model: for the line, 0.12 was too large; for this network, 0.5 works.
 
 # %%
 import random
@@ -345,8 +345,8 @@ draw_learning(network, history, rings);
 # ## What this costs
 #
 # Each step computes the loss twice for every parameter: 50 times for 25 parameters. In lesson
-# 15 you will train a *GPT*, a network that writes text, with 734,336 parameters. Each of its
-# losses also takes longer to compute: about 10 times as long for 10 times as many parameters.
+# 15 you will train a *GPT*, a network that writes text, with 734,336 parameters. Computing
+# its loss once also takes longer: with 10 times as many parameters, about 10 times as long.
 #
 # **Task.** Write `seconds_per_step`. Computing the loss of our network once takes about 0.1
 # milliseconds. Predict, before you test: would one training step of the GPT take about an hour,

@@ -131,10 +131,10 @@ print("outputs", (columns @ best).round(6))
 # %% [markdown]
 # The output is one half for every input.
 #
-# Perhaps the squared error is the wrong measure. Points are called *linearly separable* if a
-# straight line has all points with one answer on one side, and all others on the other side.
-# The code below chooses a hundred thousand lines at random and counts how many of the four
-# points each one classifies correctly.
+# Perhaps other weights classify all four points correctly, although their squared error is
+# larger. Points are called *linearly separable* if a straight line has all points with one
+# answer on one side, and all others on the other side. The code below chooses a hundred
+# thousand lines at random and counts how many of the four points each one classifies correctly.
 
 # %%
 lines = np.random.default_rng(1).normal(size=(3, 100_000))
@@ -231,8 +231,8 @@ check("relu")
 #
 # We use two layers again, now with `relu` between them: `relu(x @ w1 + b1) @ w2 + b2`. The
 # first layer is called the *hidden layer*, and each of its outputs is a *hidden unit*. Two
-# hidden units are enough. The output depends only on the sum $s = x_1 + x_2$: it should be 0 if
-# $s$ is 0, 1 if $s$ is 1, and 0 if $s$ is 2. Before you choose weights, draw these three
+# hidden units are enough. XOR depends only on the sum $s = x_1 + x_2$: the output should be 0
+# if $s$ is 0, 1 if $s$ is 1, and 0 if $s$ is 2. Before you choose weights, draw these three
 # outputs over $s$, and next to them the graph of a ReLU.
 #
 # **Task.** Choose the weights in `xor_weights`. There are many right answers.
@@ -298,9 +298,10 @@ for corner, output, affine in zip(corners, relu(Tensor(corners) @ w1 + b1) @ w2 
 # weights before it. So we also compare the derivatives of activation functions.
 #
 # Lesson 06 computes derivatives exactly. Until then we estimate them with the central
-# difference of lesson 00, $(f(x+h) - f(x-h)) / (2h)$. The derivative of $x^3$ at 2 is 12.
-# Predict for both dtypes which $h$ gives the best estimate, and what goes wrong at both ends of
-# the table:
+# difference of lesson 00, $(f(x+h) - f(x-h)) / (2h)$. The derivative of $x^3$ at 2 is 12. The
+# next cell estimates it for seven values of $h$, from 0.1 to $10^{-7}$, in `float32` and in
+# `float64`. Predict for each dtype which $h$ gives the best estimate, and what goes wrong with
+# the largest and with the smallest $h$:
 
 # %% tags=["answer", "explained"]
 for h in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7):
@@ -440,8 +441,9 @@ print("sigmoid", sigmoid(Tensor([-4.0, -2.0, 0.0, 2.0, 4.0])))
 print("tanh   ", Tensor([-2.0, -1.0, 0.0, 1.0, 2.0]).tanh())
 
 # %% [markdown]
-# Use the two rows to predict: by which factor must sigmoid be stretched or compressed along
-# each axis, and how far must it be moved, to become tanh?
+# Compare the two rows, and also their inputs in the code, which differ. Predict: by which
+# factor must sigmoid be stretched or compressed along each axis, and how far must it be moved,
+# to become tanh?
 #
 # **Task.** Write `tanh` with your `sigmoid`, and without `x.tanh()`.
 
@@ -528,10 +530,10 @@ for unit in range(6):
 # %% [markdown]
 # ## GELU
 #
-# The *Gaussian error linear unit* is such a function. It multiplies $x$ by the probability that
-# a standard normal number (a random number from the bell curve with mean 0 and standard
-# deviation 1) is below $x$. Computing this exactly needs the *error function* (`math.erf`). The
-# first GPT models used an approximation with tanh, and so do we:
+# The *Gaussian error linear unit* approaches 0 gradually on the left. It multiplies $x$ by the
+# probability that a standard normal number (a random number from the bell curve with mean 0 and
+# standard deviation 1) is below $x$. Computing this exactly needs the *error function*
+# (`math.erf`). The first GPT models used an approximation with tanh, and so do we:
 #
 # $$\mathrm{gelu}(x) = \frac{x}{2}\left(1 +
 # \tanh\left(\sqrt{2/\pi}\,(x + 0.044715\,x^3)\right)\right)$$
@@ -712,8 +714,8 @@ draw_temperatures([1.0, 2.0, 4.0], [2.0, 1.0, 0.5])
 # ## Log-softmax
 #
 # How wrong was a prediction? Lesson 04 measures this by the logarithm of the probability that
-# the network gave to the correct class. For the logits 0 and -1000, the exact logarithms are
-# -1000 for the second class and, to many digits, 0 for the first. `float32` can store both
+# the network gave to the correct class. For the logits 0 and -1000, the logarithms of the two
+# probabilities are 0 and -1000, correct to hundreds of digits. `float32` can store both
 # numbers. Predict what the code prints instead:
 
 # %% tags=["answer"]
@@ -739,7 +741,7 @@ def log_softmax(x, axis=-1):
              axes
     returns  a new Tensor of the same shape, all elements <= 0, computed with Tensor operations
 
-    Logits near 10,000 lose no digits: the result is that of the logits minus the largest one.
+    Logits near 10,000 lose no digits: `x` and `x` minus its largest logit give the same result.
 
     >>> log_softmax(Tensor([0.0, -1000.0]))
     Tensor([    0., -1000.])
@@ -901,4 +903,5 @@ for activation in (ReLU(), Sigmoid(), Tanh(), GELU()):
 #
 # **In PyTorch**: `torch.nn.functional.relu`, `sigmoid`, `tanh`, `gelu(approximate="tanh")`,
 # `softmax(x, dim=-1)` and `log_softmax(x, dim=-1)`; the modules are `torch.nn.ReLU` and so on.
-# `axis` is called `dim` there and has no default. The derivative of its `relu` at 0 is 0.
+# `axis` is called `dim` there and has no default. In PyTorch too, the derivative of `relu` at 0
+# is 0.

@@ -132,10 +132,12 @@ print(linear(x, Tensor(np.full((2, 4), 0.5, "float32"))))
 # ## Exploding and vanishing activations
 #
 # How large should the random weights be? The **fan-in** of a layer is the number of inputs that
-# each of its outputs sums over, so one output is a sum of fan-in products $wx$. We choose the
-# weights with mean 0, independently of the inputs and of each other. Then each product has mean
-# 0. Its variance is $\mathrm{var}(w)$ times the mean of $x^2$, the *mean
-# square* of the inputs. The variances of the products add up:
+# each of its outputs sums over. So one output is a sum of products $wx$, and the fan-in is the
+# number of these products. We choose the weights with mean 0, independently of the inputs and
+# of each other. Then each product has mean 0, so its variance is the mean of $(wx)^2$. Because
+# $w$ and $x$ are independent, this is the mean of $w^2$, which is $\mathrm{var}(w)$, times
+# $\overline{x^2}$, the mean of $x^2$ (the *mean square* of the inputs). The products are
+# uncorrelated, so the variance of their sum is the sum of their variances:
 #
 # $$\mathrm{var}(y) = \text{fan-in} \cdot \mathrm{var}(w) \cdot \overline{x^2}$$
 #
@@ -192,11 +194,11 @@ plot_stds(curves, "linear layers, by the std of the weights")
 #
 # Training also computes derivatives, from the last layer back to the first (you write this in
 # lesson 05). The derivative with respect to one input of a layer is a sum with one term for
-# each output that uses this input. The number of these outputs is the *fan-out*. So the
-# variance of the derivatives stays the same from layer to layer when
-# $\mathrm{var}(w) = 1 / \text{fan-out}$. Unless fan-in and fan-out are equal, no variance meets
-# both conditions. Xavier Glorot and Yoshua Bengio proposed a compromise, now called *Xavier* or
-# *Glorot initialization*:
+# each output that uses this input. The number of these outputs is the *fan-out*. By the
+# argument of the previous section, the variance of the derivatives stays the same from layer to
+# layer when $\mathrm{var}(w) = 1 / \text{fan-out}$. The outputs need $1 / \text{fan-in}$
+# instead. Unless fan-in and fan-out are equal, no variance meets both conditions. Xavier Glorot
+# and Yoshua Bengio proposed a compromise, now called *Xavier* or *Glorot initialization*:
 #
 # $$\mathrm{var}(w) = \frac{2}{\text{fan-in} + \text{fan-out}}$$
 #
@@ -271,15 +273,16 @@ check("xavier")
 # $\mathrm{var}(y)$ uses only their mean square. Relu halves it.
 #
 # Predict: the inputs have standard deviation 1, and the weights have the standard deviation of
-# Xavier initialization, 0.1 for 100 inputs and outputs. What is the standard deviation after
-# twenty layers with relu, as a power of two?
+# Xavier initialization, 0.1 for 100 inputs and outputs. Which power of two is nearest to the
+# standard deviation after twenty layers with relu?
 
 # %% tags=["answer", "explained"]
 print(f"{activation_stds(0.1, Tensor.relu)[-1]:.5f}, and 2**-10 is {2**-10:.5f}")
 
 # %% [markdown]
-# Halved twenty times, the mean square is $2^{-20}$, so the standard deviation is near
-# $2^{-10}$.
+# Halved twenty times, the mean square is about $2^{-20}$, and its root about $2^{-10}$. The
+# standard deviation should be about 0.8 times this root, because the mean of the activations is
+# not 0. It also varies with the random weights: here it is even a little above $2^{-10}$.
 #
 # To compensate, He initialization doubles the variance of the weights:
 #
@@ -302,7 +305,7 @@ def he_normal(fan_in, fan_out, rng=None, shape=None):
     shape    shape of the result; (fan_in, fan_out) if None
     returns  float32 ndarray
 
-    >>> he_normal(27, 8, shape=(8, 3, 3, 3)).shape
+    >>> he_normal(27, 8, shape=(8, 3, 3, 3)).shape  # a convolution (lesson 10): 27 = 3 * 3 * 3
     (8, 3, 3, 3)
 
     Source: He, Zhang, Ren, Sun, Delving deep into rectifiers (2015), equation 10;
@@ -344,8 +347,8 @@ plot_stds({label: activation_stds(std, Tensor.tanh) for label, std in curves.ite
 # numbers.
 #
 # A level line is not enough. The line of 3 × Xavier is level because the outputs saturate, as
-# in the third row of the first picture. An *optional* experiment measures the damage. It takes
-# two inputs that differ by 1 % of their standard deviation, and passes both through the
+# in the third row of the first picture. The next cell measures the damage (you may skip it). It
+# takes two inputs that differ by 1 % of their standard deviation, and passes both through the
 # network. How many standard deviations apart are the outputs after twenty layers?
 
 # %%
@@ -459,8 +462,8 @@ class Dense(Module):
     rng           a NumPy Generator, a seed, or None for the shared generator; passed to `init`
                   as it is
 
-    Integers as input become float32, like the weights. So does float64, with a warning, once in
-    a program.
+    Integers as input become float32, like the weights. So does float64; the first time, a
+    warning says so.
 
     .weights      Variable of shape (in_features, out_features), as `init` returns it
     .bias         float32 Variable of shape (out_features,), zeros at first; None if bias=False
@@ -775,7 +778,8 @@ def named_parameters(module):
 check("parameters")
 
 # %% [markdown]
-# These are the parameters of the network for pictures, found without a list:
+# These are the parameters of `net`, the network for pictures. It found them itself, without a
+# list written by hand:
 
 # %%
 for name, tensor in net.named_parameters():
@@ -904,7 +908,7 @@ def load_state_dict(module, state):
 
     module   a Module
     state    dict of {name: array, Tensor or nested lists}; it may hold the module's own
-             tensors, for example two of them under each other's names
+             tensors, even swapped, as in {"a": net.b, "b": net.a}
     returns  None
 
     Tensors and their arrays stay the same objects and keep their dtypes; nothing is shared with

@@ -16,10 +16,10 @@ plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
 # %% [markdown]
 # **Automatic differentiation**, *autograd* for short, computes the exact derivatives of a
 # program by applying the chain rule to each of its operations, so you need not derive a
-# gradient by hand again. In this chapter you write it for tensors, in *reverse mode*, also
-# called *backpropagation*, which computes all derivatives of a loss in about twice the time
-# that the loss itself takes. At the end, your autograd trains a network like the one above. Its
-# code does not mention that network, and works for any other.
+# gradient by hand again. In this chapter you write it for tensors. You use *reverse mode*, also
+# called *backpropagation*: it computes all derivatives of a loss in about twice the time that
+# the loss itself takes. At the end, your autograd trains a network like the one above. Nothing
+# in the code of autograd refers to that network, so it works for any other.
 #
 # **You need** 01 (Tensor), 04 (losses) and 05, which did this for single numbers; for the last
 # section also 02 (activations) and 03 (layers). **You write** the rules of the operations, the
@@ -98,9 +98,10 @@ while z.creator is not None:
 #
 # We never build it. The *upstream gradient* `g` is the gradient of the loss with respect to the
 # output of an operation. Backpropagation needs only the product of `g` and the Jacobian $J$.
-# The **vector-Jacobian product** (VJP) $g^T J$, with `g` as a row, is the gradient of the loss
-# with respect to the input of the operation. For `exp` it is `g * out`: a million
-# multiplications.
+# The **vector-Jacobian product** (VJP) $g^T J$ is the gradient of the loss with respect to the
+# input of the operation. ($g$ is a column, so $g^T$ is a row.) For `exp`, each output depends
+# on one input only, and the derivative of `exp` is `exp` itself, that is `out`. So the VJP is
+# `g * out`, elementwise: a million multiplications.
 #
 # So each operation gets a small function for each of its inputs, the *rule* of this input,
 # which computes the VJP. A table holds the rules of all operations:
@@ -115,8 +116,8 @@ def derivative(op, *rules, together=None):
     """Register the vector-Jacobian products of `op` in the table.
 
     op        a function of arrays, as `apply` takes it
-    rules     one for each input, None if the input has no derivative: a function
-              rule(g, out, *arrays, **options) that returns the gradient for the input. g is the
+    rules     for each input a function rule(g, out, *arrays, **options) that returns the
+              gradient for this input, or None instead if the input has no derivative. g is the
               gradient of the result `out`; arrays and options are what `op` was called with
     together  instead of `rules`: one function of the same arguments that returns a list with a
               gradient (or None) for each input. It is used where the number of inputs varies,
@@ -234,10 +235,12 @@ print("a:", for_a, " b:", for_b)
 #
 # `propagate` does one step of the backward pass. It takes one result, `node`, and its complete
 # gradient `g`, calls the rules of its operation, and accumulates what they return. Many inputs
-# need no gradient (a batch of images, a constant 0.1), and their rules are not called. In the
-# first layer of a network, this saves one of three matrix products: the forward pass computes
-# one, and the backward pass one for the gradient of the weights and one for the gradient of the
-# input. The function below changes a gradient to the dtype and shape of the input:
+# need no gradient (a batch of images, a constant 0.1), and their rules are not called. A dense
+# layer needs three matrix products: one in the forward pass, and in the backward pass one for
+# the gradient of the weights and one for the gradient of the input. In the first layer of a
+# network the last one is saved.
+#
+# `match_input` is given. It changes a gradient to the dtype and shape of the input:
 
 # %%
 #| exporti
@@ -276,7 +279,7 @@ def accumulate(gradients, x, g):
     """
     ### BEGIN SOLUTION
     if x in gradients:
-        gradients[x] = sum_in_place(gradients.pop(x), g)  # gradients[x] + g, often faster
+        gradients[x] = sum_in_place(gradients.pop(x), g)  # in place if it has no other user
     else:
         gradients[x] = g
     ### END SOLUTION
@@ -291,8 +294,8 @@ def propagate(node, g, gradients):
 
     Call a rule only if it is not None and its input `x` is a Tensor that requires a gradient.
     Call it with the arrays that the creator recorded, because `x.data` may have been replaced
-    since. Accumulate `match_input(result, x.data, op)`, where `result` is what the rule
-    returned, and `op` the creator's: here only the shape and dtype of `x.data` matter.
+    since. Accumulate `match_input(result, x.data, node.creator.op)`, where `result` is what the
+    rule returned. (`match_input` uses only the shape and dtype of `x.data`.)
 
     >>> x, gradients = Variable(3.0), {}
     >>> propagate(x * 5.0, np.float32(2), gradients)
@@ -334,12 +337,12 @@ def grad(output, gradient, retain_graph=False):
 
     output        Tensor
     gradient      ndarray or NumPy number of its shape and dtype: the gradient of `output`
-    retain_graph  False: set node.creator to FREED as soon as a node has been propagated
+    retain_graph  False: set the creator of each result to FREED right after its turn
     returns       dict from each leaf to its gradient, an ndarray; no `.grad` is changed
 
-    Each result is propagated once, after all results that were computed from it, when its
-    gradient is complete. If all rules that lead to a result are None, no gradient arrives for
-    it, and it is not propagated.
+    Each result has one turn, after all results that were computed from it. Its gradient is then
+    complete, and is propagated. If all rules through which a gradient could reach a result are
+    None, it has no gradient: it is not propagated, only freed.
 
     >>> x, y = Variable(2.0), Variable(7.0)
     >>> gradients = grad(x * y, np.float32(1))
@@ -380,8 +383,10 @@ draw_graph(z, x=x, y=y)
 # A wrong rule raises no error; the network just trains badly, perhaps for weeks. A **gradient
 # check** compares the gradient of the backward pass with a *finite difference*: it changes one
 # input a little and measures how the output changes, without any rule. How little? Lesson 02
-# compared steps for $x^3$. Predict which step $h$ is best for $e^x$ at 1. (In the picture, the
-# step becomes smaller to the right.)
+# compared steps for $x^3$. The next picture shows two errors for $e^x$ at 1: of the one-sided
+# difference $(f(x + h) - f(x)) / h$ and of the central difference of lesson 00,
+# $(f(x + h) - f(x - h)) / (2h)$. Predict the best step $h$ for each. (The step becomes smaller
+# to the right.)
 
 # %% tags=["answer"]
 from tinytorch.pictures.drawing import panel
@@ -396,13 +401,14 @@ axes.plot(h, abs(both_sides - np.e), "C0")
 axes.text(3e-4, 3e-3, "one-sided", color="C3")
 axes.text(6e-2, 1e-9, "central", color="C0")
 axes.invert_xaxis();
-# alt: Both errors fall as h shrinks and then rise; the central one reaches 1e-10 near h = 1e-5.
+# alt: Both errors fall as h shrinks and then rise. The error of the one-sided difference falls
+# to 1e-8, near h = 1e-8, and the error of the central difference to 1e-10, near h = 1e-5.
 
 # %% [markdown]
 # The difference of two nearly equal numbers loses digits (as in the variance of lesson 01), so
 # small steps are bad. Large steps are bad because the function curves. The central difference
-# of lesson 00, $(f(x + h) - f(x - h)) / (2h)$, cancels the curvature. With
-# $h = 10^{-5}$ in float64 about ten digits are right; in float32 only about two would be.
+# cancels the curvature. With $h = 10^{-5}$ in float64 about ten of its digits are right; in
+# float32 only about two would be.
 #
 # The check is given. It takes the central difference for one element of one array at a time.
 # If the result has several elements, they are multiplied by random weights and summed. With
@@ -470,7 +476,8 @@ def numerical_gradient_check(f, inputs, tolerance=1e-5, step=1e-5):
 
 # %%
 print(numerical_gradient_check(lambda x, y: (x * y) / (x + y), [x, y]))
-derivative(np.square, lambda g, out, x: g * x)  # the factor 2 is missing
+# a wrong rule, without the factor 2 (no operation of Tensor uses np.square)
+derivative(np.square, lambda g, out, x: g * x)
 try:
     numerical_gradient_check(lambda x: apply(np.square, x), Variable(3.0))
 except AssertionError as error:
@@ -523,8 +530,8 @@ def seed_gradient(tensor, gradient=None):
 # %% [markdown]
 # `Tensor.backward` of lesson 01 calls the following function. It adds the gradient of each leaf
 # to the leaf's `.grad`: if you call it for two losses, `.grad` holds the sum of both gradients.
-# Intermediate results get no `.grad`. No other code may use the array in `.grad`.
-# `is_exclusive(g)` says whether that is certain; otherwise the leaf gets a copy.
+# Intermediate results get no `.grad`. The array that becomes `.grad` must belong to this leaf
+# alone: if anything else refers to `g`, `is_exclusive(g)` is False and the leaf gets a copy.
 
 # %%
 #| export
