@@ -1169,10 +1169,10 @@ def test_it_stops_when_the_residual_is_0():
     assert near(got, np.array([1.0, 2.0, 3.0])) and runs <= 2, (
         f"for H = I one step is exact; in 50 steps yours needs {runs} products and gives {got}"
     )
-    got, _, _ = solved(np.diag([1.0, 2.0, 4.0]), np.full(3, 4e-12), 50)
+    got, _, _ = solved(np.diag([1.0, 2.0, 4.0]), np.full(3, 4e-20), 50)
     cause = "The residual is compared with eps times the length of b, not with a fixed number"
     same(
-        got / 1e-12, np.array([4.0, 2.0, 1.0]), "H = diag(1, 2, 4), b = 4e-12: x / 1e-12", cause
+        got / 1e-20, np.array([4.0, 2.0, 1.0]), "H = diag(1, 2, 4), b = 4e-20: x / 1e-20", cause
     )
     got, _, _ = solved(np.eye(3), np.zeros(3), 50)
     assert near(got, np.zeros(3)), f"for b = 0 x should be 0, yours is {got}"
