@@ -1,5 +1,5 @@
 # From modules/source/06_autograd/autograd_dev.py by `tito export`; edit that file, not this one.
-# checksum: ccbabbae1d2b86d2
+# checksum: 04b6169e73599a40
 """Autograd: Reverse-mode automatic differentiation for tensors."""
 
 import contextlib
@@ -132,7 +132,7 @@ def accumulate(gradients, x, g):
     Source: the multivariable chain rule: the derivatives along all paths are added.
     """
     if x in gradients:
-        gradients[x] = sum_in_place(gradients.pop(x), g)  # in place if it has no other user
+        gradients[x] = sum_in_place(gradients.pop(x), g)  # gradients[x] + g, often faster
     else:
         gradients[x] = g
 

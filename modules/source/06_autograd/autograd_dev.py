@@ -279,7 +279,7 @@ def accumulate(gradients, x, g):
     """
     ### BEGIN SOLUTION
     if x in gradients:
-        gradients[x] = sum_in_place(gradients.pop(x), g)  # in place if it has no other user
+        gradients[x] = sum_in_place(gradients.pop(x), g)  # gradients[x] + g, often faster
     else:
         gradients[x] = g
     ### END SOLUTION
