@@ -53,7 +53,7 @@ def figures():
             },
             lesson="attention",
             section="Scaled dot-product attention",
-            after="There may be any batch axes in front",
+            after="Batch axes may precede",
         )
     ]
 

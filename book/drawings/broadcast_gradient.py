@@ -39,7 +39,7 @@ def figures():
             lesson="autograd",
             section="Gradients of broadcast operands",
             after="the contributions of all copies are summed",
-            replaces="draw_bias_gradient([0.5, -1, 2, 0], g)",
+            replaces="draw_bias_gradient(bias, g)",
         )
     ]
 
