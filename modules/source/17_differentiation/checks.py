@@ -1259,7 +1259,9 @@ def test_a_diagonal_matrix_needs_one_probe():
     same(trace, numbers.sum(), "the trace")
     assert kind == "float", f"the trace should be a float, yours is a {kind}"
     trace, _, diagonal, seen = probed(np.diag(numbers), (2, 4), 2, dtype="float32")
-    assert seen[0].dtype == np.float32, f"v should have the dtype of `like`, not {seen[0].dtype}"
+    assert seen[0].dtype == np.float32, (
+        f"v should have the dtype of `like`, not {seen[0].dtype}"
+    )
     case = "for probes of shape (2, 4) and float32, the diagonal"
     has_shape(diagonal, (2, 4), case)
     assert diagonal.dtype == np.float32, f"{case} should be float32, yours is {diagonal.dtype}"
