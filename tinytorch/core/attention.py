@@ -1,5 +1,5 @@
 # From modules/source/14_attention/attention_dev.py by `tito export`; edit that file, not this one.
-# checksum: b2b6821fe9aaa7f3
+# checksum: 98ba1e70c9baf8de
 """Attention: Each position of a sequence looks up what it needs at the others."""
 
 import math
@@ -372,7 +372,8 @@ def attention_rule(g, out, qkv, heads, causal, saved):
     return gradient
 
 
-# The lambda looks up `attention_rule` at each call, so a later version of it is also used.
+# The lambda looks up `attention_rule` at each call: if you correct it and run its cell again,
+# the corrected rule is used.
 derivative(attention_forward, lambda *arrays, **options: attention_rule(*arrays, **options))
 keep_freed_memory()  # reuse the memory of the (T, T) arrays of the last step, as in lesson 10
 

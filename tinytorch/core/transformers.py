@@ -1,5 +1,5 @@
 # From modules/source/15_transformers/transformers_dev.py by `tito export`; edit that file, not this one.
-# checksum: d7aeefce3e8bc765
+# checksum: ca6306d7455ecf6c
 """Transformers: A stack of equal blocks that predicts the next token."""
 
 import math
@@ -151,7 +151,7 @@ class GPT(Module):
         init_gpt(self)
 
     def forward(self, ids):
-        ids = as_rows(ids)
+        ids = as_rows(ids)  # an array of ints with two axes
         tokens = ids.shape[1]
         if tokens > self.context:
             raise ValueError(f"{tokens} tokens are more than the context of {self.context}\n"

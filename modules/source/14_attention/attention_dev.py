@@ -18,11 +18,12 @@ figure = draw_map(learned_weights, predictions, letters, "", ("letter", "predict
 # the dark cells form a diagonal in the left half. All other cells are almost white.
 
 # %% [markdown]
-# The network found out by itself where to look. The letter that comes next is twelve positions
-# after its first occurrence, so it is eleven positions back from the letter just read. After
-# 200 training steps, all twelve predictions are right. The recurrent model of lesson 13 must
-# carry all letters in one hidden state. It has more parameters, but predicts fewer than half of
-# the letters after 400 steps, and at most about 80 % after 1,600.
+# The network found out by itself where to look. The letter that comes next was read once
+# before, twelve positions earlier. That is eleven positions back from the letter just read.
+# (The last of the 24 letters is only predicted, so there are 23 columns.) After 200 training
+# steps, all twelve predictions are right. The recurrent model of lesson 13 must carry all
+# letters in one hidden state. It has more parameters, but predicts fewer than half of the
+# letters after 400 steps, and at most about 80 % after 1,600.
 #
 # **Attention** is an operation in which each position of a sequence collects information from
 # all positions. It compares its own vector with the vector of every position, its own included,
@@ -307,15 +308,15 @@ from tinytorch.core.embeddings import Embedding
 
 class LetterModel(Module):
     def __init__(self, layer, positions=True):
-        self.letters, self.positions = Embedding(10, 32), positions and Embedding(23, 32)
-        self.layer, self.head = layer, Dense(32, 10)
+        self.letters, self.layer, self.output = Embedding(10, 32), layer, Dense(32, 10)
+        self.positions = Embedding(23, 32) if positions else None
 
     def vectors(self, ids):
         x = self.letters(ids)
         return x + self.positions.weight[:ids.shape[1]] if self.positions else x
 
     def forward(self, ids):
-        return self.head(self.layer(self.vectors(ids)))
+        return self.output(self.layer(self.vectors(ids)))
 
 # %% [markdown]
 # Train this network. For comparison, train the same network without position vectors, and the
@@ -702,8 +703,8 @@ check("heads")
 #
 # How much of a training step is attention? Measure forward and backward pass of the model that
 # you have trained, and then of attention alone, for queries, keys and values of the same shape.
-# The (T, T) arrays are the scores, weights and others that the graph keeps for the backward
-# pass. Their number depends on how you wrote your functions.
+# The cell also counts arrays of shape (T, T): the scores, the weights and other results that
+# the graph keeps for the backward pass. Their number depends on how you wrote your functions.
 
 # %% tags=["demonstration"]
 from tinytorch.pictures.attention import batch_loss, cost
@@ -855,7 +856,8 @@ def attention_rule(g, out, qkv, heads, causal, saved):
     return gradient
 
 
-# The lambda looks up `attention_rule` at each call, so a later version of it is also used.
+# The lambda looks up `attention_rule` at each call: if you correct it and run its cell again,
+# the corrected rule is used.
 derivative(attention_forward, lambda *arrays, **options: attention_rule(*arrays, **options))
 keep_freed_memory()  # reuse the memory of the (T, T) arrays of the last step, as in lesson 10
 
@@ -983,7 +985,7 @@ check("multi-head")
 
 # %% [markdown]
 # Train the network of the first picture again, now with two heads and one `Dense` layer more.
-# How does the fused operation change the time of a training step?
+# Compare the two steps: how many operations are recorded, and how many (T, T) arrays are kept?
 
 # %% tags=["demonstration"]
 manual_seed(0)
@@ -997,11 +999,12 @@ print("two heads, fused:         ", cost(lambda: batch_loss(two_heads), 23))
 # ## Induction heads
 #
 # Can a network find repeated letters when their distance is different in each sequence? In the
-# next task, 10 to 18 different letters are repeated until there are 36. A letter is scored only
-# if the letter before it has occurred before. The layers below do not replace the vector of a
+# next task, 10 to 18 different letters are repeated until there are 36. A prediction is scored
+# only if the letter just read is not new. The layers below do not replace the vector of a
 # position. They *add* to it, so that the second layer can read what the first one has found.
 # `small_weights` gives letters, positions and the results of the layers similar sizes. Predict
-# the loss with one layer and with two. Guessing one of 14 letters costs ln 14 = 2.6 nats.
+# the loss with one layer and with two. Guessing one of 14 letters, the average number, costs
+# ln 14 = 2.6 nats.
 
 # %% tags=["answer"]
 from tinytorch.pictures.attention import induction_score, small_weights, varied
@@ -1049,9 +1052,9 @@ figure = draw_map(second[0, 0, 11:22, :22], predictions, text[:22], "second laye
 # second copy, and 22 columns. In each row, the dark cell is ten positions back.
 
 # %% [markdown]
-# The head finds the position at each of these distances, because the first layer prepares it.
-# There, each position looks one back, as in "the previous word", and adds the letter before it
-# to its own vector. In the second layer, the query of a position says "I have just read e", and
+# The head works at each of these distances because of the first layer. In that layer, each
+# position looks one back, as in "the previous word", and adds the letter before it to its own
+# vector. In the second layer, the query of a position says "I have just read e", and
 # the key that fits best says "the letter before me was e". One layer cannot do this: its keys
 # are computed from one letter and one position, so they do not contain the letter before.
 # Language models also have induction heads, and use them to continue patterns that occur only

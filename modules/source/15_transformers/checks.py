@@ -99,6 +99,7 @@ def wrong_blocks(x, state, heads):
     normalized += "branches only"
     replaced = "The result of the attention replaces the stream; it should be added"
     on_stream = norm(x, 1) + attended
+    result = x + norm(attend(x), 1)
     return {
         "Nothing is added to the stream: x + ... is missing": think(norm(attended, 2)),
         replaced: attended + think(norm(attended, 2)),
@@ -107,6 +108,10 @@ def wrong_blocks(x, state, heads):
         same_input: a + think(norm(x, 2)),
         "Both branches use the same norm; the second one has norm2": a + think(norm(a, 1)),
         "Nothing is normalized": plain + think(plain),
+        "The input of the attention is not normalized": plain + think(norm(plain, 2)),
+        "The input of the mlp is not normalized": a + think(a),
+        "Normalize the inputs of the branches, not their results": result
+        + norm(think(result), 2),
         "norm1 is applied to the stream itself": on_stream + think(norm(on_stream, 2)),
         "The mlp comes before the attention": thought + attend(norm(thought, 1)),
     }

@@ -44,9 +44,10 @@ for seconds, text in SAMPLES.items():
 # %% [markdown]
 # Each time, the model was asked to continue *Emma was*. The horizontal lines show two other
 # kinds of prediction: the best n-gram model of lesson 13, trained on the same text, and three
-# programs that compress files. For a compressor, we compress the training text alone and then
-# together with the test text; the difference in size is what it needs for the test text. The
-# milestone after this chapter, `tito milestone run gpt`, does such a run with your code.
+# programs that compress files. A compressor predicts as well: it spends few bits on characters
+# that it expects. We compress the training text alone and then together with the test text; the
+# difference in size is what the test text needs. `tito milestone run gpt`, the milestone after
+# this chapter, does such a run with your code.
 #
 # **You need** 02 to 04 (Activations, Layers, Losses), 06 to 08 (Autograd, Optimizers, Training)
 # and 11 to 14 (Normalization, Tokenization, Embeddings, Attention). **You write** the
@@ -284,10 +285,10 @@ def init_gpt(model, rng=None):
 check("init")
 
 # %% [markdown]
-# The picture shows stacks of 2 to 24 blocks, initialized with your function. For the curve
-# *0.02 everywhere*, the last layers of the branches are scaled up again by $\sqrt{2L}$, so that
-# all weights have standard deviation 0.02. Predict both curves. (The axis of the blocks is
-# logarithmic.)
+# The picture shows the standard deviation of the stream after 2 to 24 blocks, which are
+# initialized with your function. For the curve *0.02 everywhere*, the last layers of the
+# branches are scaled up again by $\sqrt{2L}$, so that all weights have standard deviation 0.02.
+# Predict both curves. (The axis of the blocks is logarithmic.)
 
 # %% tags=["answer"]
 depths, deviations = [2, 6, 12, 24], {"0.02 everywhere": [], "init_gpt": []}
@@ -314,8 +315,8 @@ figure = plot_depths(depths, deviations)
 # Before the stack, a GPT has an embedding: a vector for each token, plus a learned vector for
 # each position. (With `rotary=True`, attention rotates queries and keys instead, as in lesson
 # 14, and there are no position vectors.) After the stack comes a last norm, because the stream
-# itself was never normalized. Then comes the *head*, a matrix product that turns each vector
-# into one logit per token of the vocabulary.
+# itself was never normalized. Then comes the *head* of the model, which is no head of the
+# attention: a matrix product that turns each vector into one logit per token of the vocabulary.
 
 # %%
 draw_gpt(vocab_size=1024, context=64, embed_dim=128, layers=3)
@@ -384,7 +385,7 @@ class GPT(Module):
         init_gpt(self)
 
     def forward(self, ids):
-        ids = as_rows(ids)
+        ids = as_rows(ids)  # an array of ints with two axes
         tokens = ids.shape[1]
         if tokens > self.context:
             raise ValueError(f"{tokens} tokens are more than the context of {self.context}\n"
@@ -512,13 +513,15 @@ check("lm-loss")
 # ## Weight decay for matrices only
 #
 # Weight decay pulls weights toward 0. For the matrices of a model, that is a mild and useful
-# regularization, but not for other parameters. The gain of a norm should be near 1, and a bias
-# should go wherever the data moves it. The rows of an embedding would shrink in every step,
-# even when their token does not occur. We therefore use the *parameter groups* of lesson 07.
+# regularization. Other parameters should not decay. The gain of a norm should be near 1, and a
+# bias should go wherever the data moves it. The rows of an embedding would shrink in every
+# step, even when their token does not occur. We therefore use the *parameter groups* of lesson
+# 07.
 #
 # **Task.** Write `decay_groups`. The weight of an `Embedding` does not decay, even when it is
-# tied. Do not test `p in tables` with a list of tensors: `in` compares with `==`, which is
-# elementwise here. Compare `id(p)`, the identity of the object.
+# tied. To find out whether a parameter `p` belongs to an `Embedding`, do not write `p in [...]`
+# with a list of tensors: `in` compares with `==`, which is elementwise here. Compare `id(p)`,
+# the identity of the object.
 
 # %% exercise="decay-groups"
 #| export
