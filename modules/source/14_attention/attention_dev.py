@@ -350,8 +350,9 @@ figure = plot_lines(losses, "step", "loss in nats per letter")
 # The recurrent model improves slowly with more steps: it has to store twelve letters in 64
 # numbers. Attention keeps every letter and only has to learn where to look.
 #
-# What has the attention model learned? Give it a second half that has *nothing* to do with the
-# first one. Predict what happens to the attention weight eleven positions back.
+# What has the model learned? Give the attention model a second half that has
+# *nothing* to do with the first half of the letters. Predict what happens to the attention
+# weight eleven positions back.
 
 # %% tags=["answer", "explained"]
 repeat = repeated(np.random.default_rng(1), 200)[0]
