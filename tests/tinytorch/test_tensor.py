@@ -332,7 +332,7 @@ def test_operators_that_tensors_do_not_have_replace_no_weight_either(sign):
         (lambda x: x.reshape(-1, -1), ValueError, r"6 elements"),
         (lambda x: x[5], IndexError, r"\(2, 3\)"),
         (lambda x: x[0, 0, 0], IndexError, "too many"),
-        (lambda x: x[0.5], IndexError, "take refused"),
+        (lambda x: x[0.5], IndexError, r"take of shape \(2, 3\): only integers"),
         (lambda x: x[:0].max(), ValueError, r"\(0, 3\)"),
         (lambda x: x + "a", TypeError, "'a'"),
         (lambda x: None * x, TypeError, "None"),
