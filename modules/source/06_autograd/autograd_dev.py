@@ -486,6 +486,8 @@ except AssertionError as error:
 # %% [markdown]
 # ## Leaves and their gradients
 #
+# `backward` adds a gradient to the `.grad` of each leaf. Intermediate results get no `.grad`.
+#
 # The backward pass starts with the gradient of the output with respect to itself. For a scalar
 # that is 1. For a result of several elements there is no single derivative; the caller must say
 # how much each element counts. If we silently assumed ones, a forgotten `mean()` would go
@@ -530,8 +532,8 @@ def seed_gradient(tensor, gradient=None):
 # %% [markdown]
 # `Tensor.backward` of lesson 01 calls the following function. It adds the gradient of each leaf
 # to the leaf's `.grad`: if you call it for two losses, `.grad` holds the sum of both gradients.
-# Intermediate results get no `.grad`. The array that becomes `.grad` must belong to this leaf
-# alone: if anything else refers to `g`, `is_exclusive(g)` is False and the leaf gets a copy.
+# The array that becomes `.grad` must belong to this leaf alone: if anything else refers to `g`,
+# `is_exclusive(g)` is False and the leaf gets a copy.
 
 # %%
 #| export

@@ -44,7 +44,7 @@ for seconds, text in SAMPLES.items():
 # %% [markdown]
 # Each time, the model was asked to continue *Emma was*. The horizontal lines show two other
 # kinds of prediction: the best n-gram model of lesson 13, trained on the same text, and three
-# programs that compress files. A compressor predicts as well: it spends few bits on characters
+# programs that compress files. A compressor is a predictor: it spends few bits on characters
 # that it expects. We compress the training text alone and then together with the test text; the
 # difference in size is what the test text needs. `tito milestone run gpt`, the milestone after
 # this chapter, does such a run with your code.

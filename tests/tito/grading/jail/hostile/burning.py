@@ -196,10 +196,10 @@ hostile(
     """
 def double(x):
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM, 0, fileno=3)
-    try:
-        while True: sock.send(b"[" * 65536, socket.MSG_DONTWAIT)
-    except BlockingIOError:
-        os._exit(0)
+    fill = lambda: [sock.send(b"[" * 65536) for _ in range(100)]
+    threading.Thread(target=fill).start()
+    time.sleep(0.2)
+    os._exit(0)
 """,
     verdict="tampered|crashed|failed",
     status="tampered|crashed|failed",
