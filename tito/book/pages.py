@@ -364,13 +364,13 @@ def of_milestone(root: Root, entry: Milestone, outputs: dict[str, Any]) -> str:
     printed = outputs.get("printed", [])
     parts.append((0, prose("## The program")))
     parts.append(code(line, body, outputs=printed, meta=folded_output("What it prints")))
-    imported = [
+    imported = ", ".join(
         f"`{path.name}`"
         for path in sorted(entry.path.parent.glob("*.py"))
         if re.search(rf"^(?:from|import) {path.stem}\b", body, re.M)
-    ]
-    if imported:
-        parts.append((0, prose(f"It imports {', '.join(imported)} from `modules/milestones`.")))
+    )
+    said = f"It imports {imported} from `modules/milestones`." * bool(imported)
+    parts.append((0, prose(said)))
     drawings.number_figures(entry.year, parts)
     return notebook_text([(line + 1 - BEHIND, part) for line, part in parts if part["source"]])
 
