@@ -369,8 +369,7 @@ def of_milestone(root: Root, entry: Milestone, outputs: dict[str, Any]) -> str:
         for path in sorted(entry.path.parent.glob("*.py"))
         if re.search(rf"^(?:from|import) {path.stem}\b", body, re.M)
     )
-    said = f"It imports {imported} from `modules/milestones`." * bool(imported)
-    parts.append((0, prose(said)))
+    parts.append((0, prose(f"It imports {imported} from `modules/milestones`." * bool(imported))))
     drawings.number_figures(entry.year, parts)
     return notebook_text([(line + 1 - BEHIND, part) for line, part in parts if part["source"]])
 
