@@ -70,7 +70,8 @@ def out_of_range(name, value):
     }[name]
     if low <= value <= high:
         return ""
-    return f"{name.replace('_', '-')} is a number from {low:,} to {high:,}, not {value:g}"
+    said = f"{value:g}" if isinstance(value, float) else value  # an int may be too large for g
+    return f"{name.replace('_', '-')} is a number from {low:,} to {high:,}, not {said}"
 
 
 def probabilities(logits, temperature, top_p):

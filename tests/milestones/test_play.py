@@ -68,7 +68,8 @@ def typed(monkeypatch):
 
 
 def test_settings_change_between_two_prompts(file, capsys, typed):
-    typed += ["/tokens 2", "Emma", "/tokens many", "/top-p 7", "/what", "/seed 0", "", "Emma"]
+    typed += ["/tokens 2", "Emma", "/tokens many", f"/tokens {10**400}", "/top-p 7", "/what"]
+    typed += ["/seed 0", "", "Emma"]
     gpt_play.play(["--model", file])
     said = capsys.readouterr().out
     assert "/tokens needs a number, such as /tokens 1" in said

@@ -165,7 +165,7 @@ class Verdict:
         return self.passed or self.partial and bool(run) and all(check.passed for check in run)
 
     def as_json(self) -> dict[str, Any]:
-        """The object that `tito test --json` prints."""
+        """The object that `tito test --json` prints, with the verdict on the selected checks."""
         value = {key: part for key, part in asdict(self).items() if key in JSON_KEYS}
         value["reason"] = " ".join(f"{self.reason} {self.remedy}".split())
         if self.selection_passed:
