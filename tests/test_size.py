@@ -29,17 +29,17 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (34930, 28000),
-    "lines of tito/grading": (15760, 12000),
+    "lines of tito": (34695, 28000),
+    "lines of tito/grading": (15537, 12000),
     "lines of tito/learn": (6115, 5000),
-    "lines of tito/book": (3100, 2600),
-    "lines of tests": (49590, 46000),
+    "lines of tito/book": (3095, 2600),
+    "lines of tests": (49457, 46000),
     "functions over 40 lines": (6, 30),
     "functions over 6 parameters": (0, 15),
     "untyped functions": (0, 0),
     "modules over 600 lines": (1, 3),
     "commands": (35, 34),
-    "parameters of commands": (148, 200),
+    "parameters of commands": (147, 200),
     "attributes of Tensor": (61, 90),
 }
 

@@ -1,15 +1,11 @@
 """`tito gradebook page`."""
 
-import os
-import subprocess
-import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tito.cli.app import RootOption, current_folder, echo
+from tito.cli.app import RootOption, echo
 from tito.cli.instructor.gradebook import gradebook_app
 from tito.cli.instructor.options import (
     GradebookOption,
@@ -17,14 +13,12 @@ from tito.cli.instructor.options import (
     current_course,
     ended_as_by_ctrl_c,
     gradebook_of,
-    gradebook_place,
     section_of,
 )
 from tito.errors import MachineError, UsageError
 
 if TYPE_CHECKING:
     from tito.grading.gradebook.gradebook import Gradebook
-    from tito.grading.page.regrade import RegradeRequest, StartGrading
     from tito.lesson.course import Root
     from tito.lesson.lesson_format import Question
 Graders = Annotated[
@@ -40,14 +34,6 @@ Graders = Annotated[
 Anonymous = Annotated[
     bool, typer.Option("--anonymous", help="Hide the learners' names from all graders.")
 ]
-Regraded = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="DIR_OR_ZIP",
-        help="The submissions. With them, the page can grade again and show what would change.",
-        show_default=False,
-    ),
-]
 Port = Annotated[
     int, typer.Option(min=0, max=65535, help="0 chooses a free port.", show_default=False)
 ]
@@ -57,7 +43,6 @@ Port = Annotated[
 def gradebook_page(
     graders: Graders = None,
     anonymous: Anonymous = False,
-    submissions: Regraded = None,
     port: Port = 0,
     gradebook: GradebookOption = None,
     root: RootOption = None,
@@ -71,25 +56,17 @@ def gradebook_page(
     try:
         from tito.grading.page import app
         from tito.grading.page.access import Sessions
-        from tito.grading.page.regrade import Regrading
     except ModuleNotFoundError as error:
         raise MachineError(
             f"The page needs {error.name}, which is not installed here.",
             "In the course's folder: bin/setup instructor",
         ) from None
-    where = str(gradebook_place(course, gradebook))
-    if "://" not in where:
-        where = str(Path(where).expanduser().absolute())
-    place = submissions and (current_folder() / submissions.expanduser()).resolve()
-    if place and not place.exists():
-        raise UsageError(f"There is no {place}.", "Name the submissions that `tito grade` grades.")
-    opening = gradebook_of(course, where, create=False)
+    opening = gradebook_of(course, gradebook, create=False)
     with opening as book, suppress(KeyboardInterrupt), ended_as_by_ctrl_c():
         sessions = Sessions(anonymous)
         for name, sections in graders_of(book, graders or []).items():
             sessions.new(name, sections)
-        regrading = Regrading(start_grading(course.path, where, place), place)
-        page = app.GraderPage(book, course.name, sessions, regrading, questions_of(course))
+        page = app.GraderPage(book, course.name, sessions, questions_of(course))
         app.serve(page, port, show_addresses)
 
 
@@ -127,24 +104,3 @@ def show_addresses(addresses: list[tuple[str, str]]) -> None:
     for name, address in addresses:
         echo(f"{name}: {address}")
     echo("Open it in a browser on this machine. Ctrl-C ends it.")
-
-
-def start_grading(root: Path, gradebook: str, submissions: Path | None) -> "StartGrading":
-    """A function that starts `tito grade` for the page."""
-
-    def start(request: "RegradeRequest", folder: Path) -> "subprocess.Popen[bytes]":
-        words = [str(submissions), request.lesson, "--root", str(root), "--json"]
-        words += ["--gradebook", gradebook]
-        words += [] if request.counts else ["--dry-run"]
-        with (folder / "out").open("wb") as out, (folder / "err").open("wb") as err:
-            return subprocess.Popen(
-                [sys.executable, "-m", "tito", "grade", *words],
-                cwd=root,
-                env=os.environ | {"LOGNAME": request.who},
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                start_new_session=True,
-            )
-
-    return start

@@ -1,7 +1,6 @@
 """`tito gradebook page`: a web page for graders, on this machine only.
 
-Its input is a Gradebook and a function that starts a grading run (`regrade.StartGrading`). It
-writes the graders' decisions into the gradebook.
+Its input is a Gradebook. It writes the graders' decisions into the gradebook.
 
 access.py      access control: the token in the address, loopback, forms; headers for browsers
 app.py         the pages, and what their forms do
@@ -10,7 +9,6 @@ submission_page.py  a submission, part by part
 lexer.py       syntax highlighting of submitted code, in a process with a time limit
 questions.py   free answers and their rubrics
 similarity.py  pairs of submissions that are too similar
-regrade.py     a grading run started from the page, first as a dry run
 *.html         the pages, made by `html_pages.render`, so that every value is escaped
 page.css, page.js  style and keys
 """

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, urlencode
 
 import uvicorn
@@ -25,14 +24,13 @@ from tito.grading.gradebook import html_pages
 from tito.grading.gradebook.changes import apply_changes, take_back_comment
 from tito.grading.gradebook.grade import ClassMember, Comment
 from tito.grading.gradebook.gradebook import Gradebook
-from tito.grading.gradebook.history import Change, ChangedMeanwhile
+from tito.grading.gradebook.history import Change, ChangedMeanwhile, PointsChange
 from tito.grading.gradebook.requested_changes import RequestedChange
 from tito.grading.gradebook.tables import clean
 from tito.grading.page import class_list, submission_page
 from tito.grading.page.access import BACKLOG, Connection, GraderSession, Guard, Sessions
 from tito.grading.page.class_list import ClassList, Filter, Openings, SubmissionRow
 from tito.grading.page.questions import Questions, number_in, points_in
-from tito.grading.page.regrade import RegradeRequest, Regrading
 from tito.grading.page.submission_page import ShownLearner, SubmissionView
 from tito.grading.result import VERDICTS
 from tito.grading.safe_text import visible
@@ -53,12 +51,11 @@ class GraderPage:
         book: Gradebook,
         course: str,
         sessions: Sessions,
-        regrading: Regrading,
         asked: dict[tuple[str, str], Question] | None = None,
     ) -> None:
         """asked: the course's questions, {(lesson, name): Question}."""
         self.book, self.course, self.sessions = book, course, sessions
-        self.regrading, self.openings = regrading, Openings()
+        self.openings = Openings()
         self.class_list = ClassList(book)
         self.questions = Questions(self, asked or {})
 
@@ -79,7 +76,6 @@ class GraderPage:
             at("/of/{handle}/{lesson}", self.submission),
             at("/of/{handle}/{lesson}/file", self.file),
             at("/of/{handle}/{lesson}/{action}", self.act, "POST"),
-            at("/regrade", self.regrade, "GET", "POST"),
             at("/questions", self.questions.overview),
             at(question, self.questions.answers),
             at(f"{question}/next", self.questions.next, "POST"),
@@ -161,16 +157,15 @@ class GraderPage:
         return ShownLearner(learner, handle, learner.name or learner.student, str)
 
     def with_learners(
-        self, session: GraderSession, changes: list[dict[str, Any]]
-    ) -> list[tuple[ShownLearner | None, dict[str, Any]]]:
-        """Changes of grades with their learners, None for a new one. If names are hidden, the order
-        does not reveal ids.
+        self, session: GraderSession, changes: list[PointsChange]
+    ) -> list[tuple[ShownLearner, PointsChange]]:
+        """Changes of grades with their learners. If names are hidden, the order does not reveal
+        ids.
         """
-        members = self.book.learners() if changes else []
-        learners = {member.student: self.shown(session, member) for member in members}
-        lines = [(learners.get(change["student"]), change) for change in changes]
+        learners = {member.student: member for member in self.book.learners()}
+        lines = [(self.shown(session, learners[change.student]), change) for change in changes]
         if session.anonymous:
-            lines.sort(key=lambda line: line[0].handle if line[0] else "")
+            lines.sort(key=lambda line: line[0].handle)
         return lines
 
     def _rows(self, session: GraderSession, lesson: str | None = None) -> list[SubmissionRow]:
@@ -187,8 +182,7 @@ class GraderPage:
 
     def missing(self, session: GraderSession, words: str, status: int = 404) -> HTMLResponse:
         error = UsageError(words, "Go back.")
-        title = "Not allowed" if status == 403 else "Not found"
-        return self.show(session, "problem.html", status, title=title, error=error)
+        return self.show(session, "problem.html", status, title="Not found", error=error)
 
     def _lost(self, request: Request, error: Exception) -> Response:
         """The answer to an address that leads nowhere, or that a form alone asks."""
@@ -386,39 +380,6 @@ class GraderPage:
         take_back_comment(self.book, *place, known[0], who, number_in(form, "seen"))
         return "Comment taken back."
 
-    # Grading again
-
-    def regrade(self, request: Request, session: GraderSession) -> Response:
-        if not session.is_instructor:
-            return self.missing(session, "Only an instructor can grade again.", 403)
-        lessons = self.book.lessons()
-        if request.method == "POST":
-            form = request.scope["form"]
-            if "stop" in form:
-                self.regrading.stop(session.who)
-                return self.to(session, "/regrade")
-            lesson = form.get("lesson", "")
-            if lesson not in lessons:
-                raise UsageError(f"There is no lesson {lesson!r}.", "Choose one of the list.")
-            self.regrading.start(RegradeRequest(lesson, session.who, "count" in form))
-            return self.to(session, "/regrade")
-        run = self.regrading.last
-        if run:
-            run.look()
-        problem = run.problem if run else ""
-        if problem and session.anonymous:
-            for learner in self.book.learners():
-                problem = self.shown(session, learner).hide(problem)
-        return self.show(
-            session,
-            "regrade.html",
-            run=run,
-            differences=self.with_learners(session, run.differences if run else []),
-            problem=problem,
-            lessons=lessons,
-            submissions=self.regrading.submissions,
-        )
-
 
 Action = Callable[[GraderPage, SubmissionView, dict[str, str], str], str]
 ACTIONS: dict[str, Action] = {  # {the last word of a form's address: what it does}
@@ -502,7 +463,4 @@ def serve(
             server_header=False,
             lifespan="off",
         )
-        try:
-            uvicorn.Server(config).run([listening])
-        finally:
-            page.regrading.close()
+        uvicorn.Server(config).run([listening])

@@ -122,15 +122,6 @@ if (stored) {
   }
 }
 
-// What goes on is looked at again, but not while a button or field of it has the focus.
-for (const waiting of document.querySelectorAll("[data-reload]")) {
-  setInterval(() => {
-    if (!document.activeElement.closest("main form")) {
-      location.reload();
-    }
-  }, Number(waiting.dataset.reload));
-}
-
 // What was done is told to those who hear the page: what has the focus is read.
 document.querySelector(".said")?.focus();
 

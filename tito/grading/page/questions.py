@@ -191,8 +191,7 @@ class Questions:
             asks = change.item is not None and "agreed" not in form
             moved = answers.change_rubric(self.book, change, session.who, preview=asks)
             if asks and (moved or change.points is None):
-                changes = [one._asdict() | {"reasons": [one.why], "checks": []} for one in moved]
-                lines = self.page.with_learners(session, changes)
+                lines = self.page.with_learners(session, moved)
                 return self.page.show(
                     session,
                     "rubric.html",

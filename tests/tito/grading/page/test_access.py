@@ -10,7 +10,6 @@ pytest.importorskip("starlette", reason="Starlette is not here: it is in the ext
 from tito.grading.gradebook import answers
 from tito.grading.gradebook.answers import NewJudgement, RubricChange
 from tito.grading.page import access, app
-from tito.grading.page.regrade import Regrading
 from tito.grading.roster import learner_of
 from tito.lesson.lesson_format import Question
 
@@ -19,7 +18,7 @@ SECTIONS = {"ada": "A", "bob": "B", "eve": "B, C", "zoe": ""}
 
 
 @pytest.fixture
-def page(book, tmp_path):
+def page(book):
     """A class with sections, an instructor, and an assistant of section B; a rubric whose first
     item is used in section A.
     """
@@ -34,11 +33,7 @@ def page(book, tmp_path):
     answers.judge(book, "ada", "numbers", NewJudgement("why", (1,)), "prof")
     asked = {("numbers", "why"): Question("why", 2, "Why?", None, None)}
     graders = [("prof", None), ("ben", ["b"])]
-    return page_of(book, Regrading(start_nothing, tmp_path), asked, graders)
-
-
-def start_nothing(request, folder):
-    raise AssertionError("an assistant started it")
+    return page_of(book, asked, graders)
 
 
 def seen_by(grader, path):
@@ -110,13 +105,6 @@ def test_next_leads_an_assistant_to_their_sections_only(page):
             to = page.ben.post(path, section="A", **form).headers["location"]
             page.client.get(to)
             assert not any(page.of[student] in to for student in ("ada", "zoe"))
-
-
-@pytest.mark.parametrize("form", [{}, {"count": "yes"}, {"stop": "yes"}])
-def test_only_an_instructor_grades_again(page, form):
-    assert page.ben.get("/regrade").status_code == 403
-    assert page.ben.post("/regrade", lesson="numbers", **form).status_code == 403
-    assert "Grade again" not in page.ben.get("/").text
 
 
 @pytest.mark.parametrize("form", [{"what": "remove"}, {"what": "change", "points": "0.5"},

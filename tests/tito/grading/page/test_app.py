@@ -16,24 +16,19 @@ from some_results import handed_in, remember_roster, result, save, set_comment, 
 pytest.importorskip("starlette", reason="Starlette is not here: it is in the extra `instructor`")
 from tito.grading.gradebook import enrollment
 from tito.grading.page import access, class_list, lexer
-from tito.grading.page.regrade import Regrading
 from tito.grading.result import packed
 
 CODE = f'# %% exercise="exercise"\ndef double(x):\n    """{EVIL}"""\n    return 2 * x\n'
 
 
-def start(request, folder):
-    raise AssertionError("nothing is graded again here: see test_regrade.py")
-
-
 @pytest.fixture
-def page(book, tmp_path):
+def page(book):
     """The page of a class of three, with graders ta1 and ta2."""
     for student, name in (("ada", "Ada Lovelace"), ("bob", ""), ("eve", "Eve")):
         one = result(student, points=(3, 0), sha256=student[0] * 64)
         one.code = packed(CODE)
         save(book, [one, result(student, "sums", (3, 3), verdict="passed")], None, "me", name)
-    return page_of(book, Regrading(start, tmp_path / "class"))
+    return page_of(book)
 
 
 def fields(response, action):
@@ -125,7 +120,7 @@ def test_no_page_has_an_inline_script_or_style(page):
 def pages_of(page):
     here = f"/of/{page.of['ada']}/numbers"
     lists = ["/", "/lesson/numbers", "/lesson/numbers?show=needs"]
-    return [*lists, here, here + "/file", "/regrade", "/lesson/nothing"]
+    return [*lists, here, here + "/file", "/lesson/nothing"]
 
 
 def test_markup_in_names_code_messages_and_comments_is_text(page):

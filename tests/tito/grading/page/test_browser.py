@@ -507,7 +507,7 @@ def test_every_page_is_for_everybody_and_no_submission_does_anything(browser, co
         asked = f"question/numbers/why/{ClassList(book).handle('evil')}"
         there = f"of/{ClassList(book).handle('s01')}/numbers"
     paths = ["", "lesson/numbers", here, f"{here}/file", there]
-    paths += ["regrade", "lesson/nothing", "questions", "question/numbers/why", asked]
+    paths += ["lesson/nothing", "questions", "question/numbers/why", asked]
     with Server(course, where, "--as=ta1") as server:
         for size, scheme in (("screen", "light"), ("phone", "dark")):
             address = server.addresses["ta1"]

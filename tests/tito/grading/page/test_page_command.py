@@ -22,7 +22,6 @@ REQUEST = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--submissions", "../nowhere"], "There is no "),
         (["--gradebook", "../nowhere.db"], "There is no gradebook at "),
         (["--as", " "], "--as ' ' is no grader."),
         (["--as", "ben:"], "--as 'ben:' is no grader."),
