@@ -106,9 +106,14 @@ def learn(name, settings, seed, levels, kept=None):
 
 
 def opening(text):
-    """The first three words of the second line of a text, or of its first line."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    return " ".join(lines[min(1, len(lines) - 1)].split()[:3]) if lines else "\n"
+    """The first three words of the first whole line of 8 words or more, or of the longest line.
+
+    >>> opening("the end of a text\\nCHAPTER XV\\nThis letter must make its way to her ears.")
+    'This letter must'
+    """
+    lines = text.split("\n")[1:] or [text]
+    paragraphs = [line for line in lines if len(line.split()) >= 8] or [max(lines, key=len)]
+    return " ".join(paragraphs[0].split()[:3]) or "\n"
 
 
 def levels(train, test):
@@ -304,11 +309,11 @@ def expect(settings, characters):
 
 def introduce(known):
     """Print what the score is, and what others reach."""
-    figures = ", ".join(f"{name} needs {bits:.2f}" for name, bits in known.items())
+    figures = ", ".join(f"{name} {bits:.2f}" for name, bits in known.items())
     print(
         "The score: how many bits the model needs for one character of the last 5 % of the\n"
-        "text, which it never sees in training. Fewer is better. Given the rest of the text,\n"
-        f"{figures}.",
+        "text, which it never sees in training. Fewer is better. Others, which know the rest\n"
+        f"of the text, need: {figures}.",
         flush=True,
     )
 
