@@ -7,7 +7,6 @@ graders). The other modules:
 run.py         grade a class: collect, judge in workers, save; continue after an interruption
 executor.py    run the tasks of a run: in threads, or on a Dask cluster
 work_hash.py   the hash of a submission and everything else that its results depend on
-dry_run.py     show what a run would change: grade into a copy of the gradebook
 setting.py     the settings of a run: policies of the course and limits
 workers.py     start and stop the judge processes
 judge_process.py  the program of a judge process: opens submissions and judges them

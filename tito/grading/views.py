@@ -5,6 +5,7 @@ Nothing here prints, reads or decides.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,15 +14,14 @@ from rich.table import Table
 from rich.text import Text
 
 from tito.grading.gradebook.grade import Grade, OverrideReview
-from tito.grading.gradebook.history import PointsChange
+from tito.grading.gradebook.history import Change, PointsChange
 from tito.grading.gradebook.late import shown
 from tito.grading.gradebook.rubric import WAITING
-from tito.grading.gradebook.views import changed_checks
+from tito.grading.gradebook.views import history
 from tito.grading.safe_text import plain, visible
 from tito.views import count
 
 if TYPE_CHECKING:
-    from tito.grading.dry_run import Difference
     from tito.grading.page.similarity import Pair
     from tito.grading.run import Progress
 
@@ -128,11 +128,11 @@ def to_judge(grades: Sequence[Grade]) -> Iterator[Text]:
         )
 
 
-def points_lost(changes: Sequence[PointsChange]) -> Iterator[str]:
-    """Grades that fell: a headline, then a line for each with the learner, the points before and
-    after, and the reason.
+def points_lost(changes: Sequence[PointsChange], verb: str = "fell") -> Iterator[str]:
+    """Grades that fell, or in a dry run "would fall": a headline, then a line for each with the
+    learner, the points before and after, and the reason.
     """
-    yield f"{count(len(changes), 'grade')} fell:"
+    yield f"{count(len(changes), 'grade')} {verb}:"
     for change in changes:
         why = f"  ({visible(change.why, 200, 1)})" if change.why else ""
         name = f" ({plain(change.name)})" if change.name not in ("", change.student) else ""
@@ -140,28 +140,18 @@ def points_lost(changes: Sequence[PointsChange]) -> Iterator[str]:
         yield f"  {plain(change.student)}{name}  {change.lesson}  {points}{why}"
 
 
-def trial(differences: Sequence["Difference"]) -> RenderableType:
-    """The grades that a run would change, a row for each; and how many would rise, fall or be
-    new.
-    """
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("student", "lesson", "points", "why"):
-        table.add_column(name, no_wrap=name == "points", overflow="fold")
-    rise = fall = new = 0
-    for difference in differences:
-        before, after = difference.old, difference.new
-        rise += before is not None and after > before
-        fall += before is not None and after < before
-        new += before is None
-        why = [*difference.reasons, *changed_checks(difference.checks)]
-        table.add_row(
-            Text(plain(difference.student, 40)),
-            difference.lesson,
-            f"{'-' if before is None else before} -> {after}",
-            Text(visible("; ".join(why), 2000, 20), overflow="fold"),
-        )
-    words = f"{rise} would rise, {fall} would fall, {new} would be new. Nothing was written."
-    return Group(table, words) if differences else words
+def dry_run(changes: Sequence[Change]) -> Iterator[RenderableType]:
+    """The changes of grades that a run would write, and how many would rise, fall or be new."""
+    yield from history(changes)
+    moves: dict[tuple[str, str | None], tuple[Decimal | None, Decimal]] = {}
+    for change in changes:
+        place = change.student, change.lesson
+        old = moves[place][0] if place in moves else change.old_points
+        moves[place] = old, change.new_points or Decimal(0)
+    rise = sum(old is not None and new > old for old, new in moves.values())
+    fall = sum(old is not None and new < old for old, new in moves.values())
+    new = sum(old is None for old, _ in moves.values())
+    yield f"{rise} would rise, {fall} would fall, {new} would be new. Nothing was written."
 
 
 def doubtful(overrides: Sequence[OverrideReview]) -> list[str]:

@@ -18,7 +18,6 @@ from tito.cli.app import (
     app,
     current_folder,
     echo,
-    echo_json,
     echo_json_list,
     select_lessons,
     warn,
@@ -40,6 +39,7 @@ from tito.errors import MachineError
 
 if TYPE_CHECKING:
     from tito.grading.gradebook.gradebook import Gradebook
+    from tito.grading.gradebook.history import Change
     from tito.grading.run import Progress, RunOptions
     from tito.grading.setting import Setting
     from tito.grading.submission import Submission
@@ -157,8 +157,8 @@ def grade_requested(root: "Root", setting: "Setting", request: Request) -> None:
 
     setting = replace(setting, level=WORKERS.level())
     warn_of_level(setting.level)
-    with to_grade_into(root, request.gradebook, request.dry_run) as (original, book):
-        options = run_options(book, request)
+    with to_grade_into(root, request.gradebook, request.dry_run) as book:
+        options, before = run_options(book, request), book.last_entry()
         path, report_on = request.submissions, show_class_progress(not request.json)
         try:
             with report_on as report, report_when_stopped(request.dry_run):
@@ -166,8 +166,7 @@ def grade_requested(root: "Root", setting: "Setting", request: Request) -> None:
                     setting, root.lessons, path, book, options, report
                 )
         finally:
-            if not request.dry_run:
-                tell_points_lost(book)
+            tell_points_lost(book, "would fall" if request.dry_run else "fell")
         if not (
             request.students
             or request.section
@@ -175,7 +174,7 @@ def grade_requested(root: "Root", setting: "Setting", request: Request) -> None:
         ):
             warn(f"{path} contains no submission. Is it the right folder?")
         warn_of_strangers(submissions)
-        doubts = show_class(root, setting, request, (original, book), (submissions, progress))
+        doubts = show_class(root, setting, request, (book, before), (submissions, progress))
     for line in doubts:
         warn(line) if line is doubts[0] else print(line, file=sys.stderr)
     warn_of_what_is_left(progress)
@@ -205,23 +204,23 @@ def show_class(
     root: "Root",
     setting: "Setting",
     request: Request,
-    books: tuple["Gradebook", "Gradebook"],
+    written: tuple["Gradebook", int],
     outcome: tuple[list["Submission"], "Progress"],
 ) -> list[str]:
     """Show the results of a run or dry run. Returns lines about overrides to review.
 
-    books    the gradebook, and the one that the run wrote into
+    written  the gradebook that the run wrote into, and its last entry before
     outcome  what `run.grade_class` returned
     """
     from tito.grading import views
-    from tito.grading.dry_run import compare
     from tito.grading.gradebook.changes import review_overrides
 
-    (original, book), (submissions, progress) = books, outcome
+    (book, before), (submissions, progress) = written, outcome
     students = [submission.student for submission in submissions]
-    differences = list(compare(original, book)) if request.dry_run else []
+    changes = list(filter(changes_grade, book.history(after=before))) if request.dry_run else []
+    changes.sort(key=lambda change: change.student)
     if request.json and request.dry_run:
-        echo_json([difference.as_json() for difference in differences])
+        echo_json_list(change.as_json() for change in changes)
     elif request.json:
         echo_json_list(grade.as_json() for grade in book.grades_of(students, setting.lessons))
     else:
@@ -234,8 +233,13 @@ def show_class(
             *views.to_judge(grades),
         )
         if request.dry_run:
-            echo(views.trial(differences))
+            echo(*views.dry_run(changes))
     return [] if request.dry_run else views.doubtful(review_overrides(book))
+
+
+def changes_grade(change: "Change") -> bool:
+    """Whether an entry of the history is a first grade, or changes one."""
+    return change.lesson is not None and (change.old_points is None or change.changes_points)
 
 
 def setting_of(
@@ -331,19 +335,15 @@ def warn_of_what_is_left(progress: "Progress") -> None:
 
 
 @contextmanager
-def to_grade_into(
-    root: "Root", where: str | None, dry_run: bool
-) -> Iterator[tuple["Gradebook", "Gradebook"]]:
-    """(the gradebook, the gradebook to write into). A dry run writes into a temporary copy."""
-    if not dry_run:
+def to_grade_into(root: "Root", where: str | None, dry_run: bool) -> Iterator["Gradebook"]:
+    """The gradebook to write into: for a dry run, a temporary copy."""
+    if dry_run:
+        with (
+            ended_as_by_ctrl_c(),
+            gradebook_of(root, where, reads=True) as book,
+            book.copied() as copy,
+        ):
+            yield copy
+    else:
         with ended_as_by_ctrl_c(), gradebook_of(root, where) as book:
-            yield book, book
-        return
-    from tito.grading.dry_run import copied
-
-    with (
-        ended_as_by_ctrl_c(),
-        gradebook_of(root, where, reads=True) as original,
-        copied(original) as copy,
-    ):
-        yield original, copy
+            yield book

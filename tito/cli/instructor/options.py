@@ -102,12 +102,12 @@ def author_name() -> str:
         ) from None
 
 
-def tell_points_lost(book: "Gradebook") -> None:
-    """Print the grades that the last change lowered."""
+def tell_points_lost(book: "Gradebook", verb: str = "fell") -> None:
+    """Print the grades that the last change lowered, or in a dry run "would fall"."""
     from tito.grading import views
 
     if book.points_lost:
-        headline, *lines = views.points_lost(book.points_lost)
+        headline, *lines = views.points_lost(book.points_lost, verb)
         warn(headline)
         print(*lines, sep="\n", file=sys.stderr)
 

@@ -7,6 +7,7 @@ those that they import contain SQL.
 """
 
 import secrets
+import tempfile
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -80,18 +81,23 @@ class Gradebook:
             first = self._moved.get((change.student, change.lesson), change)
             self._moved[change.student, change.lesson] = change._replace(old=first.old)
 
-    def copy(self, engine: sql.Engine) -> "Gradebook":
-        """A copy of this gradebook in the new, empty database of `engine`. Run lock and graded
-        texts are not copied: the texts are most of its bytes, and no grade depends on them.
+    @contextmanager
+    def copied(self) -> Iterator["Gradebook"]:
+        """A temporary copy of this gradebook, for a dry run. Run lock and graded texts are not
+        copied: the texts are most of its bytes, and no grade depends on them.
         """
         tables = [table for table in TABLES.sorted_tables if table not in (RUN, TEXT)]
-        with transaction(self.engine) as database, transaction(engine, writes=True) as target:
-            target.execute(sql.delete(SETTING))
-            for table in tables:
-                rows = database.execute(sql.select(table)).mappings()
-                while some := rows.fetchmany(PAGE):
-                    target.execute(sql.insert(table), [dict(row) for row in some])
-        return Gradebook(engine, self.rules)
+        with (
+            tempfile.TemporaryDirectory(prefix="tito-trial-") as folder,
+            connect(Path(folder) / "gradebook.db") as engine,
+        ):
+            with transaction(self.engine) as database, transaction(engine, writes=True) as target:
+                target.execute(sql.delete(SETTING))
+                for table in tables:
+                    rows = database.execute(sql.select(table)).mappings()
+                    while some := rows.fetchmany(PAGE):
+                        target.execute(sql.insert(table), [dict(row) for row in some])
+            yield Gradebook(engine, self.rules)
 
     # What grading reads and writes
 
@@ -277,8 +283,11 @@ class Gradebook:
             for lesson, rows in by_lesson.items()
         }
 
-    def history(self, student: str | None = None, lesson: str | None = None) -> Iterator[Change]:
-        """The entries of the history, oldest first: of all, of one learner, of one lesson.
+    def history(
+        self, student: str | None = None, lesson: str | None = None, after: int = 0
+    ) -> Iterator[Change]:
+        """The entries of the history, oldest first: of all, of one learner, of one lesson, or those
+        after the entry with this number.
 
         The entries of a lesson include the entries about all lessons.
         """
@@ -289,7 +298,7 @@ class Gradebook:
             query = query.where(CHANGE.c.student == learner_id(student))
         if lesson is not None:
             query = query.where((CHANGE.c.lesson == lesson) | CHANGE.c.lesson.is_(None))
-        last = 0
+        last = after
         while True:
             with transaction(self.engine) as database:
                 page = database.execute(query.where(CHANGE.c.id > last)).all()
@@ -307,6 +316,11 @@ class Gradebook:
         query = query.where(*about_lesson(learner_id(student), lesson))
         with transaction(self.engine) as database:
             return database.execute(query).scalar() or 0
+
+    def last_entry(self) -> int:
+        """The number of the newest entry of the history; 0 without any."""
+        with transaction(self.engine) as database:
+            return database.execute(sql.select(sql.func.max(CHANGE.c.id))).scalar() or 0
 
     def changed_since(self, number: int) -> list[tuple[int, str]]:
         """[(id, learner)] of the entries of the history with a greater number than this."""

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 import pytest
 from some_results import DAY, MONDAY, points, remember_roster, result, save, set_points
 
-from tito.grading import dry_run
 from tito.grading.arrival import Arrived
 from tito.grading.gradebook import gradebook
 from tito.grading.gradebook.database import transaction
@@ -227,7 +226,7 @@ def test_a_copy_to_try_something_on_has_the_grades_and_not_the_files(book, tmp_p
     one = result(sha256="c" * 64)
     one.code = packed("code")
     save(book, [one], None, "me")
-    with dry_run.copied(book) as copy:
+    with book.copied() as copy:
         assert points(copy) == {"numbers": "3"} and copy.code("c" * 64) is None
 
 
