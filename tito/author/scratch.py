@@ -22,6 +22,7 @@ from tito.lesson.lesson_format import CHECKS, FACTS, HINTS
 
 SECONDS = 5  # a check may take, with a mistake in the code
 WHOLE_SECONDS = 300  # a whole chapter, or its examples, may take on a busy machine
+TOO_LONG = f"it takes more than {WHOLE_SECONDS} s; it was stopped"
 
 Case = TypeVar("Case")
 Answer = TypeVar("Answer")
@@ -118,6 +119,6 @@ def run_python(words: list[str], folder: Path) -> tuple[str, str]:
             timeout=WHOLE_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        return "", f"it takes more than {WHOLE_SECONDS} s; it was stopped"
+        return "", TOO_LONG
     problem = completed.stderr.strip().split("\n")[-1] if completed.returncode else ""
     return completed.stdout, problem

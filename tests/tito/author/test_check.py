@@ -8,7 +8,7 @@ import pytest
 from commands import run_process, tito
 from small_course import MULTIPLIES, NUMBERS_RIGHTS, with_question
 
-from tito.author import check
+from tito.author import check, scratch
 from tito.learn import notebook_sync
 from tito.lesson import course, export
 
@@ -246,6 +246,15 @@ def test_right_solutions_run_through_the_whole_chapter(good):
     (problem,) = found["runs through"].problems
     assert problem.startswith("with the right solutions multiplies, refuses-five: AssertionError")
     assert (found["runs through"].cases, found["runs through"].right) == (4, 3)
+
+
+@pytest.mark.slow
+def test_a_right_solution_may_take_longer_than_a_chapter(good, monkeypatch):
+    monkeypatch.setattr(scratch, "WHOLE_SECONDS", 8)
+    slow = "import time; time.sleep(60 if x == 5 else 0); return x * 3"
+    other = f'exercise = "triple"\nname = "Waits."\ncode = "{slow}"\n'
+    record(good, MULTIPLIES + "[[right]]\n" + other + NUMBERS_RIGHTS)
+    assert findings(good)["runs through"].ok
 
 
 @pytest.mark.slow
