@@ -86,9 +86,9 @@ FromTable = Annotated[
     Path | None,
     typer.Option(
         "--from",
-        metavar="CSV_OR_JSON",
-        help="Many changes, in the columns student, lesson, points, check, extend, comment, why; "
-        "for free answers also question, items, item, text. Shows what would change.",
+        metavar="CSV",
+        help="Many changes, in the columns student, lesson, points, check, extend, comment, why. "
+        "Shows what would change.",
         show_default=False,
     ),
 ]
@@ -327,7 +327,6 @@ def make_changes(
         echo(views.changes(outcomes))
         if preview:
             echo("Nothing was written. To make these changes, run the command again with --yes.")
-    tell_points_lost(book)
     for lesson in {change.lesson for change in changes if change.extension}:
         if not due or lesson and lesson not in due:
             words = f"{lesson} has no due date" if lesson else "no lesson has a due date"

@@ -28,7 +28,6 @@ from tito.grading.gradebook.history import (
     rubric_items,
 )
 from tito.grading.gradebook.learners import lock_learner
-from tito.grading.gradebook.requested_changes import RequestedChange
 from tito.grading.gradebook.rubric import EMPTY, JUDGED, GradedAnswer, RubricItem
 from tito.grading.gradebook.tables import CHANGE, LEFT, RUBRIC, TEXT, clean, now, sql
 from tito.grading.result import unpacked
@@ -201,23 +200,6 @@ def change_rubric(
     return moved
 
 
-def set_item(
-    book: Gradebook, database: sql.Connection, change: RequestedChange, who: str
-) -> list[PointsChange] | None:
-    """Set the item of a rubric that a table asks for by its number; None where it is so already."""
-    lesson, (number,) = change.lesson or "", change.items or (0,)
-    items = rubric_items(database, lesson, change.question)
-    by_place = {item.place: item for item in items.values()}
-    item = by_place.get(number)
-    if change.points is None and not item:
-        return None
-    if item and (item.points, item.text) == (change.points, change.text):
-        return None
-    item_id = item.id if item else None
-    wanted = RubricChange(lesson, change.question, item_id, change.points, change.text or "")
-    return _change_rubric(book, database, wanted, who)
-
-
 def _change_rubric(
     book: Gradebook, database: sql.Connection, change: RubricChange, who: str
 ) -> list[PointsChange]:
@@ -304,7 +286,7 @@ def judge(book: Gradebook, student: str, lesson: str, new: NewJudgement, who: st
     def work(database: sql.Connection) -> tuple[GradedAnswer, list[PointsChange]]:
         learner = lock_learner(database, student, who).student
         before = book.grades_within(database, learner, [lesson]).get(lesson)
-        entry = judge_within(database, before, student, lesson, new, who)
+        entry = _judge(database, before, student, lesson, new, who)
         after = book.grades_within(database, learner, [lesson])[lesson]
         moved = []
         if entry and before:
@@ -319,27 +301,7 @@ def judge(book: Gradebook, student: str, lesson: str, new: NewJudgement, who: st
     return graded
 
 
-def judge_requested(
-    database: sql.Connection, change: RequestedChange, who: str, grade: Grade | None
-) -> int | None:
-    """As `judge_within`, for what a table asks for: it names items by their numbers."""
-    items, lesson = None, change.lesson or ""
-    if change.items is not None:
-        known = rubric_items(database, lesson, change.question).values()
-        by_place = {item.place: item.id for item in known}
-        for number in change.items:
-            if number not in by_place:
-                raise UsageError(
-                    f"The rubric of {lesson} {change.question} has no item {number}.",
-                    f"It has {len(by_place)}.",
-                )
-        items = tuple(by_place[number] for number in change.items)
-    points, comment = change.points or Decimal(0), change.text or ""
-    new = NewJudgement(change.question, items, points, comment)
-    return judge_within(database, grade, change.student, lesson, new, who)
-
-
-def judge_within(
+def _judge(
     database: sql.Connection,
     grade: Grade | None,
     student: str,

@@ -1,4 +1,4 @@
-"""Changes by instructors: points, extensions, comments, judgements of answers.
+"""Changes by instructors: points, extensions and comments.
 
 Each change is an entry of the history, with who, when and why. A change to the current value writes
 nothing. Functions raise UsageError for an unknown learner, lesson or check and for an empty `who`
@@ -14,12 +14,11 @@ from decimal import Decimal
 from typing import Any
 
 from tito.errors import TitoError, UsageError
-from tito.grading.gradebook import answers, late
+from tito.grading.gradebook import late
 from tito.grading.gradebook.database import transaction, write
 from tito.grading.gradebook.grade import Comment, Grade, OverrideReview
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import (
-    PointsChange,
     add_change,
     check_seen,
     instructions_about,
@@ -73,16 +72,13 @@ def apply_changes(
 
     Raises UsageError with every line that cannot be done.
     """
-    wanted = sorted(changes, key=_removals_last)
+    wanted = list(changes)
 
-    def work(database: sql.Connection) -> list[tuple[ChangeOutcome, list[PointsChange]]]:
+    def work(database: sql.Connection) -> list[ChangeOutcome]:
         lock_learners(database, {change.student for change in wanted})
         return _apply_all(book, database, wanted, who, seen)
 
-    results = write(book.engine, work, preview)
-    if not preview:
-        book.note_points(change for _, moved in results for change in moved)
-    return [outcome for outcome, _ in results]
+    return write(book.engine, work, preview)
 
 
 def _apply_all(
@@ -91,9 +87,9 @@ def _apply_all(
     changes: list[RequestedChange],
     who: str,
     seen: int | None,
-) -> list[tuple[ChangeOutcome, list[PointsChange]]]:
-    """What `_apply` returns of each change. Raises UsageError for the lines that cannot be done."""
-    results: list[tuple[ChangeOutcome, list[PointsChange]]] = []
+) -> list[ChangeOutcome]:
+    """The outcome of each change. Raises UsageError for the lines that cannot be done."""
+    results: list[ChangeOutcome] = []
     refused: list[str] = []
     for change in changes:
         try:
@@ -106,26 +102,14 @@ def _apply_all(
     return results
 
 
-def _removals_last(change: RequestedChange) -> tuple[bool, int]:
-    """Removing an item of a rubric gives those below it other numbers: the last goes first."""
-    removes = change.kind == "rubric" and change.points is None
-    return removes, -change.items[0] if removes and change.items else 0
-
-
 def _apply(
     book: Gradebook,
     database: sql.Connection,
     change: RequestedChange,
     who: str,
     seen: int | None,
-) -> tuple[ChangeOutcome, list[PointsChange]]:
-    """Returns what became of the change, and the grades whose points follow from a change of
-    answers or rubrics.
-    """
-    if change.kind == "rubric":
-        grades = answers.set_item(book, database, change, who)
-        return ChangeOutcome(change, grades is not None), grades or []
-    why = change.why if change.kind in ("override", "extension") else "-"
+) -> ChangeOutcome:
+    why = "-" if change.kind == "comment" else change.why
     learner = lock_learner(database, change.student, who, why).student
     check_seen(database, learner, change.lesson, seen)
     before = book.grades_within(database, learner, [change.lesson] if change.lesson else [])
@@ -134,21 +118,15 @@ def _apply(
         change, entry = _override(database, learner, change, who, grade)
     elif change.kind == "extension":
         entry = _extend(database, learner, change, who)
-    elif change.kind == "judged":
-        entry = answers.judge_requested(database, change, who, grade)
     else:
         entry = _comment(database, learner, change, who)
     if not grade:
-        return ChangeOutcome(change, entry is not None), []
+        return ChangeOutcome(change, entry is not None)
     after = book.grades_within(database, learner, [grade.lesson])[grade.lesson]
-    if entry and change.kind in ("override", "judged"):
+    if entry and change.kind == "override":
         query = sql.update(CHANGE).where(CHANGE.c.id == entry)
         database.execute(query.values(new_points=after.before_late))
-    outcome = ChangeOutcome(change, entry is not None, grade.name, grade.points, after.points)
-    if change.kind != "judged":
-        return outcome, []
-    about = (change.student, grade.name, grade.lesson)
-    return outcome, [PointsChange(*about, grade.points, after.points, change.question)]
+    return ChangeOutcome(change, entry is not None, grade.name, grade.points, after.points)
 
 
 def _override(

@@ -1,8 +1,7 @@
-"""Read the changes that an instructor requests: points, extensions, comments, judgements of answers
-and rubric items, from options or from a table. `changes.py` makes them.
+"""Read the changes that an instructor requests: points, extensions and comments, from options or
+from a table. `changes.py` makes them.
 
-A table is a CSV file with a header, or a JSON list of objects with the same names. A line is about
-one learner, and may request several changes:
+A table is a CSV file with a header. A line is about one learner, and may request several changes:
 
     student   the learner's id
     lesson    its name or number; empty: all lessons (more time), in general (comments)
@@ -12,21 +11,12 @@ one learner, and may request several changes:
     comment   what the learner will read; `lift` takes all comments on the lesson back
     why       the reason for points and time; --why fills empty cells
 
-With a question, a line judges an answer, or, without a student, sets an item of the rubric:
-
-    question  its name in the lesson
-    items     the numbers of the rubric's items that the answer has: `1 3`; `lift` takes the
-              judgement back. `points` are added to the points of the items
-    item, text, points  the number of the rubric's item, and what it is; a new number is a new
-              item, without text and points it is removed
-
 Empty cells change nothing. Other columns are ignored.
 """
 
 import difflib
-import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -38,11 +28,8 @@ from tito.grading.csv_tables import decoded, normalised, table
 from tito.grading.gradebook import late
 from tito.grading.gradebook.tables import CUT, clean
 
-COLUMNS = (
-    *("student", "lesson", "check", "points", "extend", "comment", "why"),
-    *("question", "items", "item", "text"),
-)
-ASKING = ("points", "extend", "comment", "items", "item")  # columns that request a change
+COLUMNS = ("student", "lesson", "check", "points", "extend", "comment", "why")
+ASKING = ("points", "extend", "comment")  # columns that request a change
 LIFT = "lift"
 
 
@@ -50,15 +37,12 @@ LIFT = "lift"
 class RequestedChange:
     """One requested change.
 
-    kind     "override", "extension", "comment", "judged" or "rubric"
+    kind     "override", "extension" or "comment"
     lesson   None: all lessons, or in general
     check    of an override, or None
-    points   of an override, None lifts it; of a judgement, those besides the items'; of a rubric's
-             item, None removes it
+    points   of an override, None lifts it
     extension  None takes it back
-    text     of a comment, None takes those back; what the learner reads of a judgement; of an item
-    question, items  of a judgement: the numbers of its items, None takes it back; of an item of a
-             rubric, its number
+    text     of a comment, None takes those back
     where    file and line, or ""
     """
 
@@ -70,14 +54,12 @@ class RequestedChange:
     points: Decimal | None = None
     extension: late.Extension | None = None
     text: str | None = None
-    question: str = ""
-    items: tuple[int, ...] | None = ()
     where: str = ""
 
     @property
     def wanted(self) -> tuple[object, ...]:
         """The values to set, without the reason."""
-        return self.points, self.extension, self.text, self.items
+        return self.points, self.extension, self.text
 
 
 def read_changes(path: Path, name_of: Callable[[str], str], why: str = "") -> list[RequestedChange]:
@@ -117,11 +99,6 @@ def requested(
         line.refuse(error.what, error.remedy)
     about: dict[str, Any] = {"lesson": lesson, "why": line.get("why") or why, "where": where}
     student = line.get("student")
-    if line.get("question"):
-        change = line.judgement(student) if student else line.rubric_item()
-        if not lesson:
-            line.refuse("a question, and no lesson.", "Fill in the column `lesson`.")
-        return [RequestedChange(student=student, **about, **change)] if change else []
     if not student:
         line.refuse("no student.", "Fill in the column `student`, or delete the line.")
     parts = [*line.override(), *line.extension(), *line.comment()]
@@ -199,71 +176,20 @@ class _Line:
         text = None if self.lifts("comment") else self.short("comment")
         return [{"kind": "comment", "text": text}]
 
-    def judgement(self, student: str) -> dict[str, Any]:
-        change: dict[str, Any] = {"kind": "judged", "question": self.get("question")}
-        if not any(self.get(name) for name in ("items", "points", "comment")):
-            return {}
-        if self.lifts("items"):
-            return change | {"items": None}
-        if not re.fullmatch(r"[0-9\s,;+]*", self.get("items")):
-            self.refuse(f"{self.get('items')!r} are no items.", "Write their numbers: 1 3")
-        items = tuple(int(number) for number in re.findall("[0-9]+", self.get("items")))
-        return change | {
-            "items": items,
-            "points": self.number("points"),
-            "text": self.short("comment"),
-        }
-
-    def rubric_item(self) -> dict[str, Any]:
-        if not re.fullmatch("[0-9]{1,3}", self.get("item")):
-            self.refuse("no item of the rubric.", "Fill in its number in the column `item`.")
-        removed = not self.get("text") and not self.get("points")
-        return {
-            "kind": "rubric",
-            "question": self.get("question"),
-            "items": (int(self.get("item")),),
-            "points": None if removed else self.number("points"),
-            "text": self.short("text"),
-        }
-
 
 def _lines(path: Path) -> list[tuple[str, dict[str, str]]]:
-    """[(file and line, {column: text})] of a table in CSV or JSON."""
-    text = decoded(path)[0]
-    if text.lstrip().startswith("["):
-        return _json_lines(path, text)
-    (_, written), *rows = table(path, text)
+    """[(file and line, {column: text})] of a table."""
+    (_, written), *rows = table(path, decoded(path)[0])
     header = [normalised(name) for name in written]
     _check_header(path, header)
     return [(f"{path}:{number}", dict(zip(header, cells))) for number, cells in rows]
 
 
-def _json_lines(path: Path, text: str) -> list[tuple[str, dict[str, str]]]:
-    try:
-        rows = json.loads(text)
-    except ValueError as error:
-        raise UsageError(f"{path}: damaged JSON: {error}.", "Mend it.") from None
-    lines = []
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, dict) or any(
-            isinstance(cell, (dict, list)) for cell in row.values()
-        ):
-            raise UsageError(
-                f"{path}: entry {number} is no object of texts and numbers.",
-                'Write [{"student": "ada", "lesson": "tensor", "points": 7}]',
-            )
-        _check_header(path, row)
-        cells = {name: "" if cell is None else str(cell) for name, cell in row.items()}
-        lines.append((f"{path}:{number}", cells))
-    return lines
-
-
-def _check_header(path: Path, header: Iterable[str]) -> None:
-    names = list(header)
-    if not {"student", "question"} & set(names) or not set(ASKING) & set(names):
+def _check_header(path: Path, names: list[str]) -> None:
+    if "student" not in names or not set(ASKING) & set(names):
         raise UsageError(
             f"{path}:1: the columns are {', '.join(names) or 'none'}.",
-            f"There should be student (or question), and one of {', '.join(ASKING)}.",
+            f"There should be student, and one of {', '.join(ASKING)}.",
         )
     for name in names:
         close = difflib.get_close_matches(name, COLUMNS, n=1, cutoff=0.8)
@@ -281,8 +207,7 @@ def _check_agrees(
     """Raise UsageError where an earlier line asks for something else in the same place: then the
     order of the lines would decide a grade. places: of the lines before, which is added to.
     """
-    item = change.items if change.kind == "rubric" else None
-    place = (change.kind, change.student, change.lesson, change.check, change.question, item)
+    place = (change.kind, change.student, change.lesson, change.check)
     other = places.setdefault(place, change)
     both_comments = change.kind == "comment" and (change.text is None) == (other.text is None)
     if change.wanted != other.wanted and not both_comments:

@@ -200,15 +200,7 @@ def requested(change: RequestedChange) -> str:
         return f"{what} {words}: {change.why}"
     if change.kind == "extension":
         return f"more time {more_time(change.extension)}: {change.why}"
-    if change.kind == "comment":
-        return "comments taken back" if change.text is None else f"comment: {change.text}"
-    if change.kind == "judged":
-        if change.items is None:
-            return f"{change.question}: judgement taken back"
-        items = ", ".join(map(str, change.items))
-        return f"{change.question}: items {items or 'none'}, points {shown(change.points or 0)}"
-    item = f"{change.question}: item {(change.items or (0,))[0]}"
-    return f"{item} removed" if change.points is None else f"{item}, {shown(change.points)} points"
+    return "comments taken back" if change.text is None else f"comment: {change.text}"
 
 
 def more_time(extension: Extension | None) -> str:

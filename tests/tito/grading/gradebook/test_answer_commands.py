@@ -1,14 +1,18 @@
-"""Free answers as scripts meet them: graded, judged from tables, shown, exported."""
+"""Free answers as scripts meet them: graded, judged, shown, exported."""
 
 import csv
 import io
 import json
 import re
+from decimal import Decimal
 
 import pytest
 from commands import tito
 from small_course import with_question
 
+from tito.grading.gradebook import answers
+from tito.grading.gradebook.answers import NewJudgement, RubricChange
+from tito.grading.gradebook.gradebook import open_gradebook
 from tito.learn import workspace
 from tito.lesson import cells, course, lesson_format
 
@@ -46,7 +50,7 @@ def graded(root, *words):
 
 
 @pytest.mark.slow
-def test_answers_are_collected_judged_shown_and_exported(asked_course, tmp_path):
+def test_answers_are_collected_judged_shown_and_exported(asked_course):
     hand_in(asked_course, "ada", "It is $2 \\cdot 2$.")
     hand_in(asked_course, "bob", MARKUP, solved=False)
     hand_in(asked_course, "cem", "x" * (lesson_format.LONGEST_ANSWER + 7))
@@ -62,25 +66,20 @@ def test_answers_are_collected_judged_shown_and_exported(asked_course, tmp_path)
     }
     assert grades["bob"]["verdict"] == "failed"  # an answer alone is also a submission
 
-    rubric = tmp_path / "rubric.csv"
-    rubric.write_text(
-        "lesson,question,item,points,text\nnumbers,why,1,1.5,says four\n"
-        f'numbers,why,2,-0.5,"{MARKUP.replace(chr(34), chr(34) * 2)}"\n',
-        "utf-8",
-    )
-    assert "would" not in tito(asked_course, "gradebook", "set", "--from", rubric, "--yes")[0]
-    table = tmp_path / "judged.json"
-    rows = [
-        {"student": "ada", "question": "why", "lesson": "1", "items": 1},
-        {"student": "bob", "question": "why", "lesson": "1", "items": "1 2", "points": 0.25}
-        | {"comment": MARKUP},
-        {"student": "cem", "question": "why", "lesson": "1", "items": 1, "comment": "Too long."},
-    ]
-    table.write_text(json.dumps(rows), "utf-8")
-    out, _ = tito(asked_course, "gradebook", "set", "--from", table, "--yes")
-    assert "\x1b" not in out and "\u202e" not in out and "items 1, 2, points 0.25" in out
-    rubric.write_text("lesson,question,item,points,text\n1,why,1,2,says four\n", "utf-8")
-    tito(asked_course, "gradebook", "set", "--from", rubric, "--yes")
+    with open_gradebook(asked_course.state / "gradebook.db") as book:
+        for text, points in (("says four", "1.5"), (MARKUP, "-0.5")):
+            item = RubricChange("numbers", "why", None, Decimal(points), text)
+            answers.change_rubric(book, item, "ta1")
+        first, second = answers.rubric(book, "numbers", "why")
+        for student, items, points, comment in (
+            ("ada", (first.id,), "0", ""),
+            ("bob", (first.id, second.id), "0.25", MARKUP),
+            ("cem", (first.id,), "0", "Too long."),
+        ):
+            judgement = NewJudgement("why", items, Decimal(points), comment)
+            answers.judge(book, student, "numbers", judgement, "ta1")
+        more = RubricChange("numbers", "why", first.id, Decimal(2), "says four")
+        answers.change_rubric(book, more, "ta1")
     words = ("gradebook", "show", "--lesson", "numbers", "--json")
     _, bob, cem, eve = [grade["answers"][0] for grade in json.loads(tito(asked_course, *words)[0])]
     assert bob["text"].startswith("</pre><script>") and bob["points"] == 1.75
@@ -107,4 +106,5 @@ def test_answers_are_collected_judged_shown_and_exported(asked_course, tmp_path)
     shown = " ".join(tito(asked_course, "gradebook", "show", "--student", "cem")[0].split())
     assert "automatic 5 of 5, 2 points to be judged" in shown
     history = tito(asked_course, "gradebook", "history", "bob")[0]
+    assert "\x1b" not in history and "\u202e" not in history
     assert re.search(r"judged +0 -> 1.25", history) and re.search(r"rubric +1.25 -> 1.75", history)

@@ -1,13 +1,11 @@
 """A table of changes is done whole, or not at all; it can be looked at before."""
 
-import json
 from datetime import datetime, timezone
 
 import pytest
-from some_results import MONDAY, handed_in, points, result, save, save_each
+from some_results import MONDAY, points, result, save
 
 from tito.errors import TitoError, UsageError
-from tito.grading.gradebook import answers
 from tito.grading.gradebook.changes import apply_changes
 from tito.grading.gradebook.requested_changes import read_changes
 
@@ -92,21 +90,6 @@ def test_a_table_may_come_as_excel_writes_it(tmp_path, encoding):
     assert change.where.endswith(":3")
 
 
-def test_a_table_may_be_json(class_book, tmp_path):
-    path = tmp_path / "changes.json"
-    rows = [
-        {"student": "ada", "lesson": "numbers", "points": 5.5, "why": "lab", "extra": None},
-        {"student": "bob", "comment": "Well done."},
-    ]
-    path.write_text(json.dumps(rows), encoding="utf-8")
-    assert apply(class_book, read_changes(path, name_of)) == [True, True]
-    assert points(class_book) == {"numbers": "5.5"}
-    for text, words in (("[{", "damaged JSON"), ("[3]", "is no object"), ('[{"x": 1}]', "columns")):
-        path.write_text(text, encoding="utf-8")
-        with pytest.raises(TitoError, match=words):
-            read_changes(path, name_of)
-
-
 def test_a_table_applied_twice_changes_nothing_the_second_time(class_book, file):
     changes = file("student,lesson,points,extend,comment,why", "ada,numbers,5,2,Good,lab")
     assert apply(class_book, changes) == [True] * 3
@@ -167,9 +150,6 @@ def test_when_one_line_cannot_be_done_nothing_is_and_every_such_line_is_reported
         (["student,comment", f"ada,{'x' * 5000}"], "5,000 characters"),
         (["student,comment", 'ada,"no end'], "damaged CSV"),
         (["student,comment", "ada,Well argued, but late"], ":2: 3 cells under 2 columns"),
-        (["student,lesson,question,items", "ada,,why,1"], ":2: a question, and no lesson"),
-        (["student,lesson,question,items", "ada,1,why,one"], "'one' are no items"),
-        (["lesson,question,item,points", "1,why,,1"], ":2: no item of the rubric"),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else "",
 )
@@ -185,28 +165,3 @@ def test_every_line_that_cannot_be_read_is_reported_at_once(file):
     assert told.value.what.startswith("Nothing was changed.\n")
     assert ":2: There is no lesson 'nmbers'. Did you mean 'numbers'?" in told.value.what
     assert ":4: no reason is given." in told.value.what and ":3:" not in told.value.what
-
-
-# Free answers
-
-
-def test_tables_make_a_rubric_and_judge_by_it_all_or_nothing(book, file):
-    save_each(book, handed_in(), handed_in("bob"))
-    rubric = file("lesson,question,item,points,text", "1,why,1,2,sums to 1", "1,why,2,-1,mixed up")
-    assert apply(book, rubric) == [True, True] and apply(book, rubric) == [False, False]
-    head = "Student;Lesson;Question;Items;Points;Comment"
-    judged = file(head, "ada;numbers;why;1 2;-0,5;Good", "bob;numbers;why;;;")
-    assert apply(book, judged) == [True] and apply(book, judged) == [False]
-    assert points(book) == {"numbers": "3.5"}
-    with pytest.raises(TitoError, match=r"changes.csv:3: .*no item 7"):
-        apply(book, file(head, "ada;numbers;why;lift;;", "bob;numbers;why;7;;"))
-    assert points(book) == {"numbers": "3.5"}
-    changed = file("lesson,question,item,points,text", "1,why,1,1.5,sums to 1", "1,why,2,,")
-    assert apply(book, changed) == [True, True]
-    assert points(book) == {"numbers": "4"}, "1.5 - 0.5, and the second item is gone"
-    (value, _) = answers.grades_as_json(book, book.grades())
-    (answer,) = value["answers"]
-    assert answer["text"] == "Sums to one."
-    assert [(item["place"], item["points"]) for item in answer["rubric"]] == [(1, 1.5)]
-    assert apply(book, file(head, "ada;numbers;why;lift;;")) == [True]
-    assert points(book) == {"numbers": "3"}
