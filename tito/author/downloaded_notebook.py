@@ -26,7 +26,8 @@ def workspace_note(entry: Entry, published: Published) -> str:
         )
     else:
         get = (
-            f"In a clone of the course, `bin/tito init --notebook ../my-{root.package}` makes one."
+            f"In a clone of the course, `bin/setup notebook && bin/tito init ../my-{root.package}` "
+            "makes one."
         )
     more = root.book and f" [How to work on a lesson]({root.book}learning.html) says more."
     colab = "\n\nOn Google Colab, run the next cell first: it makes a workspace for the session."

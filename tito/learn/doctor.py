@@ -148,7 +148,7 @@ def _writable(root: Root) -> Diagnosis:
 def _notebook() -> Diagnosis:
     if not jupyter.missing():
         return Diagnosis("ok", "notebook", f"JupyterLab {importlib.metadata.version('jupyterlab')}")
-    return Diagnosis("optional", "notebook", "JupyterLab is not installed", jupyter.REMEDY)
+    return Diagnosis("optional", "notebook", "JupyterLab is not installed", jupyter.remedy())
 
 
 def _published(root: Root) -> Diagnosis:

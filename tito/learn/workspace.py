@@ -191,8 +191,7 @@ or as a notebook. `tito` copies your code into the package `{source.package}`.
 | `tito watch {first.name}` | tests each time you save |
 | `tito hint {first.name}` | shows the next hint for the first exercise that fails |
 {compare * solutions}\
-| `tito notebook {first.name}` | opens the lesson as a notebook; \
-`tito init . --notebook` installs JupyterLab |
+| `tito notebook {first.name}` | opens the lesson as a notebook, or says how to install JupyterLab |
 | `tito reset {first.name}` | starts the lesson again; `tito undo` restores your work |
 | `tito submit` | tests your lessons and writes a zip to hand in; \
 `tito restore ZIP` brings the lessons in it back |

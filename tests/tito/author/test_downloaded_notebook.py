@@ -29,7 +29,7 @@ def to_download(entry, place):
 def test_a_notebook_alone_says_where_it_belongs_and_how_to_get_a_workspace(small_course):
     first, *rest = sources(to_download(small_course.lesson("sums"), site_settings.Published()))
     assert first.startswith("**This notebook belongs in a workspace.** Lesson 02 of Small")
-    assert "`bin/tito init --notebook ../my-tinytorch`" in first
+    assert "`bin/setup notebook && bin/tito init ../my-tinytorch`" in first
     assert "`modules/source/02_sums/`" in first and "`tito notebook sums --keep notebook`" in first
     assert "http" not in first and "Colab" not in "".join(rest)
 

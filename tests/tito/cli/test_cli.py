@@ -13,7 +13,6 @@ import pytest
 from commands import process, tito
 from small_course import FACTS, edit, introduce, solve
 
-from tito.errors import MachineError
 from tito.learn import jupyter, progress
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -52,28 +51,6 @@ def test_init_names_every_lesson_that_one_can_begin_with(small_course, tmp_path)
         "  tito start numbers  A lesson about numbers\n"
         "  tito start sums     A lesson about sums\n"
     )
-
-
-def test_init_installs_what_notebooks_need_before_it_makes_a_workspace(
-    small_course, tmp_path, monkeypatch
-):
-    assert "--notebook" in tito(small_course, "init", "--help")[0]
-    monkeypatch.setattr(jupyter, "missing", lambda: ["jupyterlab"])
-
-    def offline():
-        raise MachineError("No network.", "Connect.")
-
-    monkeypatch.setattr(jupyter, "install", offline)
-    _, err = tito(small_course, "init", "--notebook", tmp_path / "mine", code=3)
-    assert err == "tito: No network.\n      Connect.\n" and not (tmp_path / "mine").exists()
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "mine.txt").touch()
-    _, err = tito(small_course, "init", "--notebook", tmp_path / "full", code=2)
-    assert "is not empty" in err  # and nothing was installed for it
-    monkeypatch.setattr(jupyter, "install", lambda: None)
-    for words in ("is ready", "is complete"):  # the second: a workspace that was there
-        out, _ = tito(small_course, "init", "--notebook", tmp_path / "mine")
-        assert "JupyterLab and ipykernel are installed." in out and words in out
 
 
 def test_a_learners_first_lesson(small_course, tmp_path):

@@ -70,14 +70,6 @@ def init(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="A new folder, or a workspace to repair.")
     ],
-    notebook: Annotated[
-        bool,
-        typer.Option(
-            "--notebook",
-            help="Also install JupyterLab and ipykernel into tito's environment. You need them for "
-            "notebooks and for Run Cell in VS Code.",
-        ),
-    ] = False,
 ) -> None:
     """Create a workspace, the folder in which you work on the lessons.
 
@@ -89,9 +81,6 @@ def init(
     from tito.views import learner as views
 
     source = _course_to_learn()
-    if notebook:
-        workspace.suitable(folder, source)  # before the long installation
-        _install_jupyter()
     added = workspace.init(folder, source)
     if not added:
         echo(f"{folder} is complete; nothing was changed.")
@@ -115,16 +104,6 @@ def _course_to_learn() -> "Root":
         if named_root():
             raise
         return course.installed_course()
-
-
-def _install_jupyter() -> None:
-    from tito.learn import jupyter
-
-    if jupyter.missing():
-        echo(f"Installing JupyterLab into {sys.prefix}, which takes about a minute ...")
-        sys.stdout.flush()
-        jupyter.install()
-    echo("JupyterLab and ipykernel are installed.")
 
 
 @app.command()
@@ -396,7 +375,7 @@ def _open_jupyter(entry: "Entry", options: list[str]) -> None:
     from tito.learn import jupyter
 
     if jupyter.missing():
-        raise MachineError("JupyterLab is not installed here.", jupyter.REMEDY)
+        raise MachineError("JupyterLab is not installed here.", jupyter.remedy())
     completed = subprocess.run(
         [sys.executable, "-m", "jupyterlab", str(entry.notebook), *options],
         cwd=entry.root.path,
