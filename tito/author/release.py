@@ -117,21 +117,13 @@ def refuse(source: Root, chosen: list[Entry], with_solutions: bool) -> None:
     for entry in chosen:
         for prerequisite in entry.declared.prerequisites:
             if prerequisite not in names:
-                listed = " ".join(needed_lessons(source, names))
+                needed = {*chosen, *(lower for other in chosen for lower in other.needed)}
+                listed = " ".join(e.name for e in source.lessons if e in needed)
                 raise UsageError(
                     f"Lesson {entry.name} needs {prerequisite}, which is not among the lessons to "
                     f"release ({', '.join(names)}).",
                     f"Release what they need with them: --lessons {listed}",
                 )
-
-
-def needed_lessons(source: Root, names: list[str]) -> list[str]:
-    """The names of these lessons and of their prerequisites, in the course's order."""
-    needed = set(names)
-    for lesson in reversed(source.lessons):  # a lesson needs lower ones only
-        if lesson.name in needed:
-            needed |= set(lesson.declared.prerequisites)
-    return [lesson.name for lesson in source.lessons if lesson.name in needed]
 
 
 def read_earlier(source: Root, folder: Path) -> dict[str, str] | None:

@@ -416,7 +416,7 @@ def _record(entry: Entry, source: cells.Source | None, verdict: Verdict) -> None
     """
     code = progress.code_of(source, entry.declared) if source else ""
     records = progress.load(entry.root)["lessons"]
-    below = {lower.name: status.exported(lower, records) for lower in status.below(entry)}
+    below = {lower.name: status.exported(lower, records) for lower in entry.needed}
     with progress.change(entry.root, entry.name) as record:
         record.setdefault("started", progress.now())
         if source and verdict.checks_run:

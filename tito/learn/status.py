@@ -71,15 +71,6 @@ def rows(root: Root) -> list[LessonStatus]:
     return states
 
 
-def below(entry: Entry) -> list[Entry]:
-    """The lessons that this one needs, and those that these need."""
-    needed: set[str] = set()
-    for lower in reversed(entry.root.lessons):
-        if lower == entry or lower.name in needed:
-            needed |= set(lower.declared.prerequisites)
-    return [lower for lower in entry.root.lessons if lower.name in needed]
-
-
 def exported(entry: Entry, records: dict[str, Any]) -> str:
     """A short hash of the code that the package holds of a lesson; "" while it cannot be read."""
     if export.is_skipped(entry):

@@ -210,6 +210,15 @@ class Entry:
     def declared(self) -> Lesson:
         return load_lesson(self.declared_path)
 
+    @property
+    def needed(self) -> "list[Entry]":
+        """The lessons that this one needs, and those that these need."""
+        names: set[str] = set()
+        for lower in reversed(self.root.lessons):  # a lesson needs lower ones only
+            if lower == self or lower.name in names:
+                names |= set(lower.declared.prerequisites)
+        return [lower for lower in self.root.lessons if lower.name in names]
+
     def relative(self, path: Path) -> str:
         """`path` as one types it from the root."""
         return path.relative_to(self.root.path).as_posix()

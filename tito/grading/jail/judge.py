@@ -33,7 +33,7 @@ BUDGET = 12  # times the limit of a check may a lesson take; then each further c
 # Even legal answers take the judge's time.
 MOST_RECEIVED = 128 << 20
 SLOW = "slow:"  # before the hash of a file that takes too long to read: such a result's key
-NOT_ON_REFERENCE = "does not pass on the course's own earlier lessons"
+NOT_ON_REFERENCE = "does not pass; tito test {} shows why"
 
 
 @dataclass
@@ -127,7 +127,8 @@ class Judge:
             result = self.blank_result(entry, work, key)
             pending.append((self.grade_lesson(entry, result, work), result))
             if not step(*pending[-1]):  # it cannot be imported; later lessons do not try again
-                codes[entry.name] = Code(f"lesson {entry.name}: {result.reason}")
+                why = result.reason or "it cannot be imported"
+                codes[entry.name] = Code(f"lesson {entry.name}: {why}")
             results.append(result)
         # A hidden check may leave traces on the machine, such as the times of files. So no visible
         # check of this submission, whose messages its learner reads, runs after it.
@@ -199,43 +200,60 @@ class Judge:
             yield False
             return
         result.isolation = self.setting.level
+        ours = self.replaced(entry, work)
+        if absent := [name for name in self.entries if name in ours - work.contents.files.keys()]:
+            names = ", ".join(absent)
+            result.notes.append(f"Not handed in, so the course's own lessons are used: {names}.")
         code, checks = work.code(entry.name), entry.declared.checks
-        first = REFERENCE if self.setting.earlier_lessons == REFERENCE else OWN
         attempt, spent = Attempt(), defaultdict[bool, float](float)
         # Hidden checks run after all others, so that these cannot observe them.
         for hidden in (False, True):
             self.spent = spent
             part = [check for check in checks if check.hidden == hidden]
-            tried = self.attempt_on(first, entry, work, part, attempt)
+            tried = self.attempt_on(ours, entry, work, part, attempt)
             attempt = replace(tried, checks=attempt.checks | tried.checks)
             if not hidden:
-                result.reason = attempt.reason
+                result.reason = "" if ours else attempt.reason
                 yield not attempt.verdict
         result.checks = [attempt.checks[check.id] for check in checks]
         if not code.ours:
             withhold_words(result.checks)
-            if first == REFERENCE:
+            if ours:
                 attempt.verdict = attempt.reason = ""
         take_points(result, code.given_up)
         result.points = sum(check.points for check in result.checks)
         on_reference = any(check.passed and check.base == REFERENCE for check in result.checks)
-        result.base = REFERENCE if first == REFERENCE or on_reference else OWN
+        result.base = REFERENCE if ours or on_reference else OWN
         result.verdict, result.reason = self.verdict(attempt, result, entry, code)
 
+    def replaced(self, entry: Entry, work: SubmittedCode) -> set[str]:
+        """The earlier lessons that are the course's from the beginning. If the course wants both
+        bases, these are the needed ones that the learner did not hand in.
+        """
+        if self.setting.earlier_lessons == BOTH:
+            return {lower.name for lower in entry.needed} - work.contents.files.keys()
+        if self.setting.earlier_lessons == REFERENCE:
+            return {lower.name for lower in self.root.lessons if lower.number < entry.number}
+        return set()
+
     def attempt_on(
-        self, base: str, entry: Entry, work: SubmittedCode, checks: list[Check], before: Attempt
+        self,
+        ours: set[str],
+        entry: Entry,
+        work: SubmittedCode,
+        checks: list[Check],
+        before: Attempt,
     ) -> Attempt:
-        """Run these checks with the earlier lessons of this base, OWN or REFERENCE. If the course
-        wants both, checks that fail with the learner's earlier lessons run again with the course's.
+        """Run these checks with the learner's earlier lessons, except those in `ours`. If the
+        course wants both bases, checks that fail run again with all earlier lessons of the course.
 
         before  the Attempt at the checks that ran before these
         """
-        lower = [other for other in self.root.lessons if other.number < entry.number]
-        ours = set() if base == OWN else {other.name for other in lower}
+        base = REFERENCE if ours else OWN
         tried = self.attempt(self.subject(entry, work, ours), checks, base, before)
-        if self.setting.earlier_lessons == BOTH and lower and not before.verdict:
+        if self.setting.earlier_lessons == BOTH and not before.verdict:
             if failed := [check for check in checks if not tried.checks[check.id].passed]:
-                return self.retry_on_reference(entry, work, tried, failed)
+                return self.retry_on_reference(ours, entry, work, tried, failed)
         return tried
 
     def subject(self, entry: Entry, work: SubmittedCode, ours: Collection[str]) -> Subject:
@@ -250,12 +268,20 @@ class Judge:
         return Subject.of(entry, work.code(entry.name), lower)
 
     def retry_on_reference(
-        self, entry: Entry, work: SubmittedCode, attempt: Attempt, failed: list[Check]
+        self,
+        ours: set[str],
+        entry: Entry,
+        work: SubmittedCode,
+        attempt: Attempt,
+        failed: list[Check],
     ) -> Attempt:
         """Run the failed checks again with the course's earlier lessons. A check that then passes
         fails because of an earlier lesson of the learner, which is named.
         """
         lower = [other.name for other in self.root.lessons if other.number < entry.number]
+        handed_in = [name for name in lower if name in work.contents.files]
+        if not handed_in:
+            return attempt
         retried = self.attempt(self.subject(entry, work, lower), failed, REFERENCE)
         mended = [check for check in failed if retried.checks[check.id].passed]
         if attempt.verdict and not retried.verdict:
@@ -263,10 +289,10 @@ class Judge:
         for check in failed if attempt.only_on_reference else mended:
             attempt.checks[check.id] = retried.checks[check.id]
         waiting = mended
-        for name in lower:  # with which single lesson of the course does the check pass?
+        for name in handed_in:  # with which one of the course's does the check pass?
             if not waiting:
                 break
-            tried = self.attempt(self.subject(entry, work, {name}), waiting, REFERENCE)
+            tried = self.attempt(self.subject(entry, work, {*ours, name}), waiting, REFERENCE)
             for check in waiting:
                 if tried.checks[check.id].passed:
                     attempt.checks[check.id].caused_by = name
@@ -383,7 +409,7 @@ def withhold_words(checks: list[CheckResult]) -> None:
         if check.base == REFERENCE:
             check.seconds = 0.0
             if not check.passed:
-                check.status, check.message = "failed", NOT_ON_REFERENCE
+                check.status, check.message = "failed", NOT_ON_REFERENCE.format(check.exercise)
 
 
 def step(steps: Iterator[bool], result: LessonResult) -> bool | None:

@@ -476,13 +476,15 @@ ELSEWHERE = {
 
 @pytest.fixture(scope="module")
 def on_reference(root, tmp_path_factory):
-    """on_reference(code): what tito keeps of a lesson 02 with this code that was handed in alone,
-    so that the course's own lesson 01 is beside it. Without what names the submission.
+    """on_reference(code): what tito keeps of a lesson 02 with this code, beside the course's own
+    lesson 01. Without what names the submission. `handed_in`: a lesson 01 that cannot be imported.
     """
 
-    def grade(code, earlier_lessons="both"):
+    def grade(code, earlier_lessons="both", handed_in=True):
         inbox = tmp_path_factory.mktemp("in")
         (inbox / "ada").mkdir()
+        if handed_in:
+            (inbox / "ada" / "vectors_dev.py").write_text(f"{START}raise OSError", "utf-8")
         text = START.replace("core.vectors", "core.sums") + code
         (inbox / "ada" / "sums_dev.py").write_text(text, encoding="utf-8")
         (submission,) = collect.find_submissions(inbox, root.lessons)
@@ -525,15 +527,19 @@ def sum_of(vectors):
 )
 
 
-@pytest.mark.parametrize("earlier_lessons", ["both", "reference"])
+@pytest.mark.parametrize(
+    ("earlier_lessons", "handed_in"), [("both", True), ("both", False), ("reference", True)]
+)
 @pytest.mark.parametrize("name", [*SAYS, *ELSEWHERE])
-def test_an_attempt_beside_a_solution_reveals_nothing_of_it(on_reference, name, earlier_lessons):
+def test_an_attempt_beside_a_solution_reveals_nothing_of_it(
+    on_reference, name, earlier_lessons, handed_in
+):
     form, says = (FUNCTION, SAYS[name]) if name in SAYS else (AT_IMPORT, ELSEWHERE[name])
-    one, other = (on_reference(form.format(what), earlier_lessons) for what in says)
+    one, other = (on_reference(form.format(what), earlier_lessons, handed_in) for what in says)
     assert one == other and one.points == 0
-    if earlier_lessons == "reference":
+    if earlier_lessons == "reference" or not handed_in:
         (check,) = one.checks
-        assert check.message == "does not pass on the course's own earlier lessons"
+        assert check.message == "does not pass; tito test sums-sum-of shows why"
 
 
 def test_whether_a_check_passes_beside_the_solution_is_reported(on_reference):

@@ -158,17 +158,36 @@ def test_on_both_it_costs_none_and_the_report_says_where_it_sits(wrong_double):
 
 @pytest.mark.parametrize(
     "numbers",
-    [None, "def (", "#| default_exp core.numbers\n#| export\nraise OSError('no')", b"\xff\xfe"],
-    ids=["not handed in", "syntax error", "raises", "no UTF-8"],
+    ["def (", "#| default_exp core.numbers\n#| export\nraise OSError('no')", b"\xff\xfe"],
+    ids=["syntax error", "raises", "no UTF-8"],
 )
 def test_an_earlier_lesson_that_cannot_be_used_costs_nothing_later(grade, numbers):
-    files = {"sums": SUMS} | ({"numbers": numbers} if numbers else {})
+    files = {"sums": SUMS, "numbers": numbers}
     assert grade(files, earlier_lessons="own")["sums"].points == 0
     got = grade(files)["sums"]
     assert (got.verdict, got.points, got.base) == ("passed", 3, "reference")
     assert [check.caused_by for check in got.checks] == ["numbers", "numbers"]
     wrong = grade(files | {"sums": changed(SUMS, TOTAL, "    return 7\n")})["sums"]
-    assert {check.message for check in wrong.checks} == {NOT_ON_REFERENCE}
+    assert {check.message for check in wrong.checks} == {NOT_ON_REFERENCE.format("sums-total")}
+
+
+def test_a_learner_is_not_blamed_for_an_earlier_lesson_that_was_not_handed_in(grade):
+    assert grade({"sums": SUMS}, earlier_lessons="own")["sums"].points == 0
+    got = grade({"sums": SUMS})["sums"]
+    assert (got.verdict, got.points, got.base) == ("passed", 3, "reference")
+    assert got.notes == ["Not handed in, so the course's own lessons are used: numbers."]
+    assert [(check.caused_by, check.message) for check in got.checks] == [(None, "")] * 2
+    wrong = grade({"sums": changed(SUMS, TOTAL, "    return 7\n")})["sums"]
+    said = {check.message for check in wrong.checks}
+    assert said == {"does not pass; tito test sums-total shows why"}
+
+
+def test_nothing_is_said_of_a_lesson_that_fails_beside_the_courses_own(grade):
+    """It could read their solutions and show them as the text of an error."""
+    spy = changed(SUMS, "def total", "raise ValueError(open(__file__).read())\n\n\ndef total")
+    got = grade({"sums": spy})["sums"]
+    said = {check.message for check in got.checks} | {got.reason, *got.notes}
+    assert not any("ValueError" in text for text in said)
 
 
 def test_a_mistake_of_the_lesson_itself_is_not_mended_by_the_reference(grade):
