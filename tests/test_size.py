@@ -29,11 +29,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (34383, 28000),
-    "lines of tito/grading": (15308, 12000),
+    "lines of tito": (34353, 28000),
+    "lines of tito/grading": (15278, 12000),
     "lines of tito/learn": (6051, 5000),
     "lines of tito/book": (3095, 2600),
-    "lines of tests": (49261, 46000),
+    "lines of tests": (49240, 46000),
     "functions over 40 lines": (6, 30),
     "functions over 6 parameters": (0, 15),
     "untyped functions": (0, 0),

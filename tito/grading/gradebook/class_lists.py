@@ -86,7 +86,6 @@ class RosterFile:
     lines    (line number, {column: text}) of each learner
     left_out lines that are not learners, such as "Student, Test"
     remarks  what the instructor should know about how it was read
-    scheme   of an export, see `exports.py`: from which column of an earlier roster its ids came
     """
 
     path: str
@@ -95,7 +94,6 @@ class RosterFile:
     lines: list[tuple[int, dict[str, str]]]
     left_out: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    scheme: str = ""
 
 
 def read(path: Path) -> RosterFile:
@@ -209,7 +207,6 @@ def _add(class_list: RosterFile, number: int, row: list[str]) -> None:
         if name:
             line.setdefault(name, text)
     if source == OWN:
-        class_list.scheme = line.pop("id_column", "") or class_list.scheme
         class_list.lines.append((number, line))
         return
     parts = (line.get("first_name"), line.get("last_name"))

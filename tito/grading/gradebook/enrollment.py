@@ -80,15 +80,15 @@ def enroll(
     column.
     """
     class_list = class_lists.read(path)
-    column, scheme = _columns(class_list, id_column, id_column_of(book))
+    column = class_lists.choose(class_list, id_column, id_column_of(book))
     learners = class_lists.learners_of(class_list, column)
 
     def work(database: sql.Connection) -> tuple[Enrollment, list[PointsChange]]:
-        before = _set_id_column(database, path, scheme)
+        before = _set_id_column(database, path, column)
         ids = _remember_learners(database, learners)
         states = _states(database, ids, first=not before)
         enrollment = Enrollment(
-            scheme,
+            column,
             ids,
             class_list.source,
             class_list.left_out,
@@ -112,18 +112,6 @@ def _not_listed(states: dict[str, str | None], ids: list[str], state: str | None
     return [
         student for student, current in states.items() if current == state and student not in ids
     ]
-
-
-def _columns(
-    class_list: class_lists.RosterFile, id_column: str | None, known: str | None
-) -> tuple[str, str]:
-    """(the column of the ids, the column from which they first came). known: the latter of the
-    book.
-    """
-    if class_list.scheme and class_list.scheme == known and not id_column:
-        return "student", class_list.scheme  # an export of this book, or of one like it
-    column = class_lists.choose(class_list, id_column, known)
-    return column, class_list.scheme if class_list.scheme and column == "student" else column
 
 
 def _remember_learners(database: sql.Connection, learners: list[Learner]) -> list[str]:
@@ -359,11 +347,11 @@ def _set_id_column(database: sql.Connection, path: Path, new: str) -> str | None
     return before
 
 
-def _refuse_if_graded(database: sql.Connection, path: Path, before: str, scheme: str) -> None:
+def _refuse_if_graded(database: sql.Connection, path: Path, before: str, new: str) -> None:
     """Raise UsageError where the book has a history: its ids have to stay what they are."""
     if database.execute(sql.select(CHANGE.c.id).limit(1)).first():
         raise UsageError(
-            f"{path} names learners by {scheme}; this gradebook, which has grades, by {before}.",
+            f"{path} names learners by {new}; this gradebook, which has grades, by {before}.",
             f"Give a list with a column `{before}`, or another gradebook with --gradebook.",
         )
 

@@ -1,8 +1,6 @@
 """Export grades in the formats of other systems.
 
-csv          a row per learner, a column per lesson, the total, and the secret in the name of their
-             feedback page; for people and spreadsheets. `tito gradebook roster` reads it back, so
-             that a gradebook made anew names the same pages
+csv          a row per learner, a column per lesson and the total, for people and spreadsheets
 canvas       what Canvas imports under Grades. Ids come from the roster's columns id (or canvas_id),
              sis_user_id, sis_login_id and section; without any, the learner's id is the login. A
              roster column such as `tensor (1234)` names the assignment that exists in Canvas;
@@ -32,7 +30,7 @@ from typing import Any
 from tito import files
 from tito.errors import UsageError
 from tito.grading.csv_tables import Id, line
-from tito.grading.gradebook import enrollment, html_pages, late
+from tito.grading.gradebook import html_pages, late
 from tito.grading.gradebook.grade import ClassMember, Grade
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.rubric import WAITING, GradedAnswer
@@ -131,10 +129,7 @@ def _by_learner(chosen: Selection, lessons: Lessons) -> Iterator[Graded]:
 
 
 def _csv(chosen: Selection, lessons: Lessons) -> Iterator[list[Any]]:
-    # The column names where the ids came from, for `tito gradebook roster`.
-    column = enrollment.id_column_of(chosen.book) or "student"
-    more = [] if column == "student" else [column]
-    yield ["student", "name", *lessons, "total", *(["id_column"] if more else []), "page"]
+    yield ["student", "name", *lessons, "total"]
     for learner, grades in _by_learner(chosen, lessons):
         total = sum((grade.points for grade in grades if grade), Decimal(0))
         yield [
@@ -142,8 +137,6 @@ def _csv(chosen: Selection, lessons: Lessons) -> Iterator[list[Any]]:
             learner.name,
             *(grade and grade.points for grade in grades),
             late.tidy(total),
-            *more,
-            learner.page,
         ]
 
 

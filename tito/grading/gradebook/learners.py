@@ -13,7 +13,6 @@ from tito.grading.gradebook.tables import (
     LEARNER,
     SECRET,
     clean,
-    is_page,
     learner_id,
     new_page,
     sql,
@@ -100,10 +99,8 @@ def remember_learner(
     new: dict[str, Any] = {"name": clean(name)} if name else {}
     if row is None or columns is not None:
         before = row.columns if row else {}
-        page = (columns or {}).get(SECRET)
-        page = page if is_page(page) else before.get(SECRET) or new_page()
         # Rosters of several programs add up.
-        new["columns"] = before | (columns or {}) | {SECRET: page}
+        new["columns"] = before | (columns or {}) | {SECRET: before.get(SECRET) or new_page()}
     if row is None:
         row = LearnerRow(student, new.get("name", ""), new["columns"], None)
         database.execute(sql.insert(LEARNER).values(row._asdict()))

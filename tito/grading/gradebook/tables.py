@@ -239,11 +239,6 @@ def new_page() -> str:
     return secrets.token_hex(10)
 
 
-def is_page(text: str | None) -> bool:
-    """Whether this is a secret as `new_page` makes them: it becomes part of a file's name."""
-    return bool(text and re.fullmatch("[0-9a-f]{16,64}", text))
-
-
 def learner_id(student: str) -> str:
     """The cleaned id, under which a learner is saved.
 

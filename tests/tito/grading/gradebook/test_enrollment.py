@@ -9,7 +9,6 @@ from some_results import points, result, save, set_comment
 
 from tito.errors import TitoError
 from tito.grading.gradebook import enrollment, exports
-from tito.grading.gradebook.gradebook import open_gradebook
 from tito.grading.intake import collect
 from tito.grading.roster import Roster
 from tito.lesson import course
@@ -58,18 +57,6 @@ def test_without_grades_another_column_takes_the_place_of_the_first(book, roster
     enrollment.enroll(book, roster(NATIVE), "me")
     assert enrollment.enroll(book, roster(CANVAS), "me").id_column == "sis_login_id"
     assert states(book) == {"ada-l": "", "bob-b": ""}
-
-
-def test_an_export_gives_another_book_the_same_ids_of_the_same_column(book, roster, tmp_path):
-    enrollment.enroll(book, roster(CANVAS), "me")
-    save(book, [result("ada-l")], None, "me")
-    grades = roster(exports.text(exports.Selection(book), "csv"), "grades.csv")
-    enrollment.enroll(book, grades, "me")  # into the same book
-    with open_gradebook(tmp_path / "other.db") as other:
-        assert enrollment.enroll(other, grades, "me").id_column == "sis_login_id"
-        save(other, [result("ada-l")], None, "me")
-        enrollment.enroll(other, roster(CANVAS), "me")
-        assert states(other) == states(book) == {"ada-l": "", "bob-b": ""}
 
 
 def test_what_canvas_lists_is_what_it_gets_back(book, roster):
