@@ -29,8 +29,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (34353, 28000),
-    "lines of tito/grading": (15278, 12000),
+    "lines of tito": (34321, 28000),
+    "lines of tito/grading": (15275, 12000),
     "lines of tito/learn": (6051, 5000),
     "lines of tito/book": (3095, 2600),
     "lines of tests": (49240, 46000),

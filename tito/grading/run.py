@@ -83,7 +83,6 @@ class Progress:
     failed       those that could not be graded, by our fault
     interrupted  learners whose submission got its row because whole runs ended over it
     seconds      since it began
-    student      the name of the learner who was graded last
     verdicts     {verdict: how many lessons got it}
     files        {(learner, lesson): SHA-256 of the file that came}
     """
@@ -93,7 +92,6 @@ class Progress:
     unchanged: int = 0
     failed: int = 0
     seconds: float = 0.0
-    student: str = ""
     verdicts: dict[str, int] = field(default_factory=dict)
     files: dict[tuple[str, str], str] = field(default_factory=dict)
     interrupted: list[str] = field(default_factory=list)
@@ -102,12 +100,11 @@ class Progress:
     def done(self) -> int:
         return self.graded + self.unchanged
 
-    def count(self, student: str, results: Iterable[LessonResult]) -> None:
+    def count(self, results: Iterable[LessonResult]) -> None:
         """Count a submission with these new results."""
         verdicts = [result.verdict for result in results]
         self.graded += bool(verdicts)
         self.unchanged += not verdicts
-        self.student = student
         for verdict in verdicts:
             self.verdicts[verdict] = self.verdicts.get(verdict, 0) + 1
 
@@ -299,7 +296,7 @@ class Run:
             new = [result for result in new if result.sha256]
         self.begun.pop(task.place, None)
         self.save(task, new, [result for result in results if isinstance(result, Unchanged)])
-        self.progress.count(task.submission.name, new)
+        self.progress.count(new)
         self.report()
 
     def results_without_judge(self, task: Task, why: JudgeDied) -> list[LessonResult | Unchanged]:

@@ -204,7 +204,7 @@ def state_of(entry: Entry, source: cells.Source | None, record: dict[str, Any]) 
 
 
 def is_edited(entry: Entry, source: cells.Source | None) -> bool:
-    """Whether code or answers differ from those of the released lesson."""
+    """Whether code or answers differ from the released lesson."""
     released = entry.declared.source
     return source is None or (
         source.cells is not released.cells

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tito.cli.app import warn
+from tito.cli.app import progress_bar, warn
 
 if TYPE_CHECKING:
-    from tito.grading.run import Progress, Report
+    from tito.grading.run import Report
 
 Line = Callable[[int, int, Callable[[], str]], None]
 
@@ -52,40 +52,11 @@ def show_class_progress(visible: bool) -> Iterator["Report"]:
     """A function that shows a run.Progress on standard error, with rate and time left: as a bar in
     a terminal, else as lines.
     """
-    if not sys.stderr.isatty():
-        from tito.grading.views import progress_line
+    from tito.grading.views import progress_line
 
+    if sys.stderr.isatty():
+        with progress_bar(visible) as show:
+            yield lambda progress: show(progress_line(progress), progress.done, progress.total)
+    else:
         tell = progress_lines()
         yield lambda progress: tell(progress.done, progress.total, lambda: progress_line(progress))
-    elif visible:
-        with progress_bar() as report:
-            yield report
-    else:
-        yield lambda progress: None
-
-
-@contextmanager
-def progress_bar() -> Iterator["Report"]:
-    """A function that shows a run.Progress as a bar in the terminal."""
-    from rich import progress as bars
-    from rich.console import Console
-
-    from tito.grading.safe_text import plain
-
-    columns = [
-        bars.BarColumn(),
-        bars.MofNCompleteColumn(),
-        bars.TextColumn("{task.fields[rate]}"),
-        bars.TimeRemainingColumn(),
-        bars.TextColumn("{task.description}", markup=False),
-    ]
-    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", rate="")
-
-        def report(progress: "Progress") -> None:
-            is_known = progress.graded and progress.seconds
-            rate = f"{progress.graded / progress.seconds:.1f}/s" if is_known else ""
-            done, student = progress.done, plain(progress.student)
-            bar.update(task, total=progress.total, completed=done, rate=rate, description=student)
-
-        yield report
