@@ -122,7 +122,7 @@ def refuse(source: Root, chosen: list[Entry], with_solutions: bool) -> None:
                 raise UsageError(
                     f"Lesson {entry.name} needs {prerequisite}, which is not among the lessons to "
                     f"release ({', '.join(names)}).",
-                    f"Release what they need with them: --lessons {listed}",
+                    f"Release what they need with them: {listed}",
                 )
 
 

@@ -186,43 +186,16 @@ def test_what_testing_writes_is_nothing_that_git_would_hand_on(released):
 def test_only_the_lessons_asked_for_are_released_and_never_without_what_they_need(
     small_course, tmp_path
 ):
-    out, _ = tito(small_course, "release", tmp_path / "first", "--lessons", "numbers")
+    out, _ = tito(small_course, "release", tmp_path / "first", "numbers")
     assert "1 lesson (numbers)" in out
     assert [
         name
         for name, text in everything_in(tmp_path / "first")
         if "sums_dev" in name or "total" in name
     ] == []
-    _, err = tito(small_course, "release", tmp_path / "second", "--lessons", "sums", code=2)
+    _, err = tito(small_course, "release", tmp_path / "second", "sums", code=2)
     assert "needs numbers" in err and not (tmp_path / "second").exists()
-    assert "Release what they need with them: --lessons numbers sums" in err
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("DIR", "--lessons", "numbers", "sums"),
-        ("--lessons", "1", "02_sums", "DIR"),
-        ("DIR", "sums", "--lessons", "numbers"),
-        ("--lessons", "numbers", "--lessons", "sums", "DIR"),
-    ],
-)
-def test_several_lessons_may_follow_the_option_before_or_after_the_folder(
-    small_course, tmp_path, words
-):
-    place = tmp_path / "out"
-    out, _ = tito(small_course, "release", *(place if word == "DIR" else word for word in words))
-    assert "2 lessons (numbers, sums)" in out and (place / "tito.toml").exists()
-
-
-def test_several_lessons_without_a_folder_go_into_the_zip(small_course, tmp_path):
-    zipped = tmp_path / "autograder.zip"
-    tito(small_course, "release", "--gradescope", zipped, "--lessons", "numbers", "sums")
-    assert zipped.exists()
-    _, err = tito(small_course, "release", "--lessons", "numbers", "sums", code=2)
-    assert "Where should the release be written?" in err
-    _, err = tito(small_course, "release", "out", "--lessons", "numbers", "sms", code=2)
-    assert "sms" in err and "Did you mean" in err
+    assert "Release what they need with them: numbers sums" in err
 
 
 def test_a_line_that_a_later_lesson_shows_in_the_open_is_no_secret(small_course):
@@ -589,15 +562,10 @@ def test_the_readme_of_a_release_names_commands_and_files_that_exist(released):
 
 
 def test_a_lesson_where_the_folder_should_be_is_reported(small_course):
-    """Else `tito release --gradescope a.zip numbers` would make a release in a folder `numbers`."""
-    assert (
-        "--lessons numbers"
-        in tito(small_course, "release", "--gradescope", "../a.zip", "numbers", code=2)[1]
-    )
-    assert (
-        not (small_course.path / "numbers").exists()
-        and not (small_course.path.parent / "a.zip").exists()
-    )
+    """Else `tito release numbers` would make a release of all lessons in a folder `numbers`."""
+    _, err = tito(small_course, "release", "numbers", "sums", code=2)
+    assert "tito release ../my-course-release numbers" in err
+    assert not (small_course.path / "numbers").exists()
 
 
 @pytest.mark.slow

@@ -15,45 +15,30 @@ from tito.cli.app import (
     select_lessons,
     warn,
 )
-from tito.errors import TitoError, UsageError
+from tito.errors import UsageError
 
 if TYPE_CHECKING:
     from tito.lesson.course import Entry, Root
 
-Folder = Annotated[
-    Path | None,
+Place = Annotated[
+    Path,
     typer.Argument(
-        metavar="[DIR]",
-        help="A new folder, or an earlier release to update.",
-        show_default=False,
-    ),
-]
-OnlyLessons = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--lessons",
-        metavar="LESSON...",
-        help="The lessons to release, like the arguments after DIR. Default: every lesson.",
-        show_default=False,
+        metavar="PLACE",
+        help="A new folder, or an earlier release to update; with --gradescope, a zip.",
     ),
 ]
 Nbgrader = Annotated[
-    Path | None,
+    bool,
     typer.Option(
         "--nbgrader",
-        metavar="DIR",
-        help="Write source notebooks for nbgrader into a new folder. They contain the solutions. "
-        "DIR may be left out.",
-        show_default=False,
+        help="Write source notebooks for nbgrader instead. They contain the solutions.",
     ),
 ]
 Gradescope = Annotated[
-    Path | None,
+    bool,
     typer.Option(
         "--gradescope",
-        metavar="ZIP",
-        help="Write a Gradescope autograder. It contains the solutions. DIR may be left out.",
-        show_default=False,
+        help="Write a Gradescope autograder instead. It contains the solutions.",
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing autograder zip.")]
@@ -68,11 +53,10 @@ WithSolutions = Annotated[
 
 @app.command()
 def release(
-    folder: Folder = None,
+    place: Place,
     lessons: Lessons = None,
-    only: OnlyLessons = None,
-    nbgrader: Nbgrader = None,
-    gradescope: Gradescope = None,
+    nbgrader: Nbgrader = False,
+    gradescope: Gradescope = False,
     force: Force = False,
     with_solutions: WithSolutions = False,
     root: RootOption = None,
@@ -80,46 +64,28 @@ def release(
     """For instructors: write a copy of the course to publish, without solutions or hidden checks.
 
     It contains the lessons to fill in, notebooks, tito itself, and files for Binder and for tests
-    at each push. DIR may be a git repository. Files that were edited in an earlier release are
-    listed, and saved before they are replaced. Example:
-    tito release ../tinytorch-release --lessons tensor activations
+    at each push. PLACE may be a git repository. Files that were edited in an earlier release are
+    listed, and saved before they are replaced. Without a lesson: every lesson. Example:
+    tito release ../tinytorch-release tensor activations
     """
     course = current_root(root)
-    if only:  # the words after --lessons A are also lessons, except one that is a folder
-        words = [*([str(folder)] if folder else []), *(lessons or [])]
-        places = [word for word in words if not _is_lesson(course, word)]
-        folder, lessons = Path(places[0]) if places else None, list(words)
-        if places:
-            lessons.remove(places[0])
-    _check_places(course, folder, with_solutions, bool(folder or gradescope or nbgrader))
-    names = [*(lessons or []), *(only or [])]
-    chosen = select_lessons(course, names, None, False) if names else None
-    if folder:
-        release_folder(course, folder, chosen, with_solutions)
+    if (nbgrader, gradescope, with_solutions).count(True) > 1:
+        raise UsageError(
+            "Only one of --nbgrader, --gradescope and --with-solutions is possible at a time.",
+            "An autograder and nbgrader's sources always contain the solutions.",
+        )
+    if str(place) in {entry.name for entry in course.lessons}:
+        raise UsageError(
+            f"{place} is a lesson, but the first argument is where to write.",
+            f"tito release ../my-course-release {place}",
+        )
+    chosen = select_lessons(course, lessons, None, False) if lessons else None
     if nbgrader:
-        release_nbgrader(course, nbgrader, chosen)
-    if gradescope:
-        release_gradescope(course, gradescope, chosen, force)
-
-
-def _check_places(root: "Root", folder: Path | None, with_solutions: bool, is_any: bool) -> None:
-    """Raise UsageError for arguments that contradict each other. is_any: whether one is given."""
-    if not is_any:
-        raise UsageError(
-            "Where should the release be written?",
-            "Name a folder: tito release ../my-course-release; or a zip: tito release "
-            "--gradescope autograder.zip",
-        )
-    if with_solutions and not folder:
-        raise UsageError(
-            "--with-solutions needs a folder to publish.",
-            "The autograder and nbgrader's sources always contain the solutions.",
-        )
-    if folder and str(folder) in {entry.name for entry in root.lessons}:
-        raise UsageError(
-            f"{folder} is a lesson, but the first argument is the folder to write.",
-            f"tito release ../my-course-release {folder}; without a folder: --lessons {folder}",
-        )
+        release_nbgrader(course, place, chosen)
+    elif gradescope:
+        release_gradescope(course, place, chosen, force)
+    else:
+        release_folder(course, place, chosen, with_solutions)
 
 
 def release_folder(
@@ -171,10 +137,3 @@ def release_gradescope(root: "Root", path: Path, chosen: list["Entry"] | None, f
         f"{path}, {size / 1000:.0f} kB: upload it as the autograder. It contains the "
         "solutions and the hidden checks."
     )
-
-
-def _is_lesson(root: "Root", word: str) -> bool:
-    try:
-        return bool(root.lesson(word))
-    except TitoError:
-        return False
