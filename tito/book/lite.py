@@ -34,7 +34,7 @@ EXTENSION = Path("share", "jupyter", "labextensions", "@jupyterlite", "pyodide-k
 # Asks for pictures that only a Jupyter server has.
 TAB_ICON = "@jupyter-notebook/notebook-extension:tab-icon"
 APPS = ("lab", "notebooks", "tree")
-WORK = "my_work.ipynb"  # shows progress in the browser, and exports the learner's work
+WORK = "my_work.ipynb"  # exports the learner's work
 # Files that could contain a solution by mistake; the other files come from other projects.
 OURS = ("lite/files/", "lite/api/", "lite/static/pyodide/tinytorch")
 
@@ -249,7 +249,7 @@ def page(entry: Entry) -> str:
 
 
 def my_work(root: Root) -> str:
-    """The notebook that shows what was done in the browser, and exports it."""
+    """The notebook that exports what was done in the browser."""
     about = (
         "# Your work in this browser\n\n"
         f"`export_work` makes `my-{root.package}.zip` of the notebooks that you wrote in. In a "
@@ -257,8 +257,7 @@ def my_work(root: Root) -> str:
     )
     rows = [
         ("markdown", about),
-        ("code", "from tito.learn import browser\n\nbrowser.progress()"),
-        ("code", "browser.export_work()"),
+        ("code", "from tito.learn import browser\n\nbrowser.export_work()"),
     ]
     empty = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
     return _for_pyodide(notebook.with_start(empty, rows))

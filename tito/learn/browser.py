@@ -2,14 +2,12 @@
 
 `tito book build --lite` puts tito and the lessons, without solutions, into the Python of its site.
 The first cell of each notebook calls `begin`. After that, importing a lesson reads its notebook
-from the browser's storage and exports it as `tito export` does. A file beside the notebooks lists
-the checks that passed, for a page that is loaded again. `export_work` zips the learner's work for
-`tito restore`.
+from the browser's storage and exports it as `tito export` does. `export_work` zips the learner's
+work for `tito restore`.
 """
 
 import base64
 import importlib
-import importlib.util
 import json
 import sys
 import threading
@@ -27,7 +25,6 @@ from tito.lesson.course import Entry, Root
 
 # Where JupyterLite shows a notebook's Python the files that the browser keeps.
 DRIVE = Path("/drive")
-PASSED = "passed.json"  # there: {lesson: names of the exercises whose checks passed last}
 
 # Names of threads that code tried to start; Python in a browser has no threads.
 missed: list[str] = []
@@ -48,26 +45,12 @@ class Browser:
         missed.clear()
         return any_missed
 
-    def remember(self, folder: str, exercise: str, passed: bool) -> None:
-        """Note whether the checks of an exercise of the lesson in `folder` passed."""
-        records = _passed(self.drive)
-        names = set(records.get(folder, ())) - {exercise} | ({exercise} if passed else set())
-        if sorted(names) != records.get(folder, []):
-            try:
-                text = json.dumps(records | {folder: sorted(names)})
-                (self.drive / PASSED).write_text(text, encoding="utf-8")
-            except OSError:
-                pass  # the browser shows no files; the check still says its result
 
-
-def begin(
-    *libraries: str, drive: Path = DRIVE, inside: bool = sys.platform == "emscripten"
-) -> None:
+def begin(drive: Path = DRIVE, inside: bool = sys.platform == "emscripten") -> None:
     """Let the package be made from the notebooks below `drive`.
 
     Called again, what they hold by then counts.
 
-    libraries  what the package imports: prints which of them are missing
     inside  whether this Python runs in a browser; anywhere else nothing happens: there,
             `tito export` makes the package
     """
@@ -85,17 +68,6 @@ def begin(
     ]
     for name in [name for name in sys.modules if name.split(".")[0] == root.package]:
         del sys.modules[name]
-    if missing := [name for name in libraries if not importlib.util.find_spec(name)]:
-        print(
-            f"Not at hand in this browser's Python: {', '.join(missing)}. You can read and write "
-            "the lesson here, and run it in your own workspace."
-        )
-    name = Path.cwd().name
-    if passed := _passed(drive).get(name):
-        total = next(
-            len(entry.declared.exercises) for entry in root.lessons if entry.folder == name
-        )
-        print(f"The checks of {len(passed)} of {total} exercises have passed here so far.")
 
 
 def _start(
@@ -111,34 +83,13 @@ def _start(
         ) from None
 
 
-# What was done, and how to take it away.
+# How to take away what was done.
 
 
 def _drive() -> Path:
     """The folder of the learner's notebooks."""
     browser: Browser | None = check_builtin.browser
     return browser.drive if browser else DRIVE
-
-
-def _passed(drive: Path) -> dict[str, list[str]]:
-    try:
-        value = json.loads((drive / PASSED).read_text(encoding="utf-8"))
-        return {str(name): [str(exercise) for exercise in row] for name, row in value.items()}
-    except (OSError, ValueError, AttributeError, TypeError):
-        return {}  # none yet, or damaged: running the checks writes it anew
-
-
-def progress() -> None:
-    """Print of each lesson that was begun here the exercises whose checks passed."""
-    drive = _drive()
-    records, root = _passed(drive), course.installed_course()
-    rows = [
-        f"{entry.number:02} {entry.name:20} {len(records.get(entry.folder, []))} of "
-        f"{len(entry.declared.exercises)} exercises"
-        for entry in root.lessons
-        if records.get(entry.folder) or _is_begun(entry, drive)
-    ]
-    print("\n".join(rows) or "No lesson has been begun here.")
 
 
 def _is_begun(entry: Entry, drive: Path) -> bool:

@@ -43,8 +43,6 @@ class BrowserChecks(Protocol):
 
     def missed_threads(self) -> bool: ...
 
-    def remember(self, folder: str, exercise: str, passed: bool) -> None: ...
-
 
 def check(
     name: str, space: dict[str, Any], line: int, browser: BrowserChecks | None = None
@@ -76,14 +74,10 @@ def check(
         if browser and browser.missed_threads():
             without_threads.append(title)
             continue
-        if browser:
-            browser.remember(path.parent.name, name, False)
         if event.get("unwritten") == f"{_lesson_of(path)}-{name}":
             if _is_edited(path, name, event["file"]):
                 event |= {"message": LEFT_OVER, "unwritten": None}
         _stop(_failure(event, name, title, _lesson_of(path), space, line))
-    if browser:
-        browser.remember(path.parent.name, name, not without_threads)
     _print_passed(name, len(titles), without_threads, is_notebook="get_ipython" in space)
 
 
