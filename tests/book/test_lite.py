@@ -33,7 +33,7 @@ from tito.book import build as book  # noqa: E402
 from tito.book import lite  # noqa: E402
 from tito.errors import TitoError  # noqa: E402
 from tito.learn import workspace
-from tito.lesson import course, site_settings
+from tito.lesson import course
 from tito.lesson.lesson_format import stub
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -109,7 +109,7 @@ def distribution(folder, *lacking):
 def with_python(root, tmp_path_factory):
     """The site that the command makes."""
     pyodide = distribution(tmp_path_factory.mktemp("all") / "pyodide")
-    words = ["--lite", "--fast", "--output", "with", "--pyodide", str(pyodide)]
+    words = ["--lite", str(pyodide), "--fast", "--output", "with"]
     done = run_process(root, "book", "build", *words)
     assert done.returncode == 0 and done.stderr == "", done.stderr
     assert "with/index.html: " in done.stdout
@@ -118,7 +118,7 @@ def with_python(root, tmp_path_factory):
 
 def options(folder, output=None):
     pyodide = distribution(folder / "pyodide")
-    return book.Options(fast=True, lite=True, pyodide=pyodide, output=output or folder / "site")
+    return book.Options(fast=True, lite=pyodide, output=output or folder / "site")
 
 
 def notebook(built, name):
@@ -158,26 +158,8 @@ def test_what_no_notebook_could_run_with_is_refused(root, tmp_path, spoil, said)
     folder = distribution(tmp_path / "pyodide")
     spoil(folder)
     with pytest.raises(TitoError) as refused:
-        book.build(root, book.Options(fast=True, lite=True, pyodide=folder))
+        book.build(root, book.Options(fast=True, lite=folder))
     assert said in refused.value.what and lite.version() in refused.value.remedy
-
-
-def test_neither_pyodide_nor_the_lessons_in_the_browser_come_alone(root, tmp_path):
-    with pytest.raises(TitoError, match="is for the lessons in the browser"):
-        book.build(root, book.Options(fast=True, pyodide=tmp_path))
-    with pytest.raises(TitoError, match="need Pyodide"):
-        book.build(root, book.Options(fast=True, lite=True))
-
-
-def test_the_python_can_be_named_in_tito_toml(tmp_path):
-    folder = make_course(tmp_path / "course")
-    distribution(tmp_path / "pyodide")
-    with (folder / "tito.toml").open("a", encoding="utf-8") as file:
-        file.write('\n[book]\npyodide = "../pyodide"\n')
-    assert site_settings.read(folder).pyodide == folder / ".." / "pyodide"
-    assert (
-        "numpy" in lite.find_runtime(course.open_root(folder), folder / ".." / "pyodide").packages
-    )
 
 
 @pytest.mark.slow
@@ -604,7 +586,7 @@ def test_what_is_written_is_imported_in_the_next_notebook_kept_and_brought_home(
             "tests/book/get_pyodide.py puts together"
         )
     site = tmp_path / "site"
-    options = book.Options(fast=True, lite=True, pyodide=Path(folder), output=site)
+    options = book.Options(fast=True, lite=Path(folder), output=site)
     built = book.build(plain_root, options)
     page, address, wrong = visit(built.path)
     from playwright.sync_api import TimeoutError  # `visit` skips where it is not

@@ -53,8 +53,8 @@ class Options:
 
     fast      without running the lessons: pages without outputs
     output    a new folder, or an earlier book's; None for `book/_build/html`
-    lite      with the lessons in the browser, in the site's folder `lite`
-    pyodide   the folder of the Python for them; None for that of tito.toml
+    lite      with the lessons in the browser, in the site's folder `lite`: the folder of Pyodide,
+              the Python for them
     fresh     set all pages; False: only those whose source has changed since the last build, as
               long as the pages are the same; the contents at their left stay as they were
     commands  [(who it is for, "tito book build", click's command)], for the page that lists them
@@ -63,8 +63,7 @@ class Options:
 
     fast: bool = False
     output: Path | None = None
-    lite: bool = False
-    pyodide: Path | None = None
+    lite: Path | None = None
     fresh: bool = True
     commands: Sequence[generated_parts.Command] = ()
     report: Report = lambda name, done, of: None
@@ -92,8 +91,7 @@ def build(root: Root, options: Options = Options()) -> Site:
     """
     began = time.monotonic()
     refuse(root, options)
-    distribution = options.pyodide or site_settings.read(root.path).pyodide
-    runtime = lite.find_runtime(root, distribution) if options.lite else None
+    runtime = lite.find_runtime(root, options.lite) if options.lite else None
     work = root.path / "book" / "_build"
     ran: list[str] = []
 
@@ -143,11 +141,6 @@ def refuse(root: Root, options: Options) -> None:
             f"{root.path} is a workspace; the book is made from the course.",
             "Run it in the course, or name it with --root.",
         )
-    if options.pyodide and not options.lite:
-        raise UsageError(
-            f"--pyodide {options.pyodide} is for the lessons in the browser.",
-            "Add --lite: tito book build --lite --pyodide DIR",
-        )
     if output and output.exists() and not (output / NOTE).exists():
         if not output.is_dir() or any(output.iterdir()):
             raise UsageError(
@@ -172,7 +165,7 @@ def collect_sources(
         package,
         options.commands,
         {figure["name"]: figure["html"] for figure in figures if not figure["lesson"]},
-        options.lite,
+        bool(options.lite),
     )
     texts = {
         path.name: path.read_text(encoding="utf-8")
@@ -189,7 +182,7 @@ def collect_sources(
         sources |= pages.notebooks(
             entry,
             outputs.get(f"lessons/{entry.folder}", {}),
-            _links(entry, settings, options.lite),
+            _links(entry, settings, bool(options.lite)),
             [figure for figure in figures if figure["lesson"] == entry.name],
         )
     for program in milestone.milestones(root):

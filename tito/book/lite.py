@@ -59,7 +59,7 @@ class Runtime:
         return [self.folder / name for name in names] + sorted(self.folder.glob("pyodide.asm.*js"))
 
 
-def find_runtime(root: Root, folder: Path | None) -> Runtime:
+def find_runtime(root: Root, folder: Path) -> Runtime:
     """The Runtime for a course's lessons, from an unpacked Pyodide distribution.
 
     Raises MachineError without JupyterLite, UsageError for a folder that some notebook could not
@@ -71,8 +71,6 @@ def find_runtime(root: Root, folder: Path | None) -> Runtime:
                 f"The lessons in the browser are made with {name}, which is not installed here.",
                 "`bin/setup lite` installs it.",
             )
-    if folder is None:
-        raise UsageError("The lessons in the browser need Pyodide, Python for browsers.", remedy())
     folder = Path(os.path.abspath(folder))
     for name in CORE:
         if not (folder / name).is_file():
@@ -88,7 +86,7 @@ def find_runtime(root: Root, folder: Path | None) -> Runtime:
 
 
 def remedy() -> str:
-    return f"Give an unpacked pyodide-{version()}.tar.bz2 of Pyodide's releases: --pyodide DIR"
+    return f"Give an unpacked pyodide-{version()}.tar.bz2 of Pyodide's releases: --lite DIR"
 
 
 def _read_distribution(root: Root, folder: Path) -> Runtime:

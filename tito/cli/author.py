@@ -97,18 +97,11 @@ def build_book(
         ),
     ] = None,
     lite: Annotated[
-        bool,
-        typer.Option(
-            "--lite",
-            help="Add JupyterLite, in which the lessons run in the browser, in the folder lite.",
-        ),
-    ] = False,
-    pyodide: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="For --lite: an unpacked Pyodide distribution, the Python "
-            "that runs in the browser.",
+            help="Add JupyterLite, in which the lessons run in the browser, in the folder lite. "
+            "DIR is an unpacked Pyodide distribution, the Python that runs in the browser.",
             show_default=False,
         ),
     ] = None,
@@ -116,7 +109,7 @@ def build_book(
 ) -> None:
     """For authors: build the site. A lesson runs again only when it or an earlier one has changed.
 
-    Example: tito book build --lite
+    Example: tito book build --lite ../pyodide
     """
     from tito.book.build import Options, build
     from tito.views import author as views
@@ -125,8 +118,7 @@ def build_book(
         options = Options(
             fast=fast,
             output=output and current_folder() / output.expanduser(),
-            lite=lite,
-            pyodide=pyodide and current_folder() / pyodide.expanduser(),
+            lite=lite and current_folder() / lite.expanduser(),
             commands=commands(),
             report=lambda name, done, of: report(f"ran {name}", done, of),
         )

@@ -157,13 +157,6 @@ def _published(root: Root) -> Diagnosis:
         place = site_settings.read(root.path)
     except TitoError as error:
         return Diagnosis("problem", "links", error.what, error.remedy)
-    if place.pyodide and not place.pyodide.is_dir():
-        return Diagnosis(
-            "problem",
-            "links",
-            f"tito.toml: [book] pyodide is {place.pyodide}, which is no folder",
-            "Give the folder of an unpacked Pyodide distribution, or remove the line.",
-        )
     if not place.release:
         return Diagnosis(
             "optional",

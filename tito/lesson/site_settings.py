@@ -3,7 +3,6 @@
     release  the repository on GitHub that holds the release: learners clone it, Binder and
              Colab open the lessons from it
     branch   of that repository, "main" by default
-    pyodide  the folder of the Python for the lessons in the browser
 
 None has a value by default, and without one there is no link.
 """
@@ -24,7 +23,6 @@ GITHUB = "https://github.com/"
 class Published:
     release: str = ""
     branch: str = "main"
-    pyodide: Path | None = None
 
     def binder(self, path: str) -> str:
         """The address that opens the release's file `path` on Binder."""
@@ -73,5 +71,4 @@ def read(folder: Path) -> Published:
         refuse(
             f"branch is {branch!r}, and there is no release", "Say of which repository: release."
         )
-    pyodide = table.get("pyodide")
-    return Published(release, branch, pyodide and folder / Path(pyodide).expanduser())
+    return Published(release, branch)

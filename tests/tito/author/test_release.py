@@ -562,7 +562,7 @@ def test_the_readme_of_a_release_names_commands_and_files_that_exist(released):
 
 
 def test_a_lesson_where_the_folder_should_be_is_reported(small_course):
-    """Else `tito release numbers` would make a release of all lessons in a folder `numbers`."""
+    """Else `tito release numbers` would write all lessons into a folder `numbers`."""
     _, err = tito(small_course, "release", "numbers", "sums", code=2)
     assert "tito release ../my-course-release numbers" in err
     assert not (small_course.path / "numbers").exists()

@@ -62,16 +62,10 @@ def test_doctor_says_of_a_course_where_its_links_lead(small_course):
     assert "https://github.com/ada/small, branch main" in links(small_course).value
 
 
-@pytest.mark.parametrize(
-    "text, said",
-    [
-        ('[book]\nrelease = "https://github.com/ada"', "release is 'https://github.com/ada'"),
-        ('[book]\npyodide = "nowhere"', "nowhere, which is no folder"),
-    ],
-)
-def test_doctor_names_a_setting_that_cannot_work(small_course, text, said):
-    finding = links(say(small_course, text))
-    assert finding.state == "problem" and said in finding.value and finding.remedy
+def test_doctor_names_a_setting_that_cannot_work(small_course):
+    finding = links(say(small_course, '[book]\nrelease = "https://github.com/ada"'))
+    assert finding.state == "problem" and finding.remedy
+    assert "release is 'https://github.com/ada'" in finding.value
 
 
 def test_doctor_says_nothing_of_links_in_a_workspace(small_workspace):
