@@ -29,17 +29,17 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (34224, 28000),
+    "lines of tito": (34176, 28000),
     "lines of tito/grading": (15275, 12000),
-    "lines of tito/learn": (5996, 5000),
-    "lines of tito/book": (3094, 2600),
-    "lines of tests": (49188, 46000),
-    "functions over 40 lines": (6, 30),
+    "lines of tito/learn": (5989, 5000),
+    "lines of tito/book": (3085, 2600),
+    "lines of tests": (49154, 46000),
+    "functions over 40 lines": (5, 30),
     "functions over 6 parameters": (0, 15),
     "untyped functions": (0, 0),
     "modules over 600 lines": (1, 3),
     "commands": (35, 34),
-    "parameters of commands": (145, 200),
+    "parameters of commands": (143, 200),
     "attributes of Tensor": (61, 90),
 }
 

@@ -199,16 +199,6 @@ def test_test_all_prints_one_json_object_per_lesson(small_workspace):
     assert two["checks"][0]["status"] == "unwritten" and len(value["sha256"]) == 64
 
 
-def test_export_check_writes_nothing_and_lists_outdated_modules(small_workspace):
-    entry = small_workspace.lesson("numbers")
-    _, err = tito(small_workspace, "export", "--all", "--check", code=1)
-    assert "tinytorch/core/numbers.py" in err and not entry.module_path.exists()
-    tito(small_workspace, "export", "--all")
-    assert tito(small_workspace, "export", "--all", "--check") == ("", "")
-    edit(entry, "LIMIT = 10", "LIMIT = 11")
-    tito(small_workspace, "export", "numbers", "--check", code=1)
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

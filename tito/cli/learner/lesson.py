@@ -389,10 +389,6 @@ def _open_jupyter(entry: "Entry", options: list[str]) -> None:
 def export(
     lessons: Lessons = None,
     all_: All = False,
-    check: Annotated[
-        bool,
-        typer.Option("--check", help="Write nothing; exit with 1 if something is out of date."),
-    ] = False,
 ) -> None:
     """Write the code of a lesson into the package.
 
@@ -401,38 +397,21 @@ def export(
     from tito.lesson import export as exporting
 
     root = current_root()
-    outdated: list[str] = []
     broken: list[WorkError] = []
     for entry in select_lessons(root, lessons, None, all_):
         if all_ and exporting.is_skipped(entry):
             echo(f"{entry.name} is skipped; `tito export {entry.name}` puts your code back.")
             continue
         try:
-            if check:
-                outdated += [] if _is_fresh(entry) else [entry.relative(entry.module_path)]
-            else:
-                _export(entry)
+            _export(entry)
         except WorkError as error:
             if not all_:
                 raise
             broken.append(error)
     for problem in broken:
         complain(problem)
-    if outdated:
-        raise WorkError(f"Out of date: {', '.join(outdated)}.", "Run `tito export --all`.")
     if broken:
         raise typer.Exit(1)
-
-
-def _is_fresh(entry: "Entry") -> bool:
-    """Whether the package is up to date with the lesson's file."""
-    from tito.learn import notebook_sync, progress
-    from tito.lesson import export as exporting
-
-    record = progress.load(entry.root)["lessons"].get(entry.name, {})
-    module = exporting.current(entry, notebook_sync.read(entry, record))
-    path = entry.module_path
-    return path.exists() and path.read_text(encoding="utf-8", errors="replace") == module.text
 
 
 def _export(entry: "Entry") -> None:
