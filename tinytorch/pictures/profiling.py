@@ -1,0 +1,230 @@
+"""What lesson 19 draws: times and their intervals, the roofline, and where a model spends its work."""
+
+import time
+
+import numpy as np
+
+from tinytorch.pictures.drawing import label_ends, panel
+from tinytorch.support.svg import WIDTH, Drawing, short
+
+# A/A tests
+
+
+def aa_test(program, pairs=60, rounds=40, rng=None):
+    """Compare a program with itself, again and again, in two ways; written without the lesson.
+
+    program  a function without arguments
+    pairs    how many comparisons
+    rounds   how many runs each side of a comparison gets
+    returns  {"one after the other": intervals, "interleaved": intervals}, two lists of (low, high):
+             95 % intervals for the median of the paired ratios of times
+    """
+    rng = np.random.default_rng(rng)
+
+    def run():
+        start = time.perf_counter()
+        program()
+        return time.perf_counter() - start
+
+    def interval(times):
+        ratios = times[0] / times[1]
+        medians = np.median(rng.choice(ratios, (1000, rounds)), axis=1)
+        return tuple(np.quantile(medians, [0.025, 0.975]).tolist())
+
+    program()
+    intervals = {"one after the other": [], "interleaved": []}
+    for _ in range(pairs):
+        times = np.array([[run() for _ in range(rounds)] for _ in range(2)])
+        intervals["one after the other"].append(interval(times))
+    for _ in range(pairs):
+        times, orders = np.empty((2, rounds)), rng.integers(0, 2, rounds)
+        for number, first in enumerate(orders):
+            times[first, number], times[1 - first, number] = run(), run()
+        intervals["interleaved"].append(interval(times))
+    return intervals
+
+
+def winners(intervals):
+    """How many intervals do not contain 1, so that they declare a winner.
+
+    >>> winners([(0.9, 1.1), (1.01, 1.2), (0.7, 0.8)])
+    2
+    """
+    return sum(not low <= 1 <= high for low, high in intervals)
+
+
+def draw_intervals(columns, limit=1.25):
+    """Intervals for ratios as horizontal lines, in columns; those without 1 are thick and red.
+
+    columns  {title: list of (low, high)}, two of them
+    limit    ratios from 1 / limit to limit are drawn, on a logarithmic scale; longer lines are cut
+    """
+    top, step = 66, 4
+    count = max(map(len, columns.values()))
+    counts = {title: winners(intervals) for title, intervals in columns.items()}
+    drawing = Drawing(
+        "A/A tests",
+        "; ".join(
+            f"{title}: {counts[title]} of {len(intervals)} intervals do not contain 1"
+            for title, intervals in columns.items()
+        ),
+        height=top + step * count + 30,
+    )
+    width = WIDTH / len(columns)
+    for number, (title, intervals) in enumerate(columns.items()):
+        middle, half = (number + 0.5) * width, width / 2 - 14
+
+        def place(ratio, middle=middle, half=half):
+            return middle + half * np.clip(np.log(ratio) / np.log(limit), -1, 1)
+
+        drawing.text(middle, 22, title, bold=True)
+        drawing.text(middle, 42, f"{counts[title]} of {len(intervals)}: a winner", "wrong")
+        drawing.line((middle, top - 10), (middle, top + step * count))
+        for row, (low, high) in enumerate(intervals):
+            y, wrong = top + step * row, not low <= 1 <= high
+            drawing.line(
+                (place(low), y),
+                (place(high), y),
+                kind="wrong" if wrong else "value",
+                width=3 if wrong else 1.5,
+            )
+        for ratio in (1 / limit, 1, limit):
+            anchor = "start" if ratio < 1 else "end" if ratio > 1 else "middle"
+            drawing.text(place(ratio), top + step * count + 18, f"{ratio:.2g}", "muted", anchor)
+    return drawing
+
+
+class SimulatedComputer:
+    """A computer whose speed changes slowly, as it does when other programs run or the processor
+    gets warm. It has one program, which takes about a millisecond, and a clock. A few runs are
+    interrupted and take much longer. The same seed gives the same times everywhere.
+
+    >>> computer = SimulatedComputer(0)
+    >>> start = computer.clock()
+    >>> computer.program()
+    >>> 0.0005 < computer.clock() - start < 0.1
+    True
+    """
+
+    def __init__(self, seed):
+        self.rng, self.now, self.slowness = np.random.default_rng(seed), 0.0, 0.0
+
+    def program(self):
+        """Run the program, which only makes the clock advance."""
+        rng = self.rng
+        self.slowness = 0.99 * self.slowness + rng.normal(0, 0.01)
+        interruption = rng.exponential(10) if rng.random() < 0.02 else 0
+        self.now += 0.001 * (np.exp(self.slowness + rng.normal(0, 0.05)) + interruption)
+
+    def clock(self):
+        """The time in seconds."""
+        return self.now
+
+
+# Times
+
+
+def draw_runs(times):
+    """The times of many runs, in order, with their smallest one, their median and their mean."""
+    figure, axes = panel("", "run", "microseconds", yscale="log")
+    micro = 1e6 * np.asarray(times)
+    axes.plot(np.arange(1, len(micro) + 1), micro, ".", color="C3", markersize=5)
+    ends = []
+    for name, value, colour in (
+        ("minimum", micro.min(), "C3"),
+        ("median", np.median(micro), "C0"),
+        ("mean", micro.mean(), "C1"),
+    ):
+        axes.axhline(value, color=colour, linewidth=1.5)
+        ends.append((len(micro), value, f"{name} {short(float(f'{value:.3g}'))}", colour))
+    label_ends(axes, ends)
+    return figure
+
+
+def draw_order(order, times, title):
+    """The times of two programs, a and b, in the order in which they ran, and their medians.
+
+    order  text of a's and b's, one for each run
+    times  seconds of each run
+    """
+    figure, axes = panel(title, "run", "milliseconds", height=2.4)
+    milli, order, ends = 1000 * np.asarray(times), np.array(list(order)), []
+    for name, colour, marker in (("a", "C0", "o"), ("b", "C1", "s")):
+        at = np.flatnonzero(order == name)
+        axes.plot(at + 1, milli[at], marker, color=colour, markersize=4, linestyle="")
+        axes.axhline(median := np.median(milli[at]), color=colour, linewidth=1.5)
+        ends.append((len(order), median, f"{name}: {median:.3f}", colour))
+    axes.set_ylim(*np.quantile(milli, [0, 0.95]) * [0.97, 1.06])
+    label_ends(axes, ends)
+    return figure
+
+
+# Work
+
+
+def draw_roofline(machine, points):
+    """The roofline of a machine on logarithmic axes, with measured operations.
+
+    machine  has flops_per_second and bytes_per_second
+    points   {name: (flops, bytes, seconds)}
+    """
+    figure, axes = panel(
+        "", "FLOPs per byte", "GFLOP per second", xscale="log", yscale="log", height=3.8
+    )
+    peak, speed = machine.flops_per_second, machine.bytes_per_second
+    intensities = [flops / size for flops, size, _ in points.values()]
+    ridge = peak / speed
+    left, right = min([*intensities, ridge / 10]) / 2, max([*intensities, ridge * 10]) * 2
+    axes.plot([left, ridge], [left * speed / 1e9, peak / 1e9], "C1")
+    axes.plot([ridge, right], [peak / 1e9, peak / 1e9], "C1")
+    axes.axvline(ridge, color="C3", linestyle=":", linewidth=1)
+    for name, (flops, size, seconds) in points.items():
+        x, y = flops / size, flops / seconds / 1e9
+        axes.plot([x], [y], "o", color="C0", markersize=5)
+        right_half = np.log(x / left) > 0.6 * np.log(right / left)
+        axes.annotate(name, (x, y), (-7 if right_half else 7, -3), color="C0", va="top",
+                      textcoords="offset points", ha="right" if right_half else "left")  # fmt: skip
+    axes.annotate("memory", (left * 1.3, left * 1.3 * speed / 1e9), (0, 14), color="C1",
+                  textcoords="offset points")  # fmt: skip
+    axes.annotate("arithmetic", (right, peak / 1e9), (0, 5), color="C1", ha="right",
+                  textcoords="offset points")  # fmt: skip
+    return figure
+
+
+def draw_shares(shares):
+    """Bars in groups, each number as its share of the sum of its kind.
+
+    shares  {group: {kind: number}}; every group has the same kinds
+    """
+    kinds = list(next(iter(shares.values())))
+    totals = {kind: sum(numbers[kind] for numbers in shares.values()) for kind in kinds}
+    figure, axes = panel("", "share in %", "", height=0.8 + 0.68 * len(shares))
+    for number, (kind, colour) in enumerate(zip(kinds, ("C1", "C0", "C3"))):
+        places = np.arange(len(shares)) + (number - (len(kinds) - 1) / 2) * 0.26
+        widths = [100 * numbers[kind] / totals[kind] for numbers in shares.values()]
+        axes.barh(places, widths, 0.24, color=colour)
+        for place, width in zip(places, widths):
+            axes.annotate(f" {kind} {width:.1f}", (width, place), va="center", color=colour,
+                          fontsize=11)  # fmt: skip
+    axes.set_yticks(range(len(shares)), list(shares))
+    axes.set_xlim(0, 130)
+    axes.set_xticks([0, 50, 100])
+    axes.invert_yaxis()
+    return figure
+
+
+def draw_kept(sizes):
+    """Bars of megabytes, the largest first.
+
+    sizes  {name: bytes}
+    """
+    sizes = dict(sorted(sizes.items(), key=lambda item: -item[1]))
+    figure, axes = panel("", "megabytes", "", height=0.8 + 0.32 * len(sizes))
+    widths = [size / 1e6 for size in sizes.values()]
+    axes.barh(np.arange(len(sizes)), widths, 0.7, color="C0")
+    for place, width in enumerate(widths):
+        axes.annotate(f" {width:.2f}", (width, place), va="center", color="C0")
+    axes.set_yticks(range(len(sizes)), list(sizes))
+    axes.set_xlim(0, 1.2 * max(widths))
+    axes.invert_yaxis()
+    return figure
