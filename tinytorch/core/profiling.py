@@ -1,5 +1,5 @@
 # From modules/source/19_profiling/profiling_dev.py by `tito export`; edit that file, not this one.
-# checksum: 3139bb20ab8b987c
+# checksum: 45b178115a17540f
 """Profiling: How long a program takes, how much work it does, and how certain both numbers are."""
 
 import math
@@ -216,7 +216,7 @@ def machine(n=512, megabytes=64, repeat=10, clock=time.perf_counter):
     n          int: multiply matrices of shape (n, n) of float32, 2 n^3 FLOPs
     megabytes  int: copy an array of this many million bytes into another, with np.copyto;
                every byte is read and written, so twice as many bytes are moved
-    repeat     int: how often each of the two is timed, after one warm-up; the fastest run counts
+    repeat     int: how often each of the two is timed, after a warm-up; the fastest run counts
     clock      as in `seconds`
     returns    Machine
 
@@ -318,14 +318,12 @@ class OperationProfile:
 
     def table(self, most=12):
         """The rows with the most seconds as text, with milliseconds, MFLOPs and MB."""
-        lines = [f"{'module':22}{'operation':13}{'calls':>5}{'ms':>9}{'MFLOP':>9}{'MB':>8}"]
         rows = sorted(self.rows, key=lambda row: -row[3])
-        for path, op, calls, elapsed, flops, size in rows[:most]:
-            lines.append(f"{path:22}{op:13}{calls:5}{1000 * elapsed:9.3f}{flops / 1e6:9.2f}"
-                         f"{size / 1e6:8.2f}")
-        if len(rows) > most:
-            lines.append(f"and {len(rows) - most} rows more")
-        return "\n".join(lines)
+        wide = max([len(row[0]) for row in rows[:most]] + [6]) + 2
+        lines = [f"{'module':{wide}}{'operation':12}{'calls':>5}{'ms':>9}{'MFLOP':>9}{'MB':>8}"]
+        lines += [f"{path:{wide}}{op:12}{calls:5}{1000 * elapsed:9.3f}{flops / 1e6:9.2f}"
+                  f"{size / 1e6:8.2f}" for path, op, calls, elapsed, flops, size in rows[:most]]
+        return "\n".join(lines + [f"and {len(rows) - most} more rows"] * (len(rows) > most))
 
 
 class Profile(OperationProfile):
@@ -406,13 +404,12 @@ def kept_arrays(tensor):
     """The arrays that stay in memory as long as a result exists, each memory once.
 
     tensor   Tensor: the result of recorded operations, such as a loss
-    returns  dict {id of an array: (name of an operation, the array)}. The arrays are those that
-             own their memory: an array whose `.base` is an array is replaced by that base, and
-             so on. They come from, in the order of `topological_order(tensor)`:
-             the data of each result, with the name of the operation that computed it;
-             the ndarrays in its `creator.arrays`, with the same name;
-             the ndarrays among the values of `creator.options["saved"]`, where there is one.
-             An array that occurs several times keeps its last name. Python numbers are left out
+    returns  dict {id(array): (name, array)}, for each node of `topological_order(tensor)`, of:
+             node.data, the ndarrays in node.creator.arrays, and the ndarrays among the values
+             of node.creator.options["saved"], where there is such an option. An array whose
+             .base is an array is replaced by that base, and the base by its own. The name is
+             that of the operation that computed the array; for arrays in "saved" and for arrays
+             that no operation computed, that of an operation which uses it
 
     >>> x = Variable(np.ones((100, 100), "float32"))
     >>> [(op, array.shape) for op, array in kept_arrays(x.exp()).values()]

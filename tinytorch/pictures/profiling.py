@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from tinytorch.pictures.drawing import label_ends, panel
+from tinytorch.pictures.drawing import label_ends, panel, spread
 from tinytorch.support.svg import WIDTH, Drawing, short
 
 # A/A tests
@@ -78,16 +78,15 @@ def draw_intervals(columns, limit=1.25):
             return middle + half * np.clip(np.log(ratio) / np.log(limit), -1, 1)
 
         drawing.text(middle, 22, title, bold=True)
-        drawing.text(middle, 42, f"{counts[title]} of {len(intervals)}: a winner", "wrong")
+        drawing.text(middle, 42, f"a winner in {counts[title]} of {len(intervals)}", "wrong")
         drawing.line((middle, top - 10), (middle, top + step * count))
         for row, (low, high) in enumerate(intervals):
-            y, wrong = top + step * row, not low <= 1 <= high
-            drawing.line(
-                (place(low), y),
-                (place(high), y),
-                kind="wrong" if wrong else "value",
-                width=3 if wrong else 1.5,
-            )
+            y, left, right = top + step * row, place(low), place(high)
+            if low <= 1 <= high:
+                drawing.line((left, y), (right, y), kind="value")
+            else:
+                wider = max(0, 6 - (right - left)) / 2  # so that it can be seen
+                drawing.line((left - wider, y), (right + wider, y), kind="wrong", width=3)
         for ratio in (1 / limit, 1, limit):
             anchor = "start" if ratio < 1 else "end" if ratio > 1 else "middle"
             drawing.text(place(ratio), top + step * count + 18, f"{ratio:.2g}", "muted", anchor)
@@ -137,6 +136,8 @@ def draw_runs(times):
     ):
         axes.axhline(value, color=colour, linewidth=1.5)
         ends.append((len(micro), value, f"{name} {short(float(f'{value:.3g}'))}", colour))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("{x:g}" if micro.max() < 8 * micro.min() else "")
     label_ends(axes, ends)
     return figure
 
@@ -174,29 +175,43 @@ def draw_roofline(machine, points):
     peak, speed = machine.flops_per_second, machine.bytes_per_second
     intensities = [flops / size for flops, size, _ in points.values()]
     ridge = peak / speed
-    left, right = min([*intensities, ridge / 10]) / 2, max([*intensities, ridge * 10]) * 2
+    left, right = min([*intensities, ridge / 10]) / 25, max([*intensities, ridge * 4]) * 2
     axes.plot([left, ridge], [left * speed / 1e9, peak / 1e9], "C1")
     axes.plot([ridge, right], [peak / 1e9, peak / 1e9], "C1")
     axes.axvline(ridge, color="C3", linestyle=":", linewidth=1)
+    axes.set_xlim(left, right)
+    axes.autoscale_view(scalex=False)
+    to_axes, beside = axes.transData + axes.transAxes.inverted(), []
     for name, (flops, size, seconds) in points.items():
         x, y = flops / size, flops / seconds / 1e9
         axes.plot([x], [y], "o", color="C0", markersize=5)
-        right_half = np.log(x / left) > 0.6 * np.log(right / left)
-        axes.annotate(name, (x, y), (-7 if right_half else 7, -3), color="C0", va="top",
-                      textcoords="offset points", ha="right" if right_half else "left")  # fmt: skip
-    axes.annotate("memory", (left * 1.3, left * 1.3 * speed / 1e9), (0, 14), color="C1",
-                  textcoords="offset points")  # fmt: skip
-    axes.annotate("arithmetic", (right, peak / 1e9), (0, 5), color="C1", ha="right",
+        if x > ridge / 20:  # few points are there, so each has its label below it
+            axes.annotate(name, (x, y), (0, -7), color="C0", textcoords="offset points",
+                          ha="center", va="top")  # fmt: skip
+        else:
+            beside.append((y, x, name))
+    beside.sort()
+    heights = [float(to_axes.transform((x, y))[1]) for y, x, _ in beside]
+    for height, (y, x, name) in zip(spread(heights, 0.085), beside):
+        line = {"arrowstyle": "-", "color": "C0", "lw": 0.8, "shrinkB": 3, "relpos": (1, 0.5)}
+        axes.annotate(name, (x, y), (0.03, height), textcoords="axes fraction", color="C0",
+                      va="center", arrowprops=line)  # fmt: skip
+    middle = left**0.3 * ridge**0.7
+    axes.annotate("limit: memory", (middle, middle * speed / 1e9), (-8, 4), color="C1",
+                  textcoords="offset points", ha="right")  # fmt: skip
+    axes.annotate("limit: arithmetic", (right, peak / 1e9), (0, 5), color="C1", ha="right",
                   textcoords="offset points")  # fmt: skip
     return figure
 
 
 def draw_shares(shares):
-    """Bars in groups, each number as its share of the sum of its kind.
+    """Bars in groups, each number as its share of the sum of its kind. The group with the largest
+    number of the first kind comes first.
 
     shares  {group: {kind: number}}; every group has the same kinds
     """
     kinds = list(next(iter(shares.values())))
+    shares = dict(sorted(shares.items(), key=lambda item: -item[1][kinds[0]]))
     totals = {kind: sum(numbers[kind] for numbers in shares.values()) for kind in kinds}
     figure, axes = panel("", "share in %", "", height=0.8 + 0.68 * len(shares))
     for number, (kind, colour) in enumerate(zip(kinds, ("C1", "C0", "C3"))):
