@@ -90,6 +90,7 @@ def test_they_load_nothing_by_themselves(empty):
         "tinytorch.func",
         "tinytorch.nn",
         "tinytorch.optim",
+        "tinytorch.profile",
         "tinytorch.text",
         "tinytorch.training",
         "tinytorch.generate",

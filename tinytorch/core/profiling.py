@@ -1,5 +1,5 @@
 # From modules/source/19_profiling/profiling_dev.py by `tito export`; edit that file, not this one.
-# checksum: 45b178115a17540f
+# checksum: 1f03f9245e935c28
 """Profiling: How long a program takes, how much work it does, and how certain both numbers are."""
 
 import math
@@ -174,7 +174,7 @@ def flops_of(op, *shapes, **options):
     """
     if op in MOVES:
         return 0
-    out = math.prod(result_shape(op, *shapes, **options))  # the number of its elements
+    out = math.prod(result_shape(op, *shapes, **options))
     if op in ("matmul", "linear"):
         return 2 * out * shapes[0][-1]
     if op == "conv2d":

@@ -374,7 +374,8 @@ print("x**3 takes {:.1f} to {:.1f} times as long".format(
 # query of d numbers with T keys, and then T weights with T values (lesson 15). All heads
 # together take 4 T FLOPs for each element of the result.
 #
-# `result_shape` is given. It uses functions of lessons 01 and 10.
+# `result_shape` is given, and uses functions of lessons 01 and 10. `math.prod(shape)` is the
+# number of elements of an array.
 
 # %%
 #| export
@@ -427,10 +428,10 @@ def flops_of(op, *shapes, **options):
 
     Source: torch.utils.flop_counter, which counts 0 for all other operations.
     """
+    ### BEGIN SOLUTION
     if op in MOVES:
         return 0
-    out = math.prod(result_shape(op, *shapes, **options))  # the number of its elements
-    ### BEGIN SOLUTION
+    out = math.prod(result_shape(op, *shapes, **options))
     if op in ("matmul", "linear"):
         return 2 * out * shapes[0][-1]
     if op == "conv2d":
