@@ -8,6 +8,7 @@ from tinytorch import (  # noqa: F401  each opens without its lessons
     generate,
     nn,
     optim,
+    profile,
     text,
     training,
 )
@@ -58,5 +59,6 @@ __getattr__, __dir__ = public_module(
         "write np.{name}(...), with x.data for each tensor": "allclose einsum",
         "write np.array_equal(x.data, y.data)": "equal",
         "the course has no compiler": "compile jit",
+        "Profile is in tinytorch.profile": "profiler",
     },
 )

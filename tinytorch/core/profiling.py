@@ -1,5 +1,5 @@
 # From modules/source/19_profiling/profiling_dev.py by `tito export`; edit that file, not this one.
-# checksum: 1f03f9245e935c28
+# checksum: 8ce99951943815ec
 """Profiling: How long a program takes, how much work it does, and how certain both numbers are."""
 
 import math
@@ -404,12 +404,12 @@ def kept_arrays(tensor):
     """The arrays that stay in memory as long as a result exists, each memory once.
 
     tensor   Tensor: the result of recorded operations, such as a loss
-    returns  dict {id(array): (name, array)}, for each node of `topological_order(tensor)`, of:
-             node.data, the ndarrays in node.creator.arrays, and the ndarrays among the values
-             of node.creator.options["saved"], where there is such an option. An array whose
-             .base is an array is replaced by that base, and the base by its own. The name is
-             that of the operation that computed the array; for arrays in "saved" and for arrays
-             that no operation computed, that of an operation which uses it
+    returns  dict {id(array): (name, array)}. For each node of `topological_order(tensor)`, the
+             arrays are node.data, the ndarrays in node.creator.arrays, and the ndarrays among
+             the values of node.creator.options["saved"], if there is such an option. A view is
+             replaced by the array that owns its memory: follow .base while it is an array.
+             `name` is the operation that computed the array; for saved arrays and for arrays
+             that no operation computed, it is an operation that uses it
 
     >>> x = Variable(np.ones((100, 100), "float32"))
     >>> [(op, array.shape) for op, array in kept_arrays(x.exp()).values()]

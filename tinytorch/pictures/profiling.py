@@ -1,4 +1,4 @@
-"""What lesson 19 draws: times and their intervals, the roofline, and where a model spends its work."""
+"""What lesson 19 draws: times and their intervals, the roofline, and shares of work."""
 
 import time
 

@@ -119,15 +119,22 @@ figure = draw_runs(times)
 # up over its threads. Predict what each shows for a program that sleeps for 50 ms.
 
 # %% tags=["answer"]
-for clock in (time.perf_counter, time.process_time):
-    slept = seconds(lambda: time.sleep(0.05), repeat=3, clock=clock)
-    print(f"{clock.__name__:12} {1000 * np.median(slept):6.2f} ms")
+for each in (time.perf_counter, time.process_time):
+    slept = seconds(lambda: time.sleep(0.05), repeat=3, clock=each)
+    print(f"{each.__name__:12} {1000 * np.median(slept):6.2f} ms")
 
 # %% [markdown]
-# Another program on the same processor core makes the first clock run on, but not the second.
-# The second one is therefore better for one thread on a shared computer. It is wrong for
-# several threads, for waiting, and on systems where it advances in steps of many milliseconds.
-#
+# When another program gets the processor, the first clock runs on and the second one stops. So
+# the second clock is better for a program with one thread on a busy computer. It is wrong for
+# several threads and for waiting, and on some systems it advances in steps of many
+# milliseconds. For most measurements below we use it if it is fine enough:
+
+# %%
+resolution = time.get_clock_info("process_time").resolution
+clock = time.process_time if resolution < 1e-5 else time.perf_counter
+print(f"process_time has steps of {resolution} s: use {clock.__name__}")
+
+# %% [markdown]
 # ## Confidence intervals
 #
 # You have five times: 10, 10, 10, 11 and 90 ms. The median is 10 ms. How certain is that? If
@@ -193,18 +200,18 @@ for n in (5, 50, 500):
 
 # %% [markdown]
 # A time below zero is impossible. The interval of the median stays among the measured times.
-# It is honest, too: with five runs, of which one took 90 ms, the median could be 90.
+# It is also honest: with five runs, of which one took 90 ms, the median could be 90.
 #
 # ## Drift and interleaving
 #
 # If the intervals are right, why does the left column of the first picture have so many red
 # lines? Because the two sides were not measured under the same conditions. **Drift** is a slow
-# change of the speed of a computer, for example when the processor gets warm or another program
-# starts. During 40 runs the speed hardly changes; from the first 40 runs to the next 40 it
-# does.
+# change of the speed of a computer, for example because the processor gets warm or another
+# program starts. Two runs in a row have nearly the same speed. The first 40 runs and the next
+# 40 runs do not.
 #
-# To see it clearly, we simulate a computer that drifts, and whose times are the same on every
-# machine. Two names, a and b, stand for the same program on it.
+# To see drift clearly, we use a simulated computer. Its times are made up and are the same
+# everywhere. Two names, a and b, stand for one and the same program.
 
 # %%
 def simulated(order):
@@ -225,9 +232,9 @@ figure = draw_order("ab" * 40, simulated("ab" * 40), "interleaved")
 
 # %% [markdown]
 # **Interleaving** means that the programs take turns, so that drift affects all of them
-# equally. In each *round*, every program runs once. The order within a round matters also: the
-# first program might find a cold cache, and the second one a warm cache. So each round uses a
-# new random order.
+# equally. In each *round*, every program runs once. The order in a round matters also: the
+# program that runs first may find other data in the processor's cache than the one that runs
+# second. So each round uses a new random order.
 #
 # **Task.** Write `race`.
 
@@ -510,6 +517,10 @@ for n in (16, 64, 256, 1024):
 # large matrix product measures the first, a copy of a large array the second. We want to know
 # what is possible, so the *fastest* run counts.
 #
+# A matrix product of NumPy may use several threads, and then other programs disturb it much
+# more. `tito` runs chapters with one thread. Elsewhere, set the environment variable
+# `OPENBLAS_NUM_THREADS=1` before you start Python.
+#
 # **Task.** Write `machine`. A copy reads and writes: how many bytes does it move?
 
 # %% exercise="machine"
@@ -590,9 +601,9 @@ check("roofline")
 
 # %% [markdown]
 # The picture shows the roof of this computer, measured above, and operations measured now: a
-# point for each, at its intensity and its speed. Left of the **ridge point**, the intensity at
-# which arithmetic and memory take equally long, an operation waits for memory. Right of it, it
-# waits for arithmetic. Predict where an addition, a GELU and a matrix product lie.
+# point for each, at its intensity and its speed. The **ridge point** is the intensity at which
+# arithmetic and memory take equally long. Left of it an operation waits for memory, right of it
+# for arithmetic. Predict where an addition, a GELU and a matrix product lie.
 
 # %% tags=["answer"]
 from tinytorch.core.transformers import gelu_forward
@@ -625,6 +636,22 @@ figure = draw_roofline(here, points)
 # A point can also lie above the left part of the roof. Then its arrays are in a *cache*, a
 # small and fast memory in the processor. The roof was measured with arrays that do not fit in
 # there.
+#
+# We can measure one of the reasons. `np.add(a, a)` needs new memory for its result,
+# `np.add(a, a, out=out)` does not. Predict the ratio of their times, for arrays of 0.4 MB and
+# of 64 MB.
+
+# %% tags=["answer", "explained"]
+for size in (100_000, 16_000_000):
+    a, out = np.ones(size, "float32"), np.ones(size, "float32")
+    times = race({"new": lambda: np.add(a, a), "given": lambda: np.add(a, a, out=out)},
+                 rounds=12, rng=0, clock=clock)
+    low, high = ratio_interval(times["new"], times["given"], rng=0)
+    print(f"{4 * size / 1e6:4.1f} MB: {low:.2f} to {high:.2f} times as long with new memory")
+
+# %% [markdown]
+# On Linux, a freed block is kept for the next array if it is smaller than 32 MB (lessons 10 and
+# 14 see to that). A larger block goes back to the system, and the next array gets new pages.
 #
 # ## A profiler for operations
 #
@@ -732,7 +759,7 @@ gpt = GPT(1024, context=64, embed_dim=128, layers=3, num_heads=4)
 ids = np.random.default_rng(0).integers(0, 1024, (8, 64))
 with no_grad():
     gpt(ids)  # a warm-up
-    with OperationProfile() as profile:
+    with OperationProfile(clock) as profile:
         gpt(ids)
 counted = sum(row[4] for row in profile.rows)
 print(f"counted {counted:,} FLOPs, formula {ids.size * flops_per_token(1024, 64, 128, 3):,}: "
@@ -834,7 +861,7 @@ check("modules")
 # The ten most expensive rows of one forward pass. Predict which part of the GPT is first.
 
 # %% tags=["answer"]
-with no_grad(), Profile(gpt) as profile:
+with no_grad(), Profile(gpt, clock) as profile:
     gpt(ids)
 print(profile.table(10))
 
@@ -919,12 +946,12 @@ def kept_arrays(tensor):
     """The arrays that stay in memory as long as a result exists, each memory once.
 
     tensor   Tensor: the result of recorded operations, such as a loss
-    returns  dict {id(array): (name, array)}, for each node of `topological_order(tensor)`, of:
-             node.data, the ndarrays in node.creator.arrays, and the ndarrays among the values
-             of node.creator.options["saved"], where there is such an option. An array whose
-             .base is an array is replaced by that base, and the base by its own. The name is
-             that of the operation that computed the array; for arrays in "saved" and for arrays
-             that no operation computed, that of an operation which uses it
+    returns  dict {id(array): (name, array)}. For each node of `topological_order(tensor)`, the
+             arrays are node.data, the ndarrays in node.creator.arrays, and the ndarrays among
+             the values of node.creator.options["saved"], if there is such an option. A view is
+             replaced by the array that owns its memory: follow .base while it is an array.
+             `name` is the operation that computed the array; for saved arrays and for arrays
+             that no operation computed, it is an operation that uses it
 
     >>> x = Variable(np.ones((100, 100), "float32"))
     >>> [(op, array.shape) for op, array in kept_arrays(x.exp()).values()]
@@ -982,8 +1009,8 @@ figure = draw_kept({op: size for op, size in sizes.items() if size > 50_000})
 #
 # ## Amdahl's law
 #
-# One part of a program becomes faster. How much faster is the whole? Let the part take the
-# share p of the time, and let it become s times as fast. The rest, 1 - p, takes as long as
+# One part of a program becomes faster. How much faster is the whole? Suppose that the part
+# takes the share p of the time and becomes s times as fast. The rest, 1 - p, takes as long as
 # before, and the part takes p / s. **Amdahl's law** gives the speed-up of the whole, the old
 # time divided by the new one:
 #
@@ -1036,7 +1063,7 @@ hidden = first(x)
 with no_grad():
     times = race({"GELU composed": lambda: gelu(hidden), "GELU fused": lambda: fused(hidden),
                   "network composed": lambda: second(gelu(first(x))),
-                  "network fused": lambda: second(fused(first(x)))}, rounds=40, rng=0)
+                  "network fused": lambda: second(fused(first(x)))}, 40, rng=0, clock=clock)
 part, faster, before, after = (np.median(values) for values in times.values())
 print(f"GELU: {part / before:.0%} of the time, {part / faster:.1f} times as fast when fused")
 print(f"network: {amdahl(part / before, part / faster):.2f} times as fast by Amdahl's law, "
@@ -1086,7 +1113,7 @@ for batch in (1, 8, 32):
     ids = np.random.default_rng(0).integers(0, 1024, (batch, 64))
     predicted = predict(gpt, ids, here)
     with no_grad():
-        low, high = median_interval(seconds(lambda: gpt(ids), repeat=9), rng=0)
+        low, high = median_interval(seconds(lambda: gpt(ids), 9, clock=clock), rng=0)
     print(f"batch {batch:2}: predicted {1000 * predicted:6.2f} ms, "
           f"measured {1000 * low:6.2f} to {1000 * high:6.2f} ms, "
           f"{low / predicted:.1f} to {high / predicted:.1f} times as long")
@@ -1100,15 +1127,14 @@ for batch in (1, 8, 32):
 #
 # ## Look back
 #
-# 1. Do the A/A test with `np.sin(numbers[:1])`, a program that takes about a microsecond. What
-#    does the clock itself cost? How would you time such a program?
-# 2. Time the forward pass, the backward pass and the optimizer's step of a GPT with `race`.
-#    People say that a backward pass takes twice as long as a forward pass. Why, and is it so
-#    here?
+# 1. Time `lambda: None` with `seconds`. What do you really measure? How would you time a
+#    program that is as short?
+# 2. Time the forward pass, the backward pass and the optimizer's step of a GPT. It is often
+#    said that a backward pass takes twice as long as a forward pass. Why, and is it so here?
 # 3. Measure `machine(megabytes=m)` for m = 1, 4, 16 and 64, and draw the roofline for each.
 #    What does the first one say about your processor's caches?
-# 4. `bytes_of("attention", ...)` counts inputs and result only. Which array of the attention
-#    does it leave out, and from which T on is this array larger than all others together?
+# 4. `bytes_of("attention", ...)` counts inputs and result only. Which array does the attention
+#    of lesson 14 also write and read? For which T is it larger than all others together?
 #
 # PyTorch: `torch.utils.benchmark.Timer` warms up, repeats and gives the median;
 # `torch.profiler.profile(record_shapes=True, with_flops=True)` is our `Profile`, and also draws
