@@ -113,7 +113,7 @@ class SimulatedComputer:
         rng = self.rng
         self.slowness = 0.99 * self.slowness + rng.normal(0, 0.01)
         interruption = rng.exponential(10) if rng.random() < 0.02 else 0
-        self.now += 0.001 * (np.exp(self.slowness + rng.normal(0, 0.05)) + interruption)
+        self.now += 0.001 * float(np.exp(self.slowness + rng.normal(0, 0.05)) + interruption)
 
     def clock(self):
         """The time in seconds."""

@@ -20,9 +20,9 @@ draw_intervals(aa_test(lambda: np.tanh(numbers), rng=0))
 # that do not contain the ratio 1 are thick and red; the number of them is above each column.
 
 # %% [markdown]
-# Both columns were measured when this page was built, with the same statistics. They differ
-# only in the order of the runs. On the left, 40 runs of one side came first and then 40 runs of
-# the other, as in most benchmarks that people write. On the right, the two sides took turns.
+# Both columns were measured when this cell ran, and use the same statistics. They differ only
+# in the order of the runs. On the left, 40 runs of one side came first and then 40 runs of the
+# other, as in most benchmarks that people write. On the right, the two sides took turns.
 #
 # In this chapter you write the method of the right column. Then you predict how much time an
 # operation needs from two numbers, its FLOPs and its bytes, and measure whether that is true.
@@ -145,9 +145,9 @@ print(f"process_time has steps of {resolution} s: use {clock.__name__}")
 # ones, with replacement. So some values occur twice in a resample, and others not at all. The
 # medians of many resamples spread about as much as the medians of new experiments would.
 #
-# A **confidence interval** of 95 % is an interval computed by a method that, in 95 % of all
-# experiments, gives an interval with the true value in it. The bootstrap takes the middle 95 %
-# of the resampled medians.
+# A **confidence interval** of 95 % comes from a method whose intervals contain the true value
+# in 95 % of all experiments. The bootstrap's interval is the middle 95 % of the resampled
+# medians.
 #
 # **Task.** Write `median_interval`. `generator(rng)` of lesson 03 returns a NumPy Generator,
 # whose method `choice` draws with replacement.
@@ -204,11 +204,11 @@ for n in (5, 50, 500):
 #
 # ## Drift and interleaving
 #
-# If the intervals are right, why does the left column of the first picture have so many red
-# lines? Because the two sides were not measured under the same conditions. **Drift** is a slow
-# change of the speed of a computer, for example because the processor gets warm or another
-# program starts. Two runs in a row have nearly the same speed. The first 40 runs and the next
-# 40 runs do not.
+# If 95 % of the intervals are right, how can the left column of the first picture have more
+# than 3 red lines in 60? The two sides were not measured under the same conditions. **Drift**
+# is a slow change of the speed of a computer, for example because the processor gets warm or
+# another program starts. Two runs in a row have nearly the same speed. The first 40 runs and
+# the next 40 runs do not.
 #
 # To see drift clearly, we use a simulated computer. Its times are made up and are the same
 # everywhere. Two names, a and b, stand for one and the same program.
@@ -223,12 +223,12 @@ def simulated(order):
 order = "a" * 40 + "b" * 40
 figure = draw_order(order, simulated(order), "one after the other")
 # alt: 80 runs of the simulated computer: 40 round blue dots of a, then 40 square orange dots of
-# b. The dots rise and fall slowly. The median of b is above the median of a.
+# b. The dots rise slowly. The median of b, 1.13 ms, is above the median of a, 1.01 ms.
 
 # %% tags=["demonstration"]
 figure = draw_order("ab" * 40, simulated("ab" * 40), "interleaved")
-# alt: The same slow rise and fall. Blue and orange dots alternate, and their medians are nearly
-# equal.
+# alt: The same slow rise. Blue and orange dots alternate, and their medians are nearly equal,
+# 1.075 and 1.079 ms.
 
 # %% [markdown]
 # **Interleaving** means that the programs take turns, so that drift affects all of them
@@ -326,10 +326,10 @@ check("ratio-interval")
 # %% [markdown]
 # ## A/A tests
 #
-# An **A/A test** compares a program with itself, to test the method of comparison. A method
-# with 95 % intervals should declare a winner in about 1 of 20 such tests. If it does so in half
-# of them, do not use it for two different programs. First on the simulated computer; predict
-# both numbers:
+# An **A/A test** compares a program with itself, to test the method of comparison. The true
+# ratio is 1, and 5 % of the intervals miss it. So a correct method declares a winner in about 1
+# of 20 tests. If a method does so in half of them, do not use it to compare two different
+# programs. First on the simulated computer; predict both numbers:
 
 # %% tags=["answer"]
 def comparisons(program, clock, rng, pairs=60, rounds=40):
@@ -357,8 +357,8 @@ draw_intervals(comparisons(program, time.perf_counter, np.random.default_rng(0))
 # chapter. The number of red intervals is above each column.
 
 # %% [markdown]
-# The method works, so we can use it. GELU (lesson 02) contains $x^3$. There are two ways to
-# write it in NumPy. Predict the ratio of their times.
+# From now on we use the interleaved method. GELU (lesson 02) contains $x^3$, which can be
+# written in two ways in NumPy. Predict the ratio of their times.
 
 # %% tags=["answer"]
 small = numbers[:64]
@@ -461,13 +461,13 @@ for op, *shapes in [("matmul", (512, 128), (128, 512)), ("attention", (8, 64, 3 
 
 # %% [markdown]
 # These are three operations of one transformer block, for the GPT of milestone 05 and a batch
-# of 8 windows. (The block has three more matrix products.)
+# of 8 windows of 64 tokens. (The block has three more matrix products.)
 #
 # ## Counting bytes
 #
-# Arithmetic is half of the work. The other half is memory: the numbers have to come from memory
-# to the processor, and the results have to go back. At least, each input is read once and each
-# result is written once.
+# Arithmetic is one half of the work, memory the other: the inputs have to come from memory to
+# the processor, and the results have to go back. Each input is read at least once, and each
+# result is written at least once.
 #
 # **Task.** Write `bytes_of`.
 
@@ -1119,11 +1119,11 @@ for batch in (1, 8, 32):
           f"{low / predicted:.1f} to {high / predicted:.1f} times as long")
 
 # %% [markdown]
-# The prediction is a limit, and the ratio says how much there is to gain. It does not contain
-# the fixed cost of Python and NumPy for each operation, which weighs most for the batch of 1;
-# the several passes through memory in a fused operation; and matrix products that are smaller
-# than the one that `machine` measured. Lesson 20 removes some of these costs, one at a time,
-# and measures each gain with `race`.
+# The ratio says how much there is to gain. The prediction leaves out three costs: the fixed
+# cost of Python and NumPy for each operation, which weighs most for the batch of 1; the several
+# passes of a fused operation through its arrays; and what small matrix products lose compared
+# with the large one in `machine`. It leaves out one gain: arrays that are in a cache. To make a
+# program faster, remove one cost at a time, and measure each change with `race`.
 #
 # ## Look back
 #
