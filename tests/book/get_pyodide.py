@@ -5,7 +5,7 @@ test_lite.py, with `npm` and `pip`.
 
 Pyodide's own releases hold all of it, and NumPy; here is what the registries of npm and of Python
 have: the core and, in the versions that
-its list names, packages of nothing but Python.
+its list names, packages of pure Python.
 """
 
 import json
