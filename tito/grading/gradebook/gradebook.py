@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tito.grading.arrival import Arrived, merged
 from tito.grading.gradebook import late
-from tito.grading.gradebook.counting import arrival_of, counting_grade
+from tito.grading.gradebook.counting import counting_grade
 from tito.grading.gradebook.database import connect, transaction, write
 from tito.grading.gradebook.grade import ClassMember, Grade
 from tito.grading.gradebook.history import (
@@ -66,9 +65,6 @@ class Gradebook:
     def __init__(self, engine: sql.Engine, rules: late.Rules) -> None:
         self.engine, self.rules = engine, rules
         self._moved: dict[tuple[str, str], PointsChange] = {}  # since it was opened
-        # What `save` need not ask for, once it was read.
-        self._works: dict[tuple[str, str], bool] = {}  # whether its results are all in the book
-        self._arrivals: dict[tuple[str, str, str], Arrived] | None = None
 
     @property
     def points_lost(self) -> list[PointsChange]:
@@ -113,13 +109,9 @@ class Gradebook:
             ):
                 keys.setdefault(student, {}).setdefault(lesson, set()).add(key)
             for row in database.execute(sql.select(WORK)):
-                place, mine = (row.student, row.work), keys.get(row.student, {})
-                seen = [Unchanged(*result) for result in row.seen]
-                self._works[place] = all(
-                    result.key in mine.get(result.lesson, ()) for result in seen
-                )
-                if self._works[place]:
-                    works[place] = seen
+                mine, seen = keys.get(row.student, {}), [Unchanged(*result) for result in row.seen]
+                if all(result.key in mine.get(result.lesson, ()) for result in seen):
+                    works[row.student, row.work] = seen
         return works, keys
 
     def save(self, saving: Saving) -> list[LessonResult]:
@@ -130,37 +122,11 @@ class Gradebook:
         """
         if {result.student for result in saving.results} - {saving.student}:
             raise ValueError("save() takes the results of one learner")
-        place = learner_id(saving.student), saving.work or ""
-        known = not saving.work or self._works.get(place, False)
-        if not saving.files or not saving.results and known and not self._tells_more(saving):
+        if not saving.files:
             return []
-        is_new = place not in self._works
-
-        def work(database: sql.Connection) -> tuple[list[LessonResult], list[PointsChange]]:
-            return save(database, self.rules, saving, is_new)
-
-        written, moved = write(self.engine, work)
+        written, moved = write(self.engine, lambda database: save(database, self.rules, saving))
         self.note_points(moved)
         return written
-
-    def _tells_more(self, saving: Saving) -> bool:
-        """Whether these arrivals are news to the gradebook, as it was when first asked. A run
-        without news writes nothing. What others add meanwhile, they add to the same rows.
-        """
-        if self._arrivals is None:
-            query = sql.select(RESULT.c.student, *RESULT_COLUMNS).where(RESULT.c.sha256 != "")
-            with transaction(self.engine) as database:
-                self._arrivals = {
-                    (row.student, row.lesson, row.key): arrival_of(row)
-                    for row in database.execute(query)
-                }
-        student = learner_id(saving.student)
-        for result in saving.seen:
-            known = self._arrivals.get((student, result.lesson, result.key))
-            new = saving.arrival(result.lesson)
-            if known and known != (new if saving.replace_arrivals else merged(known, new)):
-                return True
-        return False
 
     # What is read
 

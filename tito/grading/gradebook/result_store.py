@@ -120,24 +120,26 @@ class Replacement:
 
 
 def save(
-    database: sql.Connection, rules: Rules, saving: Saving, is_new: bool
+    database: sql.Connection, rules: Rules, saving: Saving
 ) -> tuple[list[LessonResult], list[PointsChange]]:
-    """Returns the results that were written, and the grades that count more or less by it. is_new:
-    whether the table `work` has no row for this submission.
+    """Returns the results that were written, and the grades that count more or less by it. A
+    submission without news writes nothing.
     """
     learner, is_there = remember_learner(database, learner_id(saving.student), saving.name)
     student = learner.student  # another one, where two ids were merged since the run began
     lessons = dict.fromkeys(file.lesson for file in saving.files)
     before = result_rows(database, student, lessons) if is_there else {}
-    instructions = instructions_about(database, student) if is_there else Instructions([])
-    old = _counting(learner, before, instructions, rules)
     after = {lesson: list(before.get(lesson, ())) for lesson in lessons}
     written = _replace_rows(after, student, saving)
+    if saving.work:
+        _write_work(database, student, saving, after)
+    if after == before:
+        return [], []
+    instructions = instructions_about(database, student) if is_there else Instructions([])
+    old = _counting(learner, before, instructions, rules)
     new = _counting(learner, after, instructions, rules)
     _write_rows(database, student, before, after)
     _write_texts(database, [replacement.result for replacement in written.values()])
-    if saving.work:
-        _write_work(database, student, saving, after, is_new)
     moved, entries = [], []
     for lesson, grade in new.items():
         was = old.get(lesson)
@@ -266,11 +268,7 @@ def _write_texts(database: sql.Connection, results: list[LessonResult]) -> None:
 
 
 def _write_work(
-    database: sql.Connection,
-    student: str,
-    saving: Saving,
-    rows: dict[str, list[ResultRow]],
-    is_new: bool,
+    database: sql.Connection, student: str, saving: Saving, rows: dict[str, list[ResultRow]]
 ) -> None:
     """Record that this work is graded, with its results. When one of them has been replaced by a
     result of other checks, the work is graded again.
@@ -281,9 +279,10 @@ def _write_work(
         if any(row.key == file.key for row in rows[file.lesson])
     ]
     place = {"student": student, "work": saving.work}
-    if not is_new:
+    known = database.execute(sql.select(WORK.c.seen).filter_by(**place)).scalar()
+    if known != seen:
         database.execute(sql.delete(WORK).filter_by(**place))
-    database.execute(sql.insert(WORK).values(place | {"seen": seen}))
+        database.execute(sql.insert(WORK).values(place | {"seen": seen}))
 
 
 def _entry(
