@@ -184,6 +184,24 @@ def test_twenty_layers_keep_a_signal_at_one_size_of_the_weights_only():
     assert last["tanh"][4] == pytest.approx(0.73, abs=0.01)
 
 
+def test_a_point_of_the_roofline_waits_for_the_longer_of_two_times():
+    drawing = module("roofline")
+    assert "so it waits for memory; at best 53.3 billion" in drawing.told("matmul", 4, 100, 20)
+    assert "so it waits for arithmetic; at best 100 billion" in drawing.told("matmul", 4, 100, 80)
+    low, high = drawing.lines(100, 20)["memory"]
+    assert low[0] < high[0] and low[1] > high[1] and high == drawing.lines(100, 20)["ridge"][0]
+
+
+def test_drift_makes_winners_in_a_a_tests_unless_they_are_interleaved():
+    drawing = module("aa_intervals")
+    states = figure("aa_intervals").state["states"]
+    apart, turns = np.sum([one["winners"] for one in states["drift"]], axis=0) / (6 * 40)
+    assert apart > 0.4 and turns < 0.1
+    assert (np.sum([one["winners"] for one in states["steady"]], axis=0) < 0.1 * 6 * 40).all()
+    for one in states["drift"]:
+        assert [one["lines"][way]["wrong"].count("M") for way in drawing.WAYS] == one["winners"]
+
+
 @pytest.mark.parametrize("name", [one.name for _, one in FIGURES])
 def test_a_figure_is_complete_without_scripts(name):
     script, one = next((script, one) for script, one in FIGURES if one.name == name)
@@ -639,6 +657,46 @@ def drive_twenty_layers(page, figure):
             drawn = figure.locator('[data-key="histograms"]').get_attribute("d")
             assert drawn == layers.histograms(state["shares"])
             page.keyboard.press("ArrowRight")
+
+
+def drive_roofline(page, figure):
+    drawing = module("roofline")
+    assert said(figure) == drawing.told(*drawing.START)
+    exponent = figure.get_by_label("n =")
+    exponent.focus()
+    for step in range(5, 12):
+        page.keyboard.press("ArrowRight")
+        assert said(figure) == drawing.told("matmul", step, 100, 20)
+    figure.get_by_label(drawing.OPERATIONS["add"]).check()
+    figure.get_by_label("billion bytes per second").fill("80")
+    figure.get_by_label("billion FLOPs per second").fill("20")
+    assert said(figure) == drawing.told("add", 11, 20, 80)
+    exponent.fill("6")
+    assert said(figure) == drawing.told("add", 6, 20, 80)
+    flops, size = drawing.work("add", 6)
+    point = figure.locator('[data-key="here"]')
+    place = [float(point.get_attribute(key)) for key in ("cx", "cy")]
+    wanted = [drawing.x_of(flops / size), drawing.y_of(80 * flops / size)]
+    assert place == pytest.approx(wanted, abs=0.06)
+    for key, points in drawing.lines(20, 80).items():
+        drawn = figure.locator(f'[data-key="{key}"]').get_attribute("points")
+        wanted = [float(one) for point in points for one in point]
+        assert [float(x) for x in re.split("[ ,]", drawn)] == pytest.approx(wanted, abs=0.06)
+
+
+def drive_aa_intervals(page, figure):
+    drawing = module("aa_intervals")
+    states = next(one for _, one in FIGURES if one.name == "aa_intervals").state["states"]
+    for name, (text, _) in drawing.DRIFTS.items():
+        figure.get_by_label(text).check()
+        counts = [one["winners"] for one in states[name]]
+        for shown in range(1, drawing.EXPERIMENTS + 1):
+            assert said(figure) == drawing.told(counts[:shown], name)
+            paths = states[name][shown - 1]["lines"]["turns"]
+            for kind, d in paths.items():
+                assert figure.locator(f'[data-key="turns {kind}"]').get_attribute("d") == d
+            figure.get_by_role("button", name="Again").press("Enter")
+        assert said(figure) == drawing.told(counts[:1], name)
 
 
 @pytest.mark.slow

@@ -98,6 +98,8 @@ class SimulatedComputer:
     gets warm. It has one program, which takes about a millisecond, and a clock. A few runs are
     interrupted and take much longer. The same seed gives the same times everywhere.
 
+    drift  how much the speed changes from one run to the next, as a share of it
+
     >>> computer = SimulatedComputer(0)
     >>> start = computer.clock()
     >>> computer.program()
@@ -105,13 +107,14 @@ class SimulatedComputer:
     True
     """
 
-    def __init__(self, seed):
-        self.rng, self.now, self.slowness = np.random.default_rng(seed), 0.0, 0.0
+    def __init__(self, seed, drift=0.01):
+        self.rng, self.drift = np.random.default_rng(seed), drift
+        self.now, self.slowness = 0.0, 0.0
 
     def program(self):
         """Run the program, which only makes the clock advance."""
         rng = self.rng
-        self.slowness = 0.99 * self.slowness + rng.normal(0, 0.01)
+        self.slowness = 0.99 * self.slowness + rng.normal(0, self.drift)
         interruption = rng.exponential(10) if rng.random() < 0.02 else 0
         self.now += 0.001 * float(np.exp(self.slowness + rng.normal(0, 0.05)) + interruption)
 
