@@ -29,8 +29,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (34141, 28000),
-    "lines of tito/grading": (15240, 12000),
+    "lines of tito": (34128, 28000),
+    "lines of tito/grading": (15227, 12000),
     "lines of tito/learn": (5989, 5000),
     "lines of tito/book": (3085, 2600),
     "lines of tests": (49586, 46000),

@@ -16,6 +16,7 @@ from tito.grading.gradebook.rubric import RubricItem
 from tito.grading.gradebook.tables import CHANGE, RUBRIC, clean, now, sql
 
 INSTRUCTIONS = ("override", "judged", "comment", "extension")  # kinds that still say something
+CHECKS = 5  # of a change that are named; `--json` has them all
 ENTRY_COLUMNS = [column for column in CHANGE.c if column.name != "replaced"]
 
 
@@ -60,6 +61,32 @@ class Change:
             return False
         graded = sum((check["new"] or 0) - (check["old"] or 0) for check in self.checks)
         return self.old_points != self.new_points or graded != 0
+
+    @property
+    def move(self) -> str:
+        """The points of the lesson before and after: "3 -> 5"; "" without any."""
+        if self.new_points is None:
+            return ""
+        return f"{'-' if self.old_points is None else self.old_points} -> {self.new_points}"
+
+    def words(self) -> str:
+        """What it says besides who, when and the points. It may contain text of learners."""
+        words = [self.why] if self.why and self.why != self.kind else []
+        if self.kind == "comment":
+            words.append(self.text or "taken back")
+        elif self.kind == "extension":
+            words.append(late.more_time(self.extension))
+        else:
+            if self.kind == "override":
+                to = "lifted" if self.points is None else f"set to {self.points}"
+                words.append(f"{self.check or 'the lesson'} {to}")
+            words += [self.text] if self.text else []
+        for check in self.checks[:CHECKS]:
+            old, new = (check[key] for key in ("old", "new"))
+            old, new = "new" if old is None else old, "gone" if new is None else new
+            words.append(f"{check['id']} {old} -> {new}")
+        words += [f"and {len(self.checks) - CHECKS} more checks"] * (len(self.checks) > CHECKS)
+        return "; ".join(words)
 
     def as_json(self) -> dict[str, Any]:
         points = {key: getattr(self, key) for key in ("old_points", "new_points", "points")}

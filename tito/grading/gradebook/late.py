@@ -75,6 +75,15 @@ class Extension:
         return max(due, self.until) if self.until else due + timedelta(days=self.days or 0)
 
 
+def more_time(extension: Extension | None) -> str:
+    """An extension in words; None takes it back."""
+    if not extension:
+        return "taken back"
+    if extension.until:
+        return f"until {extension.until:%Y-%m-%d %H:%M %Z}"
+    return f"{extension.days} day{'s' * (extension.days != 1)}"
+
+
 def read(root: Root) -> Rules:
     """The rules in a course's `tito.toml`.
 

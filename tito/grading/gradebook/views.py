@@ -11,17 +11,17 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from tito.grading.gradebook import late
 from tito.grading.gradebook.changes import ChangeOutcome
 from tito.grading.gradebook.enrollment import Enrollment
 from tito.grading.gradebook.exercise_table import ExerciseRow
 from tito.grading.gradebook.grade import ClassMember, Comment, Grade, OverrideReview
 from tito.grading.gradebook.history import Change
-from tito.grading.gradebook.late import Extension, shown
+from tito.grading.gradebook.late import shown
 from tito.grading.gradebook.requested_changes import RequestedChange
 from tito.grading.safe_text import plain, visible
 from tito.views import count
 
-CHECKS = 5  # of a change that are named; `--json` has them all
 NAMED = 10  # learners that a sentence names
 
 
@@ -199,59 +199,26 @@ def requested(change: RequestedChange) -> str:
         words = "lifted" if change.points is None else f"set to {shown(change.points)}"
         return f"{what} {words}: {change.why}"
     if change.kind == "extension":
-        return f"more time {more_time(change.extension)}: {change.why}"
+        return f"more time {late.more_time(change.extension)}: {change.why}"
     return "comments taken back" if change.text is None else f"comment: {change.text}"
-
-
-def more_time(extension: Extension | None) -> str:
-    if not extension:
-        return "taken back"
-    if extension.until:
-        return f"until {extension.until:%Y-%m-%d %H:%M %Z}"
-    return count(extension.days or 0, "day")
 
 
 def history(changes: Iterable[Change]) -> Iterator[Text]:
     """The history, oldest first."""
     for change in changes:
-        points = ""
-        if change.new_points is not None:
-            old = "-" if change.old_points is None else change.old_points
-            points = f"{old} -> {change.new_points}"
-        words = [change.why] if change.why and change.why != change.kind else []
-        if change.kind == "comment":
-            words.append(change.text or "taken back")
-        elif change.kind == "override":
-            to = "lifted" if change.points is None else f"set to {change.points}"
-            words.append(f"{change.check or 'the lesson'} {to}")
-            words += [change.text] if change.text else []
-        elif change.kind == "extension":
-            words.append(more_time(change.extension))
-        elif change.text:
-            words.append(change.text)
-        words += changed_checks(change.checks)
+        words = change.words()
         yield Text.assemble(
             (f"{change.when:%Y-%m-%d %H:%M:%S} UTC", "dim"),
             "  ",
             plain(change.student),
             f"  {change.lesson or 'all lessons'}  ",
             (change.kind, "bold"),
-            f"  {points}  " if points else "  ",
+            f"  {change.move}  " if change.move else "  ",
             "by ",
             plain(change.who),
             ": " if words else "",
-            visible("; ".join(words), 2000, 20),
+            visible(words, 2000, 20),
         )
-
-
-def changed_checks(checks: list[dict[str, Any]]) -> list[str]:
-    """The first checks whose points changed: words for each, and how many more there are."""
-    words = [
-        f"{check['id']} {'new' if check['old'] is None else check['old']} -> "
-        f"{'gone' if check['new'] is None else check['new']}"
-        for check in checks[:CHECKS]
-    ]
-    return words + [f"and {len(checks) - CHECKS} more checks"] * (len(checks) > CHECKS)
 
 
 def roster(learners: Iterable[ClassMember]) -> RenderableType:

@@ -213,24 +213,8 @@ def parts_of(view: SubmissionView) -> list[Part]:
 
 def in_words(change: Change) -> str:
     """An entry of the history in a sentence, without who and when."""
-    by_question = change.kind in ("judged", "rubric")  # `why` names the question
-    if change.kind == "comment":
-        words = [f"comment: {change.text}" if change.text else "comment taken back"]
-    elif change.kind == "override":
-        to = "taken back" if change.points is None else f"set to {change.points}"
-        more = f", {change.text}" if change.text else ""
-        words = [f"{change.check or 'the lesson'} {to}{more}"]
-    elif change.kind == "extension":
-        words = ["more time" if change.extension else "extension taken back"]
-    else:
-        words = [f"{change.kind}, {change.why}" if by_question else change.kind]
-        words += [change.text] if change.text else []
-    if change.new_points is not None and change.old_points != change.new_points:
-        old = "-" if change.old_points is None else change.old_points
-        words.append(f"{old} -> {change.new_points} points")
-    if change.why and change.kind != change.why and not by_question:
-        words.append(f"because: {change.why}")
-    return "; ".join(words)
+    words = change.words()
+    return f"{change.kind} {change.move}".strip() + f": {words}" * bool(words)
 
 
 # The code.

@@ -389,7 +389,7 @@ def test_of_two_graders_who_set_the_same_points_the_second_sees_the_change_of_th
     assert told.status_code == 409 and points_of(page, "ada") == "5"
     words = Tags(told.text).words
     assert "ta1 changed this grade after you had opened it" in words
-    assert "the lesson set to 5" in words and "because: talked" in words
+    assert "override 3 -> 5: talked; the lesson set to 5" in words
     assert 'value="late"' in told.text and 'value="2"' in told.text
     form = fields(told, "points")
     page.ta2.post(here + "/points", **form, check="", points="2", why="late")
