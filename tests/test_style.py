@@ -1,4 +1,4 @@
-"""ruff finds nothing. Lines have at most 100 columns, and 96 in the files of a lesson."""
+"""ruff and mypy find nothing. Lines have at most 100 columns, and 96 in the files of a lesson."""
 
 import subprocess
 import sys
@@ -9,16 +9,23 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize("words", [["format", "--check", "--diff"], ["check"]], ids=lambda w: w[0])
-def test_ruff_finds_nothing(words):
+@pytest.mark.parametrize(
+    "words",
+    [
+        "ruff format --check --diff --quiet .",
+        "ruff check --quiet .",
+        "mypy",  # pyproject.toml says what is checked, and how strictly
+    ],
+)
+def test_they_find_nothing(words):
     done = subprocess.run(
-        [sys.executable, "-m", "ruff", *words, "--quiet", "."],
+        [sys.executable, "-m", *words.split()],
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
         encoding="utf-8",
     )
-    assert done.returncode == 0, f"ruff {words[0]} says:\n{done.stdout[-3000:]}{done.stderr}"
+    assert done.returncode == 0, f"{words} says:\n{done.stdout[-3000:]}{done.stderr}"
 
 
 def test_no_line_of_a_lessons_files_is_too_long():

@@ -318,13 +318,6 @@ def test_the_instructors_time_counts_where_no_better_time_is_known(tmp_path, les
     assert (found["bob"].when, found["bob"].how, found["bob"].late) == (MONDAY, "--submitted", True)
 
 
-def test_the_time_of_a_clone_or_download_is_no_arrival(tmp_path, lessons):
-    folder = tmp_path / "clones"
-    put(folder / "ada" / "numbers_dev.py")
-    os.utime(folder / "ada", (WEDNESDAY.timestamp(),) * 2)
-    assert arrivals(folder, lessons)["ada"] == Arrived(fetched=WEDNESDAY)
-
-
 def test_what_two_runs_know_is_the_same_in_either_order():
     """Of the same bytes: the first arrival, the last one for the order, a mark in time before one
     of lateness, and known times rather than none."""
