@@ -175,10 +175,10 @@ def speculative_distance():
     return float(max(distances))
 
 
-def race(ways, rounds, rng):
+def race(ways, races, rng):
     """{name: CPU seconds of each round}; each round calls every way once, in random order."""
     seconds = {name: [] for name in ways}
-    for _ in range(rounds):
+    for _ in range(races):
         for name in rng.permutation(list(ways)):
             began = time.process_time()
             ways[name]()

@@ -191,6 +191,7 @@ def kilobytes_at_peak(make):
     tracemalloc.start()
     try:
         make()
-        return tracemalloc.get_traced_memory()[1] // 1000
+        _, largest = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
+    return largest // 1000

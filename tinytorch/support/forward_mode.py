@@ -170,20 +170,20 @@ class TangentRules(Rules):
         self.jvp = jvp
 
     def rule_of_others(self, op):
-        name = name_of(op)
-        if name in OF_OTHER_LESSONS:
-            return functools.partial(OF_OTHER_LESSONS[name], op)
-        if name in FUSED:
-            return fused(FUSED[name], self.jvp)
+        operation = name_of(op)
+        if operation in OF_OTHER_LESSONS:
+            return functools.partial(OF_OTHER_LESSONS[operation], op)
+        if operation in FUSED:
+            return fused(FUSED[operation], self.jvp)
         if getattr(op, "__self__", None) is not None:
             raise NotImplementedError(
-                f"{name} has no tangent rule, only a gradient\n"
+                f"{operation} has no tangent rule, only a gradient\n"
                 "jvp and hvp need a function of operations with a rule of jvp_rule(...)"
             )
         raise NotImplementedError(
-            f"no tangent rule is known for {name}\n"
-            f"give it with jvp_rule({name}, rule), where rule(tangents, out, *inputs, **options) "
-            "returns the tangent of out"
+            f"no tangent rule is known for {operation}\n"
+            f"give it with jvp_rule({operation}, rule), where "
+            "rule(tangents, out, *inputs, **options) returns the tangent of out"
         )
 
 
