@@ -107,6 +107,16 @@ def test_characters_are_counted_for_any_tokens(tmp_path):
         assert text.tokenizer.decode(text.test_ids) == text.test
 
 
+def test_all_parts_of_the_held_out_text_are_scored_while_the_model_learns(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("".join(f"line {n}\n" for n in range(100_000)), encoding="utf-8")
+    text = training.corpus(training.Settings(vocab_size=0, context=4, texts=(str(path),)))
+    lines = text.tokenizer.decode(text.tried_ids).split("\n")
+    assert len(text.tried_ids) == pytest.approx(training.TRIED, abs=10)
+    tenths = {int(line[6:7]) for line in lines if len(line) == len("line 99999")}
+    assert tenths == {5, 6, 7, 8, 9}, "of lines 95,000 to 99,999"
+
+
 def test_level_lines_are_bits_per_character_given_the_rest():
     rng = np.random.default_rng(0)
     train = "".join(rng.choice([*"abcd"], 4000))
