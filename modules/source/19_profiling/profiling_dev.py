@@ -56,8 +56,8 @@ from tinytorch.support.forward import name_of
 #
 # To time a call, read a clock before it and after it, and subtract. One call is not enough,
 # because no two calls take the same time. And the first call is special: it may load files,
-# reserve memory and fill caches. A **warm-up** is a call before the measurement whose time is
-# not kept.
+# reserve memory and fill caches. A **warm-up run** is a call before the measurement whose time
+# is not kept.
 #
 # **Task.** Write `seconds`.
 

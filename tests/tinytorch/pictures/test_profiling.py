@@ -45,8 +45,8 @@ def test_a_program_is_compared_with_itself_in_both_ways():
 
 
 def test_a_simulated_computer_has_the_same_times_again_and_drifts():
-    def times(seed):
-        computer, readings = SimulatedComputer(seed), [0.0]
+    def times(seed, **options):
+        computer, readings = SimulatedComputer(seed, **options), [0.0]
         for _ in range(2000):
             computer.program()
             readings.append(computer.clock())
@@ -55,8 +55,8 @@ def test_a_simulated_computer_has_the_same_times_again_and_drifts():
     first = times(1)
     assert np.array_equal(first, times(1)) and not np.array_equal(first, times(2))
     assert 0.0008 < np.median(first) < 0.0012 < 3 * np.median(first) < first.max()
-    medians = np.median(first.reshape(20, 100), axis=1)
-    assert medians.max() > 1.05 * medians.min()
+    drifting, steady = (np.median(t.reshape(20, 100), axis=1) for t in (first, times(1, drift=0)))
+    assert drifting.max() > 1.1 * drifting.min() and steady.max() < 1.05 * steady.min()
     assert winners([(0.9, 1.1)]) == 0
 
 
