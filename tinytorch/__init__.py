@@ -6,6 +6,7 @@ from tinytorch import (  # noqa: F401  each opens without its lessons
     data,
     func,
     generate,
+    interpret,
     nn,
     optim,
     profile,

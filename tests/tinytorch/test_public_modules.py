@@ -94,6 +94,7 @@ def test_they_load_nothing_by_themselves(empty):
         "tinytorch.text",
         "tinytorch.training",
         "tinytorch.generate",
+        "tinytorch.interpret",
     ],
 )
 def test_every_name_of_a_public_module_is_there_in_the_finished_course(module):

@@ -414,6 +414,7 @@ def test_the_courses_milestones_name_lessons_that_exist():
         (1998, "digits_cnn"),
         (2018, "gpt"),
         (2020, "generation"),
+        (2022, "circuits"),
     ]
     for program in result:
         numbers = [COURSE.lesson(name).number for name in program.needs]
