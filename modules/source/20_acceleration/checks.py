@@ -1,0 +1,1322 @@
+# The checks of lesson 20, by exercise. `check("plan")` in the chapter runs the visible ones.
+
+# %% setup
+import math
+
+import numpy as np
+
+from checking import because, expect, refused, result_of, shown
+
+NEAR = (1e-5, 1e-6)
+
+
+def matrices(n, k, m, seed=0, dtype="float64"):
+    """Two random matrices of shapes (n, k) and (k, m), with whole numbers."""
+    rng = np.random.default_rng(seed)
+    return (rng.integers(-9, 10, shape).astype(dtype) for shape in ((n, k), (k, m)))
+
+
+def product_by_hand(a, b):
+    """The matrix product, one element at a time."""
+    return np.array([[sum(x * y for x, y in zip(row, column, strict=True)) for column in b.T]
+                     for row in a])  # fmt: skip
+
+
+def gelu_by_hand(x):
+    """GELU of each number, with Python's math."""
+    c = math.sqrt(2 / math.pi)
+    values = [0.5 * v * (1 + math.tanh(c * (v + 0.044715 * v**3))) for v in x.ravel().tolist()]
+    return np.array(values).reshape(x.shape)
+
+
+GELU_CAUSES = "the formula is 0.5 x (1 + tanh((0.044715 c x² + c) x)) with c = sqrt(2 / π)"
+
+
+def gradients_by_hand(x, y, weights, bias):
+    """The gradients of the mean squared error of x @ weights + bias, and this error."""
+    errors = x @ weights + bias - y
+    scale = 2 / errors.size
+    return [scale * x.T @ errors, scale * errors.sum(0)], float((errors**2).mean())
+
+
+def regression(rows, seed=0):
+    """x (rows, 3), y (rows, 2), weights (3, 2) and bias (2,): random whole numbers, float32."""
+    rng = np.random.default_rng(seed)
+    shapes = (rows, 3), (rows, 2), (3, 2), (2,)
+    return [rng.integers(-5, 6, shape).astype("float32") for shape in shapes]
+
+
+def alive(arrays, time):
+    """The sizes of all arrays that are alive at a time, added."""
+    return sum(size for size, first, last in arrays if first <= time <= last)
+
+
+def clashes(arrays, offsets):
+    """The pairs (i, j) of arrays that are alive at a common time and overlap in memory."""
+    found = []
+    for j, (size_j, first_j, last_j) in enumerate(arrays):
+        for i, (size_i, first_i, last_i) in enumerate(arrays[:j]):
+            together = first_i <= last_j and first_j <= last_i
+            apart = offsets[i] + size_i <= offsets[j] or offsets[j] + size_j <= offsets[i]
+            if together and not apart:
+                found.append((i, j))
+    return found
+
+
+def planned(arrays):
+    """What `plan` returns, as a list and an int."""
+    out = plan(arrays)
+    assert out is not None, "plan returned None: is `return` missing?"
+    offsets, total = out
+    return [int(o) for o in offsets], int(total)
+
+
+# %% learner-side
+import tracemalloc
+
+from checking import refusal
+from tinytorch.core.layers import Dense
+from tinytorch.core.losses import mse_loss
+from tinytorch.core.optimizers import SGD
+from tinytorch.core.tensor import Tensor, Variable
+
+
+class Watched(np.ndarray):
+    """An array that records the shapes of all matrix products in which it takes part."""
+
+    products = []
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        if ufunc in (np.matmul, getattr(np, "vecdot", None)):
+            self.products.append([list(np.shape(x)) for x in inputs])
+        plain = [x.view(np.ndarray) if isinstance(x, Watched) else x for x in inputs]
+        out = options.get("out")
+        if out:
+            options["out"] = tuple(
+                [x.view(np.ndarray) if isinstance(x, Watched) else x for x in out]
+            )
+        result = getattr(ufunc, method)(*plain, **options)
+        if out:
+            return out[0]
+        return result.view(Watched) if isinstance(result, np.ndarray) else result
+
+    def __array_function__(self, function, types, inputs, options):
+        if function in (np.dot, np.einsum, np.tensordot, np.inner, np.vdot):
+            arrays = [x for x in inputs if isinstance(x, np.ndarray)]
+            self.products.append([list(np.shape(x)) for x in arrays])
+        return super().__array_function__(function, types, inputs, options)
+
+    def dot(self, other):
+        return np.dot(self, other)
+
+
+def watched_product(name, a, b, *options):
+    """What a matrix product returns; and the shapes of all products that NumPy computed."""
+    Watched.products.clear()
+    function = {"outer": lambda *given: matmul_outer(*given),
+                "blocked": lambda *given: matmul_blocked(*given)}[name]  # fmt: skip
+    out = function(a.view(Watched), b.view(Watched), *options)
+    return np.array(out) if isinstance(out, np.ndarray) else out, list(Watched.products)
+
+
+def pool_story(*actions):
+    """Do something with a new pool. An action is ["take", shape, dtype], ["give", i], where i
+    is the number of a taken array, ["give a view", i], or ["give another", shape].
+
+    returns  for each take [shape, dtype, the numbers of the arrays taken before that share its
+             memory]; for each give what it raised, or ""; and the peak after each action
+    """
+    pool, taken, results, peaks = Buffers(), [], [], []
+    for action, first, *rest in actions:
+        if action == "take":
+            array = pool.take(tuple(first), *rest)
+            if not isinstance(array, np.ndarray):
+                results.append(type(array).__name__)
+                taken.append(np.empty(0))
+                continue
+            shared = [i for i, other in enumerate(taken) if np.shares_memory(array, other)]
+            taken.append(array)
+            results.append([list(array.shape), array.dtype.name, shared])
+        else:
+            given = {"give": lambda i: taken[i], "give a view": lambda i: taken[i][:],
+                     "give another": lambda shape: np.empty(shape, "float32")}  # fmt: skip
+            results.append(": ".join(filter(None, refusal(pool.give, given[action](first)))))
+        peaks.append(pool.peak)
+    return results, peaks
+
+
+def numbers_in_pool():
+    """Two arrays that are out, with numbers; what they hold at the end."""
+    pool = Buffers()
+    a, b = pool.take((3,)), pool.take((3,))
+    a[...], b[...] = 1, 2
+    return a.tolist(), b.tolist()
+
+
+def into(x, alias=False, blocks=None):
+    """GELU of x, by gelu_into or, with `blocks`, gelu_fused: the result, whether it is the array
+    `out`, x afterwards, the bytes that were allocated, and what a pool was asked for."""
+    x = np.array(x)
+    before, out, scratch = x.copy(), np.full_like(x, np.nan), np.full_like(x, np.nan)
+    out, pool = x if alias else out, RecordingPool()
+    tracemalloc.start()
+    try:
+        tracemalloc.reset_peak()
+        start = tracemalloc.get_traced_memory()[0]
+        if blocks is None:
+            result = gelu_into(x, out, scratch)
+        else:
+            result = gelu_fused(x, out, pool, *blocks)
+        allocated = tracemalloc.get_traced_memory()[1] - start
+    finally:
+        tracemalloc.stop()
+    unchanged = alias or bool(np.array_equal(x, before))
+    return np.array(out), result is out, unchanged, allocated - pool.bytes, pool.taken, pool.given
+
+
+class RecordingPool:
+    """A pool that hands out new arrays of nan, and records all calls."""
+
+    def __init__(self):
+        self.taken, self.given, self.bytes, self.arrays = [], [], 0, []
+
+    def take(self, shape, dtype=np.float32):
+        array = np.full(shape, np.nan, dtype)
+        self.bytes += array.nbytes
+        self.arrays.append(array)
+        self.taken.append([list(array.shape), array.dtype.name])
+        return array
+
+    def give(self, array):
+        self.given.append([i for i, taken in enumerate(self.arrays) if taken is array])
+
+
+def raced(variants, rounds, **options):
+    """What `ladder` returns for {name: (seconds of a step, its losses in order)}: (times, gains),
+    how often each was called, and what it raised."""
+    now, calls = [0.0], dict.fromkeys(variants, 0)
+
+    def step(name):
+        def run():
+            duration, losses = variants[name]
+            now[0] += duration
+            calls[name] += 1
+            return losses[min(calls[name], len(losses)) - 1]
+
+        return run
+
+    try:
+        times, gains = ladder({name: step(name) for name in variants}, rounds, rng=0,
+                              clock=lambda: now[0], **options)  # fmt: skip
+    except ValueError as error:
+        return [], [], calls, f"ValueError: {error}"
+    return (
+        [[name, np.array(times[name])] for name in times],
+        [[name, [float(x) for x in gains[name]]] for name in gains],
+        calls,
+        "",
+    )
+
+
+def linear_model(weights, bias, extra=False):
+    """A Dense layer with these numbers; with `extra`, also a parameter that the loss ignores."""
+    model = Dense(*weights.shape)
+    model.weights.data[...], model.bias.data[...] = weights, bias
+    if extra:
+        model.unused = Variable(np.ones(4, "float32"))
+    return model
+
+
+def sharded(x, y, weights, bias, n, extra=False):
+    """What `shards` returns for a linear model, and the rows that each call of the loss got."""
+    model, seen = linear_model(weights, bias, extra), []
+    for p in model.parameters():
+        p.grad = np.full_like(p.data, 1000)
+
+    def loss(model, x, y):
+        seen.append(len(x))
+        assert len(x) == len(y), f"a shard has {len(x)} rows of x and {len(y)} rows of y"
+        return mse_loss(model(Tensor(x)), y)
+
+    gradients = shards(loss, model, x, y, n)
+    return [np.array(g) for g in gradients], seen, [bool(np.shares_memory(g, p.data)) for g, p in
+                                                    zip(gradients, model.parameters())]  # fmt: skip
+
+
+def places_of(*arrays):
+    """What `layout` returns, with lists and names of dtypes: places, size."""
+    places, size = layout(list(arrays))
+    return [[offset, list(shape), np.dtype(dtype).name] for offset, shape, dtype in places], size
+
+
+def viewed(places, size):
+    """Arrays by `views` in a memory of zeros: their [shape, dtype, first byte, writable], and the
+    places of the bytes that are not 0 after 1 is written into each element of the last array."""
+    memory = bytearray(size)
+    arrays = views([(offset, tuple(shape), np.dtype(dtype)) for offset, shape, dtype in places],
+                   memory)  # fmt: skip
+    start = np.frombuffer(memory, "uint8").__array_interface__["data"][0]
+    facts = [[list(a.shape), a.dtype.name, a.__array_interface__["data"][0] - start,
+              bool(a.flags.writeable)] for a in arrays]  # fmt: skip
+    untouched = not any(memory)
+    if facts and facts[-1][3]:
+        arrays[-1][...] = 1
+    return facts, [i for i, byte in enumerate(memory) if byte], untouched
+
+
+def moved(weights, bias):
+    """A linear model that `move` moved into arrays: whether the `.data` are these arrays, their
+    numbers, whether the parameters are the same objects, and what `move` returned."""
+    model = linear_model(weights, bias)
+    parameters, arrays = model.parameters(), [np.full_like(weights, 7), np.full_like(bias, 7)]
+    returned = move(model, arrays)
+    same = all(p is q for p, q in zip(parameters, model.parameters()))
+    bound = [p.data is array for p, array in zip(parameters, arrays)]
+    return bound, [np.array(array) for array in arrays], same, type(returned).__name__
+
+
+class RecordingWorker:
+    """A worker that computes in `receive`, writes its gradient there, and records the order."""
+
+    def __init__(self, number, model, gradients, events):
+        self.number, self.model, self.gradients, self.events = number, model, gradients, events
+        self.batches = []
+
+    def send(self, x, y):
+        assert isinstance(x, np.ndarray) and isinstance(y, np.ndarray), "send takes two arrays"
+        self.events.append(["send", self.number, len(x), len(y)])
+        self.batches.append((np.array(x), np.array(y)))
+
+    def receive(self):
+        assert self.batches, f"worker {self.number}: receive() without a send() before it"
+        self.events.append(["receive", self.number])
+        x, y = self.batches.pop(0)
+        weights, bias = [p.data for p in self.model.parameters()]
+        errors = x @ weights + bias - y
+        self.gradients[0][...] = 2 / errors.size * x.T @ errors
+        self.gradients[1][...] = 2 / errors.size * errors.sum(0)
+        return float((errors**2).mean())
+
+
+def parallel_backward(x, y, weights, bias, workers, old=None, times=1):
+    """DataParallel.backward with workers in this process: the losses, the `.grad`, the events, and
+    whether a `.grad` uses the memory of a worker's gradient.
+
+    old   None, or the `.grad` of both parameters before
+    """
+    parallel, events = DataParallel(None, None, workers), []
+    parallel.model = linear_model(weights, bias)
+    parallel.gradients = [[np.full_like(weights, np.nan), np.full_like(bias, np.nan)]
+                          for _ in range(workers)]  # fmt: skip
+    parallel.workers = [RecordingWorker(i, parallel.model, gradients, events)
+                        for i, gradients in enumerate(parallel.gradients)]  # fmt: skip
+    parameters = parallel.model.parameters()
+    for p, g in zip(parameters, old or []):
+        p.grad = np.array(g)
+    losses = [parallel.backward(x, y) for _ in range(times)]
+    shared = any(np.shares_memory(p.grad, g) for p, *gs in zip(parameters, *parallel.gradients)
+                 for g in gs if p.grad is not None)  # fmt: skip
+    grads = [None if p.grad is None else np.array(p.grad) for p in parameters]
+    kinds = [type(loss).__name__ for loss in losses]
+    return [float(loss) for loss in losses], grads, events, shared, kinds
+
+
+class CountingSGD(SGD):
+    """SGD that counts its steps."""
+
+    def step(self):
+        self.steps = getattr(self, "steps", 0) + 1
+        super().step()
+
+
+def scaled_steps(scale, gradients, growth_interval=2000, groups=1, update=True):
+    """A GradScaler on weights that start at 0, lr 1. `gradients`: for each step the `.grad` that
+    each of the weights gets (float32 arrays or None).
+
+    returns  [the factors before the first step and after each], the weights after each step, the
+             number of optimizer steps, and the `.grad` after each step
+    """
+    count = len(gradients[0])
+    weights = [Variable(np.zeros(2, "float32")) for _ in range(count)]
+    each = -(-count // groups)
+    optimizer = CountingSGD([{"params": weights[i : i + each]} for i in range(0, count, each)],
+                            lr=1.0)  # fmt: skip
+    scaler = GradScaler(scale, growth_interval) if growth_interval else GradScaler(scale)
+    factors, seen, grads = [float(scaler.get_scale())], [], []
+    for step in gradients:
+        for w, g in zip(weights, step):
+            w.grad = None if g is None else np.array(g, "float32")
+        scaler.step(optimizer)
+        seen.append([w.data.tolist() for w in weights])
+        grads.append([None if w.grad is None else np.array(w.grad).tolist() for w in weights])
+        if update:
+            scaler.update()
+        factors.append(float(scaler.get_scale()))
+    return factors, seen, getattr(optimizer, "steps", 0), grads
+
+
+def scaled_loss(scale, x):
+    """GradScaler.scale of the sum of x * x: its value, and the gradient of x."""
+    x = Variable(x)
+    loss = GradScaler(scale).scale((x * x).sum())
+    if not isinstance(loss, Tensor):
+        return type(loss).__name__, None, False
+    if loss.requires_grad:
+        loss.backward()
+    return float(loss.data), None if x.grad is None else np.array(x.grad), loss.requires_grad
+
+
+# %% matmul-outer points=3
+def test_the_sum_of_outer_products_is_the_matrix_product():
+    for n, k, m in [(2, 2, 2), (3, 4, 2), (1, 5, 3), (4, 1, 3)]:
+        a, b = matrices(n, k, m, seed=n)
+        got, _ = result_of(
+            lambda: watched_product("outer", a, b),
+            f"matmul_outer of shapes ({n}, {k}) and ({k}, {m})",
+            "column k of a needs the shape (n, 1), so that NumPy broadcasts it against row k of b",
+        )
+        causes = {
+            "Only the last outer product is left: add each of them to the result": a[:, -1:]
+            * b[-1:],
+            "The first outer product is missing": product_by_hand(a[:, 1:], b[1:])
+            if k > 1
+            else 0 * product_by_hand(a, b),
+        }
+        case = f"matmul_outer of {shown(a)} and {shown(b)}"
+        expect(got, product_by_hand(a, b), case, causes)
+
+
+def test_an_outer_product_is_computed_without_matrix_products():
+    a, b = matrices(3, 4, 2)
+    _, products = watched_product("outer", a, b)
+    assert not products, (
+        f"yours multiplies arrays of shapes {products[0]} as matrices (@, dot or einsum). Write an "
+        "outer product with `*` and broadcasting"
+    )
+
+
+def test_the_result_of_outer_products_has_the_dtype_of_the_inputs():
+    a, b = matrices(3, 4, 2, dtype="float32")
+    got, _ = watched_product("outer", a, b)
+    expect(got, product_by_hand(a, b), "matmul_outer of two float32 arrays", dtype="float32")
+
+
+# %% matmul-outer hidden points=1
+def test_outer_products_of_other_shapes():
+    for n, k, m in [(7, 3, 5), (2, 9, 1)]:
+        a, b = matrices(n, k, m, seed=9)
+        got, _ = watched_product("outer", a, b)
+        expect(got, product_by_hand(a, b), f"matmul_outer of shapes ({n}, {k}) and ({k}, {m})")
+
+
+# %% matmul-blocked points=4
+def test_blocks_give_the_matrix_product():
+    for n, k, m, block in [(4, 4, 4, 2), (6, 6, 6, 3), (4, 8, 2, 2)]:
+        a, b = matrices(n, k, m, seed=n)
+        case = f"matmul_blocked of shapes ({n}, {k}) and ({k}, {m}), block={block}"
+        got, _ = result_of(
+            lambda: watched_product("blocked", a, b, block),
+            case,
+            "block (I, K) of a has the rows of I and the columns of K; block (K, J) of b the rows "
+            "of K and the columns of J",
+        )
+        last = k - block
+        causes = {
+            "Only the last block along k counts: add the products, += instead of =":
+                product_by_hand(a[:, last:], b[last:]),
+        }  # fmt: skip
+        expect(got, product_by_hand(a, b), case, causes)
+
+
+def test_a_block_need_not_divide_the_size():
+    for n, k, m, block in [(7, 7, 7, 3), (5, 4, 3, 2), (3, 2, 1, 8)]:
+        a, b = matrices(n, k, m, seed=n)
+        case = f"matmul_blocked of shapes ({n}, {k}) and ({k}, {m}), block={block}"
+        got, _ = result_of(lambda: watched_product("blocked", a, b, block), case,
+                           "are the last blocks smaller?")  # fmt: skip
+        cause = (
+            f"{block} does not divide all of {n}, {k}, {m}: is a smaller last block left out? "
+            "range(0, n, block) also starts one"
+        )
+        expect(got, product_by_hand(a, b), case, cause)
+
+
+def test_only_blocks_are_multiplied():
+    n, k, m, block = 6, 5, 4, 2
+    a, b = matrices(n, k, m)
+    _, products = watched_product("blocked", a, b, block)
+    large = [shapes for shapes in products if max(map(max, filter(None, shapes))) > block]
+    assert not large, (
+        f"with block=2, yours multiplies arrays of shapes {large[0]}: cut rows *and* columns, of a "
+        "and of b"
+    )
+    done = sum(math.prod(left) * right[-1] for left, right in products)
+    assert done == n * k * m, (
+        f"the blocks of shapes (6, 5) and (5, 4) need {n * k * m} multiplications; your products "
+        f"with @ do {done}"
+    )
+
+
+def test_the_result_of_blocks_has_the_dtype_of_the_inputs():
+    a, b = matrices(5, 4, 3, dtype="float32")
+    got, _ = watched_product("blocked", a, b, 2)
+    expect(got, product_by_hand(a, b), "matmul_blocked of float32 arrays", dtype="float32")
+
+
+# %% matmul-blocked hidden points=1
+def test_blocks_of_other_sizes():
+    for n, k, m, block in [(9, 5, 7, 4), (1, 6, 1, 5), (3, 3, 3, 1)]:
+        a, b = matrices(n, k, m, seed=5)
+        got, products = watched_product("blocked", a, b, block)
+        case = f"matmul_blocked of shapes ({n}, {k}) and ({k}, {m}), block={block}"
+        expect(got, product_by_hand(a, b), case)
+        assert all(max(map(max, shapes)) <= block for shapes in products), case
+
+
+# %% buffers points=8
+def test_take_returns_an_array_of_the_shape_and_dtype():
+    requests = [["take", [2, 3], "float32"], ["take", [4], "int64"], ["take", [], "float64"]]
+    results, _ = pool_story(*requests, ["take", [5]])
+    for (_, shape, *dtype), result in zip([*requests, ["take", [5]]], results, strict=True):
+        wanted = [shape, *(dtype or ["float32"])]
+        assert result[:2] == wanted, (
+            f"take({tuple(shape)}, {', '.join(dtype)}) should have the shape and dtype {wanted}, "
+            f"yours is {result[:2] if isinstance(result, list) else result}"
+        )
+
+
+def test_arrays_that_are_out_share_no_memory():
+    results, _ = pool_story(["take", [3]], ["take", [3]], ["take", [3]])
+    for i, (*_, shared) in enumerate(results):
+        assert not shared, (
+            f"three arrays were taken, none was given back: array {i} uses the memory of array "
+            f"{shared[0]}. A block that is taken must leave the list of free blocks"
+        )
+    a, b = numbers_in_pool()
+    assert (a, b) == ([1, 1, 1], [2, 2, 2]), f"1 was written into a, 2 into b; now {a} and {b}"
+
+
+def test_memory_that_was_given_back_is_used_again():
+    cases = [(["take", [2, 3], "float32"], ["take", [2, 3], "float32"]),
+             (["take", [2, 3], "float32"], ["take", [6], "float32"]),
+             (["take", [2, 3], "float32"], ["take", [3], "float64"])]  # fmt: skip
+    for first, second in cases:
+        results, _ = pool_story(first, ["give", 0], second)
+        assert results[1] == "", f"give of an array that is out raises {results[1]}"
+        assert results[2][2] == [0], (
+            f"an array of shape {first[1]} {first[2]} was given back, then {second[1]} {second[2]} "
+            "was taken: both are 24 bytes, so the memory is used again; yours uses other memory. "
+            "Look free blocks up by their bytes, not by their shape"
+        )
+
+
+def test_a_free_block_of_another_size_is_not_used():
+    for other in ([5], [7], [2, 2]):
+        results, _ = pool_story(["take", [6]], ["give", 0], ["take", other])
+        assert isinstance(results[2], list) and results[2][:2] == [other, "float32"], (
+            f"24 bytes are free, and take({tuple(other)}) needs {4 * math.prod(other)}: yours gives "
+            f"{results[2]}"
+        )
+        assert not results[2][2], (
+            f"take({tuple(other)}) uses a free block of 24 bytes, but blocks are used for exactly "
+            "as many bytes"
+        )
+
+
+def test_several_blocks_of_one_size():
+    results, _ = pool_story(["take", [3]], ["take", [3]], ["give", 0], ["give", 1], ["take", [3]],
+                            ["take", [3]], ["take", [3]])  # fmt: skip
+    again = results[4:]
+    used = sorted(again[0][2] + [i for i in again[1][2] if i < 2])
+    assert used == [0, 1], (
+        "two blocks of 12 bytes were given back, then three arrays of 12 bytes were taken. The first "
+        f"two should use the two blocks; yours use the memory of arrays {used}"
+    )
+    assert not again[2][2], "no block was free any more, so the third array needs a new one"
+
+
+def test_an_array_cannot_be_given_back_twice():
+    results, _ = pool_story(["take", [3]], ["give", 0], ["give", 0])
+    assert results[2].startswith("ValueError"), (
+        "an array was given back twice: the second time should raise ValueError, yours "
+        f"{'raises ' + results[2] if results[2] else 'accepts it. Then two arrays get its memory'}"
+    )
+
+
+def test_only_arrays_that_are_out_are_accepted():
+    for action, what in [(["give another", [3]], "an array that take did not return"),
+                         (["give a view", 0], "a view of an array that is out")]:  # fmt: skip
+        results, _ = pool_story(["take", [3]], action)
+        assert results[1].startswith("ValueError"), (
+            f"give of {what} should raise ValueError, yours "
+            f"{'raises ' + results[1] if results[1] else 'accepts it'}"
+        )
+
+
+def test_the_peak_is_the_most_bytes_that_were_out():
+    _, peaks = pool_story(["take", [10]], ["take", [5]], ["give", 0], ["take", [2]], ["give", 2],
+                          ["take", [20]])  # fmt: skip
+    causes = {
+        "Count bytes, not arrays": [1, 2, 2, 2, 2, 2],
+        "Count bytes, not elements": [10, 15, 15, 15, 15, 25],
+        "An array that was given back no longer counts": [40, 60, 60, 68, 68, 148],
+        "The peak never falls": [40, 60, 20, 28, 20, 100],
+        "A peak is the largest sum, not the largest array": [40, 40, 40, 40, 40, 80],
+    }
+    expect(peaks, [40, 60, 60, 60, 60, 100],
+           "take 40 bytes, take 20, give the 40 back, take 8, give them back, take 80; the peak after "
+           "each", causes)  # fmt: skip
+
+
+# %% buffers polish points=0
+def test_the_error_of_give_contains_the_shape():
+    results, _ = pool_story(["give another", [3, 2]])
+    assert "(3, 2)" in results[0], f"the message should contain the shape (3, 2); yours: {results[0]}"
+
+
+def test_empty_arrays_can_be_taken():
+    results, _ = pool_story(["take", [0, 3]], ["give", 0])
+    assert results[0][:2] == [[0, 3], "float32"] and results[1] == "", f"take((0, 3)): {results}"
+
+
+# %% buffers hidden points=2
+def test_a_longer_story_of_a_pool():
+    results, peaks = pool_story(["take", [4], "float64"], ["take", [8]], ["give", 1],
+                                ["take", [2, 4], "int32"], ["give", 0], ["give", 2], ["give", 0],
+                                ["take", [32], "uint8"], ["take", [32], "int8"])  # fmt: skip
+    assert results[3][2] == [1] and not results[0][2] and results[6].startswith("ValueError")
+    assert results[7][:2] == [[32], "uint8"] and results[8][:2] == [[32], "int8"]
+    assert len({*results[7][2]} | {*results[8][2]}) >= 2
+    assert list(peaks) == [32, 64, 64, 64, 64, 64, 64, 64, 64]
+
+
+# %% gelu-into points=4
+def test_gelu_is_written_into_out():
+    x = np.array([[-3.0, -1.0, -0.5], [0.0, 0.5, 2.0]])
+    got, is_out, unchanged, *_ = into(x)
+    causes = {
+        "Nothing was written into out: the last operation needs out=out": np.full_like(x, np.nan),
+        "The factor 0.5 is missing": 2 * gelu_by_hand(x),
+    }
+    expect(got, gelu_by_hand(x), f"out after gelu_into({shown(x)}, out, scratch)", causes, NEAR)
+    assert is_out, "gelu_into should return the array `out` itself"
+    assert unchanged, "gelu_into changed x: use `scratch` for intermediate results"
+
+
+def test_gelu_of_other_numbers():
+    for x in (np.array([5.0, -5.0]), np.array([1.5]), np.array([-0.01, 0.01, 1000.0, -1000.0])):
+        got, *_ = into(x)
+        expect(got, gelu_by_hand(x), f"GELU of {shown(x)}", GELU_CAUSES, NEAR)
+
+
+def test_out_may_be_x():
+    x = np.array([-1.0, 0.5, 2.0])
+    got, *_ = result_of(lambda: into(x, alias=True), "gelu_into(x, x, scratch)")
+    cause = (
+        "out is x here, and x is needed until the last multiplication. Write into out only in the "
+        "last operation"
+    )
+    expect(got, gelu_by_hand(x), f"gelu_into(x, x, scratch) of {shown(x)}", cause, NEAR)
+
+
+def test_gelu_creates_no_arrays():
+    x = np.random.default_rng(0).normal(size=20_000).astype("float32")
+    got, _, _, allocated, *_ = into(x)
+    assert allocated < x.nbytes // 2, (
+        f"x has {x.nbytes} bytes, and your function allocates {allocated}: an operation creates a "
+        "new array. Use *=, += and out="
+    )
+    expect(got, gelu_by_hand(x), "GELU of 20,000 numbers", GELU_CAUSES, (1e-4, 1e-5), "float32")
+
+
+# %% gelu-into hidden points=1
+def test_gelu_into_of_hidden_numbers():
+    x = np.random.default_rng(3).normal(size=(3, 5, 2)) * 3
+    for alias in (False, True):
+        got, is_out, unchanged, *_ = into(x, alias)
+        assert is_out and unchanged
+        expect(got, gelu_by_hand(x), "GELU of hidden numbers", near=NEAR)
+
+
+# %% gelu-fused points=5
+def test_gelu_in_blocks_is_gelu():
+    x = np.array([[-3.0, -1.0, -0.5, 0.25], [0.0, 0.5, 2.0, 1.0]])
+    for block in (2, 4, 8):
+        case = f"gelu_fused of 8 numbers, block={block}"
+        got, is_out, unchanged, *_ = result_of(lambda: into(x, blocks=[block]), case)
+        filled = np.where(np.isnan(got), gelu_by_hand(x), got)
+        partly = np.isnan(got).any() and np.allclose(filled, gelu_by_hand(x))
+        expect(got, gelu_by_hand(x), case,
+               "some blocks were not written" if partly else "does block i of x go to block i of out?",
+               NEAR)  # fmt: skip
+        assert is_out, "gelu_fused should return the array `out` itself"
+        assert unchanged, f"{case} changed x"
+
+
+def test_a_last_block_may_be_smaller():
+    x = np.linspace(-2, 2, 7)
+    for block in (3, 5, 100):
+        case = f"gelu_fused of 7 numbers, block={block}"
+        got, *_ = result_of(
+            lambda: into(x, blocks=[block]), case,
+            "the last block has fewer numbers than scratch: use as many of scratch as the block "
+            "has",
+        )  # fmt: skip
+        expect(got, gelu_by_hand(x), case, "is the last, smaller block missing?", NEAR)
+
+
+def test_scratch_comes_from_the_pool():
+    x = np.linspace(-2, 2, 10).astype("float32")
+    for block, size in ((4, 4), (10, 10), (64, 10)):
+        *_, taken, given = into(x, blocks=[block])
+        assert taken == [[[size], "float32"]], (
+            f"gelu_fused of 10 float32 numbers with block={block} should take one array of shape "
+            f"({size},) and dtype float32 from the pool, yours takes {taken or 'none'}"
+        )
+        assert given == [[0]], (
+            "the array from the pool should be given back once, the array itself and not a view; "
+            f"yours gives back {'nothing' if not given else 'a view' if given == [[]] else given}"
+        )
+
+
+def test_fused_gelu_creates_no_other_arrays():
+    x = np.random.default_rng(0).normal(size=50_000).astype("float32")
+    _, _, _, allocated, *_ = into(x, blocks=[1000])
+    assert allocated < x.nbytes // 4, (
+        f"x has {x.nbytes} bytes, and your function allocates {allocated} besides its scratch: "
+        "is x or the result copied?"
+    )
+
+
+def test_fused_gelu_in_place():
+    x = np.linspace(-2, 2, 9)
+    got, *_ = into(x, alias=True, blocks=[4])
+    expect(got, gelu_by_hand(x), "gelu_fused(x, x, buffers, block=4)", near=NEAR)
+
+
+# %% gelu-fused hidden points=1
+def test_fused_gelu_of_hidden_numbers():
+    x = np.random.default_rng(3).normal(size=(3, 5, 2))
+    for block in ([7], [1], []):
+        got, is_out, unchanged, _, taken, given = into(x, blocks=block)
+        assert is_out and unchanged and len(taken) == len(given) == 1
+        expect(got, gelu_by_hand(x), "GELU of hidden numbers, in blocks", near=NEAR)
+
+
+# %% ladder points=6
+def test_a_rung_is_compared_with_the_one_before_it():
+    losses = [3.0, 2.0, 1.0, 0.5]
+    times, gains, calls, error = raced(
+        {"slow": (6.0, losses), "middle": (3.0, losses), "fast": (2.0, losses)}, rounds=3
+    )
+    assert not error, f"the three variants have equal losses, and yours raises {error}"
+    got = {name: [round(x, 6) for x in pair] for name, pair in gains}
+    assert list(got) == ["slow", "middle", "fast"], (
+        f"gains should have the names slow, middle, fast; yours has {list(got)}"
+    )
+    assert got["slow"] == [1, 1], f"the first variant has (1.0, 1.0), yours has {got['slow']}"
+    upside_down = got["middle"] == [0.5, 0.5]
+    assert got["middle"] == [2, 2], (
+        f"slow takes 6 s, middle 3 s: twice as fast, (2.0, 2.0); yours is {got['middle']}"
+        f"{because('divide the time before by the time after' if upside_down else '')}"
+    )
+    assert got["fast"] == [1.5, 1.5], (
+        f"middle takes 3 s, fast 2 s: 1.5 times as fast; yours is {got['fast']}"
+        f"{because('compare with the variant before, not with the first' * (got['fast'] == [3, 3]))}"
+    )
+
+
+def test_the_times_of_the_race_are_returned():
+    losses = [3.0, 2.0, 1.0, 0.5]
+    times, _, calls, _ = raced({"a": (6.0, losses), "b": (3.0, losses)}, rounds=3)
+    assert [name for name, _ in times] == ["a", "b"], f"times should have the names a and b: {times}"
+    for (_, got), wanted in zip(times, (6, 3), strict=True):
+        expect(got, [wanted] * 3, f"the times of 3 rounds of a step of {wanted} s", near=1e-9)
+    assert calls == {"a": 4, "b": 4}, (
+        f"in 3 rounds and a warm-up, `race` calls each step 4 times; yours are called {calls}"
+    )
+
+
+def test_a_variant_with_other_losses_is_refused():
+    good = [3.0, 2.0, 1.0, 0.5]
+    for name, bad in [("another first loss", [3.5, 2.0, 1.0, 0.5]),
+                      ("another last loss", [3.0, 2.0, 1.0, 0.6]),
+                      ("a loss that is too small", [3.0, 2.0, 0.9, 0.5]),
+                      ("the same losses in another order", [0.5, 1.0, 2.0, 3.0])]:  # fmt: skip
+        *_, error = raced({"first": (2.0, good), "second": (1.0, bad)}, rounds=3)
+        assert error, (
+            f"first has the losses {good}, second {bad} ({name}): this is not the same program. "
+            "ladder should raise ValueError"
+        )
+
+
+def test_all_variants_are_compared_with_the_first():
+    good, bad = [3.0, 2.0, 1.0], [3.0, 2.0, 1.5]
+    for names in (("a", "b", "wrong"), ("a", "wrong", "b")):
+        variants = {name: (1.0, bad if name == "wrong" else good) for name in names}
+        *_, error = raced(variants, rounds=2)
+        assert "wrong" in error, (
+            f"of the variants {', '.join(names)}, the one named wrong has other losses: the "
+            f"ValueError should name it; yours: {error or 'there is no error'}"
+        )
+    drift = {str(i): (1.0, [3.0 + 0.75e-5 * i] * 3) for i in range(3)}
+    *_, error = raced(drift, rounds=2)
+    assert "2" in error, (
+        "the losses 3, 3.0000075 and 3.000015: the third differs from the first by more than 1e-5, "
+        "though not from the second. Compare each variant with the first"
+    )
+
+
+def test_small_differences_are_allowed():
+    for difference, tolerance in [(5e-6, 1e-5), (0.05, 0.1)]:
+        other = [3.0 - difference, 2.0 + difference, 1.0]
+        *_, error = raced({"a": (1.0, [3.0, 2.0, 1.0]), "b": (1.0, other)}, rounds=2,
+                          tolerance=tolerance)  # fmt: skip
+        assert not error, (
+            f"the losses [3, 2, 1] and {other} differ by {difference}, the tolerance is {tolerance}; "
+            f"yours raises {error}"
+        )
+
+
+def test_a_loss_that_is_not_a_number_is_refused():
+    *_, error = raced({"a": (1.0, [3.0] * 3), "b": (1.0, [3.0, math.nan, 3.0])}, rounds=2)
+    assert "b" in error, (
+        "b has the loss nan: ladder should raise ValueError. A comparison with nan is always false, "
+        "so ask whether the difference is small, not whether it is large"
+    )
+
+
+# %% ladder hidden points=2
+def test_a_ladder_of_one_and_of_four():
+    times, gains, _, error = raced({"only": (2.0, [1.0])}, rounds=2)
+    assert not error and [name for name, _ in gains] == ["only"] and len(times) == 1
+    losses = [1.0, 0.5, 0.25]
+    variants = {"a": (1.0, losses), "b": (4.0, losses), "c": (1.0, losses), "d": (0.5, losses)}
+    _, gains, _, error = raced(variants, rounds=2)
+    expect([pair[0] for _, pair in gains], [1, 0.25, 4, 2], "the gains of a ladder", near=1e-6)
+    *_, error = raced({"a": (1.0, [1.0, 1.0]), "b": (1.0, [1.0, math.inf])}, rounds=1)
+    assert error
+
+
+# %% plan points=7
+def test_arrays_at_different_times_use_the_same_place():
+    offsets, total = planned([(10, 0, 1), (10, 2, 3), (10, 4, 5)])
+    assert offsets == [0, 0, 0] and total == 10, (
+        "three arrays of 10 bytes, alive one after the other (0 to 1, 2 to 3, 4 to 5): all fit at "
+        f"offset 0, 10 bytes in all; yours: offsets {offsets}, {total} bytes"
+    )
+
+
+def test_both_ends_belong_to_a_lifetime():
+    offsets, total = planned([(10, 0, 2), (10, 2, 3)])
+    assert total == 20 and sorted(offsets) == [0, 10], (
+        "one array is alive from 0 to 2, the other from 2 to 3: both are alive at time 2, so 20 bytes "
+        f"are needed; yours: offsets {offsets}, {total} bytes. Both ends belong to a lifetime"
+    )
+
+
+def test_arrays_that_are_alive_together_do_not_overlap():
+    cases = [
+        [(10, 0, 5), (10, 1, 2), (10, 3, 4)],
+        [(30, 0, 2), (20, 1, 4), (10, 3, 6), (25, 5, 8), (5, 0, 8)],
+        [(4, 0, 9), (4, 0, 9), (4, 0, 9)],
+        [(1, 0, 3), (5, 2, 6), (3, 1, 4), (3, 5, 7), (4, 0, 1)],
+    ]
+    for arrays in cases:
+        offsets, total = planned(arrays)
+        wrong = clashes(arrays, offsets)
+        assert not wrong, (
+            f"plan({arrays}) puts arrays {wrong[0][0]} and {wrong[0][1]} at the offsets "
+            f"{offsets[wrong[0][0]]} and {offsets[wrong[0][1]]}: they overlap, and are alive at a "
+            "common time"
+        )
+        assert min(offsets) >= 0, f"plan({arrays}) has a negative offset: {offsets}"
+        end = max(o + size for o, (size, *_) in zip(offsets, arrays, strict=True))
+        assert total == end, (
+            f"plan({arrays}) gives the offsets {offsets}: the largest end is {end}, yours says {total}"
+        )
+
+
+def test_offsets_are_in_the_order_of_the_list():
+    offsets, total = planned([(5, 0, 1), (20, 0, 1), (10, 0, 1)])
+    assert offsets == [30, 0, 20], (
+        "sizes 5, 20 and 10, all alive together, placed from the largest to the smallest: 20 at 0, 10 "
+        f"at 20, 5 at 30. In the order of the list that is [30, 0, 20]; yours is {offsets}"
+    )
+
+
+def test_a_gap_between_placed_arrays_is_used():
+    arrays = [(30, 0, 9), (20, 0, 2), (19, 5, 9), (18, 1, 6)]
+    offsets, total = planned(arrays)
+    assert offsets == [0, 30, 30, 50] and total == 68, (
+        f"plan({arrays}) should be ([0, 30, 30, 50], 68), yours is ({offsets}, {total})"
+    )
+    arrays = [(20, 0, 1), (19, 0, 5), (18, 0, 5), (17, 3, 5), (1, 4, 5)]
+    offsets, total = planned(arrays)
+    assert offsets[3] == 0 and offsets[4] == 17, (
+        f"plan({arrays}): at times 3 to 5 the bytes 0 to 20 are free again, since the first array is "
+        "no longer alive. The array of 17 bytes fits there, at 0, and the one of 1 byte behind it, at "
+        f"17; yours are at {offsets[3]} and {offsets[4]}"
+    )
+
+
+def test_a_gap_that_is_too_small_is_not_used():
+    arrays = [(20, 0, 1), (19, 0, 5), (18, 1, 5), (12, 4, 5), (9, 3, 5), (8, 3, 5)]
+    offsets, total = planned(arrays)
+    assert not clashes(arrays, offsets), f"plan({arrays}) gives overlapping offsets {offsets}"
+    assert offsets == [0, 20, 39, 0, 57, 12], (
+        f"plan({arrays}) should give the offsets [0, 20, 39, 0, 57, 12], yours are {offsets}: take "
+        "the lowest gap that is large enough, and look at the gaps in the order of their offsets"
+    )
+
+
+def test_the_block_is_nearly_as_small_as_possible():
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        first = rng.integers(0, 40, 60)
+        arrays = [(int(size), int(f), int(f + n)) for size, f, n in
+                  zip(rng.integers(1, 100, 60), first, rng.integers(0, 12, 60), strict=True)]  # fmt: skip
+        offsets, total = planned(arrays)
+        least = max(alive(arrays, t) for t in range(60))
+        assert not clashes(arrays, offsets), "60 random arrays: some overlap"
+        assert total <= 1.5 * least, (
+            f"60 random arrays, of which at most {least} bytes are alive at one time: yours needs "
+            f"{total} bytes. Place the largest first, each at the lowest offset where it fits"
+        )
+
+
+# %% plan polish points=0
+def test_a_plan_without_arrays():
+    assert planned([]) == ([], 0), f"plan([]) should be ([], 0), yours is {planned([])}"
+
+
+# %% plan hidden points=2
+def test_hidden_plans():
+    for arrays, wanted in [
+        ([(8, 0, 0)], ([0], 8)),
+        ([(3, 0, 4), (3, 4, 4), (3, 5, 9)], ([0, 3, 0], 6)),
+        ([(2, 0, 9), (7, 1, 2), (6, 2, 3), (5, 3, 4)], ([13, 0, 7, 0], 15)),
+        ([(9, 0, 3), (8, 2, 5), (7, 4, 8), (6, 6, 9), (5, 0, 9)], ([0, 9, 0, 7, 17], 22)),
+    ]:
+        assert planned(arrays) == wanted, f"plan({arrays})"
+
+
+# %% steps-needed points=5
+def test_static_batching():
+    cases = [([3, 5, 2, 4], 2, 9, "each batch takes as long as its longest request: 5, then 4"),
+             ([4, 4, 4], 3, 4, ""), ([3, 5, 2], 1, 10, ""),
+             ([2, 7, 1, 3, 9], 2, 7 + 3 + 9, "the last batch may be smaller")]  # fmt: skip
+    for lengths, batch, wanted, cause in cases:
+        got = result_of(lambda: steps_needed(lengths, batch, False),
+                        f"steps_needed({lengths}, {batch}, continuous=False)")  # fmt: skip
+        expect(got, wanted, f"steps_needed({lengths}, {batch}, continuous=False)", cause)
+
+
+def test_static_batching_keeps_the_order():
+    got = steps_needed([10, 1, 10, 1], 2, False)
+    expect(got, 20, "steps_needed([10, 1, 10, 1], 2, continuous=False)",
+           {"The requests are served in the given order, not sorted": 11})  # fmt: skip
+
+
+def test_continuous_batching():
+    cases = [([10, 1, 1, 1, 1, 1], 2, 10, "the five short requests follow each other in one place"),
+             ([3, 5, 2, 4], 2, 9, "3 then 2 then 4 in one place, 5 in the other"),
+             ([4, 4, 4], 3, 4, ""), ([3, 5, 2], 1, 10, ""),
+             ([2, 2, 2, 8], 2, 10, "8 starts when 2 places have been used for 2 and 2 tokens")]  # fmt: skip
+    for lengths, batch, wanted, cause in cases:
+        case = f"steps_needed({lengths}, {batch}, continuous=True)"
+        causes = {
+            "This is the number of tokens divided by the places": -(-sum(lengths) // batch),
+            "This is static batching": sum(max(lengths[i : i + batch])
+                                           for i in range(0, len(lengths), batch)),
+        }  # fmt: skip
+        got = result_of(lambda: steps_needed(lengths, batch, True), case)
+        if got in causes.values():
+            expect(got, wanted, case, causes)
+        expect(got, wanted, case, cause)
+
+
+def test_continuous_batching_keeps_the_order():
+    got = steps_needed([1, 1, 10], 2, True)
+    expect(got, 11, "steps_needed([1, 1, 10], 2, continuous=True)",
+           {"The long request is last, so it starts after a short one: do not sort": 10})  # fmt: skip
+
+
+def test_more_places_than_requests():
+    for continuous in (False, True):
+        case = f"steps_needed([3, 2], 5, continuous={continuous})"
+        got = result_of(lambda: steps_needed([3, 2], 5, continuous), case)
+        expect(got, 3, case, "all requests start at once, and the longest takes 3 steps")
+
+
+# %% steps-needed polish points=0
+def test_no_requests_need_no_steps():
+    for continuous in (False, True):
+        case = f"steps_needed([], 2, continuous={continuous})"
+        expect(result_of(lambda: steps_needed([], 2, continuous), case), 0, case)
+
+
+# %% steps-needed hidden points=1
+def test_hidden_requests():
+    lengths = [5, 9, 1, 1, 7, 2, 0, 6, 3]
+    for batch, static, continuous in [(3, 9 + 7 + 6, 13), (2, 9 + 1 + 7 + 6 + 3, 17), (4, 9 + 7 + 3, 9)]:
+        expect(steps_needed(lengths, batch, False), static, "hidden requests, static")
+        expect(steps_needed(lengths, batch, True), continuous, "hidden requests, continuous")
+
+
+# %% shards points=6
+def test_equal_shards_give_the_gradient_of_the_batch():
+    x, y, weights, bias = regression(6)
+    wanted, _ = gradients_by_hand(x, y, weights, bias)
+    for n in (1, 2, 3):
+        got, seen, _ = sharded(x, y, weights, bias, n)
+        assert len(got) == 2, f"there are 2 parameters, and yours returns {len(got)} arrays"
+        for name, g, w in zip(("weights", "bias"), got, wanted, strict=True):
+            causes = {
+                "The gradients of the shards are added: each counts by its share of the rows": n * w
+                if n > 1
+                else w - 1,
+            }
+            expect(g, w, f"the gradient of the {name}, from {n} shards of 6 rows", causes, NEAR)
+
+
+def test_unequal_shards_count_by_their_rows():
+    x, y, weights, bias = regression(5, seed=1)
+    wanted, _ = gradients_by_hand(x, y, weights, bias)
+    parts = [gradients_by_hand(x[r], y[r], weights, bias)[0] for r in (slice(0, 3), slice(3, 5))]
+    got, seen, _ = sharded(x, y, weights, bias, 2)
+    for i, name in enumerate(("weights", "bias")):
+        causes = {
+            "The plain mean of the shards: a shard of 3 of 5 rows counts 3/5": (
+                parts[0][i] + parts[1][i]
+            )
+            / 2,
+            "Only the last shard is left": parts[1][i],
+        }
+        expect(got[i], wanted[i], f"the gradient of the {name}, from shards of 3 and 2 rows", causes,
+               NEAR)  # fmt: skip
+
+
+def test_the_shards_are_cut_evenly():
+    x, y, weights, bias = regression(7)
+    for n, rows in [(1, [7]), (2, [4, 3]), (3, [3, 2, 2]), (7, [1] * 7)]:
+        _, seen, _ = sharded(x, y, weights, bias, n)
+        assert sorted(seen, reverse=True) == rows, (
+            f"{n} shards of 7 rows should have {rows} rows, yours have {seen}"
+        )
+
+
+def test_more_shards_than_rows():
+    x, y, weights, bias = regression(3)
+    wanted, _ = gradients_by_hand(x, y, weights, bias)
+    got, seen, _ = result_of(lambda: sharded(x, y, weights, bias, 5), "5 shards of 3 rows")
+    assert 0 not in seen, "5 shards of 3 rows: the loss of an empty shard is nan, leave it out"
+    for g, w in zip(got, wanted, strict=True):
+        expect(g, w, "the gradient of 3 rows, from 5 shards", near=NEAR)
+
+
+def test_earlier_gradients_do_not_count():
+    x, y, weights, bias = regression(4, seed=2)
+    wanted, _ = gradients_by_hand(x, y, weights, bias)
+    got, _, _ = sharded(x, y, weights, bias, 2)
+    expect(got[0], wanted[0], "the gradient of the weights, whose .grad was 1000 before",
+           "is an earlier .grad added?", NEAR)  # fmt: skip
+
+
+def test_a_parameter_that_the_loss_does_not_use():
+    x, y, weights, bias = regression(4)
+    case = "a model with a parameter that the loss does not use"
+    got, _, _ = result_of(lambda: sharded(x, y, weights, bias, 2, extra=True), case)
+    assert len(got) == 3, f"{case}: there are 3 parameters, yours returns {len(got)} arrays"
+    expect(got[2], np.zeros(4), f"{case}: its gradient")
+
+
+# %% shards hidden points=1
+def test_hidden_shards():
+    for rows, n in [(11, 4), (2, 2), (9, 8), (1, 3)]:
+        x, y, weights, bias = regression(rows, seed=rows)
+        wanted, _ = gradients_by_hand(x, y, weights, bias)
+        got, seen, shared = sharded(x, y, weights, bias, n)
+        assert sum(seen) == rows and not any(shared)
+        for g, w in zip(got, wanted, strict=True):
+            expect(g, w, f"the gradient of {rows} rows, from {n} shards", near=NEAR)
+
+
+# %% shared points=6
+def test_arrays_begin_at_multiples_of_64():
+    arrays = [np.zeros(3, "float32"), np.zeros((2, 2)), np.zeros((), "int8"), np.zeros(33, "float32")]
+    places, size = places_of(*arrays)
+    offsets = [place[0] for place in places]
+    causes = {
+        "Each array begins at a multiple of 64": [0, 12, 44, 45],
+        "An array begins at the first multiple of 64 that is free; 1 byte takes 64 here":
+            [0, 64, 128, 128],
+    }  # fmt: skip
+    expect(offsets, [0, 64, 128, 192], "the offsets of arrays of 12, 32, 1 and 132 bytes", causes)
+    cause = "size is the end of the last array"
+    expect(size, 192 + 132, "the size for arrays of 12, 32, 1 and 132 bytes", cause)
+
+
+def test_an_array_that_ends_at_a_multiple_of_64():
+    places, size = places_of(np.zeros(16, "float32"), np.zeros(32, "float32"), np.zeros(1))
+    expect([place[0] for place in places], [0, 64, 192], "the offsets of arrays of 64, 128 and 8 bytes",
+           "the first multiple of 64 that is free: directly behind 64 bytes is 64, not 128")  # fmt: skip
+    expect(size, 200, "the size for arrays of 64, 128 and 8 bytes")
+
+
+def test_places_contain_shapes_and_dtypes():
+    places, _ = places_of(np.zeros((2, 3), "float32"), np.zeros(4, "int64"))
+    wanted = [[0, [2, 3], "float32"], [64, [4], "int64"]]
+    assert places == wanted, f"the places should be {wanted}, yours are {places}"
+
+
+def test_views_lie_in_the_memory():
+    places = [[0, [2], "float32"], [64, [2, 3], "int16"], [128, [], "float64"], [192, [3], "uint8"]]
+    case = "views of 4 places in 256 bytes"
+    facts, written, untouched = result_of(lambda: viewed(places, 256), case)
+    assert len(facts) == 4, f"{case}: yours returns {len(facts)} arrays"
+    for (offset, shape, dtype), fact in zip(places, facts, strict=True):
+        assert fact[:2] == [shape, dtype], (
+            f"the array at byte {offset} should have shape {shape} and dtype {dtype}, yours has "
+            f"{fact[:2]}"
+        )
+        assert fact[2] == offset, (
+            f"the array of shape {shape} should begin at byte {offset} of the memory. Yours begins "
+            + (f"at byte {fact[2]}" if 0 <= fact[2] < 256 else "elsewhere: it is a copy")
+        )
+    assert untouched, f"{case}: the memory contained zeros, and yours wrote into it"
+    assert written == [192, 193, 194], (
+        "after 1 is written into the three elements of the last array, the bytes 192 to 194 are 1; in "
+        f"yours the bytes {written} changed"
+    )
+
+
+def test_a_model_moves_into_the_arrays():
+    weights, bias = regression(1)[2:]
+    bound, arrays, same, returned = moved(weights, bias)
+    for name, array, wanted in zip(("weights", "bias"), arrays, (weights, bias), strict=True):
+        expect(array, wanted, f"the array that the {name} moved into",
+               {"The array got no numbers: copy them with array[...] = p.data":
+                np.full_like(wanted, 7)})  # fmt: skip
+    assert all(bound), (
+        "p.data should be the array itself: an optimizer changes p.data in place, and the workers "
+        "must see that. Yours is another array, so the workers would keep the old weights"
+    )
+    assert same, "the parameters of the model should be the same Tensors as before"
+
+
+# %% shared polish points=0
+def test_a_layout_without_arrays():
+    assert places_of() == ([], 0), f"layout([]) should be ([], 0), yours is {places_of()}"
+
+
+# %% shared hidden points=1
+def test_hidden_places():
+    shapes = [(5, 5), (1,), (16,), (17,), (3, 1, 2)]
+    places, size = places_of(*[np.zeros(shape, "float32") for shape in shapes])
+    offsets = [place[0] for place in places]
+    expect(offsets, [0, 128, 192, 256, 384], "hidden offsets")
+    expect(size, 408, "a hidden size")
+    facts, written, _ = viewed(places, 408)
+    assert [fact[2] for fact in facts] == offsets and all(384 <= i < 408 for i in written)
+
+
+# %% data-parallel points=7
+def test_two_workers_compute_the_gradient_of_the_batch():
+    x, y, weights, bias = regression(6)
+    wanted, loss = gradients_by_hand(x, y, weights, bias)
+    losses, grads, *_ = result_of(lambda: parallel_backward(x, y, weights, bias, 2),
+                                  "backward of 6 rows with 2 workers")  # fmt: skip
+    for name, g, w in zip(("weights", "bias"), grads, wanted, strict=True):
+        assert g is not None, f"the .grad of the {name} is None after backward"
+        causes = {
+            "The gradients of the workers are added: each counts by its share of the rows": 2 * w,
+        }
+        if np.isnan(g).any():
+            causes = (
+                "yours is nan: the gradients in shared memory are read before receive() has "
+                "returned, so the worker has not written them"
+            )
+        expect(g, w, f"the .grad of the {name}, from 2 workers with 3 rows each", causes, NEAR)
+    expect(losses[0], loss, "the loss of 6 rows, from 2 workers", near=NEAR)
+
+
+def test_shards_of_workers_count_by_their_rows():
+    x, y, weights, bias = regression(5, seed=1)
+    wanted, loss = gradients_by_hand(x, y, weights, bias)
+    parts = [gradients_by_hand(x[r], y[r], weights, bias) for r in (slice(0, 3), slice(3, 5))]
+    losses, grads, events, *_ = parallel_backward(x, y, weights, bias, 2)
+    sent = [event[1:] for event in events if event[0] == "send"]
+    assert sent == [[0, 3, 3], [1, 2, 2]], (
+        "5 rows for 2 workers: worker 0 should get 3 rows of x and y, worker 1 two; yours sends "
+        f"[worker, rows of x, rows of y] {sent}"
+    )
+    plain = "The plain mean: a worker with 3 of 5 rows counts 3/5"
+    expect(grads[0], wanted[0], "the .grad of the weights, from workers with 3 and 2 rows",
+           {plain: (parts[0][0][0] + parts[1][0][0]) / 2}, NEAR)  # fmt: skip
+    expect(losses[0], loss, "the loss, from workers with 3 and 2 rows",
+           {plain: (parts[0][1] + parts[1][1]) / 2,
+            "The losses are added": parts[0][1] + parts[1][1]}, NEAR)  # fmt: skip
+
+
+def test_the_workers_compute_at_the_same_time():
+    x, y, weights, bias = regression(6)
+    _, _, events, *_ = parallel_backward(x, y, weights, bias, 3)
+    order = [event[0] for event in events]
+    assert order == ["send"] * 3 + ["receive"] * 3, (
+        f"with 3 workers, yours calls {', '.join(f'{name} {i}' for name, i, *_ in events)}. receive "
+        "waits for the worker: send to all workers first, so that they compute at the same time"
+    )
+
+
+def test_gradients_are_added_to_grad():
+    x, y, weights, bias = regression(4, seed=3)
+    wanted, _ = gradients_by_hand(x, y, weights, bias)
+    old = [np.full_like(weights, 10), np.full_like(bias, 20)]
+    _, grads, *_ = parallel_backward(x, y, weights, bias, 2, old)
+    for name, g, w, o in zip(("weights", "bias"), grads, wanted, old, strict=True):
+        expect(g, w + o, f"the .grad of the {name}, which was {o.flat[0]:g} before",
+               {"backward adds to .grad, as Tensor.backward does; yours replaces it": w}, NEAR)  # fmt: skip
+    _, grads, _, shared, _ = parallel_backward(x, y, weights, bias, 2, times=2)
+    expect(grads[0], 2 * wanted[0], "the .grad of the weights after backward was called twice",
+           near=NEAR)  # fmt: skip
+
+
+def test_grad_is_not_in_shared_memory():
+    x, y, weights, bias = regression(4)
+    for workers in (1, 2):
+        _, grads, _, shared, _ = parallel_backward(x, y, weights, bias, workers)
+        assert not shared, (
+            f"with {workers} worker(s), a .grad uses the memory into which a worker writes its next "
+            "gradient: make a new array"
+        )
+        assert grads[0].dtype == np.float32, f"the .grad should be float32, yours is {grads[0].dtype}"
+
+
+def test_fewer_rows_than_workers():
+    x, y, weights, bias = regression(2)
+    wanted, loss = gradients_by_hand(x, y, weights, bias)
+    losses, grads, events, *_ = result_of(
+        lambda: parallel_backward(x, y, weights, bias, 4), "2 rows for 4 workers"
+    )
+    assert all(event[2] > 0 for event in events if event[0] == "send"), (
+        "2 rows for 4 workers: the last two workers get none, do not send them empty arrays"
+    )
+    expect(grads[0], wanted[0], "the .grad of the weights, from 2 rows for 4 workers",
+           "the gradients of workers without rows do not count", NEAR)  # fmt: skip
+    expect(losses[0], loss, "the loss of 2 rows, for 4 workers", near=NEAR)
+
+
+def test_backward_returns_a_float():
+    x, y, weights, bias = regression(4)
+    *_, kinds = parallel_backward(x, y, weights, bias, 2)
+    assert kinds[0] in ("float", "float64", "float32"), (
+        f"backward should return the loss, a float; yours returns {kinds[0]}"
+    )
+
+
+# %% data-parallel hidden points=2
+def test_hidden_workers():
+    for rows, workers in [(10, 3), (3, 3), (1, 2), (8, 1)]:
+        x, y, weights, bias = regression(rows, seed=rows)
+        wanted, loss = gradients_by_hand(x, y, weights, bias)
+        losses, grads, events, *_ = parallel_backward(x, y, weights, bias, workers)
+        for g, w in zip(grads, wanted, strict=True):
+            expect(g, w, f"the gradient of {rows} rows with {workers} workers", near=NEAR)
+        expect(losses[0], loss, "a hidden loss", near=NEAR)
+
+
+# %% grad-scaler points=9
+def test_the_loss_is_scaled():
+    value, gradient, recorded = scaled_loss(1024.0, np.array([3.0, -1.0]))
+    assert recorded, (
+        "GradScaler(1024).scale(loss) should be a Tensor that is recorded, so that .backward() works; "
+        f"yours is {value}"
+    )
+    expect(value, 10 * 1024, "GradScaler(1024).scale of a loss of 10", {"Multiply": 10 / 1024}, NEAR)
+    expect(gradient, [6144, -2048], "the gradient of the scaled loss of [3, -1]", near=NEAR)
+
+
+def test_gradients_are_divided_by_the_factor():
+    factors, weights, steps, grads = scaled_steps(256.0, [[[512.0, -256.0]]])
+    assert steps == 1, f"the gradients are finite: one optimizer step, yours does {steps}"
+    expect(weights[0][0], [-2, 1],
+           "weights of 0 after a step with lr 1 and the scaled gradient [512, -256], factor 256",
+           {"The scale is not undone before the step": [-512, 256],
+            "The scale is undone after the step": [-512, 256]}, NEAR)  # fmt: skip
+    expect(grads[0][0], [2, -1], "the .grad after the step", "the .grad itself is divided", NEAR)
+
+
+def test_a_step_with_infinite_gradients_is_skipped():
+    for bad in (math.inf, -math.inf, math.nan):
+        factors, weights, steps, _ = scaled_steps(8.0, [[[8.0, bad]]])
+        assert steps == 0 and weights[0][0] == [0, 0], (
+            f"the gradient is [8, {bad}]: no optimizer step, the weights stay [0, 0]; yours does "
+            f"{steps} steps, and the weights are {weights[0][0]}"
+        )
+
+
+def test_one_bad_gradient_skips_the_whole_step():
+    for gradients in ([[8.0, 8.0], [math.inf, 0.0], [8.0, 8.0]],
+                      [[8.0, 8.0], [8.0, 8.0], [0.0, math.nan]],
+                      [[math.inf, 0.0], [8.0, 8.0], [8.0, 8.0]]):  # fmt: skip
+        for groups in (1, 3):
+            factors, weights, steps, _ = scaled_steps(8.0, [gradients], groups=groups)
+            assert weights[0] == [[0, 0]] * 3 and factors[-1] == 4, (
+                f"the gradients of three weights in {groups} group(s) are {gradients}: none of the "
+                f"weights may change, and the factor is halved to 4; yours are {weights[0]}, factor "
+                f"{factors[-1]}. Look at all gradients of all groups before you decide"
+            )
+
+
+def test_the_factor_is_halved_after_a_skipped_step():
+    bad, good = [[math.inf, 0.0]], [[1.0, 1.0]]
+    factors, _, steps, _ = scaled_steps(16.0, [bad, bad, good, bad])
+    expect(factors, [16, 8, 4, 4, 2], "the factors with steps: bad, bad, good, bad",
+           {"A skipped step doubles the factor: it should halve it": [16, 32, 64, 64, 128],
+            "After one bad step, all later ones are skipped, too: reset the flag in update":
+            [16, 8, 4, 2, 1]})  # fmt: skip
+    assert steps == 1, f"one of the four steps is good; yours does {steps} optimizer steps"
+
+
+def test_a_good_step_after_a_skipped_one_uses_the_new_factor():
+    _, weights, _, _ = scaled_steps(16.0, [[[math.inf, 0.0]], [[8.0, 16.0]]])
+    expect(weights[1][0], [-1, -2], "after a skipped step at 16, a step with gradients [8, 16]",
+           "the factor is 8 now", NEAR)  # fmt: skip
+
+
+def test_the_factor_is_doubled_after_enough_good_steps():
+    good = [[1.0, 1.0]]
+    factors, *_ = scaled_steps(4.0, [good] * 7, growth_interval=3)
+    expect(factors, [4, 4, 4, 8, 8, 8, 16, 16], "the factors of 7 good steps with growth_interval=3",
+           {"It is doubled one step too late": [4, 4, 4, 4, 8, 8, 8, 8],
+            "Counting should start again after a doubling": [4, 4, 4, 8, 16, 32, 64, 128],
+            "The counter is not set back to 0": [4, 4, 4, 8, 8, 8, 8, 8]})  # fmt: skip
+
+
+def test_good_steps_must_be_in_a_row():
+    good, bad = [[1.0, 1.0]], [[math.nan, 1.0]]
+    factors, *_ = scaled_steps(4.0, [good, good, bad, good, good, good], growth_interval=3)
+    expect(factors, [4, 4, 4, 2, 2, 2, 4], "growth_interval=3, steps: good, good, bad, good, good, good",
+           {"After a skipped step, counting starts again at 0": [4, 4, 4, 2, 4, 4, 4]})  # fmt: skip
+
+
+def test_weights_without_a_gradient_are_left_out():
+    case = "a step in which the first weight has .grad None"
+    _, weights, steps, _ = result_of(lambda: scaled_steps(2.0, [[None, [4.0, 4.0]]]), case)
+    assert weights[0] == [[0, 0], [-2, -2]], f"{case}: the weights are {weights[0]}"
+
+
+# %% grad-scaler hidden points=2
+def test_the_default_interval_is_2000():
+    factors, *_ = scaled_steps(1.0, [[[1.0, 1.0]]] * 2001, growth_interval=None)
+    assert factors[1999] == 1 and factors[2000] == 2 and factors[2001] == 2
+
+
+def test_hidden_scaling():
+    bad, good = [[1.0, math.inf]], [[2.0, 4.0]]
+    factors, weights, steps, _ = scaled_steps(2.0, [good, good, bad, good, bad, good, good],
+                                              growth_interval=2)  # fmt: skip
+    expect(factors, [2, 2, 4, 2, 2, 1, 1, 2], "hidden factors")
+    expect(weights[-1][0], [-1 - 1 - 1 - 2 - 2, -2 - 2 - 2 - 4 - 4], "hidden weights", near=NEAR)
+    assert steps == 5
