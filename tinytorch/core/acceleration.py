@@ -1,5 +1,5 @@
 # From modules/source/20_acceleration/acceleration_dev.py by `tito export`; edit that file, not this one.
-# checksum: a1f00fa07a2cd1ed
+# checksum: 340c1567058cbfbc
 """Acceleration: Caches, memory, fusion, batches and processes, each gain measured."""
 
 import math
@@ -9,7 +9,7 @@ import numpy as np
 
 from tinytorch.core.profiling import race, ratio_interval
 from tinytorch.core.tensor import Tensor
-from tinytorch.support import worker_processes
+from tinytorch.support.worker_processes import kinds, make_backward
 
 __all__ = [
     "matmul_outer", "matmul_blocked", "Buffers", "gelu_into", "gelu_fused", "ladder", "plan", "steps_needed",
@@ -104,8 +104,8 @@ class Buffers:
         elsewhere, is a view of an array that is out, or was given back before.
         """
         if id(array) not in self.out:
-            raise ValueError(f"this array of shape {np.shape(array)} is not out: `take` did not "
-                             "return it, or it was given back before")
+            raise ValueError(f"this array of shape {np.shape(array)} is not out: `take` did "
+                             "not return it, or it was given back before")
         _, block = self.out.pop(id(array))
         self.free.setdefault(block.nbytes, []).append(block)
         self.used -= block.nbytes
@@ -194,8 +194,7 @@ def ladder(variants, rounds, rng=None, clock=time.process_time, tolerance=1e-5):
     for before, name in zip(names, names[1:]):
         differences = np.abs(np.subtract(losses[name], losses[names[0]]))
         if not (differences <= tolerance).all():
-            raise ValueError(f"{name} computes another loss than {names[0]}: they differ by "
-                             f"{differences.max()}")
+            raise ValueError(f"{name} computes other losses: {losses[name]}")
         gains[name] = ratio_interval(times[before], times[name], rng=rng)
     return times, gains
 
@@ -227,8 +226,6 @@ def plan(arrays):
         for start, end in sorted(taken):
             if offsets[i] + size > start:
                 offsets[i] = max(offsets[i], end)
-            else:
-                break
         placed.append(i)
     total = max((o + size for o, (size, *_) in zip(offsets, arrays)), default=0)
     return offsets, total
@@ -371,18 +368,17 @@ class DataParallel:
         self.build, self.loss, self.count, self.workers = build, loss, workers, []
 
     def __enter__(self):
-        Memory, Worker = worker_processes.kinds()
+        Memory, Worker = kinds()
         self.model = self.build()
         arrays, n = [p.data for p in self.model.parameters()], len(self.model.parameters())
-        places, size = layout(arrays * (1 + self.count))  # the weights, each worker's gradient
-        self.memory = Memory(size)
-        weights, *self.gradients = [views(places[i : i + n], self.memory.buffer)
-                                    for i in range(0, len(places), n)]
+        places, size = layout(arrays * (1 + self.count))  # weights, each worker's gradient
+        self.memory, parts = Memory(size), [places[i : i + n] for i in range(0, len(places), n)]
+        weights, *self.gradients = [views(part, self.memory.buffer) for part in parts]
         move(self.model, weights)
         try:
-            for i in range(n, len(places), n):
-                self.workers.append(Worker(worker_processes.make_backward, self.build, self.loss,
-                                           places[:n], places[i : i + n], memory=self.memory))
+            for part in parts[1:]:
+                self.workers.append(Worker(make_backward, self.build, self.loss, parts[0], part,
+                                           memory=self.memory))
         except BaseException:
             self.__exit__()
             raise

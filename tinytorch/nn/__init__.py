@@ -42,7 +42,8 @@ __getattr__, __dir__ = public_module(
         "write MultiHeadAttention(embed_dim, num_heads), self-attention, batch first": ""
         "MultiheadAttention",
         "clip_grad_norm_ is in tinytorch.optim": "utils",
-        "there is one device, the CPU": "DataParallel",
+        "DataParallel is in tinytorch.core.acceleration: several processes train one model": ""
+        "DataParallel DistributedDataParallel parallel",
         "write TransformerBlock, which is pre-norm and causal": "TransformerEncoderLayer",
         "rnn_step and RecurrentModel are in tinytorch.text": "RNN RNNCell",
         "this library has no such layer": "LSTM GRU LSTMCell GRUCell EmbeddingBag "

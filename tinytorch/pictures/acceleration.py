@@ -199,18 +199,28 @@ def quick_ladder(rounds):
     return times
 
 
+def level_of(name):
+    """The level in the name of a variant.
+
+    >>> level_of("norm, GELU fused, new memory")
+    'norm, GELU fused'
+    """
+    return name.rpartition(", ")[0]
+
+
 def plot_ladder(times):
     """The median milliseconds of training steps, as bars.
 
     times  {"level, memory": seconds}
     """
-    figure, axes = panel("", "milliseconds of processor time per step", "",
-                         height=0.9 + 0.42 * len(times))  # fmt: skip
-    for place, (name, seconds) in enumerate(times.items()):
-        milliseconds = 1000 * float(np.median(seconds))
+    figure, axes = panel("", "milliseconds per step", "", height=0.9 + 0.55 * len(times))
+    names = sorted(times, key=lambda name: ("reused" in name, list(LEVELS).index(level_of(name))))
+    for place, name in enumerate(names):
+        milliseconds = 1000 * float(np.median(times[name]))
         axes.barh(place, milliseconds, color="C0" if "reused" in name else "C3")
         axes.text(milliseconds, place, f" {milliseconds:.0f}", va="center", fontsize=TEXT)
-    axes.set_yticks(range(len(times)), [name.replace(" memory", "") for name in times])
+    axes.set_yticks(range(len(names)), [name.replace(", new memory", ",\nnew memory").replace(
+        ", reused memory", ",\nreused memory") for name in names])  # fmt: skip
     axes.invert_yaxis()
     axes.margins(x=0.12)
     return figure
@@ -295,8 +305,11 @@ def page_faults():
 def count_page_faults():
     """Rows of (way, page faults, milliseconds) for one addition, measured in new processes."""
     rows = []
-    ways = [("new array, memory not kept", False, NEW_MEMORY), ("new array, memory kept", False, {}),
-            ("into an existing array", True, {})]  # fmt: skip
+    ways = [
+        ("new array, memory not kept", False, NEW_MEMORY),
+        ("new array, memory kept", False, {}),
+        ("into an existing array", True, {}),
+    ]
     for way, into, variables in ways:
         if variables and not can_have_new_memory():
             continue
@@ -394,6 +407,10 @@ def plot_throughput(speeds):
     axes.annotate("in proportion", (few[-1], few[-1] * first), (6, 0), color="C3",
                   textcoords="offset points", va="center", annotation_clip=False)  # fmt: skip
     axes.set_xticks(list(speeds), list(speeds))
+    low, high = min(speeds.values()), max(speeds.values())
+    ticks = [n * 10**k for k in range(7) for n in (1, 2, 5)]
+    ticks = [tick for tick in ticks if 0.7 * low <= tick <= 1.5 * high]
+    axes.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
     axes.minorticks_off()
     return figure
 
@@ -463,7 +480,7 @@ def draw_parallel(workers=2):
     return drawing
 
 
-def amdahl_curve(bound, low, high, most=16):
+def amdahl_curve(bound, low, high, most=8):
     """The bound of Amdahl's law for 1 to `most` workers, and a measured interval for two.
 
     bound  function from a number of workers to the largest possible speed-up
@@ -476,7 +493,7 @@ def amdahl_curve(bound, low, high, most=16):
     axes.text(2.4, (low + high) / 2, "measured", color="C1", va="center", fontsize=TEXT)
     axes.text(most, bound(most), " Amdahl's\n law", color="C0", va="center", fontsize=TEXT)
     axes.text(most, most, " perfect", color="C3", va="center", fontsize=TEXT)
-    axes.set(xlim=(1, most), ylim=(0, most))
+    axes.set(xlim=(1, most), ylim=(0, most), xticks=workers)
     return figure
 
 
@@ -500,10 +517,14 @@ def plot_gradients(gradients):
     powers = np.log10(np.maximum(gradients[gradients > 0], 1e-20))
     low = max(-14, float(powers.min()))
     axes.hist(powers, bins=np.arange(np.floor(low), 1, 0.25), color="C0")
-    for value, text in ((2.0**-25, "becomes 0"), (2.0**-14, "fewer digits")):
-        axes.axvline(np.log10(value), color="C2", ls=":")
-        axes.text(np.log10(value) - 0.1, axes.get_ylim()[1] * 0.97, text, color="C2", ha="right",
-                  va="top", fontsize=TEXT)  # fmt: skip
+    axes.margins(y=0.3)
+    edges = np.log10([2.0**-25, 2.0**-14, 65504.0])
+    places = [(edges[0] + low) / 2, edges[:2].mean(), edges[1] + 2.2]
+    for place, text in zip(places, ("become 0", "fewer\ndigits", "all digits")):
+        axes.text(place, 0.97, text, color="C2", ha="center", va="top", fontsize=TEXT,
+                  transform=axes.get_xaxis_transform())  # fmt: skip
+    for edge in edges[:2]:
+        axes.axvline(edge, color="C2", ls=":")
     ticks = range(int(np.floor(low)), 1, 3)
     axes.set_xticks(ticks, [f"1e{t}" for t in ticks])
     return figure

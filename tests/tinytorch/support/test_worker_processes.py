@@ -23,7 +23,7 @@ from tinytorch.support.worker_processes import (
 )
 
 ROOT = Path(__file__).resolve().parents[3]
-MODULE = '''
+MODULE = """
 import os, time
 import numpy as np
 
@@ -46,7 +46,7 @@ def fail(buffer):
 
 def pids(buffer):
     return os.getpid
-'''
+"""
 
 
 @pytest.fixture
