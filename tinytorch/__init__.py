@@ -61,5 +61,6 @@ __getattr__, __dir__ = public_module(
         "write np.array_equal(x.data, y.data)": "equal",
         "the course has no compiler": "compile jit",
         "Profile is in tinytorch.profile": "profiler",
+        "GradScaler is in tinytorch.core.acceleration; there is no autocast": "amp autocast",
     },
 )

@@ -1,5 +1,5 @@
 # From modules/source/20_acceleration/acceleration_dev.py by `tito export`; edit that file, not this one.
-# checksum: 340c1567058cbfbc
+# checksum: 9ee071f88746016e
 """Acceleration: Caches, memory, fusion, batches and processes, each gain measured."""
 
 import math
@@ -259,8 +259,8 @@ def steps_needed(lengths, batch, continuous):
 
 
 def gradients_of(loss, model, x, y):
-    """The gradients of loss(model, x, y), a list with one ndarray for each parameter. The
-    `.grad` of the parameters are set, too."""
+    """The gradients of loss(model, x, y), a list with one ndarray for each parameter. Also sets
+    the `.grad` of the parameters."""
     model.zero_grad()
     loss(model, x, y).backward()
     return [np.zeros_like(p.data) if p.grad is None else p.grad for p in model.parameters()]
@@ -456,7 +456,7 @@ class GradScaler:
     def update(self):
         """Choose the factor of the next step. After a skipped step it is halved, and counting
         starts again at 0. After `growth_interval` good steps in a row it is doubled, and
-        counting starts again, too."""
+        counting also starts again."""
         self.good = 0 if self.overflow else self.good + 1
         if self.overflow:
             self.factor *= 0.5

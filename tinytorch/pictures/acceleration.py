@@ -476,7 +476,7 @@ def draw_parallel(workers=2):
         drawing.arrow((20 + width * (0.7 + 0.15 * i), 72), (left + 14, 140), "value")
         drawing.line((left + width - 4, 70), (left + width - 4, 238 + 8 * i), kind="gradient")
         drawing.arrow((left + width - 4, 238 + 8 * i), (38 + width, 238 + 8 * i), "gradient")
-    drawing.text(20, 286, "rows of the batch go to the workers", "muted", "start")
+    drawing.text(20, 286, "each worker also gets its rows of the batch", "muted", "start")
     return drawing
 
 

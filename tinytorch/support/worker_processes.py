@@ -24,7 +24,9 @@ import uuid
 import numpy as np
 
 WORKER = "TINYTORCH_WORKER"  # set in the environment of workers
-START = "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); " + (
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# A worker finds the package of this process: `tito` looks for it from the path of the script.
+START = "import pickle, sys; sys.argv[0], sys.path[:] = pickle.load(sys.stdin.buffer); " + (
     f"from {__name__} import work; work()"
 )
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -32,7 +34,7 @@ PATIENCE = 2  # seconds that a worker has to end before it is killed
 
 
 class SharedMemory:
-    """A block of memory that workers map, too. It has no name, so none can be left behind.
+    """A block of memory that workers also map. It has no name, so none can be left behind.
 
     .buffer  the memory, a writable buffer of `size` bytes, at first zeros
     """
@@ -106,7 +108,8 @@ class Worker:
             env=ONE_THREAD | os.environ | {WORKER: "1"} | (variables or {}),
         )
         try:
-            self.write([path or os.getcwd() for path in sys.path])
+            paths = [os.path.dirname(PACKAGE), *[path or os.getcwd() for path in sys.path]]
+            self.write((os.path.join(PACKAGE, "__init__.py"), paths))
             self.write((pickle.dumps(shared), first))
             self.receive()
         except BaseException:
@@ -201,7 +204,7 @@ class ImportablePickler(pickle.Pickler):
     """Refuses functions and classes that another process cannot import."""
 
     def reducer_override(self, thing):
-        name = getattr(thing, "__qualname__", "")
+        name = getattr(thing, "__qualname__", type(thing).__qualname__)
         if "<" in name:
             raise ValueError(
                 f"a new process cannot import {name}: it is a lambda, or inside a function\n"

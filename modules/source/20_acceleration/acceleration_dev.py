@@ -19,11 +19,11 @@ figure = plot_ladder(quick_ladder(rounds=3))
 
 # %% [markdown]
 # The first program is composed of simple operations, such as `+` and `exp`. The second one uses
-# the *fused* operations of lessons 04, 11, 14 and 15. The third one is the second one; only its
-# memory is managed differently. In this chapter you find out why that matters so much, and you
-# write four more ways to make a program faster: blocks that fit the cache, a plan for memory,
-# many requests in one batch, and several processes that train one model. You judge each gain
-# with the intervals of lesson 19.
+# the *fused* operations of lessons 04, 11, 14 and 15. The third one is the same as the second,
+# but the C library manages its memory differently. In this chapter you find out why that
+# matters so much, and you write four more ways to save time or memory: blocks that fit the
+# cache, a plan for memory, many requests in one batch, and several processes that train one
+# model. You judge each gain with the intervals of lesson 19.
 #
 # **You need** 15 (Transformers), 16 (Generation) and 19 (Profiling). **You write** two matrix
 # products, a memory pool, GELU without new arrays, a fair race, a memory plan, a scheduler,
@@ -187,19 +187,19 @@ figure = plot_speeds({"lists": lambda a, b: matmul_lists(a.tolist(), b.tolist())
 # write to a page of memory, mostly 4 kB: the system finds a free page and fills it with zeros.
 #
 # The table compares three ways to add two arrays of 1 MB. Predict: how many page faults does
-# one addition cause, when its result is a new array?
+# one addition cause when its result is a new array?
 
 # %% tags=["answer", "explained"]
 for way, faults, milliseconds in count_page_faults():
     print(f"{way:34}{faults:6} page faults, {milliseconds:.3f} ms")
 
 # %% [markdown]
-# 1 MB is 256 pages of 4 kB. The page faults take longer than the addition. The line "memory
-# kept" is the same program, after `keep_freed_memory()`. This function makes the C library of
-# Linux (glibc) keep freed memory for the next array. Lessons 10 and 14 call it. To measure
-# without it, `count_page_faults` starts new Python processes in which glibc is told by an
-# environment variable, `MALLOC_MMAP_THRESHOLD_`, to give freed memory back. On other systems
-# this line is missing.
+# 1 MB has about 245 pages of 4 kB. On Linux, the page faults take longer than the addition. The
+# line "memory kept" is the same program after `keep_freed_memory()`, which lessons 10 and 14
+# call: the C library of Linux (glibc) then keeps freed memory for the next array. To measure
+# without that, `count_page_faults` starts new Python processes. There, an environment variable,
+# `MALLOC_MMAP_THRESHOLD_`, makes glibc give all freed memory back. Other C libraries have no
+# such variable, so on other systems this line is missing.
 #
 # ## A memory pool
 #
@@ -281,12 +281,12 @@ check("buffers")
 # $$\mathrm{gelu}(x) = \tfrac12 x \left(1 + \tanh(c\,(x + 0.044715\,x^3))\right), \qquad
 # c = \sqrt{2 / \pi}$$
 #
-# needs eight operations in NumPy, and each makes an array. One array for intermediate results
+# needs nine operations in NumPy, and each makes an array. One array for intermediate results
 # is enough. Write $c\,(x + 0.044715\,x^3)$ as $(0.044715\,c\,x^2 + c)\,x$, and compute it step
 # by step in `scratch`.
 #
-# Do not write `x**3`. NumPy computes powers with logarithms; the demonstration shows what that
-# costs.
+# Do not write `x**3`. NumPy computes it with a function for any exponent; the demonstration
+# below shows what that costs.
 #
 # **Task.** Write `gelu_into`. The output may be the array `x` itself. At which step may you
 # write into `out` for the first time?
@@ -395,15 +395,16 @@ for megabytes in (1, 32):
         before = name
 
 # %% [markdown]
-# At 1 MB everything fits the cache of this size of processor, so blocks can even cost a little:
-# each block needs its own NumPy calls. At 32 MB they pay.
+# An array of 1 MB fits the cache of most processors. Blocks gain little there, and they can
+# cost time, because each block needs its own NumPy calls. An array of 32 MB does not fit, and
+# there blocks gain.
 #
 # ## A fair ladder
 #
-# Now back to the training step. A rung of the ladder counts only if two conditions hold: the
-# program computes the same as before, and the interval of the ratio does not contain 1. Many
-# published speed-ups fail the first condition. For example, a step that forgets half of the
-# batch is fast.
+# Now back to the training step. The picture at the beginning is a ladder with three rungs. A
+# rung counts only if two conditions hold: the program computes the same as before, and the
+# interval of the ratio does not contain 1. Without the first condition, the fastest step would
+# be one that forgets half of the batch.
 #
 # **Task.** Write `ladder`. `race` calls functions without arguments and drops their results. So
 # wrap each variant in a function that also appends its loss to a list. Take care with functions
@@ -458,8 +459,8 @@ check("ladder")
 # `GPTSteps` gives the variants. "Composed" is a GPT whose layer norm, GELU, attention and
 # cross-entropy are composed of simple operations. In "norm, GELU fused" the first two are the
 # fused operations of lessons 11 and 15, in "all fused" all four are. The variants with "new
-# memory" run in a process without `keep_freed_memory`. The clock is the processor time of the
-# processes in which the steps run.
+# memory" run in a process whose freed memory is not kept; without glibc there are none. The
+# clock is the processor time of the processes in which the steps run.
 
 # %%
 with GPTSteps() as steps:
@@ -472,7 +473,8 @@ with GPTSteps() as steps:  # new processes, which start from the first weights a
 # %%
 for name, (low, high) in [*gains.items(), *other_gains.items()]:
     verdict = "no difference seen" if low <= 1 <= high else f"{low:.2f} to {high:.2f} times"
-    print(f"{name:32}{1000 * np.median((times | others)[name]):7.1f} ms, {verdict}")
+    verdict = "" if low == high == 1 else f"{verdict}, compared with the line before"
+    print(f"{name:32}{1000 * np.median((times | others)[name]):6.1f} ms  {verdict}")
 first, last = list(times)[0], list(times)[-1]
 print("together", *[f"{x:.2f}" for x in ratio_interval(times[first], times[last], rng=0)])
 
@@ -485,7 +487,7 @@ figure = plot_ladder(times | others)
 # %% [markdown]
 # The losses are equal to five decimals in all variants; otherwise `ladder` would have raised an
 # error. The gain of fusion depends on the memory: a fused operation creates fewer arrays, and
-# new arrays cost most when their memory is new. Reusing memory gains more than all fused
+# an array costs more when its memory is new. Reusing memory gains at least as much as all fused
 # operations together, and needs no change of the model.
 #
 # ## Planning memory
@@ -541,9 +543,10 @@ def plan(arrays):
 check("plan")
 
 # %% [markdown]
-# The recorded graph of a GPT contains all arrays and tells which operation reads them. Predict
-# the size of the block for a forward pass that is only used for generation, where each array
-# may go after its last reader. What changes for a training step?
+# The recorded graph of a GPT contains all arrays and all operations that read them. The arrays
+# of one forward pass have 24 MB in all. Predict the size of the block if the pass is only used
+# for generation, where each array may go after its last reader. What changes for a training
+# step?
 
 # %% tags=["answer", "explained"]
 for use, training in [("generation", False), ("training", True)]:
@@ -667,8 +670,8 @@ for continuous in (False, True):
 # %% exercise="shards"
 #| export
 def gradients_of(loss, model, x, y):
-    """The gradients of loss(model, x, y), a list with one ndarray for each parameter. The
-    `.grad` of the parameters are set, too."""
+    """The gradients of loss(model, x, y), a list with one ndarray for each parameter. Also sets
+    the `.grad` of the parameters."""
     model.zero_grad()
     loss(model, x, y).backward()
     return [np.zeros_like(p.data) if p.grad is None else p.grad for p in model.parameters()]
@@ -701,8 +704,8 @@ def shards(loss, model, x, y, n):
 check("shards")
 
 # %% [markdown]
-# Predict the largest difference between the gradient of 5 rows of text and the gradient from 2
-# shards, of 3 and 2 rows: 0, about 1e-9, or about 1e-3?
+# Predict the largest difference between the gradient of 5 rows of tokens and the gradient from
+# 2 shards, of 3 and 2 rows: 0, about 1e-7, or about 1e-3?
 
 # %% tags=["answer"]
 from tinytorch.core.transformers import lm_loss
@@ -805,7 +808,13 @@ check("shared")
 #
 # A new process has none of our functions. It must import them, so `build` and `loss` must be in
 # a file. Functions that are defined in a notebook or script are refused, with a message that
-# says what to do. Functions of the library are fine, such as `lm_loss`.
+# says what to do. Functions of the library are fine, such as `lm_loss`. (In Python's own module
+# `multiprocessing`, each new process imports the *script* again, so a script must start
+# processes below `if __name__ == "__main__":`. Our workers do not import it.)
+#
+# Whatever happens, nothing may be left behind. Our shared memory has no name, so it is freed
+# with the last process that uses it. And a worker ends when its input ends: after an error,
+# after Ctrl-C, and even when the main process is killed.
 #
 # `worker.send(x, y)` starts the computation of a worker and returns at once. `worker.receive()`
 # waits until the worker has written its gradient, and returns its loss, a float.
@@ -949,9 +958,11 @@ figure = amdahl_curve(lambda workers: amdahl(share, workers), low, high)
 # workers is at or below the curve.
 
 # %% [markdown]
-# `ladder` compared the losses of 21 steps: they differ by less than 1e-5. The ratio depends on
-# the computer, and on what else it is doing: with a second core that is busy, two processes are
-# no faster than one.
+# `ladder` compared the losses of 21 steps: they differ by at most 1e-5. The ratio depends on
+# the computer and on what else it is doing, because two processes need two free cores. It also
+# depends on BLAS, which can use several threads for one product. The workers use one thread
+# each. `tito test` sets the variable `OMP_NUM_THREADS` to 1, so that the main process does the
+# same; in a notebook, one process may already use all cores.
 #
 # ## Loss scaling
 #
@@ -1035,7 +1046,7 @@ class GradScaler:
     def update(self):
         """Choose the factor of the next step. After a skipped step it is halved, and counting
         starts again at 0. After `growth_interval` good steps in a row it is doubled, and
-        counting starts again, too."""
+        counting also starts again."""
         ### BEGIN SOLUTION
         self.good = 0 if self.overflow else self.good + 1
         if self.overflow:
@@ -1081,22 +1092,24 @@ low, high = ratio_interval(times["float16"], times["float32"], rng=0)
 print(f"float16 takes {low:.0f} to {high:.0f} times as long as float32")
 
 # %% [markdown]
-# BLAS has no float16 product for processors of PCs; NumPy converts each number, in a plain
-# loop. Fewer bits save bytes here, which lesson 21 uses, but no time.
+# NumPy has no fast float16 product: it uses a plain loop that converts each number. On this
+# processor fewer bits save bytes, which lesson 21 uses, but no time.
 #
 # ## Where a home-made version must stop
 #
-# | you wrote | at scale | what it can do, and we cannot |
+# | you wrote | at scale | what it can do and we cannot |
 # | --- | --- | --- |
-# | `matmul_blocked` | BLAS, cuBLAS | registers and vector instructions of each processor |
+# | `matmul_blocked` | BLAS, cuBLAS | use the registers and vector units of each processor |
 # | `gelu_fused` | `torch.compile`, `jax.jit` (XLA) | generate machine code for any formula |
-# | `Buffers` | PyTorch's caching allocator | blocks of other sizes, split and merged |
+# | `Buffers` | PyTorch's caching allocator | split and merge blocks of any size |
 # | `plan` | XLA's buffer assignment | plan every program that it compiles |
-# | `steps_needed` | vLLM, TensorRT-LLM | rows of different lengths in one cache |
-# | `DataParallel` | `DistributedDataParallel`, `jax.shard_map` | several computers; send the |
-# | | | gradients of the last layers while the first ones are computed |
-# | | Dask, Ray | move tasks to where the data are; go on after a computer has failed |
-# | `GradScaler` | `torch.amp.GradScaler` | float16 in hardware |
+# | `steps_needed` | vLLM, TensorRT-LLM | run rows of different lengths in one cache |
+# | `DataParallel` | `DistributedDataParallel`, `jax.shard_map` | use several computers |
+# | | Dask, Ray | schedule any tasks; continue after a computer has failed |
+# | `GradScaler` | `torch.amp.GradScaler` | compute with float16 in hardware |
+#
+# A speed-up of our own ends where Python does. NumPy calls whole-array functions, so we choose
+# the order of the calls and the place of their results, and nothing inside of them.
 #
 # ## Look back
 #
@@ -1106,7 +1119,8 @@ print(f"float16 takes {low:.0f} to {high:.0f} times as long as float32")
 #    losses of one process? What would have to be sent?
 # 3. Which gains of this chapter would a GPU keep, and which ones are about NumPy?
 #
-# In PyTorch, `DistributedDataParallel` also starts one process per device and averages the
-# gradients. There each process has its own weights and its own optimizer, all equal, and sends
-# gradients by a ring. PyTorch's older class `DataParallel`, from which ours has its name, uses
-# threads, and its documentation recommends the other one.
+# In PyTorch, `DistributedDataParallel` also uses one process per device and averages the
+# gradients. There each process has its own weights and its own optimizer, all equal. The
+# gradients of the last layers are sent while those of the first layers are still being
+# computed. PyTorch's older class `DataParallel`, from which ours has its name, uses threads,
+# and its documentation recommends `DistributedDataParallel` instead.

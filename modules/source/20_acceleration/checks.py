@@ -1572,7 +1572,7 @@ def test_the_factor_is_halved_after_a_skipped_step():
         "the factors with steps: bad, bad, good, bad",
         {
             "A skipped step doubles the factor: it should halve it": [16, 32, 64, 64, 128],
-            "After one bad step, all later ones are skipped, too: reset the flag in update": [
+            "After one bad step, all later ones are also skipped: reset the flag in update": [
                 16,
                 8,
                 4,
