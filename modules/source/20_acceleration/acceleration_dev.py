@@ -476,7 +476,8 @@ for name, (low, high) in [*gains.items(), *other_gains.items()]:
     verdict = "" if low == high == 1 else f"{verdict}, compared with the line before"
     print(f"{name:32}{1000 * np.median((times | others)[name]):6.1f} ms  {verdict}")
 first, last = list(times)[0], list(times)[-1]
-print("together", *[f"{x:.2f}" for x in ratio_interval(times[first], times[last], rng=0)])
+low, high = ratio_interval(times[first], times[last], rng=0)
+print(f"{last}: {low:.2f} to {high:.2f} times as fast as {first}")
 
 # %%
 figure = plot_ladder(times | others)
@@ -487,8 +488,8 @@ figure = plot_ladder(times | others)
 # %% [markdown]
 # The losses are equal to five decimals in all variants; otherwise `ladder` would have raised an
 # error. The gain of fusion depends on the memory: a fused operation creates fewer arrays, and
-# an array costs more when its memory is new. Reusing memory gains at least as much as all fused
-# operations together, and needs no change of the model.
+# an array costs more when its memory is new. Compare the rung of reused memory with the two
+# rungs of fusion: it gains about as much as both together, and needs no change of the model.
 #
 # ## Planning memory
 #

@@ -922,14 +922,14 @@ def test_a_loss_that_is_not_a_number_is_refused():
 
 
 def test_the_generator_decides_the_intervals():
-    variants = {"a": ([5.0, 2.0, 9.0, 4.0, 3.0, 6.0], [1.0]), "b": (2.0, [1.0])}
-    runs = [raced(variants, rounds=5, rng=7)[1] for _ in range(2)]
-    for i in range(3):
-        wanted, got = runs[0], raced(variants, rounds=5, rng=7)[1]
+    durations = np.random.default_rng(1).uniform(1, 3, 41).tolist()
+    variants = {"a": (durations, [1.0]), "b": (2.0, [1.0])}
+    wanted = raced(variants, rounds=40, rng=7)[1]
+    for _ in range(3):
+        got = raced(variants, rounds=40, rng=7)[1]
         assert got and got == wanted, (
             f"two ladders with rng=7 and equal times have the gains {wanted} and {got}: give "
-            "rng "
-            "to `race` and to `ratio_interval`"
+            "rng to `race` and to `ratio_interval`"
         )
 
 
