@@ -57,7 +57,7 @@ def test_steps_run_in_two_processes_and_are_timed_there():
     assert all(len(seconds) == 1 and seconds[0] > 0 for seconds in times.values())
 
 
-@pytest.mark.skipif(not can_have_new_memory(), reason="only glibc can be told to free memory")
+@pytest.mark.skipif(not can_have_new_memory(), reason="only glibc has this setting")
 def test_new_memory_costs_page_faults():
     new, kept, existing = [faults for _, faults, _ in count_page_faults()]
     assert new > 50 * max(1, kept, existing)
