@@ -24,7 +24,6 @@ import uuid
 import numpy as np
 
 WORKER = "TINYTORCH_WORKER"  # set in the environment of workers
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # A worker finds the package of this process: `tito` looks for it from the path of the script.
 START = "import pickle, sys; sys.argv[0], sys.path[:] = pickle.load(sys.stdin.buffer); " + (
     f"from {__name__} import work; work()"
@@ -108,8 +107,9 @@ class Worker:
             env=ONE_THREAD | os.environ | {WORKER: "1"} | (variables or {}),
         )
         try:
-            paths = [os.path.dirname(PACKAGE), *[path or os.getcwd() for path in sys.path]]
-            self.write((os.path.join(PACKAGE, "__init__.py"), paths))
+            package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+            paths = [os.path.dirname(package), *[path or os.getcwd() for path in sys.path]]
+            self.write((os.path.join(package, "__init__.py"), paths))
             self.write((pickle.dumps(shared), first))
             self.receive()
         except BaseException:
