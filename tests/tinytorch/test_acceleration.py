@@ -112,6 +112,11 @@ def test_a_script_needs_no_guard(tmp_path):
     assert run.stdout.startswith("loss") and run.stdout.count("\n") == 1, run.stderr
 
 
+def test_without_a_block_the_error_says_how_to_write_it():
+    with pytest.raises(AttributeError, match="with DataParallel"):
+        DataParallel(large_gpt, lm_loss).backward(*token_batch(2, 0))
+
+
 def test_nn_points_to_data_parallel():
     with pytest.raises(AttributeError, match="tinytorch.core.acceleration"):
         nn.DataParallel

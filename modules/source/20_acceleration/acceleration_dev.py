@@ -856,11 +856,15 @@ class DataParallel:
     """
 
     def __init__(self, build, loss, workers=2):
-        self.build, self.loss, self.count, self.workers = build, loss, workers, []
+        self.build, self.loss, self.count = build, loss, workers
+
+    def __getattr__(self, name):  # called when there is no such attribute
+        raise AttributeError(f"there is no {name} before the block: with DataParallel(build, "
+                             "loss) as parallel:")
 
     def __enter__(self):
         Memory, Worker = kinds()
-        self.model = self.build()
+        self.model, self.workers = self.build(), []
         arrays, n = [p.data for p in self.model.parameters()], len(self.model.parameters())
         places, size = layout(arrays * (1 + self.count))  # weights, each worker's gradient
         self.memory, parts = Memory(size), [places[i : i + n] for i in range(0, len(places), n)]
