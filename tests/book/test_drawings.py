@@ -100,6 +100,13 @@ def test_attention_weights_share_100_percent_and_a_causal_mask_hides_what_follow
         assert not causal or not np.triu(weights, 1).any()
 
 
+def test_three_vectors_bring_the_prediction_back():
+    shares, clean, corrupt = module("patch_map").numbers()
+    assert clean > 0.9 and corrupt < 0.1 and shares.shape == (3, 11)
+    path = shares[[0, 1, 2], [3, 4, 10]]
+    assert path.min() > 0.95 and np.sort(np.abs(shares).ravel())[-4] < 0.1
+
+
 def test_softmax_overflows_from_89_on_unless_the_largest_logit_is_subtracted():
     softmax = module("softmax")
     _, _, powers, shares = softmax.numbers(88, 1, "none")
@@ -506,6 +513,19 @@ def drive_attention(page, figure):
     figure.locator('[data-key="word 6"]').focus()
     page.keyboard.press("ArrowUp")
     assert said(figure).startswith("'was' looks at")
+
+
+def drive_patch_map(page, figure):
+    patch_map = module("patch_map")
+    found = patch_map.numbers()
+    assert said(figure) == patch_map.told(0, patch_map.CHANGED, *found)
+    for row, position in [(1, 4), (1, 3), (2, 10), (2, 0)]:
+        figure.locator(f'[data-key="cell {row} {position}"]').click()
+        assert said(figure) == patch_map.told(row, position, *found)
+    page.keyboard.press("ArrowUp")
+    assert said(figure) == patch_map.told(1, 0, *found)
+    texts = list(cells(figure, "cell").values())
+    assert [texts.index("1.00"), texts.count("1.00"), texts.count("0")] == [3, 3, 30]
 
 
 def drive_softmax(page, figure):
