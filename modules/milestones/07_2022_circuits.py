@@ -79,8 +79,8 @@ def measure(model, seed):
     ids, period = repeated(np.random.default_rng([seed, 1]), 64, LENGTH, VOCABULARY, *PERIODS)
     x, y = repeat_targets(ids, period)
     with evaluation_mode(model):
-        loss = next_token_loss(model, x, y).item()
-    return loss, max(induction_score(P, x).max() for P in patterns(model, x))
+        nats = next_token_loss(model, x, y).item()
+    return nats, max(induction_score(P, x).max() for P in patterns(model, x))
 
 
 def patch_map(model, seed, pairs=8):
