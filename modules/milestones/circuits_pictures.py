@@ -21,9 +21,13 @@ def draw_circuits(curves, maps):
             axes[0].plot(losses, color="C3" if one else "C0", alpha=1 if one else 0.6)
             if one or name.endswith("seed 0"):
                 axes[0].annotate(
-                    name.split(",")[0], (len(losses) - 1, losses[-1]), (0, 6) if one else (6, 14),
-                    textcoords="offset points", ha="right" if one else "left", color="C3" if one else "C0",
-                )  # fmt: skip
+                    name.split(",")[0],
+                    (len(losses) - 1, losses[-1]),
+                    (0, 6) if one else (6, 14),
+                    textcoords="offset points",
+                    ha="right" if one else "left",
+                    color="C3" if one else "C0",
+                )
         axes[0].set(xlabel="step", ylabel="loss in nats per token", ylim=(0, None))
         axes[0].spines[["top", "right"]].set_visible(False)
         for below, (title, map) in zip(axes[1:], maps.items()):
