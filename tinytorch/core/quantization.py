@@ -1,5 +1,5 @@
 # From modules/source/21_quantization/quantization_dev.py by `tito export`; edit that file, not this one.
-# checksum: 36569e7ca6a67e4c
+# checksum: 9bc302a2db588564
 """Quantization: Fewer bits for each weight, and what is really gained."""
 
 import copy
@@ -14,6 +14,8 @@ from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.optimizers import Adam
 from tinytorch.core.tensor import Tensor, apply
 from tinytorch.core.training import evaluation_mode, train_step
+from tinytorch.support.arrays import pack_bits, unpack_bits
+from tinytorch.support.modules import recording
 
 __all__ = [
     "symmetric_scale", "quantize", "dequantize", "SMALLEST", "group_scales", "per_row", "pack4", "unpack4", "pack",
@@ -147,20 +149,12 @@ def unpack4(p, n):
 
 def pack(q, bits):
     """int8 (n,) as uint8 (ceil(n * bits / 8),): the lowest `bits` bits of each, in order."""
-    if bits == 4:
-        return pack4(q)
-    planes = np.unpackbits(q.view(np.uint8)[:, None], axis=1, bitorder="little")
-    return np.packbits(planes[:, :bits], bitorder="little")
+    return pack4(q) if bits == 4 else pack_bits(q, bits)
 
 
 def unpack(p, n, bits):
     """The n numbers in `p`, an int8 array (n,): the inverse of `pack`."""
-    if bits == 4:
-        return unpack4(p, n)
-    planes = np.unpackbits(p, count=n * bits, bitorder="little").reshape(n, bits)
-    signs = np.repeat(planes[:, -1:], 8 - bits, axis=1)  # two's complement: the sign repeats
-    whole = np.concatenate([planes, signs], axis=1)
-    return np.packbits(whole, axis=1, bitorder="little").ravel().view(np.int8)
+    return unpack4(p, n) if bits == 4 else unpack_bits(p, n, bits)
 
 
 class QuantizedMatrix(Module):
@@ -213,8 +207,6 @@ class QuantizedLinear(Module):
         >>> layer = QuantizedLinear.from_float(Dense(64, 10), bits=4, group=32)
         >>> layer(Tensor(np.ones((5, 64), "float32"))).shape
         (5, 10)
-
-        Source: torch.ao.nn.quantized.dynamic.Linear.from_float.
         """
         layer = cls()
         layer.matrix = QuantizedMatrix(dense.weights.data, bits, group, inputs)
@@ -271,23 +263,9 @@ def quantizable(model):
 
 def recorded_inputs(model, x):
     """{path: array (m, in)}: the inputs of each Dense layer while the model computes model(x)."""
-    seen, layers = {}, {path: part for path, part in quantizable(model).items()
-                        if isinstance(part, Dense)}
-
-    def recording(path, layer):
-        def forward(x):
-            seen.setdefault(path, []).append(np.asarray(x).reshape(-1, layer.in_features))
-            return type(layer).forward(layer, x)
-        return forward
-
-    try:
-        for path, layer in layers.items():
-            layer.forward = recording(path, layer)  # found before the method of the class
-        with evaluation_mode(model):
-            model(x)
-    finally:
-        for layer in layers.values():
-            vars(layer).pop("forward", None)
+    layers = {path: part for path, part in quantizable(model).items() if isinstance(part, Dense)}
+    with evaluation_mode(model), recording(layers) as seen:
+        model(x)
     return {path: np.concatenate(arrays) for path, arrays in seen.items()}
 
 
@@ -338,18 +316,15 @@ def size_of(model):
 def sensitivity(model, bits, score, group=None):
     """How much a score changes when one layer alone is quantized.
 
-    model    a Module; not changed
+    model    a Module, or a list or dict of Modules; not changed
     bits     2 to 8
     score    a function of a model that returns a float
     group    as in `group_scales`
     returns  {path: float} for each layer of quantizable(model), in its order: the score of a
              copy in which only this layer is quantized, minus the score of `model`
 
-    >>> net = {"first": Dense(2, 2, rng=0), "second": Dense(2, 2, rng=1)}
-    >>> model = Module()
-    >>> model.layers = net
-    >>> sensitivity(model, 8, size_of)
-    {'layers.first': -8, 'layers.second': -8}
+    >>> sensitivity({"first": Dense(2, 2), "second": Dense(8, 2)}, 8, size_of)
+    {'first': -8, 'second': -44}
 
     Source: Krishnamoorthi (2018), section 3; Dong et al., HAWQ (2019), section 1.
     """
@@ -475,8 +450,7 @@ def int_matmul(a, b):
     >>> int_matmul(np.full((1, 1041), 127, np.int8), np.full((1041, 1), 127, np.int8))
     array([[16790289]], dtype=int32)
 
-    Source: Goldberg, What every computer scientist should know about floating-point arithmetic
-    (1991).
+    Source: Higham, Accuracy and stability of numerical algorithms (2002), section 2.1.
     """
     terms = 2**24 // 128**2
     out = np.zeros((len(a), b.shape[1]), np.int32)
@@ -538,8 +512,7 @@ class FakeQuantizedLinear(Module):
     """
 
     def __init__(self, dense, bits, group=None):
-        self.weights, self.bias, self.in_features = dense.weights, dense.bias, dense.in_features
-        self.bits, self.group = bits, group
+        self.weights, self.bias, self.bits, self.group = dense.weights, dense.bias, bits, group
 
     def forward(self, x):
         w, largest = self.weights, 2 ** (self.bits - 1) - 1

@@ -349,3 +349,29 @@ def keep_freed_memory():
     so it takes no memory. From 32 MiB on, glibc does not adapt. Other C libraries are not affected.
     """
     np.empty(31 << 20, np.uint8)
+
+
+# bits
+
+
+def pack_bits(q, bits):
+    """The lowest `bits` bits of each number of an int8 array (n,), one after the other in a uint8
+    array of ceil(n * bits / 8) bytes. The lowest bit of the first byte is that of the first number.
+
+    >>> pack_bits(np.array([3, -1, 2], np.int8), 3)  # 011, 111, 010
+    array([187,   0], dtype=uint8)
+    """
+    planes = np.unpackbits(q.view(np.uint8)[:, None], axis=1, bitorder="little")
+    return np.packbits(planes[:, :bits], bitorder="little")
+
+
+def unpack_bits(p, n, bits):
+    """The n signed numbers that `pack_bits` has packed, an int8 array (n,).
+
+    >>> unpack_bits(np.array([187, 0], np.uint8), 3, 3)
+    array([ 3, -1,  2], dtype=int8)
+    """
+    planes = np.unpackbits(p, count=n * bits, bitorder="little").reshape(n, bits)
+    signs = np.repeat(planes[:, -1:], 8 - bits, axis=1)  # two's complement: the sign repeats
+    whole = np.concatenate([planes, signs], axis=1)
+    return np.packbits(whole, axis=1, bitorder="little").ravel().view(np.int8)

@@ -6,6 +6,7 @@ The methods have PyTorch's names. Nothing here imports the layers: a module is w
 script.
 """
 
+import contextlib
 import copy
 
 import numpy as np
@@ -388,6 +389,39 @@ def tensor_line(tensor, name, module):
 
 
 # modules as functions
+
+
+@contextlib.contextmanager
+def recording(layers):
+    """A `with` block in which the inputs of layers are recorded.
+
+    layers  {path: module}; each module is called with one Tensor or array of shape (..., n)
+    yields  {path: list of ndarrays (m, n)}, to which every call adds one
+
+    >>> from tinytorch.core.layers import Dense
+    >>> layer = Dense(2, 3)
+    >>> with recording({"first": layer}) as seen:
+    ...     _ = layer(np.ones((5, 4, 2), "float32"))
+    >>> [array.shape for array in seen["first"]]
+    [(20, 2)]
+    """
+    seen = {}
+
+    def wrapped(path, layer):
+        def forward(x):
+            array = np.array(x)
+            seen.setdefault(path, []).append(array.reshape(-1, array.shape[-1]))
+            return type(layer).forward(layer, x)
+
+        return forward
+
+    try:
+        for path, layer in layers.items():
+            layer.forward = wrapped(path, layer)  # found before the method of the class
+        yield seen
+    finally:
+        for layer in layers.values():
+            vars(layer).pop("forward", None)
 
 
 def functional_call(module, parameters, *inputs):

@@ -19,8 +19,8 @@ for bits, text in rounded_texts("Mr. Knightley", [32, 8, 5, 4, 3, 2]).items():
 # with about 5 bits per weight, and loses less than a hundredth of a bit per character.
 #
 # **Quantization** stores numbers as small integers that share a scale. It makes models small
-# enough for a phone, or for the memory of one GPU. You will measure what it costs in quality,
-# what it saves in bytes, and whether it saves any time.
+# enough for a phone or for one GPU. You will measure what it costs in quality, what it saves in
+# bytes, and whether it saves any time.
 #
 # **You need** 10 (Convolutions) and 15 (Transformers). **You write** rounding with one scale or
 # many, packing into bytes, a quantized layer and model, GPTQ in a dozen lines, zero points,
@@ -42,6 +42,8 @@ from tinytorch.core.losses import as_float_tensor
 from tinytorch.core.optimizers import Adam
 from tinytorch.core.tensor import Tensor, apply
 from tinytorch.core.training import evaluation_mode, train_step
+from tinytorch.support.arrays import pack_bits, unpack_bits
+from tinytorch.support.modules import recording
 
 # %% [markdown]
 # ## The scale
@@ -66,8 +68,7 @@ draw_grid(column, np.abs(column).max() / 7, 7)
 # marks, numbered -7 to 7. The mark of -7 lies at the weight furthest from 0, which is -0.22.
 
 # %% [markdown]
-# **Task.** Write `symmetric_scale`. Where all numbers are 0, any scale would do except 0, by
-# which we could not divide; use 1.
+# **Task.** Write `symmetric_scale`. For zeros, use 1: we could not divide by a scale of 0.
 
 # %% exercise="scale"
 #| export
@@ -178,25 +179,21 @@ def rounded(w, bits, axis=None):
     return dequantize(quantize(w, scale, bits=bits), scale)
 
 
-def with_matrices(change):
-    """A copy of the GPT with change(w) in place of each matrix w."""
-    changed = copy.deepcopy(model)
-    for name, p in changed.named_parameters():
-        if name in ("embedding.weight", "positions.weight"):
-            p.data = change(p.data.T).T  # their scales belong to rows, one for each token
-        elif p.ndim == 2:
-            p.data = change(p.data)
-    return changed
+def rounded_gpt(bits):
+    small = copy.deepcopy(model)
+    for p in small.parameters():
+        if p.ndim == 2:
+            p.data = rounded(p.data, bits)
+    return small
 
 # %% tags=["answer", "explained"]
 print(f"float32: {exact:.3f} bits per character")
 for bits in (8, 6, 5, 4, 3, 2):
-    lost = loss_in_bits(with_matrices(lambda w: rounded(w, bits)))
-    print(f"{bits} bits per weight: {lost:7.4f} lost")
+    print(f"{bits} bits per weight: {loss_in_bits(rounded_gpt(bits)):7.4f} lost")
 
 # %% [markdown]
-# Eight bits cost almost nothing. From 6 bits on, each bit that we take away multiplies the loss.
-# At 2 bits the model needs more bits per character than the compressor zlib (2.84).
+# Eight bits cost almost nothing. Below that, each bit that we take away multiplies the loss. With
+# 3 bits the model already needs more bits per character than the compressor zlib (2.84).
 #
 # ## Outliers
 #
@@ -269,8 +266,8 @@ def per_row(scale, group, k):
 check("groups")
 
 # %% [markdown]
-# Predict: which step saves more at 4 bits, from one scale to one per column, or from there to
-# groups of 32?
+# Predict for the matrix of the GPT whose column we saw: which step gains more at 4 bits, from
+# one scale to one per column, or from there to groups of 32?
 
 # %% tags=["answer"]
 def in_groups(w, bits, group):
@@ -278,12 +275,10 @@ def in_groups(w, bits, group):
     return dequantize(quantize(w, scale, bits=bits), scale)
 
 
-for bits in (8, 4, 3):
-    losses = [loss_in_bits(with_matrices(lambda w: rounded(w, bits)))]
-    for group in (None, 32):
-        losses.append(loss_in_bits(with_matrices(lambda w: in_groups(w, bits, group))))
-    print(f"{bits} bits: one scale {losses[0]:.4f}, per column {losses[1]:.4f}, "
-          f"groups of 32 {losses[2]:.4f} lost")
+w = model.blocks[1].attention.qkv.weights.data
+for name, approximation in (("one scale", rounded(w, 4)), ("columns", in_groups(w, 4, None)),
+                            ("groups of 32", in_groups(w, 4, 32))):
+    print(f"{name:13}{decibels(w, approximation):.1f} dB")
 
 # %% [markdown]
 # ## Two numbers in a byte
@@ -300,7 +295,8 @@ draw_byte([5, -3])
 
 # %% [markdown]
 # **Task.** Write `pack4` and `unpack4`. The operators `&`, `|`, `<<` and `>>` work on arrays;
-# `q & 15` keeps the last four bits.
+# `q & 15` keeps the last four bits. (For other numbers of bits, a value may begin in one byte
+# and end in the next; the given functions `pack` and `unpack` also do this.)
 
 # %% exercise="pack4"
 #| export
@@ -341,40 +337,25 @@ def unpack4(p, n):
     return np.where(nibbles > 7, nibbles - 16, nibbles)
     ### END SOLUTION
 
-# %% checks="pack4"
-check("pack4")
 
-# %% [markdown]
-# Other numbers of bits are packed in the same way, but a value may begin in one byte and end in
-# the next. The functions `pack` and `unpack` use your functions for 4 bits; otherwise NumPy
-# takes the bytes apart.
-
-# %%
-#| export
 def pack(q, bits):
     """int8 (n,) as uint8 (ceil(n * bits / 8),): the lowest `bits` bits of each, in order."""
-    if bits == 4:
-        return pack4(q)
-    planes = np.unpackbits(q.view(np.uint8)[:, None], axis=1, bitorder="little")
-    return np.packbits(planes[:, :bits], bitorder="little")
+    return pack4(q) if bits == 4 else pack_bits(q, bits)
 
 
 def unpack(p, n, bits):
     """The n numbers in `p`, an int8 array (n,): the inverse of `pack`."""
-    if bits == 4:
-        return unpack4(p, n)
-    planes = np.unpackbits(p, count=n * bits, bitorder="little").reshape(n, bits)
-    signs = np.repeat(planes[:, -1:], 8 - bits, axis=1)  # two's complement: the sign repeats
-    whole = np.concatenate([planes, signs], axis=1)
-    return np.packbits(whole, axis=1, bitorder="little").ravel().view(np.int8)
+    return unpack4(p, n) if bits == 4 else unpack_bits(p, n, bits)
+
+# %% checks="pack4"
+check("pack4")
 
 # %% [markdown]
 # ## A quantized layer
 #
 # A quantized matrix consists of the packed integers and their scales. Both are *buffers* (lesson
 # 11): `self.register_buffer("scale", array)` makes `self.scale` a Tensor that is saved with the
-# model and never learned. The method `dequantize` computes float32 weights each time the matrix
-# is used, and the layer forgets them after the product.
+# model and never learned. `dequantize` computes float32 weights each time the matrix is used.
 #
 # **Task.** Write the two methods of `QuantizedMatrix`. When `inputs` are given, replace `w` by
 # `gptq(w, inputs, bits, group)` between computing the scales and rounding. `gptq` is a function
@@ -421,9 +402,9 @@ class QuantizedMatrix(Module):
 check("matrix")
 
 # %% [markdown]
-# A quantized layer computes what the original layer computes, with the rounded matrix. Biases
-# are few, so they stay float32. The classes for embeddings and convolutions are given: a table
-# of embeddings is transposed, and the kernels of a convolution become the columns of a matrix.
+# A quantized layer uses the rounded matrix. Biases are few, so they stay float32. The classes for
+# embeddings and convolutions are given: a table of embeddings is transposed, and the kernels of
+# a convolution become the columns of a matrix.
 #
 # **Task.** Write `from_float` and `forward` of `QuantizedLinear`. `cls()` creates an object of
 # the class.
@@ -448,8 +429,6 @@ class QuantizedLinear(Module):
         >>> layer = QuantizedLinear.from_float(Dense(64, 10), bits=4, group=32)
         >>> layer(Tensor(np.ones((5, 64), "float32"))).shape
         (5, 10)
-
-        Source: torch.ao.nn.quantized.dynamic.Linear.from_float.
         """
         ### BEGIN SOLUTION
         layer = cls()
@@ -507,11 +486,12 @@ check("layer")
 # To quantize a model, we replace its layers in a copy. Layers can be attributes, items of lists
 # or parts of a Sequential, so assigning each replacement to its place would need many cases.
 # `copy.deepcopy(model, replaced)` needs none. Its second argument is a dictionary from the `id`
-# of an object to the object that the copy should contain in its place. The function
-# `quantizable` finds the layers, and `recorded_inputs` stores the inputs of each Dense layer
-# while the model runs, for `gptq`.
+# of an object to the object that the copy should contain in its place.
+#
+# **Task.** Write `quantize_model`. `quantizable` finds the layers, and `recorded_inputs` runs a
+# model and returns the inputs of its Dense layers, for `gptq`.
 
-# %%
+# %% exercise="quantize-model"
 #| export
 QUANTIZED = {Dense: QuantizedLinear, Linear: QuantizedLinear, Embedding: QuantizedEmbedding,
              Conv2d: QuantizedConv2d}
@@ -524,30 +504,12 @@ def quantizable(model):
 
 def recorded_inputs(model, x):
     """{path: array (m, in)}: the inputs of each Dense layer while the model computes model(x)."""
-    seen, layers = {}, {path: part for path, part in quantizable(model).items()
-                        if isinstance(part, Dense)}
-
-    def recording(path, layer):
-        def forward(x):
-            seen.setdefault(path, []).append(np.asarray(x).reshape(-1, layer.in_features))
-            return type(layer).forward(layer, x)
-        return forward
-
-    try:
-        for path, layer in layers.items():
-            layer.forward = recording(path, layer)  # found before the method of the class
-        with evaluation_mode(model):
-            model(x)
-    finally:
-        for layer in layers.values():
-            vars(layer).pop("forward", None)
+    layers = {path: part for path, part in quantizable(model).items() if isinstance(part, Dense)}
+    with evaluation_mode(model), recording(layers) as seen:
+        model(x)
     return {path: np.concatenate(arrays) for path, arrays in seen.items()}
 
-# %% [markdown]
-# **Task.** Write `quantize_model`.
 
-# %% exercise="quantize-model"
-#| export
 def quantize_model(model, bits, calibration=None, skip=(), group=None):
     """A copy of a model in which every layer of `quantizable(model)` is quantized.
 
@@ -584,10 +546,9 @@ check("quantize-model")
 # %% [markdown]
 # ## The size of a model
 #
-# How large is a model really? A count of the bits per weight leaves out the scales, the biases
-# and the norms. The honest number is the sum of the bytes of all arrays that are stored. Our
-# GPT uses its table of embeddings twice, also as its head; the table is stored once and must be
-# counted once.
+# A count of the bits per weight leaves out scales, biases and norms. The honest number is the sum
+# of the bytes of all arrays that are stored. Our GPT uses its table of embeddings twice, also as
+# its head; the table is stored once and must be counted once.
 #
 # **Task.** Write `size_of`.
 
@@ -613,33 +574,30 @@ def size_of(model):
 check("size")
 
 # %% [markdown]
-# The layer in the example has 640 weights of 4 bits (320 bytes), 20 scales (40 bytes) and 10
-# biases (40 bytes). These are 4.9 real bits for each of its 650 numbers. From here on, "4 bits"
-# is printed together with the *real bits per weight*: eight times the size in bytes, divided by
-# the number of parameters.
+# The layer in the example has 640 weights (320 bytes), 20 scales and 10 biases (40 bytes each),
+# which is 4.9 bits for each of its 650 numbers. From here on, "4 bits" is printed together with
+# the *real bits per weight*: eight times the size in bytes, divided by the number of parameters.
 
 # %%
 parameters = sum(p.size for p in model.parameters())
 
 
-def result(changed):
-    """Real bits per weight, and bits per character lost."""
-    return 8 * size_of(changed) / parameters, loss_in_bits(changed)
+def result(small, name):
+    """Real bits per weight, and bits per character lost; prints both."""
+    real, lost = 8 * size_of(small) / parameters, loss_in_bits(small)
+    print(f"{name:24}{size_of(small):8,} bytes {real:6.2f} real bits {lost:7.4f} lost")
+    return real, lost
 
 
 curves = {"columns": [], "groups of 32": []}
-print(f"{parameters:,} parameters, {size_of(model):,} bytes in float32")
 for bits in (8, 6, 5, 4, 3, 2):
     for name, group in (("columns", None), ("groups of 32", 32)):
         small = quantize_model(model, bits, group=group)
-        curves[name].append(result(small))
-        real, lost = curves[name][-1]
-        print(f"{bits} bits, {name:13}{size_of(small):8,} bytes {real:6.2f} real bits "
-              f"{lost:7.4f} lost")
+        curves[name].append(result(small, f"{bits} bits, {name}"))
 
 # %% [markdown]
-# The losses are those from above; only now the bytes are real. Each bit less makes the loss
-# several times as large.
+# With 8 bits and 27 % of the bytes, nothing is lost. Each bit less makes the loss several times
+# as large.
 #
 # ## Sensitivity
 #
@@ -653,18 +611,15 @@ for bits in (8, 6, 5, 4, 3, 2):
 def sensitivity(model, bits, score, group=None):
     """How much a score changes when one layer alone is quantized.
 
-    model    a Module; not changed
+    model    a Module, or a list or dict of Modules; not changed
     bits     2 to 8
     score    a function of a model that returns a float
     group    as in `group_scales`
     returns  {path: float} for each layer of quantizable(model), in its order: the score of a
              copy in which only this layer is quantized, minus the score of `model`
 
-    >>> net = {"first": Dense(2, 2, rng=0), "second": Dense(2, 2, rng=1)}
-    >>> model = Module()
-    >>> model.layers = net
-    >>> sensitivity(model, 8, size_of)
-    {'layers.first': -8, 'layers.second': -8}
+    >>> sensitivity({"first": Dense(2, 2), "second": Dense(8, 2)}, 8, size_of)
+    {'first': -8, 'second': -44}
 
     Source: Krishnamoorthi (2018), section 3; Dong et al., HAWQ (2019), section 1.
     """
@@ -712,19 +667,17 @@ def mixed(b, calibration=None):
     return small
 
 
-curves["mixed precision"] = [result(mixed(b)) for b in (6, 5, 4)]
-for b, (real, lost) in zip((6, 5, 4), curves["mixed precision"]):
-    print(f"{b + 1}, {b} and {b - 2} bits: {real:.2f} real bits, {lost:.4f} lost")
+curves["mixed precision"] = [result(mixed(b), f"{b + 1}, {b} and {b - 2} bits")
+                             for b in (6, 5, 4)]
 
 # %% [markdown]
 # ## Rounding for the output
 #
-# Until now we rounded each weight to its nearest integer. This makes the error of the *weights*
-# as small as possible. But nobody looks at weights: what counts is the error of the layer's
-# *output*. Here is a layer with two weights of 0.4, a scale of 1, and two inputs that are always
-# equal. Its output is $0.8\,x$. Rounding each weight to the nearest integer gives 0 and 0. The
-# errors add up, and the output is 0. It is better to round the first weight to 0 and the second
-# one *up*, to 1. Then the output is $x$.
+# Rounding each weight to its nearest integer makes the error of the *weights* as small as
+# possible. But only the error of the layer's *output* matters. Take two weights of 0.4, a scale
+# of 1, and two inputs that are always equal. The output is $0.8\,x$. Rounding to the nearest
+# integer gives 0 and 0: the errors add up, and the output is 0. It is better to round the second
+# weight *up*, to 1. Then the output is $x$.
 #
 # **GPTQ** rounds the rows of a matrix one after the other. After each row, it changes the rows
 # that are not rounded yet, so that they compensate for the error. Above, rounding the first
@@ -738,11 +691,11 @@ for b, (real, lost) in zip((6, 5, 4), curves["mixed precision"]):
 # $$d_j = \frac{[H^{-1}]_{ij}}{[H^{-1}]_{ii}}\; d_i$$
 #
 # After each step $H$ loses the row and the column of the weight that is now fixed, and the
-# formula needs the inverse of what is left. (A common mistake is to keep using the inverse of
-# the whole $H$.) It need not be computed again: if $U$ is the upper triangular matrix with
-# $U^T U = H^{-1}$, then row $i$ of $U$, divided by $U_{ii}$, contains exactly these factors for
-# every step. NumPy computes such a factor: `np.linalg.cholesky(A)` returns the *lower*
-# triangular matrix $L$ with $L L^T = A$, the *Cholesky factor* of $A$.
+# formula needs the inverse of the rest, not that of the whole $H$. It need not be computed
+# again: if $U$ is the upper triangular matrix with $U^T U = H^{-1}$, then row $i$ of $U$,
+# divided by $U_{ii}$, contains exactly these factors for every step. The **Cholesky factor** of
+# a matrix $A$ is the *lower* triangular matrix $L$ with $L L^T = A$; `np.linalg.cholesky(A)`
+# computes it.
 #
 # If an input is always 0, or two inputs are always equal, $H$ has no inverse. **Damping** adds a
 # small number to the diagonal of $H$, here 1 % of its mean.
@@ -841,41 +794,37 @@ draw_errors(ratios)
 # %% [markdown]
 # This is the most important picture of the chapter. In all eight matrices the error of the
 # weights *grows*, typically to twice its size, and the error of the outputs *falls*, in two of
-# them below 40 %. A rounded matrix can be further away from the original and still compute
-# nearly the same. The layer before last, with an error of the weights 14 times as large, has
-# inputs that depend on each other so much that most changes of its weights have no effect.
+# them below 40 %. A matrix can be further away from the original and still compute nearly the
+# same.
 
 # %%
-curves["mixed precision, GPTQ"] = [result(mixed(b, calibration)) for b in (6, 5, 4)]
-for b, (real, lost) in zip((6, 5, 4), curves["mixed precision, GPTQ"]):
-    print(f"GPTQ, {b + 1}, {b} and {b - 2} bits: {real:.2f} real bits, {lost:.4f} lost")
+best = mixed(5, calibration)
+curves["mixed precision, GPTQ"] = [
+    result(small, f"GPTQ, {b + 1}, {b} and {b - 2} bits")
+    for b, small in ((6, mixed(6, calibration)), (5, best), (4, mixed(4, calibration)))]
 figure = draw_tradeoff(curves)
 # alt: Bits per character lost, on a logarithmic axis, against real bits per weight. Four curves
 # fall from the left to the right. Those of columns and of groups are nearly one line. The two of
 # mixed precision lie to the left of them, by about one bit per weight; GPTQ is the lowest.
 
 # %% [markdown]
-# All four curves count every byte. Groups gain nothing over columns here: what they lose less
-# they pay for with more scales. Mixed precision saves about one bit per weight, and GPTQ some
-# more. With 5.4 real bits the model has a sixth of its bytes and loses less than 0.01 bits per
+# All four curves count every byte. Groups gain nothing over columns here: they round better, but
+# need more bytes for scales. Mixed precision saves about one bit per weight, and GPTQ some more.
+# With 5.4 real bits the model has a sixth of its bytes and loses less than 0.01 bits per
 # character. And it writes words again:
 
 # %%
-best = mixed(5, calibration)
-texts = rounded_texts("Mr. Knightley", [32, 5])
-texts["mixed"] = rounded_texts("Mr. Knightley", [32], model=best)[32]
-for name, text in texts.items():
-    print(f"{name:5} {text}")
+print("5 bits, one scale:", rounded_texts("Mr. Knightley", [5])[5])
+print("5.4 real bits:    ", rounded_texts("Mr. Knightley", [32], model=best)[32])
 
 # %% [markdown]
-# The model has 137 thousand weights, and a model that small has little to spare. Larger models
-# lose less. The program `tito milestone run integers` quantizes the GPT that you trained
-# yourself, with five times as many weights.
+# `tito milestone run integers` quantizes the GPT that you trained yourself. It has five times as
+# many weights and loses less.
 #
 # ## Zero points
 #
-# So far only weights were quantized. To compute with integers, the inputs of a layer have to be
-# integers, too. After relu, no input is negative, and a symmetric range wastes half of the
+# So far only weights were quantized. To compute with integers, the inputs of a layer must also
+# be integers. After relu, no input is negative, and a symmetric range wastes half of the
 # integers. **Affine quantization** maps a range from `low` to `high` to the unsigned integers 0
 # to $2^b - 1$. The **zero point** is the integer that stands for 0. It is an integer so that 0
 # is represented exactly: zeros are frequent, in padding and after relu, and a small error in
@@ -914,12 +863,15 @@ check("affine")
 # gain, if it doubles the number of integers that are used?
 
 # %% tags=["answer"]
+def affine(x, bits, low, high):
+    scale, zero = affine_range(low, high, bits)
+    return dequantize(quantize(x, scale, zero, bits, signed=False), scale, zero)
+
+
 x = np.maximum(rng.normal(size=10_000), 0)
-for bits in (8, 6, 4):
-    scale, zero_point = affine_range(x.min(), x.max(), bits)
-    affine = dequantize(quantize(x, scale, zero_point, bits, signed=False), scale, zero_point)
+for bits in (8, 4):
     print(f"{bits} bits: symmetric {decibels(x, rounded(x, bits)):.1f} dB, "
-          f"affine {decibels(x, affine):.1f} dB")
+          f"affine {decibels(x, affine(x, bits, x.min(), x.max())):.1f} dB")
 
 # %% [markdown]
 # ## Observers
@@ -979,13 +931,10 @@ check("observer")
 
 # %% tags=["answer", "explained"]
 def output_decibels(path, bits, percentile):
-    weights = quantizable(model)[path].weights.data
-    observer = Observer(percentile)
+    weights, observer = quantizable(model)[path].weights.data, Observer(percentile)
     observer.observe(inputs[path])
-    scale, zero = observer.range(bits)
-    x = fresh[path]
-    approximation = dequantize(quantize(x, scale, zero, bits, signed=False), scale, zero)
-    return decibels(x @ weights, approximation @ weights)
+    approximation = affine(fresh[path], bits, observer.low, observer.high)
+    return decibels(fresh[path] @ weights, approximation @ weights)
 
 
 fresh = recorded_inputs(model, test_ids[:3200].reshape(50, 64))
@@ -998,20 +947,20 @@ for path in ("blocks.0.mlp.2", "blocks.1.mlp.2"):
 
 # %% [markdown]
 # With 8 bits there are enough integers for the whole range, so clipping harms both layers. With
-# 4 bits, clipping one number in a thousand at each end helps the first layer, but not the
-# second one, in which the outliers are larger: there, most of the output comes from the
-# outliers themselves. An outlier is not noise. Measure before you clip, and measure outputs.
+# 4 bits, clipping one number in a thousand at each end helps the first layer, but not the second
+# one. There the outliers are larger, and without them much of the output is missing. An outlier
+# is not noise: measure before you clip, and measure outputs.
 #
 # ## Integer products
 #
-# A product of int8 matrices must be summed in a larger type: one product can already be
-# 16,129. Processors for phones have instructions for this. NumPy has none: it multiplies
-# integers in plain loops, and passes only float matrices to an optimized library, the *BLAS*.
+# A product of int8 matrices must be summed in a larger type: a single product can be 16,129. Many
+# processors have instructions for this, but NumPy multiplies integers in plain loops. Only float
+# matrices go to an optimized library, the *BLAS*.
 #
-# But float32 can also compute exactly. It represents every integer up to $2^{24}$ exactly, so a
-# sum of products is exact as long as no partial sum exceeds $2^{24}$, which is 16,777,216. With
-# 1,041 products of 127 and 127 the sum is 16,790,289, an odd number that float32 does not have.
-# So multiply blocks of the inner axis that are short enough, and add the blocks as int32.
+# But float32 can also compute exactly. It represents every integer up to $2^{24}$, which is
+# 16,777,216. A sum of products is exact as long as no partial sum exceeds this. The sum of 1,041
+# products of 127 and 127 is 16,790,289, an odd number that float32 does not have. So multiply
+# blocks of the inner axis that are short enough, and add the blocks as int32.
 #
 # **Task.** Write `int_matmul`. How many products of -128 and -128 fit into $2^{24}$?
 
@@ -1030,8 +979,7 @@ def int_matmul(a, b):
     >>> int_matmul(np.full((1, 1041), 127, np.int8), np.full((1041, 1), 127, np.int8))
     array([[16790289]], dtype=int32)
 
-    Source: Goldberg, What every computer scientist should know about floating-point arithmetic
-    (1991).
+    Source: Higham, Accuracy and stability of numerical algorithms (2002), section 2.1.
     """
     ### BEGIN SOLUTION
     terms = 2**24 // 128**2
@@ -1051,8 +999,7 @@ check("int-matmul")
 #
 # $$\sum x w \approx s\,t \left( \sum q\,p - z \sum p \right)$$
 #
-# Both sums contain integers only; the floats $s\,t$ are applied once at the end. The second sum
-# does not depend on the input. Our `int_matmul` takes int8, so 128 is subtracted from $q$ and
+# Both sums contain integers only. Our `int_matmul` takes int8, so 128 is subtracted from $q$ and
 # from $z$. We train a small network on digits and run it with integers.
 
 # %%
@@ -1094,21 +1041,19 @@ hidden = np.maximum(integer_layer(net[0], test_images, first), 0)
 integers = integer_layer(net[2], hidden, second).argmax(axis=1)
 
 
-def right(model):
-    """How many of the 359 test images a model reads correctly."""
+def right(model):  # how many of the 359 test images a model reads correctly
     return int((model(Tensor(test_images)).data.argmax(axis=1) == test_labels).sum())
 
 
-print(f"float32: {right(net)} of {len(test_labels)} test images, "
-      f"integers: {int((integers == test_labels).sum())}")
+print(f"float32: {right(net)} of 359 right, integers: {int((integers == test_labels).sum())}")
 
 # %% [markdown]
 # ## What is gained
 #
-# The bytes are a quarter or less. Is the time, too? Here are three ways to multiply a batch by a
-# matrix of 512 by 512, measured in CPU time: float32 weights; 8-bit weights that are dequantized
-# for each product, as in `QuantizedLinear`; and `int_matmul`. Predict the ratios for a batch of
-# 1 and of 512.
+# The bytes are a quarter or less. What about the time? Here a batch is multiplied by a matrix of
+# 512 by 512 in three ways, measured in CPU time: with float32 weights; with 8-bit weights that
+# are dequantized for each product, as in `QuantizedLinear`; and with `int_matmul`. Predict the
+# ratios for a batch of 1 and of 512.
 
 # %% tags=["answer", "explained"]
 w = np.float32(rng.normal(size=(512, 512)))
@@ -1124,17 +1069,14 @@ for batch in (1, 8, 64, 512):
           f"times as long, int_matmul {integer / float32:.1f} times as long")
 
 # %% [markdown]
-# Neither of the two is ever faster than float32 here. Dequantizing touches every weight before
+# In this run, float32 is the fastest at every batch size. Dequantizing touches every weight before
 # the product reads it again; for a batch of 1 that is most of the work. With a large batch this
-# cost is shared, and the times are nearly equal. **In NumPy, quantization saves bytes and no
-# time.** On other hardware it also saves time: a GPU that writes text waits for the weights to
-# arrive from memory, so 4-bit weights arrive sooner, and special instructions multiply int8
-# several times as fast as float32. A claim about speed needs a measurement on the machine that
-# it is about.
+# cost is shared. **In NumPy, quantization saves bytes and no time.** Other hardware can also save
+# time: a GPU that writes text waits for the weights from memory, and 4-bit weights arrive sooner.
+# A claim about speed needs a measurement on the machine that it is about.
 
 # %%
-versions = {"float32": model, "8 bits": quantize_model(model, 8),
-            "mixed, GPTQ": best}
+versions = {"float32": model, "8 bits": quantize_model(model, 8), "mixed, GPTQ": best}
 window = test_ids[None, :64]
 times = milliseconds([lambda version=version: version(window) for version in versions.values()])
 draw_triangle({name: (size_of(version) / 1000, exact + loss_in_bits(version), time)
@@ -1146,16 +1088,15 @@ draw_triangle({name: (size_of(version) / 1000, exact + loss_in_bits(version), ti
 # %% [markdown]
 # ## Training with rounded weights
 #
-# With 2 bits there are three weights left: $-s$, 0 and $s$. Rounding a trained network to them
-# fails. *Post-training quantization*, which is all that we have done so far, ends here. In
+# With 2 bits, only three weights are left: $-s$, 0 and $s$. Rounding a trained network to them
+# fails, and so far we have only rounded trained networks (*post-training quantization*). In
 # **quantization-aware training**, the network computes with rounded weights already during
-# training, so that it learns weights that work when they are rounded. This is called **fake
-# quantization**: rounding and dequantizing in one step, so that the result is still a float.
+# training, so that it learns weights that work when they are rounded. **Fake quantization** is
+# rounding and dequantizing in one step, so that the result is still a float.
 #
-# The difficulty is the gradient. Rounding is a staircase, so its derivative is 0 almost
-# everywhere, and nothing would be learned. The **straight-through estimator** replaces it: the
-# gradient passes rounding as if it were the identity. Where a number was *clipped*, its gradient
-# is 0, because there a small change has no effect even without rounding.
+# The derivative of rounding is 0 almost everywhere, so nothing would be learned. The
+# **straight-through estimator** replaces this derivative: the gradient passes rounding as if it
+# were the identity. Where a number was *clipped*, its gradient is 0.
 
 # %%
 draw_straight_through(0.5, 1)
@@ -1222,12 +1163,14 @@ def fake_quantize(x, scale, zero_point, low, high):
 check("fake-quantize")
 
 # %% [markdown]
-# The layer below is a Dense layer that multiplies by its rounded weights. Its own weights stay
-# float32, and the optimizer changes these: many small steps add up until a weight is rounded to
-# the next integer. After the training, `quantize_model` turns the layer into a
-# `QuantizedLinear`, which has the same rounded weights.
+# A `FakeQuantizedLinear` is a Dense layer that multiplies by its rounded weights. Its own weights
+# stay float32, and the optimizer changes these: many small steps add up until a weight is rounded
+# to the next integer. Afterwards, `quantize_model` turns the layer into a `QuantizedLinear`.
+#
+# **Task.** Write `train_quantized`. First copy the model: the parameters of the original must
+# not change. `train_step` of lesson 08 makes one step.
 
-# %%
+# %% exercise="train-quantized"
 #| export
 class FakeQuantizedLinear(Module):
     """A Dense layer that computes with its weights rounded, and learns them unrounded.
@@ -1237,8 +1180,7 @@ class FakeQuantizedLinear(Module):
     """
 
     def __init__(self, dense, bits, group=None):
-        self.weights, self.bias, self.in_features = dense.weights, dense.bias, dense.in_features
-        self.bits, self.group = bits, group
+        self.weights, self.bias, self.bits, self.group = dense.weights, dense.bias, bits, group
 
     def forward(self, x):
         w, largest = self.weights, 2 ** (self.bits - 1) - 1
@@ -1249,12 +1191,7 @@ class FakeQuantizedLinear(Module):
 
 QUANTIZED[FakeQuantizedLinear] = QuantizedLinear
 
-# %% [markdown]
-# **Task.** Write `train_quantized`. First copy the model: the parameters of the original must
-# not change. `train_step` of lesson 08 makes one step.
 
-# %% exercise="train-quantized"
-#| export
 def train_quantized(model, bits, loss, batches, lr=1e-3, group=None):
     """Quantization-aware training of the Dense layers of a model.
 
@@ -1288,14 +1225,11 @@ check("train-quantized")
 # either direction. Predict: which numbers of bits need the training?
 
 # %% tags=["answer", "explained"]
-print(f"float32: {right(net)} of 359 right")
 for bits in (8, 4, 3, 2):
     small = quantize_model(net, bits)
-    print(f"{bits} bits: rounded {right(small)}", end="")
-    if bits < 4:
-        trained = train_quantized(net, bits, cross_entropy, batches(10))
-        print(f", trained with rounded weights {right(trained)}", end="")
-    print(f"; {8 * size_of(small) / 4810:.1f} real bits per weight")
+    trained = train_quantized(net, bits, cross_entropy, batches(10))
+    print(f"{bits} bits ({8 * size_of(small) / 4810:.1f} real bits per weight): "
+          f"{right(small)} rounded, {right(trained)} trained with rounded weights")
 
 # %% [markdown]
 # Down to 4 bits nothing is lost that 359 images could show. At 2 bits, rounding destroys the
@@ -1303,10 +1237,9 @@ for bits in (8, 4, 3, 2):
 #
 # ## Look back
 #
-# 1. Four methods made few bits work: scales for groups, mixed precision, GPTQ, and training. Which of them need data? Which need labels? Which would you try first on a model
-#    that takes a month to train?
-# 2. In `gptq`, round the rows in another order: those with the largest diagonal of $H$ first.
-#    What does it change for the last matrix of block 1, and why there?
+# 1. Which need data, and which need labels: scales for groups, mixed precision, GPTQ, training?
+#    Which would you try first on a model that takes a month to train?
+# 2. In `gptq`, first round the rows with the largest diagonal of $H$. Which matrices gain?
 # 3. Which distribution of bits over the layers do you find that lies below the lowest of the
 #    four curves? Why should the text that chooses it differ from the text that measures it?
 #
