@@ -3,7 +3,7 @@ GPT whose weights are rounded.
 """
 
 import copy
-from time import process_time
+from time import perf_counter, process_time
 
 import numpy as np
 
@@ -61,18 +61,19 @@ def continued(model, tokenizer, ids, tokens, seed, temperature=0.7):
 # Times
 
 
-def milliseconds(calls, rounds=9, least=0.002):
+def milliseconds(calls, rounds=7, least=0.01):
     """The median CPU time of each of several calls, in milliseconds.
 
     calls   list of functions without arguments; each round calls all of them, one after the other
-    least   CPU seconds: a shorter call is repeated so often that it takes about this long
+    least   seconds: a shorter call is repeated so often that it takes about this long, because the
+            clock of the CPU time can be coarse
     """
     repeats = []
     for call in calls:
         call()  # the first call is slower: memory is new, caches are cold
-        start = process_time()
+        start = perf_counter()
         call()
-        repeats.append(1 + int(least / max(process_time() - start, 1e-6)))
+        repeats.append(1 + min(1000, int(least / max(perf_counter() - start, 1e-6))))
     times = np.zeros((rounds, len(calls)))
     for row in times:
         for i, (call, repeat) in enumerate(zip(calls, repeats)):
@@ -80,7 +81,7 @@ def milliseconds(calls, rounds=9, least=0.002):
             for _ in range(repeat):
                 call()
             row[i] = 1000 * (process_time() - start) / repeat
-    return np.median(times, axis=0).tolist()
+    return np.maximum(np.median(times, axis=0), 1e-6).tolist()
 
 
 # Pictures
