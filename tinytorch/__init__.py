@@ -3,6 +3,7 @@
 import gc
 
 from tinytorch import (  # noqa: F401  each opens without its lessons
+    compress,
     data,
     func,
     generate,
@@ -62,5 +63,9 @@ __getattr__, __dir__ = public_module(
         "the course has no compiler": "compile jit",
         "Profile is in tinytorch.profile": "profiler",
         "GradScaler is in tinytorch.core.acceleration; there is no autocast": "amp autocast",
+        "quantize_model is in tinytorch.compress": "ao quantization",
+        "write quantize(x, scale, zero_point) of tinytorch.compress": "quantize_per_tensor "
+        "quantize_per_channel",
+        "{name} is fake_quantize in tinytorch.compress": "fake_quantize_per_tensor_affine",
     },
 )

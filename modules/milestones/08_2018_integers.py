@@ -42,6 +42,7 @@ from gpt_training import BITS, Settings, kept_seed, place, sample_lines, train
 from tinytorch.core.data import digits
 from tinytorch.core.layers import manual_seed
 from tinytorch.core.quantization import quantizable, quantize_model, size_of
+from tinytorch.core.tensor import Tensor
 from tinytorch.core.training import accuracy, predict
 from tinytorch.core.transformers import held_out_bits, text_batch
 from tinytorch.pictures.quantization import draw_tradeoff, milliseconds
@@ -81,12 +82,12 @@ def compare_digits(networks):
         exact, size = None, size_of(model)
         for bits in (32, 8, 4, 3):
             small = model if bits == 32 else quantize_model(model, bits)
-            right = accuracy(predict(small, images), labels)
+            right = accuracy(predict(small, Tensor(images)), labels)
             exact = right if exact is None else exact
             low, high = wilson(right, len(labels))
             print(
-                f"  {bits:2} bits  {size_of(small):8,} bytes, {size / size_of(small):4.1f} times "
-                f"as small  {right:.1%} right (95 %: {low:.1%} to {high:.1%})",
+                f"  {bits:2} bits  {size_of(small):8,} bytes, {size / size_of(small):4.1f} "
+                f"times as small  {right:.1%} right (95 %: {low:.1%} to {high:.1%})",
                 flush=True,
             )
             if bits == 4:
@@ -129,8 +130,8 @@ def compare_gpts(model, text, seed):
         real = 8 * size_of(small) / parameters
         name = f"{curve}, {bits} bits" if bits else curve
         print(
-            f"  {name:20}{size_of(small):10,} bytes, {size / size_of(small):4.1f} times as small"
-            f"  {real:5.2f} real bits per weight  {lost:7.4f} lost",
+            f"  {name:20}{size_of(small):10,} bytes, {size / size_of(small):4.1f} times as "
+            f"small  {real:5.2f} real bits per weight  {lost:7.4f} lost",
             flush=True,
         )
         found[curve, bits] = small, real, lost
@@ -164,8 +165,9 @@ def run(seed=0):
     window = text.test_ids[None, : model.context]
     before, after = milliseconds([lambda: model(window), lambda: small(window)])
     print(
-        f"\nA window of {model.context} tokens takes {before:.1f} ms in float32 and {after:.1f} ms "
-        "in 4 bits, which NumPy has to dequantize first: bytes are saved, time is not.",
+        f"\nA window of {model.context} tokens takes {before:.1f} ms in float32 and "
+        f"{after:.1f} ms in 4 bits, which NumPy has to dequantize first: bytes are saved, time "
+        "is not.",
         flush=True,
     )
     curves = {}

@@ -87,6 +87,7 @@ def test_they_load_nothing_by_themselves(empty):
     "module",
     [
         "tinytorch",
+        "tinytorch.compress",
         "tinytorch.func",
         "tinytorch.nn",
         "tinytorch.optim",

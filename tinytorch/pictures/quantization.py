@@ -119,7 +119,9 @@ def draw_byte(pair):
         note = f"written as {nibble}" if q < 0 else f"{nibble}"
         drawing.text(left + 72, 30, name, kind)
         drawing.text(left + 72, 104, note, "muted")
-    drawing.text(182, 138, f"byte: {nibbles[1]} · 16 + {nibbles[0]} = {nibbles[1] * 16 + nibbles[0]}")
+    drawing.text(
+        182, 138, f"byte: {nibbles[1]} · 16 + {nibbles[0]} = {nibbles[1] * 16 + nibbles[0]}"
+    )
     return drawing
 
 
@@ -213,5 +215,7 @@ def draw_straight_through(scale, largest):
     edge = scale * (largest + 0.5)
     axes.plot(x, np.clip(x, -edge, edge), "C1--")
     axes.annotate("rounding:\nderivative 0", (scale * 0.5, -scale * 0.15), color="C0", va="top")
-    axes.annotate("straight through:\nderivative 1, 0 outside", (-reach, edge), color="C1", va="top")
+    axes.annotate(
+        "straight through:\nderivative 1, 0 outside", (-reach, edge), color="C1", va="top"
+    )
     return figure

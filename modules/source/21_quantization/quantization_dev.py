@@ -23,10 +23,10 @@ for bits, text in rounded_texts("Mr. Knightley", [32, 8, 5, 4, 3, 2]).items():
 # enough for a phone or for one GPU. You will measure what it costs in quality, what it saves in
 # bytes, and whether it saves any time.
 #
-# **You need** 10 (Convolutions) and 15 (Transformers). **You write** rounding with one scale or
-# many, packing into bytes, a quantized layer and model, GPTQ in a dozen lines, zero points,
-# integer matrix products, and training with rounded weights. (Imported names are explained
-# where used.)
+# **You need** 10 (Convolutions), 15 (Transformers) and 19 (Profiling). **You write** rounding
+# with one scale or many, packing into bytes, a quantized layer and model, GPTQ in a dozen
+# lines, zero points, integer matrix products, and training with rounded weights. (Imported
+# names are explained where used.)
 
 # %%
 #| default_exp core.quantization
@@ -224,7 +224,7 @@ for name, x in samples.items():
 # for each output, that is, for each column. A **group** is a block of consecutive rows in one
 # column with its own scale. With groups of 32, a column of 64 weights has two scales.
 #
-# Scales take space, too. We store them as float16, with 16 bits each: 4 bits per weight and one
+# Scales also take space. We store them as float16, with 16 bits each: 4 bits per weight and one
 # scale for 32 weights are $4 + 16/32 = 4.5$ bits per weight. Quantize with the scale that is
 # *stored*: what is divided by one scale must not be multiplied by another.
 #
@@ -576,8 +576,8 @@ check("size")
 
 # %% [markdown]
 # The layer in the example has 640 weights (320 bytes), 20 scales and 10 biases (40 bytes each),
-# which is 4.9 bits for each of its 650 numbers. From here on, "4 bits" is printed together with
-# the *real bits per weight*: eight times the size in bytes, divided by the number of
+# which is 4.9 bits for each of its 650 numbers. In what follows, "4 bits" is printed together
+# with the *real bits per weight*: eight times the size in bytes, divided by the number of
 # parameters.
 
 # %%
@@ -694,11 +694,11 @@ curves["mixed precision"] = [result(mixed(b), f"{b + 1}, {b} and {b - 2} bits")
 # $$d_j = \frac{[H^{-1}]_{ij}}{[H^{-1}]_{ii}}\; d_i$$
 #
 # After each step $H$ loses the row and the column of the weight that is now fixed, and the
-# formula needs the inverse of the rest, not that of the whole $H$. It need not be computed
-# again: if $U$ is the upper triangular matrix with $U^T U = H^{-1}$, then row $i$ of $U$,
-# divided by $U_{ii}$, contains exactly these factors for every step. The **Cholesky factor** of
-# a matrix $A$ is the *lower* triangular matrix $L$ with $L L^T = A$; `np.linalg.cholesky(A)`
-# computes it.
+# formula needs the inverse of the rest, not the inverse of the whole $H$. It need not be
+# computed again: if $U$ is the upper triangular matrix with $U^T U = H^{-1}$, then row $i$ of
+# $U$, divided by $U_{ii}$, contains exactly these factors for every step. The **Cholesky
+# factor** of a matrix $A$ is the *lower* triangular matrix $L$ with $L L^T = A$;
+# `np.linalg.cholesky(A)` computes it.
 #
 # If an input is always 0, or two inputs are always equal, $H$ has no inverse. **Damping** adds
 # a small number to the diagonal of $H$, here 1 % of its mean.
@@ -775,7 +775,7 @@ check("gptq")
 # **Calibration** means running the model on some data to measure what its layers receive. Use
 # training text for it, never the text on which you measure the result. Here are the errors of
 # the eight matrices in the blocks at 3 bits. Predict: does GPTQ make the error of the *weights*
-# larger or smaller than rounding to the nearest integer does? And that of the outputs?
+# larger or smaller than rounding to the nearest integer does? And the error of the outputs?
 
 # %% tags=["answer", "explained"]
 from tinytorch.core.transformers import text_batch

@@ -357,3 +357,20 @@ def test_only_the_first_layer_casts():
     with pytest.warns(UserWarning) as said:
         assert net(np.ones((5, 2))).dtype == np.float32
     assert len(said) == 1
+
+
+def test_inputs_are_recorded_call_by_call_and_the_layers_stay_as_they_are():
+    net = Sequential(Dense(2, 3), Tensor.tanh, Dense(3, 1))
+    x = np.ones((5, 2), "float32")
+    with (
+        pytest.raises(ZeroDivisionError),
+        modules.recording({"last": net[2], "first": net[0]}) as seen,
+    ):
+        net(x)
+        net(x[:1])
+        1 / 0
+    assert [array.shape for array in seen["first"]] == [(5, 2), (1, 2)]
+    assert [array.shape for array in seen["last"]] == [(5, 3), (1, 3)]
+    assert "forward" not in vars(net[0]) and "forward" not in vars(net[2])
+    seen["first"][0][:] = 7
+    assert x.max() == 1
