@@ -778,8 +778,8 @@ def test_the_stored_scale_is_the_one_that_rounds():
 def test_inputs_choose_the_integers_by_gptq():
     w, x = normal(32, 4, 3), normal(33, 9, 4)
     for bits, group in [(4, 2), (3, None)]:
-        about = matrix_of(w, bits, group, x)
         case = f"QuantizedMatrix(w, {bits}, {group}, inputs)"
+        about = result_of(lambda: matrix_of(w, bits, group, x), case, WHAT_WENT_WRONG)
         equal(
             len(about["calls"]), 1, f"the calls of gptq by {case}", "use gptq for given inputs"
         )

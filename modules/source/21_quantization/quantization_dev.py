@@ -1,9 +1,9 @@
 # %% [markdown]
 # # 21. Quantization
 #
-# A weight is usually stored as a float32, in 32 bits. How many of them does a network need?
-# Below, a small GPT that was trained on two novels continues a sentence, always with the same
-# random draws. From line to line, its weights are rounded to fewer bits.
+# A weight is usually stored as a float32, in 32 bits. How many of these bits does a network
+# need? Below, a small GPT that was trained on two novels continues a sentence, always with the
+# same random draws. From line to line, its weights are rounded to fewer bits.
 
 # %% tags=["payoff"]
 from tinytorch.pictures.quantization import (draw_byte, draw_errors, draw_grid,
@@ -797,8 +797,8 @@ draw_errors(ratios)
 # %% [markdown]
 # This is the most important picture of the chapter. In all eight matrices the error of the
 # weights *grows*, typically to twice its size, and the error of the outputs *falls*, in two of
-# them below 40 %. A matrix can be further away from the original and still compute nearly the
-# same.
+# them to 40 % or less. A matrix can be further away from the original and still compute nearly
+# the same.
 
 # %%
 best = mixed(5, calibration)
