@@ -797,8 +797,8 @@ draw_errors(ratios)
 # %% [markdown]
 # This is the most important picture of the chapter. In all eight matrices the error of the
 # weights *grows*, typically to twice its size, and the error of the outputs *falls*, in two of
-# them to 40 % or less. A matrix can be further away from the original and still compute nearly
-# the same.
+# them to about 40 % or less. A matrix can be further away from the original and still compute
+# nearly the same.
 
 # %%
 best = mixed(5, calibration)
@@ -806,15 +806,15 @@ curves["mixed precision, GPTQ"] = [
     result(small, f"GPTQ, {b + 1}, {b} and {b - 2} bits")
     for b, small in ((6, mixed(6, calibration)), (5, best), (4, mixed(4, calibration)))]
 figure = draw_tradeoff(curves)
-# alt: Bits per character lost, on a logarithmic axis, against real bits per weight. Four curves
-# fall from the left to the right. Those of columns and of groups are nearly one line. The two
-# of mixed precision lie to the left of them, by about one bit per weight; GPTQ is the lowest.
+# alt: Bits per character lost, logarithmic, against real bits per weight. Columns and groups
+# form nearly one line. Mixed precision is about one bit per weight to the left of it. GPTQ is
+# lower still, except at the right end, where both meet.
 
 # %% [markdown]
-# All four curves count every byte. Groups gain nothing over columns here: they round better,
-# but need more bytes for scales. Mixed precision saves about one bit per weight, and GPTQ some
-# more. With 5.4 real bits the model has a sixth of its bytes and loses less than 0.01 bits per
-# character. And it writes words again:
+# All four curves count every byte. Groups gain nothing over columns here, because their scales
+# need more bytes. Mixed precision saves about one bit per weight. With few bits, GPTQ saves
+# some more. With 5.4 real bits the model has a sixth of its bytes and loses less than 0.01 bits
+# per character. And it writes words again:
 
 # %%
 print("5 bits, one scale:", rounded_texts("Mr. Knightley", [5])[5])
