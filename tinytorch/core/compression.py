@@ -1,5 +1,5 @@
 # From modules/source/22_compression/compression_dev.py by `tito export`; edit that file, not this one.
-# checksum: 4c57f47cac90b695
+# checksum: 4b6f2b1b35fa74e7
 """Compression: Fewer numbers: pruning, low rank, LoRA, averages of weights, distillation."""
 
 import copy
@@ -56,7 +56,7 @@ def matrices(model):
 
 
 def replaced(model, arrays):
-    """A copy of a model with these {path: array} in place of its own."""
+    """A copy of a model with these {path: array} in place of the matrices."""
     changed = copy.deepcopy(model)
     for path, w in matrices(changed).items():
         w[...] = arrays.get(path, w)
@@ -346,7 +346,7 @@ def average(states, weights=None):
 
 
 def distillation_loss(student, teacher, labels, temperature=2.0, weight=0.5):
-    """How far the answers of a student are from those of a teacher, and from the labels.
+    """The loss of a student that learns from the answers of a teacher and from labels.
 
     student      Tensor (B, C): logits
     teacher      Tensor or array (B, C): logits; gets no gradient

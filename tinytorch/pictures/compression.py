@@ -186,10 +186,10 @@ def draw_plane(path, points):
     """
     figure, axes = panel("", "bits per character of names", "of novels")
     axes.plot(*zip(*path), "C0", marker="o", markersize=5)
-    texts = {"before": path[0], "all weights": path[-1], "averages": path[len(path) // 2]}
-    for name, (new, old) in texts.items():
-        axes.annotate(name, (new, old), (7, 7 if name != "averages" else -16), color="C0",
-                      textcoords="offset points")  # fmt: skip
+    places = {"before": (path[0], (0, 10)), "averages": (path[len(path) // 2], (6, 6)),
+              "all weights": (path[-1], (10, -22))}  # fmt: skip
+    for name, (point, offset) in places.items():
+        axes.annotate(name, point, offset, color="C0", textcoords="offset points")
     for name, (new, old) in points.items():
         axes.plot(new, old, "C1", marker="s", markersize=6)
         axes.annotate(name, (new, old), (8, -3), color="C1", textcoords="offset points")
@@ -209,5 +209,7 @@ def draw_bytes(methods, original):
         axes.plot(sizes, losses, color=colour, marker="o", markersize=4, label=name)
     axes.axvline(original / 1000, color="C3", linestyle=":", linewidth=1.5)
     axes.set_xlim(left=0)
-    axes.legend(fontsize=9, loc="upper right", bbox_to_anchor=(0.98, 1.0))
+    axes.annotate("original", (original / 1000, 1), (-4, 2), ("data", "axes fraction"), color="C3",
+                  ha="right", textcoords="offset points", annotation_clip=False)  # fmt: skip
+    axes.legend(fontsize=9, loc="lower left", bbox_to_anchor=(0.26, 0.0))
     return figure

@@ -21,8 +21,8 @@ for share, text in pruned_texts("She was", [0.0, 0.3, 0.5, 0.8, 0.9]).items():
 # Lesson 21 stored each number in fewer bits. This lesson stores fewer numbers. **Compression**
 # here means both.
 #
-# **You need** 17 (Differentiation), whose Hessian-vector product tells which weights matter,
-# and 21 (Quantization) for the comparison. **You write** pruning of weights by size and by
+# **You need** 17 (Differentiation), for second derivatives, and 21 (Quantization), for the
+# comparison. **You write** pruning of weights by size and by
 # second derivatives, masks that survive training, pruning of neurons, low-rank layers, LoRA,
 # averages of models, and distillation.
 
@@ -105,7 +105,7 @@ def matrices(model):
 
 
 def replaced(model, arrays):
-    """A copy of a model with these {path: array} in place of its own."""
+    """A copy of a model with these {path: array} in place of the matrices."""
     changed = copy.deepcopy(model)
     for path, w in matrices(changed).items():
         w[...] = arrays.get(path, w)
@@ -256,14 +256,14 @@ for amount in (0.0, 0.05, 0.3, 0.5, 0.8, 0.9, 0.99):
 # The mask costs 1 bit for 32, so it pays above 1/32, about 3 % of zeros. An index costs 2 bytes
 # for each 4 that are kept, so it pays above 1/3. At 99 % zeros, the index is the smallest. With
 # half of the weights removed, we save less than half of the bytes. And we save no time: our
-# matrix product multiplies by zeros, too. This kind of pruning, which removes weights anywhere
-# in a matrix, is called **unstructured pruning**.
+# matrix product also multiplies by zeros. **Unstructured pruning** is pruning that removes
+# weights anywhere in a matrix, as here.
 #
 # ## Training with a mask
 #
 # After pruning, the other weights can adapt: we train again for a while. But an optimizer step
-# changes the zeros, too. Their gradients are not 0, and an optimizer with momentum moves them
-# even when their gradients are. So we multiply by the masks again after every step.
+# also changes the zeros. Their gradients are not 0, and with momentum an optimizer moves them
+# even when their gradients are 0. So we multiply by the masks again after every step.
 #
 # An optimizer has no place where such a function could be registered. But `optimizer.step` is
 # an attribute that can be replaced by another function, which calls the original one first.
@@ -381,7 +381,7 @@ for amount in (0.5, 0.8, 0.9, 0.95, 0.98):
 # the same. But magnitude pruning now removes other weights. So the size of a weight cannot be
 # the whole truth.
 #
-# What counts is how much the *loss* grows. Near a minimum the gradient is almost 0, and the
+# What matters is how much the *loss* grows. Near a minimum the gradient is almost 0, and the
 # loss is a parabola along each weight. With the second derivative $h$ of the loss along a
 # weight $w$, moving this weight to 0 costs about
 #
@@ -747,15 +747,18 @@ for rank in (48, 32, 24, 16):
 noise = np.random.default_rng(0).normal(size=(64, 256))
 draw_singular({"block 0": weights["blocks.0.mlp.0.weights"], "random": noise,
                "block 1": weights["blocks.1.mlp.0.weights"]})
-# alt: Singular values divided by the largest, against their number, 1 to 64. Those of a random
-# matrix fall from 1 to 0.4. Those of the first matrix of the mlp in block 0 fall from 1 to about
-# a third, nearly as slowly. Those of block 1 fall to 0.1 within ten values.
+# alt: Singular values divided by the largest, against their number, 1 to 64. The curve of a
+# random matrix falls in a straight line from 1 to 0.35. In block 0, one value is larger than
+# the others, which fall in a straight line from 0.7 to 0.25. In block 1 the curve bends: half
+# of the values are below 0.15.
 
 # %% [markdown]
-# A trained GPT is not low-rank. At rank 48 there are more parameters than before, and at rank
-# 32, where 85 % of the parameters remain, the loss is already large. The picture shows the
-# reason: the singular values of a trained matrix fall about as slowly as those of a random one.
-# There is nothing to cut off. (The exception is block 1, for a reason that you know.)
+# A trained GPT is not low-rank. With rank 48 there are as many parameters as before, and with
+# rank 32, which leaves three quarters of them, the loss is already large. The picture shows the
+# reason. In block 0, the singular values fall as slowly as in a random matrix, so there is
+# nothing to cut off. (Block 1 is the exception, for a reason that you know.) The second method
+# makes the *outputs* as close as possible, in the way OBS does, and loses less. It does not
+# change the conclusion.
 #
 # Low rank is useful for something else: not for the weights, but for their *change*.
 #
@@ -769,8 +772,7 @@ draw_singular({"block 0": weights["blocks.0.mlp.0.weights"], "random": noise,
 # $$y = x W + b + \frac{\alpha}{r}\; x A B$$
 #
 # $A$ has $r$ columns, and $B$ has $r$ rows. $A$ begins with random numbers and $B$ with zeros.
-# So the first output is that of the original layer. With both at zero, neither would ever get a
-# gradient. After training, $\frac{\alpha}{r} A B$ can be added to $W$, and the layer is an
+# So at first the outputs do not change. If both were zero, neither would ever get a gradient. After training, $\frac{\alpha}{r} A B$ can be added to $W$, and the layer is an
 # ordinary one again.
 #
 # **Task.** Write the three methods of `LoRA`. A Variable that is an attribute is a parameter
@@ -874,16 +876,16 @@ lora_share = sum(p.size for p in lora.parameters()) / 136_960
 print(f"LoRA with rank 8 trains {lora_share:.0%} of the parameters")
 
 # %% [markdown]
-# LoRA learns less than full training. It does not forget less for that: with the larger
-# learning rate it forgets even more. What it really saves is memory. Adam keeps two numbers for
+# LoRA learns less than full training, and it does not forget less: all three points need more
+# bits for the novels. LoRA saves memory. Adam keeps two numbers for
 # each *trained* weight, and a file with $A$ and $B$ is small.
 #
 # ## Averages of models
 #
-# LoRA has a rival that costs nothing. **Weight averaging** computes each weight of a new model
+# There is a simpler way to forget less. **Weight averaging** computes each weight of a new model
 # as the mean of that weight in several models. For two networks that were trained separately
-# this gives nonsense. But fine-tuning starts from the old weights and moves a short way, and
-# the models on the line between old and new weights are good, too.
+# this gives a useless model. But fine-tuning starts from the old weights and moves a short way, and
+# the models on the line between old and new weights are also good.
 #
 # **Task.** Write `average`, for state dicts (lesson 03).
 
@@ -924,13 +926,14 @@ for share in (0.0, 0.25, 0.5, 0.75, 1.0):
     path.append(two_texts(mixture))
     print(f"{share:.0%} new weights: names {path[-1][0]:.2f}, novels {path[-1][1]:.2f}")
 draw_plane(path, {name: point for name, point in points.items() if "LoRA" in name})
-# alt: Bits per character of the novels against those of the names. A curve leads from the
+# alt: Two axes: bits per character of names, and of novels. A curve leads from the
 # original model, good at novels and bad at names, through three averages to the model with all
 # weights trained. It is bent towards the good corner. All three points of LoRA are above it.
 
 # %% [markdown]
-# Each point of LoRA lies above the line of averages: for the same result on names, an average
-# knows the novels better. The average needs full training, though; LoRA trains fewer numbers.
+# All three points of LoRA lie above the curve of averages: with the same result on names, an
+# average predicts the novels better. But an average needs full training, and LoRA trains fewer
+# numbers. (All of this is one small model and one new text.)
 #
 # ## Distillation
 #
@@ -938,14 +941,14 @@ draw_plane(path, {name: point for name, point in points.items() if "LoRA" in nam
 # model, the **student**, to give the same answers as a trained large one, the **teacher**. The
 # teacher's answer to an image is not a label. It is a probability for each class, and tells for
 # example that a 7 looks a little like a 1. The loss is the *Kullback-Leibler divergence* of the
-# student's probabilities $p$ from those of the teacher, $q$:
+# student's probabilities $p$ from the teacher's probabilities $q$:
 #
 # $$\mathrm{KL}(q \,\|\, p) = \sum_c q_c\, (\log q_c - \log p_c)$$
 #
 # It is 0 when both are equal. Both use logits divided by a *temperature* $T$ (lesson 16), so
 # that small probabilities count more. The gradient of this divergence shrinks like $1 / T^2$.
 # It is multiplied by $T^2$, so that it has the same size for every temperature. If there are
-# labels, too, their cross-entropy is added:
+# labels, their cross-entropy is added:
 #
 # $$\mathrm{weight} \cdot T^2\, \mathrm{KL}(q \,\|\, p)
 # + (1 - \mathrm{weight}) \cdot \text{cross-entropy}$$
@@ -956,7 +959,7 @@ draw_plane(path, {name: point for name, point in points.items() if "LoRA" in nam
 # %% exercise="distillation"
 #| export
 def distillation_loss(student, teacher, labels, temperature=2.0, weight=0.5):
-    """How far the answers of a student are from those of a teacher, and from the labels.
+    """The loss of a student that learns from the answers of a teacher and from labels.
 
     student      Tensor (B, C): logits
     teacher      Tensor or array (B, C): logits; gets no gradient
@@ -1023,10 +1026,10 @@ for seed in (0, 1, 2):
     print("   ".join(f"{name} {share:.1%}" for name, share in results.items()))
 
 # %% [markdown]
-# On the images that have labels, the teacher does not help. Its gain comes from the *other*
-# images: it can label as many as we like. Then the student becomes about as good as its
-# teacher, and no better. With 359 test images, a difference of two points can be chance, so
-# look at all three seeds.
+# On the images that have labels, the teacher changes little: the student becomes better with
+# some seeds and worse with others. The gain comes from the *other* images, which the teacher
+# can label. With them the student becomes about as good as its teacher, and no better. With 359
+# test images, a difference of two points can be chance, so look at all three seeds.
 #
 # ## All methods in one picture
 #
@@ -1096,4 +1099,4 @@ draw_bytes(methods, size_of(model))
 # pass, and sparse or smaller matrices are up to you. LoRA is in the library PEFT by Hugging
 # Face. `torch.optim.swa_utils.AveragedModel` averages models during training. For
 # distillation, `torch.nn.functional.kl_div(log_p, q, reduction="batchmean")` is the divergence;
-# its default reduction divides by the number of classes, too.
+# its default reduction also divides by the number of classes.
