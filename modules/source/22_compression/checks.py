@@ -1,4 +1,4 @@
-# The checks of lesson 22, by exercise. `check("magnitude")` in the chapter runs the visible ones.
+# The checks of lesson 22, by exercise. `check("obs")` in the chapter runs the visible ones.
 
 # %% setup
 import math
@@ -97,7 +97,9 @@ def loss_by_definition(s, t, labels, T=2.0, weight=0.5):
 def loss_of(case, *given, **options):
     loss, gradient, reached = result_of(lambda: distilled(*given, **options), case)
     assert not isinstance(loss, str), f"{case} should be a Tensor, yours is a {loss}"
-    equal(loss.shape, (), f"the shape of {case}", "One number: sum over classes, mean over rows")
+    equal(
+        loss.shape, (), f"the shape of {case}", "One number: sum over classes, mean over rows"
+    )
     return float(loss), gradient, reached
 
 
@@ -115,7 +117,7 @@ START = np.array([[1.0, 2.0], [-3.0, 4.0], [5.0, -6.0]])
 
 def layers(w, bias, rank, case):
     words = {
-        "matmul": "U is (in, r) after cutting its columns, V^T is (r, out) after cutting its rows",
+        "matmul": "cut the columns of U, to (in, r), and the rows of V^T, to (r, out)",
         "takes inputs": "the first layer has shape (in, rank), the second (rank, out)",
         "broadcast": "use full_matrices=False, and multiply the columns of U by the values",
     }
@@ -255,7 +257,9 @@ def masks_of(arrays, amount, case, saliency=None):
     """The masks, after checking names, shapes and dtypes."""
     masks, names, changed = result_of(lambda: global_masks(arrays, amount, saliency), case)
     assert isinstance(masks, dict), f"{case} should be a dict of masks, yours is a {masks}"
-    equal(list(masks), names, f"the keys of {case}", "There is one mask for each matrix, in order")
+    equal(
+        list(masks), names, f"the keys of {case}", "There is one mask for each matrix, in order"
+    )
     for mask, w in zip(masks.values(), arrays, strict=True):
         is_mask(mask, w.shape, f"a mask of {case}")
     assert not changed, f"{case}: the weights of the model changed. Return masks only"
@@ -297,10 +301,20 @@ def test_the_saliency_decides():
     found = np.concatenate([m.ravel() for m in masks_of(arrays, 0.5, case, "reversed")])
     cause = {"The weights are ranked by their size, not by the saliency": plain}
     expect(found, [True, False, False, True, True, False], case, cause)
-    scores = {"0.weights": np.array([[7.0, 1.0, 8.0]]), "1.weights": np.array([[2.0], [9], [-8.5]])}
+    scores = {
+        "0.weights": np.array([[7.0, 1.0, 8.0]]),
+        "1.weights": np.array([[2.0], [9], [-8.5]]),
+    }
     case = "the masks with the scores [[7, 1, 8]] and [[2], [9], [-8.5]], for amount 0.5"
     found = np.concatenate([m.ravel() for m in masks_of(arrays, 0.5, case, scores)])
-    cause["Scores are ranked by their absolute values"] = [True, False, True, False, True, False]
+    cause["Scores are ranked by their absolute values"] = [
+        True,
+        False,
+        True,
+        False,
+        True,
+        False,
+    ]
     expect(found, [False, False, True, False, True, True], case, cause)
 
 
@@ -346,7 +360,9 @@ def test_eight_bits_are_one_byte():
     for count, wanted in [(8, 1), (9, 2), (15, 2), (16, 2), (17, 3)]:
         found = sizes_of(np.zeros(count, "float32"), f"stored_bytes of {count} zeros")
         equal(found["mask"], wanted, f'"mask" of {count} zeros', "One bit each, rounded up")
-        equal(found["index"], 0, f'"index" of {count} zeros', "No number is stored, so no place")
+        equal(
+            found["index"], 0, f'"index" of {count} zeros', "No number is stored, so no place"
+        )
         equal(found["dense"], 4 * count, f'"dense" of {count} zeros')
 
 
@@ -359,7 +375,9 @@ def test_large_matrices_need_four_bytes_for_a_place():
         if shape == (65537,):
             cause = "A place above 65,535 does not fit into 2 bytes. The size of `w` decides, "
             cause += "not the number of nonzeros"
-        equal(found["index"], wanted, f'"index" of an array of shape {shape}, one nonzero', cause)
+        equal(
+            found["index"], wanted, f'"index" of an array of shape {shape}, one nonzero', cause
+        )
 
 
 def test_the_dtype_counts():
@@ -367,13 +385,19 @@ def test_the_dtype_counts():
     found = sizes_of(w, "stored_bytes of the float16 array [1, 0, 3, 4]")
     cause = "A float16 takes 2 bytes: use w.itemsize"
     wanted = {"dense": 8.0, "index": 12.0, "mask": 7.0}
-    equal(dict(sorted(found.items())), wanted, "stored_bytes of the float16 [1, 0, 3, 4]", cause)
+    equal(
+        dict(sorted(found.items())), wanted, "stored_bytes of the float16 [1, 0, 3, 4]", cause
+    )
 
 
 # %% stored-bytes hidden points=1
 def test_other_sizes():
     rng = np.random.default_rng(2)
-    for shape, dtype, size in [((7, 9), "float64", 8), ((300, 400), "float32", 4), ((3,), "f4", 4)]:
+    for shape, dtype, size in [
+        ((7, 9), "float64", 8),
+        ((300, 400), "float32", 4),
+        ((3,), "f4", 4),
+    ]:
         w = (rng.normal(size=shape) * (rng.random(shape) < 0.4)).astype(dtype)
         count = sum(1 for number in w.ravel().tolist() if number != 0)
         wanted = {
@@ -449,8 +473,8 @@ def test_apply_sets_the_removed_weights_to_0():
         array,
         START * ONE,
         "the array of the parameter from before apply()",
-        "The parameter has a new array now. Write into p.data, so that every holder of the array "
-        "sees the zeros",
+        "The parameter has a new array now. Write into p.data, so that the zeros are in the "
+        "array that others hold",
     )
 
 
@@ -468,8 +492,8 @@ def test_zeros_survive_every_step():
             assert not removed[step].any(), (
                 f"{name}: after step {step} the removed weights should still be 0, yours are "
                 f"{shown(removed[step])}. Replace optimizer.step by a function that calls the "
-                "original one and then self.apply(). Zero gradients are not enough: with momentum "
-                "a weight also moves without one"
+                "original one and then self.apply(). Zero gradients are not enough: with "
+                "momentum a weight also moves without one"
             )
 
 
@@ -478,7 +502,8 @@ def test_the_other_weights_are_trained_as_usual():
     case = "after {} of SGD with lr 0.5, when every gradient is 1, the weights"
     for step, words in [(1, "1 step"), (2, "2 steps")]:
         causes = {
-            "The optimizer did not step: the new function must call the original step": START * ONE,
+            "The optimizer did not step: the new function must call the original step": START
+            * ONE,
             "The original step runs twice in each step": (START - step) * ONE,
         }
         close(history[step], (START - 0.5 * step) * ONE, case.format(words), causes)
@@ -495,7 +520,7 @@ def test_two_masks_on_one_optimizer():
     call = lambda: masked_training("SGD", [{"weights": ONE}, {"bias": bias}], 2)
     history, biases, _ = result_of(call, "two masks attached to one optimizer")
     assert not history[2][~ONE].any(), (
-        "two masks, one for the weights and one for the bias: after 2 steps the removed weights "
+        "two masks, one for the weights and one for the bias: after 2 steps removed weights "
         "are not 0. The second attach must call the step that it found, which applies the first "
         "mask: take optimizer.step, not type(optimizer).step"
     )
@@ -541,7 +566,9 @@ def obd_scores(arrays, biases, x, loss, probes, seed=0, draws=1):
 # %% obd points=5
 def test_the_saliency_of_two_weights():
     w, x = np.array([[3.0], [-1.0]]), np.array([[1.0, 0.0], [0.0, 10.0]], "float32")
-    case = "weights [[3], [-1]], inputs [[1, 0], [0, 10]], the sum of squares as loss: h is 2 and "
+    case = (
+        "weights [[3], [-1]], inputs [[1, 0], [0, 10]], the sum of squares as loss: h is 2 and "
+    )
     case += "200, so the saliency"
     words = {
         "requires_grad": "is the result of `f` a number that depends on `vector`?",
@@ -580,7 +607,9 @@ def test_only_matrices_have_scores():
     w, bias = np.array([[1.0, -2.0], [0.5, 4.0]]), np.array([3.0, 5.0])
     (found,), _ = obd_scores([w], [bias], np.zeros((2, 2), "float32"), "sum of squares", 1)
     equal(list(found), ["weights"], "the keys for a layer with a bias")
-    close(found["weights"], np.zeros((2, 2)), "for inputs of 0, no weight matters: the saliency")
+    close(
+        found["weights"], np.zeros((2, 2)), "for inputs of 0, no weight matters: the saliency"
+    )
 
 
 def test_two_layers():
@@ -646,7 +675,8 @@ def test_the_saliency_of_obs_chooses():
     wanted = w - w[i] / inverse[i, i] * inverse[:, [i]]
     wanted[i] = 0
     others = {
-        "The smallest weight is removed; the saliency is w² / diagonal of the inverse of H": w**2,
+        "The smallest weight is removed; the saliency is w² / diagonal of the inverse of H": w
+        ** 2,
         "The saliency divides w² by the diagonal of the inverse of H; this multiplies": w**2
         * inverse.diagonal()[:, None],
         "This divides by the diagonal of H; take the diagonal of its inverse": w**2
@@ -654,7 +684,9 @@ def test_the_saliency_of_obs_chooses():
         "This is the saliency of OBD, w² times the diagonal of H. OBS divides by the diagonal "
         "of the inverse": w**2 * h.diagonal()[:, None],
     }
-    others["The weights should be squared in the saliency"] = np.abs(w) / inverse.diagonal()[:, None]
+    others["The weights should be squared in the saliency"] = (
+        np.abs(w) / inverse.diagonal()[:, None]
+    )
     causes = {text: refitted(w, x, least(s, 1)) for text, s in others.items()}
     causes["The right weight is removed, but the others did not move"] = w * least(scores, 1)
     close(found, wanted, case, causes, near=1e-3)
@@ -683,7 +715,9 @@ def test_zeros_are_counted_in_the_whole_matrix():
 def test_nothing_and_everything_is_removed():
     w, x = seven_inputs()
     found = result_of(lambda: obs_prune(w, x, 0.0), "amount 0")
-    close(found, w, "with amount 0 the weights", "Nothing is removed, so nothing moves", near=1e-3)
+    close(
+        found, w, "with amount 0 the weights", "Nothing is removed, so nothing moves", near=1e-3
+    )
     found = result_of(lambda: obs_prune(w, x, 1.0), "amount 1")
     close(found, np.zeros((7, 1)), "with amount 1 the weights")
     w, x = seven_inputs()
@@ -771,8 +805,15 @@ def test_columns_biases_and_rows():
     expect(w1, [[3, 1], [6, 4]], f"the first weights of {case}", causes)
     causes = {"The bias is cut with other neurons than the weights": [10.0, 20.0]}
     expect(b1, [30, 10], f"the first bias of {case}", causes)
-    expect(w2, [[3, -3], [1, -1]], f"the second weights of {case}", "Take rows of the second matrix")
-    expect(b2, [7, 8], f"the second bias of {case}", "It belongs to the outputs, so it stays whole")
+    expect(
+        w2,
+        [[3, -3], [1, -1]],
+        f"the second weights of {case}",
+        "Take rows of the second matrix",
+    )
+    expect(
+        b2, [7, 8], f"the second bias of {case}", "It belongs to the outputs, so it stays whole"
+    )
 
 
 def test_layers_without_a_bias():
@@ -800,9 +841,9 @@ def test_other_neurons():
     arrays = [rng.normal(size=shape) for shape in [(4, 6), (6,), (6, 3), (3,)]]
     keep = np.array([5, 0, 3])
     (w1, b1, w2, b2), kinds, same, sizes = pruned_pair(*arrays, keep)
-    for found, wanted in [(w1, arrays[0][:, keep]), (b1, arrays[1][keep]), (w2, arrays[2][keep]),
-                          (b2, arrays[3])]:  # fmt: skip
-        close(found, wanted, "neurons 5, 0 and 3 of 6")
+    wanted = [arrays[0][:, keep], arrays[1][keep], arrays[2][keep], arrays[3]]
+    for found, array in zip([w1, b1, w2, b2], wanted, strict=True):
+        close(found, array, "neurons 5, 0 and 3 of 6")
     assert same and sizes == [(4, 3), (3, 3)]
 
 
@@ -813,8 +854,8 @@ def factors(w, bias, rank):
     layer = layer_of(w, bias)
     net = low_rank(layer, rank)
     same = np.allclose(layer.weights.data, w)
-    parts = [(np.array(part.weights.data), None if part.bias is None else np.array(part.bias.data))
-             for part in net]  # fmt: skip
+    biases = [None if part.bias is None else np.array(part.bias.data) for part in net]
+    parts = [(np.array(part.weights.data), b) for part, b in zip(net, biases)]
     out = net(Tensor(np.eye(len(w), dtype="float32"))).data
     return type(net).__name__, parts, np.array(out), same
 
@@ -827,19 +868,33 @@ def test_the_closest_matrix_of_rank_2():
     product = parts[0][0] @ parts[1][0]
     root = np.sqrt([10.0, 5.0])
     causes = {
-        "The singular values are in both factors; multiply only one of them": u[:, :2] * [100, 25]
+        "The singular values are in both factors; multiply only one of them": u[:, :2]
+        * [100, 25]
         @ v[:2],
         "The singular values are missing: multiply the columns of U by them": u[:, :2] @ v[:2],
-        "These are the smallest singular values; keep the first ones": u[:, 1:3] * [5, 1] @ v[1:],
+        "These are the smallest singular values; keep the first ones": u[:, 1:3]
+        * [5, 1]
+        @ v[1:],
         "The roots of the singular values belong into both factors, or the values into one": u[
             :, :2
         ]
         * root
         @ v[:2],
     }
-    close(product, u[:, :2] * [10, 5] @ v[:2], f"the product of the factors of {case}", causes, 1e-3)
+    close(
+        product,
+        u[:, :2] * [10, 5] @ v[:2],
+        f"the product of the factors of {case}",
+        causes,
+        1e-3,
+    )
     error = float(np.sqrt(((product - w) ** 2).sum()))
-    close(error, 1.0, "the distance to the original, which is the singular value left out,", near=1e-3)
+    close(
+        error,
+        1.0,
+        "the distance to the original, which is the singular value left out,",
+        near=1e-3,
+    )
 
 
 def test_the_bias_comes_last():
@@ -850,13 +905,17 @@ def test_the_bias_comes_last():
     causes = {"The bias is missing": w}
     close(out, w + bias, "with the full rank, the outputs for unit vectors", causes, near=1e-3)
     parts, _ = layers(w, None, 1, "low_rank of a layer without a bias")
-    assert parts[1][1] is None, "the given layer has no bias, so the second one has none, either"
+    assert parts[1][1] is None, (
+        "the given layer has no bias, so the second one should have none"
+    )
 
 
 def test_a_matrix_of_rank_1():
     w = np.outer([1.0, 2.0], [3.0, 0.0, -1.0, 5.0]).astype("float32")
     parts, out = layers(w, None, 1, "low_rank of a matrix of rank 1, and rank 1")
-    close(out, w, "a matrix of rank 1 needs only rank 1: the outputs for unit vectors", near=1e-3)
+    close(
+        out, w, "a matrix of rank 1 needs only rank 1: the outputs for unit vectors", near=1e-3
+    )
     dtypes = [part[0].dtype.name for part in parts]
     equal(dtypes, ["float32", "float32"], "the dtypes of the weights")
 
@@ -884,7 +943,7 @@ def lora_of(w, bias, rank, alpha, a=None, b=None, seed=0):
 
 
 def lora_start(w, bias, rank, alpha, x):
-    """A new LoRA: its output, the output of its Dense layer, and the shapes of its parameters."""
+    """A new LoRA: its output, the Dense layer's output, and the shapes of its parameters."""
     lora, dense = lora_of(w, bias, rank, alpha)
     shapes = [p.shape for p in lora.parameters()]
     own = [any(p is q for q in (lora.A, lora.B)) for p in lora.parameters()]
@@ -906,7 +965,13 @@ def lora_output(w, bias, rank, alpha, a, b, x):
     kinds = [type(layer).__name__ for layer in merged]
     trained = len(merged[0].parameters())
     outs = [layer(Tensor(x)).data for layer in merged]
-    return np.array(out), [np.array(y) for y in outs], np.array(lora(Tensor(x)).data), kinds, trained
+    return (
+        np.array(out),
+        [np.array(y) for y in outs],
+        np.array(lora(Tensor(x)).data),
+        kinds,
+        trained,
+    )
 
 
 def lora_step(w, bias, rank, alpha, a, b, x, g):
@@ -943,8 +1008,8 @@ def test_only_a_and_b_are_parameters():
         sorted(shapes),
         [(2, 4), (4, 3)],
         "the shapes of the parameters of LoRA(Dense(2, 3), rank=4)",
-        "Only A (in, rank) and B (rank, out) are trained. A parameter is a Variable anywhere in the "
-        "module: the weights and the bias of `dense` must not be; use detach()",
+        "Only A (in, rank) and B (rank, out) are trained. A parameter is a Variable anywhere "
+        "in the module: the weights and the bias of `dense` must not be; use detach()",
     )
     assert own, "parameters() should contain the attributes .A and .B themselves"
     assert kept == [True, True], (
@@ -958,11 +1023,11 @@ def test_a_is_random_and_b_zero():
     assert not b.any(), "B should begin with zeros"
     deviation = float(np.std(a))
     assert a.any(), (
-        "A is 0, and so is B: then neither gets a gradient, and nothing is ever learned. Use `a`"
+        "A is 0, and so is B: then neither gets a gradient, and nothing is learned. Use `a`"
     )
     assert 0.12 < deviation < 0.16, (
-        "A of a LoRA with 50 inputs should have the standard deviation 1 / sqrt(50) = 0.141, yours "
-        f"has {deviation:.3f}: use the given `a` as it is"
+        "A of a LoRA with 50 inputs should have the standard deviation 1 / sqrt(50) = 0.141, "
+        f"yours has {deviation:.3f}: use the given `a` as it is"
     )
     equal([a.dtype.name, b.dtype.name], ["float32", "float32"], "the dtypes of A and B")
 
@@ -1011,7 +1076,7 @@ def test_gradients_reach_a_and_b_only():
     gradients, fixed, after = result_of(call, "a training step of a LoRA", words, kinds)
     for name, found in zip("AB", gradients):
         assert found is not None, (
-            f"{name} gets no gradient: compute with Tensors, x @ self.A @ self.B, not with .data"
+            f"{name} gets no gradient: compute with Tensors, x @ self.A @ self.B, without .data"
         )
     f = lambda a: LX @ LW + LB + 3 * LX @ a @ LBB
     wanted = gradient_by_differences(f, LA, g)
@@ -1057,7 +1122,9 @@ S = [{"w": np.array([[1.0, 2.0]], "float32"), "b": np.array([4.0], "float32")},
 def test_weighted_means():
     case = "the average of [1, 2] and [3, 6] with the weights 0.25 and 0.75"
     found, same = result_of(lambda: averaged(S[:2], [0.25, 0.75]), case)
-    assert isinstance(found, dict), f"{case} should be a dict {{name: array}}, yours is a {found}"
+    assert isinstance(found, dict), (
+        f"{case} should be a dict {{name: array}}, yours is a {found}"
+    )
     equal(list(found), ["w", "b"], f"the names in {case}")
     causes = {
         "The weights are ignored": [[2, 4]],
@@ -1086,9 +1153,19 @@ def test_equal_weights_by_default():
 def test_weights_are_used_as_they_are():
     found, _ = result_of(lambda: averaged(S[:2], [2.0, -1.0]), "the weights 2 and -1")
     cause = "Each array is the sum of weight * array; weights are not scaled to the sum 1"
-    close(found["w"], [[-1, -2]], "the average of [1, 2] and [3, 6] with the weights 2 and -1", cause)
+    close(
+        found["w"],
+        [[-1, -2]],
+        "the average of [1, 2] and [3, 6] with the weights 2 and -1",
+        cause,
+    )
     found, _ = averaged(S[:2], [2.0, 2.0])
-    close(found["w"], [[8, 16]], "the average of [1, 2] and [3, 6] with the weights 2 and 2", cause)
+    close(
+        found["w"],
+        [[8, 16]],
+        "the average of [1, 2] and [3, 6] with the weights 2 and 2",
+        cause,
+    )
 
 
 def test_the_dtype_of_the_first_state():
@@ -1097,7 +1174,9 @@ def test_the_dtype_of_the_first_state():
     equal(found["w"].dtype.name, "float32", "the dtype of the average of float32 arrays", cause)
     wide = {name: array.astype("float64") for name, array in S[1].items()}
     found, _ = averaged([S[0], wide])
-    equal(found["w"].dtype.name, "float32", "the dtype for a float32 and a float64 state", cause)
+    equal(
+        found["w"].dtype.name, "float32", "the dtype for a float32 and a float64 state", cause
+    )
 
 
 # %% average hidden points=1
@@ -1131,12 +1210,12 @@ def test_the_divergence():
     kl = divergences(DT, DS)
     crossed = -np.mean((np.exp(log_probabilities(DT)) * log_probabilities(DS)).sum(axis=1))
     causes = {
-        "This is KL(student || teacher); the teacher's probabilities are the weights": divergences(
+        "This is KL(student || teacher); weight by the teacher's probabilities": divergences(
             DS, DT
         ).mean(),
         "Average over the rows, but add the classes": kl.mean() / 3,
         "Average over the batch": kl.sum(),
-        "This is the cross-entropy with the teacher's probabilities; subtract their entropy": crossed,
+        "This is the cross-entropy with the teacher; subtract its entropy": crossed,
         "The sign is turned": -kl.mean(),
     }
     close(found, kl.mean(), case, causes)
@@ -1167,8 +1246,10 @@ def test_the_weight():
     found, *_ = loss_of(case, DS, DT, DL, 2.0, 0.25)
     soft, hard = 4 * divergences(DT, DS, 2.0).mean(), nll(DS, DL)
     causes = {
-        "The weight belongs to the divergence, 1 - weight to the labels": 0.75 * soft + 0.25 * hard,
-        "The cross-entropy is computed from the student's own logits, not divided by T": 0.25 * soft
+        "The weight belongs to the divergence, 1 - weight to the labels": 0.75 * soft
+        + 0.25 * hard,
+        "The cross-entropy is computed from the student's own logits, not divided by T": 0.25
+        * soft
         + 0.75 * nll(DS / 2, DL),
         "The cross-entropy is not multiplied by 1 - weight": 0.25 * soft + hard,
         "The divergence is not multiplied by the weight": soft + 0.75 * hard,
@@ -1212,8 +1293,8 @@ def test_large_logits():
     case = "the loss for logits of +-1000, temperature 1, weight 1"
     found, *_ = loss_of(case, s, t, None, 1.0, 1.0)
     assert math.isfinite(found), (
-        f"{case} is {found}: a probability was rounded to 0 before its logarithm was taken. Use "
-        "log_softmax for both"
+        f"{case} is {found}: a probability was rounded to 0 before its logarithm was taken. "
+        "Use log_softmax for both"
     )
     close(found, 1000.0, case)
 

@@ -15,16 +15,16 @@ for share, text in pruned_texts("She was", [0.0, 0.3, 0.5, 0.8, 0.9]).items():
 # %% [markdown]
 # With half of its weights the model still writes sentences. With a fifth of them it writes
 # pieces of words, and with a tenth it repeats a few letters. Near the end of this chapter you
-# compare all ways to make this model smaller in one picture: how many bytes each needs, and how
-# well the model still predicts. Some popular methods do badly here, and you will see why.
+# compare all ways to make this model smaller in one picture: how many bytes each needs, and
+# how well the model still predicts. Some popular methods do badly here, and you will see why.
 #
 # Lesson 21 stored each number in fewer bits. This lesson stores fewer numbers. **Compression**
 # here means both.
 #
 # **You need** 17 (Differentiation), for second derivatives, and 21 (Quantization), for the
-# comparison. **You write** pruning of weights by size and by
-# second derivatives, masks that survive training, pruning of neurons, low-rank layers, LoRA,
-# averages of models, and distillation.
+# comparison. **You write** pruning of weights by size and by second derivatives, masks that
+# survive training, pruning of neurons, low-rank layers, LoRA, averages of models, and
+# distillation.
 
 # %%
 #| default_exp core.compression
@@ -51,9 +51,9 @@ from tinytorch.func import functional_call
 # We describe the choice by a *mask*: an array of the shape of the weights that is True where a
 # weight is kept.
 #
-# **Task.** Write `prune_magnitude`. A threshold is not enough: when several weights are equally
-# large, all of them could fall below it or none. Sort the weights instead, and remove the
-# first ones. Then the number of zeros is exact.
+# **Task.** Write `prune_magnitude`. A threshold is not enough: when several weights are
+# equally large, all of them could fall below it or none. Sort the weights instead, and remove
+# the first ones. Then the number of zeros is exact.
 
 # %% exercise="magnitude"
 #| export
@@ -93,8 +93,8 @@ check("magnitude")
 # We measure the damage on text that the model was not trained on, as in lesson 15: how many
 # *bits per character* the pruned model needs more than the original. The model has 136,960
 # parameters; 98,304 of them are in the matrices of its blocks, and only these are pruned. Each
-# matrix loses the same share. Predict: how much worse than the smallest weights is it to remove
-# *random* ones?
+# matrix loses the same share. Predict: how much worse than the smallest weights is it to
+# remove *random* ones?
 
 # %%
 #| export
@@ -140,8 +140,8 @@ for amount in AMOUNTS:
           f"smallest {curves['each matrix'][-1]:.3f}")
 
 # %% [markdown]
-# The original needs 1.69 bits per character. For comparison, the compressor zlib needs 2.84, so
-# a model that loses more than 1.15 bits is useless.
+# The original needs 1.69 bits per character. For comparison, the compressor zlib needs 2.84,
+# so a model that loses more than 1.15 bits is useless.
 #
 # ## Global pruning
 #
@@ -200,7 +200,7 @@ for amount, one, other in zip(AMOUNTS, curves["each matrix"], curves["all togeth
 draw_shares({path.removesuffix(".weights"): 1 - mask.mean()
              for path, mask in prune_global(model, 0.5).items()})
 # alt: Eight bars: the share of zeros in each matrix when half of all weights are removed. The
-# two matrices of the feed-forward network in block 1 lose 90 and 94 %, the other six 25 to 43 %.
+# two matrices of the feed-forward network in block 1 lose 90 and 94 %, the others 25 to 43 %.
 
 # %% [markdown]
 # It helps a lot, and the picture shows why. The feed-forward network of block 1 has very small
@@ -253,11 +253,11 @@ for amount in (0.0, 0.05, 0.3, 0.5, 0.8, 0.9, 0.99):
     print(f"{amount:4.0%} zeros: " + "   ".join(f"{k} {n:6,}" for k, n in sizes.items()))
 
 # %% [markdown]
-# The mask costs 1 bit for 32, so it pays above 1/32, about 3 % of zeros. An index costs 2 bytes
-# for each 4 that are kept, so it pays above 1/3. At 99 % zeros, the index is the smallest. With
-# half of the weights removed, we save less than half of the bytes. And we save no time: our
-# matrix product also multiplies by zeros. **Unstructured pruning** is pruning that removes
-# weights anywhere in a matrix, as here.
+# The mask costs 1 bit for 32, so it pays above 1/32, about 3 % of zeros. An index costs 2
+# bytes for each 4 that are kept, so it pays above 1/3. At 99 % zeros, the index is the
+# smallest. With half of the weights removed, we save less than half of the bytes. And we save
+# no time: our matrix product also multiplies by zeros. **Unstructured pruning** is pruning
+# that removes weights anywhere in a matrix, as here.
 #
 # ## Training with a mask
 #
@@ -462,17 +462,17 @@ for name, one in [("as trained", net), ("rescaled", rescaled(net, 0)),
 
 # %% [markdown]
 # The three networks compute the same outputs. Magnitude pruning damages the rescaled ones
-# badly, OBD treats all three alike. For the network *as trained*, OBD is no better than
-# magnitude pruning here: the layers were initialized with similar sizes, $h$ is only estimated,
-# and the formula ignores how weights work together.
+# badly, and OBD treats all three alike. For the network *as trained*, OBD is about as good as
+# magnitude pruning: its neurons have similar sizes, $h$ is only estimated, and the formula
+# ignores how weights work together.
 #
 # ## Moving the other weights
 #
 # How weights work together is in the other entries of the Hessian. For a whole GPT it is far
 # too large. But for one matrix there is a smaller question, the one that lesson 21 asked: how
-# much do the *outputs of this layer* change? Let $X$ be a matrix of typical inputs, one in each
-# row. When a column $w$ of the weights changes by $d$, the squared error of the outputs is
-# $|Xd|^2 = d^T H d$ with $H = X^T X$.
+# much do the *outputs of this layer* change? Let $X$ be a matrix of typical inputs, one in
+# each row. When a column $w$ of the weights changes by $d$, the squared error of the outputs
+# is $|Xd|^2 = d^T H d$ with $H = X^T X$.
 #
 # **Optimal brain surgeon** (OBS) removes a weight and moves the other weights of its column to
 # make up for it. If weight $i$ is removed and the others take their best values, the error is
@@ -482,17 +482,17 @@ for name, one in [("as trained", net), ("rescaled", rescaled(net, 0)),
 # This is the saliency of OBS. It is small when the weight is small, and also when the other
 # inputs can replace input $i$. For a diagonal $H$ it is $H_{ii} w_i^2$, as in OBD.
 #
-# After the mask is chosen, the best values of the remaining weights of a column, $w_K$, solve a
-# linear system. Let $t = H w$ with the original column. Setting the derivative of the error for
-# each remaining weight to 0 gives
+# After the mask is chosen, the best values of the remaining weights of a column, $w_K$, solve
+# a linear system. Let $t = H w$ with the original column. Setting the derivative of the error
+# for each remaining weight to 0 gives
 #
 # $$H_{KK}\, w_K = t_K$$
 #
 # where $H_{KK}$ contains the rows and columns of $H$ that belong to remaining weights.
 #
-# `gptq` of lesson 21 has the same idea: after rounding a row, it moves the others with the same
-# inverse of $H$. Removing a weight is rounding it to a grid with the single number 0. `gptq`
-# goes through the rows with a Cholesky factor, because it must round each row after the
+# `gptq` of lesson 21 has the same idea: after rounding a row, it moves the others with the
+# same inverse of $H$. Removing a weight is rounding it to a grid with the single number 0.
+# `gptq` goes through the rows with a Cholesky factor, because it must round each row after the
 # earlier ones have moved it. Here all zeros are chosen first, so each column can be solved at
 # once.
 #
@@ -540,8 +540,8 @@ check("obs")
 # In the example, the first two inputs are always equal. Removing the weight 2 costs nothing
 # when the weight 3 becomes 5.
 #
-# Now the GPT. `inputs_of(model, ids)` records what each layer receives while the model reads 64
-# windows of *training* text. OBS decides inside each matrix. The share of each matrix comes
+# Now the GPT. `inputs_of(model, ids)` records what each layer receives while the model reads
+# 64 windows of *training* text. OBS decides inside each matrix. The share of each matrix comes
 # from `prune_global`, because we have seen how much this matters.
 
 # %% tags=["answer", "explained"]
@@ -561,20 +561,21 @@ curves["OBS, all together"] = [bits_lost(obs(amount)) for amount in AMOUNTS]
 for amount, one, other in zip(AMOUNTS, curves["all together"], curves["OBS, all together"]):
     print(f"{amount:.0%} zeros: magnitude {one:.3f} bits lost, OBS {other:.3f}")
 draw_zeros(AMOUNTS, curves)
-# alt: Bits per character lost, on a logarithmic axis, against the share of zeros. Random pruning
-# is far above the others. Pruning each matrix alike is below it, ranking all weights together
-# below that, and OBS is the lowest at every share.
+# alt: Bits per character lost, on a logarithmic axis, against the share of zeros. Random
+# pruning is far above the others. Pruning each matrix alike is below it, ranking all weights
+# together is below that, and OBS is the lowest at every share.
 
 # %% [markdown]
 # OBS loses less than magnitude pruning at every share, and at 50 % only half as much. It needs
-# no training and no gradient, only some text. But the largest step in the picture is from *each
-# matrix* to *all together*: where the zeros are matters more than how they are chosen.
+# no training and no gradient, only some text. But the largest step in the picture is from
+# *each matrix* to *all together*: where the zeros are matters more than how they are chosen.
 #
 # ## Pruning neurons
 #
 # Zeros scattered over a matrix save bytes, and no time. **Structured pruning** removes whole
 # rows and columns, so that smaller dense matrices remain. A hidden neuron of a feed-forward
-# network is a column of the first matrix, an entry of its bias, and a row of the second matrix.
+# network is a column of the first matrix, an entry of its bias, and a row of the second
+# matrix.
 #
 # **Task.** Write `prune_neurons`. `dense_of(weights, bias)` makes a Dense layer from arrays.
 
@@ -625,7 +626,8 @@ for n in (0, 1):
     path = f"blocks.{n}.mlp.2.weights"
     importance[n] = (np.sqrt((inputs[path] ** 2).mean(axis=0))
                      * np.linalg.norm(weights[path], axis=1))
-    print(f"block {n}: median {np.median(importance[n]):.4f}, largest {importance[n].max():.2f}")
+    middle, largest = np.median(importance[n]), importance[n].max()
+    print(f"block {n}: median {middle:.4f}, largest {largest:.2f}")
 
 
 def without_neurons(model, share, multiple=1):
@@ -647,26 +649,26 @@ for share in (0.25, 0.4, 0.48, 0.6, 0.75):
     print(f"{share:.0%} removed, {kept} neurons kept: {bits_lost(small):.4f} bits lost")
 
 # %% [markdown]
-# A **dead neuron** is a neuron that contributes (almost) nothing to the output. In block 1, all
-# but a handful of the 256 neurons are dead, and we can remove 200 of them for free. After that,
-# every further neuron costs a lot. Always look for dead neurons first: no other method in this
-# chapter gives something for nothing.
+# A **dead neuron** is a neuron that contributes (almost) nothing to the output. In block 1,
+# all but a handful of the 256 neurons are dead, and we can remove 200 of them for free. After
+# that, every further neuron costs a lot. Always look for dead neurons first: no other method
+# in this chapter gives something for nothing.
 #
 # Do smaller matrices also save time? We measure one feed-forward network on 512 tokens, with
 # half of the weights removed in two ways.
 
 # %% tags=["demonstration"]
-from timeit import timeit
+from time import process_time
+from timeit import repeat
 
 tokens, mlp = Tensor(np.random.default_rng(0).normal(size=(512, 64)).astype("float32")), {}
 first, gelu, second = model.blocks[0].mlp
 mlp["all weights"] = model.blocks[0].mlp
 mlp["half of the weights are 0"] = masked(model, prune_global(model, 0.5)).blocks[0].mlp
-mlp["half of the neurons"] = Sequential(*prune_neurons(first, second, range(128)))
-mlp["half of the neurons"] = Sequential(mlp["half of the neurons"][0], gelu,
-                                        mlp["half of the neurons"][1])
+first, second = prune_neurons(first, second, range(128))
+mlp["half of the neurons"] = Sequential(first, gelu, second)
 for name, part in mlp.items():
-    best = min(timeit(lambda: part(tokens), number=5) for _ in range(20)) / 5
+    best = min(repeat(lambda: part(tokens), timer=process_time, repeat=10, number=20)) / 20
     print(f"{name:26}{1000 * best:.2f} ms")
 
 # %% [markdown]
@@ -676,10 +678,10 @@ for name, part in mlp.items():
 #
 # A matrix of rank $r$ is a product of a tall and a wide matrix, with $r$ columns and $r$ rows.
 # A layer of 64 inputs and 256 outputs has 16,384 weights; with rank 16, the two factors have
-# $16 \cdot (64 + 256) = 5{,}120$. The *singular value decomposition* (SVD) writes any matrix as
-# $W = U S V^T$, where $S$ is diagonal and contains the *singular values*, the largest first. A
-# **low-rank approximation** keeps only the $r$ largest of them. It is the closest matrix of
-# rank $r$ (Eckart and Young, 1936).
+# $16 \cdot (64 + 256) = 5{,}120$. The *singular value decomposition* (SVD) writes any matrix
+# as $W = U S V^T$, where $S$ is diagonal and contains the *singular values*, the largest
+# first. A **low-rank approximation** keeps only the $r$ largest of them. It is the closest
+# matrix of rank $r$ (Eckart and Young, 1936).
 #
 # **Task.** Write `low_rank`. `np.linalg.svd(W, full_matrices=False)` returns $U$, the singular
 # values as a vector, and $V^T$.
@@ -737,8 +739,12 @@ def factored(rank, factor):
                                  for path, layer in layers.items()})
 
 
+def for_outputs(layer, path, rank):
+    return low_rank_for(layer, inputs[path], rank)
+
+
 low_ranks = {"SVD": lambda layer, path, rank: low_rank(layer, rank),
-             "for the outputs": lambda layer, path, rank: low_rank_for(layer, inputs[path], rank)}
+             "for the outputs": for_outputs}
 for rank in (48, 32, 24, 16):
     lost = {name: bits_lost(factored(rank, factor)) for name, factor in low_ranks.items()}
     count = sum(p.size for p in factored(rank, low_ranks["SVD"]).parameters())
@@ -754,8 +760,8 @@ draw_singular({"block 0": weights["blocks.0.mlp.0.weights"], "random": noise,
 
 # %% [markdown]
 # A trained GPT is not low-rank. With rank 48 there are as many parameters as before, and with
-# rank 32, which leaves three quarters of them, the loss is already large. The picture shows the
-# reason. In block 0, the singular values fall as slowly as in a random matrix, so there is
+# rank 32, which leaves three quarters of them, the loss is already large. The picture shows
+# the reason. In block 0, the singular values fall as slowly as in a random matrix, so there is
 # nothing to cut off. (Block 1 is the exception, for a reason that you know.) The second method
 # makes the *outputs* as close as possible, in the way OBS does, and loses less. It does not
 # change the conclusion.
@@ -765,15 +771,16 @@ draw_singular({"block 0": weights["blocks.0.mlp.0.weights"], "random": noise,
 # ## LoRA
 #
 # **Fine-tuning** trains a model that is already trained further, on other data. It changes all
-# weights, so each new task needs a copy of the whole model, and Adam needs two more numbers for
-# each weight. **LoRA** (low-rank adaptation) keeps the trained weights $W$ fixed, and trains
-# only a low-rank product that is added to them:
+# weights, so each new task needs a copy of the whole model, and Adam needs two more numbers
+# for each weight. **LoRA** (low-rank adaptation) keeps the trained weights $W$ fixed, and
+# trains only a low-rank product that is added to them:
 #
 # $$y = x W + b + \frac{\alpha}{r}\; x A B$$
 #
 # $A$ has $r$ columns, and $B$ has $r$ rows. $A$ begins with random numbers and $B$ with zeros.
-# So at first the outputs do not change. If both were zero, neither would ever get a gradient. After training, $\frac{\alpha}{r} A B$ can be added to $W$, and the layer is an
-# ordinary one again.
+# So at first the outputs do not change. If both were zero, neither would ever get a gradient.
+# After training, $\frac{\alpha}{r} A B$ can be added to $W$, and the layer is an ordinary one
+# again.
 #
 # **Task.** Write the three methods of `LoRA`. A Variable that is an attribute is a parameter
 # (lesson 03); a Tensor that requires no gradient is not. `tensor.detach()` is such a Tensor,
@@ -835,8 +842,9 @@ def with_lora(model, rank, alpha=1.0, rng=None):
 check("lora")
 
 # %% [markdown]
-# The GPT has read novels. Now it shall write first names. The new text is a list of 5,163 names
-# in random order; a tenth of them is held out. We train all weights, and LoRA with rank 2 and
+# The GPT has read novels. Now it shall write first names. The new text is a list of 5,163
+# names in random order; a tenth of them is held out. We train all weights, and LoRA with rank
+# 2 and
 # 8. What does the model *forget*? For each result we measure two texts: held-out names and
 # held-out novels. Predict: does LoRA, which can change less, forget less?
 
@@ -877,15 +885,15 @@ print(f"LoRA with rank 8 trains {lora_share:.0%} of the parameters")
 
 # %% [markdown]
 # LoRA learns less than full training, and it does not forget less: all three points need more
-# bits for the novels. LoRA saves memory. Adam keeps two numbers for
-# each *trained* weight, and a file with $A$ and $B$ is small.
+# bits for the novels. LoRA saves memory. Adam keeps two numbers for each *trained* weight, and
+# a file with $A$ and $B$ is small.
 #
 # ## Averages of models
 #
-# There is a simpler way to forget less. **Weight averaging** computes each weight of a new model
-# as the mean of that weight in several models. For two networks that were trained separately
-# this gives a useless model. But fine-tuning starts from the old weights and moves a short way, and
-# the models on the line between old and new weights are also good.
+# There is a simpler way to forget less. **Weight averaging** computes each weight of a new
+# model as the mean of that weight in several models. For two networks that were trained
+# separately this gives a useless model. But fine-tuning starts from the old weights and moves
+# a short way, and the models on the line between old and new weights are also good.
 #
 # **Task.** Write `average`, for state dicts (lesson 03).
 
@@ -914,8 +922,8 @@ def average(states, weights=None):
 check("average")
 
 # %% [markdown]
-# We average the original model and the one with all weights trained. Predict where the averages
-# lie in the picture of both texts, compared with LoRA.
+# We average the original model and the one with all weights trained. Predict where the
+# averages lie in the picture of both texts, compared with LoRA.
 
 # %% tags=["answer", "explained"]
 path = []
@@ -939,9 +947,9 @@ draw_plane(path, {name: point for name, point in points.items() if "LoRA" in nam
 #
 # So far the small model was made *from* the large one. **Distillation** trains a new small
 # model, the **student**, to give the same answers as a trained large one, the **teacher**. The
-# teacher's answer to an image is not a label. It is a probability for each class, and tells for
-# example that a 7 looks a little like a 1. The loss is the *Kullback-Leibler divergence* of the
-# student's probabilities $p$ from the teacher's probabilities $q$:
+# teacher's answer to an image is not a label. It is a probability for each class, and tells
+# for example that a 7 looks a little like a 1. The loss is the *Kullback-Leibler divergence*
+# of the student's probabilities $p$ from the teacher's probabilities $q$:
 #
 # $$\mathrm{KL}(q \,\|\, p) = \sum_c q_c\, (\log q_c - \log p_c)$$
 #
@@ -1028,8 +1036,8 @@ for seed in (0, 1, 2):
 # %% [markdown]
 # On the images that have labels, the teacher changes little: the student becomes better with
 # some seeds and worse with others. The gain comes from the *other* images, which the teacher
-# can label. With them the student becomes about as good as its teacher, and no better. With 359
-# test images, a difference of two points can be chance, so look at all three seeds.
+# can label. With them the student becomes about as good as its teacher, and no better. With
+# 359 test images, a difference of two points can be chance, so look at all three seeds.
 #
 # ## All methods in one picture
 #
@@ -1062,7 +1070,7 @@ methods = {
     "fewer neurons": [(size_of(small), bits_lost(small)) for small in
                       [without_neurons(model, share) for share in (0.25, 0.4, 0.48, 0.6)]],
     "low rank": [(size_of(small), bits_lost(small)) for small in
-                 [factored(rank, low_ranks["for the outputs"]) for rank in (40, 32, 24)]],
+                 [factored(rank, for_outputs) for rank in (40, 32, 24)]],
     "GPTQ": [(size_of(small), bits_lost(small)) for small in
              [quantized(model, bits) for bits in (8, 5, 4, 3, 2)]],
     "fewer neurons, GPTQ": [(size_of(small), bits_lost(small)) for small in
@@ -1098,5 +1106,5 @@ draw_bytes(methods, size_of(model))
 # `ln_structured`. They store a mask and compute `weight_orig * weight_mask` in each forward
 # pass, and sparse or smaller matrices are up to you. LoRA is in the library PEFT by Hugging
 # Face. `torch.optim.swa_utils.AveragedModel` averages models during training. For
-# distillation, `torch.nn.functional.kl_div(log_p, q, reduction="batchmean")` is the divergence;
-# its default reduction also divides by the number of classes.
+# distillation, `torch.nn.functional.kl_div(log_p, q, reduction="batchmean")` is the
+# divergence; its default reduction also divides by the number of classes.
