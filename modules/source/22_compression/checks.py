@@ -521,8 +521,8 @@ def test_two_masks_on_one_optimizer():
     history, biases, _ = result_of(call, "two masks attached to one optimizer")
     assert not history[2][~ONE].any(), (
         "two masks, one for the weights and one for the bias: after 2 steps removed weights "
-        "are not 0. The second attach must call the step that it found, which applies the first "
-        "mask: take optimizer.step, not type(optimizer).step"
+        "are not 0. The second attach must call the step that it found, which applies the "
+        "first mask: take optimizer.step, not type(optimizer).step"
     )
     close(biases[2], [-0.5, 0.0], "the biases with the mask [True, False] after 2 steps")
     close(history[2], (START - 1.0) * ONE, "the weights with two masks after 2 steps")

@@ -892,8 +892,8 @@ print(f"LoRA with rank 8 trains {lora_share:.0%} of the parameters")
 #
 # There is a simpler way to forget less. **Weight averaging** computes each weight of a new
 # model as the mean of that weight in several models. For two networks that were trained
-# separately this gives a useless model. But fine-tuning starts from the old weights and moves
-# a short way, and the models on the line between old and new weights are also good.
+# separately, there is no reason to expect a good model. But fine-tuning starts from the old
+# weights and moves a short way, so the models between old and new weights are worth a try.
 #
 # **Task.** Write `average`, for state dicts (lesson 03).
 
