@@ -1,5 +1,5 @@
 # From modules/source/22_compression/compression_dev.py by `tito export`; edit that file, not this one.
-# checksum: 4b6f2b1b35fa74e7
+# checksum: 479aa11a87c7fe01
 """Compression: Fewer numbers: pruning, low rank, LoRA, averages of weights, distillation."""
 
 import copy
@@ -100,7 +100,7 @@ def stored_bytes(w):
     >>> stored_bytes(np.array([[0.0, 1.5, 0.0, 0.0, 2.0]], "float32"))
     {'dense': 20, 'mask': 9, 'index': 12}
     """
-    nonzero = np.count_nonzero(w)
+    nonzero = int(np.count_nonzero(w))
     place = 2 if w.size <= 65536 else 4
     return {"dense": w.nbytes, "mask": nonzero * w.itemsize + (w.size + 7) // 8,
             "index": nonzero * (w.itemsize + place)}

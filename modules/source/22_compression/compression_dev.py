@@ -234,7 +234,7 @@ def stored_bytes(w):
     {'dense': 20, 'mask': 9, 'index': 12}
     """
     ### BEGIN SOLUTION
-    nonzero = np.count_nonzero(w)
+    nonzero = int(np.count_nonzero(w))
     place = 2 if w.size <= 65536 else 4
     return {"dense": w.nbytes, "mask": nonzero * w.itemsize + (w.size + 7) // 8,
             "index": nonzero * (w.itemsize + place)}
