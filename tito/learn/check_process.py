@@ -41,6 +41,7 @@ from tito.lesson.outcome import cut
 
 MOST_LATE = 2  # checks may run out of time; then the others are not tried
 MOST_WARNINGS = 10  # of a check are passed on
+LOOKS = 20  # at the time used, in a time limit
 IDLE = 0.05  # of a time span on the processor, at most, counts as waiting
 LETTERS = 20_000  # of what a cell prints are kept
 PICTURES = 8  # of a cell are kept
@@ -297,25 +298,26 @@ def limited(seconds: float) -> Iterator[None]:
     if not hasattr(signal, "setitimer"):
         yield
         return
-    used = time.process_time()
+    began = used = time.process_time()
+    looks = 0
 
-    def stop_computing(number: int, frame: FrameType | None) -> None:
-        raise CheckTimeout(f"still running after {seconds:g} s: an endless loop?")
+    def look(number: int, frame: FrameType | None) -> None:
+        nonlocal began, used, looks
+        now, looks = time.process_time(), looks + 1
+        if now - began >= seconds:
+            began = now  # if the exception is swallowed, another one comes as late
+            raise CheckTimeout(f"still running after {seconds:g} s: an endless loop?")
+        if looks % LOOKS == 0:
+            before, used = used, now
+            if used - before < seconds * IDLE:
+                raise CheckTimeout(f"waiting for {seconds:g} s: does it sleep, or ask for input?")
 
-    def stop_waiting(number: int, frame: FrameType | None) -> None:
-        nonlocal used
-        before, used = used, time.process_time()
-        if used - before < seconds * IDLE:
-            raise CheckTimeout(f"waiting for {seconds:g} s: does it sleep, or ask for input?")
-
-    signal.signal(signal.SIGPROF, stop_computing)
-    signal.signal(signal.SIGALRM, stop_waiting)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+    # No timer of processor time: it would make the clock that a learner reads advance in steps.
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, seconds / LOOKS, seconds / LOOKS)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
