@@ -1,0 +1,922 @@
+# %% [markdown]
+# # 23. Olympics
+#
+# Seven models read handwritten digits, and everybody may see the 359 test digits. The picture
+# shows the place of each model: on the test digits (left column), and on five *fresh* tests. A
+# fresh test has the same digits, each turned and moved a little.
+
+# %% tags=["payoff"]
+import io
+import zipfile
+
+import numpy as np
+
+from tinytorch.data.image_sets import flat_digits
+from tinytorch.data.olympics import builder, cnn, fresh_digits, given_entries, mlp
+from tinytorch.pictures.olympics import (answers_of, draw_board, draw_front, draw_places,
+                                         draw_ranks, draw_seeds)
+
+tests = {"public": flat_digits("test")} | {f"fresh {n}": fresh_digits(n) for n in range(5)}
+right = {test: {name: int((answers_of(*given, x) == labels).sum())
+                for name, given in given_entries().items()}
+         for test, (x, labels) in tests.items()}
+figure = draw_places(right)
+# alt: Seven lines from the public test to five fresh tests, for the places 1 to 7. The model
+# called leaked is first on the public test and third or fourth on fresh tests. The CNN is first
+# on all fresh tests. The lines of the four MLPs cross each other from test to test.
+
+# %% [markdown]
+# Two things go wrong here. The model in first place has *seen the answers*: its training data
+# contained the test digits. And the places of the four MLPs (blue) change from test to test,
+# although the models stay the same. A table of places hides both.
+#
+# In this chapter you write a **referee**: a program that reads the entries of a competition,
+# measures them, ranks them and never believes a number that it has not computed itself. It
+# decides which of your models from lessons 10 to 22 is the better one, and in which sense.
+#
+# **You need** 10 (Convolutions), 15 (Transformers) and 19 (Profiling). **You write** the Pareto
+# front, the Wilson interval, shared ranks, the files of entries, counted work, a report that
+# can be verified, and a leaderboard.
+
+# %%
+#| default_exp core.olympics
+#| export
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from tinytorch.core.autograd import no_grad
+from tinytorch.core.profiling import Profile
+from tinytorch.core.tensor import Tensor
+from tinytorch.data.olympics import decoded
+
+# %% [markdown]
+# ## The Pareto front
+#
+# A model should answer many questions right, and it should be small. These are two goals, and
+# the best model for one of them is rarely the best for the other. Here are six entries:
+
+# %%
+entries = {name: given for name, given in given_entries().items() if name != "leaked"}
+size = {name: sum(a.nbytes for a in weights.values()) for name, (_, weights) in entries.items()}
+for name in entries:
+    print(f"{name:12} {right['public'][name]} of 359 right, {size[name]:6,} bytes")
+
+# %% [markdown]
+# Which of these six would you never choose, whatever matters more to you? A model **dominates**
+# another model if it is at least as good in every goal and better in at least one of them.
+#
+# **Task.** Write `dominates`.
+
+# %% exercise="dominates"
+#| export
+def dominates(a, b, lower):
+    """Whether `a` is at least as good as `b` in every goal and better in at least one.
+
+    a, b     tuples of n numbers, one for each goal
+    lower    tuple of n bool: True where a smaller number is better, False where a larger one is
+    returns  bool
+
+    >>> dominates((351, 3454), (346, 9640), lower=(False, True))
+    True
+    >>> dominates((351, 3454), (351, 3454), lower=(False, True))
+    False
+
+    Source: Deb, Multi-objective optimization using evolutionary algorithms (2001), chapter 2.
+    """
+    ### BEGIN SOLUTION
+    better = [x < y if small else x > y for x, y, small in zip(a, b, lower)]
+    worse = [x > y if small else x < y for x, y, small in zip(a, b, lower)]
+    return any(better) and not any(worse)
+    ### END SOLUTION
+
+# %% checks="dominates"
+check("dominates")
+
+# %% [markdown]
+# The **Pareto front** is the set of all points that no other point dominates. For each point
+# outside the front, the front contains a better choice. On the front, a better number in one
+# goal costs something in another goal.
+#
+# Two entries with equal numbers do not dominate each other, so both can be on the front.
+#
+# **Task.** Write `front`.
+
+# %% exercise="front"
+#| export
+def front(points, lower):
+    """The names of the points on the Pareto front.
+
+    points   dict {name: tuple of n numbers}
+    lower    as in `dominates`
+    returns  list of names, in the order of `points`
+
+    >>> front({"a": (3, 10), "b": (2, 20), "c": (1, 5)}, lower=(False, True))
+    ['a', 'c']
+
+    Source: Deb, Multi-objective optimization using evolutionary algorithms (2001), chapter 2.
+    """
+    ### BEGIN SOLUTION
+    return [name for name, point in points.items()
+            if not any(dominates(other, point, lower) for other in points.values())]
+    ### END SOLUTION
+
+# %% checks="front"
+check("front")
+
+# %% [markdown]
+# The front of the six entries. Predict: is the MLP with 32-bit weights on it?
+
+# %% tags=["answer", "explained"]
+points = {name: (right["public"][name] / 359, size[name]) for name in entries}
+figure = draw_front(points, front(points, (False, True)), "bytes")
+# alt: Accuracy over bytes, on a logarithmic axis. A staircase joins the four entries on the
+# front: MLP in 4 bits, MLP in 8 bits, CNN in 4 bits, CNN. The MLP and the small MLP are below.
+
+# %% [markdown]
+# The MLP and the small MLP are not on the front. The CNN in 4 bits is smaller than both and has
+# more answers right.
+#
+# ## The Wilson interval
+#
+# The accuracies of the four MLPs differ by less than one percent. Is that a real difference? A
+# test set is a sample. Suppose that a model answers a share $p$ of *all* digits right. On a
+# test with $n$ digits it gets $k$ right, and $k / n$ is $p$ plus luck. A *confidence interval*,
+# as in lesson 19, contains the values of $p$ that go well with this test.
+#
+# The usual formula is $\hat p \pm z \sqrt{\hat p (1 - \hat p) / n}$ with $\hat p = k / n$ and
+# $z = 1.96$ for 95 %. Predict what it gives for 10 of 10 right answers.
+
+# %% tags=["answer", "explained"]
+def usual_interval(right, n, z=1.96):
+    share = right / n
+    half = z * (share * (1 - share) / n) ** 0.5
+    return share - half, share + half
+
+
+print("10 of 10:", usual_interval(10, 10))
+print("355 of 359:", usual_interval(355, 359))
+
+# %% [markdown]
+# The first interval has length 0: ten right answers would prove that the model is never wrong.
+# The second one ends at nearly 1. The formula measures the spread at $\hat p$ instead of at
+# $p$. The **Wilson interval** contains every $p$ for which $k / n$ is at most $z$ standard
+# deviations of $p$ away:
+#
+# $$\Big|\hat p - p\Big| \le z \sqrt{\frac{p (1 - p)}{n}}$$
+#
+# Squared, this is a quadratic inequality in $p$. Its two solutions are the ends:
+#
+# $$\frac{1}{1 + z^2 / n} \left( \hat p + \frac{z^2}{2n} \pm
+# z \sqrt{\frac{\hat p (1 - \hat p)}{n} + \frac{z^2}{4 n^2}} \right)$$
+#
+# **Task.** Write `accuracy_interval`. `NormalDist().inv_cdf(q)` is the number below which a
+# standard normal number lies with probability $q$. For the level .95, each side has .025.
+
+# %% exercise="interval"
+#| export
+def accuracy_interval(right, n, level=0.95):
+    """The Wilson interval for the share of right answers.
+
+    right    int: the number of right answers, from 0 to n
+    n        int: the number of questions
+    level    float between 0 and 1, such as 0.95
+    returns  (low, high), two floats from 0 to 1. For n = 0, nothing is known: (0.0, 1.0)
+
+    ValueError with both numbers when `right` is not between 0 and `n`.
+
+    >>> low, high = accuracy_interval(355, 359)
+    >>> round(low, 3), round(high, 3)
+    (0.972, 0.996)
+
+    Source: Wilson, Probable inference, the law of succession, and statistical inference (1927).
+    """
+    if not 0 <= right <= n:
+        raise ValueError(f"{right} right answers of {n} are not possible")
+    if n == 0:
+        return 0.0, 1.0
+    ### BEGIN SOLUTION
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    share = right / n
+    middle = share + z * z / (2 * n)
+    half = z * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
+    low, high = (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
+    ### END SOLUTION
+    return max(0.0, low), min(1.0, high)
+
+# %% checks="interval"
+check("interval")
+
+# %% [markdown]
+# An interval at the level .95 should contain the true share in 95 of 100 tests. Let a computer
+# take 20,000 tests with 359 questions each, for a model that is right in 98 % of all cases.
+# Predict the share for both formulas.
+
+# %% tags=["answer", "explained"]
+def coverage(interval, share, n=359, tests=20_000, seed=0):
+    counts = np.random.default_rng(seed).binomial(n, share, tests)
+    ends = {k: interval(int(k), n) for k in np.unique(counts)}
+    return np.mean([ends[k][0] <= share <= ends[k][1] for k in counts])
+
+
+for share in (0.90, 0.98, 0.995):
+    print(f"true share {share:.3f}: usual {coverage(usual_interval, share):.1%}, "
+          f"Wilson {coverage(accuracy_interval, share):.1%}")
+
+# %% [markdown]
+# Close to 1, where good models are, the usual interval often misses the true share. The Wilson
+# interval keeps about the level that it promises.
+#
+# ## Shared ranks
+#
+# Two entries are told apart only if one interval lies wholly above the other. So we give equal
+# ranks to entries whose intervals meet. The rank of an entry is 1 plus the number of entries
+# whose intervals lie wholly above its own interval.
+#
+# **Task.** Write `shared_ranks`.
+
+# %% exercise="ranks"
+#| export
+def shared_ranks(intervals):
+    """Ranks of entries; entries that cannot be told apart from the best one have rank 1.
+
+    intervals  dict {name: (low, high)}; higher is better
+    returns    dict {name: 1 + number of intervals that lie wholly above this one}, in the order
+               of `intervals`. An interval lies wholly above another one if its low end is above
+               the high end of the other
+
+    >>> shared_ranks({"a": (0.90, 0.95), "b": (0.94, 0.98), "c": (0.5, 0.8)})
+    {'a': 1, 'b': 1, 'c': 3}
+
+    Source: Goldstein and Healy, The graphical presentation of a collection of means (1995).
+    """
+    ### BEGIN SOLUTION
+    return {name: 1 + sum(low > high for low, _ in intervals.values())
+            for name, (_, high) in intervals.items()}
+    ### END SOLUTION
+
+# %% checks="ranks"
+check("ranks")
+
+# %% [markdown]
+# Predict: how many different ranks do the six entries have on the public test? And on a fresh
+# one?
+
+# %% tags=["answer", "explained"]
+figures = {}
+for test in ("public", "fresh 0"):
+    intervals = {name: accuracy_interval(right[test][name], 359) for name in entries}
+    figures[test] = intervals, shared_ranks(intervals)
+figure = draw_ranks(figures)
+# alt: The intervals of six entries as horizontal lines, with their ranks. On the public test,
+# all of them overlap and all ranks are 1. On the fresh test, the intervals of the CNNs are
+# higher, and two MLPs have rank 2.
+
+# %% [markdown]
+# On the public test, all six share rank 1: its 359 digits are too few to tell them apart. On
+# the fresh test, the interval of the CNN lies wholly above those of two MLPs. Overlapping
+# intervals do not prove that two entries are equal: with four times as many questions, all
+# intervals would be half as long.
+#
+# ## Entries and digests
+#
+# An entry consists of arrays. Two questions must have exact answers: how large is it, and is it
+# the same one that was measured yesterday? The size is the number of bytes of all its arrays.
+# For the second question we compute a fingerprint.
+#
+# A **digest** is a short text that is computed from data, such that nobody knows how to find
+# other data with the same digest. SHA-256 computes 64 hexadecimal digits from any bytes.
+# `hashlib.sha256()` makes an object whose method `update(bytes)` adds bytes and whose method
+# `hexdigest()` returns the text.
+#
+# The digest must depend on everything that matters, and on nothing else. Predict which of these
+# matter: the values, the names, the dtypes, the shapes, the order of the dictionary.
+
+# %% [markdown]
+# **Task.** Write `stored_bytes` and `digest_of`. Do not simply join texts and bytes: the names
+# "a" and "bc" joined are the same text as "ab" and "c". `json.dumps([name, dtype, shape])`
+# writes where each part ends.
+
+# %% exercise="digest"
+#| export
+def stored_bytes(weights):
+    """The bytes of all arrays of an entry, scales included.
+
+    weights  dict {name: array}
+    returns  int
+
+    >>> stored_bytes({"w": np.zeros((3, 4), "int8"), "w:scale": np.ones(4, "float16")})
+    20
+    """
+    ### BEGIN SOLUTION
+    return sum(a.nbytes for a in weights.values())
+    ### END SOLUTION
+
+
+def digest_of(weights):
+    """The SHA-256 digest of arrays.
+
+    weights  dict {name: array}
+    returns  str of 64 hexadecimal digits. It is the same for the same names, dtypes, shapes and
+             values, whatever the order of the dict and the memory layout of the arrays, and
+             different when one of them differs
+
+    >>> digest_of({"w": np.zeros(3)}) == digest_of({"w": np.zeros(3, "float32")})
+    False
+
+    Source: NIST, Secure hash standard, FIPS 180-4 (2015).
+    """
+    ### BEGIN SOLUTION
+    sha = hashlib.sha256()
+    for name in sorted(weights):
+        a = weights[name]
+        sha.update(json.dumps([name, a.dtype.str, a.shape]).encode() + a.tobytes())
+    return sha.hexdigest()
+    ### END SOLUTION
+
+# %% checks="digest"
+check("digest")
+
+# %% [markdown]
+# ## Files from strangers
+#
+# An entry comes as an `.npz` file, a zip archive with one file for each array. You did not make
+# it, so be careful. `np.load` can read arrays of Python objects. They are stored as *pickles*,
+# and reading a pickle runs a program that its author chose. Here is such an entry. Predict what
+# happens in the last line.
+
+# %% tags=["answer", "explained"]
+class Cheat:
+    def __reduce__(self):
+        return print, ("This line was printed by the entry!",)
+
+
+file = io.BytesIO()
+np.savez(file, weights=np.array([Cheat()], dtype=object))
+file.seek(0)
+stolen = np.load(file, allow_pickle=True)["weights"]
+
+# %% [markdown]
+# It could have changed the referee's results, or deleted its files. With `allow_pickle=False`,
+# NumPy raises an error instead. An archive can also be too large. A **zip bomb** is a small
+# archive that becomes huge when it is read. Predict how large this file is:
+
+# %% tags=["answer"]
+bomb = io.BytesIO()
+np.savez_compressed(bomb, weights=np.zeros(20_000_000, "float32"))
+with zipfile.ZipFile(bomb) as archive:
+    stated = sum(info.file_size for info in archive.infolist())
+print(f"{bomb.getbuffer().nbytes:,} bytes in the file, {stated:,} bytes when it is read")
+
+# %% [markdown]
+# The archive states the size of each of its files: `archive.infolist()` is a list of objects
+# with a `file_size`. So a referee can refuse a bomb before it reads an array.
+#
+# **Task.** Write `read_arrays`.
+
+# %% exercise="read"
+#| export
+def read_arrays(file, most=1_000_000):
+    """The arrays in an .npz file that somebody else made.
+
+    file     a path, or a binary file object
+    most     int: the largest number of bytes of all files in the archive, unpacked
+    returns  dict {name: array}
+
+    ValueError when the stated sizes of the files in the archive add up to more than `most`;
+    it contains both numbers, and no array is read. ValueError for arrays of Python objects: no
+    pickle is opened. zipfile.BadZipFile for a file that is no zip archive.
+
+    Source: The Python Standard Library, zipfile, "Decompression pitfalls"; numpy.load.
+    """
+    ### BEGIN SOLUTION
+    with zipfile.ZipFile(file) as archive:
+        stated = sum(info.file_size for info in archive.infolist())
+    if stated > most:
+        raise ValueError(f"the file unpacks to {stated} bytes, the limit is {most}")
+    if hasattr(file, "seek"):
+        file.seek(0)
+    with np.load(file, allow_pickle=False) as arrays:
+        return {name: arrays[name] for name in arrays.files}
+    ### END SOLUTION
+
+# %% checks="read"
+check("read")
+
+# %% [markdown]
+# ## From arrays to a model
+#
+# Arrays alone are no model. An entry also says how to build one: `build()` returns a model with
+# random weights, and the arrays replace them.
+#
+# A quantized entry has arrays of integers. `decoded(weights, shapes)` turns them back into
+# float32: an int8 array `w` with an array `w:scale` becomes their product. Two numbers of 4
+# bits may share a byte. Arrays of floats become float32.
+#
+# One more thing can go wrong: a single `nan` in the weights. It spreads to all scores, and
+# `nan` is neither larger nor smaller than any other number. The entry should be refused with
+# the name of the array, before it computes anything.
+#
+# **Task.** Write `model_of`. `model.state_dict()` is a dict {name: array} with the shapes, and
+# `model.load_state_dict(arrays)` raises a ValueError when names or shapes do not fit.
+
+# %% exercise="model"
+#| export
+def model_of(build, weights):
+    """The model of an entry, in evaluation mode.
+
+    build    a function without arguments that returns a Module
+    weights  dict {name: array}, floats or quantized: see `decoded`
+    returns  the Module with these weights
+
+    ValueError with the name of the array when a decoded array contains nan or infinity.
+    ValueError of `load_state_dict` when names or shapes do not fit the model.
+    """
+    ### BEGIN SOLUTION
+    model = build()
+    shapes = {name: a.shape for name, a in model.state_dict().items()}
+    arrays = decoded(weights, shapes)
+    for name, a in arrays.items():
+        if not np.isfinite(a).all():
+            raise ValueError(f"{name} contains nan or infinity")
+    model.load_state_dict(arrays)
+    return model.eval()
+    ### END SOLUTION
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What takes part in a competition: a name, a function that builds the model, and arrays.
+
+    >>> from tinytorch.data.olympics import builder
+    >>> model = builder("mlp", {"hidden": 4})()
+    >>> entry = Entry("tiny", builder("mlp", {"hidden": 4}), model.state_dict())
+    >>> entry.nbytes
+    1240
+    """
+
+    name: str
+    build: Callable
+    weights: dict
+
+    def model(self):
+        """The model with these weights: see `model_of`."""
+        return model_of(self.build, self.weights)
+
+    def save(self, path):
+        """Write the arrays to an .npz file."""
+        np.savez(path, **self.weights)
+
+    @classmethod
+    def load(cls, path, name, build):
+        """The entry with the arrays in a file: see `read_arrays`."""
+        return cls(name, build, read_arrays(path))
+
+    @property
+    def nbytes(self):
+        return stored_bytes(self.weights)
+
+    @property
+    def digest(self):
+        return digest_of(self.weights)
+
+# %% checks="model"
+check("model")
+
+# %%
+competitors = [Entry(name, *given) for name, given in given_entries().items()]
+for entry in competitors:
+    print(f"{entry.name:12} {entry.nbytes:6,} bytes, digest {entry.digest[:12]}...")
+
+# %% [markdown]
+# ## Counted work
+#
+# Which entry is the fastest? Lesson 19 showed how much a measured time depends on the machine
+# and on everything else that runs there. In a competition, the same entry must get the same
+# result everywhere. So the referee counts **work** instead of measuring time: the FLOPs of all
+# operations, and the bytes that they read and write. Every operation on Tensors passes through
+# one function of the library, and `Profile` of lesson 19 counts there.
+#
+# **Task.** Write `work_of`. The rows of a profile are lists [path, operation, calls, seconds,
+# flops, bytes].
+
+# %% exercise="work"
+#| export
+def work_of(model, x):
+    """The scores of a model, and the work that they took.
+
+    model    a Module
+    x        array of shape (n, features); the model is called with Tensor(x), once, without
+             recording a graph
+    returns  (scores, flops, moved): the ndarray of the model's result, and two ints, the sums
+             of FLOPs and of bytes over all rows of a `Profile` of the model
+
+    >>> from tinytorch.core.layers import Dense
+    >>> work_of(Dense(4, 5, bias=False), np.ones((3, 4), "float32"))[1:]
+    (120, 188)
+    """
+    ### BEGIN SOLUTION
+    with no_grad(), Profile(model) as profile:
+        scores = model(Tensor(x)).data
+    return scores, sum(row[4] for row in profile.rows), sum(row[5] for row in profile.rows)
+    ### END SOLUTION
+
+# %% checks="work"
+check("work")
+
+# %% [markdown]
+# The same front again, now over the FLOPs for 359 digits. Predict: is the CNN in 4 bits to the
+# left of the CNN, as it was with bytes?
+
+# %% tags=["answer", "explained"]
+x_test, y_test = flat_digits("test")
+flops = {entry.name: work_of(entry.model(), x_test)[1] for entry in competitors}
+points = {name: (right["public"][name] / 359, flops[name]) for name in entries}
+figure = draw_front(points, front(points, (False, True)), "FLOPs")
+# alt: Accuracy over FLOPs, on a logarithmic axis. The small MLP is at the left with 0.9
+# million, the three MLPs are at 1.7 million, and both CNNs are far to the right, at 128
+# million. The small MLP and the CNN are on the front.
+
+# %% [markdown]
+# Fewer bits save memory, and no arithmetic: the referee turns them back into float32. So the
+# fronts over bytes and over FLOPs differ. "The best model" has no meaning until the goals are
+# named.
+#
+# Can an entry hide its work? Only operations on Tensors are counted. Predict the FLOPs of this
+# model:
+
+# %% tags=["answer", "explained"]
+from tinytorch.core.layers import Module
+
+
+class Hidden(Module):
+    def forward(self, x):
+        return Tensor(x.numpy() @ np.ones((64, 10), "float32"))  # NumPy, not Tensor
+
+
+print(work_of(Hidden(), x_test)[1], "FLOPs")
+
+# %% [markdown]
+# This is why real benchmarks have divisions. In a **closed division**, only weights may differ,
+# and the organizers' code builds the model. MLPerf Inference has one, and also an open division
+# in which everything else is allowed too. Our referee needs `build` to be honest.
+# `builder("mlp", {"hidden": 32})` returns a function that builds a model from a fixed list, and
+# refuses any other name. The class's competition below uses it, so no code of an entry runs.
+#
+# ## Right answers
+#
+# The answer of a model to a question is the class with the highest score. Before the referee
+# counts right answers, it must know that the scores can be trusted: a model with a wrong shape
+# or with `nan` gets an error, and no points by luck. (`argmax` of a row of `nan` is 0, so such
+# a model would read every 0 right.)
+#
+# **Task.** Write `right_answers`.
+
+# %% exercise="right"
+#| export
+def right_answers(scores, labels):
+    """How many answers are right.
+
+    scores   array of shape (n, classes); the answer to question i is the class with the highest
+             score in row i
+    labels   int array of shape (n,)
+    returns  int, of Python
+
+    ValueError with the shape of `scores` when it does not have one row for each label and two
+    axes. ValueError with the word finite in it when a score is nan or infinite.
+
+    >>> right_answers(np.array([[0.1, 0.9], [0.8, 0.3]]), np.array([1, 1]))
+    1
+    """
+    ### BEGIN SOLUTION
+    if scores.ndim != 2 or len(scores) != len(labels):
+        raise ValueError(f"the scores have shape {scores.shape}, for {len(labels)} labels")
+    if not np.isfinite(scores).all():
+        raise ValueError("a score is not finite")
+    return int((scores.argmax(axis=1) == labels).sum())
+    ### END SOLUTION
+
+# %% checks="right"
+check("right")
+
+# %% [markdown]
+# ## Limits
+#
+# An **event** is one test with its rules: which entries may take part, and what is compared. A
+# rule such as "at most 10,000 bytes" is worth nothing if the referee only prints it.
+#
+# **Task.** Write `broken_limits`.
+
+# %% exercise="limits"
+#| export
+def broken_limits(row, limits):
+    """The names of the limits that a result does not keep.
+
+    row      dict with the keys "bytes", "flops", "right" and "n"
+    limits   dict {name: number}. For "bytes" and "flops" the number is the largest that is
+             allowed; for "accuracy" it is the smallest share of right answers, right / n
+    returns  list of names, in the order of `limits`
+
+    >>> row = {"bytes": 9640, "flops": 1726790, "right": 346, "n": 359}
+    >>> broken_limits(row, {"bytes": 5000, "flops": 2000000, "accuracy": 0.99})
+    ['bytes', 'accuracy']
+    """
+    ### BEGIN SOLUTION
+    values = row | {"accuracy": row["right"] / row["n"]}
+    return [name for name, limit in limits.items()
+            if (values[name] < limit if name == "accuracy" else values[name] > limit)]
+    ### END SOLUTION
+
+# %% checks="limits"
+check("limits")
+
+# %% [markdown]
+# ## The referee
+#
+# One entry in one event gives one row. An entry that fails gets a row too, with the reason: a
+# competitor whose row is missing cannot learn from it, and a single broken entry must not stop
+# the referee for all others.
+#
+# The model gets the questions and never the labels. `Tensor(x)` in `work_of` copies them, so a
+# model that writes into its input does not change the questions of the next entry.
+#
+# **Task.** Write `judge`.
+
+# %% exercise="judge"
+#| export
+def judge(entry, event, x, labels, limits):
+    """The result of one entry in one event.
+
+    entry    Entry
+    event    str: its name
+    x        array of shape (n, features), n >= 1
+    labels   int array of shape (n,)
+    limits   as in `broken_limits`
+    returns  dict with the keys
+             "entry", "event"   the two names
+             "digest", "bytes"  of the entry's arrays
+             "flops", "right"   ints, by `work_of` and `right_answers`
+             "n"                int: the number of labels
+             "interval"         list [low, high] of `accuracy_interval`
+             "valid"            bool: whether the entry worked and no limit is broken
+             "reason"           "" if it is valid, otherwise a text with the names of all broken
+                                limits, or with the message of the error
+
+    An Exception of the entry, raised anywhere between `entry.model()` and its right answers, is
+    not passed on. In its row flops and right are 0 and the interval is [0.0, 0.0].
+    """
+    row = {"entry": entry.name, "event": event, "digest": entry.digest, "bytes": entry.nbytes,
+           "flops": 0, "right": 0, "n": len(labels), "interval": [0.0, 0.0], "valid": False}
+    ### BEGIN SOLUTION
+    try:
+        scores, flops, _ = work_of(entry.model(), x)
+        right = right_answers(scores, labels)
+    except Exception as error:
+        return row | {"reason": f"{type(error).__name__}: {error}"}
+    row |= {"flops": flops, "right": right}
+    row["interval"] = list(accuracy_interval(right, len(labels)))
+    broken = broken_limits(row, limits)
+    return row | {"valid": not broken, "reason": ", ".join(broken)}
+    ### END SOLUTION
+
+# %% checks="judge"
+check("judge")
+
+# %%
+broken = dict(competitors[0].weights)
+broken["0.weights"] = broken["0.weights"] * np.nan
+for entry in (competitors[0], competitors[4], Entry("broken", competitors[0].build, broken)):
+    row = judge(entry, "small", x_test, y_test, {"bytes": 10_000})
+    print(f"{row['entry']:8} right {row['right']}, valid {row['valid']}  {row['reason']}")
+
+# %% [markdown]
+# ## A report
+#
+# A **report** holds the rows of all entries in all events. It is written as JSON, so that every
+# learner and every program can read it. The same results must give *the same bytes* each time:
+# then two people can compare two reports by their digests. So the report contains no date, and
+# the rows and their keys are sorted.
+#
+# **Task.** Write `to_json` and `medals` of `Report`, and `referee`.
+
+# %% exercise="report"
+#| export
+class Report:
+    """The results of a competition.
+
+    rows   list of dicts, as `judge` returns them
+    """
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def to_json(self):
+        """The rows as JSON, a str. Rows are sorted by event and then by entry, the keys of each
+        row are sorted, too. Two reports with the same rows in different orders give the same
+        text."""
+        ### BEGIN SOLUTION
+        rows = sorted(self.rows, key=lambda row: (row["event"], row["entry"]))
+        return json.dumps(rows, sort_keys=True)
+        ### END SOLUTION
+
+    @classmethod
+    def from_json(cls, text):
+        """The Report that `to_json` has written."""
+        return cls(json.loads(text))
+
+    def medals(self, event):
+        """The `shared_ranks` of the intervals of all valid rows of an event: {name: rank}."""
+        ### BEGIN SOLUTION
+        return shared_ranks({row["entry"]: row["interval"] for row in self.rows
+                             if row["event"] == event and row["valid"]})
+        ### END SOLUTION
+
+
+def referee(entries, events):
+    """Judge every entry in every event.
+
+    entries  list of Entry
+    events   dict {name: (x, labels, limits)}: see `judge`
+    returns  Report with one row for each entry and event
+
+    ValueError with the name when two entries have the same name.
+    """
+    ### BEGIN SOLUTION
+    names = [entry.name for entry in entries]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two entries are called {name}")
+    return Report([judge(entry, event, *rules) for event, rules in events.items()
+                   for entry in entries])
+    ### END SOLUTION
+
+# %% checks="report"
+check("report")
+
+# %% [markdown]
+# The competition: one event for all, one for small entries, one for entries with little work,
+# and one on fresh digits. Predict who has rank 1 on fresh digits.
+
+# %% tags=["answer", "explained"]
+events = {"public": (x_test, y_test, {}),
+          "under 5 kB": (x_test, y_test, {"bytes": 5000, "accuracy": 0.95}),
+          "under 2 MFLOP": (x_test, y_test, {"flops": 2_000_000, "accuracy": 0.95}),
+          "fresh": (*fresh_digits(0), {})}
+report = referee(competitors, events)
+draw_board(report.rows, {event: report.medals(event) for event in events})
+# alt: A table with a row for each of the seven entries and a column for each event. A cell
+# holds the accuracy and the rank, or the broken limit. On the public test the leaked entry has
+# 100 %; on the fresh test it has 89 % and the CNN 93 %.
+
+# %% [markdown]
+# On the public test, the leaked entry has every digit right, and its interval lies above those
+# of the MLPs. On fresh digits it loses more than ten points and is behind the CNN, which has
+# not seen the test. *Data leakage* (lesson 09) cannot be seen in the arrays of an entry. Only
+# questions that did not exist when the entry was made can show it.
+
+# %% [markdown] question="fresh-enough" points=2
+# The fresh digits are the test digits, turned and moved a little. Describe an entry that has
+# learned from the public test digits and is still ahead on fresh digits without reading digits
+# better than others. What would make the test stronger?
+#
+# **Your answer:**
+#
+# ### BEGIN SOLUTION
+# Train on the public test digits, and turn and move them at random during training. Such an
+# entry has learned the labels of the same pictures in many positions, so it knows most of the
+# fresh ones. Digits of other writers would be stronger: they are not made from anything that
+# the entry could have seen. So would a test whose way of changing the digits is not announced.
+# ### END SOLUTION
+
+# %% [markdown]
+# ## Verification
+#
+# Another person sends you a report. Should you believe it? With the entries and the events, you
+# can compute every row again. **Verification** of a report means to compute all of it again and
+# to compare. All keys of a row are compared, because a forged number of FLOPs is as bad as a
+# forged accuracy. Missing rows are found too, because an unwelcome result can be left out.
+#
+# **Task.** Write `verify`.
+
+# %% exercise="verify"
+#| export
+def verify(report, entries, events):
+    """The results in a report that are not true.
+
+    report   Report that is to be verified
+    entries  list of Entry
+    events   as in `referee`
+    returns  list of (entry name, event name), each at most once: of rows that differ in any key
+             from those that `referee` computes, of rows that are missing, that occur more than
+             once, or that belong to no entry or event. An empty list for a true report
+
+    >>> verify(Report([]), [], {})
+    []
+    """
+    ### BEGIN SOLUTION
+    claimed, true = {}, {}
+    for rows, found in ((report.rows, claimed), (referee(entries, events).rows, true)):
+        for row in rows:
+            found.setdefault((row["entry"], row["event"]), []).append(row)
+    return [key for key in claimed | true if claimed.get(key) != true.get(key)]
+    ### END SOLUTION
+
+# %% checks="verify"
+check("verify")
+
+# %% tags=["answer", "explained"]
+forged = Report.from_json(report.to_json())
+forged.rows[0]["right"] += 1
+del forged.rows[3]
+print("the report:", verify(report, competitors, events))
+print("the forged one:", verify(forged, competitors, events))
+
+# %% [markdown]
+# ## A leaderboard
+#
+# A competition goes on for weeks, and people improve their entries. A **leaderboard** shows the
+# newest version of each entry. The digest tells versions apart. When a report brings a new
+# digest for a name, all rows of the old version go, in all events. Otherwise a table could
+# combine the accuracy of one version with the size of another.
+#
+# **Task.** Write `leaderboard`.
+
+# %% exercise="leaderboard"
+#| export
+def leaderboard(reports):
+    """Reports of several days merged into one.
+
+    reports  list of Report, the oldest first. In one report, each entry has one digest
+    returns  Report. Of each entry it has only rows of its newest digest, the one in the last
+             report that contains the entry; of each entry and event it has only the last of
+             these rows
+
+    The reports are not changed.
+
+    Source: Reddi et al., MLPerf Inference benchmark (2020), for results per submission.
+    """
+    ### BEGIN SOLUTION
+    rows = [row for report in reports for row in report.rows]
+    newest = {row["entry"]: row["digest"] for row in rows}
+    last = {(row["entry"], row["event"]): row for row in rows
+            if row["digest"] == newest[row["entry"]]}
+    return Report(list(last.values()))
+    ### END SOLUTION
+
+# %% checks="leaderboard"
+check("leaderboard")
+
+# %% [markdown]
+# ## How much is luck?
+#
+# Five small MLPs differ only in the seed of their training. The best of them could enter the
+# competition. Predict how much it is ahead of the worst, on the public test and on a fresh one.
+
+# %% tags=["answer", "explained"]
+from tinytorch.data.olympics import fit
+
+x_train, y_train = flat_digits("train")
+seeds = {}
+for seed in range(5):
+    model = fit(mlp(16, rng=seed), x_train, y_train, epochs=20, seed=seed)
+    seeds[seed] = [right_answers(work_of(model, x)[0], labels)
+                   for x, labels in (tests["public"], tests["fresh 0"])]
+figure = draw_seeds({seed: [(k / 359, *accuracy_interval(k, 359)) for k in counts]
+                     for seed, counts in seeds.items()}, ["public", "fresh 0"])
+# alt: The accuracies of five seeds with their intervals, on the public and on a fresh test. On
+# each test, the five intervals overlap. The seed that is best on one test is not always best on
+# the other.
+
+# %% [markdown]
+# The five programs are the same, and their accuracies differ. If you train five times and enter
+# the best model, you gain a few answers by luck. The intervals of all five meet, so shared
+# ranks do not reward this luck.
+#
+# ## A competition for your class
+#
+# `tito milestone run olympics` lets your referee judge the entries above. Teachers can run a
+# competition with `tito milestone run olympics --class FOLDER`: the folder contains the entry
+# of each learner, an `.npz` file with arrays and a `.toml` file with `build` and the sizes. Its
+# events ask for the smallest model, for the least work, and for the best model with at most
+# 10,000 bytes, all on fresh digits; two more are for GPTs, scored in bits per character.
+# Which of your models from lessons 10 to 22 would you enter?
+#
+# ## Look back
+#
+# 1. Two entries have 985 and 990 right answers of 1,000. Compute their intervals. How many
+#    questions would tell them apart, if their shares stay the same?
+# 2. Both entries answered the *same* questions. How could you use that, as lesson 19 did with
+#    paired ratios, to tell them apart with fewer questions?
+# 3. A front over accuracy, bytes and FLOPs contains more entries than each front over two of
+#    them. Why can a new goal never remove an entry from the front, if no two entries are equal?
+#
+# PyTorch saves weights with `torch.save`, which writes a pickle. Since version 2.6, the default
+# of `torch.load` is `weights_only=True`: it reads only tensors and plain data, for the reason
+# that you have seen. `safetensors` is a file format for arrays without any code.
+# `torch.utils.flop_counter` counts FLOPs as `Profile` does. MLPerf is a competition with closed
+# and open divisions, in which submissions are audited.
