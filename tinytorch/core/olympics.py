@@ -1,5 +1,5 @@
 # From modules/source/23_olympics/olympics_dev.py by `tito export`; edit that file, not this one.
-# checksum: a1806c3dd0e090dd
+# checksum: 3a3a07b7802d7f14
 """Olympics: A referee for models: Pareto fronts, Wilson intervals, results you can verify."""
 
 import hashlib
@@ -137,7 +137,7 @@ def digest_of(weights):
 def read_arrays(file, most=1_000_000):
     """The arrays in an .npz file that somebody else made.
 
-    file     a path, or a binary file object
+    file     a binary file object, such as open(path, "rb")
     most     int: the largest number of bytes of all files in the archive, unpacked
     returns  dict {name: array}
 
@@ -151,8 +151,7 @@ def read_arrays(file, most=1_000_000):
         stated = sum(info.file_size for info in archive.infolist())
     if stated > most:
         raise ValueError(f"the file unpacks to {stated} bytes, the limit is {most}")
-    if hasattr(file, "seek"):
-        file.seek(0)
+    file.seek(0)
     with np.load(file, allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}
 
@@ -203,7 +202,8 @@ class Entry:
     @classmethod
     def load(cls, path, name, build):
         """The entry with the arrays in a file: see `read_arrays`."""
-        return cls(name, build, read_arrays(path))
+        with open(path, "rb") as file:
+            return cls(name, build, read_arrays(file))
 
     @property
     def nbytes(self):

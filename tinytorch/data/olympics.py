@@ -240,9 +240,7 @@ def given_entries():
         stored = {key: arrays[key] for key in arrays.files}
     entries = {}
     for name, given in GIVEN.items():
-        weights = {
-            key.split("/")[1]: a for key, a in stored.items() if key.split("/")[0] == name
-        }
+        weights = {key.split("/")[1]: a for key, a in stored.items() if key.split("/")[0] == name}
         entries[name] = builder(*given), weights
     return entries
 

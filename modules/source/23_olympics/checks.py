@@ -95,25 +95,21 @@ def row_of(entry="a", event="e", **values):
 # The checks give and receive plain values: entries, models and reports are made here.
 import copy
 import io
-import os
+import sys
 
 import numpy as np
 
-import tinytorch.data
 
 from tinytorch.core import tensor as engine
 from tinytorch.core.layers import Dense, Dropout, Module, Sequential
 from tinytorch.core.tensor import Tensor, Variable
 
-opened = []
-DIGITS = os.path.join(os.path.dirname(tinytorch.data.__file__), "digits.npz")
-
 
 class Trap:
-    """An object whose pickle runs a program: it notes that it was opened."""
+    """An object whose pickle runs a program, which raises the recursion limit by 1."""
 
     def __reduce__(self):
-        return opened.append, ("opened",)
+        return sys.setrecursionlimit, (sys.getrecursionlimit() + 1,)
 
 
 def archive(kind):
@@ -137,12 +133,10 @@ def archive(kind):
     return file
 
 
-def arrays_in(kind, most=None, path=False):
-    """What read_arrays returns for an archive, and how many pickles it opened."""
-    del opened[:]
+def arrays_in(kind, most=None):
+    """What read_arrays returns for an archive."""
     options = {} if most is None else {"most": most}
-    file = DIGITS if path else archive(kind)
-    found = read_arrays(file, **options)
+    found = read_arrays(archive(kind), **options)
     plain = (
         {name: np.array(a) for name, a in found.items()} if isinstance(found, dict) else None
     )
@@ -152,8 +146,7 @@ def arrays_in(kind, most=None, path=False):
 def refusal_of(kind, most=None):
     """The name of the error of read_arrays and its message, how many pickles it opened, and how
     many arrays NumPy read."""
-    del opened[:]
-    read, original = [], np.lib.npyio.NpzFile.__getitem__
+    limit, read, original = sys.getrecursionlimit(), [], np.lib.npyio.NpzFile.__getitem__
 
     def noted(self, key):
         read.append(key)
@@ -169,7 +162,15 @@ def refusal_of(kind, most=None):
         name, text = type(error).__name__, str(error)
     finally:
         np.lib.npyio.NpzFile.__getitem__ = original
-    return name, text, len(opened), len(read)
+    opened = sys.getrecursionlimit() - limit
+    sys.setrecursionlimit(limit)
+    return name, text, opened, len(read)
+
+
+def digests_of_layouts():
+    """The digests of the same numbers, stored row by row and column by column."""
+    a = np.arange(6.0).reshape(2, 3)
+    return digest_of({"a": a}), digest_of({"a": np.asfortranarray(a)})
 
 
 def layers(dropout=False):
@@ -376,6 +377,7 @@ def verified(change, names=("open", "small")):
     """What verify says about a true report that was changed."""
     entries, events = [entry_of(*entry) for entry in ENTRANTS], events_of(*names)
     report = referee(entries, events)
+    report.rows.sort(key=lambda row: (list(events).index(row["event"]), row["entry"]))
     rows = report.rows
     if change == "nothing":
         pass
@@ -739,6 +741,7 @@ def test_names_dtypes_and_shapes_count():
         ("shapes", {"a": one}, {"a": one.reshape(2, 2)}),
         ("which array has which name", {"a": one, "b": one + 1}, {"a": one + 1, "b": one}),
         ("names and where they end", {"a": one, "bc": one}, {"ab": one, "c": one}),
+        ("the values of the first array", {"a": one, "b": one}, {"a": one + 1, "b": one}),
         ("the number of arrays", {"a": one}, {"a": one, "b": np.zeros(0, "float32")}),
     ]
     for what, first, second in pairs:
@@ -755,8 +758,8 @@ def test_order_and_memory_layout_do_not_count():
         "the same arrays in another order of the dict should have the same digest: sort "
         "the names"
     )
-    one = hexadecimal(digest_of({"a": a}), "the digest of a")
-    assert one == digest_of({"a": np.asfortranarray(a)}), (
+    one, other = digests_of_layouts()
+    assert hexadecimal(one, "the digest of an array") == other, (
         "the same values in another memory layout should have the same digest: "
         "tobytes() always "
         "writes row by row"
@@ -784,7 +787,7 @@ def test_other_digests():
     assert stored_bytes({"x": big, "y": big[:3]}) == 4240
 
 
-# %% read points=7
+# %% read points=6
 def test_arrays_come_back():
     got = arrays_in("plain")
     case = "the arrays of a file with a.weights and b"
@@ -794,13 +797,6 @@ def test_arrays_come_back():
         got["a.weights"], np.arange(6.0).reshape(2, 3), "the array a.weights", dtype="float64"
     )
     expect(got["b"], np.arange(3), "the array b", dtype="int8")
-
-
-def test_the_file_may_be_a_path():
-    got = result_of(lambda: arrays_in("", path=True), "the path of digits.npz", "", Exception)
-    assert isinstance(got, dict) and got["images"].shape[0] == 1797, (
-        f"the file digits.npz, given by its path, should give its arrays; yours is {got}"
-    )
 
 
 def test_no_pickle_is_opened():
@@ -882,7 +878,6 @@ def test_a_file_that_is_no_archive():
 
 # %% read hidden points=1
 def test_other_files():
-    assert len(arrays_in("", path=True)["labels"]) == 1797
     got = arrays_in("bomb", most=5_000_000)
     assert got["w"].shape == (300_000,) and got["w"].dtype == np.float32
     assert refusal_of("two parts", most=1_199_999)[0] == "ValueError"

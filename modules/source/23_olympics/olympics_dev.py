@@ -375,7 +375,8 @@ print(f"{bomb.getbuffer().nbytes:,} bytes in the file, {stated:,} bytes when it 
 
 # %% [markdown]
 # The archive states the size of each of its files: `archive.infolist()` is a list of objects
-# with a `file_size`. So a referee can refuse a bomb before it reads an array.
+# with a `file_size`. So a referee can refuse a bomb before it reads an array. After that,
+# `file.seek(0)` goes back to the beginning of the file.
 #
 # **Task.** Write `read_arrays`.
 
@@ -384,7 +385,7 @@ print(f"{bomb.getbuffer().nbytes:,} bytes in the file, {stated:,} bytes when it 
 def read_arrays(file, most=1_000_000):
     """The arrays in an .npz file that somebody else made.
 
-    file     a path, or a binary file object
+    file     a binary file object, such as open(path, "rb")
     most     int: the largest number of bytes of all files in the archive, unpacked
     returns  dict {name: array}
 
@@ -399,8 +400,7 @@ def read_arrays(file, most=1_000_000):
         stated = sum(info.file_size for info in archive.infolist())
     if stated > most:
         raise ValueError(f"the file unpacks to {stated} bytes, the limit is {most}")
-    if hasattr(file, "seek"):
-        file.seek(0)
+    file.seek(0)
     with np.load(file, allow_pickle=False) as arrays:
         return {name: arrays[name] for name in arrays.files}
     ### END SOLUTION
@@ -475,7 +475,8 @@ class Entry:
     @classmethod
     def load(cls, path, name, build):
         """The entry with the arrays in a file: see `read_arrays`."""
-        return cls(name, build, read_arrays(path))
+        with open(path, "rb") as file:
+            return cls(name, build, read_arrays(file))
 
     @property
     def nbytes(self):

@@ -1,0 +1,207 @@
+"""2026: which model is the best? A referee decides, by what it computes itself.
+
+Large models are compared on leaderboards. Some leaderboards were misled: by models that had
+seen the test, by differences that were only luck, and by results that could not be computed
+again. Here the referee of lesson 23 judges seven models that read digits: on the public test,
+on fresh digits, and with a limit of bytes. Then come the cheats: forged and missing rows, a
+program inside the weights, a file that becomes huge, weights of `nan`, a wrong size, and an
+entry that has learned the test digits. The referee has to find all of them.
+
+Teachers can let it judge the entries of a class:
+`tito milestone run olympics --class FOLDER`, with `--help` for the rules.
+"""
+
+# /// milestone
+# title = "A referee judges models, and finds the cheats"
+# needs = [
+#     "tensor", "activations", "layers", "losses", "autograd", "optimizers", "training",
+#     "data", "convolutions", "normalization", "tokenization", "embeddings", "attention",
+#     "transformers", "profiling", "olympics",
+# ]
+# seconds = 60
+# alt = """Two panels with the accuracies of seven entries and their intervals over the \
+#     bytes of their arrays, on a logarithmic axis. On the public test the entry that has \
+#     learned the test is at 100 %; on fresh digits it is behind the CNNs."""
+# options = true
+# [goal]
+# "cheats that were found" = 1.0
+# "accuracy that the leaked entry loses on fresh digits" = 0.05
+# [at_most]
+# "true results that verification rejects" = 0
+# ///
+
+import argparse
+import io
+import sys
+from pathlib import Path
+
+import numpy as np
+from olympics_class import EVENTS, judge_class
+
+from tinytorch.core.olympics import Entry, Report, judge, read_arrays, referee, verify
+from tinytorch.data.image_sets import flat_digits
+from tinytorch.data.olympics import fresh_digits, given_entries
+
+RULES = "\n".join(f"  {name:18} {event.rule}" for name, event in EVENTS.items())
+CLASS_HELP = f"""Judge the entries of a class.
+
+FOLDER contains a folder or a zip for each learner. An entry is a pair of files, NAME.npz with
+arrays and NAME.toml with:
+
+  lesson = "olympics"
+  build = "mlp"          or "cnn" or "gpt"
+  hidden = 32            the sizes of the model: hidden; or first and second;
+                         or vocab_size, context, embed_dim, layers and num_heads
+
+Events:
+{RULES}
+
+Digits are the test digits, turned and moved at random by the seed. Each entry is judged in its
+own process, with limits of time and memory. No code of an entry runs: this is a closed
+division, in which an entry consists of arrays and of the sizes of a model from a fixed list.
+The results are written to board.csv and board.html in FOLDER.
+"""
+
+
+class Program:
+    """An object whose pickle would run a program: here it only notes that it was opened."""
+
+    opened = []
+
+    def __reduce__(self):
+        return Program.opened.append, ("opened",)
+
+
+def packed_file(compress=False, **arrays):
+    """An .npz file in memory."""
+    file = io.BytesIO()
+    (np.savez_compressed if compress else np.savez)(file, **arrays)
+    file.seek(0)
+    return file
+
+
+def refused(file):
+    """Whether `read_arrays` refuses a file, and no program inside it has run."""
+    del Program.opened[:]
+    try:
+        read_arrays(file)
+    except ValueError:
+        return not Program.opened
+    return False
+
+
+def changed(report, number, **values):
+    """A report in which one row has other values."""
+    rows = [dict(row) for row in report.rows]
+    rows[number] |= values
+    return Report(rows)
+
+
+def cheats(report, entries, events):
+    """{what was tried: whether the referee found it}"""
+    first, rows = entries[0], report.rows
+    spoiled = {name: a * np.float32(np.nan) for name, a in first.weights.items()}
+    x, labels, _ = events["public"]
+    tried = {
+        "forged accuracy": verify(changed(report, 0, right=359), entries, events),
+        "forged FLOPs": verify(changed(report, 1, flops=1), entries, events),
+        "missing row": verify(Report(rows[:-1]), entries, events),
+        "row added": verify(Report([*rows, rows[0] | {"right": 359}]), entries, events),
+        "program in the weights": refused(packed_file(w=np.array([Program()], dtype=object))),
+        "file that becomes huge": refused(packed_file(True, w=np.zeros(10**6, np.float32))),
+        "nan": not judge(Entry("nan", first.build, spoiled), "public", x, labels, {})["valid"],
+        "too large": not judge(entries[4], "small", x, labels, {"bytes": 10_000})["valid"],
+    }
+    return {name: bool(found) for name, found in tried.items()}
+
+
+def draw(report, names):
+    """Accuracy with its interval over the bytes, in a panel for each of two events."""
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(2, 1, figsize=(7, 8), layout="constrained", sharex=True)
+    for axes, event in zip(panels, names):
+        ranks = report.medals(event)
+        for row in report.rows:
+            if row["event"] != event:
+                continue
+            share, (low, high) = row["right"] / row["n"], row["interval"]
+            size = row["bytes"] * (1.04 if row["entry"] == "leaked" else 1)  # beside the MLP's
+            colour = "#c62828" if row["entry"] == "leaked" else "#1b69aa"
+            axes.plot([size, size], [low, high], color=colour)
+            axes.plot(size, share, "o", color=colour)
+            text = f"{row['entry']} (rank {ranks[row['entry']]})"
+            axes.annotate(text, (size, high), (0, 4), textcoords="offset points", ha="center",
+                          fontsize=9, color=colour)  # fmt: skip
+        axes.set(title=f"{event} digits", ylabel="accuracy", xscale="log")
+        axes.margins(0.18, 0.12)
+    panels[-1].set_xlabel("bytes of all arrays")
+    return figure
+
+
+def parsed(words):
+    """The options of a class."""
+    parser = argparse.ArgumentParser(
+        prog="tito milestone run olympics",
+        description=CLASS_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--class", dest="folder", metavar="FOLDER", help="submissions of a class"
+    )
+    parser.add_argument("--seed", type=int, help="of the fresh digits; the same as `tito`'s")
+    parser.add_argument(
+        "--text", metavar="FILE", help="UTF-8 text for the GPTs, new to everybody"
+    )
+    chosen = parser.parse_args(words)
+    if words and not chosen.folder:
+        sys.exit("--class FOLDER is needed with other options")
+    for path, kind in ((chosen.folder, Path.is_dir), (chosen.text, Path.is_file)):
+        if path and not kind(Path(path)):
+            sys.exit(f"{path} does not exist, or is not a {kind.__name__.removeprefix('is_')}")
+    return chosen
+
+
+def run(seed=0, words=()):
+    """Judge the given entries, or those of a class; returns (measured, figure)."""
+    chosen = parsed(words)
+    if chosen.folder:
+        seed = seed if chosen.seed is None else chosen.seed
+        return judge_class(Path(chosen.folder), seed, chosen.text), None
+
+    entries = [Entry(name, *given) for name, given in given_entries().items()]
+    x, labels = flat_digits("test")
+    events = {
+        "public": (x, labels, {}),
+        "fresh": (*fresh_digits(seed), {}),
+        "under 5,000 bytes": (x, labels, {"bytes": 5000}),
+    }
+    report = referee(entries, events)
+    for event in events:
+        print(f"\n{event}: rank, entry, right answers, bytes, FLOPs")
+        for row in [row for row in report.rows if row["event"] == event]:
+            rank = report.medals(event).get(row["entry"], "-")
+            print(
+                f"  {rank}  {row['entry']:12} {row['right']} of {row['n']}  {row['bytes']:6,}  "
+                f"{row['flops']:11,}  {row['reason']}"
+            )
+    found = cheats(report, entries, events)
+    right = {row["event"]: row["right"] for row in report.rows if row["entry"] == "leaked"}
+    lost = (right["public"] - right["fresh"]) / len(labels)
+    print("\nTried, and found by the referee:")
+    for name, caught in found.items():
+        print(f"  {name:24} {'found' if caught else 'NOT FOUND'}")
+    print(f"  {'test digits learned':24} {lost:.1%} of the answers are lost on fresh digits")
+    measured = {
+        "cheats that were found": sum(found.values()) / len(found),
+        "accuracy that the leaked entry loses on fresh digits": lost,
+        "true results that verification rejects": float(len(verify(report, entries, events))),
+    }
+    return measured, draw(report, ("public", "fresh"))
+
+
+if __name__ == "__main__":
+    measured, figure = run(words=sys.argv[1:])
+    print(measured)
+    if figure is not None:
+        figure.savefig(Path(__file__).with_suffix(".png"))
