@@ -14,9 +14,8 @@ Teachers can let it judge the entries of a class:
 # /// milestone
 # title = "A referee judges models, and finds the cheats"
 # needs = [
-#     "tensor", "activations", "layers", "losses", "autograd", "optimizers", "training",
-#     "data", "convolutions", "normalization", "tokenization", "embeddings", "attention",
-#     "transformers", "profiling", "olympics",
+#     "tensor", "activations", "layers", "losses", "autograd", "convolutions", "profiling",
+#     "olympics",
 # ]
 # seconds = 60
 # alt = """Two panels with the accuracies of seven entries and their intervals over the \
@@ -56,7 +55,7 @@ arrays and NAME.toml with:
 Events:
 {RULES}
 
-Digits are the test digits, turned and moved at random by the seed. Each entry is judged in its
+Digits are the test digits, rotated and moved at random by the seed. Each entry is judged in its
 own process, with limits of time and memory. No code of an entry runs: this is a closed
 division, in which an entry consists of arrays and of the sizes of a model from a fixed list.
 The results are written to board.csv and board.html in FOLDER.
@@ -156,9 +155,10 @@ def parsed(words):
     chosen = parser.parse_args(words)
     if words and not chosen.folder:
         sys.exit("--class FOLDER is needed with other options")
-    for path, kind in ((chosen.folder, Path.is_dir), (chosen.text, Path.is_file)):
-        if path and not kind(Path(path)):
-            sys.exit(f"{path} does not exist, or is not a {kind.__name__.removeprefix('is_')}")
+    if chosen.folder and not Path(chosen.folder).is_dir():
+        sys.exit(f"--class {chosen.folder}: there is no such folder")
+    if chosen.text and not Path(chosen.text).is_file():
+        sys.exit(f"--text {chosen.text}: there is no such file")
     return chosen
 
 
@@ -167,7 +167,9 @@ def run(seed=0, words=()):
     chosen = parsed(words)
     if chosen.folder:
         seed = seed if chosen.seed is None else chosen.seed
-        return judge_class(Path(chosen.folder), seed, chosen.text), None
+        counts = judge_class(Path(chosen.folder), seed, chosen.text)
+        print(", ".join(f"{count:.0f} {name}" for name, count in counts.items()))
+        return {}, None
 
     entries = [Entry(name, *given) for name, given in given_entries().items()]
     x, labels = flat_digits("test")

@@ -230,7 +230,8 @@ def table(found):
                 "bits": f"{row['bits']:.4f}" if "bits" in row else "",
                 "low": f"{row['interval'][0]:.4f}", "high": f"{row['interval'][1]:.4f}",
                 "bytes": row["bytes"], "flops": row["flops"], "sha256": row["digest"],
-                "reason": row["reason"],
+                "reason": row["reason"] if row["valid"] or ":" in row["reason"]
+                else f"breaks the limit of {row['reason'].replace(', ', ' and ')}",
             })  # fmt: skip
     keys = list(lines[0]) if lines else ["event", "rank", "learner", "entry", "reason"]
     for entry in found:
@@ -265,6 +266,17 @@ def as_csv(lines):
     return file.getvalue()
 
 
+def cell_text(key, value):
+    """What a cell of the page shows: the beginning of a digest, and numbers with commas.
+
+    >>> cell_text("sha256", "0123456789abcdef"), cell_text("flops", 12345)
+    ('0123456789ab', '12,345')
+    """
+    if key == "sha256":
+        return value[:12]
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
 def as_html(lines, about):
     """The board as a page without scripts, a str.
 
@@ -274,7 +286,7 @@ def as_html(lines, about):
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Olympics</title>',
         "<style>body{font:16px sans-serif;margin:2em auto;max-width:70em;padding:0 1em}"
         "table{border-collapse:collapse}td,th{border-bottom:1px solid #ccc;padding:.3em .7em;"
-        "text-align:left}td.n{text-align:right}code{font-size:.8em}</style></head><body>",
+        "text-align:left}</style></head><body>",
         "<h1>Olympics</h1>",
         *(f"<p>{html.escape(sentence)}</p>" for sentence in about),
     ]
@@ -285,7 +297,7 @@ def as_html(lines, about):
         parts.append(f"<h2>{html.escape(event)}</h2><p>{html.escape(rule)}</p><table><tr>")
         parts += [f"<th>{html.escape(key)}</th>" for key in keys] + ["</tr>"]
         for row in rows:
-            cells = [html.escape(str(row[key])) for key in keys]
+            cells = [html.escape(cell_text(key, row[key])) for key in keys]
             parts.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
         parts.append("</table>")
     return "\n".join([*parts, "</body></html>\n"])
@@ -321,11 +333,12 @@ def judge_class(folder, seed=0, text=None, report=print):
         report(f"{entry.learner} {entry.name}: {entry.reason or 'judged'}", flush=True)
     lines = table(found)
     about = [
-        f"Digits: the test digits, turned by up to 8 degrees and moved by up to half a pixel; "
+        f"Digits: the test digits, rotated by up to 8 degrees and moved by up to half a pixel; "
         f"seed {seed}. Text: {Path(text).name if text else 'the public test text'}.",
         "Entries whose intervals meet share a rank. A rank is 1 plus the number of entries "
         "that are wholly better.",
-        f"SHA-256 of the library that judged: {digest_of_course()}",
+        f"SHA-256 of the library that judged: {digest_of_course()}. Digests of entries are in "
+        "board.csv in full.",
     ]
     (folder / "board.csv").write_text(as_csv(lines), encoding="utf-8")
     (folder / "board.html").write_text(as_html(lines, about), encoding="utf-8")

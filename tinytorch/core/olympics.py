@@ -1,5 +1,5 @@
 # From modules/source/23_olympics/olympics_dev.py by `tito export`; edit that file, not this one.
-# checksum: 3a3a07b7802d7f14
+# checksum: 643f1db9fcba4e9e
 """Olympics: A referee for models: Pareto fronts, Wilson intervals, results you can verify."""
 
 import hashlib
@@ -86,7 +86,7 @@ def accuracy_interval(right, n, level=0.95):
 
 
 def shared_ranks(intervals):
-    """Ranks of entries; entries that cannot be told apart from the best one have rank 1.
+    """Ranks of entries; all entries whose intervals meet the best one have rank 1.
 
     intervals  dict {name: (low, high)}; higher is better
     returns    dict {name: 1 + number of intervals that lie wholly above this one}, in the order
@@ -135,7 +135,7 @@ def digest_of(weights):
 
 
 def read_arrays(file, most=1_000_000):
-    """The arrays in an .npz file that somebody else made.
+    """The arrays in an .npz file that another person made.
 
     file     a binary file object, such as open(path, "rb")
     most     int: the largest number of bytes of all files in the archive, unpacked
@@ -314,9 +314,9 @@ class Report:
         self.rows = rows
 
     def to_json(self):
-        """The rows as JSON, a str. Rows are sorted by event and then by entry, the keys of each
-        row are sorted, too. Two reports with the same rows in different orders give the same
-        text."""
+        """The rows as JSON, a str. Rows are sorted by event and then by entry, and the keys of
+        each row alphabetically. Two reports with the same rows in different orders give the
+        same text. The report itself is not changed."""
         rows = sorted(self.rows, key=lambda row: (row["event"], row["entry"]))
         return json.dumps(rows, sort_keys=True)
 

@@ -10,6 +10,9 @@ from importlib.resources import files
 
 import numpy as np
 
+from tinytorch.core.activations import ReLU
+from tinytorch.core.convolutions import Conv2d, MaxPool2d
+from tinytorch.core.layers import Dense, Flatten, Sequential, manual_seed
 from tinytorch.data.image_sets import digits_arrays, flat_digits
 
 __all__ = ["BUILDERS", "GIVEN", "builder", "cnn", "decoded", "fit", "fresh_digits",
@@ -21,19 +24,12 @@ LARGEST = 2048  # of any size of a model
 
 def mlp(hidden, rng=0):
     """Two layers, 64 -> hidden -> 10, with a ReLU between them."""
-    from tinytorch.core.activations import ReLU
-    from tinytorch.core.layers import Dense, Sequential
-
     return Sequential(Dense(64, hidden, rng=rng), ReLU(), Dense(hidden, 10, rng=rng))
 
 
 def cnn(first, second):
     """Two convolutions of 3 x 3 with `first` and `second` channels, pooling, and one dense layer.
     Its input are rows of 64 pixels."""
-    from tinytorch.core.activations import ReLU
-    from tinytorch.core.convolutions import Conv2d, MaxPool2d
-    from tinytorch.core.layers import Dense, Flatten, Sequential
-
     return Sequential(
         lambda x: x.reshape(-1, 1, 8, 8),
         Conv2d(1, first, 3, padding=1, rng=0), ReLU(),
@@ -210,8 +206,6 @@ GIVEN = {
 def train_entries(epochs=80):
     """{name: {path: array}} of the given entries. The one that is called leaked has learned the
     test digits, too."""
-    from tinytorch.core.layers import manual_seed
-
     (x, y), (test, answers) = flat_digits("train"), flat_digits("test")
     both = np.concatenate([x, test, test, test]), np.concatenate([y, answers, answers, answers])
     weights = {}

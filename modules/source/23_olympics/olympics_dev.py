@@ -1,9 +1,9 @@
 # %% [markdown]
 # # 23. Olympics
 #
-# Seven models read handwritten digits, and everybody may see the 359 test digits. The picture
-# shows the place of each model: on the test digits (left column), and on five *fresh* tests. A
-# fresh test has the same digits, each turned and moved a little.
+# Seven models that read handwritten digits take part in a competition. The picture shows the
+# place of each model on the 359 public test digits (left column), and on five *fresh* tests. A
+# fresh test has the same digits, each rotated and moved a little.
 
 # %% tags=["payoff"]
 import io
@@ -31,8 +31,8 @@ figure = draw_places(right)
 # although the models stay the same. A table of places hides both.
 #
 # In this chapter you write a **referee**: a program that reads the entries of a competition,
-# measures them, ranks them and never believes a number that it has not computed itself. It
-# decides which of your models from lessons 10 to 22 is the better one, and in which sense.
+# measures and ranks them, and uses only numbers that it has computed itself. The referee can
+# compare the models that you made in lessons 10 to 22.
 #
 # **You need** 10 (Convolutions), 15 (Transformers) and 19 (Profiling). **You write** the Pareto
 # front, the Wilson interval, shared ranks, the files of entries, counted work, a report that
@@ -234,16 +234,16 @@ for share in (0.90, 0.98, 0.995):
 #
 # ## Shared ranks
 #
-# Two entries are told apart only if one interval lies wholly above the other. So we give equal
-# ranks to entries whose intervals meet. The rank of an entry is 1 plus the number of entries
-# whose intervals lie wholly above its own interval.
+# We call one entry better than another only if its interval lies wholly above the other
+# interval. The rank of an entry is 1 plus the number of entries that are better in this sense.
+# So entries whose intervals meet can share a rank.
 #
 # **Task.** Write `shared_ranks`.
 
 # %% exercise="ranks"
 #| export
 def shared_ranks(intervals):
-    """Ranks of entries; entries that cannot be told apart from the best one have rank 1.
+    """Ranks of entries; all entries whose intervals meet the best one have rank 1.
 
     intervals  dict {name: (low, high)}; higher is better
     returns    dict {name: 1 + number of intervals that lie wholly above this one}, in the order
@@ -285,12 +285,12 @@ figure = draw_ranks(figures)
 #
 # ## Entries and digests
 #
-# An entry consists of arrays. Two questions must have exact answers: how large is it, and is it
-# the same one that was measured yesterday? The size is the number of bytes of all its arrays.
-# For the second question we compute a fingerprint.
+# An entry consists of arrays. How large is it? The size is the number of bytes of all its
+# arrays. And is it the same entry that was measured yesterday? For this question we compute a
+# fingerprint.
 #
-# A **digest** is a short text that is computed from data, such that nobody knows how to find
-# other data with the same digest. SHA-256 computes 64 hexadecimal digits from any bytes.
+# A **digest** is a short text computed from data by a function for which no way is known to
+# find other data with the same result. SHA-256 computes 64 hexadecimal digits from any bytes.
 # `hashlib.sha256()` makes an object whose method `update(bytes)` adds bytes and whose method
 # `hexdigest()` returns the text.
 #
@@ -345,10 +345,10 @@ check("digest")
 # %% [markdown]
 # ## Files from strangers
 #
-# An entry comes as an `.npz` file, a zip archive with one file for each array. You did not make
-# it, so be careful. `np.load` can read arrays of Python objects. They are stored as *pickles*,
-# and reading a pickle runs a program that its author chose. Here is such an entry. Predict what
-# happens in the last line.
+# An entry is sent as an `.npz` file, a zip archive with one file for each array. A file from a
+# stranger can do harm. `np.load` can read arrays of Python objects. They are stored as
+# *pickles*, and reading a pickle runs a program that its author chose. Here is such an entry.
+# Predict what happens in the last line.
 
 # %% tags=["answer", "explained"]
 class Cheat:
@@ -362,9 +362,10 @@ file.seek(0)
 stolen = np.load(file, allow_pickle=True)["weights"]
 
 # %% [markdown]
-# It could have changed the referee's results, or deleted its files. With `allow_pickle=False`,
-# NumPy raises an error instead. An archive can also be too large. A **zip bomb** is a small
-# archive that becomes huge when it is read. Predict how large this file is:
+# The entry ran its own code. It could have changed the referee's results, or deleted files.
+# With `allow_pickle=False`, NumPy raises an error instead. An archive can also be too large. A
+# **zip bomb** is a small archive that becomes huge when it is read. Predict how large this file
+# is:
 
 # %% tags=["answer"]
 bomb = io.BytesIO()
@@ -383,7 +384,7 @@ print(f"{bomb.getbuffer().nbytes:,} bytes in the file, {stated:,} bytes when it 
 # %% exercise="read"
 #| export
 def read_arrays(file, most=1_000_000):
-    """The arrays in an .npz file that somebody else made.
+    """The arrays in an .npz file that another person made.
 
     file     a binary file object, such as open(path, "rb")
     most     int: the largest number of bytes of all files in the archive, unpacked
@@ -411,16 +412,16 @@ check("read")
 # %% [markdown]
 # ## From arrays to a model
 #
-# Arrays alone are no model. An entry also says how to build one: `build()` returns a model with
-# random weights, and the arrays replace them.
+# An entry also has a function `build`: `build()` returns a model with random weights, and the
+# arrays of the entry replace them.
 #
 # A quantized entry has arrays of integers. `decoded(weights, shapes)` turns them back into
 # float32: an int8 array `w` with an array `w:scale` becomes their product. Two numbers of 4
 # bits may share a byte. Arrays of floats become float32.
 #
-# One more thing can go wrong: a single `nan` in the weights. It spreads to all scores, and
-# `nan` is neither larger nor smaller than any other number. The entry should be refused with
-# the name of the array, before it computes anything.
+# One `nan` in the weights can spread to all scores, and `nan` is neither larger nor smaller
+# than any other number. Such an entry should be refused, with the name of the array, before it
+# computes anything.
 #
 # **Task.** Write `model_of`. `model.state_dict()` is a dict {name: array} with the shapes, and
 # `model.load_state_dict(arrays)` raises a ValueError when names or shapes do not fit.
@@ -531,7 +532,7 @@ def work_of(model, x):
 check("work")
 
 # %% [markdown]
-# The same front again, now over the FLOPs for 359 digits. Predict: is the CNN in 4 bits to the
+# Here is the front of accuracy and FLOPs for 359 digits. Predict: is the CNN in 4 bits to the
 # left of the CNN, as it was with bytes?
 
 # %% tags=["answer", "explained"]
@@ -544,9 +545,8 @@ figure = draw_front(points, front(points, (False, True)), "FLOPs")
 # million. The small MLP and the CNN are on the front.
 
 # %% [markdown]
-# Fewer bits save memory, and no arithmetic: the referee turns them back into float32. So the
-# fronts over bytes and over FLOPs differ. "The best model" has no meaning until the goals are
-# named.
+# Fewer bits save memory and no arithmetic, because the referee turns them back into float32. So
+# the fronts for bytes and for FLOPs differ: which model is best depends on the goals.
 #
 # Can an entry hide its work? Only operations on Tensors are counted. Predict the FLOPs of this
 # model:
@@ -563,18 +563,18 @@ class Hidden(Module):
 print(work_of(Hidden(), x_test)[1], "FLOPs")
 
 # %% [markdown]
-# This is why real benchmarks have divisions. In a **closed division**, only weights may differ,
-# and the organizers' code builds the model. MLPerf Inference has one, and also an open division
-# in which everything else is allowed too. Our referee needs `build` to be honest.
-# `builder("mlp", {"hidden": 32})` returns a function that builds a model from a fixed list, and
-# refuses any other name. The class's competition below uses it, so no code of an entry runs.
+# This is why benchmarks have divisions. A **closed division** is a competition in which the
+# models are built by the organizers' code, and entries differ only in sizes and weights. Our
+# referee is safe only if `build` is not part of the entry. `builder("mlp", {"hidden": 32})`
+# returns a function that builds a model from a fixed list, and refuses any other name. The
+# competition for classes at the end of this chapter uses it, so no code of an entry runs.
 #
 # ## Right answers
 #
-# The answer of a model to a question is the class with the highest score. Before the referee
-# counts right answers, it must know that the scores can be trusted: a model with a wrong shape
-# or with `nan` gets an error, and no points by luck. (`argmax` of a row of `nan` is 0, so such
-# a model would read every 0 right.)
+# The answer of a model to a question is the class with the highest score. The referee must not
+# count answers from broken scores. For example, `argmax` of a row of `nan` is 0, so a model
+# that always returns `nan` would have every digit 0 right. Such scores, and scores of a wrong
+# shape, are errors.
 #
 # **Task.** Write `right_answers`.
 
@@ -608,8 +608,8 @@ check("right")
 # %% [markdown]
 # ## Limits
 #
-# An **event** is one test with its rules: which entries may take part, and what is compared. A
-# rule such as "at most 10,000 bytes" is worth nothing if the referee only prints it.
+# An *event* is one test with its rules. A rule such as "at most 10,000 bytes" must have an
+# effect: an entry that breaks it gets no rank.
 #
 # **Task.** Write `broken_limits`.
 
@@ -639,9 +639,8 @@ check("limits")
 # %% [markdown]
 # ## The referee
 #
-# One entry in one event gives one row. An entry that fails gets a row too, with the reason: a
-# competitor whose row is missing cannot learn from it, and a single broken entry must not stop
-# the referee for all others.
+# One entry in one event gives one row. An entry that fails also gets a row, with the reason, so
+# that its author can repair it. And one broken entry must not stop the referee for all others.
 #
 # The model gets the questions and never the labels. `Tensor(x)` in `work_of` copies them, so a
 # model that writes into its input does not change the questions of the next entry.
@@ -698,10 +697,10 @@ for entry in (competitors[0], competitors[4], Entry("broken", competitors[0].bui
 # %% [markdown]
 # ## A report
 #
-# A **report** holds the rows of all entries in all events. It is written as JSON, so that every
-# learner and every program can read it. The same results must give *the same bytes* each time:
-# then two people can compare two reports by their digests. So the report contains no date, and
-# the rows and their keys are sorted.
+# A *report* contains the rows of all entries in all events. It is written as JSON, which people
+# and programs can read. The same results must give *the same bytes* each time: then two people
+# can compare two reports by their digests. So the report contains no date, and the rows and
+# their keys are sorted.
 #
 # **Task.** Write `to_json` and `medals` of `Report`, and `referee`.
 
@@ -717,9 +716,9 @@ class Report:
         self.rows = rows
 
     def to_json(self):
-        """The rows as JSON, a str. Rows are sorted by event and then by entry, the keys of each
-        row are sorted, too. Two reports with the same rows in different orders give the same
-        text."""
+        """The rows as JSON, a str. Rows are sorted by event and then by entry, and the keys of
+        each row alphabetically. Two reports with the same rows in different orders give the
+        same text. The report itself is not changed."""
         ### BEGIN SOLUTION
         rows = sorted(self.rows, key=lambda row: (row["event"], row["entry"]))
         return json.dumps(rows, sort_keys=True)
@@ -904,8 +903,8 @@ figure = draw_seeds({seed: [(k / 359, *accuracy_interval(k, 359)) for k in count
 # competition with `tito milestone run olympics --class FOLDER`: the folder contains the entry
 # of each learner, an `.npz` file with arrays and a `.toml` file with `build` and the sizes. Its
 # events ask for the smallest model, for the least work, and for the best model with at most
-# 10,000 bytes, all on fresh digits; two more are for GPTs, scored in bits per character.
-# Which of your models from lessons 10 to 22 would you enter?
+# 10,000 bytes, all on fresh digits; two more are for GPTs, scored in bits per character. Which
+# of your models from lessons 10 to 22 would you enter?
 #
 # ## Look back
 #
