@@ -121,9 +121,7 @@ def draw(report, names):
     figure, panels = plt.subplots(2, 1, figsize=(7, 8), layout="constrained", sharex=True)
     for axes, event in zip(panels, names):
         ranks = report.medals(event)
-        for row in report.rows:
-            if row["event"] != event:
-                continue
+        for row in [row for row in report.rows if row["event"] == event]:
             share, (low, high) = row["right"] / row["n"], row["interval"]
             size = row["bytes"] * (1.04 if row["entry"] == "leaked" else 1)  # beside the MLP's
             colour = "#c62828" if row["entry"] == "leaked" else "#1b69aa"

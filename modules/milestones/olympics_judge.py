@@ -51,7 +51,7 @@ def judge_text(entry, texts, events):
     parts = np.array_split(ids, BLOCKS)
     bits = np.array([held_out_bits(model, part, characters) for part in parts])
     if not np.isfinite(bits).all():
-        raise ValueError("a score is not finite")
+        raise ValueError("its scores are not finite")
     window = ids[None, : model.context]
     with no_grad(), Profile(model) as profile:
         model(window)

@@ -14,8 +14,8 @@ GOOD, BAD = "C0", "C2"
 def answers_of(build, weights, x):
     """The answers of an entry to the rows of `x`, (n,) integers; written without the lesson."""
     model = build()
-    shapes = {name: a.shape for name, a in model.state_dict().items()}
-    model.load_state_dict(decoded(weights, shapes))
+    own = model.state_dict()
+    model.load_state_dict(decoded(weights, {path: own[path].shape for path in own}))
     with no_grad():
         return model.eval()(Tensor(x)).data.argmax(axis=1)
 
