@@ -415,6 +415,7 @@ def test_the_courses_milestones_name_lessons_that_exist():
         (2018, "gpt"),
         (2020, "generation"),
         (2022, "circuits"),
+        (2018, "integers"),
         (2026, "olympics"),
     ]
     for program in result:
