@@ -1,5 +1,5 @@
 # From modules/source/23_olympics/olympics_dev.py by `tito export`; edit that file, not this one.
-# checksum: 643f1db9fcba4e9e
+# checksum: 4dd84904179a1f94
 """Olympics: A referee for models: Pareto fronts, Wilson intervals, results you can verify."""
 
 import hashlib
@@ -86,7 +86,7 @@ def accuracy_interval(right, n, level=0.95):
 
 
 def shared_ranks(intervals):
-    """Ranks of entries; all entries whose intervals meet the best one have rank 1.
+    """Ranks of entries: 1 for all entries with no other interval wholly above their own.
 
     intervals  dict {name: (low, high)}; higher is better
     returns    dict {name: 1 + number of intervals that lie wholly above this one}, in the order

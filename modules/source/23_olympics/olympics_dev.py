@@ -243,7 +243,7 @@ for share in (0.90, 0.98, 0.995):
 # %% exercise="ranks"
 #| export
 def shared_ranks(intervals):
-    """Ranks of entries; all entries whose intervals meet the best one have rank 1.
+    """Ranks of entries: 1 for all entries with no other interval wholly above their own.
 
     intervals  dict {name: (low, high)}; higher is better
     returns    dict {name: 1 + number of intervals that lie wholly above this one}, in the order
@@ -280,8 +280,8 @@ figure = draw_ranks(figures)
 # %% [markdown]
 # On the public test, all six share rank 1: its 359 digits are too few to tell them apart. On
 # the fresh test, the interval of the CNN lies wholly above those of two MLPs. Overlapping
-# intervals do not prove that two entries are equal: with four times as many questions, all
-# intervals would be half as long.
+# intervals do not prove that two entries are equal: with four times as many questions, the
+# intervals would be about half as long.
 #
 # ## Entries and digests
 #
@@ -298,6 +298,8 @@ figure = draw_ranks(figures)
 # matter: the values, the names, the dtypes, the shapes, the order of the dictionary.
 
 # %% [markdown]
+# The first four matter: each of them can change what the model computes.
+#
 # **Task.** Write `stored_bytes` and `digest_of`. Do not simply join texts and bytes: the names
 # "a" and "bc" joined are the same text as "ab" and "c". `json.dumps([name, dtype, shape])`
 # writes where each part ends.
