@@ -64,7 +64,7 @@ from tinytorch.data.gpt_files import load_small_gpt
 
 model, tokenizer = load_small_gpt()
 column = model.blocks[1].attention.qkv.weights.data[:, 20]
-draw_grid(column, np.abs(column).max() / 7, 7)
+figure = draw_grid(column, np.abs(column).max() / 7, 7)
 # alt: A histogram of 64 weights, most of them between -0.1 and 0.1. Below, 15 equally spaced
 # marks, numbered -7 to 7. The mark of -7 lies at the weight furthest from 0, which is -0.22.
 
@@ -642,7 +642,7 @@ check("sensitivity")
 # block, one in the last block, the table of embeddings, or the positions?
 
 # %% tags=["answer", "explained"]
-draw_sensitivity(sensitivity(model, 3, loss_in_bits))
+figure = draw_sensitivity(sensitivity(model, 3, loss_in_bits))
 # alt: Ten bars. The table of embeddings loses by far the most, 0.39 bits per character. The
 # four matrices of block 0 lose 0.03 to 0.08, the positions 0.04, and the four of block 1 almost
 # none.
@@ -789,7 +789,7 @@ for path, x in inputs.items():
     plain, moved = in_groups(w, 3, None) - w, gptq(w, x, 3) - w
     ratios[path] = [(moved**2).sum() / (plain**2).sum(),
                     ((x @ moved) ** 2).sum() / ((x @ plain) ** 2).sum()]
-draw_errors(ratios)
+figure = draw_errors(ratios)
 # alt: For each of eight matrices, the error with GPTQ divided by the error of plain rounding,
 # on a logarithmic axis. The errors of the weights are 1.4 to 14 times as large, to the right of
 # a line at 1. The errors of the outputs are 0.3 to 0.8 times as large, to the left of it.
@@ -1081,8 +1081,8 @@ for batch in (1, 8, 64, 512):
 versions = {"float32": model, "8 bits": quantize_model(model, 8), "mixed, GPTQ": best}
 window = test_ids[None, :64]
 times = milliseconds([lambda version=version: version(window) for version in versions.values()])
-draw_triangle({name: (size_of(version) / 1000, exact + loss_in_bits(version), time)
-               for (name, version), time in zip(versions.items(), times)})
+figure = draw_triangle({name: (size_of(version) / 1000, exact + loss_in_bits(version), time)
+                        for (name, version), time in zip(versions.items(), times)})
 # alt: Three groups of three bars, for float32, 8 bits, and mixed precision with GPTQ. Size:
 # 548, 146 and 92 kB. Bits per character: nearly equal. Milliseconds for a window of 64 tokens:
 # the bar of float32 is the shortest.
@@ -1101,7 +1101,7 @@ draw_triangle({name: (size_of(version) / 1000, exact + loss_in_bits(version), ti
 # were the identity. Where a number was *clipped*, its gradient is 0.
 
 # %%
-draw_straight_through(0.5, 1)
+figure = draw_straight_through(0.5, 1)
 # alt: A staircase with steps at -0.5, 0 and 0.5, against its input from -1.2 to 1.2. Its
 # derivative is 0. The dashed line is the identity in the middle and flat outside; its
 # derivative is 1 between -0.75 and 0.75, and 0 outside.
