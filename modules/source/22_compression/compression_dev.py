@@ -197,8 +197,8 @@ curves["all together"] = [bits_lost(masked(model, prune_global(model, amount)))
                           for amount in AMOUNTS]
 for amount, one, other in zip(AMOUNTS, curves["each matrix"], curves["all together"]):
     print(f"{amount:.0%} zeros: each matrix {one:.3f} bits lost, all together {other:.3f}")
-draw_shares({path.removesuffix(".weights"): 1 - mask.mean()
-             for path, mask in prune_global(model, 0.5).items()})
+figure = draw_shares({path.removesuffix(".weights"): 1 - mask.mean()
+                      for path, mask in prune_global(model, 0.5).items()})
 # alt: Eight bars: the share of zeros in each matrix when half of all weights are removed. The
 # two matrices of the feed-forward network in block 1 lose 90 and 94 %, the others 25 to 43 %.
 
@@ -560,7 +560,7 @@ def obs(amount):
 curves["OBS, all together"] = [bits_lost(obs(amount)) for amount in AMOUNTS]
 for amount, one, other in zip(AMOUNTS, curves["all together"], curves["OBS, all together"]):
     print(f"{amount:.0%} zeros: magnitude {one:.3f} bits lost, OBS {other:.3f}")
-draw_zeros(AMOUNTS, curves)
+figure = draw_zeros(AMOUNTS, curves)
 # alt: Bits per character lost, on a logarithmic axis, against the share of zeros. Random
 # pruning is far above the others. Pruning each matrix alike is below it, ranking all weights
 # together is below that, and OBS is the lowest at every share.
@@ -753,8 +753,8 @@ for rank in (48, 32, 24, 16):
     print(f"rank {rank} of 64: {count:,} parameters of 136,960   "
           + "   ".join(f"{name} {bits:.3f} bits lost" for name, bits in lost.items()))
 noise = np.random.default_rng(0).normal(size=(64, 256))
-draw_singular({"block 0": weights["blocks.0.mlp.0.weights"], "random": noise,
-               "block 1": weights["blocks.1.mlp.0.weights"]})
+figure = draw_singular({"block 0": weights["blocks.0.mlp.0.weights"], "random": noise,
+                        "block 1": weights["blocks.1.mlp.0.weights"]})
 # alt: Singular values divided by the largest, against their number, 1 to 64. The curve of a
 # random matrix falls in a straight line from 1 to 0.35. In block 0, one value is larger than
 # the others, which fall in a straight line from 0.7 to 0.25. In block 1 the curve bends: half
@@ -935,7 +935,7 @@ for share in (0.0, 0.25, 0.5, 0.75, 1.0):
                                     [1 - share, share]))
     path.append(two_texts(mixture))
     print(f"{share:.0%} new weights: names {path[-1][0]:.2f}, novels {path[-1][1]:.2f}")
-draw_plane(path, {name: point for name, point in points.items() if "LoRA" in name})
+figure = draw_plane(path, {name: point for name, point in points.items() if "LoRA" in name})
 # alt: Two axes: bits per character of names, and of novels. A curve leads from the
 # original model, good at novels and bad at names, through three averages to the model with all
 # weights trained. It is bent towards the good corner. All three points of LoRA are above it.
@@ -1080,7 +1080,7 @@ methods = {
 print(f"original: {size_of(model):,} bytes")
 for name, row in methods.items():
     print(f"{name:20}" + "  ".join(f"{n:,} bytes {bits:.3f}" for n, bits in row))
-draw_bytes(methods, size_of(model))
+figure = draw_bytes(methods, size_of(model))
 # alt: Bits per character lost, on a logarithmic axis, against kilobytes. The curves of pruning,
 # of neurons and of low rank are far to the right. Quantization is far to the left of them, and
 # fewer neurons together with quantization is to the left of that.
