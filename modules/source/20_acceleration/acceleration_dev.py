@@ -14,8 +14,8 @@ from tinytorch.pictures.acceleration import (GPTSteps, amdahl_curve, count_page_
 
 figure = plot_ladder(quick_ladder(rounds=3))
 # alt: Three bars, the milliseconds of one training step. The composed step takes longest, the
-# fused one about two thirds of that. With its memory reused, the fused step needs about half
-# of its time again.
+# fused one about two thirds of that. With reused memory, the fused step takes a little more
+# than half of the fused step's time.
 
 # %% [markdown]
 # The first program is composed of simple operations, such as `+` and `exp`. The second one uses
@@ -111,20 +111,21 @@ for name, calls in zip(products, (128**3, 128**2, 128, 1)):
     print(f"{name:6}{calls:10,} steps in Python, {low:8.1f} to {high:.1f} times as fast")
 
 # %% [markdown]
-# All four do the same 2.1 million multiplications. The number of steps that Python interprets
-# explains most of the difference. But `matmul_outer` is still far from `@`: each of its steps
-# reads and writes the whole result.
+# All four do the same 2.1 million multiplications. Fewer steps in Python make a product faster.
+# But the number of steps does not predict the ratios, because one step of `outer` does more
+# work than one step of `dots`. `matmul_outer` is still far from `@`: each of its steps reads
+# and writes the whole result.
 #
 # ## Blocks that fit the cache
 #
-# A **cache** is a small, fast memory in the processor that keeps the numbers used last. What it
-# does not hold comes from main memory, which is many times slower. So an algorithm should use a
-# number often while it is in the cache.
+# A **cache** is a small, fast memory in the processor that keeps the numbers used last. All
+# other numbers must come from main memory, which is many times slower. So an algorithm should
+# use a number often while it is in the cache.
 #
 # `matmul_outer` does two floating-point operations for each element of the result that it reads
 # and writes. Now cut the matrices into blocks of $s$ rows and $s$ columns. The product of two
 # blocks reads $2 s^2$ numbers and does $2 s^3$ operations: $s$ for each number read. If the
-# blocks fit the cache, the processor computes instead of waiting.
+# blocks fit the cache, fewer numbers must come from main memory.
 #
 # $$C_{IJ} = \sum_K A_{IK} B_{KJ}$$
 #
@@ -176,9 +177,22 @@ figure = plot_speeds({"lists": lambda a, b: matmul_lists(a.tolist(), b.tolist())
 # %% [markdown]
 # `@` calls BLAS, a library that cuts the matrices into blocks for each cache and for the
 # registers of the processor, and is written in assembly language for each processor. The inner
-# `@` of your blocks uses the same code. Here a home-made version must stop: NumPy cannot tell
-# the processor what to keep in its registers. From now on we make programs faster by giving
-# BLAS more work per call, and by moving fewer bytes around it.
+# `@` of your blocks uses the same code. Predict: which size of block is the fastest for
+# matrices of size 512?
+
+# %% tags=["answer", "explained"]
+a, b = rng.normal(size=(2, 512, 512)).astype("float32")
+times = race({size: lambda size=size: matmul_blocked(a, b, size)
+              for size in (16, 64, 256, 512)}, 3, rng=0, clock=time.perf_counter)
+for size in times:
+    print(f"blocks of {size:3}: {2e-9 * 512**3 / np.median(times[size]):6.1f} GFLOP per second")
+
+# %% [markdown]
+# Larger blocks are faster, and a block of 512 is one call of `@`. So your function does not
+# show an effect of the cache: BLAS already makes blocks that fit it, and small blocks only add
+# calls from Python. A version in Python cannot become faster than that, because NumPy cannot
+# tell the processor what to keep in its registers. What remains is to give BLAS more work per
+# call, to move fewer bytes, and to use several processes.
 #
 # ## New memory
 #
@@ -282,9 +296,9 @@ check("buffers")
 # $$\mathrm{gelu}(x) = \tfrac12 x \left(1 + \tanh(c\,(x + 0.044715\,x^3))\right), \qquad
 # c = \sqrt{2 / \pi}$$
 #
-# needs nine operations in NumPy, and each makes an array. One array for intermediate results
-# is enough. Write $c\,(x + 0.044715\,x^3)$ as $(0.044715\,c\,x^2 + c)\,x$, and compute it step
-# by step in `scratch`.
+# needs eight operations in NumPy, or nine if $x^3$ is `x * x * x`, and each makes an array. One
+# array for intermediate results is enough. Write $c\,(x + 0.044715\,x^3)$ as
+# $(0.044715\,c\,x^2 + c)\,x$, and compute it step by step in `scratch`.
 #
 # Do not write `x**3`. NumPy computes it with a function for any exponent; the demonstration
 # below shows what that costs.
@@ -465,17 +479,18 @@ check("ladder")
 
 # %%
 with GPTSteps() as steps:
-    times, gains = ladder(steps.path(), rounds=9, rng=0, clock=steps.seconds)
+    times, gains = ladder(steps.path(), rounds=5, rng=0, clock=steps.seconds)
 
 # %%
 with GPTSteps() as steps:  # new processes, which start from the first weights again
-    others, other_gains = ladder(steps.reused(), rounds=9, rng=0, clock=steps.seconds)
+    others, other_gains = ladder(steps.reused(), rounds=5, rng=0, clock=steps.seconds)
 
 # %%
-for name, (low, high) in [*gains.items(), *other_gains.items()]:
-    verdict = "no difference seen" if low <= 1 <= high else f"{low:.2f} to {high:.2f} times"
-    verdict = "" if low == high == 1 else f"{verdict}, compared with the line before"
-    print(f"{name:32}{1000 * np.median((times | others)[name]):6.1f} ms  {verdict}")
+for raced, intervals in [(times, gains), (others, other_gains)]:
+    for name, (low, high) in intervals.items():
+        verdict = "no difference seen" if low <= 1 <= high else f"{low:.2f} to {high:.2f} times"
+        verdict = "" if low == high == 1 else f"{verdict}, compared with the line before"
+        print(f"{name:32}{1000 * np.median(raced[name]):6.1f} ms  {verdict}")
 first, last = list(times)[0], list(times)[-1]
 low, high = ratio_interval(times[first], times[last], rng=0)
 print(f"{last}: {low:.2f} to {high:.2f} times as fast as {first}")
@@ -487,10 +502,13 @@ figure = plot_ladder(times | others)
 # step with reused memory is the shortest.
 
 # %% [markdown]
-# The losses are equal to five decimals in all variants; otherwise `ladder` would have raised an
-# error. The gain of fusion depends on the memory: a fused operation creates fewer arrays, and
-# an array costs more when its memory is new. Compare the rung of reused memory with the two
-# rungs of fusion: it gains about as much as both together, and needs no change of the model.
+# In each of the two races, the losses of all variants are equal to five decimals; otherwise
+# `ladder` would have raised an error. One variant, "all fused, reused memory", is in both
+# races, so it has two times. The picture shows the second one. The gain of fusion depends on
+# the memory: a fused operation creates fewer arrays, and an array costs more when its memory is
+# new. Compare the step from "all fused, new memory" to "all fused, reused memory" with the two
+# steps of fusion before it: it gains about as much as both together, and needs no change of the
+# model.
 #
 # ## Planning memory
 #
@@ -592,10 +610,15 @@ figure = plot_throughput(speeds)
 # nearly in proportion at first and becomes flat at 16 to 64 requests.
 
 # %% [markdown]
-# A batch has a price: a request waits until there are others, and all of them end late if one
-# is long. In **static batching**, the requests of a batch start together, and the next batch
-# starts when the longest one has ended. In **continuous batching**, the next request starts as
-# soon as a place is free, after any step.
+# Why not 16 times? The requests share the reading of the weights and the calls from Python. But
+# 16 requests need 16 times as many operations, and each reads its own keys and values. As in
+# the roofline of lesson 19, a larger batch gains little when the operations take most of the
+# time.
+#
+# A batch has a price, too: a request waits until there are others, and all of them end late if
+# one is long. In **static batching**, the requests of a batch start together, and the next
+# batch starts when the longest one has ended. In **continuous batching**, the next request
+# starts as soon as a place is free, after any step.
 
 # %%
 draw_slots([10, 1, 1, 1, 1, 1], batch=2)
@@ -951,7 +974,7 @@ single, spent = large_gpt(), []
 with DataParallel(large_gpt, lm_loss, workers=2) as parallel:
     steps = {"one process": trained(single, backward_alone, spent),
              "two processes": trained(parallel.model, parallel.backward, [])}
-    times, gains = ladder(steps, rounds=20, rng=0, clock=time.perf_counter)
+    times, gains = ladder(steps, rounds=12, rng=0, clock=time.perf_counter)
 low, high = gains["two processes"]
 share = sum(spent[1:]) / times["one process"].sum()
 print(f"two processes: {low:.2f} to {high:.2f} times as fast; {share:.1%} of the step is "
@@ -964,17 +987,20 @@ figure = amdahl_curve(lambda workers: amdahl(share, workers), low, high)
 # workers is at or below the curve.
 
 # %% [markdown]
-# `ladder` compared the losses of 21 steps: they differ by at most 1e-5. The ratio depends on
-# the computer and on what else it is doing, because two processes need two free cores. It also
-# depends on BLAS, which can use several threads for one product. The workers use one thread
-# each. `tito test` sets the variable `OMP_NUM_THREADS` to 1, so that the main process does the
-# same; in a notebook, one process may already use all cores.
+# `ladder` compared the losses of 13 steps: they differ by at most 1e-5. The ratio depends on
+# the computer and on what else it is doing, because two processes need two free cores. Is the
+# ratio below 1? Then the second core was not free, or the computer has only one, and the
+# workers had to wait for each other. The ratio also depends on BLAS, which can use several
+# threads for one product. The workers use one thread each. `tito test` sets the variable
+# `OMP_NUM_THREADS` to 1, so that the main process uses one thread, too; in a notebook, one
+# process may already use all cores.
 #
 # ## Loss scaling
 #
 # Smaller numbers are another way to move fewer bytes. A float16 has 2 bytes, half of a float32,
-# and GPUs have special hardware for it. But the smallest positive float16 is 6e-8.
-# **Underflow** is the rounding of a result to 0 because it is too small for its format.
+# and GPUs have special hardware for it. But the smallest positive float16 is about 6e-8, and a
+# number below half of that is rounded to 0. **Underflow** is the rounding of a result to 0
+# because it is too small for its format.
 #
 # The plot shows the gradient of the logits of a small trained GPT. Predict: which share of
 # these numbers becomes 0 in float16?
