@@ -1,5 +1,5 @@
 # From modules/source/20_acceleration/acceleration_dev.py by `tito export`; edit that file, not this one.
-# checksum: 11592fbaa01953ff
+# checksum: cf1d6736bfd4ebf2
 """Acceleration: Caches, memory, fusion, batches and processes, each gain measured."""
 
 import math
@@ -65,7 +65,7 @@ def matmul_blocked(a, b, block):
 class Buffers:
     """A pool of memory for arrays.
 
-    .peak  int: the most bytes that were out at one time
+    .peak  int: the most bytes that were taken at one time
 
     >>> buffers = Buffers()
     >>> x = buffers.take((2, 3))
@@ -79,8 +79,8 @@ class Buffers:
 
     def __init__(self):
         self.free = {}  # {number of bytes: list of blocks, uint8 arrays of that length}
-        self.out = {}  # {id(array): (array, its block)}, for the arrays that are out
-        self.used = self.peak = 0  # bytes that are out: now, and at most
+        self.taken = {}  # {id(array): (array, its block)}, for the arrays that are taken
+        self.used = self.peak = 0  # bytes that are taken: now, and at most
 
     def take(self, shape, dtype=np.float32):
         """An array of this shape and dtype; its numbers are arbitrary.
@@ -92,7 +92,7 @@ class Buffers:
         blocks = self.free.get(size)
         block = blocks.pop() if blocks else np.empty(size, np.uint8)
         array = block.view(dtype).reshape(shape)
-        self.out[id(array)] = array, block
+        self.taken[id(array)] = array, block
         self.used += size
         self.peak = max(self.peak, self.used)
         return array
@@ -100,13 +100,13 @@ class Buffers:
     def give(self, array):
         """Give back an array that `take` returned, so that its memory can be used again.
 
-        ValueError, with the array's shape in it, when the array is not out: it comes from
-        elsewhere, is a view of an array that is out, or was given back before.
+        ValueError, with the array's shape in it, when the array is not taken: it comes from
+        elsewhere, is a view of a taken array, or was given back before.
         """
-        if id(array) not in self.out:
-            raise ValueError(f"this array of shape {np.shape(array)} is not out: `take` did "
-                             "not return it, or it was given back before")
-        _, block = self.out.pop(id(array))
+        if id(array) not in self.taken:
+            raise ValueError(f"this array of shape {np.shape(array)} is not taken: `take` "
+                             "did not return it, or it was given back before")
+        _, block = self.taken.pop(id(array))
         self.free.setdefault(block.nbytes, []).append(block)
         self.used -= block.nbytes
 

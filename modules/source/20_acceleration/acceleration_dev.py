@@ -210,11 +210,11 @@ for way, faults, milliseconds in count_page_faults():
 
 # %% [markdown]
 # 1 MB has about 245 pages of 4 kB. On Linux, the page faults take longer than the addition. The
-# line "memory kept" is the same program after `keep_freed_memory()`, which lessons 10 and 14
-# call: the C library of Linux (glibc) then keeps freed memory for the next array. To measure
-# without that, `count_page_faults` starts new Python processes. There, an environment variable,
-# `MALLOC_MMAP_THRESHOLD_`, makes glibc give all freed memory back. Other C libraries have no
-# such variable, so on other systems this line is missing.
+# C library of Linux (glibc) can keep freed memory for the next array. `keep_freed_memory()`,
+# which lessons 10 and 14 call, tells it to do so; the line "memory kept" shows the result. The
+# lines are measured in new Python processes. In the process of the first line, the environment
+# variable `MALLOC_MMAP_THRESHOLD_` makes glibc give all freed memory back. Other C libraries
+# have no such variable, so on other systems the first line is missing.
 #
 # ## A memory pool
 #
@@ -223,9 +223,11 @@ for way, faults, milliseconds in count_page_faults():
 # even slower. Write a small one. Its blocks of memory are arrays of bytes; `block.view(dtype)`
 # gives the same memory another dtype. A block is reused for any array of exactly as many bytes.
 #
-# An array that was taken is *out* until it is given back. Giving back the same array twice
-# would be dangerous: two later calls of `take` would get the same memory, and each would
-# overwrite the other's numbers. So `give` refuses an array that is not out.
+# An array is *taken* from `take` until `give`. Giving back the same array twice would be
+# dangerous: two later calls of `take` would get the same memory, and each would overwrite the
+# other's numbers. So `give` raises an error for an array that is not taken. The pool finds an
+# array by its `id`. Python uses the `id` of a deleted object again for a new one, so the pool
+# must also keep the array itself.
 #
 # **Task.** Write `take` and `give`.
 
@@ -234,7 +236,7 @@ for way, faults, milliseconds in count_page_faults():
 class Buffers:
     """A pool of memory for arrays.
 
-    .peak  int: the most bytes that were out at one time
+    .peak  int: the most bytes that were taken at one time
 
     >>> buffers = Buffers()
     >>> x = buffers.take((2, 3))
@@ -248,8 +250,8 @@ class Buffers:
 
     def __init__(self):
         self.free = {}  # {number of bytes: list of blocks, uint8 arrays of that length}
-        self.out = {}  # {id(array): (array, its block)}, for the arrays that are out
-        self.used = self.peak = 0  # bytes that are out: now, and at most
+        self.taken = {}  # {id(array): (array, its block)}, for the arrays that are taken
+        self.used = self.peak = 0  # bytes that are taken: now, and at most
 
     def take(self, shape, dtype=np.float32):
         """An array of this shape and dtype; its numbers are arbitrary.
@@ -262,7 +264,7 @@ class Buffers:
         blocks = self.free.get(size)
         block = blocks.pop() if blocks else np.empty(size, np.uint8)
         array = block.view(dtype).reshape(shape)
-        self.out[id(array)] = array, block
+        self.taken[id(array)] = array, block
         self.used += size
         self.peak = max(self.peak, self.used)
         return array
@@ -271,14 +273,14 @@ class Buffers:
     def give(self, array):
         """Give back an array that `take` returned, so that its memory can be used again.
 
-        ValueError, with the array's shape in it, when the array is not out: it comes from
-        elsewhere, is a view of an array that is out, or was given back before.
+        ValueError, with the array's shape in it, when the array is not taken: it comes from
+        elsewhere, is a view of a taken array, or was given back before.
         """
         ### BEGIN SOLUTION
-        if id(array) not in self.out:
-            raise ValueError(f"this array of shape {np.shape(array)} is not out: `take` did "
-                             "not return it, or it was given back before")
-        _, block = self.out.pop(id(array))
+        if id(array) not in self.taken:
+            raise ValueError(f"this array of shape {np.shape(array)} is not taken: `take` "
+                             "did not return it, or it was given back before")
+        _, block = self.taken.pop(id(array))
         self.free.setdefault(block.nbytes, []).append(block)
         self.used -= block.nbytes
         ### END SOLUTION
@@ -416,10 +418,11 @@ for megabytes in (1, 32):
 #
 # ## A fair ladder
 #
-# Now back to the training step. The picture at the beginning is a ladder with three rungs. A
-# rung counts only if two conditions hold: the program computes the same as before, and the
-# interval of the ratio does not contain 1. Without the first condition, the fastest step would
-# be one that forgets half of the batch.
+# Now back to the training step. A *ladder* is a list of programs in which each is compared with
+# the one before it. The picture at the beginning is a ladder of three programs. A faster
+# program counts only if two conditions hold: it computes the same as before, and the interval
+# of the ratio does not contain 1. Without the first condition, the fastest step would be one
+# that forgets half of the batch.
 #
 # **Task.** Write `ladder`. `race` calls functions without arguments and drops their results. So
 # wrap each variant in a function that also appends its loss to a list. Take care with functions
@@ -565,8 +568,8 @@ check("plan")
 # %% [markdown]
 # The recorded graph of a GPT contains all arrays and all operations that read them. The arrays
 # of one forward pass have 24 MB in all. Predict the size of the block if the pass is only used
-# for generation, where each array may go after its last reader. What changes for a training
-# step?
+# for generation, where the memory of an array is free after the last operation that reads it.
+# What changes for a training step?
 
 # %% tags=["answer", "explained"]
 for use, training in [("generation", False), ("training", True)]:
@@ -672,7 +675,8 @@ for continuous in (False, True):
 
 # %% [markdown]
 # The lengths are drawn so that each next token ends a request with the same probability, 1 in
-# 40. Static batching loses more than half of the places to requests that have ended.
+# 40. In static batching, more than half of the places are empty, because their requests have
+# ended.
 #
 # ## Shards of a batch
 #
@@ -760,8 +764,8 @@ draw_parallel()
 #
 # `np.ndarray(shape, dtype, buffer, offset)` is an array whose numbers are in a given block of
 # memory, from byte `offset` on. Each array begins at a multiple of 64 bytes, because caches
-# hold 64 bytes at a time: if two processes write into the same 64 bytes, each write removes
-# them from the other's cache.
+# hold 64 bytes at a time: if two processes write into the same 64 bytes, a write by one process
+# removes these 64 bytes from the cache of the other processor core.
 #
 # **Task.** Write `layout`, `views` and `move`. In `move`, make each parameter's `.data` *the*
 # array in the memory, not a copy.
@@ -827,9 +831,8 @@ check("shared")
 # ## Two processes train one model
 #
 # The class below starts the processes. Each **worker** is a new Python process (the start
-# method *spawn*), not a copy of this one. *Fork*, which copies a process, is fast but does not
-# exist on Windows, and is dangerous when the process has threads: a copied lock stays locked,
-# because the thread that would unlock it was not copied. BLAS has such threads.
+# method *spawn*), not a copy of this one. A copy (*fork*) is faster to start, but does not
+# exist on Windows, and can hang when the process has threads, as BLAS has.
 #
 # A new process has none of our functions. It must import them, so `build` and `loss` must be in
 # a file. Functions that are defined in a notebook or script are refused, with a message that
@@ -838,8 +841,9 @@ check("shared")
 # processes below `if __name__ == "__main__":`. Our workers do not import it.)
 #
 # Whatever happens, nothing may be left behind. Our shared memory has no name, so it is freed
-# with the last process that uses it. And a worker ends when its input ends: after an error,
-# after Ctrl-C, and even when the main process is killed.
+# with the last process that uses it. A worker reads its tasks from a connection to the main
+# process. When this connection is closed, the worker ends: after an error, after Ctrl-C, and
+# even when the main process is killed.
 #
 # `worker.send(x, y)` starts the computation of a worker and returns at once. `worker.receive()`
 # waits until the worker has written its gradient, and returns its loss, a float.
@@ -1127,7 +1131,7 @@ print(f"float16 takes {low:.0f} to {high:.0f} times as long as float32")
 # NumPy has no fast float16 product: it uses a plain loop that converts each number. On this
 # processor fewer bits save bytes, which lesson 21 uses, but no time.
 #
-# ## Where a home-made version must stop
+# ## What NumPy cannot do
 #
 # | you wrote | at scale | what it can do and we cannot |
 # | --- | --- | --- |

@@ -573,7 +573,7 @@ def test_memory_that_was_given_back_is_used_again():
     ]
     for first, second in cases:
         results, _ = story(first, ["give", 0], second)
-        assert results[1] == "", f"give of an array that is out raises {results[1]}"
+        assert results[1] == "", f"give of an array that is taken raises {results[1]}"
         assert results[2][2] == [0], (
             f"an array of shape {first[1]} {first[2]} was given back, then {second[1]} "
             f"{second[2]} "
@@ -629,7 +629,7 @@ def test_an_array_cannot_be_given_back_twice():
 def test_only_arrays_that_are_out_are_accepted():
     for action, what in [
         (["give another", [3]], "an array that take did not return"),
-        (["give a view", 0], "a view of an array that is out"),
+        (["give a view", 0], "a view of an array that is taken"),
     ]:
         results, _ = story(["take", [3]], action)
         assert results[1].startswith("ValueError"), (
@@ -647,7 +647,7 @@ def test_the_peak_is_the_most_bytes_that_were_out():
         "Count bytes, not elements": [10, 15, 15, 15, 15, 25],
         "An array that was given back no longer counts": [40, 60, 60, 68, 68, 148],
         "The peak never falls": [40, 60, 60, 28, 28, 100],
-        "The peak is not what is out now": [40, 60, 20, 28, 20, 100],
+        "The peak is not what is taken now": [40, 60, 20, 28, 20, 100],
         "A peak is the largest sum, not the largest array": [40, 40, 40, 40, 40, 80],
     }
     expect(
