@@ -1,5 +1,5 @@
 # From modules/source/19_profiling/profiling_dev.py by `tito export`; edit that file, not this one.
-# checksum: 8ce99951943815ec
+# checksum: eb66617525c706b4
 """Profiling: How long a program takes, how much work it does, and how certain both numbers are."""
 
 import math
@@ -114,7 +114,8 @@ def ratio_interval(a, b, level=0.95, rng=None):
     level    float between 0 and 1
     rng      a NumPy Generator, a seed, or None for the shared generator: see `generator`
     returns  (low, high), two floats: the interval for the median of the paired ratios
-             a[i] / b[i], by the bootstrap. If it does not contain 1, one of the two is faster
+             a[i] / b[i], by the bootstrap. If it does not contain 1, one of the two is
+             probably faster
 
     ValueError with both shapes when a and b differ in shape.
 
@@ -252,7 +253,7 @@ def roofline(flops, bytes, machine):
 
 def bytes_moved(op, arrays, out):
     """The bytes that an operation has read and written at least: 0 if its result is a view;
-    twice the result for a copy, which reads only what it writes; else inputs and result."""
+    twice the result for a copy, which reads as much as it writes; else inputs and result."""
     arrays = [a for a in arrays if isinstance(a, np.ndarray)]
     if any(np.may_share_memory(a, out) for a in arrays):
         return 0
@@ -408,8 +409,8 @@ def kept_arrays(tensor):
              arrays are node.data, the ndarrays in node.creator.arrays, and the ndarrays among
              the values of node.creator.options["saved"], if there is such an option. A view is
              replaced by the array that owns its memory: follow .base while it is an array.
-             `name` is the operation that computed the array; for saved arrays and for arrays
-             that no operation computed, it is an operation that uses it
+             `name` is the operation that computed the array. Saved arrays, and arrays that
+             no operation computed, have the name of an operation that uses them
 
     >>> x = Variable(np.ones((100, 100), "float32"))
     >>> [(op, array.shape) for op, array in kept_arrays(x.exp()).values()]
@@ -441,7 +442,7 @@ def amdahl(share, speedup):
 
     share    float from 0 to 1: the part's share of the time before
     speedup  float > 0: how many times as fast the part becomes; may be math.inf
-    returns  float
+    returns  float; math.inf when the program takes no time afterwards, as amdahl(1, math.inf)
 
     ValueError with the share when it is not between 0 and 1.
 

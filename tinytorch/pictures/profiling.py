@@ -137,7 +137,7 @@ def draw_runs(times):
         ("median", np.median(micro), "C0"),
         ("mean", micro.mean(), "C1"),
     ):
-        axes.axhline(value, color=colour, linewidth=1.5)
+        axes.plot([1, len(micro)], [value, value], colour, linewidth=1.5)
         ends.append((len(micro), value, f"{name} {short(float(f'{value:.3g}'))}", colour))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter("{x:g}" if micro.max() < 8 * micro.min() else "")
@@ -156,10 +156,11 @@ def draw_order(order, times, title):
     for name, colour, marker in (("a", "C0", "o"), ("b", "C1", "s")):
         at = np.flatnonzero(order == name)
         axes.plot(at + 1, milli[at], marker, color=colour, markersize=4, linestyle="")
-        axes.axhline(median := np.median(milli[at]), color=colour, linewidth=1.5)
+        median = np.median(milli[at])
+        axes.plot([1, len(order)], [median, median], colour, linewidth=1.5)
         ends.append((len(order), median, f"{name}: {median:.3f}", colour))
     axes.set_ylim(*np.quantile(milli, [0, 0.95]) * [0.97, 1.06])
-    label_ends(axes, ends)
+    label_ends(axes, ends, 0.14)
     return figure
 
 
@@ -184,21 +185,24 @@ def draw_roofline(machine, points):
     axes.axvline(ridge, color="C3", linestyle=":", linewidth=1)
     axes.set_xlim(left, right)
     axes.autoscale_view(scalex=False)
-    to_axes, beside = axes.transData + axes.transAxes.inverted(), []
+    to_axes, above, below = axes.transData + axes.transAxes.inverted(), [], []
     for name, (flops, size, seconds) in points.items():
         x, y = flops / size, flops / seconds / 1e9
         axes.plot([x], [y], "o", color="C0", markersize=5)
         if x > ridge / 20:  # few points are there, so each has its label below it
-            axes.annotate(name, (x, y), (0, -7), color="C0", textcoords="offset points",
-                          ha="center", va="top")  # fmt: skip
+            axes.annotate(name, (x, y), (-10 if x < ridge else 0, -7), color="C0",
+                          textcoords="offset points", va="top",
+                          ha="left" if x < ridge else "center")  # fmt: skip
         else:
-            beside.append((y, x, name))
-    beside.sort()
-    heights = [float(to_axes.transform((x, y))[1]) for y, x, _ in beside]
-    for height, (y, x, name) in zip(spread(heights, 0.085), beside):
-        line = {"arrowstyle": "-", "color": "C0", "lw": 0.8, "shrinkB": 3, "relpos": (1, 0.5)}
-        axes.annotate(name, (x, y), (0.03, height), textcoords="axes fraction", color="C0",
-                      va="center", arrowprops=line)  # fmt: skip
+            (above if y > x * speed / 1e9 else below).append((y, x, name))
+    # no label is on the roof: of a point above it the name is at the left, of others at the right
+    for beside, place, end in ((above, 0.03, 1), (below, 0.36, 0)):
+        beside.sort()
+        heights = [float(to_axes.transform((x, y))[1]) for y, x, _ in beside]
+        for height, (y, x, name) in zip(spread(heights, 0.085), beside):
+            line = {"arrowstyle": "-", "color": "C0", "lw": 0.8, "shrinkB": 3}
+            axes.annotate(name, (x, y), (place, height), textcoords="axes fraction", color="C0",
+                          va="center", arrowprops={**line, "relpos": (end, 0.5)})  # fmt: skip
     middle = left**0.3 * ridge**0.7
     axes.annotate("limit: memory", (middle, middle * speed / 1e9), (-8, 4), color="C1",
                   textcoords="offset points", ha="right")  # fmt: skip

@@ -1,10 +1,10 @@
 # %% [markdown]
 # # 19. Profiling
 #
-# Which of two programs is faster, and by how much? A clock alone does not answer this. Below,
-# a program races against *itself*, 60 times in each column, with 40 runs on each side. Each
-# line is the interval in which the true ratio of the two times should lie. The true ratio is 1.
-# A red line does not contain 1, so it declares a winner where there is none.
+# Which of two programs is faster, and by how much? A clock alone does not answer this. The
+# picture has two columns of 60 lines. Each line is a race of a program against *itself*, with
+# 40 runs against 40 runs: the interval in which the true ratio of the two times should lie. The
+# true ratio is 1. A red line does not contain 1, so it declares a winner where there is none.
 
 # %% tags=["payoff"]
 import numpy as np
@@ -109,10 +109,10 @@ figure = draw_runs(times)
 # Most dots lie close together, a little above the minimum; some lie far above them.
 
 # %% [markdown]
-# A run can be interrupted, by another program for example, and then takes longer. Nothing makes
-# a run much shorter. So times have a long tail on one side, and a few slow runs raise the mean
-# as much as they like. They hardly move the median. Use the *median* for the typical time, and
-# the *minimum* for the best that the machine can do.
+# A run can be interrupted, by another program for example, and then takes much longer. Hardly
+# anything makes a run much shorter. So times have a long tail on one side. A few slow runs can
+# make the mean much larger, but they hardly move the median. Use the *median* for the typical
+# time, and the *minimum* for the best that the machine can do.
 #
 # There are two kinds of clock. `time.perf_counter` is like a clock on the wall.
 # `time.process_time` counts only the time in which the processor works for this program, added
@@ -124,15 +124,21 @@ for each in (time.perf_counter, time.process_time):
     print(f"{each.__name__:12} {1000 * np.median(slept):6.2f} ms")
 
 # %% [markdown]
-# When another program gets the processor, the first clock runs on and the second one stops. So
-# the second clock is better for a program with one thread on a busy computer. It is wrong for
+# When another program gets the processor, `perf_counter` runs on and `process_time` stops. So
+# `process_time` is better for a program with one thread on a busy computer. It is wrong for
 # several threads and for waiting, and on some systems it advances in steps of many
-# milliseconds. For most measurements below we use it if it is fine enough:
+# milliseconds. What the system says about its steps is not always true, so we read the clock
+# until it advances. For most measurements below we use it if its steps are short enough:
 
 # %%
-resolution = time.get_clock_info("process_time").resolution
-clock = time.process_time if resolution < 1e-5 else time.perf_counter
-print(f"process_time has steps of {resolution} s: use {clock.__name__}")
+steps = []
+for _ in range(5):
+    start = now = time.process_time()
+    while now == start:
+        now = time.process_time()
+    steps.append(now - start)
+clock = time.process_time if np.median(steps) < 1e-5 else time.perf_counter
+print(f"process_time has steps of at most {np.median(steps):.0e} s: use {clock.__name__}")
 
 # %% [markdown]
 # ## Confidence intervals
@@ -141,9 +147,10 @@ print(f"process_time has steps of {resolution} s: use {clock.__name__}")
 # you could repeat the experiment a thousand times, the spread of the thousand medians would be
 # the answer.
 #
-# The **bootstrap** replaces new experiments by *resamples*: n values drawn from the n measured
-# ones, with replacement. So some values occur twice in a resample, and others not at all. The
-# medians of many resamples spread about as much as the medians of new experiments would.
+# The **bootstrap** uses *resamples* instead of new experiments. A resample is n values drawn
+# from the n measured ones. They are drawn with replacement: a drawn value can be drawn again.
+# So some values occur twice in a resample, and others not at all. The medians of many resamples
+# spread about as much as the medians of new experiments would.
 #
 # A **confidence interval** of 95 % comes from a method whose intervals contain the true value
 # in 95 % of all experiments. The bootstrap's interval is the middle 95 % of the resampled
@@ -200,7 +207,11 @@ for n in (5, 50, 500):
 
 # %% [markdown]
 # A time below zero is impossible. The interval of the median stays among the measured times.
-# It is also honest: with five runs, of which one took 90 ms, the median could be 90.
+# It is also honest: as far as five runs can tell, the true median could be 90.
+#
+# An interval of the program need not contain the median that you saw in an earlier section, or
+# the interval of another line. The bootstrap knows only the spread of the runs that it is
+# given, and the speed of the computer has changed in the meantime.
 #
 # ## Drift and interleaving
 #
@@ -306,7 +317,8 @@ def ratio_interval(a, b, level=0.95, rng=None):
     level    float between 0 and 1
     rng      a NumPy Generator, a seed, or None for the shared generator: see `generator`
     returns  (low, high), two floats: the interval for the median of the paired ratios
-             a[i] / b[i], by the bootstrap. If it does not contain 1, one of the two is faster
+             a[i] / b[i], by the bootstrap. If it does not contain 1, one of the two is
+             probably faster
 
     ValueError with both shapes when a and b differ in shape.
 
@@ -328,8 +340,8 @@ check("ratio-interval")
 #
 # An **A/A test** compares a program with itself, to test the method of comparison. The true
 # ratio is 1, and 5 % of the intervals miss it. So a correct method declares a winner in about 1
-# of 20 tests. If a method does so in half of them, do not use it to compare two different
-# programs. First on the simulated computer; predict both numbers:
+# of 20 tests. If a method declares a winner in half of the tests, do not use it to compare two
+# different programs. First on the simulated computer; predict both numbers:
 
 # %% tags=["answer"]
 def comparisons(program, clock, rng, pairs=60, rounds=40):
@@ -349,6 +361,9 @@ for name, intervals in comparisons(computer.program, computer.clock, rng).items(
     print(f"{name}: a winner in {winners(intervals)} of {len(intervals)} tests")
 
 # %% [markdown]
+# About 1 of 20 tests, 3 of 60, is expected for the interleaved method. The count varies with
+# the random orders that your `race` draws, so 0 or 7 is no error.
+#
 # Now on this computer, with its own drift:
 
 # %% tags=["demonstration"]
@@ -362,13 +377,21 @@ draw_intervals(comparisons(program, time.perf_counter, np.random.default_rng(0))
 
 # %% tags=["answer"]
 small = numbers[:64]
-times = race({"x**3": lambda: small**3, "x * x * x": lambda: small * small * small}, 60, rng=0)
+positive = np.abs(small)
+times = race({"x**3": lambda: small**3, "x * x * x": lambda: small * small * small,
+              "|x|**3": lambda: positive**3, "exp(3 log |x|)": lambda: np.exp(
+                  3 * np.log(positive))}, 60, rng=0)
 for name, values in times.items():
-    print(f"{name:9} {1e6 * np.median(values):8.1f} microseconds")
+    print(f"{name:14} {1e6 * np.median(values):8.1f} microseconds")
 print("x**3 takes {:.1f} to {:.1f} times as long".format(
     *ratio_interval(times["x**3"], times["x * x * x"], rng=0)))
 
 # %% [markdown]
+# NumPy computes `x**3` like any other power, such as `x**2.7`, and not by multiplications. Such
+# a power of a positive number is $e^{3 \log x}$; compare the last two lines. A negative number
+# has no logarithm, so it needs a separate treatment. How much slower each case is depends on
+# the processor and on the version of NumPy: compare `x**3` with `|x|**3`.
+#
 # ## Counting floating-point operations
 #
 # A measured time says nothing about what is possible. Is a multiplication of two matrices in
@@ -377,9 +400,10 @@ print("x**3 takes {:.1f} to {:.1f} times as long".format(
 #
 # In a matrix product, each element of the result is a dot product of n pairs of numbers: n
 # multiplications and n additions, so 2n FLOPs. The convolution and the two products in
-# attention are also made of dot products. What is n for each of them? Attention multiplies each
-# query of d numbers with T keys, and then T weights with T values (lesson 15). All heads
-# together take 4 T FLOPs for each element of the result.
+# attention are also made of dot products. For a convolution with C channels and a kernel of h
+# by w, n is C h w. In attention (lesson 15), a query of d numbers is multiplied with T keys: T
+# scores of 2d FLOPs each. Then d numbers are sums of T weighted values, 2T FLOPs each. Together
+# that is 4 T d FLOPs for d numbers of the result, so 4T for each of them.
 #
 # `result_shape` is given, and uses functions of lessons 01 and 10. `math.prod(shape)` is the
 # number of elements of an array.
@@ -617,7 +641,7 @@ def measured(op, f, *shapes):
 
 
 points = {}
-for n, name in [(16, "matmul, n = 16"), (64, "64"), (256, "256"), (1024, "1024")]:
+for n, name in [(16, "matmul\nn = 16"), (64, "64"), (256, "256"), (1024, "1024")]:
     points[name] = measured("matmul", np.matmul, (n, n), (n, n))
 for size, name in [(30_000, "30k"), (500_000, "500k"), (8_000_000, "8M")]:
     points[f"add {name}"] = measured("add", np.add, (size,), (size,))
@@ -628,8 +652,8 @@ figure = draw_roofline(here, points)
 # points: three additions and a GELU at the left, matrix products of growing n at the right.
 
 # %% [markdown]
-# The distance of a point below the roof says how many times faster the operation could become.
-# Three reasons for such a distance:
+# The speed at the roof, divided by the speed of the point below it, says how many times as fast
+# the operation could become. Three reasons why a point is below the roof:
 #
 # - A call of a NumPy function has a fixed cost, which weighs most for small arrays.
 # - The result needs new memory, which the system provides page by page if the array is large.
@@ -653,7 +677,7 @@ for size in (100_000, 16_000_000):
 
 # %% [markdown]
 # On Linux, a freed block is kept for the next array if it is smaller than 32 MB (lessons 10 and
-# 14 see to that). A larger block goes back to the system, and the next array gets new pages.
+# 14 set this up). A larger block goes back to the system, and the next array gets new pages.
 #
 # ## A profiler for operations
 #
@@ -669,7 +693,7 @@ for size in (100_000, 16_000_000):
 #| export
 def bytes_moved(op, arrays, out):
     """The bytes that an operation has read and written at least: 0 if its result is a view;
-    twice the result for a copy, which reads only what it writes; else inputs and result."""
+    twice the result for a copy, which reads as much as it writes; else inputs and result."""
     arrays = [a for a in arrays if isinstance(a, np.ndarray)]
     if any(np.may_share_memory(a, out) for a in arrays):
         return 0
@@ -787,14 +811,18 @@ figure = draw_shares(shares)
 
 # %% [markdown]
 # Additions, GELU and layer norm together have half a percent of the FLOPs and more than half of
-# the bytes. Compare their bars of time: an operation with few FLOPs and many bytes waits for
-# memory. A count of FLOPs alone does not show that.
+# the bytes. Their bars of time are much longer than their bars of FLOPs: they wait for memory,
+# which a count of FLOPs does not show. But a count of bytes is not enough. Additions have a
+# much smaller share of the time than of the bytes. Their arrays have about 1 MB or less and
+# were used just before, so they can be in a cache. Attention has a much larger share of the
+# time than of FLOPs and bytes.
+# Its count leaves out the softmax and the attention weights (question 4 in "Look back").
 #
 # ## A profiler for modules
 #
-# Which layer is slow? A model calls `forward` of each module. An attribute of an object hides
-# the method of its class, so `module.forward = wrapper` replaces the method for this module
-# only. While a wrapper runs, its path is the last element of `self.path`.
+# Which layer is slow? A model calls `forward` of each module. Python looks for `module.forward`
+# in the object first, and then in its class. So `module.forward = wrapper` replaces the method
+# for this module only. While a wrapper runs, its path is the last element of `self.path`.
 #
 # **Task.** Write `wrapper` in `Profile`. It must work also when `forward` raises an error.
 
@@ -938,7 +966,7 @@ print(f"one after another, in place: "
 #
 # A *view* shares the memory of another array, its `.base`. Counting both would count the same
 # memory twice. So for each array, find the array that owns the memory, and count each owner
-# once.
+# once: the key of the dict is `id(array)`, a number that no other living object has.
 #
 # **Task.** Write `kept_arrays`.
 
@@ -952,8 +980,8 @@ def kept_arrays(tensor):
              arrays are node.data, the ndarrays in node.creator.arrays, and the ndarrays among
              the values of node.creator.options["saved"], if there is such an option. A view is
              replaced by the array that owns its memory: follow .base while it is an array.
-             `name` is the operation that computed the array; for saved arrays and for arrays
-             that no operation computed, it is an operation that uses it
+             `name` is the operation that computed the array. Saved arrays, and arrays that
+             no operation computed, have the name of an operation that uses them
 
     >>> x = Variable(np.ones((100, 100), "float32"))
     >>> [(op, array.shape) for op, array in kept_arrays(x.exp()).values()]
@@ -1006,8 +1034,9 @@ figure = draw_kept({op: size for op, size in sizes.items() if size > 50_000})
 
 # %% [markdown]
 # The graph needs ten times as much memory as the parameters, and it grows with the batch.
-# Gradient checkpointing (lesson 17) keeps less of it. Some of it no rule needs: the rule of an
-# addition never looks at its inputs, yet our graph keeps them.
+# Gradient checkpointing (lesson 17) keeps less of it. The picture shows what else could be
+# saved. The rule of a matrix product needs its two inputs, but not its result. The rule of an
+# addition needs no array at all, yet our graph keeps its inputs and its result.
 #
 # ## Amdahl's law
 #
@@ -1027,7 +1056,7 @@ def amdahl(share, speedup):
 
     share    float from 0 to 1: the part's share of the time before
     speedup  float > 0: how many times as fast the part becomes; may be math.inf
-    returns  float
+    returns  float; math.inf when the program takes no time afterwards, as amdahl(1, math.inf)
 
     ValueError with the share when it is not between 0 and 1.
 
@@ -1066,7 +1095,8 @@ with no_grad():
     times = race({"GELU composed": lambda: gelu(hidden), "GELU fused": lambda: fused(hidden),
                   "network composed": lambda: second(gelu(first(x))),
                   "network fused": lambda: second(fused(first(x)))}, 40, rng=0, clock=clock)
-part, faster, before, after = (np.median(values) for values in times.values())
+part, faster, before = (np.median(times[name]) for name in (
+    "GELU composed", "GELU fused", "network composed"))
 print(f"GELU: {part / before:.0%} of the time, {part / faster:.1f} times as fast when fused")
 print(f"network: {amdahl(part / before, part / faster):.2f} times as fast by Amdahl's law, "
       "measured {:.2f} to {:.2f}".format(
@@ -1124,9 +1154,9 @@ for batch in (1, 8, 32):
 # The ratio says how much there is to gain. The prediction leaves out three costs: the fixed
 # cost of Python and NumPy for each operation, which weighs most for the batch of 1; the several
 # passes of a fused operation through its arrays; and what small matrix products lose compared
-# with the large one in `machine`. It also leaves out one gain, arrays that are in a cache, so
-# that a ratio below 1 is possible. To make a program faster, remove one cost at a time, and
-# measure each change with `race`.
+# with the large one in `machine`. Arrays that are in a cache make an operation faster than the
+# prediction says, so a ratio below 1 is possible. To make a program faster, remove one cost at
+# a time, and measure each change with `race`.
 #
 # ## Look back
 #
