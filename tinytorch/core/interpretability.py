@@ -1,5 +1,5 @@
 # From modules/source/18_interpretability/interpretability_dev.py by `tito export`; edit that file, not this one.
-# checksum: b108588efc4b55b6
+# checksum: 64a3f63e39b7f30f
 """Interpretability: Open a trained model, change one thing, and see what breaks."""
 
 import contextlib
@@ -83,8 +83,8 @@ class AttentionBlock(Module):
 
 
 class AttentionOnly(GPT):
-    """A GPT whose blocks have attention only, with the sizes and attributes of `GPT`. The head
-    is not tied, and the first weights of the two tables have a standard deviation of 0.1."""
+    """A GPT whose blocks have attention only, with the sizes and attributes of `GPT`. The
+    output layer is not tied; both tables start with a standard deviation of 0.1."""
 
     def __init__(self, vocab_size, context, embed_dim, layers, num_heads):
         self.vocab_size, self.context, self.dropout = vocab_size, context, Sequential()
@@ -243,7 +243,7 @@ def changed(model, functions):
 
     model      a Module
     functions  {name: f}, with names as in `record`. Each result (or input) of that module, a
-               Tensor, is replaced by a Tensor of f(array). f gets a copy of its array
+               Tensor or an ndarray, is replaced by a Tensor of f(array). f gets a copy
 
     After the block, also after an error, the model is as before. An unknown path raises a
     KeyError that contains it.
@@ -377,9 +377,9 @@ def logit_lens(model, ids):
 
     model    a GPT or an AttentionOnly with L blocks
     ids      int array of shape (1, T)
-    returns  ndarray of shape (L + 1, T, V): `model.norm` and the head, applied to the input of
-             the first block and to the result of every block; the last are the model's logits.
-             The model runs in evaluation mode
+    returns  ndarray of shape (L + 1, T, V): `model.norm` and the output layer, applied to the
+             input of the first block and to the result of every block; the last are the model's
+             logits. The model runs in evaluation mode
 
     >>> logit_lens(GPT(9, 8, 16, layers=3, num_heads=2), np.array([[1, 2, 3, 4]])).shape
     (4, 4, 9)

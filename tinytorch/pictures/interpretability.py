@@ -88,8 +88,8 @@ def draw_lens(logits, ids, tokenizer):
     0, 1, ... layers, and the token that really follows.
 
     logits     array of shape (L + 1, T, V)
-    ids        int array of shape (T + 1,): the tokens read and the one after them. A guess is the
-               darker, the more probable is the token that follows
+    ids        int array of shape (T + 1,): the tokens read and the one after them. The colour of
+               a guess is the probability of the token that follows: dark means probable
     tokenizer  of the ids; spaces are drawn as dots
     returns    a matplotlib Figure
     """
@@ -122,7 +122,8 @@ def draw_lens(logits, ids, tokenizer):
 
 
 def draw_stars(weights):
-    """Features as arrows in two dimensions, a star for each sparsity.
+    """Features as arrows in two dimensions, a star for each sparsity. An arrow of at least 0.5 has
+    the number of its feature.
 
     weights  {sparsity: array of shape (features, 2)}
     returns  a matplotlib Figure
@@ -134,7 +135,9 @@ def draw_stars(weights):
         for feature, (x, y) in enumerate(np.asarray(arrows)):
             axes.plot([0, x], [0, y], color=f"C{min(feature, 3)}")
             axes.plot(x, y, "o", color=f"C{min(feature, 3)}", markersize=5)
-        axes.set(title=f"sparsity {sparsity:g}", xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal",
+            if np.hypot(x, y) >= 0.5:
+                axes.text(1.2 * x, 1.2 * y, feature, ha="center", va="center", fontsize=9)
+        axes.set(title=f"sparsity {sparsity:g}", xlim=(-1.6, 1.6), ylim=(-1.6, 1.6), aspect="equal",
                  xticks=[], yticks=[])  # fmt: skip
     return figure
 

@@ -7,11 +7,12 @@
 # there? To test that, we change one vector inside the running network and see what happens.
 #
 # The picture shows 90 such experiments. The network reads 20 different tokens, numbered from 0
-# to 19, and then the first ten of them again. It has just read token 9 for the second time, and
-# it predicts token 10. In a second, corrupt run, the token at position 9 is another one, and
-# the prediction is wrong. Each cell is one repetition of the corrupt run, in which one vector
-# is replaced by the vector from the same place in the first run. The number shows how much of
-# the right prediction comes back: 0 for nothing, 1 for all of it.
+# to 19, and then the first ten of them again. At position 29 it reads token 9 for the second
+# time (the first time was at position 9), and it predicts token 10. This is the *clean* run. In
+# the *corrupt* run, the token at position 9 is another one, and the prediction is wrong. For
+# each cell we repeat the corrupt run, but copy one vector from the clean run into it: the
+# vector of one layer (row) at one position (column). The number shows how much of the right
+# prediction comes back: 0 for nothing, 1 for all of it.
 
 # %% tags=["payoff"]
 from tinytorch.pictures.interpretability import MEASURED, draw_patches
@@ -22,11 +23,11 @@ figure = draw_patches(MEASURED)
 # position 10 after layer 0, position 29, the last one, after layer 1. All others are white.
 
 # %% [markdown]
-# Three of the 90 vectors carry the information, and each of them carries all of it. Before the
-# first layer it is at position 9, where the token is. The first layer moves it to position 10,
-# and the second layer moves it to the last position, where the prediction is made. In this
-# chapter you train this network in a few seconds, and write the tools that make this picture.
-# At the end they solve a riddle: a network with the same loss and a different map.
+# Three of the 90 vectors carry the information, and each carries all of it. Before the first
+# layer it is at position 9, where the token is. The first layer moves it to position 10, and
+# the second layer moves it to the last position, where the prediction is made. In this chapter
+# you train this network in less than a minute, and write the tools that make this picture. At
+# the end they solve a riddle: a network with the same loss and a different map.
 #
 # **Interpretability** is the study of how a trained network computes its results. A **circuit**
 # is a part of a network, some heads and what they send to each other, that performs one task.
@@ -57,11 +58,12 @@ from tinytorch.core.transformers import GPT
 # ## Tokens that repeat
 #
 # The task should force the network to compare tokens: to find the earlier copy of the token
-# just read, and to look at what followed it. If all sequences repeated after 12 tokens, "look
-# 11 positions back" would be enough. If a token could occur twice within the part that repeats,
-# it would have two different followers. So, as in the last task of lesson 14, each sequence
-# gets its own random **period**, the number of tokens after which it repeats, and the tokens of
-# one period are all different.
+# just read, and to look at what followed it. If all sequences repeated after 12 tokens, the
+# current token would have its copy 12 positions back, and the next token would always be 11
+# positions back. So "look 11 positions back" would be enough. If a token could occur twice
+# within the part that repeats, it would have two different followers. So, as in the last task
+# of lesson 14, each sequence gets its own random **period**, the number of tokens after which
+# it repeats, and the tokens of one period are all different.
 #
 # **Task.** Write `repeated`. `np.resize(a, n)` repeats an array until it has `n` elements.
 
@@ -95,13 +97,14 @@ def repeated(rng, batch, length, vocab_size, low, high):
 check("repeated")
 
 # %% [markdown]
-# The first copy is random and cannot be predicted. If its loss counted, it would be most of the
-# loss, and it would never fall. With period `p`, the first token that has been read before is
-# at position `p`; so from position `p` on, the next token is known. At position `p - 1` it is
-# not: nothing says that the first copy is over.
+# The first copy is random and cannot be predicted. Its loss never falls, and it would be most
+# of the total. With period `p`, the first token that has been read before is at position `p`;
+# so from position `p` on, the next token is known. At position `p - 1` the next token is not
+# known: nothing says that the first copy is over. For 5 7 9 5 7 9 5 with `p = 3`, the targets
+# are -100 -100 -100 7 9 5.
 #
-# The targets that do not count get the value -100. PyTorch's `cross_entropy` ignores this
-# value, its `ignore_index`; ours does not, so `next_token_loss` removes these targets.
+# Here -100 marks the targets that do not count. PyTorch's `cross_entropy` ignores this value,
+# its `ignore_index`; ours does not, so `next_token_loss` removes these targets.
 #
 # **Task.** Write `repeat_targets`.
 
@@ -139,7 +142,8 @@ check("targets")
 # %% [markdown]
 # The network is a GPT without feed-forward networks: in each block, attention reads the
 # normalized stream and adds its result to it. It has the attributes of a GPT, so every tool of
-# this chapter works for both.
+# this chapter works for both. In this chapter, *head* always means an attention head. The last
+# layer, `model.head`, is called the *output layer*.
 
 # %%
 #| export
@@ -155,8 +159,8 @@ class AttentionBlock(Module):
 
 
 class AttentionOnly(GPT):
-    """A GPT whose blocks have attention only, with the sizes and attributes of `GPT`. The head
-    is not tied, and the first weights of the two tables have a standard deviation of 0.1."""
+    """A GPT whose blocks have attention only, with the sizes and attributes of `GPT`. The
+    output layer is not tied; both tables start with a standard deviation of 0.1."""
 
     def __init__(self, vocab_size, context, embed_dim, layers, num_heads):
         self.vocab_size, self.context, self.dropout = vocab_size, context, Sequential()
@@ -171,8 +175,8 @@ class AttentionOnly(GPT):
 # %% [markdown]
 # Train two models, with one layer and with two. There are 64 tokens and periods from 12 to 24.
 # Guessing one of the tokens of the period costs about $\ln 18 = 2.9$ nats, guessing one of all
-# tokens $\ln 64 = 4.2$. Predict both curves. (`snapshots` keeps the weights of every 20th step;
-# we look at them later.)
+# tokens $\ln 64 = 4.2$. Predict both curves. (`snapshots` keeps the weights of every 20th step
+# for later.)
 
 # %% tags=["answer"]
 from tinytorch.core.layers import manual_seed
@@ -200,11 +204,12 @@ model, losses, snapshots = train()
 figure = plot_lines({"one layer": train(layers=1)[1], "two layers": losses}, "step",
                     "loss in nats per token")
 # alt: The loss over 300 steps. With one layer it falls slowly from 4.3 to about 3. With two
-# layers it follows the same curve for a while, then it suddenly falls to almost 0.
+# layers it is soon a little lower, and between steps 100 and 200 it falls to almost 0.
 
 # %% [markdown]
-# One layer learns little more than which tokens are in the sequence. Two layers do the same for
-# a while, and then the loss suddenly drops. Something has formed. What?
+# One layer learns little more than which tokens are in the sequence. Two layers are soon a
+# little ahead. Then, between about step 100 and step 200, their loss falls from 3 nats to
+# almost 0. Something has formed. What?
 
 # %% [markdown]
 # ## Hooks
@@ -219,8 +224,8 @@ figure = plot_lines({"one layer": train(layers=1)[1], "two layers": losses}, "st
 # method is back. Three things can go wrong:
 #
 # - The hook must also be removed when the block ends with an error.
-# - When the module already has a hook, both must work inside the block, and the first one must
-#   be there again afterwards.
+# - A module may already have a hook. Inside the block, both are called. After the block, the
+#   older one is still there.
 # - `module.forward` must be read *before* it is replaced. Otherwise the wrapper calls itself.
 #
 # **Task.** Write `hook`. The module may be called with further arguments, which are passed on
@@ -295,7 +300,8 @@ def hooks(model, functions):
 
 # %% [markdown]
 # **Task.** Write `record`. Its hooks keep a copy and change nothing. Copy the array: later
-# operations may write into it.
+# operations may write into it. A module may be called with a Tensor or with an ndarray, such as
+# token ids; `operand(x)` is the array of both.
 
 # %% exercise="record"
 #| export
@@ -350,8 +356,7 @@ for name, stream in seen.items():
 # `attention_weights(x)` of lesson 14 computes the weights of an attention layer for its input.
 # With `record` you have the inputs of all layers after one forward pass.
 #
-# **Task.** Write `patterns`. Use `evaluation_mode` (lesson 08), so that no dropout changes the
-# stream.
+# **Task.** Write `patterns`. Use `evaluation_mode` (lesson 08) against dropout.
 
 # %% exercise="patterns"
 #| export
@@ -396,14 +401,14 @@ figure = draw_stripes({"layer 0, mean of both heads": one[0][0].mean(axis=0),
 # %% [markdown]
 # In the second copy, layer 1 looks 19 positions back, at the token that followed the earlier
 # copy of the current token. Layer 0 looks at the token before, but only up to about position
-# 23. No period is longer than 24, so later positions never belong to a first copy, and the keys
-# of the first copy are enough.
+# 23. No period is longer than 24, so from position 24 on, every token has occurred before.
+# There layer 0 has nothing to do: layer 1 can look into the first copy.
 #
 # ## A score for previous-token heads
 #
 # A map shows one sequence. To compare heads, or steps of the training, we need numbers. A
 # **previous-token head** is a head whose attention goes to the position directly before. Its
-# score is the mean weight there.
+# score is the mean weight.
 #
 # **Task.** Write `previous_token_score`. Query 0 has no previous token and is left out.
 
@@ -434,11 +439,12 @@ check("previous-token")
 # An *induction head* (lesson 14) is a head whose attention goes to the token after an earlier
 # copy of the current token. With a period of 12, a sequence of 48 tokens has up to three
 # earlier copies, and a head may spread its weight over all of them. So we do not ask for one
-# distance. We add the weights of *all* keys whose previous token equals the query's token.
+# distance. We add the weights of *all* keys whose previous token equals the query's token. In
+# the row 4 6 8 4, query 3 reads 4, and key 1 counts, because the token before it is 4.
 #
 # **Task.** Write `induction_score`. Compute a mask of shape (B, T, T) that is True for these
-# keys. A comparison with broadcasting, `ids[:, :, None] == ids[:, None, :-1]`, says for each
-# query whether its token equals the token at position 0, 1, ..., T - 2.
+# keys. `ids[:, :, None] == ids[:, None, :-1]` says for each query whether its token equals the
+# token at position 0, 1, ..., T - 2. Its column j belongs to key j + 1.
 
 # %% exercise="induction"
 #| export
@@ -490,15 +496,15 @@ print(f"induction scores {induction_score(patterns(model, x)[1], x).round(2)}, "
 figure = plot_lines({"loss / ln 64": np.array(losses) / np.log(64),
                      "previous token, layer 0": (steps, previous),
                      "induction, layer 1": (steps, induction)}, "step", "score, relative loss")
-# alt: Three curves over 300 steps. The loss, divided by ln 64, falls slowly and then suddenly
-# to 0. The score of the best previous-token head in layer 0 and the induction score in layer 1
-# stay near 0 for a long time, and rise while the loss drops, the induction score to more than
-# 0.9.
+# alt: Three curves over 300 steps. The loss, divided by ln 64, falls slowly, and from step 100
+# to 200 to almost 0. The score of the best previous-token head in layer 0 and the induction
+# score in layer 1 stay near 0 at first, and rise while the loss drops, the induction score to
+# about 1.
 
 # %% [markdown]
-# The two scores rise together, and the loss drops at the same time. Neither head is of use
-# without the other. The score of layer 0 stays below one half because it also counts the later
-# copies.
+# Both scores begin to rise at about the same step, while the loss drops; then the induction
+# score rises faster. The score of layer 0 stays below one half because the mean also contains
+# the later copies, where this layer does not look at the token before.
 #
 # So the network has an induction head, and the head appeared when the loss dropped. But all of
 # this is correlation. A network could also have these heads without using them.
@@ -517,7 +523,7 @@ def changed(model, functions):
 
     model      a Module
     functions  {name: f}, with names as in `record`. Each result (or input) of that module, a
-               Tensor, is replaced by a Tensor of f(array). f gets a copy of its array
+               Tensor or an ndarray, is replaced by a Tensor of f(array). f gets a copy
 
     After the block, also after an error, the model is as before. An unknown path raises a
     KeyError that contains it.
@@ -542,13 +548,13 @@ check("changed")
 # ## Ablation
 #
 # **Ablation** replaces the result of a part by something that carries no information, and
-# measures how much worse the model becomes. The results of all heads are the input of
-# `attention.out`: the first D / H columns belong to head 0, the next to head 1, and so on.
+# measures how the loss changes. The results of all heads are the input of `attention.out`: the
+# first D / H columns belong to head 0, the next to head 1, and so on.
 #
 # What should replace them? Zero seems natural, but zero is not "no information". A head may add
-# the same vector at every position, and the layers after it are used to this vector. Without it
-# the model gets worse, although the head has told it nothing. *Mean ablation* replaces the
-# results by their mean over all rows and positions, so the constant part stays.
+# the same vector at every position, and the layers after it were trained with this vector.
+# Without it the loss changes, although the head has told the model nothing. *Mean ablation*
+# replaces the results by their mean over all rows and positions, so the constant part stays.
 #
 # **Task.** Write `without_heads`, and the line in `ablate` that changes the model.
 
@@ -630,14 +636,14 @@ draw_ablation(ablate(model, x, y) - intact, "nats")
 # layer 0 one head costs two nats and the other little. In layer 1 each costs about 0.3.
 
 # %% [markdown]
-# Either head of layer 1 can be removed at little cost, because the other one does the same:
-# each is a *backup head* for the other. Without both, the model is worse than guessing. If you
-# ablate one head at a time, you may conclude that layer 1 hardly matters. In layer 0, one of
-# the two heads does most of the work.
+# Without one of the heads of layer 1, the loss rises by some tenths of a nat; without both, by
+# almost six, and the model is worse than guessing. Each is a *backup head* for the other:
+# alone, it still does most of the work. If you ablate one head at a time, you may conclude that
+# layer 1 hardly matters. In layer 0, one of the two heads does most of the work.
 #
 # In this model, zero ablation gives nearly the same numbers: its heads add no large constant.
 # In the next model one does. We take layer 0 of the trained model alone, and give one head a
-# value that is the same for all tokens. Predict the effect of both kinds of ablation:
+# value that is the same for all tokens, 3 or -3. Predict the effect of both kinds of ablation:
 
 # %% tags=["answer", "explained"]
 manual_seed(0)
@@ -645,25 +651,26 @@ constant = AttentionOnly(64, 47, 64, 1, 2)
 constant.load_state_dict({name: array for name, array in model.state_dict().items()
                           if "blocks.1" not in name})
 qkv = constant.blocks[0].attention.qkv
-qkv.weights.data[:, 128:160], qkv.bias.data[128:160] = 0, 3  # the values of head 0
-for how in ("mean", "zero"):
+for value in (3, -3):
+    qkv.weights.data[:, 128:160], qkv.bias.data[128:160] = 0, value  # the values of head 0
     with evaluation_mode(constant):
         before = next_token_loss(constant, x, y).item()
-    rise = ablate(constant, x, y, how)[0, 0] - before
-    print(f"{how} ablation of the constant head: {rise:+.3f} nats")
+    for how in ("mean", "zero"):
+        rise = ablate(constant, x, y, how)[0, 0] - before
+        print(f"constant {value:2}, {how} ablation changes the loss by {rise:+.3f} nats")
 
 # %% [markdown]
-# The head tells the model nothing about the tokens, and mean ablation shows that. Zero ablation
-# reports an effect, because it removes a constant that the rest of the model gets at every
-# position.
+# The head tells the model nothing about the tokens, and mean ablation shows that: the loss
+# stays the same. Zero ablation reports an effect, and another one for each constant, because it
+# removes a vector that the rest of the model gets at every position. A negative number would
+# mean that the model is better without this constant.
 #
 # ## Activation patching
 #
 # Ablation shows *that* a head matters. Where does the information go? **Activation patching**
 # runs the model on two inputs, a clean and a corrupt one, and puts a vector of the clean run
 # into the corrupt run. The two inputs differ in one thing. If the right answer comes back, the
-# vector carries this thing. It is a controlled experiment: everything except this vector stays
-# the same.
+# vector carries this thing. It is a controlled experiment: only this vector changes.
 #
 # The *score* is a number that we compute from the logits, such as the probability of the right
 # token. The result is scaled: 0 means "as in the corrupt run", and 1 "as in the clean run".
@@ -753,15 +760,14 @@ print(f"{(abs(found) < 0.05).sum()} of {found.size} cells are below 0.05")
 # at 10, and reads the token there. The attention weights suggested this circuit. Now we know
 # that the model uses it: each of the three vectors is *enough* to bring the whole answer back.
 #
-# The zeros tell us something, as well as the ones. After layer 0, the vector at position 9
-# still holds the token, but patching it changes nothing. So the second layer does not look at
-# the earlier copy itself.
+# The zeros also tell us something. After layer 0, the vector at position 9 still holds the
+# token, because layers only add to the stream. But patching it changes nothing. So the second
+# layer does not look at the earlier copy itself.
 #
 # ## The stream is a sum
 #
 # The stream starts as the sum of the embedding and the position, and each layer adds something
-# to it. So the last stream is a sum, and we can ask how much each part of the model has
-# contributed to it.
+# to it. So the last stream is a sum, and we can ask what each part of the model has added.
 #
 # **Task.** Write `contributions`. The positions are no call of a module: they are the first T
 # rows of `model.positions.weight`. A block of an `AttentionOnly` has no `mlp`.
@@ -799,10 +805,11 @@ def contributions(model, ids):
 check("contributions")
 
 # %% [markdown]
-# **Direct logit attribution** multiplies each contribution with the head's weights for one
-# token, which gives its share of that token's logit. Only the last norm is in between. It
-# subtracts a mean and divides by one number; with this number fixed, it is linear, so the
-# shares add up to the logit. Which part of the model produces the logit of the right token?
+# **Direct logit attribution** multiplies each contribution with the output layer's weights for
+# one token, which gives its share of that token's logit. Only the last norm is in between. It
+# subtracts a mean and divides by one number. If we keep this number fixed, the rest is linear.
+# So the shares, with one for the norm's bias, add up to the logit. Which part of the model
+# produces the logit of the right token?
 
 # %% tags=["answer", "explained"]
 clean, _ = pairs(8)
@@ -819,21 +826,20 @@ print(f"{'logit':20} {logits.mean():+6.2f}, of which the norm's bias "
 
 # %% [markdown]
 # The logit comes from layer 1. Layer 0 adds almost nothing to it directly; it acts through
-# layer 1, whose keys it changes. Attribution sees direct paths only. Patching also sees the
-# others.
+# layer 1, whose keys it changes. Attribution sees direct paths only. Patching also sees
+# indirect ones: layer 0, keys of layer 1, logit.
 #
 # ## The logit lens
 #
 # What do we see in a model of text? The package comes with a small GPT that was trained on two
-# novels. It has two layers, four heads, and a vocabulary of 512 tokens. Its blocks also have
-# feed-forward networks.
+# novels. It has two layers, four heads, 512 tokens, and also feed-forward networks.
 #
-# The **logit lens** applies the last norm and the head to the stream after *every* layer, as if
-# the model ended there. It shows how a prediction forms from layer to layer.
+# The **logit lens** applies the last norm and the output layer to the stream after *every*
+# layer, as if the model ended there. It shows how a prediction forms from layer to layer.
 #
-# **Task.** Write `logit_lens`. Do not forget the norm: the head was trained on normalized
-# vectors. With a tied head, `model.head` is None, and the logits are products with
-# `model.embedding.weight`.
+# **Task.** Write `logit_lens`. Do not forget the norm: the output layer was trained on
+# normalized vectors. When it is tied, `model.head` is None, and `model.embedding.weight` takes
+# its place, transposed.
 
 # %% exercise="logit-lens"
 #| export
@@ -843,9 +849,9 @@ def logit_lens(model, ids):
 
     model    a GPT or an AttentionOnly with L blocks
     ids      int array of shape (1, T)
-    returns  ndarray of shape (L + 1, T, V): `model.norm` and the head, applied to the input of
-             the first block and to the result of every block; the last are the model's logits.
-             The model runs in evaluation mode
+    returns  ndarray of shape (L + 1, T, V): `model.norm` and the output layer, applied to the
+             input of the first block and to the result of every block; the last are the model's
+             logits. The model runs in evaluation mode
 
     >>> logit_lens(GPT(9, 8, 16, layers=3, num_heads=2), np.array([[1, 2, 3, 4]])).shape
     (4, 4, 9)
@@ -866,9 +872,9 @@ check("logit-lens")
 
 # %% [markdown]
 # Each row of the next picture belongs to one token of a sentence: the token that was read, the
-# best guess for the next token after 0, 1 and 2 layers, and the token that follows. A guess is
-# the darker, the more probable the model thinks the token that really follows. Predict the
-# column of 0 layers, for a model whose head is tied to its embedding.
+# best guess for the next token after 0, 1 and 2 layers, and the token that follows. The text of
+# a cell is the best guess. Its colour is the probability of the token that really follows: dark
+# means probable. Predict the column of 0 layers: the output layer is tied to the embedding.
 
 # %% tags=["answer", "explained"]
 from tinytorch.data.gpt_files import load_small_gpt
@@ -883,10 +889,12 @@ figure = draw_lens(logit_lens(gpt, sentence[None, :-1]), sentence, tokenizer)
 # are almost equal; some of their cells are dark. The last column holds the tokens that follow.
 
 # %% [markdown]
-# Before the first layer, the guess is the token just read: with a tied head, the embedding of a
-# token has its largest product with itself. After one layer, the guesses are nearly those of
-# the whole model. How much does each layer add, measured in bits per character, and what
-# happens without the norm? We use 50 windows of the test text.
+# Before the first layer, the guess is the token just read: when the output layer is tied, the
+# embedding of a token has its largest product with itself. After one layer, 16 of the 22
+# guesses are those of the whole model. How much does each layer add, measured in bits per
+# character, and what happens without the norm? We use 50 windows of the test text, and count
+# the tokens with at least 32 others before them. The cell also prints how sure the model is:
+# the mean probability of its best guess.
 
 # %% tags=["answer", "explained"]
 from tinytorch.data.texts import load_text
@@ -898,9 +906,12 @@ windows = test_ids[starts[:, None] + np.arange(65)]
 text_x, text_y = windows[:, :-1], windows[:, 1:]
 
 
-def bits(logits, y):  # of tokens that have half of the context before them
-    nats = cross_entropy(logits[..., 32:, :], y[..., 32:], reduction="none").data.sum()
-    return nats / np.log(2) / characters[y[..., 32:]].sum()
+def measured(logits):
+    logits, y = logits[:, 32:], text_y[:, 32:]
+    nats = cross_entropy(logits, y, reduction="none").data.sum()
+    sure = np.exp(-cross_entropy(logits, logits.argmax(axis=-1), reduction="none").data).mean()
+    bits = nats / np.log(2) / characters[y].sum()
+    return f"{bits:5.2f} bits per character, best guess {sure:3.0%}"
 
 
 lens = np.stack([logit_lens(gpt, row[None]) for row in text_x], axis=1)
@@ -908,16 +919,18 @@ with evaluation_mode(gpt), record(gpt, "blocks.0.input", "blocks.0", "blocks.1")
     gpt(text_x)
 for layer, (name, stream) in enumerate(seen.items()):
     raw = (Tensor(stream) @ gpt.embedding.weight.T).data
-    print(f"layers: {layer}, {bits(lens[layer], text_y):5.2f} bits per character, "
-          f"without the norm {bits(raw, text_y):5.2f}")
+    print(f"layers: {layer}, {measured(lens[layer])}; without the norm {measured(raw)}")
 
 # %% [markdown]
 # The first layer does nearly all of the work, and the second saves a tenth of a bit. Without
-# the norm, both look worse than they are.
+# the norm, the stream after one and two layers looks worse than it is: the model is less sure
+# of its guesses. With 0 layers it is the other way round. The norm makes these vectors much
+# longer, so the model is almost sure of the token just read, and that token hardly ever
+# follows. Without the norm it is sure of nothing, which costs less.
 #
 # ## The heads of a language model
 #
-# Now ablate all heads of the small GPT on the same windows, and compute its induction scores on
+# Now ablate each head of the small GPT on the same windows, and compute its induction scores on
 # repeated random tokens. Predict: is its map like the map of the model trained on repetitions?
 
 # %% tags=["answer", "explained"]
@@ -926,23 +939,24 @@ with evaluation_mode(gpt):
     ids512, period512 = repeated(np.random.default_rng(0), 32, 48, 512, 12, 24)
     x512, y512 = repeat_targets(ids512, period512)
     repeats = next_token_loss(gpt, x512, y512).item()
+chance = induction_score(np.broadcast_to(uniform, (32, 1, 47, 47)), x512)[0]
 for layer, P in enumerate(patterns(gpt, x512)):
-    print(f"layer {layer}: induction scores {induction_score(P, x512).round(3)}")
+    print(f"layer {layer}: induction scores {induction_score(P, x512).round(3)}, "
+          f"with uniform attention {chance:.3f}")
 print(f"loss on repeated random tokens {repeats:.1f} nats; guessing costs {np.log(512):.1f}")
 draw_ablation(ablate(gpt, text_x, text_y) - before, "nats")
 # alt: Eight cells, a row for each of two layers. The four heads of layer 0 cost between 0.05
 # and 0.6 nats per token, the four heads of layer 1 less than 0.03.
 
 # %% [markdown]
-# This model has no induction heads: their scores are as low as with uniform attention, and it
-# does not notice that random tokens repeat. Nearly all of the attention that it needs is in
-# layer 0. We have also measured the larger GPT of the milestone. Its heads in layer 0 cost
-# 0.013 to 0.081 bits per character, those in layers 1 and 2 at most 0.007. If you have run the
-# milestone, load yours with `load_gpt("modules/milestones/gpt.npz")` and repeat the experiment.
-# Larger models, trained on much more text, do have induction heads (Olsson et al., 2022).
+# This model has no induction heads: their scores are not above uniform attention. It does not
+# notice that random tokens repeat: it expects the tokens that follow in a text, so it is far
+# worse than guessing. Nearly all of the attention that it needs is in layer 0. If you have run
+# the milestone, load its larger GPT with `load_gpt("modules/milestones/gpt.npz")` and repeat
+# the experiment. Larger models, trained on much more text, do have induction heads (Olsson et
+# al., 2022).
 #
-# A circuit that was found in one model need not exist in another. An empty map is a result, so
-# report it.
+# A circuit of one model need not exist in another. An empty map is a result, so report it.
 #
 # ## Probes
 #
@@ -955,8 +969,7 @@ draw_ablation(ablate(gpt, text_x, text_y) - before, "nats")
 # and -1 for no, and predict by the sign. `np.linalg.lstsq(a, b)[0]` is the vector w that makes
 # `a @ w` as close to `b` as possible. A column of ones gives the probe a bias.
 #
-# **Task.** Write `probe_accuracy`. The accuracy is measured on vectors that the probe was *not*
-# fitted on.
+# **Task.** Write `probe_accuracy`. It measures on vectors that the probe was *not* fitted on.
 
 # %% exercise="probe"
 #| export
@@ -989,15 +1002,15 @@ check("probe")
 # %% [markdown]
 # ## A control for probes
 #
-# Suppose a probe is right in 77 % of the cases. Has the network computed the property, or has
-# the probe learned it? A **control task** is a task with the same vectors, whose labels the
-# network cannot know; the accuracy of the same probe on it is compared with the real one.
+# Suppose a probe is right in 77 % of the cases. Is the property in the vectors, or did the
+# probe find an easier rule? A **control task** is a task with the same vectors, whose labels
+# the network cannot know. We compare the accuracy of the same probe on both tasks.
 #
 # Shuffled labels seem natural. But nothing can predict them, so this control is always near one
-# half, and every probe looks good next to it. It misses an easy way to be right: to recognize
-# the *token*. A fairer control gives each token one random label, the same at all of its
-# places. A probe can learn these labels from the token alone, and they say nothing about what
-# the network has computed.
+# half, and every probe looks good next to it. It misses one trick: a probe can recognize the
+# *token* and guess from it. A fairer control gives each token one random label, the same at all
+# of its places. A probe can learn these labels from the token alone, and they say nothing about
+# what the network has computed.
 #
 # **Task.** Write `probe`. Draw the labels of the groups with `rng.integers(0, 2, ...)`: one for
 # each group from 0 to the largest.
@@ -1137,24 +1150,26 @@ def toy_superposition(features, dims, sparsity, steps=1000, rng=None):
 check("superposition")
 
 # %% [markdown]
-# Five features in two dimensions: each row of W is an arrow. Predict how many features survive
-# at each sparsity, and which angles they have.
+# Five features in two dimensions: each row of W is an arrow, with the number of its feature; 0
+# is the most important. Predict how many features survive, and at which angles.
 
 # %% tags=["answer", "explained"]
 from tinytorch.pictures.interpretability import draw_stars
 
 figure = draw_stars({sparsity: toy_superposition(5, 2, sparsity, rng=0)
                      for sparsity in (0.0, 0.5, 0.7, 0.9, 0.97)})
-# alt: Five stars of arrows. At sparsity 0, two arrows at a right angle, and three features
-# without an arrow. At 0.7, four arrows at right angles. At 0.97, five arrows, a regular
-# pentagon.
+# alt: Five stars of arrows. At sparsity 0, two long arrows at a right angle. At 0.5 and 0.7,
+# four long arrows at right angles; one feature has almost no arrow. At 0.9 and 0.97, five
+# arrows, nearly a regular pentagon.
 
 # %% [markdown]
 # Without sparsity, the model keeps the two most important features, one for each dimension, and
-# gives up the others. At 0.7 it keeps four, in two opposite pairs: the relu separates the two
-# ends of a line. At 0.97 it keeps all five. Now no single coordinate has a meaning, but the
-# direction of each feature has. In a real network we do not know the directions. *Sparse
-# autoencoders* search for them.
+# nearly gives up the others. At 0.7 it keeps four, in two opposite pairs. On one line, one
+# feature is positive and the other negative; the relu removes the negative one. At 0.97 it
+# keeps all five. In between, the random start also matters: at 0.5 the model keeps three or
+# four features, and it may drop the second most important one. Now no single coordinate has a
+# meaning, but the direction of each feature has. In a real network we do not know the
+# directions. *Sparse autoencoders* search for them.
 #
 # ## An open question
 #
@@ -1169,10 +1184,12 @@ for layer, P in enumerate(patterns(riddle, x)):
           f"scores {previous_token_score(P).round(3)}")
 
 # %% [markdown]
-# The same data, the same architecture, the same loss, and no induction head: its scores are as
-# low as with uniform attention. "The loss is low, so there is an induction head" is wrong. What
-# does this model do? You have all the tools to find out. `patch_map(riddle)` is a good start.
-# Remember which periods the task has, and test both models on others.
+# The same data, the same architecture, a loss near 0, and no induction head: its scores are
+# near those of uniform attention. "The loss is low, so there is an induction head" is wrong.
+# What does this model do? You have all the tools to find out. `patch_map(riddle)` is a good
+# start. Then look at the patterns of *one* sequence with period 20, as in that map: a mean over
+# many sequences hides the distance. Remember which periods the task has, and test both models
+# on others.
 
 # %% [markdown] question="which-circuit" points=6
 # Which circuit solves the task in the model that was trained with `lr=1e-2`? Describe what each
@@ -1207,7 +1224,7 @@ for layer, P in enumerate(patterns(riddle, x)):
 #
 # A test that could fail: sequences with period 8 or 10. The first model still solves them (loss
 # about 0.01). This one should fail, because the key that it needs would lie after the query;
-# its loss is about 1. Periods above 24 work in both.
+# its loss is between 1 and 3. Periods above 24 work in both.
 #
 # 2 points: the three cells of the patch map, with the place of the middle one and its distance
 # from position 9. 1 point: layer 0 by patterns or by patching another position. 1 point: layer

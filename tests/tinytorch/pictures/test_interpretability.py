@@ -63,9 +63,9 @@ def test_the_lens_names_the_best_guess_and_is_dark_where_the_next_token_is_likel
 
 
 def test_a_star_has_an_arrow_for_each_feature():
-    figure = draw_stars({0.0: np.eye(2), 0.5: np.ones((5, 2))})
-    assert [len(axes.lines) for axes in figure.axes] == [4, 10]
-    assert figure.axes[1].get_title() == "sparsity 0.5"
+    few, many = draw_stars({0.0: np.diag([1, 0.1]), 0.5: np.ones((5, 2))}).axes
+    assert len(few.lines) == 4 and len(many.lines) == 10 and many.get_title() == "sparsity 0.5"
+    assert [[text.get_text() for text in axes.texts] for axes in (few, many)] == [["0"], [*"01234"]]
 
 
 def test_tokens_inside_quotation_marks_are_marked(tokenizer):
