@@ -1,5 +1,5 @@
 # From modules/source/20_acceleration/acceleration_dev.py by `tito export`; edit that file, not this one.
-# checksum: cf1d6736bfd4ebf2
+# checksum: 25249e7376071bfe
 """Acceleration: Caches, memory, fusion, batches and processes, each gain measured."""
 
 import math
@@ -234,8 +234,8 @@ def plan(arrays):
 def steps_needed(lengths, batch, continuous):
     """The model steps until all requests are served, in the given order.
 
-    lengths     list of ints >= 0: the tokens of each request; a step computes one token for
-                each request that runs
+    lengths     list of ints >= 0, not changed: the tokens of each request; a step computes one
+                token for each request that runs
     batch       int >= 1: how many requests run at one time
     continuous  False: `batch` requests start together, and the next ones when all of these have
                 ended. True: the next request starts as soon as one of the `batch` places is

@@ -638,8 +638,8 @@ draw_slots([10, 1, 1, 1, 1, 1], batch=2)
 def steps_needed(lengths, batch, continuous):
     """The model steps until all requests are served, in the given order.
 
-    lengths     list of ints >= 0: the tokens of each request; a step computes one token for
-                each request that runs
+    lengths     list of ints >= 0, not changed: the tokens of each request; a step computes one
+                token for each request that runs
     batch       int >= 1: how many requests run at one time
     continuous  False: `batch` requests start together, and the next ones when all of these have
                 ended. True: the next request starts as soon as one of the `batch` places is

@@ -99,7 +99,7 @@ from tinytorch.core.tensor import Tensor, Variable
 class Watched(np.ndarray):
     """An array that records the shapes of all matrix products in which it takes part."""
 
-    products = []
+    products, elementwise = [], []
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         if ufunc in (np.matmul, getattr(np, "vecdot", None)):
@@ -111,6 +111,8 @@ class Watched(np.ndarray):
                 [x.view(np.ndarray) if isinstance(x, Watched) else x for x in out]
             )
         result = getattr(ufunc, method)(*plain, **options)
+        if ufunc is np.multiply:
+            self.elementwise.append(list(np.shape(result)))
         if out:
             return out[0]
         return result.view(Watched) if isinstance(result, np.ndarray) else result
@@ -134,6 +136,27 @@ def watched_product(name, a, b, *options):
     }[name]
     out = function(a.view(Watched), b.view(Watched), *options)
     return np.array(out) if isinstance(out, np.ndarray) else out, list(Watched.products)
+
+
+def elementwise_products(a, b):
+    """The shapes of all arrays that matmul_outer computes by `*` from its inputs."""
+    Watched.elementwise.clear()
+    matmul_outer(a.view(Watched), b.view(Watched))
+    return list(Watched.elementwise)
+
+
+def foreign_arrays_accepted():
+    """Take arrays and delete them; how many of 100 other arrays `give` then accepts."""
+    pool = Buffers()
+    for _ in range(20):
+        pool.take((3,))
+    others = [np.empty(3, "float32") for _ in range(100)]
+    return sum(not "".join(refusal(pool.give, other)) for other in others)
+
+
+def steps_and_list(lengths, *options):
+    """What steps_needed returns, and its list afterwards."""
+    return steps_needed(lengths, *options), lengths
 
 
 def pool_story(*actions):
@@ -453,6 +476,12 @@ def test_an_outer_product_is_computed_without_matrix_products():
         "Write an "
         "outer product with `*` and broadcasting"
     )
+    large = [shape for shape in elementwise_products(a, b) if math.prod(shape) > 6]
+    assert not large, (
+        "for shapes (3, 4) and (4, 2), an outer product has the shape (3, 2); yours computes "
+        f"products of shape {tuple(large[0])} in one step. Write a loop over k, with one outer "
+        "product in each step"
+    )
     expect(got, product_by_hand(a, b), "matmul_outer of shapes (3, 4) and (4, 2)")
 
 
@@ -636,6 +665,12 @@ def test_only_arrays_that_are_out_are_accepted():
             f"give of {what} should raise ValueError, yours "
             f"{'raises ' + results[1] if results[1] else 'accepts it'}"
         )
+    accepted = foreign_arrays_accepted()
+    assert not accepted, (
+        "20 arrays were taken and deleted, then 100 arrays were made that take did not return: "
+        f"give accepts {accepted} of them. Python uses the id of a deleted array again, so the "
+        "pool must keep the array itself"
+    )
 
 
 def test_the_peak_is_the_most_bytes_that_were_out():
@@ -829,6 +864,11 @@ def test_a_rung_is_compared_with_the_one_before_it():
     times, gains, calls, error = raced(
         {"slow": (6.0, losses), "middle": (3.0, losses), "fast": (2.0, losses)}, rounds=3
     )
+    never = [name for name in calls if not calls[name]]
+    assert not never, (
+        f"the variant {never[0]} was never called, only others in its place. A function made "
+        "in a loop looks its variables up when it is called, and finds those of the last round"
+    )
     assert not error, f"the three variants have equal losses, and yours raises {error}"
     got = {name: [round(x, 6) for x in pair] for name, pair in gains}
     assert list(got) == ["slow", "middle", "fast"], (
@@ -893,7 +933,8 @@ def test_all_variants_are_compared_with_the_first():
     assert "2" in error, (
         "the losses 3, 3.0000075 and 3.000015: the third differs from the first by more than "
         "1e-5, "
-        "though not from the second. Compare each variant with the first"
+        "though not from the second. Compare each variant with the first, by the difference "
+        "alone: np.allclose also allows a relative difference, rtol"
     )
 
 
@@ -995,6 +1036,11 @@ def test_offsets_are_in_the_order_of_the_list():
         "at 0, 10 "
         f"at 20, 5 at 30. In the order of the list that is [30, 0, 20]; yours is {offsets}"
     )
+    offsets, _ = planned([(4, 0, 9), (6, 0, 9), (4, 0, 9)])
+    assert offsets == [6, 0, 10], (
+        "sizes 4, 6 and 4, all alive together: those of equal size are placed in the order of "
+        f"the list, which gives [6, 0, 10]; yours is {offsets}"
+    )
 
 
 def test_a_gap_between_placed_arrays_is_used():
@@ -1015,6 +1061,13 @@ def test_a_gap_between_placed_arrays_is_used():
 
 
 def test_a_gap_that_is_too_small_is_not_used():
+    arrays = [(10, 0, 1), (5, 2, 2), (4, 2, 2), (3, 0, 2)]
+    offsets, total = planned(arrays)
+    assert offsets == [0, 0, 5, 10], (
+        f"plan({arrays}) should give the offsets [0, 0, 5, 10], yours are {offsets}: the array "
+        "of 3 bytes is alive with the bytes 0 to 10, 0 to 5 and 5 to 9. An end may lie below "
+        "the offset that was reached before"
+    )
     arrays = [(20, 0, 1), (19, 0, 5), (18, 1, 5), (12, 4, 5), (9, 3, 5), (8, 3, 5)]
     offsets, total = planned(arrays)
     assert not clashes(arrays, offsets), f"plan({arrays}) gives overlapping offsets {offsets}"
@@ -1099,8 +1152,8 @@ def test_continuous_batching():
     for lengths, batch, wanted, cause in cases:
         case = f"steps_needed({lengths}, {batch}, continuous=True)"
         causes = {
-            "This is the number of tokens divided by the places": -(-sum(lengths) // batch),
-            "This is static batching": sum(
+            "The number of tokens divided by the places is the same": -(-sum(lengths) // batch),
+            "Static batching gives the same number": sum(
                 max(lengths[i : i + batch]) for i in range(0, len(lengths), batch)
             ),
         }
@@ -1128,6 +1181,15 @@ def test_more_places_than_requests():
 
 
 # %% steps-needed polish points=0
+def test_the_list_of_requests_is_not_changed():
+    for continuous in (False, True):
+        case = f"steps_needed([3, 5, 2, 4], 2, continuous={continuous})"
+        _, after = result_of(lambda: steps_and_list([3, 5, 2, 4], 2, continuous), case)
+        assert list(after) == [3, 5, 2, 4], (
+            f"{case} changes the list of its caller to {list(after)}: make a copy of it first"
+        )
+
+
 def test_no_requests_need_no_steps():
     for continuous in (False, True):
         for lengths, wanted in (([], 0), ([0], 0), ([1], 1)):
