@@ -867,7 +867,7 @@ def test_a_rung_is_compared_with_the_one_before_it():
     never = [name for name in calls if not calls[name]]
     assert not never, (
         f"the variant {never[0]} was never called, only others in its place. A function made "
-        "in a loop looks its variables up when it is called, and finds those of the last round"
+        "in a loop looks its variables up when it is called, after the loop has ended"
     )
     assert not error, f"the three variants have equal losses, and yours raises {error}"
     got = {name: [round(x, 6) for x in pair] for name, pair in gains}
@@ -1186,7 +1186,7 @@ def test_the_list_of_requests_is_not_changed():
         case = f"steps_needed([3, 5, 2, 4], 2, continuous={continuous})"
         _, after = result_of(lambda: steps_and_list([3, 5, 2, 4], 2, continuous), case)
         assert list(after) == [3, 5, 2, 4], (
-            f"{case} changes the list of its caller to {list(after)}: make a copy of it first"
+            f"{case} changes the list of its caller to {list(after)}: copy the list first"
         )
 
 
