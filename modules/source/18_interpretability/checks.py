@@ -1412,7 +1412,7 @@ def test_the_head_on_every_stream():
         close(found, wanted, case, causes, near=5e-3)
 
 
-def test_the_last_row_is_the_models_output():
+def test_the_last_row_is_the_output_of_the_model():
     state, found, left, same = lens_of("gpt", dropout=0.5)
     close(found[-1], run_by_hand(state, IDS[:1], 3)["logits"][0],
           "the last row of the lens, for a model with dropout=0.5,",

@@ -949,7 +949,7 @@ draw_ablation(ablate(gpt, text_x, text_y) - before, "nats")
 # and 0.6 nats per token, the four heads of layer 1 less than 0.03.
 
 # %% [markdown]
-# This model has no induction heads: their scores are not above uniform attention. It does not
+# This model has no induction heads: no score is clearly above uniform attention. It does not
 # notice that random tokens repeat: it expects the tokens that follow in a text, so it is far
 # worse than guessing. Nearly all of the attention that it needs is in layer 0. If you have run
 # the milestone, load its larger GPT with `load_gpt("modules/milestones/gpt.npz")` and repeat
