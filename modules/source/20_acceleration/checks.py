@@ -1184,7 +1184,8 @@ def test_more_places_than_requests():
 def test_the_list_of_requests_is_not_changed():
     for continuous in (False, True):
         case = f"steps_needed([3, 5, 2, 4], 2, continuous={continuous})"
-        _, after = result_of(lambda: steps_and_list([3, 5, 2, 4], 2, continuous), case)
+        got, after = result_of(lambda: steps_and_list([3, 5, 2, 4], 2, continuous), case)
+        expect(got, 9, case)
         assert list(after) == [3, 5, 2, 4], (
             f"{case} changes the list of its caller to {list(after)}: copy the list first"
         )
