@@ -744,7 +744,7 @@ def test_gelu_is_written_into_out():
     assert unchanged, "gelu_into changed x: use `scratch` for intermediate results"
 
 
-def test_gelu_of_other_numbers():
+def test_gelu_into_of_other_numbers():
     for x in (np.array([5.0, -5.0]), np.array([1.5]), np.array([-0.01, 0.01, 1000.0, -1000.0])):
         got, *_ = into(x)
         expect(got, gelu_by_hand(x), f"GELU of {shown(x)}", GELU_CAUSES, NEAR)
