@@ -223,7 +223,8 @@ class Judge:
         take_points(result, code.given_up)
         result.points = sum(check.points for check in result.checks)
         on_reference = any(check.passed and check.base == REFERENCE for check in result.checks)
-        result.base = REFERENCE if ours or on_reference else OWN
+        asked = self.setting.earlier_lessons == REFERENCE
+        result.base = REFERENCE if asked or ours or on_reference else OWN
         result.verdict, result.reason = self.verdict(attempt, result, entry, code)
 
     def replaced(self, entry: Entry, work: SubmittedCode) -> set[str]:
