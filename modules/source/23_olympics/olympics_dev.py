@@ -831,7 +831,7 @@ def verify(report, entries, events):
 # %% checks="verify"
 check("verify")
 
-# %% tags=["answer", "explained"]
+# %% tags=["answer"]
 forged = Report.from_json(report.to_json())
 forged.rows[0]["right"] += 1
 del forged.rows[3]

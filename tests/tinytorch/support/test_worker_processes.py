@@ -164,7 +164,8 @@ def test_closing_twice_is_allowed_and_a_busy_worker_ends(module, workers, monkey
 
 
 SCRIPT = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 sys.path[:0] = [{folder!r}, {root!r}]
 from worker_functions import make
 from tinytorch.support.worker_processes import SharedMemory, Worker
