@@ -267,7 +267,7 @@ check("ranks")
 # Predict: how many different ranks do the six entries have on the public test? And on a fresh
 # one?
 
-# %% tags=["answer", "explained"]
+# %% tags=["answer"]
 figures = {}
 for test in ("public", "fresh 0"):
     intervals = {name: accuracy_interval(right[test][name], 359) for name in entries}
