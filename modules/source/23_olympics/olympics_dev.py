@@ -267,12 +267,12 @@ check("ranks")
 # Predict: how many different ranks do the six entries have on the public test? And on a fresh
 # one?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 figures = {}
 for test in ("public", "fresh 0"):
     intervals = {name: accuracy_interval(right[test][name], 359) for name in entries}
     figures[test] = intervals, shared_ranks(intervals)
-figure = draw_ranks(figures)
+draw_ranks(figures)
 # alt: The intervals of six entries as horizontal lines, with their ranks. On the public test,
 # all of them overlap and all ranks are 1. On the fresh test, the intervals of the CNNs are
 # higher, and two MLPs have rank 2.
