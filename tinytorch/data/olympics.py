@@ -14,9 +14,10 @@ from tinytorch.core.activations import ReLU
 from tinytorch.core.convolutions import Conv2d, MaxPool2d
 from tinytorch.core.layers import Dense, Flatten, Sequential, manual_seed
 from tinytorch.data.image_sets import digits_arrays, flat_digits
+from tinytorch.support.arrays import pack_bits, unpack_bits
 
 __all__ = ["BUILDERS", "GIVEN", "builder", "cnn", "decoded", "fit", "fresh_digits",
-           "given_entries", "mlp", "packed", "quantized", "train_entries"]  # fmt: skip
+           "given_entries", "mlp", "quantized", "train_entries"]  # fmt: skip
 
 SCALE = ":scale"  # ends the name of the array with the scales of a quantized array
 LARGEST = 2048  # of any size of a model
@@ -75,12 +76,6 @@ def builder(name, sizes):
     return lambda: function(**sizes)
 
 
-def packed(q):
-    """Two numbers of 4 bits in each byte, the first in the lower half: `pack4` of lesson 21."""
-    pairs = np.append(q.ravel(), [0] * (q.size % 2)).astype(np.int64).reshape(-1, 2) & 15
-    return (pairs @ [1, 16]).astype(np.uint8)
-
-
 def quantized(weights, bits):
     """Weights in 4 or 8 bits, with one scale for each output; arrays of one axis in float16.
 
@@ -96,7 +91,7 @@ def quantized(weights, bits):
         scale = np.abs(w).max(axes, keepdims=True) / (2 ** (bits - 1) - 1)
         scale = np.maximum(scale, 1e-4).astype(np.float16)
         q = np.round(w / scale.astype(np.float32)).astype(np.int8)
-        stored[path] = packed(q) if bits == 4 else q
+        stored[path] = pack_bits(q.ravel(), 4) if bits == 4 else q
         stored[path + SCALE] = scale
     return stored
 
@@ -127,11 +122,12 @@ def decoded(weights, shapes):
             plain[path] = a.astype(np.float32)
             continue
         if a.dtype == np.uint8 and a.shape == ((int(np.prod(shape)) + 1) // 2,):
-            nibbles = np.stack([a & 15, a >> 4], axis=1).ravel()[: int(np.prod(shape))]
-            a = np.where(nibbles > 7, nibbles.astype(np.int8) - 16, nibbles).reshape(shape)
+            a = unpack_bits(a, int(np.prod(shape)), 4).reshape(shape)
         elif a.dtype != np.int8:
             raise ValueError(f"{path} with a scale must be int8, or packed in uint8 for {shape}")
-        if scale.dtype.kind != "f" or np.broadcast_shapes(scale.shape, a.shape) != a.shape:
+        lengths = zip(reversed(scale.shape), reversed(a.shape))
+        fits = scale.ndim <= a.ndim and all(n in (1, size) for n, size in lengths)
+        if scale.dtype.kind != "f" or not fits:
             raise ValueError(f"{path}{SCALE} does not fit the shape {a.shape}")
         plain[path] = a.astype(np.float32) * scale.astype(np.float32)
     return plain

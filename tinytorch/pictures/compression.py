@@ -7,6 +7,7 @@ import copy
 import numpy as np
 
 from tinytorch.pictures.drawing import label_ends, panel
+from tinytorch.support.modules import recording
 
 # Texts
 
@@ -79,23 +80,8 @@ def inputs_of(model, x):
     from tinytorch.core.training import evaluation_mode
 
     layers = {path: part for path, part in model.named_modules() if isinstance(part, Dense)}
-    seen = {path: [] for path in layers}
-
-    def recording(path, layer):
-        def forward(x):
-            seen[path].append(np.array(x.data).reshape(-1, x.shape[-1]))
-            return type(layer).forward(layer, x)
-
-        return forward
-
-    try:
-        for path, layer in layers.items():
-            layer.forward = recording(path, layer)  # found before the method of the class
-        with evaluation_mode(model):
-            model(x)
-    finally:
-        for layer in layers.values():
-            vars(layer).pop("forward", None)
+    with evaluation_mode(model), recording(layers) as seen:
+        model(x)
     return {f"{path}.weights".lstrip("."): np.concatenate(rows) for path, rows in seen.items()}
 
 

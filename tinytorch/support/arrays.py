@@ -356,7 +356,7 @@ def keep_freed_memory():
 
 def pack_bits(q, bits):
     """The lowest `bits` bits of each number of an int8 array (n,), one after the other in a uint8
-    array of ceil(n * bits / 8) bytes. The lowest bit of the first byte is that of the first number.
+    array of ceil(n * bits / 8) bytes. The first number begins at the lowest bit of the first byte.
 
     >>> pack_bits(np.array([3, -1, 2], np.int8), 3)  # 011, 111, 010
     array([187,   0], dtype=uint8)

@@ -12,7 +12,6 @@ import mmap
 import os
 import pickle
 import queue
-import signal
 import subprocess
 import sys
 import tempfile
@@ -25,9 +24,14 @@ import numpy as np
 
 WORKER = "TINYTORCH_WORKER"  # set in the environment of workers
 # A worker finds the package of this process: `tito` looks for it from the path of the script.
-START = "import pickle, sys; sys.argv[0], sys.path[:] = pickle.load(sys.stdin.buffer); " + (
-    f"from {__name__} import work; work()"
-)
+# Ctrl-C reaches it, too: it is for the main process, which ends the workers.
+START = f"""
+import pickle, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+sys.argv[0], sys.path[:] = pickle.load(sys.stdin.buffer)
+from {__name__} import work
+work()
+"""
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 PATIENCE = 2  # seconds that a worker has to end before it is killed
 
@@ -231,7 +235,6 @@ def importable_pickle(value):
 
 def work():
     """The worker's main function: answer calls from the standard input until it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the main process, which ends us
     out, calls = os.fdopen(os.dup(1), "wb"), queue.SimpleQueue()
     os.dup2(2, 1)  # what functions print goes to the error output
     threading.Thread(target=read_calls, args=(sys.stdin.buffer, calls), daemon=True).start()

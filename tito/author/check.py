@@ -390,7 +390,7 @@ def check_forged_answers(lesson: Lesson, grade: Grade, every: int) -> Finding:
 
 def check_chapter(entry: Entry, scratch: ScratchRoots, rights: list[Variant]) -> Finding:
     """Whether plain Python runs the course's own chapter, with hidden checks, to its end, and the
-    chapters with other right solutions. Those may take longer: a loop in Python is right, too.
+    chapters with other right solutions. Those may take longer: a slow loop is also right.
     """
     problems, chapters = [], right_chapters(entry.declared, rights)
     for text, names in [(entry.declared.source.text, ""), *chapters]:

@@ -7,8 +7,9 @@ from tinytorch.core.autograd import no_grad
 from tinytorch.core.tensor import Tensor
 from tinytorch.data import olympics
 from tinytorch.data.image_sets import flat_digits
-from tinytorch.data.olympics import builder, decoded, fresh_digits, given_entries, packed, quantized
+from tinytorch.data.olympics import builder, decoded, fresh_digits, given_entries, quantized
 from tinytorch.pictures.olympics import answers_of
+from tinytorch.support.arrays import pack_bits
 
 
 def test_builders_refuse_everything_that_is_not_on_their_list():
@@ -42,10 +43,10 @@ def test_quantized_weights_are_decoded_within_half_a_step(bits):
 
 def test_four_bits_hold_numbers_from_minus_8_to_7_two_to_a_byte():
     q = np.arange(-8, 7).astype("int8")
-    assert packed(np.int8([5, -3, 7])).tolist() == [213, 7]  # as pack4 of lesson 21
+    assert pack_bits(np.int8([5, -3, 7]), 4).tolist() == [213, 7]  # as pack4 of lesson 21
     scale = np.ones(1, "float32")
-    again = decoded({"q": packed(q), "q:scale": scale}, {"q": (15,)})
-    assert len(packed(q)) == 8 and again["q"].tolist() == q.tolist()
+    again = decoded({"q": pack_bits(q, 4), "q:scale": scale}, {"q": (15,)})
+    assert len(pack_bits(q, 4)) == 8 and again["q"].tolist() == q.tolist()
 
 
 @pytest.mark.parametrize(
@@ -110,3 +111,9 @@ def test_the_entries_can_be_trained_anew():
             k: (a.shape, a.dtype) for k, a in stored.items()
         }, name
         assert answers_of(build, entries[name], flat_digits("test")[0][:3]).shape == (3,)
+
+
+@pytest.mark.parametrize("scale", [np.ones(3), np.ones((2, 1, 1)), np.ones(2, int)])
+def test_a_scale_that_does_not_fit_is_named(scale):
+    with pytest.raises(ValueError, match="w:scale does not fit"):
+        decoded({"w": np.int8([[3, -2]]), "w:scale": scale}, {})
