@@ -22,8 +22,8 @@ figure = plot_ladder(quick_ladder(rounds=3))
 # the *fused* operations of lessons 04, 11, 14 and 15: cross-entropy, layer norm, attention and
 # GELU are one operation each, with its own gradient rule. The third one is the same as the
 # second, but the C library manages its memory differently. In this chapter you find out why
-# that matters so much, and you write four more ways to save time or memory: blocks that fit the
-# cache, a plan for memory, many requests in one batch, and several processes that train one
+# that matters so much, and you write four more ways to save time or memory: matrix products in
+# blocks, a plan for memory, many requests in one batch, and several processes that train one
 # model. You judge each gain with the intervals of lesson 19.
 #
 # **You need** 15 (Transformers), 16 (Generation) and 19 (Profiling). **You write** two matrix

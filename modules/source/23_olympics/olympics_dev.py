@@ -903,7 +903,8 @@ figure = draw_seeds({seed: [(k / 359, *accuracy_interval(k, 359)) for k in count
 #
 # `tito milestone run olympics` lets your referee judge the entries above. Teachers can run a
 # competition with `tito milestone run olympics --class FOLDER`: the folder contains the entry
-# of each learner, an `.npz` file with arrays and a `.toml` file with `build` and the sizes. Its
+# of each learner, an `.npz` file with arrays and a `.toml` file with `build` and the sizes.
+# (`tito submit` does not include these two files: hand them in separately.) The competition's
 # events ask for the smallest model, for the least work, and for the best model with at most
 # 10,000 bytes, all on fresh digits; two more are for GPTs, scored in bits per character. Which
 # of your models from lessons 10 to 22 would you enter?
