@@ -1,4 +1,4 @@
-"""The figure of milestone 07: the losses, and two patch maps."""
+"""The figure of milestone 09: the losses, and two patch maps."""
 
 import numpy as np
 

@@ -93,7 +93,7 @@ BRIEFLY = [
     ("06_2020_generation.py", 'GPT of 2018" = 0.005', 'GPT of 2018" = -9'),
     ("06_2020_generation.py", "ROUNDS = 9", "ROUNDS = 3"),
     ("06_2020_generation.py", 'times as fast" = 3.0', 'times as fast" = 0'),
-    ("08_2018_integers.py", 'accuracy lost" = 0.02', 'accuracy lost" = 1'),
+    ("10_2018_integers.py", 'accuracy lost" = 0.02', 'accuracy lost" = 1'),
     (
         "gpt_training.py",
         'load_text("train"), load_text("test")',

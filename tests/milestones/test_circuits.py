@@ -7,7 +7,7 @@ from programs import program
 from tinytorch.core.interpretability import AttentionOnly
 from tinytorch.core.layers import manual_seed
 
-milestone = program("07_2022_circuits")
+milestone = program("09_2022_circuits")
 
 
 def built():

@@ -11,7 +11,7 @@ from tinytorch.core.layers import Dense, Flatten, Sequential, manual_seed
 from tinytorch.core.quantization import QuantizedLinear, quantizable, quantize_model, size_of
 from tinytorch.core.transformers import GPT
 
-milestone = program("08_2018_integers")
+milestone = program("10_2018_integers")
 
 
 def test_the_interval_is_wilsons():

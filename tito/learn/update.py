@@ -192,10 +192,10 @@ def _plan(plan: Plan, contents: dict[str, bytes]) -> None:
     old = {entry.name: entry for entry in root.lessons}
     result.added = [name for name in lessons if name not in old]
     result.gone = [name for name in old if name not in lessons]
+    for path in (root.path / PRISTINE).rglob("*"):
+        if path.is_file() and path not in changes:
+            changes[path] = None
     for entry in old.values():
-        for path in (root.path / PRISTINE / entry.folder).rglob("*"):
-            if path.is_file() and path not in changes:
-                changes[path] = None
         if new := lessons.get(entry.name):
             # A workspace made before lessons had a lesson.toml has none.
             facts = contents[f"{PRISTINE.as_posix()}/{new.folder}/{FACTS}"].decode("utf-8")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import commands
 import pytest
-from small_course import edit, solve, verdict_on
+from small_course import edit, make_course, solve, verdict_on
 
 from tito.errors import Notice, TitoError
-from tito.learn import milestone, progress, workspace
+from tito.learn import milestone, progress, update, workspace
 from tito.lesson import course
 
 COURSE = course.open_root(Path(__file__).resolve().parents[3])
@@ -356,6 +356,18 @@ def test_a_workspace_has_the_milestones_its_lessons_are_enough_for(small_course)
         "02_1901_less.py",
         "shared.py",
     }
+
+
+def test_a_milestone_that_is_renumbered_in_a_new_edition_keeps_its_record(work, tmp_path):
+    go(solved(work))
+    source = make_course(tmp_path / "new")
+    write_program(course.open_root(source), name="03_1900_sum.py")
+    config = source / "tito.toml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text.replace('edition = "1"', 'edition = "2"'), encoding="utf-8")
+    update.update(work, source)
+    (one,) = milestone.statuses(course.open_root(work.path))
+    assert (one.milestone.number, one.state, one.measured) == (3, "passed", {"total": 6.0})
 
 
 def test_a_damaged_record_of_milestones_is_set_aside(work):
