@@ -4,19 +4,10 @@ import functools
 
 import numpy as np
 from figure import Figure, Panel, hint
+from induction_steps import STEPS, TOKENS, load, probability, sequences
 
-from tinytorch.core.interpretability import (
-    AttentionOnly,
-    next_token_loss,
-    patch,
-    repeat_targets,
-    repeated,
-)
-from tinytorch.core.layers import manual_seed
-from tinytorch.core.optimizers import Adam, clip_grad_norm_
+from tinytorch.core.interpretability import patch
 
-STEPS, PAIRS = 280, 8  # of the training; sequences that the map is the mean of
-TOKENS = list("abcdefgabcd")  # as they are drawn; in each sequence they are other ones
 CHANGED, ANSWER = 3, 4  # positions: of the token that is another one, of the right answer
 STREAMS = ("before layer 0", "after layer 0", "after layer 1")
 LABEL, CELL, ROW, TOP = 2, 32, 62, 86  # pixels
@@ -52,27 +43,14 @@ def figures():
 @functools.cache
 def numbers():
     """The patch map (3, 11), and the probabilities of the right token in both runs."""
-    manual_seed(0)
-    rng, model = np.random.default_rng(0), AttentionOnly(64, 47, 64, 2, 2)
-    optimizer = Adam(model.parameters(), lr=3e-3)
-    for _ in range(STEPS):
-        loss = next_token_loss(model, *repeat_targets(*repeated(rng, 32, 48, 64, 6, 24)))
-        optimizer.zero_grad()
-        loss.backward()
-        clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-    tokens = np.array([rng.permutation(64)[:8] for _ in range(PAIRS)])
-    clean = tokens[:, [ord(letter) - ord("a") for letter in TOKENS]]
+    model = load(STEPS[-1])
+    clean, other = sequences()
     corrupt = clean.copy()
-    corrupt[:, CHANGED] = tokens[:, 7]
-
-    def probability(logits):
-        powers = np.exp(logits[:, -1] - logits[:, -1].max(axis=-1, keepdims=True))
-        return float((powers[range(PAIRS), clean[:, ANSWER]] / powers.sum(axis=-1)).mean())
-
-    first = patch(model, clean, corrupt, probability, "blocks.{}.input")[:1]
-    shares = np.concatenate([first, patch(model, clean, corrupt, probability)])
-    return shares, probability(model(clean).data), probability(model(corrupt).data)
+    corrupt[:, CHANGED] = other
+    right = functools.partial(probability, right=clean[:, ANSWER])
+    first = patch(model, clean, corrupt, right, "blocks.{}.input")[:1]
+    shares = np.concatenate([first, patch(model, clean, corrupt, right)])
+    return shares, right(model(clean).data), right(model(corrupt).data)
 
 
 def told(row, position, shares, clean, corrupt):
