@@ -10,6 +10,7 @@ SAID = {
     "moodle": "by Moodle's worksheet",
     "gradescope": "by Gradescope",
     "canvas": "by Canvas",
+    "brightspace": "by Brightspace",
     "--submitted": "by --submitted",
 }
 

@@ -16,12 +16,16 @@ from datetime import datetime, timezone
 
 LONGEST = 200  # characters of a name that are shown
 ID = re.compile(
-    r"(student|email|github|idnumber|sid"
+    r"(student|email|github|identifier|idnumber|sid"
     r"|.*[_ ](id|login|username|email|idnumber|github)|id|login|username)"
 )
 CANVAS = re.compile(r"(?P<name>[^_]+)(?P<late>_late)?_(?P<id>\d+)_(?P<file>\d+)_.+", re.I | re.S)
 MOODLE = re.compile(
     r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?P<kind>file|onlinetext)(?:_.*)?", re.I | re.S
+)
+# "12345-678901 - Ada Lovelace - Nov 20, 2026 1011 AM": its own numbers, the name, the local time.
+BRIGHTSPACE = re.compile(
+    r"\d+-\d+ - (?P<name>.+) - (?P<time>[A-Z][a-z]{2} \d{1,2}, \d{4} \d{3,4} [AP]M)", re.S
 )
 # Columns whose numbers systems put into file names, besides canvas_id and moodle_id. "": any;
 # then the file name must also contain the name of the person.
@@ -133,9 +137,18 @@ class Roster:
         for system, form in (("moodle", MOODLE), ("canvas", CANVAS)):
             if scheme := form.fullmatch(name):
                 return self._by_system(system, scheme), True
-        if len(named := self.names.get("".join(words_of(name)), set())) == 1:
+        if scheme := BRIGHTSPACE.fullmatch(name):
+            return self._named(scheme["name"]), True
+        if len(named := self._named(name)) == 1:
             return named, True
+        before, is_google, _ = name.partition(" - ")  # "Ada Lovelace - tensor_dev"
+        if is_google and len(named := self._named(before)) == 1:
+            return named, False
         return self._within(name), False
+
+    def _named(self, name: str) -> set[int]:
+        """The learners with this name."""
+        return self.names.get("".join(words_of(name)), set())
 
     def by_ids(self, *groups: Iterable[str]) -> set[int]:
         """The learners that have one of these ids."""
@@ -146,7 +159,7 @@ class Roster:
         if exact := self.numbers[system].get(scheme["id"]):
             return exact
         numbered = self.numbers[""].get(scheme["id"], set())
-        named = self.ids.get(name.casefold()) or self.names.get("".join(words_of(name))) or set()
+        named = self.ids.get(name.casefold()) or self._named(name)
         # A learner's Moodle number may be the id of another learner, who has another name.
         return numbered & named or numbered | named
 
@@ -171,11 +184,8 @@ class Roster:
 
         `person`: {"name", "sid", "email"}.
         """
-        return (
-            self._any(person.get(key, "") for key in ("sid", "email"))
-            or self.names.get("".join(words_of(person.get("name", ""))))
-            or set()
-        )
+        ids = (person.get(key, "") for key in ("sid", "email"))
+        return self._any(ids) or self._named(person.get("name", ""))
 
 
 def words_of(name: str) -> list[str]:

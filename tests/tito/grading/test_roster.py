@@ -66,8 +66,7 @@ def test_a_roster_keeps_every_column(tmp_path, encoding, comma):
     [
         (
             "name,town\nAda,London\n",
-            "roster.csv:1: there is no column `student`, and none that other programs call an id; "
-            "there are: name, town",
+            "roster.csv: which column holds the learners' ids? It begins name: Ada; town: London.",
         ),
         ("", "lists no learners"),
         ("student\n", "lists no learners"),

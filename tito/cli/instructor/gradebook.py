@@ -108,9 +108,9 @@ RosterCsv = Annotated[
     Path | None,
     typer.Argument(
         metavar="[CSV]",
-        help="A class list from Canvas, Moodle, Gradescope, Classroom 50 or Excel; or your own, "
-        "with the column `student` and any of name, email, section, id, sis_login_id, ... Without "
-        "it: list the class.",
+        help="A class list from Canvas, Moodle, Brightspace, Gradescope, Google or GitHub "
+        "Classroom, Classroom 50 or Excel; or your own, with the column `student` and any of name, "
+        "email, section, id, sis_login_id, ... Without it: list the class.",
     ),
 ]
 IdColumn = Annotated[
@@ -153,7 +153,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="csv, canvas, moodle, gradescope or classroom50.",
+        help="csv, canvas, brightspace, moodle, gradescope or classroom50.",
     ),
 ]
 Output = Annotated[

@@ -1,9 +1,9 @@
 """Read class lists of other programs: Canvas's gradebook, Moodle's participants and grading
-worksheets, Classroom 50, Gradescope, Excel.
+worksheets, Brightspace, Gradescope, Google Classroom, GitHub Classroom, Classroom 50, Excel.
 
 `read` converts any of them, or your own CSV, into lines of {our column: text}. `choose` selects the
-column of the ids. Lines that are not learners (Canvas's points possible, its test student, staff)
-are left out and counted.
+column of the ids. Lines that are not learners (Canvas's points possible, its test student, Google's
+class average, staff) are left out and counted.
 """
 
 import re
@@ -19,8 +19,10 @@ from tito.grading.roster import Learner, learner_of
 # is last, because it differs between assignments.
 ORDER = (
     "student",
+    "identifier",
     "sis_login_id",
     "username",
+    "org_defined_id",
     "sis_user_id",
     "idnumber",
     "sid",
@@ -30,10 +32,13 @@ ORDER = (
     "id",
     "moodle_id",
 )
-OWN, CANVAS, MOODLE, CLASSROOM50, GRADESCOPE, TABLE = (
+OWN, CANVAS, MOODLE, BRIGHTSPACE, GOOGLE, GITHUB, CLASSROOM50, GRADESCOPE, TABLE = (
     "a roster",
     "Canvas's gradebook",
     "a list of Moodle's",
+    "a list of Brightspace's",
+    "the grades of Google Classroom",
+    "a roster of GitHub Classroom",
     "a roster of Classroom 50",
     "a roster of Gradescope",
     "a table",
@@ -58,6 +63,7 @@ NAMES = {
     "matrikelnummer": "idnumber",
     "student_id": "sid",
     "anmeldename": "username",
+    "orgdefinedid": "org_defined_id",
     "groups": "section",
     "gruppen": "section",
     "gruppe": "section",
@@ -73,6 +79,8 @@ STAFF = re.compile(
     r"(?i)\b(instructor|teacher|professor|ta|head-ta|reader|staff|observer|designer|manager|owner"
     r"|trainer|dozent|tutor|admin)\b|lehrende|verwalter"
 )
+# The first lines of Google Classroom's grades, in the place of a last name.
+NO_LEARNERS = ("date", "points", "class average")
 PARTICIPANT = re.compile(r"(?:participant|teilnehmer(?:/in|in)?) ?(\d+)|[^\W\d][^\d]*?(\d+)", re.I)
 ROUNDED = re.compile(r"\d([.,]\d+)?E\+\d+", re.I)  # 1.23457E+11: a number that Excel shortened
 
@@ -131,6 +139,13 @@ def choose(class_list: RosterFile, wanted: str | None = None, remembered: str | 
             f"{path} has no column {wanted!r}; there are: {', '.join(columns)}.",
             "Name one of these with --id-column.",
         )
+    if class_list.source == TABLE and not (wanted or remembered in columns):
+        cells = {name: [line[name] for _, line in class_list.lines[:3]] for name in columns}
+        shown = "; ".join(f"{name}: {', '.join(texts)}" for name, texts in cells.items())
+        raise UsageError(
+            f"{path}: which column holds the learners' ids? It begins {shown}.",
+            f"Name the column: --id-column {next(iter(columns), 'NAME')}, or call it `student`.",
+        )
     # "student" is in a roster of one's own: an empty cell there is a mistake.
     for name in (wanted and ours(wanted), remembered, "student"):
         if name and name in columns:
@@ -142,12 +157,6 @@ def choose(class_list: RosterFile, wanted: str | None = None, remembered: str | 
         if all(texts) and len(set(texts)) == len(texts):
             _check(class_list, name)
             return name
-    if not known:
-        raise UsageError(
-            f"{path}:1: there is no column `student`, and none that other programs call an id; "
-            f"there are: {', '.join(columns) or 'none'}.",
-            "Name one with --id-column, or call it `student`: it holds each learner's id.",
-        )
     for name in known:  # why not even the first that is used
         if any(line[name] for _, line in class_list.lines):
             _check(class_list, name)
@@ -179,6 +188,11 @@ def _headers(path: Path, line: int, written: list[str]) -> tuple[str, list[str]]
         source, columns = OWN, names
     elif {"username", "github_id"} <= set(columns):
         source = CLASSROOM50
+    elif {"identifier", "github_username"} <= set(names):
+        source = GITHUB
+    elif "orgdefinedid" in names:
+        source = BRIGHTSPACE
+        columns = ["" if name == "end-of-line_indicator" else name for name in columns]
     elif "sid" in columns:
         source = GRADESCOPE
     elif {"identifier", "vollständiger_name"} & set(names) or (
@@ -221,8 +235,17 @@ def _add(class_list: RosterFile, number: int, row: list[str]) -> None:
     if STAFF.search(line.get("role", "")) and source != TABLE:
         class_list.left_out.append(f"{name} ({line['role']})")
         return
+    if name.casefold() in NO_LEARNERS and not line.get("email"):
+        class_list.source = GOOGLE
+        class_list.left_out.append(name)
+        return
     if source == CLASSROOM50:
         line["github"] = line["username"]
+    if source == GITHUB:
+        line["name"] = line.get("name") or line["identifier"]
+    if source == BRIGHTSPACE:  # it writes "#" before ids, so that a spreadsheet leaves them alone
+        for column in {"username", "org_defined_id"} & line.keys():
+            line[column] = line[column].removeprefix("#")
     if "moodle_id" in line and (form := PARTICIPANT.fullmatch(line["moodle_id"])):
         line["moodle_id"] = form[1] or form[2]
     class_list.lines.append((number, line))

@@ -5,6 +5,8 @@ canvas       what Canvas imports under Grades. Ids come from the roster's column
              sis_user_id, sis_login_id and section; without any, the learner's id is the login. A
              roster column such as `tensor (1234)` names the assignment that exists in Canvas;
              without it Canvas makes a new one
+brightspace  what Brightspace imports under Grades, mapped by OrgDefinedId or Username (roster
+             columns org_defined_id, username), else by the learner's id; grade items of points
 moodle       what Moodle imports, mapped by id number or email (roster columns idnumber, email),
              with grade and feedback always side by side
 gradescope   a folder per learner with a results.json, as an autograder hands it to Gradescope,
@@ -116,7 +118,7 @@ def of_today(grade: Grade, most: int) -> Grade:
 
 
 def text(chosen: Selection, kind: str) -> str:
-    """The text of a file of that kind: "csv", "canvas" or "moodle"."""
+    """The text of a file of that kind, a key of `TABLES`."""
     lessons = chosen.lessons()
     return "".join(line(row) for row in TABLES[kind](chosen, lessons))
 
@@ -165,6 +167,18 @@ def _canvas(chosen: Selection, lessons: Lessons) -> Iterator[list[Any]]:
         yield [learner.name or learner.student, *ids, columns.get("section"), *points]
 
 
+def _brightspace(chosen: Selection, lessons: Lessons) -> Iterator[list[Any]]:
+    titles = [f"{number:02} {title} Points Grade" for number, title, _ in lessons.values()]
+    yield ["OrgDefinedId", "Username", *titles, "End-of-Line Indicator"]
+    for learner, grades in _by_learner(chosen, lessons):
+        ids = [learner.columns.get(name) or "" for name in ("org_defined_id", "username")]
+        if not any(ids):
+            ids[1] = learner.student
+        # "#" before an id and at the end of a line is Brightspace's own.
+        written = [f"#{text}" if text else "" for text in ids]
+        yield [*written, *(grade and grade.points for grade in grades), "#"]
+
+
 def _moodle(chosen: Selection, lessons: Lessons) -> Iterator[list[Any]]:
     titles = [f"{number:02} {title}" for number, title, _ in lessons.values()]
     yield [
@@ -190,6 +204,7 @@ def _moodle(chosen: Selection, lessons: Lessons) -> Iterator[list[Any]]:
 TABLES: dict[str, Callable[[Selection, Lessons], Iterator[list[Any]]]] = {
     "csv": _csv,
     "canvas": _canvas,
+    "brightspace": _brightspace,
     "moodle": _moodle,
 }
 

@@ -25,9 +25,10 @@ from tito.grading.intake.submission_times import (
     Submitted,
     TimeTable,
     arrival_by_name,
+    brightspace_arrival,
     read_time_table,
 )
-from tito.grading.roster import MOODLE, Learner, Roster, shown
+from tito.grading.roster import BRIGHTSPACE, MOODLE, Learner, Roster, shown
 from tito.grading.setting import LIMITS, Limits
 from tito.grading.submission import Submission, Upload, natural_key
 from tito.lesson.course import Entry
@@ -61,7 +62,7 @@ def find_submissions(
             "Give the folder or zip with a folder, zip or file per learner.",
         )
     tables = _time_tables(inbox, submitted)
-    dating = _Dating(inbox, tables if submitted else [], submitted or Submitted())
+    dating = _Dating(inbox, tables, submitted)
     if roster is None:
         return _by_entry([(upload, ()) for upload in inbox.uploads], dating)
     owned, strangers = _by_owner(inbox, roster, tables)
@@ -87,15 +88,21 @@ def _time_tables(inbox: Inbox, submitted: Submitted | None) -> list[TimeTable]:
 
 
 class _Dating:
-    """Finds out when uploads arrived: from Gradescope, tables of times, Canvas's mark, or else from
-    the instructor.
+    """Finds out when uploads arrived: from Gradescope, tables of times, Brightspace's names,
+    Canvas's mark, or else from the instructor.
+
+    submitted  None: from Gradescope and Canvas's mark only
     """
 
-    def __init__(self, inbox: Inbox, tables: list[TimeTable], submitted: Submitted) -> None:
-        self.submitters, self.tables, self.submitted = inbox.submitters, tables, submitted
-        # Canvas names every entry of a download. A learner could name a single file like this.
-        marked = [bool(arrival_by_name(upload.stem).how) for upload in inbox.uploads]
-        self.from_canvas = 2 * sum(marked) > len(marked)
+    def __init__(self, inbox: Inbox, tables: list[TimeTable], submitted: Submitted | None) -> None:
+        self.submitters, self.tables = inbox.submitters, tables if submitted else []
+        self.submitted = submitted or Submitted()
+        # A system names every entry of a download. A learner could name a single file like this.
+        stems, half = [upload.stem for upload in inbox.uploads], len(inbox.uploads) / 2
+        self.from_canvas = sum(bool(arrival_by_name(stem).how) for stem in stems) > half
+        self.from_brightspace = (
+            submitted and sum(map(bool, map(BRIGHTSPACE.fullmatch, stems))) > half
+        )
 
     def dated(self, upload: Upload, learner: Learner | None = None) -> Upload:
         """The upload with when it arrived."""
@@ -105,6 +112,9 @@ class _Dating:
         if not arrived.when:
             arrivals = (table.arrival(stem, learner) for table in self.tables)
             arrived = next((arrival for arrival in arrivals if arrival.when), arrived)
+        if not arrived.when and self.from_brightspace:
+            written = brightspace_arrival(stem, self.submitted.zone)
+            arrived = replace(arrived, when=written.when, how=written.how)
         mark = arrival_by_name(stem)
         if mark.late or self.from_canvas and mark.how:
             arrived = replace(arrived, late=mark.late, how=arrived.how or mark.how)
@@ -215,7 +225,7 @@ def _by_owner(
             uploads, notes = owned[next(iter(owners))]
             uploads.append(upload)
             if not sure and len(notes) < 5:
-                notes.append(f"{shown_name} was taken for theirs because of the id in its name.")
+                notes.append(f"{shown_name} was taken for theirs because of a part of its name.")
         elif owners:
             names = ", ".join(roster[number].student for number in sorted(owners)[:5])
             why = f"{shown_name} may belong to {names}: its name does not identify the learner."

@@ -38,6 +38,7 @@ LITTER = {
     "Thumbs.db",
     "desktop.ini",
     "__MACOSX",
+    "index.html",  # Brightspace's list of a download
     ".git",
     ".gitignore",
     ".tito",

@@ -1,11 +1,12 @@
 """Find out when work arrived, from the collecting system or from the instructor's `--submitted`.
 
-Moodle's grading worksheet and Gradescope's metadata have the time; Canvas only marks late work. The
-time of a download or clone is not the time of arrival: it is saved as `fetched`, and only used to
-sort the submissions of a learner. Times that a learner can set are not used.
+Moodle's grading worksheet, Gradescope's metadata, GitHub Classroom's grades and the names of
+Brightspace's folders have the time; Canvas only marks late work. The time of a download or clone is
+not the time of arrival: it is saved as `fetched`, and only used to sort the submissions of a
+learner. Times that a learner can set are not used.
 
-Times are in ISO 8601, or in the English format of Moodle. `TimeTable` reads a table of times with a
-line for each learner.
+Times are in ISO 8601, or in the English formats of Moodle and Brightspace. `TimeTable` reads a
+table of times with a line for each learner.
 """
 
 import csv
@@ -19,20 +20,25 @@ from pathlib import Path
 from tito.errors import UsageError
 from tito.grading.arrival import NOBODY, Arrived
 from tito.grading.csv_tables import decoded, normalised, table
-from tito.grading.roster import CANVAS, ID, MOODLE, Learner, words_of
+from tito.grading.roster import BRIGHTSPACE, CANVAS, ID, MOODLE, Learner, shown, words_of
 
 TIME_COLUMNS = {  # {column: source of the time, a key of arrival.SAID}
     "arrived": "--submitted",
     "pushed_at": "--submitted",
     "submitted_at": "--submitted",
+    "submission_timestamp": "--submitted",
     "submission_time": "gradescope",
     "last_modified_(submission)": "moodle",
 }
 NUMBER_COLUMNS = ("identifier", "id")  # of Moodle: "Participant 20001"
 NAME_COLUMNS = ("name", "full_name", "student")
-ID_COLUMNS = ("email", "email_address", "id_number", "github_username")
+ID_COLUMNS = ("email", "email_address", "id_number", "github_username", "roster_identifier")
 SURE = 3  # digits of a number that Canvas gave
-MOODLE_TIMES = ("%A, %d %B %Y, %I:%M %p", "%A, %B %d, %Y, %I:%M %p")
+LOCAL_TIMES = (  # of Moodle and of Brightspace
+    "%A, %d %B %Y, %I:%M %p",
+    "%A, %B %d, %Y, %I:%M %p",
+    "%b %d, %Y %I:%M %p",
+)
 
 
 class MissingZone(ValueError):
@@ -49,8 +55,20 @@ def arrival_by_name(stem: str) -> Arrived:
     return Arrived(how="canvas", late=bool(match["late"]))
 
 
+def brightspace_arrival(stem: str, zone: tzinfo | None) -> Arrived:
+    """The local time that Brightspace wrote into an entry's name.
+
+    Raises UsageError without a zone.
+    """
+    scheme = BRIGHTSPACE.fullmatch(stem)
+    if not scheme:
+        return NOBODY
+    time = re.sub(r"(\d\d)( [AP]M)$", r":\1\2", scheme["time"])  # "1011 AM"
+    return Arrived(read_time(time, zone, f"The time in {shown(stem, 80)}"), "brightspace")
+
+
 def parse_time(text: str, zone: tzinfo | None = None) -> datetime:
-    """Parse a time in ISO 8601 or in the format of Moodle's worksheet. Returns it in UTC.
+    """Parse a time in ISO 8601 or in a format of `LOCAL_TIMES`. Returns it in UTC.
 
     zone  of a time that names none
 
@@ -61,7 +79,7 @@ def parse_time(text: str, zone: tzinfo | None = None) -> datetime:
     try:
         when = datetime.fromisoformat(re.sub(r" (Z|UTC)$", "Z", text))
     except ValueError:
-        when = _parse_moodle_time(text)
+        when = _parse_local_time(text)
     if when.tzinfo is None:
         if zone is None:
             raise MissingZone(text)
@@ -72,8 +90,8 @@ def parse_time(text: str, zone: tzinfo | None = None) -> datetime:
         raise ValueError(text) from None
 
 
-def _parse_moodle_time(text: str) -> datetime:
-    for form in MOODLE_TIMES:
+def _parse_local_time(text: str) -> datetime:
+    for form in LOCAL_TIMES:
         try:
             return datetime.strptime(text, form)
         except ValueError:

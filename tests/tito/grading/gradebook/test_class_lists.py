@@ -67,6 +67,25 @@ Ada,Lovelace,7001,ada@example.org,Student,A
 Zoë,Müller,,zoe@example.org,Student,B
 Tom,Assistant,,tom@example.org,TA,
 """
+# The grades that Brightspace exports: "#" before ids and at the end of each line.
+BRIGHTSPACE = """\
+OrgDefinedId,Username,Last Name,First Name,Email,Tensor Points Grade,End-of-Line Indicator
+#7001,#alovelace,Lovelace,Ada,ada@example.org,60,#
+#7002,#zmueller,Müller,Zoë,zoe@example.org,,#
+"""
+GOOGLE = """\
+Last Name,First Name,Email Address,01 Tensor
+Date,,,2026-11-20
+Points,,,67
+Class Average,,,58.5
+Lovelace,Ada,ada@example.org,60
+Müller,Zoë,zoe@example.org,
+"""
+GITHUB = """\
+"identifier","github_username","github_id","name"
+"alovelace","ada-l","1001","Ada Lovelace"
+"zmueller","","",""
+"""
 NATIVE = """\
 student,name,email,sis_login_id,section
 ada,Ada Lovelace,ada@example.org,alovelace,A
@@ -81,6 +100,9 @@ LISTS = {
     "worksheet de": (WORKSHEET_DE, "idnumber", ["7001", "7002"]),
     "classroom 50": (CLASSROOM50, "username", ["ada-l", "zoe-m"]),
     "gradescope": (GRADESCOPE, "email", ["ada@example.org", "zoe@example.org"]),  # a SID is missing
+    "brightspace": (BRIGHTSPACE, "username", ["alovelace", "zmueller"]),
+    "google": (GOOGLE, "email", ["ada@example.org", "zoe@example.org"]),
+    "github": (GITHUB, "identifier", ["alovelace", "zmueller"]),
     "native": (NATIVE, "student", ["ada", "zoe"]),
 }
 
@@ -135,6 +157,9 @@ def test_what_is_no_learner_is_left_out_and_told(tmp_path):
         (PARTICIPANTS_DE, ["Doro Dozentin (Trainer/in)"]),
         (CLASSROOM50, ["Pro Fessor (teacher)"]),
         (GRADESCOPE, ["Tom Assistant (TA)"]),
+        (GOOGLE, ["Date", "Points", "Class Average"]),
+        (BRIGHTSPACE, []),
+        (GITHUB, []),
         (NATIVE, []),
     ):
         assert class_lists.read(file(tmp_path, text)).left_out == names
@@ -154,6 +179,9 @@ def test_entries_of_a_system_are_found_by_what_its_list_says(tmp_path):
         (CLASSROOM50, "ada-l"),
         (GRADESCOPE, "ada@example.org"),
         (PARTICIPANTS_EN, "Ada Lovelace_20001_assignsubmission_file"),
+        (BRIGHTSPACE, "12345-678901 - Ada Lovelace - Nov 20, 2026 1011 AM"),
+        (GOOGLE, "Ada Lovelace - tensor_dev"),
+        (GITHUB, "tensor-ada-l"),
     ):
         assert Roster(read_roster(file(tmp_path, text))).owners(name)[0] == {0}, name
 
@@ -184,9 +212,8 @@ def test_another_id_column_is_asked_for_or_remembered(tmp_path):
     [
         (GRADESCOPE, "sid", "class.csv:3: no sid"),
         (NATIVE + "zoe,Zoe,,,\n", None, "class.csv:4: student 'zoe' is in line 3, too"),
-        ("name;E-Mail\nA;x@y\nB;x@y\n", None, "class.csv:3: email 'x@y' is in line 2, too"),
+        ("name;E-Mail\nA;x@y\nB;x@y\n", "email", "class.csv:3: email 'x@y' is in line 2, too"),
         ("sid,email\n1.2E+11,\n3.4E+11,\n", None, "'1.2E+11', a number that a spreadsheet has"),
-        ("name;town\nAda;London\n", None, "class.csv:1: there is no column `student`"),
         ("sid,email\n,\n", None, "lists no learners"),
         ("sid,name\n,Ada\n", None, "no line fills sid"),
         ("", None, "lists no learners"),
@@ -204,6 +231,17 @@ def test_a_list_that_does_not_tell_learners_apart_is_refused_with_the_line(
     with pytest.raises(TitoError) as error:
         read_roster(path, wanted)
     assert what in error.value.what and error.value.remedy and error.value.code == 2
+
+
+def test_of_a_table_of_no_known_program_no_column_is_guessed(tmp_path):
+    path = file(tmp_path, "id,name,email\n" + "".join(f"{n},N{n},{n}@x.org\n" for n in range(1, 6)))
+    with pytest.raises(TitoError) as error:
+        read_roster(path)
+    assert "which column holds the learners' ids?" in error.value.what
+    assert "id: 1, 2, 3; name: N1, N2, N3; email: 1@x.org, 2@x.org, 3@x.org." in error.value.what
+    assert "--id-column id" in error.value.remedy
+    assert [one.student for one in read_roster(path, "email")][0] == "1@x.org"
+    assert [one.student for one in read_roster(path, remembered="id")][0] == "1"
 
 
 @pytest.mark.parametrize(

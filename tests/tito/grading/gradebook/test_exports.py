@@ -248,6 +248,24 @@ def test_canvas_keeps_to_the_assignments_that_the_roster_names(book):
     assert read(table(book, "canvas"))[0][5:] == ["01 Numbers", "Sums (4711)"]
 
 
+def test_brightspace_gets_its_ids_its_names_of_columns_and_its_end_of_lines(book):
+    remember_roster(
+        book,
+        [
+            SimpleNamespace(
+                student="cy", name="Cy", columns={"org_defined_id": "9", "username": "c"}
+            )
+        ],
+    )
+    assert read(table(book, "brightspace")) == [
+        ["OrgDefinedId", "Username", "01 Numbers Points Grade", "02 Sums Points Grade"]
+        + ["End-of-Line Indicator"],
+        ["", "#ada", "2.4", "6", "#"],
+        ["", "#bob", "4", "", "#"],
+        ["#9", "#c", "", "", "#"],
+    ]
+
+
 def test_moodle_always_has_grade_and_feedback_side_by_side(book):
     header, ada, bob, cy = read(table(book, "moodle"))
     assert header == [
@@ -297,7 +315,8 @@ def test_a_name_never_becomes_a_formula(book, kind, name):
     save(book, [result("=id()", points=(3,))], None, "me", name)
     for row in read(table(book, kind)):
         assert not [cell for cell in row if cell[:1] in tuple("=+-@\t\r\n\uff1d") and cell]
-    assert "'=id()" in table(book, kind)
+    before = "#" if kind == "brightspace" else "'"
+    assert f"{before}=id()" in table(book, kind)
 
 
 @pytest.mark.parametrize(
@@ -368,7 +387,8 @@ def test_what_was_made_safe_reads_back_as_it_was(text):
 def test_an_id_stays_as_it_is_in_every_export_and_comes_back(book, tmp_path, name):
     save(book, [result(name)], None, "me", "=Lee")
     for kind in exports.TABLES:
-        assert f'"{name}"' in table(book, kind)
+        before = "#" if kind == "brightspace" else ""
+        assert f'"{before}{name}"' in table(book, kind)
     (tmp_path / "grades.csv").write_text(table(book, "csv"), encoding="utf-8")
     back = {learner.student: learner for learner in read_roster(tmp_path / "grades.csv")}
     assert back[name].name == "=Lee"

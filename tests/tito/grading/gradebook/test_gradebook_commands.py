@@ -239,7 +239,7 @@ def test_another_gradebook_is_named_by_path_or_url(graded_course, tmp_path):
         (["show", "--lesson", "nubers"], "Did you mean 'numbers'?"),
         (
             ["export", "--format", "excel"],
-            "Choose one of: csv, canvas, moodle, gradescope, classroom50.",
+            "Choose one of: csv, canvas, brightspace, moodle, gradescope, classroom50.",
         ),
         (["export", "--format", "gradescope"], "--output PATH"),
         (["export", "--section", "A"], "No roster of this gradebook has a column `section`"),

@@ -140,6 +140,23 @@ def test_a_canvas_download_fetched_days_after_the_deadline_is_late_by_its_marks_
     assert found["bob"].late and found["ada"].fetched
 
 
+def test_brightspace_writes_the_local_time_into_the_names_of_its_folders(tmp_path, lessons):
+    folder = tmp_path / "submissions"
+    put(folder / "12345-678901 - Ada Lovelace - Dec 1, 2026 1015 PM" / "numbers_dev.py", NUMBERS)
+    put(folder / "12346-678901 - Bob Berg - Mar 1, 2026 111 AM" / "numbers_dev.py", NUMBERS)
+    put(folder / "index.html", "<table>")
+    found = arrivals(folder, lessons, zone=BERLIN)
+    assert len(found) == 2  # the list of the download is not a submission
+    assert (found["ada"].when, found["ada"].how) == (EVENING, "brightspace")
+    assert found["bob"].when == datetime(2026, 3, 1, 0, 11, tzinfo=timezone.utc)
+    with pytest.raises(TitoError, match="no time zone"):
+        arrivals(folder, lessons)
+    mallory = tmp_path / "clones"  # one among others is a learner's own choice
+    put(mallory / "1-2 - Ada Lovelace - Mar 1, 2026 100 AM" / "numbers_dev.py", NUMBERS)
+    put(mallory / "bob" / "numbers_dev.py", NUMBERS)
+    assert not any(one.when for one in arrivals(mallory, lessons, zone=BERLIN).values())
+
+
 def test_who_names_a_zip_as_canvas_would_is_not_in_time_for_it(tmp_path, lessons):
     folder = tmp_path / "clones"
     put(folder / "lovelaceada_1001_5551_numbers_dev.py")
