@@ -88,11 +88,7 @@ def with_mark(code: str) -> str:
 def solution_of(entry: Entry, exercise: Exercise) -> str:
     """The course's code of an exercise. Raises TitoError if the course does not have or show it."""
     root = entry.root
-    if root.is_course:
-        raise UsageError(
-            f"{root.path} is the course itself: its lessons contain the solutions.",
-            "Compare works in a workspace: tito init ../my-tinytorch",
-        )
+    workspace.refuse_course(root)
     beside = root.path / PRISTINE / entry.folder / SOLUTIONS
     if beside.exists():
         cell = next((c for c in cells.read(beside).cells if c.title == exercise.name), None)

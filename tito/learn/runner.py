@@ -2,9 +2,7 @@
 result.
 """
 
-import ast
 import dataclasses
-import re
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -12,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from tito.errors import UsageError, WorkError
+from tito.errors import WorkError
 from tito.learn import lesson_page, notebook_sync, progress, status
 from tito.learn.demonstrations import (
     Demonstration,
@@ -45,7 +43,6 @@ DEMONSTRATION_SECONDS = 20.0  # one demonstration may take
 START_SECONDS = 10  # more, for NumPy to load on a slow disk
 SLOW_SECONDS = 2.0  # after which the learner sees which check is running
 MOST_DEATHS = 2  # after so many checks that killed or hung the process, the rest is not tried
-WORD = re.compile(r"[\w:+.\[\]\\/-]+|[()]")  # of an expression for -k
 
 OnChecks = Callable[[list[CheckOutcome]], None]
 OnSlow = Callable[[CheckOutcome], None]
@@ -61,7 +58,7 @@ class CheckSelection:
 
     exercises   only those of these exercises, by their ids
     keyword     only those of the exercise of that name; where there is none, those whose name or
-                exercise it matches, as pytest's -k does
+                exercise contains it
     first_only  no more after the first that fails
     """
 
@@ -242,44 +239,19 @@ def _own_suite(source: cells.Source) -> CheckSuite:
 
 def _select(test: LessonTest, selection: CheckSelection) -> LessonTest:
     """The test with the selected checks only."""
-    lesson, keyword = test.entry.declared, selection.keyword
+    lesson, keyword = test.entry.declared, (selection.keyword or "").lower()
     exercises = {check.id: check.exercise for check in lesson.checks}
-    names = [
-        exercise.id for exercise in lesson.exercises if keyword in (exercise.id, exercise.name)
-    ]
+    named = {e.id for e in lesson.exercises if keyword in (e.id, e.name)}
     ids = [
         id
         for id in test.ids
         if (not selection.exercises or exercises.get(id) in selection.exercises)
-        and (not names or exercises.get(id) in names)
-        and (not keyword or names or matches(keyword, id.partition(".")[2], exercises.get(id, "")))
+        and (not named or exercises.get(id) in named)
+        and (named or keyword in f"{id.partition('.')[2]} {exercises.get(id, '')}".lower())
     ]
     return dataclasses.replace(
         test, ids=ids, first_only=selection.first_only, partial=selection.is_partial
     )
-
-
-def matches(expression: str, *names: str) -> bool:
-    """Whether an expression such as "add and not scalar" holds where a word stands for: it is part
-    of one of these names, in whatever case.
-    """
-    words = WORD.findall(expression)
-    text = " ".join(
-        word
-        if word in ("and", "or", "not", "(", ")")
-        else str(any(word.lower() in name.lower() for name in names))
-        for word in words
-    )
-    try:
-        tree = ast.parse(text, "-k", "eval")
-        if WORD.sub("", expression).strip() or any(isinstance(n, ast.Call) for n in ast.walk(tree)):
-            raise ValueError("it holds more than words")
-        return bool(eval(compile(tree, "-k", "eval"), {"__builtins__": {}}))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise UsageError(
-            f"No check was run: {expression!r} is no expression for -k.",
-            'Write words, with "and", "or", "not" and parentheses: -k "add and not scalar".',
-        ) from None
 
 
 # The runs.

@@ -72,11 +72,7 @@ def submit(
     A lesson that fails is also handed in. Raises TitoError when there is nothing to hand in, or
     `output` is there.
     """
-    if root.is_course:
-        raise UsageError(
-            f"{root.path} is the course itself; only a workspace can be handed in.",
-            "Run it in a workspace: tito init ../my-tinytorch",
-        )
+    workspace.refuse_course(root)
     rows = {row.name: row for row in status.rows(root)}
     notes: list[str] = []
     if lessons is None:
@@ -190,11 +186,7 @@ def restore(root: Root, path: Path) -> RestoreResult:
 
     Raises TitoError, with nothing changed, when the zip is not of this course, or is damaged.
     """
-    if root.is_course:
-        raise UsageError(
-            f"{root.path} is the course itself; its lessons are the solutions.",
-            "Run it in a workspace: tito init ../my-tinytorch",
-        )
+    workspace.refuse_course(root)
     contents, listed = _read(path)
     if listed["course"] != root.name:
         raise UsageError(

@@ -204,17 +204,22 @@ for example to read digits or write text |
 """
 
 
+def refuse_course(root: Root) -> None:
+    """Raise UsageError in a course, for a command that works on a learner's files."""
+    if root.is_course:
+        raise UsageError(
+            f"{root.path} is the course itself: its lessons contain the solutions.",
+            "Run it in a workspace: tito init ../my-tinytorch",
+        )
+
+
 def reset(entry: Entry, exercise: Exercise | None = None) -> Path | None:
     """Put a lesson, or one exercise of it, back to its starting version, in each of script and
     notebook that is there.
 
     Returns the backup folder (None: it was as released).
     """
-    if entry.root.is_course:
-        raise UsageError(
-            f"{entry.root.path} is the course itself: its lessons contain the solutions.",
-            "Reset works in a workspace: tito init ../my-tinytorch",
-        )
+    refuse_course(entry.root)
     if exercise:
         return change_exercise(entry, exercise, "reset", lambda code: exercise.cell.source)
     with progress.change(entry.root, entry.name) as record:
@@ -281,11 +286,7 @@ def skip(entry: Entry) -> Path | None:
 
     Returns the backup folder if a hand-edited one was there.
     """
-    if entry.root.is_course:
-        raise UsageError(
-            f"{entry.root.path} is the course itself: nothing to skip.",
-            "Skip works in a workspace.",
-        )
+    refuse_course(entry.root)
     reference = entry.root.reference.lesson(entry.name).declared
     if not reference.source.exported or any(
         UNWRITTEN.search(c.source) for c in reference.source.exported

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from small_course import edit, solve, verdict_on
 
-from tito.errors import TitoError
 from tito.learn import runner, workspace
 from tito.learn.process import Process
 from tito.learn.verdict import Place
@@ -475,23 +474,16 @@ def test_a_learners_own_checks_run_and_count_for_nothing(entry):
     assert result.own_checks[0].message == "this should hold: assert double(1) == 3"
 
 
-@pytest.mark.parametrize("keyword", ["and and", "two three", "(two", "two()", "two = 3", "not"])
-def test_what_is_no_expression_is_refused_before_anything_runs(entry, keyword):
-    with pytest.raises(TitoError, match="is no expression for -k"):
-        verdict_on(entry, keyword)
-
-
 @pytest.mark.parametrize(
     ("keyword", "selected"),
     [
         ("two", [True, False, True]),
-        ("TWO and not triple", [True, False, False]),
-        ("arrays or (is_six)", [False, True, True]),
+        ("WORKS_on", [False, True, False]),
         ("numbers-triple", [False, False, True]),
         ("check-double", [False, False, False]),
     ],
 )
-def test_a_keyword_selects_as_in_pytest(entry, keyword, selected):
+def test_a_keyword_selects_the_checks_whose_names_contain_it(entry, keyword, selected):
     solve(entry)
     checks = verdict_on(entry, keyword).checks
     assert [check.status == "passed" for check in checks] == selected

@@ -41,7 +41,7 @@ Keyword = Annotated[
     typer.Option(
         "-k",
         metavar="NAME",
-        help="Run one exercise, or only the checks whose names contain NAME (like pytest's -k).",
+        help="Run one exercise, or only the checks whose names contain NAME.",
     ),
 ]
 Predict = Annotated[
