@@ -28,11 +28,11 @@ def drawn(root) -> str:
     ends = {}
     for program in milestone.milestones(root):
         last = max(program.needs, key=lambda name: root.lesson(name).number)
-        ends[last] = f"{program.year}: {program.name.replace('_', ' ')}"
+        ends.setdefault(last, []).append(f"{program.year}: {program.name.replace('_', ' ')}")
     graph = Graph()
     for entry in root.lessons:
         title = f"{entry.number:02} {entry.declared.title}"
-        graph.box(entry.name, title, ends.get(entry.name, ""), kind="leaf")
+        graph.box(entry.name, title, ", ".join(ends.get(entry.name, [])), kind="leaf")
     needs = {entry.name: set(entry.declared.prerequisites) for entry in root.lessons}
     for name, below in direct(needs).items():
         for one in sorted(below, key=list(needs).index):

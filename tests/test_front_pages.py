@@ -83,3 +83,9 @@ def test_the_citation_names_this_version_and_what_one_needs_to_cite():
     authors = [[author["name"] for author in owner["authors"]] for owner in (cited, project)]
     assert authors[0] == authors[1]
     assert all(isinstance(cited[key], str) and cited[key] for key in ("message", "title"))
+
+
+@pytest.mark.parametrize("page", ["README.md", "book/index.md"])
+def test_a_front_page_counts_the_lessons(page):
+    lessons = [*REPOSITORY.glob("modules/source/[0-9]*_*/lesson.toml")]
+    assert f"in {len(lessons)} lessons" in text(page)

@@ -345,7 +345,7 @@ def _run_milestone(program: Milestone, folder: Path) -> dict[str, Any]:
         report, picture = milestone.execute(course.open_root(folder), run, {}, output)
         output.seek(0)
         printed = output.read()
-    if problem := report.get("error") or "; ".join(program.missed(report["measured"])):
+    if problem := report.get("error") or "; ".join(program.missed(report["measured"]).values()):
         raise WorkError(
             f"{place_of_milestone(program)}: this milestone does not pass: {problem}",
             f"`tito milestone run {program.name}` runs it alone. Correct it or a lesson it needs, "

@@ -117,7 +117,7 @@ def lessons_part(root: Root) -> str:
     hours = sum(entry.declared.meta["hours"] for entry in root.lessons)
     return (
         "| lesson | what it is about | hours |\n| --- | --- | ---: |\n"
-        f"{rows}\n| | in all | {hours:g} |\n\n"
+        f"{rows}\n| | {len(root.lessons)} lessons in all | {hours:g} |\n\n"
         + pages.hidden_toctree([page for *_, page, _ in parts], ":caption: Lessons\n")
     )
 

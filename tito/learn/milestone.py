@@ -87,12 +87,12 @@ class Milestone:
         """The file name of its picture, which contains the words of an experiment."""
         return "_".join(re.findall(r"\w+", " ".join([self.path.stem, *words])))[:80] + ".png"
 
-    def missed(self, measured: Figures) -> list[str]:
-        """The goals that were not reached, as sentences without a full stop."""
+    def missed(self, measured: Figures) -> dict[str, str]:
+        """{name of a goal that was not reached: a sentence about it, without a full stop}."""
         missed = [n for n, least in self.goal.items() if not measured.get(n, math.nan) >= least]
         missed += [n for n, most in self.at_most.items() if not measured.get(n, math.nan) <= most]
         texts, goals = self.figures(measured), self.goals()
-        return [f"{n} is {texts.get(n, 'missing')}, the goal is {goals[n]}" for n in missed]
+        return {n: f"{n} is {texts.get(n, 'missing')}, the goal is {goals[n]}" for n in missed}
 
     def goals(self) -> dict[str, str]:
         """{name: what must be reached, as it is shown}."""
@@ -238,9 +238,7 @@ def statuses(root: Root) -> list[MilestoneStatus]:
     for program in milestones(root):
         record = data.get("milestones", {}).get(program.name, {})
         state = record.get("verdict", "new")
-        if state in ("passed", NOT_COUNTED) and record.get("code") != _code_of(
-            program, _modules(root, program)
-        ):
+        if state == "passed" and record.get("code") != _code_of(program, _modules(root, program)):
             state = "stale"
         waits = [name for name in program.needs if states.get(name) not in ("passed", "skipped")]
         measured, last_run = record.get("measured", {}), record.get("when")
@@ -421,7 +419,7 @@ def _judge(
     tested  the modules of the lessons that are the learner's own
     """
     program = result.milestone
-    missed = [] if result.words else program.missed(result.measured)
+    missed = {} if result.words else program.missed(result.measured)
     if not report.get("error") and not missed:
         result.verdict = "tried" if result.words else NOT_COUNTED if skipped else "passed"
         if result.verdict == NOT_COUNTED:
@@ -433,7 +431,7 @@ def _judge(
             result.lesson = skipped[0]
             result.remedy = f"tito {_way_back(root, skipped[0])} {skipped[0]}"
         return
-    result.reason = report.get("error") or f"{'; '.join(missed)}."
+    result.reason = report.get("error") or f"{'; '.join(missed.values())}."
     if unwritten := report.get("unwritten"):
         names = [name for name in program.needs if unwritten.startswith(f"{name}-")]
         result.lesson = max(names, key=len, default="")

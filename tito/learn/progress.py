@@ -79,6 +79,7 @@ def _is_sound(data: Any) -> bool:
         and "lessons" in data
         and all(
             _has_kinds(record, when=str, verdict=str, measured=dict, code=str)
+            and all(isinstance(n, int | float) for n in record.get("measured", {}).values())
             for record in data.get("milestones", {}).values()
         )
         and all(_is_sound_lesson(record) for record in data["lessons"].values())

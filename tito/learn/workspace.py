@@ -190,6 +190,7 @@ or as a notebook. `tito` copies your code into the package `{source.package}`.
 | `tito test {first.name}` | shows what is right, what is wrong, and why |
 | `tito watch {first.name}` | tests each time you save |
 | `tito hint {first.name}` | shows the next hint for the first exercise that fails |
+| `tito status` | shows your progress and, at the end of the course, writes your certificate |
 {compare * solutions}\
 | `tito notebook {first.name}` | opens the lesson as a notebook, or says how to install JupyterLab |
 | `tito reset {first.name}` | starts the lesson again; `tito undo` restores your work |

@@ -89,10 +89,17 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
         for row in rows
         if row.given_up
     ]
-    last = Text("\nEvery lesson is done.", "green")
+    last = Text("\nThe course is complete: every lesson has passed.", "green")
     if step:
         last = Text.assemble("\n", f"{step[1]}\nnext: ", (step[0], "bold"))
     return Group(title, "", table, *notes, last)
+
+
+def certificate(page: Text, is_written: bool) -> Pieces:
+    """Where the certificate is, or why it was not written."""
+    if is_written:
+        return Pieces([unbroken("your certificate: ", page), "(open it in a browser)"])
+    return Pieces([page, "is your own file. Rename it, and `tito status` writes your certificate."])
 
 
 def _since(row: LessonStatus) -> str:

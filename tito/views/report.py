@@ -52,6 +52,7 @@ class Around:
     addresses  {exercise: where it is in the published book}
     whole      whether to show all exercises of a lesson that passed, not only its verdict
     following  the command to type next
+    complete   whether every lesson of the course has passed
     key        the key for the next hint of the first open exercise, if keys work
     course     (lessons that passed, lessons), drawn as a bar, or None
     needs      lessons to write or skip first, where a check cannot run without them
@@ -62,6 +63,7 @@ class Around:
     addresses: dict[str, str] = field(default_factory=dict)
     whole: bool = True
     following: str | None = None
+    complete: bool = False
     key: str | None = None
     course: tuple[int, int] | None = None
     needs: list[str] = field(default_factory=list)
@@ -286,6 +288,9 @@ def _sum(verdict: Verdict, around: Around) -> list[RenderableType]:
         lines += [Text(), *around.end]
     if verdict.passed and around.following:
         lines.append(Text.assemble("next: ", (around.following, "bold")))
+    if verdict.passed and around.complete:
+        command = Text.assemble(("tito status", "bold"), " writes your certificate.")
+        lines.append(Pieces(["The course is complete:", command]))
     return [*lines, *notes]
 
 

@@ -418,7 +418,7 @@ def test_lessons_that_were_skipped_are_not_called_done(small_workspace):
     for name in ("numbers", "sums"):
         tito(small_workspace, "skip", name)
     output = tito(small_workspace, "status")[0]
-    assert "Every lesson is done" not in output
+    assert "The course is complete" not in output
     assert (
         "2 lessons are skipped: numbers, sums." in output and "next: tito start numbers" in output
     )

@@ -182,7 +182,7 @@ def test_the_next_step_follows_the_states(entry):
     solve(sums)
     assert verdict_on(sums).passed
     assert step() is None
-    assert "Every lesson is done." in tito(root, "status").stdout
+    assert "The course is complete: every lesson has passed." in tito(root, "status").stdout
 
 
 def test_a_progress_file_cut_off_anywhere_is_set_aside_and_the_command_goes_on(entry):

@@ -110,7 +110,8 @@ def _course_to_learn() -> "Root":
 def status(json: Json = False) -> None:
     """Show your progress: the state and points of each lesson, and what to do next.
 
-    States: new, started, passed, stale (edited since it passed), skipped. Example: tito status
+    States: new, started, passed, stale (edited since it passed), skipped. When every lesson has
+    passed, it writes certificate.html, a page about what you built. Example: tito status
     """
     from dataclasses import asdict
 
@@ -123,8 +124,15 @@ def status(json: Json = False) -> None:
         echo_json([{k: v for k, v in asdict(row).items() if k not in hidden} for row in rows])
         return
     from tito.views import learner as views
+    from tito.views import link
 
-    echo(views.status(root, rows, lesson_status.next_step(rows)))
+    step = lesson_status.next_step(rows)
+    echo(views.status(root, rows, step))
+    if not (step or root.is_course):
+        from tito.learn import certificate
+
+        is_written = certificate.write(root, rows)
+        echo(views.certificate(link(root, certificate.NAME), is_written))
 
 
 @app.command()

@@ -144,7 +144,8 @@ def _around(entry: Entry, verdict: Verdict, whole: bool, records: dict[str, Any]
 
     # Row by row, since the first open lesson ends the search.
     rows = (status.row(other, records.get(other.name, {})) for other in entry.root.lessons)
-    step = status.next_step(rows) if verdict.passed and whole else None
+    is_done = verdict.passed and whole
+    step = status.next_step(rows) if is_done else None
     opened = records.get(entry.name, {}).get("hints_shown", {})
     passed = sum(r.get("last", {}).get("verdict") == "passed" for r in records.values())
     exercises = entry.declared.exercises
@@ -154,6 +155,7 @@ def _around(entry: Entry, verdict: Verdict, whole: bool, records: dict[str, Any]
         hints={e.id: len(e.hints) - len(opened.get(e.id, [])) for e in exercises},
         addresses={e.id: entry.address(e.id) for e in exercises},
         following=step[0] if step else None,
+        complete=is_done and not (step or entry.root.is_course),
         course=(passed, len(entry.root.lessons)),
         needs=status.needs(entry, records, lower) if lower else [],
     )
