@@ -297,9 +297,11 @@ def _sum(verdict: Verdict, around: Around) -> list[RenderableType]:
 def _conclusion(verdict: Verdict, passed: int) -> tuple[str, str, str]:
     """(word, its style, reason): the verdict on the run, given how many checks passed."""
     if verdict.partial and verdict.selection_passed and not verdict.passed:
-        number = count(len(verdict.checks_run), "selected check")
-        lesson = verdict.lesson
-        return "selected", "yellow", f"{number} passed. The whole lesson: tito test {lesson}"
+        number = count(sum(check.passed for check in verdict.checks_run), "selected check")
+        notes = sum(not check.passed for check in verdict.checks_run)
+        passed_all = f"{number} passed" + f", {count(notes, 'note')}" * bool(notes)
+        whole = f"tito test {verdict.lesson}"
+        return "selected", "yellow", f"{passed_all}. The whole lesson: {whole}"
     if any(check.unwritten for check in verdict.checks) and all(
         check.passed or check.unwritten for check in verdict.checks
     ):

@@ -383,6 +383,13 @@ def test_polish_checks_wait_until_the_values_are_right_and_the_lesson_passes_wit
     assert wrong[:3] == ("failed", "numbers-double", "failed")
     right = polish_after("twice = x + x", "twice = 2 * x")
     assert right == ("failed", None, "passed", entry.declared.points)
+    # And an exercise alone, too: the lesson is not tested, but nothing of it is wrong.
+    one = verdict_on(entry, "numbers-double")
+    assert one.selection_passed and one.verdict != "passed" and "did not run" not in one.reason
+    edit(entry, "return double(x) + x", "return 0")
+    assert verdict_on(entry, "numbers-double").selection_passed
+    wrong = verdict_on(entry, "numbers-triple")
+    assert not wrong.selection_passed and wrong.reason == "1 of 1 checks fail."
 
 
 def test_a_call_that_another_exercise_rightly_refuses_is_the_callers_mistake(entry):
