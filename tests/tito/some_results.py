@@ -30,7 +30,7 @@ def result(
     points=(3, 0),
     key="key",
     sha256="a" * 64,
-    verdict="failed",
+    verdict="partly right",
     **more,
 ):
     """A LessonResult whose checks c0, c1, ... are worth 3 points each and earned `points`; the

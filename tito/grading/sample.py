@@ -197,7 +197,7 @@ def _partly(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random)
     for other in sheets:
         count = rng.randint(0, len(other.ids))
         points = sum(other.worth[:count])
-        verdict = "passed" if count == len(other.ids) else "failed" if count else "stub"
+        verdict = "passed" if count == len(other.ids) else "partly right" if count else "stub"
         work.give(other.entry, other.with_solutions(count), (points, points), verdict)
 
 
@@ -216,7 +216,10 @@ def _mistake(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random
     released = sheet.parsed(sheet.released, name)[1].source
     points = sum(sheet.worth[:left]), sheet.max_points - sheet.worth[left]
     work.give(
-        sheet.entry, sheet.with_cells({name: released}, sheet.solved), points, "failed", "stub"
+        sheet.entry,
+        sheet.with_cells({name: released}, sheet.solved),
+        points,
+        *("partly right", "failed", "stub"),
     )
 
 
@@ -244,7 +247,7 @@ def _endless(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random
     """In the last exercise of the last lesson: every check that calls it runs out of time."""
     last = sheets[-1]
     points = sum(last.worth[:-1])
-    work.give(last.entry, last.last_endless(), (points, points), "failed", "timed out")
+    work.give(last.entry, last.last_endless(), (points, points), "partly right", "timed out")
 
 
 def _damaged_notebook(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random) -> None:

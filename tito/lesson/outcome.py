@@ -14,7 +14,8 @@ from typing import Any
 # The verdicts on a lesson, with explanations for learners.
 VERDICTS = {
     "passed": "every exercise is right",
-    "failed": "some checks fail",
+    "partly right": "some checks fail",
+    "failed": "no check that earns points passes",
     "stub": "nothing is written yet: every exercise is as released",
     "missing": "no file of this lesson was handed in",
     "unreadable": "what was handed in cannot be read: a damaged zip or notebook, not "
@@ -101,7 +102,7 @@ def verdict_of(checks: Sequence[Outcome]) -> str:
     ):
         if not points and status in statuses and set(statuses) <= {status, "not run", "unwritten"}:
             return verdict
-    return "failed"
+    return "partly right" if points else "failed"
 
 
 def count_of(statuses: Sequence[str], behind: Sequence[str] = ()) -> str:
@@ -127,7 +128,7 @@ def reason_of(verdict: str, checks: Sequence[Outcome]) -> str:
     """Why a lesson has this verdict of `verdict_of`, in a sentence; "" where it passed."""
     if verdict == "passed":
         return ""
-    if verdict == "failed":
+    if verdict in ("partly right", "failed"):
         return count_of([check.status for check in checks])
     status = {"timed out": "timeout", "out of memory": "memory"}.get(verdict, verdict)
     return next(check.message for check in checks if check.status == status)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 STYLES = {
     "passed": "green",
+    "partly right": "yellow",
     "failed": "red",
     "error": "red",
     "timeout": "red",

@@ -58,6 +58,7 @@ Everyone = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing zip or table.")]
+NAMED = 5  # learners whose page changed
 
 
 @app.command()
@@ -84,6 +85,7 @@ def feedback(
     from tito.grading.gradebook import deliver, enrollment, views
     from tito.grading.gradebook import feedback as pages
     from tito.grading.intake.collect import find_submissions
+    from tito.grading.safe_text import plain
 
     course = current_root(root)
     place = current_folder() / folder.expanduser()
@@ -103,9 +105,11 @@ def feedback(
     if submissions and targets:
         download = find_submissions(current_folder() / submissions, course.lessons, roster, None)
         parts = {submission.student: submission.uploads for submission in download}
+    new = [page.learner.name or page.learner.student for page in learners if page.path in changed]
+    names = f": {plain(', '.join(new), 200)}" if len(new) <= NAMED else ""
     echo(
         f"{folder / 'index.html'}: {general.count(len(learners), 'learner')}, "
-        f"{general.count(len(changed), 'page')} new or changed. Give each "
+        f"{general.count(len(new), 'page')} new or changed{names}. Give each "
         "learner only their own page."
     )
     if targets:

@@ -40,7 +40,9 @@ if TYPE_CHECKING:
 
 Learner = Annotated[
     str | None,
-    typer.Argument(metavar="[STUDENT]", help="The learner's id.", show_default=False),
+    typer.Argument(
+        metavar="[STUDENT]", help="The learner's id, name or email address.", show_default=False
+    ),
 ]
 SetLesson = Annotated[
     str | None,
@@ -204,10 +206,12 @@ def gradebook_show(
     With both, it shows every check.
     Example: tito gradebook show --student ada --lesson tensor
     """
+    from tito.grading.gradebook import enrollment
+
     course = current_root(root)
     lesson = lesson_name(course, lesson)
     with gradebook_of(course, gradebook, create=False, reads=True) as book:
-        members = section_of(book, section)
+        members, student = section_of(book, section), enrollment.named(book, student)
         if overrides:
             show_overrides(book, lesson, {student} if student else members, json)
         elif exercises:
@@ -290,6 +294,7 @@ def gradebook_set(
     If a row of the table is wrong, nothing is changed. Points set by hand are final.
     Example: tito gradebook set ada tensor --points 7.5 --why "showed it in the lab"
     """
+    from tito.grading.gradebook import enrollment
     from tito.grading.gradebook.requested_changes import read_changes, requested
 
     course = current_root(root)
@@ -306,10 +311,10 @@ def gradebook_set(
 
     if table:
         changes = read_changes(current_folder() / table.expanduser(), name_of, why)
-    else:
-        cells |= {"student": student, "lesson": lesson, "check": check}
-        changes = requested({name: text for name, text in cells.items() if text}, name_of, why)
     with gradebook_of(course, gradebook, create=False) as book:
+        if not table:
+            cells |= {"student": enrollment.named(book, student), "lesson": lesson, "check": check}
+            changes = requested({name: text for name, text in cells.items() if text}, name_of, why)
         make_changes(book, changes, preview=bool(table) and not yes, json=json)
 
 
@@ -346,11 +351,12 @@ def gradebook_history(
 
     Example: tito gradebook history ada
     """
-    from tito.grading.gradebook import views
+    from tito.grading.gradebook import enrollment, views
 
     course = current_root(root)
     lesson = lesson_name(course, lesson)
     with gradebook_of(course, gradebook, create=False, reads=True) as book:
+        student = enrollment.named(book, student)
         changes = (
             change
             for change in book.history(student, lesson)

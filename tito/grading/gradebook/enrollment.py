@@ -170,6 +170,13 @@ def _claim_strangers(
     return moved
 
 
+def named(book: Gradebook, text: str | None) -> str | None:
+    """The id of the only learner with this id, name or address; otherwise `text` itself."""
+    members = [Learner(one.student, one.name, one.columns) for one in book.learners() if text]
+    owners, is_sure = Roster(members).owners(text or "")
+    return members[owners.pop()].student if is_sure and len(owners) == 1 else text
+
+
 def learners(book: Gradebook) -> tuple[list[Learner] | None, dict[str, str]]:
     """(the learners to match submissions with, or None without a roster; {id: state} of the
     learners whom exports leave out, because they left or are strangers).

@@ -16,6 +16,7 @@ from tito.errors import TitoError
 from tito.grading.gradebook import feedback, late
 from tito.grading.gradebook.gradebook import open_gradebook
 from tito.grading.result import CheckResult, LessonResult
+from tito.lesson.outcome import verdict_of
 
 DUE = datetime(2026, 12, 1, 23, 59, tzinfo=timezone(timedelta(hours=1)))
 RULES = late.Rules(percent_per_day=Decimal(10), due={"numbers": DUE})
@@ -35,7 +36,7 @@ def check(name, points=0, **more):
 
 
 def result(checks=(), student="ada", lesson="numbers", number=1, **more):
-    verdict = more.pop("verdict", "passed" if all(one.passed for one in checks) else "failed")
+    verdict = more.pop("verdict", verdict_of(checks))
     return LessonResult(
         student,
         lesson,
@@ -101,7 +102,7 @@ def test_a_check_is_shown_with_status_name_points_and_message(book, tmp_path):
         and "failed double of arrays 0 of 2 should be [2, 6]: yours [1]" in said
     )
     assert (
-        "Failed : some checks fail. 2 of 4 points. 1 check fails." in said
+        "Partly right : some checks fail. 2 of 4 points. 1 check fails." in said
         and "Checked with your own earlier lessons." in said
     )
 
@@ -437,7 +438,7 @@ def test_feedback_as_a_command(small_course, tmp_path):
     with open_gradebook(small_course.path / ".tito" / "gradebook.db", RULES) as book:
         save(book, [result([check("a", 2)], student="../ada")], None, "tito")
     out, _ = tito(small_course, "feedback", tmp_path / "my pages")
-    assert "1 learner, 2 pages new or changed" in out
+    assert "1 learner, 1 page new or changed: ../ada." in out
     (learner,) = (tmp_path / "my pages" / "learners").iterdir()
     assert learner.name.startswith("ada-") and "learners/" + learner.name in (
         tmp_path / "my pages" / "index.html"
@@ -454,7 +455,9 @@ HIDDEN = ["error", "unwritten", "timeout", "memory", "crashed", "tampered", "not
 
 
 @pytest.mark.parametrize("status", HIDDEN)
-@pytest.mark.parametrize("verdict", ["failed", "crashed", "timed out", "tampered", "import failed"])
+@pytest.mark.parametrize(
+    "verdict", ["partly right", "crashed", "timed out", "tampered", "import failed"]
+)
 def test_of_a_hidden_check_a_learner_learns_no_more_than_that_it_did_not_pass(
     book, tmp_path, status, verdict
 ):
@@ -467,7 +470,7 @@ def test_of_a_hidden_check_a_learner_learns_no_more_than_that_it_did_not_pass(
                 check("b", message="b is 3"),
                 hidden_check(**hidden),
             ],
-            verdict=hidden.pop("verdict", "failed"),
+            verdict=hidden.pop("verdict", "partly right"),
             reason=hidden.pop("reason", ""),
         )
         return text_of(page(book, tmp_path / place, lesson))

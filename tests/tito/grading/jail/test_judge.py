@@ -110,7 +110,7 @@ def test_the_points_of_a_cell_go_to_each_of_its_checks(numbers):
         ("double works on arrays", 0, 2, "failed"),
         ("triple of two is six", 1, 1, "passed"),
     ]
-    assert (got.verdict, got.points, got.reason) == ("failed", 3, "1 of 3 checks fail.")
+    assert (got.verdict, got.points, got.reason) == ("partly right", 3, "1 of 3 checks fail.")
     assert got.checks[1].message == "double([1, 3]) should be [2, 6], yours is [1 3]"
 
 
@@ -125,7 +125,7 @@ def wrong_double(grade):
 
 def test_on_the_own_base_an_early_mistake_costs_points_later(wrong_double):
     got = wrong_double("own")
-    assert (got.verdict, got.points, got.base) == ("failed", 1, "own")
+    assert (got.verdict, got.points, got.base) == ("partly right", 1, "own")
     assert statuses(got) == ["failed", "passed"]
     assert (
         got.checks[0].message == "total([1, 2]) should be 6, yours is 5"
@@ -330,7 +330,7 @@ def test_a_lesson_that_cannot_be_imported_says_why_once(numbers, code, verdict, 
 def test_an_endless_loop_ends_and_other_checks_count(numbers):
     got = numbers("    while x is 2: pass\n    return x + x\n", seconds=0.5)
     assert statuses(got) == ["timeout", "passed", "timeout"] and (got.verdict, got.points) == (
-        "failed",
+        "partly right",
         2,
     )
     assert "still running after 0.5 s" in got.checks[0].message
@@ -400,7 +400,7 @@ def test_a_check_needs_only_the_learner_side_sections_that_it_uses(grade, small_
     result = grade({"numbers": file}, ["numbers"], root=course.open_root(small_course.path))
     assert statuses(result["numbers"]) == ["error", "error", "passed"]
     assert "the lesson does not define double" in result["numbers"].checks[0].message
-    assert (result["numbers"].verdict, result["numbers"].points) == ("failed", 1)
+    assert (result["numbers"].verdict, result["numbers"].points) == ("partly right", 1)
 
 
 def test_a_name_that_is_gone_is_named(grade):
