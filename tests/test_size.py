@@ -29,8 +29,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (34453, 28000),
-    "lines of tito/grading": (15316, 12000),
+    "lines of tito": (34469, 28000),
+    "lines of tito/grading": (15332, 12000),
     "lines of tito/learn": (6189, 5000),
     "lines of tito/book": (3085, 2600),
     "lines of tests": (52132, 46000),

@@ -294,7 +294,6 @@ def gradebook_set(
     If a row of the table is wrong, nothing is changed. Points set by hand are final.
     Example: tito gradebook set ada tensor --points 7.5 --why "showed it in the lab"
     """
-    from tito.grading.gradebook import enrollment
     from tito.grading.gradebook.requested_changes import read_changes, requested
 
     course = current_root(root)
@@ -311,10 +310,10 @@ def gradebook_set(
 
     if table:
         changes = read_changes(current_folder() / table.expanduser(), name_of, why)
+    else:
+        cells |= {"student": student, "lesson": lesson, "check": check}
+        changes = requested({name: text for name, text in cells.items() if text}, name_of, why)
     with gradebook_of(course, gradebook, create=False) as book:
-        if not table:
-            cells |= {"student": enrollment.named(book, student), "lesson": lesson, "check": check}
-            changes = requested({name: text for name, text in cells.items() if text}, name_of, why)
         make_changes(book, changes, preview=bool(table) and not yes, json=json)
 
 
@@ -322,9 +321,10 @@ def make_changes(
     book: "Gradebook", changes: "list[RequestedChange]", preview: bool, json: bool
 ) -> None:
     """Make the changes, or only preview them, and show the results."""
-    from tito.grading.gradebook import views
+    from tito.grading.gradebook import enrollment, views
     from tito.grading.gradebook.changes import apply_changes
 
+    changes = enrollment.with_ids(book, changes)
     outcomes, due = apply_changes(book, changes, author_name(), preview), book.rules.due
     if json:
         echo_json([outcome.as_json() for outcome in outcomes])

@@ -6,8 +6,8 @@ from another column is refused, because every learner would appear twice.
 """
 
 import re
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from tito.grading.gradebook.database import transaction, write
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import PointsChange, add_change
 from tito.grading.gradebook.learners import LearnerRow, lock_learner, remember_learner
+from tito.grading.gradebook.requested_changes import RequestedChange
 from tito.grading.gradebook.result_store import time_columns
 from tito.grading.gradebook.tables import (
     ALIAS,
@@ -172,9 +173,24 @@ def _claim_strangers(
 
 def named(book: Gradebook, text: str | None) -> str | None:
     """The id of the only learner with this id, name or address; otherwise `text` itself."""
-    members = [Learner(one.student, one.name, one.columns) for one in book.learners() if text]
-    owners, is_sure = Roster(members).owners(text or "")
-    return members[owners.pop()].student if is_sure and len(owners) == 1 else text
+    return _finder(book)(text) if text else text
+
+
+def with_ids(book: Gradebook, changes: list[RequestedChange]) -> list[RequestedChange]:
+    """These changes, with ids in place of names and addresses."""
+    find = _finder(book)
+    return [replace(change, student=find(change.student)) for change in changes]
+
+
+def _finder(book: Gradebook) -> Callable[[str], str]:
+    roster = Roster([Learner(one.student, one.name, one.columns) for one in book.learners()])
+
+    def find(text: str) -> str:
+        owners, is_sure = roster.owners(text)
+        one = is_sure and len(owners) == 1
+        return roster.learners[next(iter(owners))].student if one else text
+
+    return find
 
 
 def learners(book: Gradebook) -> tuple[list[Learner] | None, dict[str, str]]:
