@@ -134,7 +134,8 @@ def ablation_by_hand(state, y, heads, how, head_of=None, where="attention.out.in
     return losses
 
 
-def patch_by_hand(state, heads, path="blocks.{}", clean=IDS, corrupt=OTHER, raw=False):
+def patch_by_hand(state, heads, path="blocks.{}", clean=IDS, corrupt=OTHER, raw=False, to=1):
+    """The patch map. With another `to` than 1, further positions are patched: a mistake."""
     layers = 1 + max(int(k.split(".")[1]) for k in state if k.startswith("blocks"))
     first = run_by_hand(state, clean, heads)
     best, base = (last_probability(run_by_hand(state, ids, heads)["logits"])
@@ -145,7 +146,8 @@ def patch_by_hand(state, heads, path="blocks.{}", clean=IDS, corrupt=OTHER, raw=
         def change(name, a):
             if name == path.format(layer):
                 a = np.array(a)
-                a[:, t] = first[name][:, t]
+                places = {1: slice(t, t + 1), "t": slice(t + 1), "end": slice(t, None)}[to]
+                a[:, places] = first[name][:, places]
             return a
 
         out[layer, t] = last_probability(run_by_hand(state, corrupt, heads, change)["logits"])
@@ -517,7 +519,8 @@ def test_the_module_is_as_before_after_the_block():
     case += "and after the block,"
     expect(found, [40, 4], case, "Remove the hook at the end")
     cause = "Delete it. A stored bound method would keep the object alive and be saved with it"
-    equal(list(left), [], "the modules with an attribute `forward` after the block", cause)
+    equal(list(left), [], "the list of modules with an attribute `forward` after the block",
+          cause)  # fmt: skip
     equal(list(inputs), [3, 3], "the inputs of the module, inside and after")
 
 
@@ -538,8 +541,12 @@ def test_the_hook_is_removed_after_an_error():
         equal(tuple(values), (20, 2), f"a module x + 1 with the hook x * 10, called with 1 "
               f"inside {blocks} and after an error there,", "The hook is still there: put "
               "`yield` into a `try`, and remove the hook in its `finally`")  # fmt: skip
-        equal(list(left), [], f"the modules with an attribute `forward` after an error inside "
-              f"{blocks}", "Delete it. The method of the class is found again")  # fmt: skip
+        equal(
+            list(left),
+            [],
+            f"the list of modules with an attribute `forward` after an error inside {blocks}",
+            "Delete it. The method of the class is found again",
+        )
 
 
 def test_hooks_nest():
@@ -552,7 +559,8 @@ def test_hooks_nest():
     case = "x + 1 called with 1: before, with the hook x * 10, with x + 5 inside it, with x * "
     case += "10 again, after"
     expect(values, [2, 20, 25, 20, 2], case, cause)
-    equal(list(left), [], "the modules with an attribute `forward` after two nested blocks")
+    case = "the list of modules with an attribute `forward` after two nested blocks"
+    equal(list(left), [], case)
     values, _ = nested_hooks(is_input=True)
     assert values[1] == 11 and values[3] == 11 and values[2] in (16, 61) and values[4] == 2, (
         "the same with hooks of the input should be [2, 11, 16 or 61, 11, 2], yours is "
@@ -1248,6 +1256,12 @@ def test_one_vector_of_the_clean_run_at_a_time():
             "Subtract the corrupt score from `patched`": raw / (best - base),
             "That is patched / clean: subtract the corrupt score from both": raw / best,
             "Yours are all 1: replace one position, not the whole array": 1 + 0 * wanted,
+            "Yours also changes the positions before t: replace only position t": patch_by_hand(
+                state, heads, where, to="t"
+            ),
+            "Yours also changes the positions after t: replace only position t": patch_by_hand(
+                state, heads, where, to="end"
+            ),
             "Nothing was patched. Is the corrupt run inside the block of `record`? Then it "
             "overwrites the clean vectors": 0 * wanted,
         }
@@ -1325,9 +1339,13 @@ def test_what_each_part_adds():
         wanted = ["embedding", "positions"]
         for n in range(SIZES[kind][3]):
             wanted += [f"blocks.{n}.{branch}" for branch in branches[kind]]
-        cause = "The order is the order of the forward pass"
-        if "positions" not in names:
+        cause = ""
+        if sorted(names) == sorted(wanted):
+            cause = "The order is the order of the forward pass"
+        elif "positions" not in names:
             cause = "The positions are added to the stream as well"
+        elif kind == "gpt" and not any("mlp" in name for name in names):
+            cause = "A block of a GPT also has an mlp"
         equal(names, wanted, "the names of the contributions", cause)
         seen = run_by_hand(state, IDS, SIZES[kind][4])
         for name in wanted:
@@ -1346,10 +1364,8 @@ def test_the_sum_is_the_input_of_the_last_norm():
         cause = "Each part that is added to the stream belongs to the sum once"
         if options:
             cause = "With rotary=True, model.positions is None, and nothing is added for it"
-        found, wanted = result_of(
-            lambda: sum_is_input(kind, **options), f"the sum of all contributions {options}",
-            cause)  # fmt: skip
-        case = f"the sum of all contributions {options or ''}".strip()
+        case = "the sum of all contributions" + (" with rotary=True" if options else "")
+        found, wanted = result_of(lambda: sum_is_input(kind, **options), case, cause)
         close(found, wanted, case, cause, near=1e-3)
 
 
@@ -1379,7 +1395,7 @@ def lens_of(kind, ids=IDS[:1], **options):
 
 
 # %% logit-lens points=4
-def test_the_head_on_every_stream():
+def test_the_output_layer_on_every_stream():
     for kind, options in [("gpt", {}), ("gpt", {"tie": False}), ("toy", {})]:
         case = f"the logit lens of a model of {SIZES[kind][3]} layers"
         case += f", output layer {'tied' if kind == 'gpt' and not options else 'not tied'},"

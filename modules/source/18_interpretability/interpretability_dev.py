@@ -97,7 +97,7 @@ def repeated(rng, batch, length, vocab_size, low, high):
 check("repeated")
 
 # %% [markdown]
-# The first copy is random and cannot be predicted. Its loss never falls, and it would be most
+# The first copy is random and cannot be predicted. Its loss would never fall, and would be most
 # of the total. With period `p`, the first token that has been read before is at position `p`;
 # so from position `p` on, the next token is known. At position `p - 1` the next token is not
 # known: nothing says that the first copy is over. For 5 7 9 5 7 9 5 with `p = 3`, the targets
@@ -141,9 +141,9 @@ check("targets")
 
 # %% [markdown]
 # The network is a GPT without feed-forward networks: in each block, attention reads the
-# normalized stream and adds its result to it. It has the attributes of a GPT, so every tool of
-# this chapter works for both. In this chapter, *head* always means an attention head. The last
-# layer, `model.head`, is called the *output layer*.
+# normalized stream, and its result is added to the stream. The network has the attributes of a
+# GPT, so every tool of this chapter works for both. In this chapter, *head* always means an
+# attention head. The last layer, `model.head`, is called the *output layer*.
 
 # %%
 #| export
@@ -401,14 +401,14 @@ figure = draw_stripes({"layer 0, mean of both heads": one[0][0].mean(axis=0),
 # %% [markdown]
 # In the second copy, layer 1 looks 19 positions back, at the token that followed the earlier
 # copy of the current token. Layer 0 looks at the token before, but only up to about position
-# 23. No period is longer than 24, so from position 24 on, every token has occurred before.
-# There layer 0 has nothing to do: layer 1 can look into the first copy.
+# 23. No period is longer than 24, so from position 24 on, every token has a copy in the first
+# 24 positions. Layer 1 finds its keys there, so layer 0 need not mark later keys.
 #
 # ## A score for previous-token heads
 #
 # A map shows one sequence. To compare heads, or steps of the training, we need numbers. A
 # **previous-token head** is a head whose attention goes to the position directly before. Its
-# score is the mean weight.
+# score is the mean of its weights for that position.
 #
 # **Task.** Write `previous_token_score`. Query 0 has no previous token and is left out.
 
@@ -642,8 +642,8 @@ draw_ablation(ablate(model, x, y) - intact, "nats")
 # layer 1 hardly matters. In layer 0, one of the two heads does most of the work.
 #
 # In this model, zero ablation gives nearly the same numbers: its heads add no large constant.
-# In the next model one does. We take layer 0 of the trained model alone, and give one head a
-# value that is the same for all tokens, 3 or -3. Predict the effect of both kinds of ablation:
+# In the next model one does. It has only layer 0 of the trained model, and the value vectors of
+# one head consist of 3 only, or of -3 only. Predict the effect of both kinds of ablation:
 
 # %% tags=["answer", "explained"]
 manual_seed(0)
@@ -725,7 +725,7 @@ check("patch")
 
 # %% [markdown]
 # Eight sequences of the first picture's kind, each with its own tokens. In the corrupt run, the
-# token at position 9 is another one. Predict the three cells before you run.
+# token at position 9 is another one. Is the map the one of the first picture?
 
 # %% tags=["answer", "explained"]
 def pairs(count, seed=3):
@@ -808,7 +808,7 @@ check("contributions")
 # **Direct logit attribution** multiplies each contribution with the output layer's weights for
 # one token, which gives its share of that token's logit. Only the last norm is in between. It
 # subtracts a mean and divides by one number. If we keep this number fixed, the rest is linear.
-# So the shares, with one for the norm's bias, add up to the logit. Which part of the model
+# So the shares and a last one, of the norm's bias, add up to the logit. Which part of the model
 # produces the logit of the right token?
 
 # %% tags=["answer", "explained"]
@@ -871,10 +871,10 @@ def logit_lens(model, ids):
 check("logit-lens")
 
 # %% [markdown]
-# Each row of the next picture belongs to one token of a sentence: the token that was read, the
-# best guess for the next token after 0, 1 and 2 layers, and the token that follows. The text of
-# a cell is the best guess. Its colour is the probability of the token that really follows: dark
-# means probable. Predict the column of 0 layers: the output layer is tied to the embedding.
+# Each row of the next picture belongs to one token of a sentence: the token that was read, what
+# 0, 1 and 2 layers guess as the next token, and the token that follows. The colour of a guess
+# is the probability of the token that really follows: dark means probable. Predict the column
+# of 0 layers: the output layer is tied to the embedding.
 
 # %% tags=["answer", "explained"]
 from tinytorch.data.gpt_files import load_small_gpt
@@ -892,9 +892,9 @@ figure = draw_lens(logit_lens(gpt, sentence[None, :-1]), sentence, tokenizer)
 # Before the first layer, the guess is the token just read: when the output layer is tied, the
 # embedding of a token has its largest product with itself. After one layer, 16 of the 22
 # guesses are those of the whole model. How much does each layer add, measured in bits per
-# character, and what happens without the norm? We use 50 windows of the test text, and count
-# the tokens with at least 32 others before them. The cell also prints how sure the model is:
-# the mean probability of its best guess.
+# character, and what happens without the norm? We measure only at tokens with at least 32
+# others before them, in 50 windows of the test text. The cell also prints how sure the model
+# is: the mean probability of its best guess.
 
 # %% tags=["answer", "explained"]
 from tinytorch.data.texts import load_text
@@ -1082,8 +1082,8 @@ for layer, name in enumerate(names):
 #
 # ## Superposition
 #
-# Can we also read single numbers of a vector, one after the other? Usually not. A model may
-# track more *features* (properties of the input) than its vectors have numbers.
+# Does each number of a vector have its own meaning? Usually not. A model may track more
+# *features* (properties of the input) than its vectors have numbers.
 # **Superposition** is the representation of more features than dimensions, by directions that
 # are not orthogonal. Then features disturb each other when several are active. If they are
 # rarely active at the same time, that costs little.
@@ -1164,12 +1164,12 @@ figure = draw_stars({sparsity: toy_superposition(5, 2, sparsity, rng=0)
 
 # %% [markdown]
 # Without sparsity, the model keeps the two most important features, one for each dimension, and
-# nearly gives up the others. At 0.7 it keeps four, in two opposite pairs. On one line, one
-# feature is positive and the other negative; the relu removes the negative one. At 0.97 it
-# keeps all five. In between, the random start also matters: at 0.5 the model keeps three or
-# four features, and it may drop the second most important one. Now no single coordinate has a
-# meaning, but the direction of each feature has. In a real network we do not know the
-# directions. *Sparse autoencoders* search for them.
+# nearly gives up the others. At 0.7 it keeps four, in two opposite pairs. When one feature of a
+# pair is active, the number restored for the other is negative, and the relu makes it 0. At
+# 0.97 it keeps all five. In between, the random start also matters: the model may drop feature
+# 1, although it is the second most important one. Now no single coordinate has a meaning, but
+# the direction of each feature has. In a real network we do not know the directions. *Sparse
+# autoencoders* search for them.
 #
 # ## An open question
 #
@@ -1184,12 +1184,12 @@ for layer, P in enumerate(patterns(riddle, x)):
           f"scores {previous_token_score(P).round(3)}")
 
 # %% [markdown]
-# The same data, the same architecture, a loss near 0, and no induction head: its scores are
-# near those of uniform attention. "The loss is low, so there is an induction head" is wrong.
-# What does this model do? You have all the tools to find out. `patch_map(riddle)` is a good
-# start. Then look at the patterns of *one* sequence with period 20, as in that map: a mean over
-# many sequences hides the distance. Remember which periods the task has, and test both models
-# on others.
+# The same data, the same architecture, a loss near 0, and no induction head: all scores are
+# below 0.2, and in the first model both heads of layer 1 have more than 0.9. "The loss is low,
+# so there is an induction head" is wrong. What does this model do? You have all the tools to
+# find out. `patch_map(riddle)` is a good start. Then look at the patterns of *one* sequence
+# with period 20, as in that map: a mean over many sequences hides the distance. Remember which
+# periods the task has, and test both models on others.
 
 # %% [markdown] question="which-circuit" points=6
 # Which circuit solves the task in the model that was trained with `lr=1e-2`? Describe what each
