@@ -458,9 +458,9 @@ def gradebook_export(
         most = today_points(course, book)
         chosen = exports.Selection(book, lesson, section, most, course.name)
         (_, absent), outdated = enrollment.learners(book), chosen.outdated()
-        waiting = chosen.waiting()
+        waiting, missing = chosen.waiting(), chosen.missing()
         count = write_export(chosen, kind, output, force)
-    for words in views.left_out(absent, outdated, waiting):
+    for words in views.left_out(absent, outdated, waiting, missing):
         warn(words)
     if output:
         files = f"{count} file{'s' * (count != 1)} written." if count else "nothing has changed."

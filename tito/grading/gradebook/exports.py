@@ -16,7 +16,8 @@ classroom50  scores.json of a classroom, and a folder per learner and lesson wit
 
 An answer that is not judged yet counts 0. Learners who left the class or are in no roster are left
 out. Points above today's maximum of a lesson are reduced to it; other points are exported
-unchanged. A lesson that was not graded is an empty cell, not a 0. A learner's text never becomes a
+unchanged. A lesson that was not graded is an empty cell, not a 0, and so is one that was not handed
+in while it is not due (`[grading] missing`, see `late.py`). A learner's text never becomes a
 formula, see `csv_tables.py`.
 """
 
@@ -24,7 +25,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import timezone
+from datetime import datetime, timezone
 from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,7 @@ class Selection:
     section    only the learners in it, or None
     most       {lesson: its maximum points today}, for lessons that the course has
     course     the course's name
+    now        the time at which a lesson is due or not
     """
 
     book: Gradebook
@@ -60,6 +62,7 @@ class Selection:
     section: str | None = None
     most: dict[str, int] = field(default_factory=dict)
     course: str = "course"
+    now: datetime = field(default_factory=lambda: datetime.now(timezone.utc))
 
     def lessons(self) -> Lessons:
         """The graded lessons, in order.
@@ -82,7 +85,21 @@ class Selection:
     def learners(self) -> Iterator[tuple[ClassMember, list[Grade]]]:
         """(learner, their grades) for each learner of the class."""
         for learner, grades, today in self._as_graded():
-            yield learner, [of_today(grade, today[grade.lesson]) for grade in grades]
+            there = (grade for grade in grades if not self.is_empty(grade))
+            yield learner, [of_today(grade, today[grade.lesson]) for grade in there]
+
+    def is_empty(self, grade: Grade) -> bool:
+        """Whether nothing was handed in, and this is not exported as 0."""
+        rules, due = self.book.rules, grade.lateness.due
+        if not is_missing(grade) or rules.missing == "zero":
+            return False
+        return rules.missing == "empty" or not due or self.now <= due + rules.grace
+
+    def missing(self) -> tuple[int, int]:
+        """How many lessons that were not handed in are exported as 0, and how many are empty."""
+        grades = [grade for _, grades, _ in self._as_graded() for grade in grades]
+        empty = [self.is_empty(grade) for grade in grades if is_missing(grade)]
+        return empty.count(False), empty.count(True)
 
     def _as_graded(self) -> Iterator[tuple[ClassMember, list[Grade], dict[str, int]]]:
         """(learner, their grades, {lesson: today's maximum}) of everybody in the class. A lesson
@@ -112,6 +129,11 @@ class Selection:
         )
 
 
+def is_missing(grade: Grade) -> bool:
+    """Whether nothing was handed in and nobody has set points."""
+    return grade.result.verdict == "missing" and not grade.is_by_hand
+
+
 def of_today(grade: Grade, most: int) -> Grade:
     """A Grade out of `most` points: it has no more."""
     return replace(grade, points=late.tidy(min(grade.points, Decimal(most))), max_points=most)
@@ -138,7 +160,7 @@ def _csv(chosen: Selection, lessons: Lessons) -> Iterator[list[Any]]:
             Id(learner.student),
             learner.name,
             *(grade and grade.points for grade in grades),
-            late.tidy(total),
+            late.tidy(total) if any(grades) else None,
         ]
 
 

@@ -2,6 +2,8 @@
 
     [grading]
     policy = "latest"        # or "best", or "last-on-time": which of several submissions counts
+    missing = "after due"    # when what was not handed in is exported as 0, not as an empty cell;
+                             # or "zero" (always), or "empty" (never)
     grace_minutes = 15       # lateness that costs nothing
     percent_per_day = 10     # of the points earned, per started day after the grace
     at_most_percent = 50     # however late (100 when left out)
@@ -37,8 +39,9 @@ MOST = Decimal(1_000_000)
 PERCENT = ("percent_per_day", "at_most_percent", "mark_percent")
 NUMBERS = ("grace_minutes", *PERCENT)
 HOW_GRADED = ("check_seconds", "memory_mb", "earlier_lessons")  # see grading/setting.py
-KEYS = ("policy", *NUMBERS, "zone", "due", *HOW_GRADED)
+KEYS = ("policy", "missing", *NUMBERS, "zone", "due", *HOW_GRADED)
 POLICIES = ("latest", "best", "last-on-time")
+MISSING = ("after due", "empty", "zero")
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class Rules:
     mark_percent     what the mark of a collector costs who gives no time
     zone             of times that name none, or None
     policy           of POLICIES: which of several submissions of a lesson counts
+    missing          of MISSING: whether what was not handed in is exported as 0
     """
 
     grace: timedelta = timedelta()
@@ -61,6 +65,7 @@ class Rules:
     mark_percent: Decimal = Decimal(0)
     zone: tzinfo | None = None
     policy: str = POLICIES[0]
+    missing: str = MISSING[0]
 
 
 @dataclass(frozen=True)
@@ -101,14 +106,20 @@ def read(root: Root) -> Rules:
             raise UsageError(
                 f"{path}: [grading] {key} is {numbers[key]}.", "It should be between 0 and 100."
             )
-    policy = block.get("policy", POLICIES[0])
-    if policy not in POLICIES:
-        raise UsageError(
-            f"{path}: [grading] policy is {policy!r}.", f"There are: {', '.join(POLICIES)}."
-        )
+    policy = _choice(path, block, "policy", POLICIES)
+    missing = _choice(path, block, "missing", MISSING)
     grace = timedelta(minutes=float(numbers.pop("grace_minutes", 0)))
     due, zone = _due(path, root, block.get("due", {})), _zone(path, block.get("zone"))
-    return Rules(grace, due=due, zone=zone, policy=policy, **numbers)
+    return Rules(grace, due=due, zone=zone, policy=policy, missing=missing, **numbers)
+
+
+def _choice(path: Path, block: dict[str, Any], key: str, known: tuple[str, ...]) -> str:
+    value = block.get(key, known[0])
+    if value not in known:
+        raise UsageError(
+            f"{path}: [grading] {key} is {value!r}.", f"There are: {', '.join(known)}."
+        )
+    return str(value)
 
 
 def _check_keys(path: Path, keys: Iterable[str]) -> None:

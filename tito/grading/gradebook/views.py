@@ -254,12 +254,21 @@ def enrollment(enrolled: Enrollment, whole_class: bool = False) -> Iterator[str]
         yield f"in the gradebook, and not in this roster: {_names(enrolled.absent)}; {state}"
 
 
-def left_out(absent: dict[str, str], outdated: dict[str, int], waiting: int = 0) -> Iterator[str]:
+def left_out(
+    absent: dict[str, str],
+    outdated: dict[str, int],
+    waiting: int = 0,
+    missing: tuple[int, int] = (0, 0),
+) -> Iterator[str]:
     """Sentences about grades that an export leaves out or changes.
 
     absent   {id: state}; outdated: {lesson: number of grades of another maximum}
     waiting  answers to be judged
+    missing  lessons not handed in: exported as 0, and as empty cells
     """
+    for number, words in zip(missing, ("0", "empty cells")):
+        if number:
+            yield f"not handed in ({count(number, 'lesson')}), exported as {words}"
     if waiting:
         verb = "is" if waiting == 1 else "are"
         yield (

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import time
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from types import SimpleNamespace
@@ -205,7 +206,7 @@ def test_csv_has_a_row_per_learner_a_column_per_lesson_and_the_total(book):
         ["student", "name", "numbers", "sums", "total"],
         ["ada", "Ada, Countess", "2.4", "6", "8.4"],
         ["bob", "", "4", "", "4"],
-        ["cy", "Cy", "", "", "0"],
+        ["cy", "Cy", "", "", ""],
     ]
 
 
@@ -228,6 +229,25 @@ def test_an_export_beside_a_run_that_grades_another_lesson_is_of_the_lessons_bef
     save(book, [result("bob", "products", (1,))], None, "me")
     enrollment.merge(book, "cy", "bob", "me", "the same")
     assert [(one.student, len(grades)) for one, grades in learners] == [("bob", 1)]
+
+
+@pytest.mark.parametrize(
+    ("missing", "before", "after"),
+    [("after due", "", "0"), ("empty", "", ""), ("zero", "0", "0")],
+)
+def test_what_was_not_handed_in_is_empty_while_there_is_time(tmp_path, missing, before, after):
+    rules = replace(RULES, missing=missing, grace=timedelta(minutes=15))
+    with open_gradebook(tmp_path / "missing.db", rules) as book:
+        save(book, [result("cy", points=(0, 0), sha256="", verdict="missing")], None, "me")
+        save(book, [result("dan", points=(0, 0), sha256="", verdict="missing")], None, "me")
+        set_points(book, "dan", "numbers", 0, "no")
+        # Due on MONDAY, with a grace of 15 minutes; points that a person set are always exported.
+        for minutes, expected in ((-1, before), (14, before), (16, after)):
+            now = MONDAY + timedelta(minutes=minutes)
+            for kind in exports.TABLES:
+                rows = read(table(book, kind, now=now))[-2:]
+                assert [row.count("0") > 0 for row in rows] == [expected == "0", True], kind
+        assert chosen(book, now=MONDAY).missing() == (1, 0) if before else (0, 1)
 
 
 def test_canvas_finds_learners_by_its_ids_and_knows_the_points_possible(book):
