@@ -130,7 +130,7 @@ class Selection:
 
 
 def is_missing(grade: Grade) -> bool:
-    """Whether nothing was handed in and nobody has set points."""
+    """Whether nothing was handed in and no points were set by hand."""
     return grade.result.verdict == "missing" and not grade.is_by_hand
 
 

@@ -2,8 +2,8 @@
 
     [grading]
     policy = "latest"        # or "best", or "last-on-time": which of several submissions counts
-    missing = "after due"    # when what was not handed in is exported as 0, not as an empty cell;
-                             # or "zero" (always), or "empty" (never)
+    missing = "after due"    # from then on a missing lesson is exported as 0; before, as an empty
+                             # cell. Or "zero" (always 0), or "empty"
     grace_minutes = 15       # lateness that costs nothing
     percent_per_day = 10     # of the points earned, per started day after the grace
     at_most_percent = 50     # however late (100 when left out)
@@ -55,7 +55,7 @@ class Rules:
     mark_percent     what the mark of a collector costs who gives no time
     zone             of times that name none, or None
     policy           of POLICIES: which of several submissions of a lesson counts
-    missing          of MISSING: whether what was not handed in is exported as 0
+    missing          of MISSING: when a missing lesson is exported as 0
     """
 
     grace: timedelta = timedelta()
