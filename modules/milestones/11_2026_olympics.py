@@ -4,8 +4,12 @@ Large models are compared on leaderboards. Some leaderboards were misled: by mod
 seen the test, by differences that were only luck, and by results that could not be computed
 again. Here the referee of lesson 23 judges seven models that read digits: on the public test,
 on fresh digits, and with a limit of bytes. Then come the cheats: forged and missing rows, a
-program inside the weights, a file that becomes huge, weights of `nan`, a wrong size, and an
-entry that has learned the test digits. The referee has to find all of them.
+program inside the weights, a file that becomes huge, weights of `nan`, and a wrong size. The
+referee has to find all of them.
+
+One entry has learned the test digits. It loses many answers on fresh digits, but honest entries
+lose nearly as many. The sign is another one: it is ahead of an honest CNN on the public test,
+and behind it on fresh digits.
 
 Teachers can let it judge the entries of a class:
 `tito milestone run olympics --class FOLDER`, with `--help` for the rules.
@@ -20,12 +24,14 @@ Teachers can let it judge the entries of a class:
 # seconds = 60
 # alt = """Two panels with the accuracies of seven entries and their intervals over the \
 #     bytes of their arrays, on a logarithmic axis. On the public test the entry that has \
-#     learned the test is at 100 %; on fresh digits it is behind the CNNs."""
+#     learned the test is at 100 %; on fresh digits it has fewer right answers than the CNNs."""
 # options = true
 # [goal]
 # "cheats that were found" = 1.0
-# "accuracy that the leaked entry loses on fresh digits" = 0.05
+# "answers by which the leaked entry is ahead of the CNN, public test" = 1
+# "answers by which the leaked entry is behind the CNN, fresh digits" = 5
 # [at_most]
+# "honest entries with the sign of a leak" = 0
 # "true results that verification rejects" = 0
 # ///
 
@@ -114,6 +120,12 @@ def cheats(report, entries, events):
     return {name: bool(found) for name, found in tried.items()}
 
 
+def leads(report, event, reference="CNN"):
+    """{entry: by how many right answers it is ahead of `reference` in an event}"""
+    right = {row["entry"]: row["right"] for row in report.rows if row["event"] == event}
+    return {name: count - right[reference] for name, count in right.items()}
+
+
 def draw(report, names):
     """Accuracy with its interval over the bytes, in a panel for each of two events."""
     import matplotlib.pyplot as plt
@@ -186,15 +198,24 @@ def run(seed=0, words=()):
                 f"{row['flops']:11,}  {row['reason']}"
             )
     found = cheats(report, entries, events)
-    right = {row["event"]: row["right"] for row in report.rows if row["entry"] == "leaked"}
-    lost = (right["public"] - right["fresh"]) / len(labels)
     print("\nTried, and found by the referee:")
     for name, caught in found.items():
         print(f"  {name:24} {'found' if caught else 'NOT FOUND'}")
-    print(f"  {'test digits learned':24} {lost:.1%} of the answers are lost on fresh digits")
+    right = {(row["entry"], row["event"]): row["right"] for row in report.rows}
+    public, fresh = leads(report, "public"), leads(report, "fresh")
+    signs = [name for name in public if public[name] > 0 > fresh[name]]
+    print("\nTest digits learned? Answers lost on fresh digits, and ahead of the CNN:")
+    for name in public:
+        lost = right[name, "public"] - right[name, "fresh"]
+        print(
+            f"  {name:12} lost {lost:3}   ahead: public {public[name]:3}, fresh "
+            f"{fresh[name]:3}  {'the sign of a leak' if name in signs else ''}"
+        )
     measured = {
         "cheats that were found": sum(found.values()) / len(found),
-        "accuracy that the leaked entry loses on fresh digits": lost,
+        "answers by which the leaked entry is ahead of the CNN, public test": public["leaked"],
+        "answers by which the leaked entry is behind the CNN, fresh digits": -fresh["leaked"],
+        "honest entries with the sign of a leak": len([n for n in signs if n != "leaked"]),
         "true results that verification rejects": float(len(verify(report, entries, events))),
     }
     return measured, draw(report, ("public", "fresh"))

@@ -62,7 +62,9 @@ def test_the_referee_finds_every_cheat_and_rejects_nothing_true():
         measured, figure = milestone.run(seed)
         assert measured["cheats that were found"] == 1
         assert measured["true results that verification rejects"] == 0
-        assert measured["accuracy that the leaked entry loses on fresh digits"] > 0.08
+        ahead, behind = [number for name, number in measured.items() if "the CNN" in name]
+        assert ahead == 5 and behind >= 9  # on 20 fresh tests: 9 to 29
+        assert measured["honest entries with the sign of a leak"] == 0
     assert len(figure.axes) == 2
 
 

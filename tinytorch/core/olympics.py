@@ -1,5 +1,5 @@
 # From modules/source/23_olympics/olympics_dev.py by `tito export`; edit that file, not this one.
-# checksum: 4dd84904179a1f94
+# checksum: b21c69d0f808abf7
 """Olympics: A referee for models: Pareto fronts, Wilson intervals, results you can verify."""
 
 import hashlib
@@ -17,7 +17,7 @@ from tinytorch.core.tensor import Tensor
 from tinytorch.data.olympics import decoded
 
 __all__ = [
-    "dominates", "front", "accuracy_interval", "shared_ranks", "stored_bytes", "digest_of", "read_arrays", "model_of",
+    "dominates", "front", "accuracy_interval", "shared_ranks", "bytes_of", "digest_of", "read_arrays", "model_of",
     "Entry", "work_of", "right_answers", "broken_limits", "judge", "Report", "referee", "verify", "leaderboard",
 ]
 
@@ -102,13 +102,13 @@ def shared_ranks(intervals):
             for name, (_, high) in intervals.items()}
 
 
-def stored_bytes(weights):
+def bytes_of(weights):
     """The bytes of all arrays of an entry, scales included.
 
     weights  dict {name: array}
     returns  int
 
-    >>> stored_bytes({"w": np.zeros((3, 4), "int8"), "w:scale": np.ones(4, "float16")})
+    >>> bytes_of({"w": np.zeros((3, 4), "int8"), "w:scale": np.ones(4, "float16")})
     20
     """
     return sum(a.nbytes for a in weights.values())
@@ -207,7 +207,7 @@ class Entry:
 
     @property
     def nbytes(self):
-        return stored_bytes(self.weights)
+        return bytes_of(self.weights)
 
     @property
     def digest(self):
@@ -289,7 +289,8 @@ def judge(entry, event, x, labels, limits):
                                 limits, or with the message of the error
 
     An Exception of the entry, raised anywhere between `entry.model()` and its right answers, is
-    not passed on. In its row flops and right are 0 and the interval is [0.0, 0.0].
+    not passed on. In its row flops and right are 0 and the interval is [0.0, 0.0]. A
+    KeyboardInterrupt (Ctrl-C), which is no Exception, is passed on: it stops the referee.
     """
     row = {"entry": entry.name, "event": event, "digest": entry.digest, "bytes": entry.nbytes,
            "flops": 0, "right": 0, "n": len(labels), "interval": [0.0, 0.0], "valid": False}
@@ -372,9 +373,9 @@ def leaderboard(reports):
     """Reports of several days merged into one.
 
     reports  list of Report, the oldest first. In one report, each entry has one digest
-    returns  Report. Of each entry it has only rows of its newest digest, the one in the last
-             report that contains the entry; of each entry and event it has only the last of
-             these rows
+    returns  Report. The newest digest of an entry is the one in the last report that contains
+             the entry. Only rows with this digest are kept, from all reports. If several of
+             them have the same entry and event, only the last one is kept
 
     The reports are not changed.
 

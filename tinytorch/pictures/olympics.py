@@ -26,13 +26,12 @@ def colour_of(name):
 
 
 def places(right):
-    """{name: place}, 1 for the most right answers; of equal ones the earlier name is first.
+    """{name: place}, 1 for the most right answers; entries with equally many share a place.
 
-    >>> places({"a": 3, "b": 9, "c": 3})
-    {'a': 2, 'b': 1, 'c': 3}
+    >>> places({"a": 3, "b": 9, "c": 3, "d": 1})
+    {'a': 2, 'b': 1, 'c': 2, 'd': 4}
     """
-    order = sorted(right, key=lambda name: -right[name])  # a stable sort
-    return {name: order.index(name) + 1 for name in right}
+    return {name: 1 + sum(k > own for k in right.values()) for name, own in right.items()}
 
 
 def draw_places(right):
@@ -55,7 +54,8 @@ def draw_places(right):
 
 
 def draw_front(points, names, cost):
-    """Accuracy over a cost, on a logarithmic axis; a staircase joins the front.
+    """Accuracy over a cost, on a logarithmic axis. A staircase joins the points of the front; the
+    others are hollow.
 
     points  {name: (accuracy, cost)}
     names   those on the front
@@ -64,12 +64,12 @@ def draw_front(points, names, cost):
     figure, axes = panel("", cost, "accuracy", height=3.4, xscale="log")
     steps = sorted((points[name][1], points[name][0]) for name in names)
     xs, ys = zip(*steps)
-    axes.step(xs, ys, where="post", color=GOOD)
+    axes.step(xs, ys, where="post", color=GOOD, linewidth=1)
     costs = [size for _, size in points.values()]
     middle = (max(costs) * min(costs)) ** 0.5
     for name, (accuracy, size) in points.items():
         colour = GOOD if name in names else "C3"
-        axes.plot(size, accuracy, "o", color=colour)
+        axes.plot(size, accuracy, "o", color=colour, mfc=colour if name in names else "w")
         place = {"ha": "center", "va": "bottom" if name in names else "top"}
         offset = (0, 6 if name in names else -6)
         if name not in names and costs.count(size) > 1:  # names below each other, at one side
@@ -132,7 +132,16 @@ def draw_board(rows, medals):
     width = (WIDTH - left - 6) / len(events)
     drawing = Drawing(
         "a competition",
-        "; ".join(f"{event}: {medals[event]}" for event in events),
+        "; ".join(
+            f"{event}: "
+            + ", ".join(
+                f"{row['entry']} {row['right'] / row['n']:.1%} "
+                + (f"rank {rank}" if (rank := medals[event].get(row["entry"])) else row["reason"])
+                for row in rows
+                if row["event"] == event
+            )
+            for event in events
+        ),
         height=top + step * len(names) + 8,
     )
     for number, event in enumerate(events):

@@ -4,11 +4,13 @@
 import hashlib
 import json
 import math
+from statistics import NormalDist
 
 import numpy as np
 
 from checking import because, equal, expect, refused, result_of, shown
 
+Z95 = 1.959964
 MLP = (346, 9640)
 STUDENT = (346, 4840)
 SMALL = (351, 3454)
@@ -45,14 +47,43 @@ def wilson(right, n, z):
     return ends
 
 
-def near_pair(found, wanted, case, cause="", tolerance=1e-6):
-    """Assert that an interval is `wanted`, a pair of numbers."""
+def near_pair(found, wanted, case, cause=""):
+    """Assert that an interval is `wanted`, a pair of numbers; cause as in `expect`."""
     assert found is not None, f"{case}: yours returns None. Is `return` missing?"
-    pair = list(found) if isinstance(found, (tuple, list)) else []
-    assert len(pair) == 2 and np.allclose(pair, wanted, atol=tolerance, rtol=0), (
-        f"{case} should be {wanted[0]:.4f} to {wanted[1]:.4f}, yours is {shown(found)}"
-        f"{because(cause)}"
+    assert isinstance(found, (tuple, list)) and len(found) == 2, (
+        f"{case} should be a pair (low, high), yours is {found!r}"
     )
+    expect([*found], [float(end) for end in wanted], case, cause, near=(0, 1e-6))
+
+
+def wrong_intervals(right, n, z):
+    """{a likely cause: the interval that one gets by it}"""
+    share, c = right / n, 1 + z * z / n
+    spread, middle = share * (1 - share) / n, share + z * z / (2 * n)
+
+    def around(middle, half, divisor=c):
+        ends = (middle - half) / divisor, (middle + half) / divisor
+        return [max(0.0, ends[0]), min(1.0, ends[1])]
+
+    usual, small = z * spread**0.5, z * z / (4 * n * n)
+    half = z * (spread + small) ** 0.5
+    own = NormalDist()
+    one_sided = own.inv_cdf(2 * own.cdf(z) - 1)  # of the level, in place of (1 + level) / 2
+    return {
+        "z²/(4n²) belongs below the square root": around(middle, usual + small),
+        "z²/(4n²) is below the root, too": around(middle, usual),
+        "This is the usual interval, not the Wilson interval": around(share, usual, 1),
+        "Not only the middle is divided by 1 + z²/n: divide both parts": around(
+            middle / c, half, 1
+        ),
+        "Divide by 1 + z²/n": around(middle, half, 1),
+        "z²/(2n) is missing in the middle": around(share, half),
+        "The factor z of the square root is missing": around(middle, half / z),
+        "z is rounded: compute it from `level`": wilson(right, n, round(z, 2)),
+        "z belongs to another level: half of 1 - level lies on each side": wilson(
+            right, n, one_sided
+        ),
+    }
 
 
 def hexadecimal(found, case):
@@ -199,6 +230,11 @@ def stored(kind):
     elif kind == "nan scale":
         weights = stored("int8")
         weights["1.weights:scale"] = np.array([[0.5, np.nan]], "float16")
+    elif kind == "packed":  # (3, 2) numbers of 4 bits in 3 bytes
+        weights["1.weights"] = np.array([0x02, 0xE1, 0x24], "uint8")
+        weights["1.weights:scale"] = np.array([[0.5, 0.5]], "float16")
+    elif kind == "huge":
+        weights["0.bias"] = np.array([0.5, 1e300, -1.0])
     elif kind == "shape":
         weights["0.bias"] = np.zeros(4, "float32")
     elif kind == "missing":
@@ -221,6 +257,12 @@ def state_of_model(kind):
     if not isinstance(model, Module):
         return type(model).__name__, False, len(calls)
     return model.state_dict(), not model.training, len(calls)
+
+
+def loads(kind):
+    """Load an entry; a short text when that works."""
+    state_of_model(kind)
+    return "a model"
 
 
 def same_twice():
@@ -259,6 +301,8 @@ def work(kind="dense"):
     x = np.arange(12, dtype="float32").reshape(3, 4)
     if kind == "dense":
         model = Counted()
+    elif kind == "twice":
+        model = Twice()
     elif kind == "two":
         model = Sequential(Dense(4, 5, rng=0), Tensor.relu, Dense(5, 2, bias=False, rng=0))
     elif kind == "convolution":
@@ -276,6 +320,13 @@ def work(kind="dense"):
     return plain, calls, recorded, engine.run is before
 
 
+class Twice(Counted):
+    """A model that calls one layer twice."""
+
+    def forward(self, x):
+        return super().forward(x) + self.inner(x)
+
+
 class Fixed(Module):
     """A model with one weight that returns the scores it is given, and can do harm."""
 
@@ -285,6 +336,8 @@ class Fixed(Module):
     def forward(self, x):
         if self.harm == "raise":
             raise KeyError("no such layer")
+        if self.harm == "interrupt":
+            raise KeyboardInterrupt
         return (x * 0.0).sum() * 0.0 + Tensor(self.scores) + self.weight
 
 
@@ -319,6 +372,15 @@ def facts(name, kind="good"):
 def judged(kind, limits, event="e", name="ada"):
     """The row of a made-up entry."""
     return plain_row(judge(entry_of(name, kind), event, QUESTIONS.copy(), ANSWERS, limits))
+
+
+def interrupted():
+    """What judge does when Ctrl-C is pressed while an entry computes."""
+    try:
+        judge(entry_of("ada", "interrupt"), "e", QUESTIONS.copy(), ANSWERS, {})
+    except KeyboardInterrupt:
+        return "KeyboardInterrupt"
+    return "a row"
 
 
 def plain_row(row):
@@ -529,7 +591,7 @@ def test_names_come_in_the_order_of_the_points():
         front(points, (True, True)),
         ["z", "m", "a"],
         f"the front of {points}, lower is better,",
-        "keep the order of the dict",
+        "a list of names, in the order of the dict",
     )
 
 
@@ -575,23 +637,19 @@ def test_fronts_by_brute_force():
 # %% interval points=5
 def test_ten_of_ten():
     case = "the interval for 10 of 10"
-    near_pair(
-        accuracy_interval(10, 10),
-        wilson(10, 10, 1.959964),
-        case,
-        "10 right answers do not prove that the model is never wrong",
+    found = accuracy_interval(10, 10)
+    assert not isinstance(found, tuple) or len(found) != 2 or found[0] < 1, (
+        f"{case} should be 0.722467 to 1, yours is {shown(found)}: 10 right answers do not "
+        "prove that the model is never wrong"
     )
+    near_pair(found, wilson(10, 10, Z95), case, wrong_intervals(10, 10, Z95))
 
 
 def test_the_ends_solve_wilsons_equation():
     for right, n in [(355, 359), (1, 359), (50, 100), (3, 4), (0, 7)]:
-        causes = "the ends are the two solutions of the quadratic equation: compare each term"
-        near_pair(
-            accuracy_interval(right, n),
-            wilson(right, n, 1.959964),
-            f"the interval for {right} of {n}",
-            causes,
-        )
+        causes = wrong_intervals(right, n, Z95)
+        case = f"the interval for {right} of {n}"
+        near_pair(accuracy_interval(right, n), wilson(right, n, Z95), case, causes)
 
 
 def test_the_interval_is_not_symmetric():
@@ -607,12 +665,10 @@ def test_the_interval_is_not_symmetric():
 def test_the_level_decides_z():
     for level, z in [(0.9, 1.644854), (0.99, 2.575829), (0.6826895, 1.0)]:
         case = f"the interval for 40 of 50 at the level {level}"
-        near_pair(
-            accuracy_interval(40, 50, level),
-            wilson(40, 50, z),
-            case,
-            "Half of 1 - level lies on each side: inv_cdf of (1 + level) / 2",
-        )
+        causes = {
+            "This is for the level 0.95: compute z from `level`": wilson(40, 50, Z95)
+        } | wrong_intervals(40, 50, z)
+        near_pair(accuracy_interval(40, 50, level), wilson(40, 50, z), case, causes)
 
 
 def test_right_and_wrong_answers_mirror_each_other():
@@ -627,9 +683,9 @@ def test_right_and_wrong_answers_mirror_each_other():
 # %% interval hidden points=1
 def test_other_intervals():
     for right, n, level, z in [
-        (985, 1000, 0.95, 1.959964),
+        (985, 1000, 0.95, Z95),
         (7, 9, 0.8, 1.281552),
-        (1, 1, 0.95, 1.959964),
+        (1, 1, 0.95, Z95),
     ]:
         near_pair(
             accuracy_interval(right, n, level),
@@ -716,9 +772,9 @@ def test_the_bytes_of_all_arrays():
         "b": np.zeros(5),
     }
     equal(
-        stored_bytes(weights),
+        bytes_of(weights),
         60,
-        "12 bytes of int8, 8 of float16 scales and 40 of float64:  their sum",
+        "12 bytes of int8, 8 of float16 scales and 40 of float64: their sum",
         "Each array has .nbytes, and scales count, too",
     )
 
@@ -741,6 +797,11 @@ def test_names_dtypes_and_shapes_count():
         ("shapes", {"a": one}, {"a": one.reshape(2, 2)}),
         ("which array has which name", {"a": one, "b": one + 1}, {"a": one + 1, "b": one}),
         ("names and where they end", {"a": one, "bc": one}, {"ab": one, "c": one}),
+        (
+            "where the name ends and the dtype begins",
+            {"x": np.zeros(3, "uint8")},
+            {"xu": np.zeros(3, "int8")},
+        ),
         ("the values of the first array", {"a": one, "b": one}, {"a": one + 1, "b": one}),
         ("the number of arrays", {"a": one}, {"a": one, "b": np.zeros(0, "float32")}),
     ]
@@ -783,8 +844,8 @@ def test_other_digests():
     assert text == digest_of({"y": big[:3].copy(), "x": big.copy()})
     assert text != digest_of({"x": big, "y": big[:4]}) and text != digest_of({"x": big})
     assert digest_of({"x": big}) != digest_of({"x": big.T.copy().reshape(50, 40)})
-    assert stored_bytes({}) == 0
-    assert stored_bytes({"x": big, "y": big[:3]}) == 4240
+    assert bytes_of({}) == 0
+    assert bytes_of({"x": big, "y": big[:3]}) == 4240
 
 
 # %% read points=6
@@ -912,13 +973,17 @@ def test_quantized_arrays_are_decoded():
         "int8 weights [[2, 0], [1, -2], [4, 2]] with scale 0.5: the weights",
         cause,
     )
+    words = {"packed in uint8": "`shapes` is {name: shape}, with a.shape of each array `a`"}
+    case = "weights of 4 bits, two in a byte, with scale 0.5: the weights"
+    state, _, _ = result_of(lambda: state_of_model("packed"), case, words)
+    expect(state["1.weights"], [[1, 0], [0.5, -1], [2, 1]], case, cause)
 
 
 def test_nan_and_infinity_are_refused_with_the_name():
     result_of(lambda: state_of_model("plain"), "an entry without nan")
     for kind in ("nan", "inf", "-inf"):
         refused(
-            lambda: state_of_model(kind),
+            lambda: loads(kind),
             f"an entry with {kind} in 0.bias",
             contains=["0.bias"],
             cause=(
@@ -931,17 +996,23 @@ def test_nan_and_infinity_are_refused_with_the_name():
 def test_nan_in_a_scale_is_refused():
     result_of(lambda: state_of_model("int8"), "an entry without nan")
     refused(
-        lambda: state_of_model("nan scale"),
+        lambda: loads("nan scale"),
         "an entry whose scale of 1.weights contains nan",
         contains=["1.weights"],
         cause="check the decoded arrays",
+    )
+    refused(
+        lambda: loads("huge"),
+        "an entry with 1e300, which float32 cannot hold, in 0.bias",
+        contains=["0.bias"],
+        cause="check the decoded arrays, in which it is infinite",
     )
 
 
 def test_wrong_names_and_shapes_are_refused():
     for kind, part in [("shape", "0.bias"), ("missing", "0.bias"), ("extra", "labels")]:
         refused(
-            lambda: state_of_model(kind),
+            lambda: loads(kind),
             f"an entry whose arrays do not fit ({kind})",
             contains=[part],
             cause=(
@@ -965,10 +1036,10 @@ def test_other_models():
     state, evaluated, calls = state_of_model("int8")
     assert evaluated and calls >= 1
     assert np.allclose(state["0.weights"], [[1, -2, 0.5], [0, 3, -1]])
-    refused(lambda: state_of_model("nan scale"), "nan in a scale", contains=["1.weights"])
+    refused(lambda: loads("nan scale"), "nan in a scale", contains=["1.weights"])
 
 
-# %% work points=5
+# %% work points=6
 def test_scores_flops_and_bytes():
     found, _, _, _ = work()
     assert isinstance(found, tuple) and len(found) in (3, 4), (
@@ -1006,6 +1077,13 @@ def test_all_rows_are_added():
         "a product, a bias, a relu and a second product: the FLOPs",
         "add the rows of all operations",
     )
+
+
+def test_repeated_calls_are_in_the_row():
+    found, _, _, _ = work("twice")
+    cause = "flops in a row are those of all its calls: do not multiply by calls"
+    equal(found[1], 2 * 120 + 15, "a layer that is called twice, and a sum: the FLOPs", cause)
+    equal(found[2], 2 * 188 + 180, "a layer that is called twice, and a sum: the bytes", cause)
 
 
 def test_convolutions_count_their_products():
@@ -1134,7 +1212,7 @@ def test_a_limit_itself_is_allowed():
         broken_limits(row, {"bytes": 500, "flops": 20, "accuracy": 0.75}),
         [],
         "values equal to their limits: the broken limits",
-        "the largest that is allowed is allowed",
+        "a value equal to its limit is allowed",
     )
 
 
@@ -1184,7 +1262,7 @@ def test_other_limits():
     equal(broken_limits(row, {"accuracy": 341 / 359, "flops": 10**9}), [], "exactly the limits")
 
 
-# %% judge points=4
+# %% judge points=5
 def test_the_row_of_a_good_entry():
     row, (digest, size, flops) = judged("good", {}), facts("ada")
     wanted = {
@@ -1201,7 +1279,7 @@ def test_the_row_of_a_good_entry():
     is_row(row, wanted, "an entry with 3 of 4 right, without limits")
     near_pair(
         row.get("interval"),
-        wilson(3, 4, 1.959964),
+        wilson(3, 4, Z95),
         "its interval, that of accuracy_interval(3, 4),",
     )
     equal(
@@ -1265,6 +1343,15 @@ def test_an_entry_that_fails_gets_a_row():
         )
 
 
+def test_ctrl_c_stops_the_referee():
+    equal(
+        interrupted(),
+        "KeyboardInterrupt",
+        "Ctrl-C while an entry computes: the result",
+        "catch Exception; a KeyboardInterrupt is none",
+    )
+
+
 def test_values_are_those_of_python():
     row = judged("better", {})
     types = {key: row["types"].get(key) for key in ("right", "n", "bytes", "flops", "valid")}
@@ -1312,15 +1399,14 @@ def test_the_same_rows_give_the_same_text():
         "rows of entries a, b in events x, y: their order in the JSON",
         "sort by event and then by entry",
     )
-    equal(
-        json_of(rows[::-1]), text, "the JSON of the same rows in another order", "sort the rows"
+    assert json_of(rows[::-1]) == text, (
+        "the same rows in another order should give the same JSON, yours gives another text: "
+        "sort the rows"
     )
     turned = [dict(reversed(list(row.items()))) for row in rows]
-    equal(
-        json_of(turned),
-        text,
-        "the JSON of rows whose keys are in another order",
-        "json.dumps has the option sort_keys",
+    assert json_of(turned) == text, (
+        "rows whose keys are in another order should give the same JSON, yours gives another "
+        "text: json.dumps has the option sort_keys"
     )
     equal(
         rows_after_json(rows),

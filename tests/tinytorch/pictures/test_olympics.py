@@ -15,6 +15,7 @@ from tinytorch.pictures.olympics import (
 def test_places_count_from_1_and_draw_a_line_for_each_entry():
     right = {"public": {"leaked": 9, "CNN": 8, "b": 7}, "fresh": {"leaked": 5, "CNN": 8, "b": 6}}
     assert places(right["fresh"]) == {"leaked": 3, "CNN": 1, "b": 2}
+    assert places({"a": 2, "b": 5, "c": 2, "d": 1}) == {"a": 2, "b": 1, "c": 2, "d": 4}
     axes = draw_places(right).axes[0]
     assert [list(line.get_ydata()) for line in axes.lines[:3]] == [[1, 3], [2, 1], [3, 2]]
     assert axes.yaxis_inverted() and len({line.get_color() for line in axes.lines[:3]}) == 3
@@ -26,6 +27,7 @@ def test_the_front_is_a_staircase_in_the_order_of_costs():
     assert axes.lines[0].get_xdata().tolist() == [10, 1000]
     texts = {text.get_text(): text.get_color() for text in axes.texts}
     assert texts["b"] == texts["c"] != texts["a"] and axes.get_xlabel() == "bytes"
+    assert [line.get_markerfacecolor() == "w" for line in axes.lines[1:]] == [True, False, False]
 
 
 def test_intervals_of_higher_accuracy_are_further_right():
@@ -51,6 +53,7 @@ def test_the_board_shows_ranks_and_reasons():
     assert_on_page(drawing)
     for text in ("75.0%", "rank 2", "100.0%", "rank 1", ">bytes<", ">ValueError<"):
         assert text in svg
+    assert "all: MLP, 4 bits 75.0% rank 2, CNN 100.0% rank 1; under 5 kB" in svg
 
 
 def test_the_best_seed_of_each_test_has_another_colour():
