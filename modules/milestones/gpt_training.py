@@ -1,6 +1,6 @@
 """Train a GPT on a text, and save the run in a file, so that it can be continued.
 
-Milestone 05 trains the model; milestone 06 uses its weights.
+Milestone 05 trains the model; milestone 06 uses its weights. Milestone 08 trains smaller ones.
 """
 
 import hashlib
@@ -246,8 +246,9 @@ def place(name):
 
 
 def train(
-    settings, path=None, seed=0, report=lambda trainer, text: None, *, again=True, start=None
-):
+    settings, path=None, seed=0, report=lambda trainer, text: None,
+    *, again=True, start=None, text=None,
+):  # fmt: skip
     """Train a GPT, or continue a run that was interrupted.
 
     settings  Settings
@@ -255,9 +256,10 @@ def train(
     report    is called with the Trainer and the Corpus after each epoch
     again     whether a run that is complete starts again
     start     a state dict with the initial weights; None for random weights
+    text      a Corpus to learn from; None for the one of the settings
     returns   (Trainer, Corpus)
     """
-    text = corpus(settings)
+    text = text or corpus(settings)
     manual_seed(seed)
     model = build(settings, text.tokenizer.vocab_size)
     if settings.start:

@@ -1,0 +1,181 @@
+"""2020: how good a language model will be is predicted before it is trained.
+
+In this year, Kaplan and others trained language models of many sizes and found scaling laws: the
+loss falls as a power of the number of weights, and as a power of the amount of text. A straight
+line in logarithms went through models whose sizes differed by a factor of a million. So they
+could say what a larger model would reach before they paid for it.
+
+Here, small GPTs with one block learn from the novels of `tito milestone run gpt`. Only the width
+differs, the numbers per token. The score is again the number of bits for one character of the
+held-out text. To four widths, two runs each, the program fits
+
+    bits = E + A * weights ** -alpha
+
+E is the irreducible part: what no width removes. It includes what is really random in the text,
+and also what one block, 64 tokens of context and this number of steps cannot learn. The program
+predicts a fifth, larger model, with an interval, and prints and draws the prediction. Then it
+trains the model and compares. In the same way it predicts from parts of the text what the whole
+text gives.
+
+Such a law can be wrong. If all widths had the same learning rate, it would be too high for the
+wide ones or too low for the narrow ones, and the law would describe the learning rate: here it is
+proportional to 1 / width. All models take the same number of steps, which may be enough for the
+small ones only. A part of the text is repeated more often than the whole, and the model begins to
+recite it. And a law that was measured in one range may end outside of it: the interval does not
+know this.
+"""
+
+# /// milestone
+# title = "The score of a larger GPT is predicted"
+# needs = [
+#     "tensor", "activations", "layers", "losses", "autograd", "optimizers", "training",
+#     "normalization", "tokenization", "embeddings", "attention", "transformers",
+#     "differentiation",
+# ]
+# seconds = 1800
+# alt = """Bits per character against the number of weights, on logarithmic axes. A curve goes \
+#     through the points of four small GPTs and becomes flatter. At its end are an open ring, \
+#     the prediction, with its interval, and a filled point, the measurement. A dashed straight \
+#     line ends below both. Below, the same for parts of the text and the whole text."""
+# [goal]
+# [at_most]
+# "largest GPT, bits the prediction is off" = 0.07
+# "whole text, bits the prediction is off" = 0.05
+# ///
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from gpt_screen import Screen
+from gpt_training import BITS, Corpus, Settings, build, corpus, train
+from power_law import fit, straight_line
+from scaling_pictures import draw_forecast, draw_measured, two_panels
+
+from tinytorch.core.transformers import held_out_bits
+
+WIDTHS, LARGEST = (16, 24, 32, 48), 80  # numbers per token
+PARTS, WIDTH = (32, 16, 8, 4), 24  # the text is divided by these; the width of these models
+RUNS = 2  # of each small model, with different seeds
+PIECES = 1024  # of the text: a 4th of it is every 4th piece
+
+
+def settings(width):
+    """The settings of a GPT of this width."""
+    return Settings(
+        vocab_size=512, embed_dim=width, layers=1, num_heads=width // 8, rotary=True,
+        epochs=4, steps=250, lr=0.5 / width,
+    )  # fmt: skip
+
+
+@dataclass
+class Trials:
+    """Trains GPTs of different widths on a text and on parts of it."""
+
+    text: Corpus
+    seed: int
+    screen: Screen
+    steps: int = 0  # of all models until now
+
+    def measure(self, width, part=1, run=0):
+        """Train a GPT; returns (its number of weights, its bits per character)."""
+        pieces = np.array_split(self.text.train_ids, PIECES)[::part]
+        text = replace(self.text, train_ids=np.concatenate(pieces))
+        seed = RUNS * self.seed + run
+        trainer, _ = train(settings(width), seed=seed, report=self.report, text=text)
+        weights = sum(p.size for p in trainer.model.parameters())
+        bits = held_out_bits(trainer.model, text.test_ids, text.characters)
+        share = f"1/{part} of the text" if part > 1 else "the whole text"
+        self.screen.print(f"width {width}, {weights:7,} weights, {share}: {bits:.3f} bits")
+        return weights, bits
+
+    def report(self, trainer, text):
+        """Show the progress after an epoch."""
+        self.steps += trainer.batches.settings.steps
+        self.screen.show(self.steps, trainer.history[BITS][-1])
+
+
+@dataclass
+class Forecast:
+    """What a law that was fitted to small sizes says about a large one, and what others say.
+
+    sizes, bits  of the small ones: numbers of weights or shares of the text; bits per character
+    size         the large one
+    """
+
+    name: str
+    sizes: np.ndarray
+    bits: np.ndarray
+    size: float
+
+    def __post_init__(self):
+        self.law = fit(self.sizes, self.bits)
+        self.predicted = float(self.law(self.size)[0])
+        self.margin = float(self.law.margin(self.size)[0])
+        self.naive = {
+            "a straight line": straight_line(self.sizes, self.bits, self.size),
+            "no change": float(np.mean(self.bits[-RUNS:])),
+        }
+
+    def announce(self):
+        """Print the prediction."""
+        naive = ", ".join(f"{name} {bits:.3f}" for name, bits in self.naive.items())
+        print(
+            f"\n{self.name}, not measured yet: {self.predicted:.3f} bits, with 95 % between "
+            f"{self.predicted - self.margin:.3f} and {self.predicted + self.margin:.3f}."
+            f"\nThe law: {self.law.irreducible:.2f} bits are irreducible, the others fall with "
+            f"the power {-self.law.alpha:.2f}.\nNaive predictions: {naive}.\n",
+            flush=True,
+        )
+
+    def compare(self, measured):
+        """Print how far the predictions are off; returns how far the law is."""
+        off = self.predicted - measured
+        naive = {name: bits - measured for name, bits in self.naive.items()}
+        where = "within" if abs(off) <= self.margin else "outside of"
+        best = abs(off) < min(map(abs, naive.values()))
+        others = ", ".join(f"{name} by {far:+.3f}" for name, far in naive.items())
+        print(
+            f"\n{self.name}: {measured:.3f} bits, {where} the interval.\nThe law is off by "
+            f"{off:+.3f}, {others}. The law is {'' if best else 'not '}the nearest.",
+            flush=True,
+        )
+        return abs(off)
+
+
+def run(seed=0):
+    """Fit two laws, and compare their predictions; returns (measured, figure)."""
+    largest = settings(LARGEST)
+    models = RUNS * (len(PARTS) + len(WIDTHS)) + 1
+    screen = Screen(models * largest.epochs * largest.steps, {})
+    trials = Trials(corpus(largest), seed, screen)
+    figure, (upper, lower) = two_panels()
+
+    parts = [part for part in PARTS for _ in range(RUNS)]
+    bits = [trials.measure(WIDTH, part, n % RUNS)[1] for n, part in enumerate(parts)]
+    text = Forecast(f"Width {WIDTH}, the whole text", 1 / np.array(parts), np.array(bits), 1.0)
+    text.announce()
+    draw_forecast(lower, text, "share of the text")
+
+    widths = [width for width in WIDTHS for _ in range(RUNS)]
+    small = np.array([trials.measure(width, 1, n % RUNS) for n, width in enumerate(widths)])
+    whole = small[np.array(widths) == WIDTH, 1].mean()
+    weights = sum(p.size for p in build(largest, largest.vocab_size).parameters())
+    gpt = Forecast(f"Width {LARGEST}, {weights:,} weights", *small.T, weights)
+    gpt.announce()
+    draw_forecast(upper, gpt, "weights")
+
+    _, truth = trials.measure(LARGEST)
+    measured = {
+        "whole text, bits the prediction is off": text.compare(whole),
+        "largest GPT, bits the prediction is off": gpt.compare(truth),
+    }
+    draw_measured(lower, 1.0, whole)
+    draw_measured(upper, weights, truth)
+    return measured, figure
+
+
+if __name__ == "__main__":
+    measured, figure = run()
+    print(measured)
+    figure.savefig(Path(__file__).with_suffix(".png"))
