@@ -1,28 +1,30 @@
-"""2020: how good a language model will be is predicted before it is trained.
+"""2020: the score of a language model is predicted before the model is trained.
 
-In this year, Kaplan and others trained language models of many sizes and found scaling laws: the
-loss falls as a power of the number of weights, and as a power of the amount of text. A straight
-line in logarithms went through models whose sizes differed by a factor of a million. So they
-could say what a larger model would reach before they paid for it.
+A scaling law says how the loss of a model depends on its size. In this year, Kaplan and others
+trained language models that differed in size by a factor of more than a million. The loss fell
+as a power of the number of weights, which is a straight line on logarithmic axes, and also as
+a power of the amount of text. Henighan and others added a constant. With such a law, a team
+can say what a large model will reach before it pays for the training.
 
-Here, small GPTs with one block learn from the novels of `tito milestone run gpt`. Only the width
-differs, the numbers per token. The score is again the number of bits for one character of the
-held-out text. To four widths, two runs each, the program fits
+Here, GPTs with one block learn from the novels of `tito milestone run gpt`. They differ in
+their width, the numbers per token: a wider one has more heads, all of the same size. The score
+is the number of bits that a model needs for one character of the held-out text; lower is
+better. The program trains four widths, twice each, and fits
 
     bits = E + A * weights ** -alpha
 
-E is the irreducible part: what no width removes. It includes what is really random in the text,
-and also what one block, 64 tokens of context and this number of steps cannot learn. The program
-predicts a fifth, larger model, with an interval, and prints and draws the prediction. Then it
-trains the model and compares. In the same way it predicts from parts of the text what the whole
-text gives.
+E is the irreducible part, which no width removes. It contains what nobody could predict in the
+text, and also what one block, 64 tokens of context and 1,000 steps cannot learn. From this law
+the program predicts a larger GPT. It prints and draws the prediction and its interval, and
+then it trains the GPT. A second law says how the score depends on the amount of text. It is
+fitted to small parts of the text and predicts the score for the whole text.
 
-Such a law can be wrong. If all widths had the same learning rate, it would be too high for the
-wide ones or too low for the narrow ones, and the law would describe the learning rate: here it is
-proportional to 1 / width. All models take the same number of steps, which may be enough for the
-small ones only. A part of the text is repeated more often than the whole, and the model begins to
-recite it. And a law that was measured in one range may end outside of it: the interval does not
-know this.
+A scaling law can be misleading for four reasons. Each width needs its own learning rate: with
+the same one for all, the law would describe the learning rate. Here it is proportional to 1 /
+width. All models take the same number of steps, and this may be enough only for the small
+ones. A small part of the text is repeated many times, so the model begins to memorize it.
+Finally, a law that holds for small models may fail for larger ones, and the interval does not
+include this risk.
 """
 
 # /// milestone
@@ -35,12 +37,12 @@ know this.
 # seconds = 1800
 # alt = """Bits per character against the number of weights, on logarithmic axes. A curve goes \
 #     through the points of four small GPTs and becomes flatter. At its end are an open ring, \
-#     the prediction, with its interval, and a filled point, the measurement. A dashed straight \
-#     line ends below both. Below, the same for parts of the text and the whole text."""
+#     the prediction, with its interval, and a filled point, the measurement. A dashed \
+#     straight line ends below both. Below, the same for parts of the text."""
 # [goal]
 # [at_most]
-# "largest GPT, bits the prediction is off" = 0.07
-# "whole text, bits the prediction is off" = 0.05
+# "largest GPT, bits the law is off" = 0.07
+# "whole text, bits the law is off" = 0.05
 # ///
 
 from dataclasses import dataclass, replace
@@ -167,8 +169,8 @@ def run(seed=0):
 
     _, truth = trials.measure(LARGEST)
     measured = {
-        "whole text, bits the prediction is off": text.compare(whole),
-        "largest GPT, bits the prediction is off": gpt.compare(truth),
+        "whole text, bits the law is off": text.compare(whole),
+        "largest GPT, bits the law is off": gpt.compare(truth),
     }
     draw_measured(lower, 1.0, whole)
     draw_measured(upper, weights, truth)

@@ -20,7 +20,9 @@ def draw_forecast(axes, forecast, xlabel):
     along = np.geomspace(min(sizes), size, 100)
     axes.set(xscale="log", yscale="log", xlabel=xlabel, ylabel="bits per character")
     slope, height = np.polyfit(np.log(sizes), np.log(bits), 1)
-    axes.plot(along, np.exp(height + slope * np.log(along)), "--", color="0.6", label="straight line")
+    axes.plot(
+        along, np.exp(height + slope * np.log(along)), "--", color="0.6", label="straight line"
+    )
     axes.plot(along, forecast.law(along), color="C0", label="law, fitted to the small ones")
     axes.plot(sizes, bits, ".", color="C0", ms=7, label="small ones, measured")
     axes.errorbar(

@@ -93,6 +93,17 @@ BRIEFLY = [
     ("06_2020_generation.py", 'GPT of 2018" = 0.005', 'GPT of 2018" = -9'),
     ("06_2020_generation.py", "ROUNDS = 9", "ROUNDS = 3"),
     ("06_2020_generation.py", 'times as fast" = 3.0', 'times as fast" = 0'),
+    ("08_2020_scaling.py", "epochs=4, steps=250", "epochs=1, steps=10"),
+    (
+        "08_2020_scaling.py",
+        'whole text, bits the law is off" = 0.05',
+        'whole text, bits the law is off" = 9',
+    ),
+    (
+        "08_2020_scaling.py",
+        'largest GPT, bits the law is off" = 0.07',
+        'largest GPT, bits the law is off" = 9',
+    ),
     ("10_2018_integers.py", 'accuracy lost" = 0.02', 'accuracy lost" = 1'),
     (
         "gpt_training.py",
