@@ -157,7 +157,7 @@ def run(seed=0):
     bits = [trials.measure(WIDTH, part, n % RUNS)[1] for n, part in enumerate(parts)]
     text = Forecast(f"Width {WIDTH}, the whole text", 1 / np.array(parts), np.array(bits), 1.0)
     text.announce()
-    draw_forecast(lower, text, "share of the text")
+    draw_forecast(lower, text, "share of the text", lambda share: f"1/{1 / share:.0f}")
 
     widths = [width for width in WIDTHS for _ in range(RUNS)]
     small = np.array([trials.measure(width, 1, n % RUNS) for n, width in enumerate(widths)])
@@ -165,7 +165,7 @@ def run(seed=0):
     weights = sum(p.size for p in build(largest, largest.vocab_size).parameters())
     gpt = Forecast(f"Width {LARGEST}, {weights:,} weights", *small.T, weights)
     gpt.announce()
-    draw_forecast(upper, gpt, "weights")
+    draw_forecast(upper, gpt, "weights", "{:,.0f}".format)
 
     _, truth = trials.measure(LARGEST)
     measured = {
