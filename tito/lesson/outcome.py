@@ -42,7 +42,7 @@ STATUSES = (
 LONGEST = 4000  # characters of a learner's message or output that are saved
 UNWRITTEN = re.compile(r"exercise ([\w-]+) is yours to write")
 LEFT_OVER = (
-    "the line `raise NotImplementedError(...)` of the released exercise is still there: delete it"
+    "a `raise NotImplementedError(...)` of the released exercise ran: write its code or delete it"
 )
 # What Python says when code uses a None as if it were a value.
 NONE_USED = re.compile(

@@ -76,7 +76,7 @@ def test_what_is_not_written_is_one_line(entry):
 
 
 STUB = lesson_format.stub("numbers", "double")
-LEFT_OVER = "is still there: delete it"
+LEFT_OVER = "write its code or delete it"
 
 
 def test_a_raise_left_above_the_code_is_named_in_a_script(entry):
@@ -85,7 +85,7 @@ def test_a_raise_left_above_the_code_is_named_in_a_script(entry):
     assert "is yours to write" in run(entry)[1]
     edit(entry, STUB, f"{STUB}\n    return x + x")
     code, err = run(entry)
-    assert code == 1 and "double of two is four\n   the line `raise" in err and LEFT_OVER in err
+    assert code == 1 and "double of two is four\n   a `raise" in err and LEFT_OVER in err
 
 
 def test_a_raise_left_above_the_code_is_named_in_a_notebook(entry):

@@ -332,15 +332,16 @@ def test_a_check_that_waits_for_another_exercise_says_which(entry):
     )
 
 
-def test_a_line_that_raises_left_above_the_code_is_named(entry):
+@pytest.mark.parametrize("above", ["", "    if x is not None:\n    "])
+def test_a_line_that_raises_is_named_where_other_code_is_written(entry, above):
     line = entry.declared.exercise("double").stub.splitlines()[-1]
-    edit(entry, line, f"{line}\n    return x + x")
+    edit(entry, line, f"{above}{line}\n    return x + x")
     result = runner.test_lesson(entry).verdict
     checks = {check.exercise: check for check in result.checks}
     double, triple = checks["numbers-double"], checks["numbers-triple"]
     assert double.status == "error" and double.message == (
-        "the line `raise NotImplementedError(...)` of the released exercise is still there: "
-        "delete it"
+        "a `raise NotImplementedError(...)` of the released exercise ran: write its code or delete "
+        "it"
     )
     assert triple.unwritten == "numbers-triple" and result.points == 0
 
