@@ -1,5 +1,5 @@
 # From modules/source/19_profiling/profiling_dev.py by `tito export`; edit that file, not this one.
-# checksum: eb66617525c706b4
+# checksum: 00df4f3e68171814
 """Profiling: How long a program takes, how much work it does, and how certain both numbers are."""
 
 import math
@@ -409,8 +409,9 @@ def kept_arrays(tensor):
              arrays are node.data, the ndarrays in node.creator.arrays, and the ndarrays among
              the values of node.creator.options["saved"], if there is such an option. A view is
              replaced by the array that owns its memory: follow .base while it is an array.
-             `name` is the operation that computed the array. Saved arrays, and arrays that
-             no operation computed, have the name of an operation that uses them
+             `name` is the operation that computed the array. A saved array has the name of the
+             operation that saved it. An array that no operation computed has the name of an
+             operation that reads it
 
     >>> x = Variable(np.ones((100, 100), "float32"))
     >>> [(op, array.shape) for op, array in kept_arrays(x.exp()).values()]

@@ -2,16 +2,17 @@
 # # 19. Profiling
 #
 # Which of two programs is faster, and by how much? A clock alone does not answer this. The
-# picture has two columns of 60 lines. Each line is a race of a program against *itself*, with
-# 40 runs against 40 runs: the interval in which the true ratio of the two times should lie. The
-# true ratio is 1. A red line does not contain 1, so it declares a winner where there is none.
+# picture has two columns of 60 lines. For each line a program raced against *itself*, 40 runs
+# against 40 runs. The line is the interval in which the true ratio of the two times should lie.
+# The true ratio is 1. A red line does not contain 1, so it declares a winner where there is
+# none.
 
 # %% tags=["payoff"]
 import numpy as np
 
 from tinytorch.pictures.profiling import (SimulatedComputer, aa_test, draw_intervals, draw_kept,
                                           draw_order, draw_roofline, draw_runs, draw_shares,
-                                          winners)
+                                          page_faults_of, winners)
 
 numbers = np.random.default_rng(0).normal(size=(256, 1024)).astype("float32")
 draw_intervals(aa_test(lambda: np.tanh(numbers), rng=0))
@@ -127,8 +128,8 @@ for each in (time.perf_counter, time.process_time):
 # When another program gets the processor, `perf_counter` runs on and `process_time` stops. So
 # `process_time` is better for a program with one thread on a busy computer. It is wrong for
 # several threads and for waiting, and on some systems it advances in steps of many
-# milliseconds. What the system says about its steps is not always true, so we read the clock
-# until it advances. For most measurements below we use it if its steps are short enough:
+# milliseconds. What the system says about these steps is not always true, so we read the clock
+# until it advances. If the step is short, most measurements below use `process_time`:
 
 # %%
 steps = []
@@ -209,9 +210,9 @@ for n in (5, 50, 500):
 # A time below zero is impossible. The interval of the median stays among the measured times.
 # It is also honest: as far as five runs can tell, the true median could be 90.
 #
-# An interval of the program need not contain the median that you saw in an earlier section, or
-# the interval of another line. The bootstrap knows only the spread of the runs that it is
-# given, and the speed of the computer has changed in the meantime.
+# The intervals of the program need not overlap, or contain the median that you saw in an
+# earlier section. The bootstrap knows only the spread of the runs that it is given, and the
+# speed of the computer has changed in the meantime.
 #
 # ## Drift and interleaving
 #
@@ -664,20 +665,24 @@ figure = draw_roofline(here, points)
 # there.
 #
 # We can measure one of the reasons. `np.add(a, a)` needs new memory for its result,
-# `np.add(a, a, out=out)` does not. Predict the ratio of their times, for arrays of 0.4 MB and
-# of 64 MB.
+# `np.add(a, a, out=out)` does not. At the first write to a new page, a *page fault* stops the
+# program until the system has provided the page. How many page faults do you expect in each
+# call, for arrays of 0.4 MB and of 64 MB? A page has 4 kB, or 2 MB in some large arrays.
 
 # %% tags=["answer", "explained"]
 for size in (100_000, 16_000_000):
     a, out = np.ones(size, "float32"), np.ones(size, "float32")
-    times = race({"new": lambda: np.add(a, a), "given": lambda: np.add(a, a, out=out)},
-                 rounds=12, rng=0, clock=clock)
-    low, high = ratio_interval(times["new"], times["given"], rng=0)
-    print(f"{4 * size / 1e6:4.1f} MB: {low:.2f} to {high:.2f} times as long with new memory")
+    ways = {"new": lambda: np.add(a, a), "given": lambda: np.add(a, a, out=out)}
+    for name, f in ways.items():
+        print(f"{4 * size / 1e6:4.1f} MB, {name:5} memory: {page_faults_of(f):6} page faults")
+times = race(ways, rounds=12, rng=0, clock=clock)
+low, high = ratio_interval(times["new"], times["given"], rng=0)
+print(f"64 MB: {low:.2f} to {high:.2f} times as long with new memory")
 
 # %% [markdown]
 # On Linux, a freed block is kept for the next array if it is smaller than 32 MB (lessons 10 and
 # 14 set this up). A larger block goes back to the system, and the next array gets new pages.
+# (Windows does not count them, so all counts are 0 there.)
 #
 # ## A profiler for operations
 #
@@ -815,8 +820,8 @@ figure = draw_shares(shares)
 # which a count of FLOPs does not show. But a count of bytes is not enough. Additions have a
 # much smaller share of the time than of the bytes. Their arrays have about 1 MB or less and
 # were used just before, so they can be in a cache. Attention has a much larger share of the
-# time than of FLOPs and bytes.
-# Its count leaves out the softmax and the attention weights (question 4 in "Look back").
+# time than of FLOPs and bytes. Its count leaves out the softmax and the attention weights
+# (question 4 in "Look back").
 #
 # ## A profiler for modules
 #
@@ -896,8 +901,8 @@ with no_grad(), Profile(gpt, clock) as profile:
 print(profile.table(10))
 
 # %% [markdown]
-# The row without a module is the head of the GPT: `x @ self.embedding.weight.T` is in the
-# `forward` of the model itself.
+# The row without a module is the output layer of the GPT: `x @ self.embedding.weight.T` is in
+# the `forward` of the model itself.
 #
 # ## Peak memory
 #
@@ -966,7 +971,8 @@ print(f"one after another, in place: "
 #
 # A *view* shares the memory of another array, its `.base`. Counting both would count the same
 # memory twice. So for each array, find the array that owns the memory, and count each owner
-# once: the key of the dict is `id(array)`, a number that no other living object has.
+# once: `kept_arrays` returns a dict, and its keys are `id(array)`, a number that no other
+# living object has.
 #
 # **Task.** Write `kept_arrays`.
 
@@ -980,8 +986,9 @@ def kept_arrays(tensor):
              arrays are node.data, the ndarrays in node.creator.arrays, and the ndarrays among
              the values of node.creator.options["saved"], if there is such an option. A view is
              replaced by the array that owns its memory: follow .base while it is an array.
-             `name` is the operation that computed the array. Saved arrays, and arrays that
-             no operation computed, have the name of an operation that uses them
+             `name` is the operation that computed the array. A saved array has the name of the
+             operation that saved it. An array that no operation computed has the name of an
+             operation that reads it
 
     >>> x = Variable(np.ones((100, 100), "float32"))
     >>> [(op, array.shape) for op, array in kept_arrays(x.exp()).values()]
@@ -1076,7 +1083,7 @@ def amdahl(share, speedup):
 check("amdahl")
 
 # %% [markdown]
-# Even with a part of 90 % that takes no time at all, the whole is only 10 times as fast.
+# Even if a part of 90 % afterwards takes no time at all, the whole is only 10 times as fast.
 #
 # A test on a feed-forward network of lesson 15: we replace its GELU, composed of single
 # operations as in lesson 02, by the fused one of lesson 15. Four measurements in one race give

@@ -14,6 +14,8 @@ from tinytorch.pictures.profiling import (
     draw_roofline,
     draw_runs,
     draw_shares,
+    page_faults,
+    page_faults_of,
     winners,
 )
 
@@ -91,3 +93,10 @@ def test_shares_add_up_to_100():
 def test_kept_memory_has_the_largest_bar_first():
     axes = draw_kept({"small": 1_000_000, "large": 3_000_000}).axes[0]
     assert [bar.get_width() for bar in axes.patches] == [3, 1]
+
+
+@pytest.mark.skipif(page_faults() == 0, reason="the system does not count page faults")
+def test_only_new_memory_costs_page_faults():
+    out = np.empty(8_000_000)
+    assert page_faults_of(lambda: np.ones(8_000_000)) > 10
+    assert page_faults_of(lambda: np.add(out, 1, out=out)) == 0
