@@ -33,7 +33,7 @@ LIMITS = {
     "lines of tito/grading": (15374, 12000),
     "lines of tito/learn": (6189, 5000),
     "lines of tito/book": (3085, 2600),
-    "lines of tests": (52286, 46000),
+    "lines of tests": (52293, 46000),
     "functions over 40 lines": (5, 30),
     "functions over 6 parameters": (0, 15),
     "untyped functions": (0, 0),
