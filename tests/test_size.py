@@ -29,11 +29,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (34511, 28000),
+    "lines of tito": (34528, 28000),
     "lines of tito/grading": (15374, 12000),
-    "lines of tito/learn": (6189, 5000),
+    "lines of tito/learn": (6196, 5000),
     "lines of tito/book": (3085, 2600),
-    "lines of tests": (52293, 46000),
+    "lines of tests": (52294, 46000),
     "functions over 40 lines": (5, 30),
     "functions over 6 parameters": (0, 15),
     "untyped functions": (0, 0),

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tito import files
-from tito.errors import UsageError, WorkError
+from tito.errors import TitoError, UsageError, WorkError
 from tito.learn import milestone, notebook_sync, progress
 from tito.lesson import cells, course, export, notebook
 from tito.lesson.course import PRISTINE, SOURCE, Entry, Root
@@ -282,6 +282,15 @@ def undo(
     return step
 
 
+def can_skip(entry: Entry) -> bool:
+    """Whether the course that the workspace was made from has the lesson's solutions."""
+    try:
+        exported = entry.root.reference.lesson(entry.name).declared.source.exported
+    except TitoError:
+        return False  # it is gone
+    return bool(exported) and not any(UNWRITTEN.search(cell.source) for cell in exported)
+
+
 def skip(entry: Entry) -> Path | None:
     """Put the course's own module for a lesson into the package.
 
@@ -289,9 +298,7 @@ def skip(entry: Entry) -> Path | None:
     """
     refuse_course(entry.root)
     reference = entry.root.reference.lesson(entry.name).declared
-    if not reference.source.exported or any(
-        UNWRITTEN.search(c.source) for c in reference.source.exported
-    ):
+    if not can_skip(entry):
         raise UsageError(
             f"The course at {reference.path} holds no solutions.",
             "Ask your instructor for the reference lessons.",

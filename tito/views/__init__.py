@@ -128,16 +128,16 @@ def in_book(address: str | None) -> list[Text]:
     return [unbroken(("in the book: ", "dim"), (address, "bold"))] if address else []
 
 
-def needed(lesson: str, names: list[str]) -> Pieces:
-    """The line about the lessons to write or skip before `lesson`."""
+def needed(lesson: str, names: list[str], skippable: bool) -> Pieces:
+    """The line about the lessons to write, or to skip where this can be done, before `lesson`."""
     what = f"{names[0]}, which has" if len(names) == 1 else f"{len(names)} lessons that have"
-    return Pieces(
-        [
-            Text.assemble((f"{lesson} needs", "yellow"), f" {what} not passed:"),
-            Text.assemble((f"tito start {names[0]}", "bold"), ","),
-            Text.assemble("or for now ", (f"tito skip {' '.join(names)}", "bold")),
-        ]
-    )
+    parts: list[str | Text] = [
+        Text.assemble((f"{lesson} needs", "yellow"), f" {what} not passed:"),
+        Text.assemble((f"tito start {names[0]}", "bold"), "," * skippable),
+    ]
+    if skippable:
+        parts.append(Text.assemble("or for now ", (f"tito skip {' '.join(names)}", "bold")))
+    return Pieces(parts)
 
 
 def for_a_person(answers: dict[str, bool]) -> str:

@@ -21,7 +21,6 @@ from tito.views import (
     for_a_person,
     in_book,
     indented,
-    needed,
     plain,
     unbroken,
 )
@@ -126,15 +125,16 @@ def ago(when: str | None) -> str:
 
 
 def lesson_card(
-    entry: Entry, place: Text, needs: list[str], first: str | None, line: int | None
+    entry: Entry, place: Text, needed: RenderableType | None, first: str | None, line: int | None
 ) -> Group:
     """The output of `tito start`: the file to open, the lessons that it needs, and where to begin.
 
+    needed       the line about the lessons to write first
     first, line  the exercise to begin with, and its line in a script
     """
     parts: list[RenderableType] = [*_lesson_title(entry)]
-    if needs:
-        parts.append(needed(entry.name, needs))
+    if needed:
+        parts.append(needed)
     parts += [Text(), unbroken("open  ", place)]
     read = (f"tito read {entry.name}", "bold")
     parts.append(

@@ -18,7 +18,6 @@ from tito.views import (
     for_a_person,
     in_book,
     indented,
-    needed,
     plain,
     unbroken,
 )
@@ -55,7 +54,7 @@ class Around:
     complete   whether every lesson of the course has passed
     key        the key for the next hint of the first open exercise, if keys work
     course     (lessons that passed, lessons), drawn as a bar, or None
-    needs      lessons to write or skip first, where a check cannot run without them
+    needed     the line about lessons to write first, where a check cannot run without them
     end        renderables to show at the end of a lesson that passed
     """
 
@@ -66,7 +65,7 @@ class Around:
     complete: bool = False
     key: str | None = None
     course: tuple[int, int] | None = None
-    needs: list[str] = field(default_factory=list)
+    needed: RenderableType | None = None
     end: list[RenderableType] = field(default_factory=list)
 
 
@@ -189,8 +188,8 @@ def _failures(report: LessonReport, around: Around) -> list[RenderableType]:
     groups = _in_order(wrong, report.changed)
     unwritten = [check.unwritten for check in verdict.checks_run if check.unwritten]
     if unwritten and not wrong:
-        if around.needs and unwritten[0] not in report.places:
-            return [Text(), needed(verdict.lesson, around.needs)]
+        if around.needed and unwritten[0] not in report.places:
+            return [Text(), around.needed]
         name = Text.assemble(("Next to write: ", "bold"), f"exercise {unwritten[0]},")
         place = report.places.get(unwritten[0], verdict.source)
         return [Text(), Pieces([name, place]), *_hint_lines(verdict, around, unwritten[0])]

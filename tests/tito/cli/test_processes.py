@@ -77,7 +77,7 @@ INSTRUCTOR = {
         "grade ../class numbers --isolation process",
         "1 of 1 submissions graded",
     ),
-    "tito feedback": ("graded", [], "feedback ../pages", "1 learner, 2 pages"),
+    "tito feedback": ("graded", [], "feedback ../pages", "1 learner, 1 page"),
     "tito similar": ("course", [], "similar ../class numbers", "similar"),
     "tito gradebook show": ("graded", [], "gradebook show", "Ada      4"),
     "tito gradebook export": ("graded", [], "gradebook export", '"ada","Ada",4,4'),

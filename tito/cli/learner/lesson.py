@@ -27,7 +27,7 @@ from tito.cli.app import (
     select_lessons,
     select_tasks,
 )
-from tito.cli.learner.show import show_report, show_results
+from tito.cli.learner.show import needed, show_report, show_results
 from tito.errors import MachineError, TitoError, UsageError, WorkError
 
 if TYPE_CHECKING:
@@ -159,8 +159,7 @@ def start(lesson: Lesson = None) -> None:
     # A reader begins at the top; a learner who comes back goes on at the exercise.
     at = f":{line}" if line and came_back else ""
     place = link(entry.root, entry.relative(source.path) + at)
-    needs = lesson_status.needs(entry, records)
-    echo(views.lesson_card(entry, place, needs, first.id if first else None, line))
+    echo(views.lesson_card(entry, place, needed(entry, records), first.id if first else None, line))
     if root.is_course:
         echo(
             Pieces(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from tito.cli.app import echo
@@ -134,6 +134,18 @@ def show_results(
     return results[number:]
 
 
+def needed(
+    entry: Entry, records: dict[str, Any], unwritten: Iterable[str] = ()
+) -> RenderableType | None:
+    """The line about the lessons to write before this one, None if there are none."""
+    from tito import views
+    from tito.learn import status, workspace
+
+    names = status.needs(entry, records, unwritten)
+    lower = [entry.root.lesson(name) for name in names]
+    return views.needed(entry.name, names, all(map(workspace.can_skip, lower))) if names else None
+
+
 def _around(entry: Entry, verdict: Verdict, whole: bool, records: dict[str, Any]) -> Around:
     """The facts that the report of a lesson needs about hints, the book and the rest of the course.
 
@@ -157,5 +169,5 @@ def _around(entry: Entry, verdict: Verdict, whole: bool, records: dict[str, Any]
         following=step[0] if step else None,
         complete=is_done and not (step or entry.root.is_course),
         course=(passed, len(entry.root.lessons)),
-        needs=status.needs(entry, records, lower) if lower else [],
+        needed=needed(entry, records, lower) if lower else None,
     )
