@@ -2,7 +2,8 @@
 
 `python tests/test_size.py` prints the sizes, `python tests/test_size.py untyped functions` lists
 what was counted. A change that goes over a limit says in its commit why, and what could go
-instead. A change that takes away lowers the limit.
+instead. A change that takes away lowers the limit. Limits of lines are whole hundreds, so that two
+changes at a time seldom meet here.
 
 How it counts:
 
@@ -29,11 +30,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (34528, 28000),
-    "lines of tito/grading": (15374, 12000),
-    "lines of tito/learn": (6196, 5000),
-    "lines of tito/book": (3085, 2600),
-    "lines of tests": (52294, 46000),
+    "lines of tito": (34600, 28000),
+    "lines of tito/grading": (15400, 12000),
+    "lines of tito/learn": (6200, 5000),
+    "lines of tito/book": (3100, 2600),
+    "lines of tests": (52300, 46000),
     "functions over 40 lines": (5, 30),
     "functions over 6 parameters": (0, 15),
     "untyped functions": (0, 0),
