@@ -426,6 +426,7 @@ def test_the_courses_milestones_name_lessons_that_exist():
         (1998, "digits_cnn"),
         (2018, "gpt"),
         (2020, "generation"),
+        (2020, "diffusion"),
         (2020, "scaling"),
         (2022, "circuits"),
         (2018, "integers"),
