@@ -81,7 +81,8 @@ def read_terms(root: Root) -> list[Term]:
 
 def find_terms(terms: list[Term], word: str) -> list[Term]:
     """The terms of a name, in any case, in the singular or the plural: one, or several such as the
-    stride of an array and the stride of a convolution.
+    stride of an array and the stride of a convolution. Of a part of a name, such as "roofline" for
+    "roofline model", the terms with this word, if they are at most three.
 
     Raises TitoError, with the nearest terms, when the course has none of that name.
     """
@@ -93,6 +94,10 @@ def find_terms(terms: list[Term], word: str) -> list[Term]:
         if name in by_name:
             return by_name[name]
     containing = [name for name in by_name if key in name] if len(key) > 2 else []
+    singular = key.removesuffix("s")
+    parts = [name for name in by_name if {key, singular} & {*re.split(r"[ -]", name)}]
+    if 0 < len(parts) <= 3:
+        return [term for name in parts for term in by_name[name]]
     near = containing or difflib.get_close_matches(key, by_name, n=3)
     raise UsageError(
         f"The course has no term {word!r}.",

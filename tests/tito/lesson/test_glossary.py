@@ -56,11 +56,19 @@ def test_a_name_that_two_lessons_explain_gives_both(root):
     assert [term.number for term in glossary.find_terms(terms + again, "doubling")] == [1, 2]
 
 
+def test_a_word_of_a_name_is_enough_if_few_names_have_it(root):
+    terms = glossary.read_terms(root)
+    (result,) = glossary.find_terms(terms, "points")
+    assert result.term == "fixed point"
+    more = [replace(result, term=f"{n} point") for n in ("a", "b", "c")]
+    with pytest.raises(TitoError):
+        glossary.find_terms(terms + more, "point")
+
+
 @pytest.mark.parametrize(
     "word, remedy",
     [
         ("doublin", "Did you mean 'doubling'?"),
-        ("point", "Did you mean 'fixed point'?"),
         ("entropy", "`tito word` lists them all."),
     ],
 )
