@@ -1,5 +1,5 @@
 # From modules/source/22_compression/compression_dev.py by `tito export`; edit that file, not this one.
-# checksum: 479aa11a87c7fe01
+# checksum: e5dd6b886c3a0653
 """Compression: Fewer numbers: pruning, low rank, LoRA, averages of weights, distillation."""
 
 import copy
@@ -32,9 +32,8 @@ def prune_magnitude(w, amount):
 
     w        array of any shape; not changed
     amount   the share to remove, from 0 to 1; otherwise ValueError
-    returns  bool array of the shape of `w`: False for the weights to remove. These are the
-             round(amount * w.size) weights with the smallest absolute values. Of equally large
-             ones, any may be removed
+    returns  bool array of the shape of `w`: False for exactly round(amount * w.size) weights
+             with the smallest absolute values. Of equally large ones, any may be removed
 
     >>> prune_magnitude(np.array([3.0, -1.0, 2.0, 0.5, -4.0]), 0.4)
     array([ True, False,  True, False,  True])
@@ -162,8 +161,8 @@ def saliency_obd(model, x, loss, probes, rng):
     probes   how many random vectors `hutchinson` uses
     rng      a NumPy Generator, for `hutchinson`
     returns  {path: array} for the paths of matrices(model). h is the diagonal of the Hessian of
-             the loss with respect to all parameters, estimated by `hutchinson`; estimates may
-             be negative
+             the loss with respect to all parameters, estimated by `hutchinson`; negative
+             estimates stay negative
 
     >>> layer = Dense(2, 1, bias=False)
     >>> layer.weights.data[...] = [[3.0], [1.0]]
@@ -231,7 +230,7 @@ def prune_neurons(first, second, keep):
 
     first, second  Dense layers: the outputs of `first` go through an activation function and
                    are the inputs of `second`; not changed. Each may have no bias
-    keep           int array or list: the neurons that remain, in this order
+    keep           int array or list of ints: the neurons that remain, in this order
     returns        (first, second): new Dense layers with len(keep) neurons between them
 
     >>> prune_neurons(Dense(64, 256), Dense(256, 64), [7, 100, 8])
@@ -270,8 +269,9 @@ def low_rank(dense, rank):
 def low_rank_for(dense, x, rank, damping=0.001):
     """Like `low_rank`, but the *outputs* for the inputs `x` (m, in) are as close as possible.
 
-    With S the Cholesky factor of H = x.T @ x, the error of the outputs is the size of S.T times
-    the error of the weights. So it approximates S.T @ W, and removes S.T from the result.
+    A change D of the weights W changes the outputs by |x D|² = |S.T D|², where S is the
+    Cholesky factor of H = x.T @ x. So the closest matrix to S.T @ W is computed, and its first
+    factor is multiplied by the inverse of S.T.
     """
     x = np.asarray(x, np.float64)
     h = x.T @ x

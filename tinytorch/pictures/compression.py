@@ -12,10 +12,11 @@ from tinytorch.support.modules import recording
 # Texts
 
 
-def pruned_texts(prompt, shares, tokens=40, seed=1):
+def pruned_texts(prompt, shares, tokens=40, seed=1, prune=None):
     """How the small GPT continues a prompt when the smallest weights of its matrices are 0.
 
     shares   list of shares of zeros, of all matrices together
+    prune    None, or a function (w, share) -> mask, which is then applied to each matrix
     seed     of the draws, which are the same for each text
     returns  {share: text, without line breaks}
     """
@@ -24,11 +25,20 @@ def pruned_texts(prompt, shares, tokens=40, seed=1):
     model, tokenizer = load_small_gpt()
     start, texts = tokenizer.encode(prompt)[None], {}
     for share in shares:
-        pruned = without_smallest(model, share)
+        pruned = without_smallest(model, share) if prune is None else masked(model, share, prune)
         ids = continued(pruned, start, tokens, np.random.default_rng(seed))
         text = " ".join(tokenizer.decode(ids[0]).split())
         texts[share] = text.encode("ascii", "replace").decode()  # bytes that are no text: "?"
     return texts
+
+
+def masked(model, share, prune):
+    """A copy of a model: each matrix w of its Dense layers is multiplied by prune(w, share)."""
+    model = copy.deepcopy(model)
+    for name, p in model.named_parameters():
+        if name.endswith("weights"):
+            p.data = p.data * prune(p.data, share)
+    return model
 
 
 def without_smallest(model, share):
@@ -130,6 +140,7 @@ def draw_shares(shares):
         axes.annotate(f" {share:.0%}", (share, place), va="center")
     axes.set_yticks(range(len(shares)), shares)
     axes.set_xlim(0, 1.15)
+    axes.xaxis.set_major_formatter("{x:.0%}")
     axes.invert_yaxis()
     return figure
 
@@ -144,6 +155,7 @@ def draw_zeros(amounts, curves):
     for (name, losses), colour in zip(curves.items(), ("C3", "C2", "C0", "C1", "black")):
         axes.plot(amounts, losses, color=colour, marker="o", markersize=4)
         ends.append((amounts[-1], losses[-1], name, colour))
+    axes.xaxis.set_major_formatter("{x:.0%}")
     label_ends(axes, ends)
     return figure
 
@@ -153,7 +165,7 @@ def draw_singular(matrices):
 
     matrices  {name: array (k, n)}
     """
-    figure, axes = panel("", "number", "singular value / the largest")
+    figure, axes = panel("", "number of the singular value", "value / the largest")
     ends = []
     for (name, matrix), colour in zip(matrices.items(), ("C0", "C3", "C1")):
         values = np.linalg.svd(matrix, compute_uv=False)
@@ -170,7 +182,7 @@ def draw_plane(path, points):
     path    list of (new, old) from the original model to the tuned one, joined by a line
     points  {name: (new, old)} of other models
     """
-    figure, axes = panel("", "bits per character of names", "of novels")
+    figure, axes = panel("", "bits per character of names", "bits per character of novels")
     axes.plot(*zip(*path), "C0", marker="o", markersize=5)
     places = {"before": (path[0], (0, 10)), "averages": (path[len(path) // 2], (6, 6)),
               "all weights": (path[-1], (10, -22))}  # fmt: skip
@@ -182,20 +194,28 @@ def draw_plane(path, points):
     return figure
 
 
+LABELS = {"OBS pruning": (0, (8, -4)), "fewer neurons": (-1, (8, -4)), "low rank": (1, (6, 4)),
+          "GPTQ": (-1, (6, 0)), "fewer neurons, GPTQ": (0, (8, -16))}  # fmt: skip
+
+
 def draw_bytes(methods, original):
     """The loss against the bytes, with one curve for each method.
 
-    methods   {name: list of (bytes, bits per character lost)}; losses below 0.0001 are drawn there
+    methods   {name: list of (bytes, bits per character lost)}; losses below 0.0001 are drawn
+              there. LABELS tells at which point the name is written, and how far from it
     original  the bytes of the original model, a dotted line
     """
     figure, axes = panel("", "kilobytes", "bits per character lost", height=3.8, yscale="log")
     colours = ("C3", "C2", "black", "C0", "C1")
     for (name, row), colour in zip(methods.items(), colours):
         sizes, losses = [n / 1000 for n, _ in row], [max(bits, 1e-4) for _, bits in row]
-        axes.plot(sizes, losses, color=colour, marker="o", markersize=4, label=name)
+        axes.plot(sizes, losses, color=colour, marker="o", markersize=4)
+        point, offset = LABELS.get(name, (0, (8, 0)))
+        axes.annotate(name, (sizes[point], losses[point]), offset, color=colour,
+                      textcoords="offset points")  # fmt: skip
     axes.axvline(original / 1000, color="C3", linestyle=":", linewidth=1.5)
     axes.set_xlim(left=0)
     axes.annotate("original", (original / 1000, 1), (-4, 2), ("data", "axes fraction"), color="C3",
                   ha="right", textcoords="offset points", annotation_clip=False)  # fmt: skip
-    axes.legend(fontsize=9, loc="lower left", bbox_to_anchor=(0.26, 0.0))
+    axes.set_ylim(bottom=3e-5)
     return figure

@@ -6,25 +6,18 @@
 # weights in its matrices are replaced by 0.
 
 # %% tags=["payoff"]
-from tinytorch.pictures.compression import (draw_bytes, draw_plane, draw_shares, draw_singular,
-                                            draw_zeros, inputs_of, names_text, pruned_texts)
+from tinytorch.pictures.compression import pruned_texts
 
 for share, text in pruned_texts("She was", [0.0, 0.3, 0.5, 0.8, 0.9]).items():
     print(f"{share:4.0%} zeros: {text}")
 
 # %% [markdown]
-# With half of its weights the model still writes sentences. With a fifth of them it writes
-# pieces of words, and with a tenth it repeats a few letters. Near the end of this chapter you
-# compare all ways to make this model smaller in one picture: how many bytes each needs, and
-# how well the model still predicts. Some popular methods do badly here, and you will see why.
+# With 50 % zeros the model still writes sentences. At 80 % it writes pieces of words, and at
+# 90 % it repeats a few letters. **Compression** makes a model smaller: with fewer bits for each
+# number (lesson 21), or with fewer numbers. Near the end, one picture compares five ways.
 #
-# Lesson 21 stored each number in fewer bits. This lesson stores fewer numbers. **Compression**
-# here means both.
-#
-# **You need** 17 (Differentiation), for second derivatives, and 21 (Quantization), for the
-# comparison. **You write** pruning of weights by size and by second derivatives, masks that
-# survive training, pruning of neurons, low-rank layers, LoRA, averages of models, and
-# distillation.
+# **You need** 17 (Differentiation) and 21 (Quantization). **You write** pruning of weights and
+# neurons, masks, low-rank layers, LoRA, averages of models, and distillation.
 
 # %%
 #| default_exp core.compression
@@ -44,16 +37,13 @@ from tinytorch.func import functional_call
 # %% [markdown]
 # ## Magnitude pruning
 #
-# **Pruning** removes weights from a trained network by setting them to 0. Which ones? A weight
-# of 0.001 changes the output of its layer much less than a weight of 2. **Magnitude pruning**
-# removes the weights with the smallest absolute values.
+# **Pruning** sets weights of a trained network to 0. A weight of 0.001 changes the output of
+# its layer much less than a weight of 2. **Magnitude pruning** removes the weights with the
+# smallest absolute values.
 #
-# We describe the choice by a *mask*: an array of the shape of the weights that is True where a
-# weight is kept.
-#
-# **Task.** Write `prune_magnitude`. A threshold is not enough: when several weights are
-# equally large, all of them could fall below it or none. Sort the weights instead, and remove
-# the first ones. Then the number of zeros is exact.
+# **Task.** Write `prune_magnitude`. Its result is a *mask*, True where a weight is kept. A
+# threshold is not enough: of equally large weights, all could fall below it or none. Sort the
+# *places* by absolute value (`np.argsort`), and remove the first ones.
 
 # %% exercise="magnitude"
 #| export
@@ -68,9 +58,8 @@ def prune_magnitude(w, amount):
 
     w        array of any shape; not changed
     amount   the share to remove, from 0 to 1; otherwise ValueError
-    returns  bool array of the shape of `w`: False for the weights to remove. These are the
-             round(amount * w.size) weights with the smallest absolute values. Of equally large
-             ones, any may be removed
+    returns  bool array of the shape of `w`: False for exactly round(amount * w.size) weights
+             with the smallest absolute values. Of equally large ones, any may be removed
 
     >>> prune_magnitude(np.array([3.0, -1.0, 2.0, 0.5, -4.0]), 0.4)
     array([ True, False,  True, False,  True])
@@ -90,11 +79,20 @@ def prune_magnitude(w, amount):
 check("magnitude")
 
 # %% [markdown]
+# Here is your function, applied to each matrix of the GPT:
+
+# %%
+for share, text in pruned_texts("She was", [0.3, 0.5, 0.7], prune=prune_magnitude).items():
+    print(f"{share:4.0%} zeros: {text}")
+
+# %% [markdown]
+# At 50 % the text is worse than in the first print. There, all matrices were ranked together;
+# here, each one loses the same share. You come back to this in the next section.
+#
 # We measure the damage on text that the model was not trained on, as in lesson 15: how many
 # *bits per character* the pruned model needs more than the original. The model has 136,960
-# parameters; 98,304 of them are in the matrices of its blocks, and only these are pruned. Each
-# matrix loses the same share. Predict: how much worse than the smallest weights is it to
-# remove *random* ones?
+# parameters; 98,304 of them are in the eight matrices of its blocks, and only these are pruned.
+# Predict: how much worse than the smallest weights is it to remove *random* ones?
 
 # %%
 #| export
@@ -114,6 +112,8 @@ def replaced(model, arrays):
 # %%
 from tinytorch.core.transformers import held_out_bits
 from tinytorch.generate import load_small_gpt
+from tinytorch.pictures.compression import (draw_bytes, draw_plane, draw_shares, draw_singular,
+                                            draw_zeros, inputs_of, names_text)
 from tinytorch.text import load_text
 
 model, tokenizer = load_small_gpt()
@@ -126,7 +126,7 @@ def bits_lost(changed):
     """The bits per character that a changed model needs more than the original one."""
     return held_out_bits(changed, test_ids, characters) - exact
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 weights, rng = matrices(model), np.random.default_rng(0)
 AMOUNTS = (0.3, 0.5, 0.7, 0.8, 0.9)
 curves = {"random": [], "each matrix": []}
@@ -140,8 +140,9 @@ for amount in AMOUNTS:
           f"smallest {curves['each matrix'][-1]:.3f}")
 
 # %% [markdown]
-# The original needs 1.69 bits per character. For comparison, the compressor zlib needs 2.84,
-# so a model that loses more than 1.15 bits is useless.
+# Removing 30 % of the weights at random does more harm than removing the smallest 70 %. The
+# original needs 1.69 bits per character. The compressor zlib, which reads the training text
+# first, needs 2.84 (lesson 15), so a model that loses more than 1.15 bits is useless.
 #
 # ## Global pruning
 #
@@ -203,11 +204,11 @@ figure = draw_shares({path.removesuffix(".weights"): 1 - mask.mean()
 # two matrices of the feed-forward network in block 1 lose 90 and 94 %, the others 25 to 43 %.
 
 # %% [markdown]
-# It helps a lot, and the picture shows why. The feed-forward network of block 1 has very small
-# weights, and loses nearly all of them. Training has made hardly any use of it, and weight
-# decay (lesson 07) has moved unused weights towards 0. This is a fact about *this* model.
-# Measure it again for every model that you compress: `load_gpt` of `tinytorch.text` reads the
-# one that you trained in the milestone `gpt`.
+# It helps a lot, and the picture shows why. The feed-forward network of block 1
+# (`blocks.1.mlp`) has very small weights, and loses nearly all of them. The section about
+# neurons comes back to it. This is a fact about *this* model. Measure it again for every model
+# that you compress: `load_gpt` of `tinytorch.text` reads the one that you trained in the
+# milestone `gpt`.
 #
 # ## The bytes of a sparse matrix
 #
@@ -253,11 +254,11 @@ for amount in (0.0, 0.05, 0.3, 0.5, 0.8, 0.9, 0.99):
     print(f"{amount:4.0%} zeros: " + "   ".join(f"{k} {n:6,}" for k, n in sizes.items()))
 
 # %% [markdown]
-# The mask costs 1 bit for 32, so it pays above 1/32, about 3 % of zeros. An index costs 2
-# bytes for each 4 that are kept, so it pays above 1/3. At 99 % zeros, the index is the
-# smallest. With half of the weights removed, we save less than half of the bytes. And we save
-# no time: our matrix product also multiplies by zeros. **Unstructured pruning** is pruning
-# that removes weights anywhere in a matrix, as here.
+# The mask costs 1 bit for each number of 32 bits, so it pays above 1/32, about 3 % of zeros.
+# With an index, each kept number costs 6 bytes in place of 4, so it pays when at most 2/3 are
+# kept. At 99 % zeros, the index is the smallest. With half of the weights removed, we save less
+# than half of the bytes. And we save no time: our matrix product also multiplies by zeros.
+# **Unstructured pruning** is pruning that removes weights anywhere in a matrix, as here.
 #
 # ## Training with a mask
 #
@@ -265,8 +266,8 @@ for amount in (0.0, 0.05, 0.3, 0.5, 0.8, 0.9, 0.99):
 # also changes the zeros. Their gradients are not 0, and with momentum an optimizer moves them
 # even when their gradients are 0. So we multiply by the masks again after every step.
 #
-# An optimizer has no place where such a function could be registered. But `optimizer.step` is
-# an attribute that can be replaced by another function, which calls the original one first.
+# How do we multiply after *every* step? We put our own function in place of `optimizer.step`.
+# It calls the old step first, and then applies the masks.
 #
 # **Task.** Write `apply` and `attach`.
 
@@ -388,10 +389,15 @@ for amount in (0.5, 0.8, 0.9, 0.95, 0.98):
 # $$\frac{1}{2} h\, w^2$$
 #
 # **Optimal brain damage** (OBD) is pruning with $h w^2 / 2$ as the saliency. The second
-# derivatives $h$ are the diagonal of the Hessian. Lesson 17 estimates this diagonal from
-# Hessian-vector products, with `hutchinson`. It needs a function of *one* vector with all
-# parameters; `functional_call(model, vector, x)` computes `model(x)` with the numbers of
-# `vector` as parameters.
+# derivatives $h$ are the diagonal of the Hessian. Lesson 17 has what you need: `hvp(f, x, v)`
+# is the Hessian of `f` at `x` times `v`. `hutchinson(matvec, like, probes, rng)` estimates from
+# such products the trace and the diagonal, and returns both. Here `f` is a function of *one*
+# vector with all parameters; `functional_call(model, vector, x)` computes `model(x)` with the
+# numbers of `vector` as parameters.
+#
+# An estimate from few vectors has an error, and can be negative. The error is large where the
+# Hessian has large entries for this weight *and other weights*, and then removing the weight is
+# risky. So `prune_global` ranks scores by their absolute values.
 #
 # **Task.** Write the middle of `saliency_obd`: first the function `f` from a vector to the
 # loss, then the diagonal, then the scores.
@@ -407,8 +413,8 @@ def saliency_obd(model, x, loss, probes, rng):
     probes   how many random vectors `hutchinson` uses
     rng      a NumPy Generator, for `hutchinson`
     returns  {path: array} for the paths of matrices(model). h is the diagonal of the Hessian of
-             the loss with respect to all parameters, estimated by `hutchinson`; estimates may
-             be negative
+             the loss with respect to all parameters, estimated by `hutchinson`; negative
+             estimates stay negative
 
     >>> layer = Dense(2, 1, bias=False)
     >>> layer.weights.data[...] = [[3.0], [1.0]]
@@ -459,12 +465,16 @@ for name, one in [("as trained", net), ("rescaled", rescaled(net, 0)),
     by_size, by_loss = (right(masked(one, prune_global(one, 0.5, s))) for s in (abs, obd))
     print(f"{name:15}{right(one):.1%} right; half removed: by size {by_size:.1%}, "
           f"by h w² / 2 {by_loss:.1%}")
+negative = np.mean([score < 0 for s in obd.values() for score in s.ravel()])
+no_negative = {path: np.maximum(s, 0) for path, s in obd.items()}
+print(f"{negative:.0%} of the estimates are negative; if they count as 0: "
+      f"{right(masked(one, prune_global(one, 0.5, no_negative))):.1%}")
 
 # %% [markdown]
 # The three networks compute the same outputs. Magnitude pruning damages the rescaled ones
-# badly, and OBD treats all three alike. For the network *as trained*, OBD is about as good as
-# magnitude pruning: its neurons have similar sizes, $h$ is only estimated, and the formula
-# ignores how weights work together.
+# badly, and OBD treats all three alike. Negative estimates must not count as 0. For the network
+# *as trained*, OBD is hardly better than magnitude pruning. Its formula treats each weight as
+# if it were removed alone. The next method looks at weights together.
 #
 # ## Moving the other weights
 #
@@ -475,26 +485,29 @@ for name, one in [("as trained", net), ("rescaled", rescaled(net, 0)),
 # is $|Xd|^2 = d^T H d$ with $H = X^T X$.
 #
 # **Optimal brain surgeon** (OBS) removes a weight and moves the other weights of its column to
-# make up for it. If weight $i$ is removed and the others take their best values, the error is
+# make up for it. For example, let the first two inputs be always equal, with the weights 2 and
+# 3. Removing the 2 costs nothing when the 3 becomes 5. In general we look for the $d$ with
+# $d_i = -w_i$ and the smallest error. Only $d_i$ is fixed, so the derivative of the error,
+# $2Hd$, must be 0 in all other places: $H d = c\, e_i$, where $e_i$ is 1 in place $i$ and 0
+# elsewhere. Then $d = c\, H^{-1} e_i$. From $d_i = -w_i$ follows $c = -w_i / [H^{-1}]_{ii}$,
+# and the error $d^T H d = c\, d_i$ is
 #
 # $$\frac{w_i^2}{[H^{-1}]_{ii}}$$
 #
 # This is the saliency of OBS. It is small when the weight is small, and also when the other
-# inputs can replace input $i$. For a diagonal $H$ it is $H_{ii} w_i^2$, as in OBD.
+# inputs can replace input $i$. For a diagonal $H$ it is $H_{ii} w_i^2$, as in OBD. When an
+# input is always 0, or two are always equal, $H$ has no inverse. So a small number is added to
+# its diagonal (*damping*).
 #
-# After the mask is chosen, the best values of the remaining weights of a column, $w_K$, solve
-# a linear system. Let $t = H w$ with the original column. Setting the derivative of the error
-# for each remaining weight to 0 gives
+# Then many weights are removed at once. The best values of the remaining weights of a column,
+# $w_K$, follow in the same way: $H (w_\text{new} - w)$ is 0 in the rows of $K$. Outside of $K$,
+# $w_\text{new}$ is 0. So with $t = H w$, from the original column,
 #
 # $$H_{KK}\, w_K = t_K$$
 #
-# where $H_{KK}$ contains the rows and columns of $H$ that belong to remaining weights.
-#
-# `gptq` of lesson 21 has the same idea: after rounding a row, it moves the others with the
-# same inverse of $H$. Removing a weight is rounding it to a grid with the single number 0.
-# `gptq` goes through the rows with a Cholesky factor, because it must round each row after the
-# earlier ones have moved it. Here all zeros are chosen first, so each column can be solved at
-# once.
+# where $H_{KK}$ contains the rows and columns of $H$ that belong to remaining weights. (`gptq`
+# of lesson 21 has the same idea: removing a weight is rounding it to a grid with the single
+# number 0. But rounding one row moves the later rows, so `gptq` goes one by one.)
 #
 # **Task.** Write the end of `obs_prune`: the saliency, the mask, and the solution for each
 # column. `h[np.ix_(keep, keep)]` selects rows and columns by a mask.
@@ -537,9 +550,6 @@ def obs_prune(w, x, amount, damping=0.01):
 check("obs")
 
 # %% [markdown]
-# In the example, the first two inputs are always equal. Removing the weight 2 costs nothing
-# when the weight 3 becomes 5.
-#
 # Now the GPT. `inputs_of(model, ids)` records what each layer receives while the model reads
 # 64 windows of *training* text. OBS decides inside each matrix. The share of each matrix comes
 # from `prune_global`, because we have seen how much this matters.
@@ -566,9 +576,9 @@ figure = draw_zeros(AMOUNTS, curves)
 # together is below that, and OBS is the lowest at every share.
 
 # %% [markdown]
-# OBS loses less than magnitude pruning at every share, and at 50 % only half as much. It needs
-# no training and no gradient, only some text. But the largest step in the picture is from
-# *each matrix* to *all together*: where the zeros are matters more than how they are chosen.
+# OBS loses less than magnitude pruning at every share, and at 50 % about half as much. It needs
+# no training and no gradient, only some text. But ranking all matrices together has saved more
+# bits than OBS saves after it, at every share.
 #
 # ## Pruning neurons
 #
@@ -594,7 +604,7 @@ def prune_neurons(first, second, keep):
 
     first, second  Dense layers: the outputs of `first` go through an activation function and
                    are the inputs of `second`; not changed. Each may have no bias
-    keep           int array or list: the neurons that remain, in this order
+    keep           int array or list of ints: the neurons that remain, in this order
     returns        (first, second): new Dense layers with len(keep) neurons between them
 
     >>> prune_neurons(Dense(64, 256), Dense(256, 64), [7, 100, 8])
@@ -618,7 +628,7 @@ check("neurons")
 # How important is a neuron? It contributes its activation, times its row of the second matrix,
 # to the output. So we rank the neurons by the root mean square of the activation, times the
 # length of the row. Our GPT has 256 neurons in each of its two blocks. Predict how many of the
-# 512 can be removed before you notice.
+# 512 can be removed for less than 0.01 bits.
 
 # %% tags=["answer", "explained"]
 importance = {}
@@ -631,7 +641,8 @@ for n in (0, 1):
 
 
 def without_neurons(model, share, multiple=1):
-    """A copy without this share of the neurons; each block keeps a multiple of `multiple`."""
+    """A copy without this share of the neurons. Each block keeps a multiple of `multiple`
+    neurons, because GPTQ will need groups of 32."""
     changed = copy.deepcopy(model)
     limit = np.quantile(np.concatenate(list(importance.values())), share)
     for block, scores in zip(changed.blocks, importance.values()):
@@ -649,10 +660,9 @@ for share in (0.25, 0.4, 0.48, 0.6, 0.75):
     print(f"{share:.0%} removed, {kept} neurons kept: {bits_lost(small):.4f} bits lost")
 
 # %% [markdown]
-# A **dead neuron** is a neuron that contributes (almost) nothing to the output. In block 1,
-# all but a handful of the 256 neurons are dead, and we can remove 200 of them for free. After
-# that, every further neuron costs a lot. Always look for dead neurons first: no other method
-# in this chapter gives something for nothing.
+# A **dead neuron** is a neuron that contributes (almost) nothing to the output. In block 1, all
+# but about ten of the 256 neurons are dead: 246 can be removed for less than 0.01 bits. After
+# that, the neurons of block 0 must go, and they cost a lot. So look for dead neurons first.
 #
 # Do smaller matrices also save time? We measure one feed-forward network on 512 tokens, with
 # half of the weights removed in two ways.
@@ -666,7 +676,7 @@ first, gelu, second = model.blocks[0].mlp
 mlp["all weights"] = model.blocks[0].mlp
 zeros = {path: w * prune_magnitude(w, 0.5) for path, w in weights.items()}
 mlp["half of the weights are 0"] = replaced(model, zeros).blocks[0].mlp
-first, second = prune_neurons(first, second, range(128))
+first, second = prune_neurons(first, second, np.arange(128))
 mlp["half of the neurons"] = Sequential(first, gelu, second)
 for name, part in mlp.items():
     best = min(repeat(lambda: part(tokens), timer=process_time, repeat=10, number=20)) / 20
@@ -715,8 +725,9 @@ def low_rank(dense, rank):
 def low_rank_for(dense, x, rank, damping=0.001):
     """Like `low_rank`, but the *outputs* for the inputs `x` (m, in) are as close as possible.
 
-    With S the Cholesky factor of H = x.T @ x, the error of the outputs is the size of S.T times
-    the error of the weights. So it approximates S.T @ W, and removes S.T from the result.
+    A change D of the weights W changes the outputs by |x D|² = |S.T D|², where S is the
+    Cholesky factor of H = x.T @ x. So the closest matrix to S.T @ W is computed, and its first
+    factor is multiplied by the inverse of S.T.
     """
     x = np.asarray(x, np.float64)
     h = x.T @ x
@@ -756,17 +767,17 @@ noise = np.random.default_rng(0).normal(size=(64, 256))
 figure = draw_singular({"block 0": weights["blocks.0.mlp.0.weights"], "random": noise,
                         "block 1": weights["blocks.1.mlp.0.weights"]})
 # alt: Singular values divided by the largest, against their number, 1 to 64. The curve of a
-# random matrix falls in a straight line from 1 to 0.35. In block 0, one value is larger than
-# the others, which fall in a straight line from 0.7 to 0.25. In block 1 the curve bends: half
-# of the values are below 0.15.
+# random matrix falls in a straight line from 1 to 0.35. In block 0, the first value is larger
+# than the others, which fall in a straight line from 0.7 to 0.25; the last one is near 0. In
+# block 1 the curve bends: half of the values are below 0.15.
 
 # %% [markdown]
-# A trained GPT is not low-rank. With rank 48 there are as many parameters as before, and with
-# rank 32, which leaves three quarters of them, the loss is already large. The picture shows
-# the reason. In block 0, the singular values fall as slowly as in a random matrix, so there is
-# nothing to cut off. (Block 1 is the exception, for a reason that you know.) The second method
-# makes the *outputs* as close as possible, in the way OBS does, and loses less. It does not
-# change the conclusion.
+# This trained GPT is not low-rank. With rank 48 there are as many parameters as before, and
+# with rank 32, which leaves three quarters of them, the loss is already large. The picture
+# shows the reason. In block 0, the first singular value is larger and the last one is small.
+# All others fall about as slowly as in a random matrix, so there is little to cut off. (Block 1
+# falls fast: nearly all of its neurons are dead.) The second method makes the *outputs* as
+# close as possible, in the way OBS does, and loses less. It does not change the conclusion.
 #
 # Low rank is useful for something else: not for the weights, but for their *change*.
 #
@@ -844,13 +855,12 @@ def with_lora(model, rank, alpha=1.0, rng=None):
 check("lora")
 
 # %% [markdown]
-# The GPT has read novels. Now it shall write first names. The new text is a list of 5,163
-# names in random order; a tenth of them is held out. We train all weights, and LoRA with rank
-# 2 and
-# 8. What does the model *forget*? For each result we measure two texts: held-out names and
-# held-out novels. Predict: does LoRA, which can change less, forget less?
+# The GPT has read novels. Now it shall write first names. The new text is a list of 5,163 names
+# in random order; a tenth of them is held out. We train all weights, and then LoRA with the
+# ranks 2 and 8. What does the model *forget*? For each result we measure two texts: held-out
+# names and held-out novels. Predict: does LoRA, which can change less, forget less?
 
-# %% tags=["answer"]
+# %% tags=["answer", "explained"]
 from tinytorch.core.optimizers import clip_grad_norm_, warmup_cosine
 from tinytorch.core.transformers import lm_loss, text_batch
 
@@ -875,20 +885,26 @@ def tuned(model, lr, steps=150):
     return model.eval()
 
 
-full = tuned(model, lr=1e-3)
-points = {"before": two_texts(model), "all weights": two_texts(full)}
-for rank, lr in ((2, 1e-2), (8, 3e-3), (8, 1e-2)):
-    lora = tuned(with_lora(model, rank, alpha=rank, rng=0), lr)
-    points[f"LoRA {rank}, lr {lr}"] = two_texts(lora)
-for name, (new, old) in points.items():
+def measured(name, model):
+    new, old = points[name] = two_texts(model)
     print(f"{name:16} names {new:.2f} bits per character, novels {old:.2f}")
+    return model
+
+
+points = {}
+measured("before", model)
+full = measured("all weights", tuned(model, lr=1e-3))
+for rank, lr in ((2, 1e-2), (8, 3e-3), (8, 1e-2)):
+    lora = with_lora(model, rank, alpha=rank, rng=0)
+    lora = measured(f"LoRA {rank}, lr {lr}", tuned(lora, lr))
 lora_share = sum(p.size for p in lora.parameters()) / 136_960
 print(f"LoRA with rank 8 trains {lora_share:.0%} of the parameters")
 
 # %% [markdown]
-# LoRA learns less than full training, and it does not forget less: all three points need more
-# bits for the novels. LoRA saves memory. Adam keeps two numbers for each *trained* weight, and
-# a file with $A$ and $B$ is small.
+# LoRA learns less than full training. In these runs, with one seed, it does not forget less:
+# one point needs about as many bits for the novels, the other two need more. But LoRA saves
+# memory, because Adam keeps two numbers only for each *trained* weight. And a file with $A$ and
+# $B$ is small.
 #
 # ## Averages of models
 #
@@ -941,9 +957,10 @@ figure = draw_plane(path, {name: point for name, point in points.items() if "LoR
 # weights trained. It is bent towards the good corner. All three points of LoRA are above it.
 
 # %% [markdown]
-# All three points of LoRA lie above the curve of averages: with the same result on names, an
-# average predicts the novels better. But an average needs full training, and LoRA trains fewer
-# numbers. (All of this is one small model and one new text.)
+# Lower and further left is better. All three points of LoRA lie above the curve of averages:
+# with the same result on names, an average predicts the novels better. But an average needs
+# full training, and LoRA trains fewer numbers. (All of this is one small model and one new
+# text.)
 #
 # ## Distillation
 #
@@ -951,14 +968,15 @@ figure = draw_plane(path, {name: point for name, point in points.items() if "LoR
 # model, the **student**, to give the same answers as a trained large one, the **teacher**. The
 # teacher's answer to an image is not a label. It is a probability for each class, and tells
 # for example that a 7 looks a little like a 1. The loss is the *Kullback-Leibler divergence*
-# of the student's probabilities $p$ from the teacher's probabilities $q$:
+# from the teacher's probabilities $q$, which come first, to the student's probabilities $p$:
 #
 # $$\mathrm{KL}(q \,\|\, p) = \sum_c q_c\, (\log q_c - \log p_c)$$
 #
 # It is 0 when both are equal. Both use logits divided by a *temperature* $T$ (lesson 16), so
-# that small probabilities count more. The gradient of this divergence shrinks like $1 / T^2$.
-# It is multiplied by $T^2$, so that it has the same size for every temperature. If there are
-# labels, their cross-entropy is added:
+# that small probabilities count more. For large $T$ the gradient of this divergence shrinks
+# like $1 / T^2$: the division of the student's logits gives one factor $1 / T$, and the smaller
+# differences of the probabilities give the other. So the divergence is multiplied by $T^2$. If
+# there are labels, their cross-entropy is added:
 #
 # $$\mathrm{weight} \cdot T^2\, \mathrm{KL}(q \,\|\, p)
 # + (1 - \mathrm{weight}) \cdot \text{cross-entropy}$$
@@ -1038,58 +1056,58 @@ for seed in (0, 1, 2):
 # %% [markdown]
 # On the images that have labels, the teacher changes little: the student becomes better with
 # some seeds and worse with others. The gain comes from the *other* images, which the teacher
-# can label. With them the student becomes about as good as its teacher, and no better. With
-# 359 test images, a difference of two points can be chance, so look at all three seeds.
+# can label. With them the student becomes about as good as its teacher. With 359 test images, a
+# difference of two points can be chance, so look at all three seeds.
 #
-# ## All methods in one picture
+# ## Five ways in one picture
 #
-# Which method is the best? Fewer bits or fewer numbers? We count every byte that must be
-# stored: masks, scales, tables and biases. A pruned matrix uses the smallest of its formats.
-# The last curve combines two methods: first remove the dead neurons, then quantize.
+# Which way to make the GPT smaller is the best? Fewer bits or fewer numbers? We count every
+# byte that must be stored: masks, scales, tables and biases. A pruned matrix uses the smallest
+# of its formats. All five ways store the embedding tables in 8 bits, so that they differ only
+# in the matrices. The last one combines two: first remove the dead neurons, then quantize.
 
 # %% tags=["answer", "explained"]
-from tinytorch.core.quantization import quantize_model, size_of
+from tinytorch.core.quantization import quantizable, quantize_model, size_of
 
 calibration = train_ids[starts[:, None] + np.arange(64)]
+TABLES = ("embedding", "positions")
 
 
-def pruned_bytes(model):
-    """The bytes of a model whose matrices are stored in the smallest format."""
-    saved = [w.nbytes - min(stored_bytes(w).values()) for w in matrices(model).values()]
-    return size_of(model) - sum(saved)
+def measure(changed):
+    """The bytes and the bits lost of a model, with its tables in 8 bits, and each matrix that
+    is not quantized in the smallest format."""
+    small = quantize_model(changed, 8, skip=set(quantizable(changed)) - set(TABLES))
+    saved = [w.nbytes - min(stored_bytes(w).values()) for w in matrices(small).values()]
+    return size_of(small) - sum(saved), bits_lost(small)
 
 
 def quantized(model, bits):
-    """The model with its tables at 8 bits, and its matrices by GPTQ in groups of 32."""
-    small = quantize_model(model, bits, calibration, ("embedding", "positions"), group=32)
-    return quantize_model(small, 8)
+    """The model with its matrices by GPTQ in groups of 32."""
+    return quantize_model(model, bits, calibration, TABLES, group=32)
 
 
 lighter = without_neurons(model, 0.4, multiple=32)
 methods = {
-    "OBS pruning": [(pruned_bytes(obs(amount)), bits_lost(obs(amount)))
-                    for amount in AMOUNTS[:4]],
-    "fewer neurons": [(size_of(small), bits_lost(small)) for small in
-                      [without_neurons(model, share) for share in (0.25, 0.4, 0.48, 0.6)]],
-    "low rank": [(size_of(small), bits_lost(small)) for small in
-                 [factored(rank, for_outputs) for rank in (40, 32, 24)]],
-    "GPTQ": [(size_of(small), bits_lost(small)) for small in
-             [quantized(model, bits) for bits in (8, 5, 4, 3, 2)]],
-    "fewer neurons, GPTQ": [(size_of(small), bits_lost(small)) for small in
-                            [quantized(lighter, bits) for bits in (8, 5, 4, 3, 2)]]}
+    "OBS pruning": [measure(obs(amount)) for amount in AMOUNTS[:4]],
+    "fewer neurons": [measure(without_neurons(model, share))
+                      for share in (0.25, 0.4, 0.48, 0.6)],
+    "low rank": [measure(factored(rank, for_outputs)) for rank in (40, 32, 24)],
+    "GPTQ": [measure(quantized(model, bits)) for bits in (8, 5, 4, 3, 2)],
+    "fewer neurons, GPTQ": [measure(quantized(lighter, bits)) for bits in (8, 5, 4, 3, 2)]}
 print(f"original: {size_of(model):,} bytes")
 for name, row in methods.items():
     print(f"{name:20}" + "  ".join(f"{n:,} bytes {bits:.3f}" for n, bits in row))
 figure = draw_bytes(methods, size_of(model))
 # alt: Bits per character lost, on a logarithmic axis, against kilobytes. The curves of pruning,
-# of neurons and of low rank are far to the right. Quantization is far to the left of them, and
-# fewer neurons together with quantization is to the left of that.
+# of neurons and of low rank are to the right. Quantization is to the left of them, and fewer
+# neurons together with quantization is to the left of that.
 
 # %% [markdown]
-# At every loss, quantization needs far fewer bytes than any method that removes numbers.
-# Storing a weight in 4 bits saves as much as removing 7 of 8 weights, and does much less harm.
-# Removing what is dead and then quantizing is the best of all. So compress in this order: look
-# for dead parts, then quantize, and remove living weights last.
+# (Losses below 0.0001 are drawn at 0.0001.) At every loss, quantization needs fewer bytes than
+# any method that only removes numbers. Storing a weight in 4 bits saves as much as removing 7
+# of 8 weights without storing their places, and does much less harm. Removing dead neurons and
+# then quantizing is the best of all. So compress in this order: look for dead parts, then
+# quantize, and remove living weights last.
 #
 # ## Look back
 #
@@ -1106,7 +1124,7 @@ figure = draw_bytes(methods, size_of(model))
 #
 # PyTorch: `torch.nn.utils.prune` has `l1_unstructured`, `global_unstructured` and
 # `ln_structured`. They store a mask and compute `weight_orig * weight_mask` in each forward
-# pass, and sparse or smaller matrices are up to you. LoRA is in the library PEFT by Hugging
-# Face. `torch.optim.swa_utils.AveragedModel` averages models during training. For
-# distillation, `torch.nn.functional.kl_div(log_p, q, reduction="batchmean")` is the
-# divergence; its default reduction also divides by the number of classes.
+# pass. You have to make sparse or smaller matrices yourself. LoRA is in the library PEFT by
+# Hugging Face. `torch.optim.swa_utils.AveragedModel` averages models during training. For
+# distillation, `torch.nn.functional.kl_div(log_p, q, reduction="batchmean")` is the divergence;
+# its default reduction also divides by the number of classes.

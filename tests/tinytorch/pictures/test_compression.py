@@ -37,6 +37,9 @@ def test_texts_begin_with_the_prompt_and_break_with_most_weights_gone():
     texts = pruned_texts("She was", [0.0, 0.9], tokens=12)
     assert all(text.startswith("She was") for text in texts.values())
     assert texts[0.0] != texts[0.9]
+    shares = []
+    own = pruned_texts("She was", [0.2], 12, prune=lambda w, share: shares.append(share) or w == w)
+    assert own[0.2] == texts[0.0] and shares == [0.2] * 8
 
 
 def test_names_are_split_without_loss():
