@@ -1,4 +1,4 @@
-"""Milestone 08: what it measures, on small networks."""
+"""Milestone 10: what it measures, on small networks."""
 
 import re
 
@@ -49,12 +49,14 @@ def test_a_run_quantizes_the_gpt_that_was_kept(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(milestone, "digit_networks", lambda seed: networks)
     measured, figure = milestone.run(0)
     said = capsys.readouterr().out
-    assert "step 12: " in said and "GPTQ, bits by layer" in said
-    assert "real bits per weight" in said and "bytes are saved, time is not" in said
-    assert measured["GPT at 4 bits, times as small"] > 3
+    assert said.index("No GPT was saved") < said.index("12 steps") < said.index("step 12: ")
+    assert "GPTQ, bits by layer" in said
+    assert "real bits per weight" in said and "times as long: the weights are unpacked" in said
+    assert measured["GPT in 4 bits: size divided by"] > 3
     assert len(figure.axes[0].lines) == 3
     milestone.run(0)
-    assert "step 12: " not in capsys.readouterr().out  # the weights were there
+    said = capsys.readouterr().out
+    assert "step 12: " not in said and "No GPT" not in said  # the weights were there
 
 
 def test_the_networks_of_the_digits_milestones_are_trained(monkeypatch):

@@ -1,5 +1,5 @@
 # From modules/source/21_quantization/quantization_dev.py by `tito export`; edit that file, not this one.
-# checksum: ae681f11a9e1c029
+# checksum: b3abbf79464f55d9
 """Quantization: Fewer bits for each weight, and what is really gained."""
 
 import copy
@@ -31,7 +31,7 @@ def symmetric_scale(x, bits=8, axis=None):
 
     x        array of floats
     bits     2 or more; the largest integer is 2^(bits - 1) - 1
-    axis     None: one scale for the whole array, of shape (). An int: one scale for each slice
+    axis     None: one scale for the whole array, of shape (). An int: the maximum is taken
              along this axis, which is kept with length 1, so that the scales broadcast with `x`
     returns  float32 array; 1 where all numbers are 0
 
@@ -183,7 +183,7 @@ class QuantizedMatrix(Module):
         self.register_buffer("scale", scale)
 
     def dequantize(self):
-        """The rounded matrix, a float32 array (k, n)."""
+        """The rounded matrix, a float32 array (k, n), computed from .packed and .scale."""
         k, n = self.shape
         q = unpack(self.packed.data, k * n, self.bits).reshape(k, n)
         return dequantize(q, per_row(self.scale.data, self.group, k))
@@ -441,8 +441,8 @@ def int_matmul(a, b):
     b        int8 array (k, m)
     returns  int32 array (n, m), exact
 
-    Multiplies blocks of the inner axis as float32 matrices, and adds the results as int32. The
-    blocks are so short that no sum in a block exceeds 2^24, whatever the values.
+    Multiplies blocks of the inner axis as float32 matrices, never as int32 or float64, and adds
+    the results as int32. No sum in a block exceeds 2^24, whatever the values.
 
     >>> int_matmul(np.full((1, 1041), 127, np.int8), np.full((1041, 1), 127, np.int8))
     array([[16790289]], dtype=int32)
@@ -528,7 +528,7 @@ def train_quantized(model, bits, loss, batches, lr=1e-3, group=None):
     lr           the learning rate, per step
     returns      quantize_model(trained, bits, group=group), where `trained` is a copy of the
                  model that was trained with a FakeQuantizedLinear in place of each Dense layer
-                 of quantizable(model)
+                 of quantizable(model), also of a Linear, which is a Dense
 
     Source: Jacob et al. (2018), section 3.
     """

@@ -87,6 +87,19 @@ def milliseconds(calls, rounds=7, least=0.01):
 # Pictures
 
 
+def bits_saved(curve, reference):
+    """How many bits per weight fewer a curve needs than another one with the same loss.
+
+    curve, reference  lists of (real bits per weight, bits per character lost > 0). The logarithm
+                      of the reference's loss is interpolated between its points
+    returns           list of float, one for each point of the curve, with two decimals
+    """
+    bits, losses = np.array(sorted(reference)).T
+    real, lost = np.array(curve).T
+    same = np.interp(-np.log(lost), -np.log(losses), bits)
+    return (same - real).round(2).tolist()
+
+
 def draw_grid(numbers, scale, largest):
     """A histogram of numbers, and the numbers that integers from -largest to largest stand for."""
     figure, axes = panel("", "weight", "weights")
@@ -116,7 +129,7 @@ def draw_byte(pair):
         for i, bit in enumerate(f"{nibble:04b}"):
             drawing.cell(left + 36 * i, 44, bit, kind, 36, 36)
         name = f"q[{half}] = {q}"
-        note = f"written as {nibble}" if q < 0 else f"{nibble}"
+        note = f"written as {nibble}"
         drawing.text(left + 72, 30, name, kind)
         drawing.text(left + 72, 104, note, "muted")
     drawing.text(
@@ -134,7 +147,7 @@ def draw_sensitivity(losses):
     values = list(losses.values())
     axes.barh(range(len(values)), values, 0.7, color="C0")
     for place, value in enumerate(values):
-        axes.annotate(f" {value:.3f}", (max(value, 0), place), va="center")
+        axes.annotate(f" {round(value, 3) + 0.0:.3f}", (max(value, 0), place), va="center")
     axes.set_yticks(range(len(values)), list(losses))
     axes.set_xlim(0, 1.25 * max(values))
     axes.invert_yaxis()
@@ -162,6 +175,7 @@ def draw_errors(ratios):
     ticks = [0.3, 0.5, 1, 2, 5, 10]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xticks([], minor=True)
+    axes.set_xlim(left=0.2)  # room for the word "outputs"
     axes.set_ylim(len(ratios) - 0.5, -0.9)
     return figure
 

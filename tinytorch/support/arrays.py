@@ -361,6 +361,8 @@ def pack_bits(q, bits):
     >>> pack_bits(np.array([3, -1, 2], np.int8), 3)  # 011, 111, 010
     array([187,   0], dtype=uint8)
     """
+    if bits == 8:
+        return q.view(np.uint8).copy()
     planes = np.unpackbits(q.view(np.uint8)[:, None], axis=1, bitorder="little")
     return np.packbits(planes[:, :bits], bitorder="little")
 
@@ -371,6 +373,8 @@ def unpack_bits(p, n, bits):
     >>> unpack_bits(np.array([187, 0], np.uint8), 3, 3)
     array([ 3, -1,  2], dtype=int8)
     """
+    if bits == 8:
+        return p[:n].copy().view(np.int8)
     planes = np.unpackbits(p, count=n * bits, bitorder="little").reshape(n, bits)
     signs = np.repeat(planes[:, -1:], 8 - bits, axis=1)  # two's complement: the sign repeats
     whole = np.concatenate([planes, signs], axis=1)

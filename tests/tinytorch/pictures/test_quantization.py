@@ -5,6 +5,7 @@ from svg_contents import assert_on_page, cells
 
 from tinytorch.data.gpt_files import load_small_gpt
 from tinytorch.pictures.quantization import (
+    bits_saved,
     draw_byte,
     draw_errors,
     draw_grid,
@@ -43,6 +44,11 @@ def test_times_are_of_the_processor_and_in_order():
 
     short, long = milliseconds([busy(10_000), busy(200_000)], rounds=3)
     assert 0 < 3 * short < long
+
+
+def test_bits_saved_are_read_at_the_same_loss():
+    reference = [(4.0, 0.1), (6.0, 0.001)]
+    assert bits_saved([(4.5, 0.01), (3.0, 0.1)], reference) == [0.5, 1.0]
 
 
 def test_a_byte():

@@ -81,3 +81,7 @@ def test_packed_bits_come_in_order_and_the_sign_is_restored():
     assert [f"{byte:08b}" for byte in packed] == ["10111011", "00001000"]
     assert np.array_equal(unpack_bits(packed, 5, 3), q)
     assert np.array_equal(unpack_bits(packed, 2, 3), q[:2])
+    whole = pack_bits(q, 8)  # the bytes of q, copied
+    assert np.array_equal(whole, q.view(np.uint8)) and not np.shares_memory(whole, q)
+    again = unpack_bits(whole, 4, 8)
+    assert np.array_equal(again, q[:4]) and not np.shares_memory(again, whole)
