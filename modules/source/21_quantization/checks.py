@@ -831,7 +831,7 @@ def test_a_matrix_is_stored_as_packed_integers_and_scales():
             f"Each integer takes {bits} bits: pack(q, bits)": q.astype("int8")
             .view("uint8")
             .ravel(),
-            "pack takes an array (n,) of integers, not a matrix": q.astype("int8").view("uint8"),
+            "pack takes an array (n,) of integers, not a matrix": q.astype("uint8"),
         }
         found = about["arrays"]["packed"]
         expect(found, bytes_by_hand(q, bits), f".packed of {case}", causes)
@@ -1518,6 +1518,7 @@ def test_many_rows_and_columns():
 
 def test_the_products_are_of_float32():
     a, b = np.full((2, 1500), 3, "int8"), np.full((1500, 2), 5, "int8")
+    expect(int_matmul(a, b), [[22500, 22500]] * 2, "1,500 times 3 and 5", dtype="int32")
     case = "the dtypes of the matrices that int_matmul multiplies, other than float32,"
     cause = (
         "convert each block to float32: NumPy multiplies integers slowly, and float64 takes "
