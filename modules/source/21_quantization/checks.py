@@ -724,8 +724,8 @@ def fake_gradient(x, g, scale, zero_point, low, high):
 
 
 def first_step(layer, bits, group=None):
-    """The outputs in the first step of train_quantized, and those of the layer itself: rounded,
-    rounded without groups, not rounded."""
+    """The outputs in the first step of train_quantized, and what the layer itself computes:
+    rounded, rounded without groups, not rounded."""
     net, (x, y), seen = Sequential(layer), problem()[1][0], []
 
     def loss(out, y):

@@ -799,8 +799,8 @@ for path, x in fresh.items():
         rms = np.sqrt((x**2).mean(axis=0))
         print(f"{path}: median rms of inputs {np.median(rms):.3f}, largest {rms.max():.3f}")
 figure = draw_errors(ratios)
-# alt: For each of eight matrices, the error with GPTQ divided by that of plain rounding. The
-# errors of the weights are 1.4 to 14 times as large, those of the outputs 0.3 to 0.8 times.
+# alt: For each of eight matrices, the errors with GPTQ divided by the errors of plain rounding,
+# on a logarithmic axis: 1.4 to 14 for the weights, 0.3 to 0.8 for the outputs.
 
 # %% [markdown]
 # In all eight matrices the error of the weights *grows*, typically to twice its size, and the
@@ -836,8 +836,8 @@ print("4.4 real bits:    ", rounded_texts("Mr. Knightley", [32], model=least)[32
 #
 # ## Zero points
 #
-# So far only weights were quantized. To compute with integers, the inputs of a layer must be
-# integers, too: we need this for a network that reads digits. After relu, no input is negative,
+# So far only weights were quantized. To compute with integers, the inputs of a layer must also
+# be integers: we need this for a network that reads digits. After relu, no input is negative,
 # and a symmetric range wastes half of the integers, that is, one bit. **Affine quantization**
 # maps a range from `low` to `high` to the unsigned integers 0 to $2^b - 1$. The **zero point**
 # is the integer that stands for 0. It is an integer so that 0 is represented exactly: zeros are
@@ -1070,8 +1070,8 @@ for batch in (1, 8, 64, 512):
 
 # %% [markdown]
 # A QuantizedLinear is slower at every batch size: it writes a float32 matrix before each
-# product. A large batch shares this cost. `int_matmul` converts its matrices, too, and gains
-# nothing. **In NumPy, quantization saves bytes and costs time**, for a whole model, too:
+# product. A large batch shares this cost. `int_matmul` also converts its matrices, and gains
+# nothing. **In NumPy, quantization saves bytes and costs time**, also for a whole model:
 
 # %%
 versions = {"float32": model, "8 bits": quantize_model(model, 8), "mixed, GPTQ": best}
