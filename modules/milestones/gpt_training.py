@@ -246,9 +246,15 @@ def place(name):
 
 
 def train(
-    settings, path=None, seed=0, report=lambda trainer, text: None,
-    *, again=True, start=None, text=None,
-):  # fmt: skip
+    settings,
+    path=None,
+    seed=0,
+    report=lambda trainer, text: None,
+    *,
+    again=True,
+    start=None,
+    text=None,
+):
     """Train a GPT, or continue a run that was interrupted.
 
     settings  Settings
