@@ -1,5 +1,5 @@
 # From modules/source/20_acceleration/acceleration_dev.py by `tito export`; edit that file, not this one.
-# checksum: 25249e7376071bfe
+# checksum: 3fbb2412ebb313d8
 """Acceleration: Caches, memory, fusion, batches and processes, each gain measured."""
 
 import math
@@ -117,7 +117,8 @@ def gelu_into(x, out, scratch):
     x        ndarray of floats; not changed, unless it is `out`
     out      ndarray of the same shape and dtype: the result; may be the array `x`
     scratch  another such array, for intermediate results; its numbers are lost
-    returns  `out`. No array of the size of `x` is created
+    returns  `out`. No array of the size of `x` is created, and x³ is computed by products: no
+             `x**3` and no np.power(x, 3)
 
     >>> x = np.array([-1000.0, 0.0, 1000.0])
     >>> gelu_into(x, x, np.empty(3)).tolist()
@@ -169,9 +170,9 @@ def ladder(variants, rounds, rng=None, clock=time.process_time, tolerance=1e-5):
     rng        a Generator, a seed, or None: for `race` and for each `ratio_interval`
     clock      see `race`
     tolerance  how much the losses of one step may differ
-    returns    (times, gains): what `race` returned; and a dict {name: (low, high)} of how many
-               times as fast the variant is as the one before it in `variants`, by
-               `ratio_interval`. The first variant has (1.0, 1.0)
+    returns    (times, gains): the dict of `race`, and {name: (low, high)}: the variant is low
+               to high times as fast as the one before it in `variants`, by `ratio_interval`.
+               The first variant has (1.0, 1.0)
 
     ValueError, with the name of the variant, when one of its losses differs from the loss that
     the first variant had in the same step by more than `tolerance`, or is not a number.
@@ -272,8 +273,8 @@ def shards(loss, model, x, y, n):
     loss     function loss(model, x, y) that returns a Tensor of shape (): a mean over the rows
     model    Module
     x, y     ndarrays with the same number of rows, at least 1
-    n        int >= 1: the number of shards. Their lengths differ by at most 1; empty ones are
-             left out
+    n        int >= 1: the number of shards. The rows of a shard follow each other in the batch.
+             The lengths of shards differ by at most 1; empty ones are left out
     returns  list with one ndarray for each parameter, in the order of model.parameters(): the
              gradient that gradients_of(loss, model, x, y) returns, up to rounding
 
@@ -368,8 +369,8 @@ class DataParallel:
         self.build, self.loss, self.count = build, loss, workers
 
     def __getattr__(self, name):  # called when there is no such attribute
-        raise AttributeError(f"there is no {name} before the block: with DataParallel(build, "
-                             "loss) as parallel:")
+        raise AttributeError(f"there is no {name} yet. Begin the block first: with "
+                             "DataParallel(build, loss) as parallel:")
 
     def __enter__(self):
         Memory, Worker = kinds()

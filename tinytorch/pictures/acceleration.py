@@ -31,6 +31,7 @@ from tinytorch.core.transformers import (
 from tinytorch.data.gpt_files import load_small_gpt
 from tinytorch.data.texts import load_text
 from tinytorch.pictures.drawing import panel
+from tinytorch.pictures.profiling import page_faults
 from tinytorch.support.svg import TEXT, Drawing
 from tinytorch.support.worker_processes import Worker, in_browser
 
@@ -293,15 +294,6 @@ def make_addition(into, buffer=None):
     return measure
 
 
-def page_faults():
-    """How many page faults this process has had; 0 where the system does not tell."""
-    try:
-        import resource
-    except ImportError:
-        return 0
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-
-
 def count_page_faults():
     """Rows of (way, page faults, milliseconds) for one addition, measured in new processes."""
     rows = []
@@ -368,7 +360,7 @@ def lifetimes(model, training):
 
 def plot_memory(arrays, offsets):
     """Arrays as bars, over the operations during which they are alive: without a plan, each at its
-    own place, and at the offsets of a plan.
+    own place, and at the offsets of a plan, on a scale of its own.
 
     arrays  list of (bytes, first, last)
     """
@@ -376,7 +368,7 @@ def plot_memory(arrays, offsets):
 
     panel()  # sets colours and text sizes
     plt.close()
-    figure, both = plt.subplots(1, 2, figsize=(5.0, 3.2), sharey=True, layout="constrained")
+    figure, both = plt.subplots(1, 2, figsize=(6.2, 3.4), layout="constrained")
     order = sorted(range(len(arrays)), key=lambda i: arrays[i][1])
     stairs, top = [0] * len(arrays), 0
     for i in order:
@@ -384,8 +376,9 @@ def plot_memory(arrays, offsets):
     for axes, places, title in zip(both, (stairs, offsets), ("without a plan", "planned")):
         for (size, first, last), place in zip(arrays, places):
             axes.bar((first + last + 1) / 2, size / 1e6, last + 1 - first, place / 1e6,
-                     color="C0", edgecolor="white", linewidth=0.3)  # fmt: skip
-        axes.set(title=title, xlabel="operation")
+                     color="C0", edgecolor="white", linewidth=0.5)  # fmt: skip
+        total = max(place + size for (size, *_), place in zip(arrays, places)) / 1e6
+        axes.set(title=f"{title}: {total:.1f} MB", xlabel="operation", ylim=(0, total))
     both[0].set_ylabel("MB")
     return figure
 
@@ -480,7 +473,7 @@ def draw_parallel(workers=2):
     return drawing
 
 
-def amdahl_curve(bound, low, high, most=8):
+def amdahl_curve(bound, low, high, most=4):
     """The bound of Amdahl's law for 1 to `most` workers, and a measured interval for two.
 
     bound  function from a number of workers to the largest possible speed-up
@@ -489,8 +482,8 @@ def amdahl_curve(bound, low, high, most=8):
     workers = list(range(1, most + 1))
     axes.plot(workers, workers, "C3", ls=":")
     axes.plot(workers, [bound(n) for n in workers], "C0")
-    axes.plot([2, 2], [low, high], "C1", lw=5, solid_capstyle="butt")
-    axes.text(2.4, (low + high) / 2, "measured", color="C1", va="center", fontsize=TEXT)
+    axes.plot([2, 2], [low, high], "C1", lw=3, marker="_", markersize=14, markeredgewidth=2)
+    axes.text(2.2, (low + high) / 2, "measured", color="C1", va="center", fontsize=TEXT)
     axes.text(most, bound(most), " Amdahl's\n law", color="C0", va="center", fontsize=TEXT)
     axes.text(most, most, " perfect", color="C3", va="center", fontsize=TEXT)
     axes.set(xlim=(1, most), ylim=(0, most), xticks=workers)

@@ -24,7 +24,7 @@ figure = plot_ladder(quick_ladder(rounds=3))
 # second, but the C library manages its memory differently. In this chapter you find out why
 # that matters so much, and you write four more ways to save time or memory: matrix products in
 # blocks, a plan for memory, many requests in one batch, and several processes that train one
-# model. You judge each gain with the intervals of lesson 19.
+# model. You judge most gains with the intervals of lesson 19.
 #
 # **You need** 15 (Transformers), 16 (Generation) and 19 (Profiling). **You write** two matrix
 # products, a memory pool, GELU without new arrays, a fair race, a memory plan, a scheduler,
@@ -190,9 +190,9 @@ for size in times:
 # %% [markdown]
 # Larger blocks are faster, and a block of 512 is one call of `@`. So your function does not
 # show an effect of the cache: BLAS already makes blocks that fit it, and small blocks only add
-# calls from Python. A version in Python cannot become faster than that, because NumPy cannot
-# tell the processor what to keep in its registers. What remains is to give BLAS more work per
-# call, to move fewer bytes, and to use several processes.
+# calls from Python. A version in Python cannot be faster than `@`, because NumPy cannot tell
+# the processor what to keep in its registers. What remains is to give BLAS more work per call,
+# to move fewer bytes, and to use several processes.
 #
 # ## New memory
 #
@@ -223,11 +223,11 @@ for way, faults, milliseconds in count_page_faults():
 # even slower. Write a small one. Its blocks of memory are arrays of bytes; `block.view(dtype)`
 # gives the same memory another dtype. A block is reused for any array of exactly as many bytes.
 #
-# An array is *taken* from `take` until `give`. Giving back the same array twice would be
-# dangerous: two later calls of `take` would get the same memory, and each would overwrite the
-# other's numbers. So `give` raises an error for an array that is not taken. The pool finds an
-# array by its `id`. Python uses the `id` of a deleted object again for a new one, so the pool
-# must also keep the array itself.
+# After `take`, an array counts as *taken*, until `give` gets it back. Giving back the same
+# array twice would be dangerous: two later calls of `take` would get the same memory, and each
+# would overwrite the other's numbers. So `give` raises an error for an array that is not taken.
+# The pool finds an array by its `id`. Python uses the `id` of a deleted object again for a new
+# one, so the pool must also keep the array itself.
 #
 # **Task.** Write `take` and `give`.
 
@@ -302,8 +302,8 @@ check("buffers")
 # array for intermediate results is enough. Write $c\,(x + 0.044715\,x^3)$ as
 # $(0.044715\,c\,x^2 + c)\,x$, and compute it step by step in `scratch`.
 #
-# Do not write `x**3`. NumPy computes it with a function for any exponent; the demonstration
-# below shows what that costs.
+# Do not write `x**3` or `np.power(x, 3)`. NumPy computes them with a function for any exponent;
+# the demonstration below shows what that costs.
 #
 # **Task.** Write `gelu_into`. The output may be the array `x` itself. At which step may you
 # write into `out` for the first time?
@@ -316,7 +316,8 @@ def gelu_into(x, out, scratch):
     x        ndarray of floats; not changed, unless it is `out`
     out      ndarray of the same shape and dtype: the result; may be the array `x`
     scratch  another such array, for intermediate results; its numbers are lost
-    returns  `out`. No array of the size of `x` is created
+    returns  `out`. No array of the size of `x` is created, and x³ is computed by products: no
+             `x**3` and no np.power(x, 3)
 
     >>> x = np.array([-1000.0, 0.0, 1000.0])
     >>> gelu_into(x, x, np.empty(3)).tolist()
@@ -439,9 +440,9 @@ def ladder(variants, rounds, rng=None, clock=time.process_time, tolerance=1e-5):
     rng        a Generator, a seed, or None: for `race` and for each `ratio_interval`
     clock      see `race`
     tolerance  how much the losses of one step may differ
-    returns    (times, gains): what `race` returned; and a dict {name: (low, high)} of how many
-               times as fast the variant is as the one before it in `variants`, by
-               `ratio_interval`. The first variant has (1.0, 1.0)
+    returns    (times, gains): the dict of `race`, and {name: (low, high)}: the variant is low
+               to high times as fast as the one before it in `variants`, by `ratio_interval`.
+               The first variant has (1.0, 1.0)
 
     ValueError, with the name of the variant, when one of its losses differs from the loss that
     the first variant had in the same step by more than `tolerance`, or is not a number.
@@ -509,9 +510,12 @@ figure = plot_ladder(times | others)
 # `ladder` would have raised an error. One variant, "all fused, reused memory", is in both
 # races, so it has two times. The picture shows the second one. The gain of fusion depends on
 # the memory: a fused operation creates fewer arrays, and an array costs more when its memory is
-# new. Compare the step from "all fused, new memory" to "all fused, reused memory" with the two
-# steps of fusion before it: it gains about as much as both together, and needs no change of the
+# new. Compare the gain from "all fused, new memory" to "all fused, reused memory" with the two
+# gains of fusion before it: it is about as large as both together, and needs no change of the
 # model.
+#
+# A pool such as yours is not in this ladder: the C library already keeps freed memory. A pool
+# helps where nothing else keeps it, as for the memory of a GPU.
 #
 # ## Planning memory
 #
@@ -519,11 +523,11 @@ figure = plot_ladder(times | others)
 # once. The **lifetime** of an array is the span from the operation that creates it to the last
 # one that reads it. **Memory planning** is the choice of a place for each array in one block of
 # memory, such that arrays that are alive at the same time do not overlap. The block should be
-# small. The largest sum of sizes that are alive at one time is a lower bound.
+# small. It cannot be smaller than the largest total size of the arrays alive at one time.
 #
-# A simple method is close to this bound in practice (Pisarchyk and Lee, 2020): take the arrays
-# from the largest to the smallest. Put each one at the lowest offset at which it fits between
-# those that are already placed and alive at the same time.
+# A simple method comes close to this size in practice (Pisarchyk and Lee, 2020): take the
+# arrays from the largest to the smallest. Put each one at the lowest offset where it overlaps
+# no placed array that is alive at a common time.
 #
 # **Task.** Write `plan`.
 
@@ -582,14 +586,14 @@ for use, training in [("generation", False), ("training", True)]:
 arrays = lifetimes(large_gpt(), training=False)
 figure = plot_memory(arrays, plan(arrays)[0])
 # alt: Two plots of memory against the operations of a forward pass; each array is a bar at its
-# offset. Without a plan the bars climb like stairs, one above the other. With the plan they are
-# packed into a small part of the height.
+# offset. Without a plan the bars climb like stairs, one above the other, to 24 MB. With the
+# plan they lie beside and above each other in 2.4 MB: the second plot has another scale.
 
 # %% [markdown]
 # In generation, an array lives for a few operations, and one small block serves all of them. In
 # training, the backward pass reads the arrays of the forward pass in reverse order: most of
-# them are alive in the middle of the step, and no plan can save that. Only fewer arrays can, by
-# fusion or by the checkpointing of lesson 17.
+# them are alive in the middle of the step, and no plan can change that. Fusion and the
+# checkpointing of lesson 17 can: they keep fewer arrays.
 #
 # ## Requests in batches
 #
@@ -685,8 +689,8 @@ for continuous in (False, True):
 # each batch, a *shard*. Then the gradients are combined.
 #
 # The loss is a mean over the rows of the batch. The gradient of the whole batch is therefore
-# the mean of the gradients of its rows, and a shard of $r_i$ of the $r$ rows counts by its
-# share:
+# the mean of the gradients of its rows, and a shard with $r_i$ of the $r$ rows has the weight
+# $r_i / r$:
 #
 # $$\nabla L = \sum_i \frac{r_i}{r} \nabla L_i$$
 #
@@ -712,8 +716,8 @@ def shards(loss, model, x, y, n):
     loss     function loss(model, x, y) that returns a Tensor of shape (): a mean over the rows
     model    Module
     x, y     ndarrays with the same number of rows, at least 1
-    n        int >= 1: the number of shards. Their lengths differ by at most 1; empty ones are
-             left out
+    n        int >= 1: the number of shards. The rows of a shard follow each other in the batch.
+             The lengths of shards differ by at most 1; empty ones are left out
     returns  list with one ndarray for each parameter, in the order of model.parameters(): the
              gradient that gradients_of(loss, model, x, y) returns, up to rounding
 
@@ -886,8 +890,8 @@ class DataParallel:
         self.build, self.loss, self.count = build, loss, workers
 
     def __getattr__(self, name):  # called when there is no such attribute
-        raise AttributeError(f"there is no {name} before the block: with DataParallel(build, "
-                             "loss) as parallel:")
+        raise AttributeError(f"there is no {name} yet. Begin the block first: with "
+                             "DataParallel(build, loss) as parallel:")
 
     def __enter__(self):
         Memory, Worker = kinds()
@@ -986,7 +990,7 @@ print(f"two processes: {low:.2f} to {high:.2f} times as fast; {share:.1%} of the
 
 # %%
 figure = amdahl_curve(lambda workers: amdahl(share, workers), low, high)
-# alt: The bound of Amdahl's law against the number of workers, from 1 to 8: a curve that rises
+# alt: The bound of Amdahl's law against the number of workers, from 1 to 4: a curve that rises
 # and bends away from the dotted line of a perfect speed-up. The measured interval for two
 # workers is at or below the curve.
 
@@ -1001,10 +1005,10 @@ figure = amdahl_curve(lambda workers: amdahl(share, workers), low, high)
 #
 # ## Loss scaling
 #
-# Smaller numbers are another way to move fewer bytes. A float16 has 2 bytes, half of a float32,
-# and GPUs have special hardware for it. But the smallest positive float16 is about 6e-8, and a
-# number below half of that is rounded to 0. **Underflow** is the rounding of a result to 0
-# because it is too small for its format.
+# Numbers with fewer bits are another way to move fewer bytes. A float16 has 2 bytes, half of a
+# float32, and GPUs have special hardware for it. But the smallest positive float16 is about
+# 6e-8, and a number below half of that is rounded to 0. **Underflow** is the rounding of a
+# result to 0 because it is too small for its format.
 #
 # The plot shows the gradient of the logits of a small trained GPT. Predict: which share of
 # these numbers becomes 0 in float16?
@@ -1014,14 +1018,20 @@ g = gradients_of_logits()
 for power in (0, 8, 16, 28):
     with np.errstate(over="ignore"):
         half = (g * np.float32(2**power)).astype("float16")
-    zeros, infinite = (half == 0).mean(), np.isinf(half).mean()
-    print(f"times 2**{power:2}: {zeros:6.1%} become 0, {infinite:5.1%} infinite")
+    zeros, infinite = half == 0, np.isinf(half)
+    lost = g[zeros].sum() / g.sum()
+    print(f"times 2**{power:2}: {zeros.mean():6.1%} become 0, with {lost:.0e} of the sum of "
+          f"all; {infinite.mean():5.1%} become infinite")
 figure = plot_gradients(g)
 # alt: Histogram of the sizes of the gradients, on a logarithmic axis from 1e-14 to 1. Two
 # thirds of them lie left of 3e-8, where they become 0 in float16; most of the others lie left
 # of 6e-5, where float16 has fewer digits.
 
 # %% [markdown]
+# At 2**16, a quarter of the numbers still become 0, but together these are less than a
+# millionth of the sum of all. Without a factor, most of the numbers that are left have fewer
+# digits.
+#
 # **Mixed precision** is training with float16 for most arrays, and float32 for the weights,
 # because small updates of float16 weights would be rounded away. **Loss scaling** multiplies
 # the loss by a factor before the backward pass. By the chain rule, all gradients are multiplied
@@ -1128,8 +1138,8 @@ low, high = ratio_interval(times["float16"], times["float32"], rng=0)
 print(f"float16 takes {low:.0f} to {high:.0f} times as long as float32")
 
 # %% [markdown]
-# NumPy has no fast float16 product: it uses a plain loop that converts each number. On this
-# processor fewer bits save bytes, which lesson 21 uses, but no time.
+# NumPy has no fast float16 product: it uses a plain loop that converts each number. Here fewer
+# bits save bytes but no time. Lesson 21 uses that.
 #
 # ## What NumPy cannot do
 #

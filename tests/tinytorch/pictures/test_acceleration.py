@@ -107,6 +107,7 @@ def test_plots():
     assert axes.lines[2].get_ydata().tolist() == [1.2, 1.4]
     before, after = plot_memory([(10, 0, 1), (20, 2, 3)], [0, 0]).axes
     assert [bar.get_y() for bar in after.patches] == [0, 0]
+    assert before.get_ylim() == (0, 30e-6) and after.get_ylim() == (0, 20e-6)
     assert before.patches[1].get_y() > 0
     assert seconds_per_call(lambda: sum(range(100)), 0.001) > 0
 
