@@ -1071,8 +1071,7 @@ for batch in (1, 8, 64, 512):
 # %% [markdown]
 # A QuantizedLinear is slower at every batch size: it writes a float32 matrix before each
 # product. A large batch shares this cost. `int_matmul` also converts its matrices, and is
-# hardly ever faster. **In NumPy, quantization saves bytes and costs time**, also for a whole
-# model:
+# hardly ever faster. **In NumPy, quantization saves bytes and costs time.** The GPT shows it:
 
 # %%
 versions = {"float32": model, "8 bits": quantize_model(model, 8), "mixed, GPTQ": best}
