@@ -11,7 +11,7 @@ The program contains the two algorithms of their paper. Three things are differe
 has dense layers only; it also receives the class that the digit should have; and it predicts
 the digit, where theirs predicted the noise (each can be computed from the other).
 
-Then 200 samples are judged, 20 of each class, in three ways. The classifier of 1989, which is
+Then 1,000 samples are judged, 100 of each class, in three ways. The classifier of 1989, which is
 trained again, should read them as the class that was wished. Their distance to the nearest
 training digit should be about that of test digits, which are real digits that were not used for
 training: a copy of a training digit has distance 0, and a noisy image is far from each. The
@@ -57,7 +57,7 @@ KEPT = np.cumprod(ALPHAS)  # alpha bar: the digit's share after this step and al
 WAVES = np.pi * 2.0 ** np.arange(6)  # frequencies that tell the network which step it is
 STEPS, BATCH = 9000, 64
 SHOWN = (300, 1000, 3000, 9000)  # training steps after which samples are printed
-SAMPLES = 200
+SAMPLES = 1000
 
 
 class Denoiser(Module):
@@ -132,7 +132,9 @@ def sample(model, labels, rng):
 
 def distances(images, others):
     """Euclidean distances, array (images, others), between digits with pixels from 0 to 1."""
-    return np.sqrt(((images[:, None] - others) ** 2).sum(axis=2)) / 2
+    images, others = np.float64(images), np.float64(others)  # or equal ones are 0.0004 apart
+    squares = (images**2).sum(axis=1)[:, None] + (others**2).sum(axis=1) - 2 * images @ others.T
+    return np.sqrt(np.maximum(squares, 0)) / 2  # rounding makes some negative
 
 
 def variety(images, labels):

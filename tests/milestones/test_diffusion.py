@@ -92,7 +92,7 @@ def test_each_simpler_way_to_draw_fails_one_measure():
     copies, means, noisy, _ = (
         milestone.judge(digit, wished, images, AlwaysZero()) for digit in drawn.values()
     )
-    assert copies[0] == pytest.approx(0.1) and (copies[1] == 0).all() and copies[2] > 2
+    assert copies[0] == pytest.approx(0.1) and copies[1].max() < 1e-6 and copies[2] > 2
     assert 0.9 < means[1].mean() < 1.1 and means[2] < 1e-6
     assert noisy[1].mean() > 1.4
 
