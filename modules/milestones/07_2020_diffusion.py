@@ -11,8 +11,8 @@ The program contains the two algorithms of their paper. Three things are differe
 has dense layers only; it also receives the class that the digit should have; and it predicts
 the digit, where theirs predicted the noise (each can be computed from the other).
 
-Then 1,000 samples are judged, 100 of each class, in three ways. The classifier of 1989, which is
-trained again, should read them as the class that was wished. Their distance to the nearest
+Then 1,000 samples are judged, 100 of each class, in three ways. The classifier of 1989, which
+is trained again, should read them as the class that was wished. Their distance to the nearest
 training digit should be about that of test digits, which are real digits that were not used for
 training: a copy of a training digit has distance 0, and a noisy image is far from each. The
 third measure is the variety, the mean distance between two samples of the same class. It is
