@@ -82,10 +82,13 @@ class Selection:
             )
         return lessons
 
-    def learners(self) -> Iterator[tuple[ClassMember, list[Grade]]]:
-        """(learner, their grades) for each learner of the class."""
+    def learners(self, missing: bool = False) -> Iterator[tuple[ClassMember, list[Grade]]]:
+        """(learner, their grades) for each learner of the class.
+
+        missing  whether also of lessons that were not handed in and are not exported as 0
+        """
         for learner, grades, today in self._as_graded():
-            there = (grade for grade in grades if not self.is_empty(grade))
+            there = (grade for grade in grades if missing or not self.is_empty(grade))
             yield learner, [of_today(grade, today[grade.lesson]) for grade in there]
 
     def is_empty(self, grade: Grade) -> bool:
@@ -261,7 +264,7 @@ def tree(chosen: Selection, kind: str, name: str = "") -> Iterator[tuple[str, st
     """
     chosen.lessons()
     if kind == "gradescope":
-        for learner, grades in chosen.learners():
+        for learner, grades in chosen.learners(missing=True):  # it asks for a result of everything
             yield from _gradescope(learner, grades)
     else:
         is_short = CLASSROOM.fullmatch(name)
