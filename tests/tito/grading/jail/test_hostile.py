@@ -315,7 +315,7 @@ def test_each_gets_the_points_that_it_earned_and_no_others(run, family):
 
 def test_each_row_says_what_became_of_it(run, family):
     def right(one, row):
-        # "failed" in the lists of attacks: checks fail, of which honest ones beside may have passed.
+        # "failed" in the lists of attacks: checks fail; honest ones beside them may have passed.
         verdict = "failed" if row["verdict"] == "partly right" else row["verdict"]
         return (
             verdict in one.verdict.split("|")
