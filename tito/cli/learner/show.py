@@ -142,8 +142,10 @@ def needed(
     from tito.learn import status, workspace
 
     names = status.needs(entry, records, unwritten)
-    lower = [entry.root.lesson(name) for name in names]
-    return views.needed(entry.name, names, all(map(workspace.can_skip, lower))) if names else None
+    if not names:
+        return None
+    # The course has the solutions of all lessons or of none.
+    return views.needed(entry.name, names, workspace.can_skip(entry.root.lesson(names[0])))
 
 
 def _around(entry: Entry, verdict: Verdict, whole: bool, records: dict[str, Any]) -> Around:
