@@ -16,7 +16,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 TESTS = ("tests/tinytorch", "tests/milestones", "tests/test_lessons.py", "tests/test_doctests.py")
-# Its slow tests, too: they compare stored results of trainings, which depend on rounding.
+# Also its slow tests, which compare stored results of trainings: those depend on rounding.
 STORED = "tests/tinytorch/pictures"
 OLDEST = (3, 11)
 

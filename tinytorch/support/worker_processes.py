@@ -24,7 +24,7 @@ import numpy as np
 
 WORKER = "TINYTORCH_WORKER"  # set in the environment of workers
 # A worker finds the package of this process: `tito` looks for it from the path of the script.
-# Ctrl-C reaches it, too: it is for the main process, which ends the workers.
+# Ctrl-C also reaches it: it is for the main process, which ends the workers.
 START = f"""
 import pickle, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -384,7 +384,7 @@ def test_polish_checks_wait_until_the_values_are_right_and_the_lesson_passes_wit
     assert wrong[:3] == ("failed", "numbers-double", "failed")
     right = polish_after("twice = x + x", "twice = 2 * x")
     assert right == ("failed", None, "passed", entry.declared.points)
-    # And an exercise alone, too: the lesson is not tested, but nothing of it is wrong.
+    # The same for an exercise alone: the lesson is not tested, but nothing of it is wrong.
     one = verdict_on(entry, "numbers-double")
     assert one.selection_passed and one.verdict != "passed" and "did not run" not in one.reason
     edit(entry, "return double(x) + x", "return 0")
