@@ -1,0 +1,27 @@
+"""Every lesson of this course passes the author's gate, `tito check`.
+
+The gate itself is tested in `tests/tito/author/test_check.py`. This file is here, and not beside
+it, because it takes longest after the book: workers take the files in the order of their paths.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from tito.author import check
+from tito.lesson import course
+
+COURSE = course.open_root(Path(__file__).resolve().parents[1])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("entry", COURSE.lessons, ids=[entry.name for entry in COURSE.lessons])
+def test_every_lesson_of_this_course_passes_the_gate(entry):
+    """The gate itself, on the real course, with every mistake and right alternative.
+
+    Mutations, forged answers and grades take longest, so only every fortieth is tried. The book's
+    test runs every demonstration, and `test_class` grades solution and stub in a jail. `tito check`
+    tries everything.
+    """
+    found = check.check(entry, jobs=1, every=40)  # the other workers have other lessons
+    assert [(f.question, f.problems) for f in found if not f.ok] == []
