@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # most of them take a second or more
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 TOOLS = [
     "sh",
@@ -114,7 +116,6 @@ def test_the_first_run_installs_and_goes_on_and_the_second_goes_on_at_once(proje
     assert project.installs() == 1
 
 
-@pytest.mark.slow
 def test_pip_is_used_where_there_is_no_uv(project):
     (project.path / "uv").unlink()
     # A project without dependencies and with its own build backend, so pip needs no network.
@@ -322,7 +323,6 @@ def test_an_environment_whose_python_is_gone_is_made_again(project):
     assert project.run().stdout == project.answer()
 
 
-@pytest.mark.slow
 def test_killed_at_any_moment_the_next_run_completes(project):
     chance = random.Random(0)
     for _ in range(8):
@@ -358,7 +358,6 @@ def test_two_at_once_install_once(project):
     assert project.installs() == 1
 
 
-@pytest.mark.slow
 def test_a_killed_setup_whose_installer_lives_on_is_waited_for(project):
     victim = subprocess.Popen(
         [project.root / "bin" / "setup"],
@@ -523,7 +522,6 @@ def install(wheel, folder):
     return python
 
 
-@pytest.mark.slow
 def test_a_wheel_holds_tito_and_the_course_as_data_and_no_importable_tinytorch(tmp_path):
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path],
@@ -561,7 +559,6 @@ def test_a_wheel_holds_tito_and_the_course_as_data_and_no_importable_tinytorch(t
     assert (Path(where.stdout).parent / "course" / "tito.toml").exists()
 
 
-@pytest.mark.slow
 def test_an_editable_installation_copies_nothing_and_opens_nothing_else(tmp_path):
     build = "import sys; from hatchling.build import build_editable; build_editable(sys.argv[1])"
     subprocess.run(
@@ -601,7 +598,6 @@ def assert_imports_only_the_root(python, tmp_path):
     assert run.stdout == "of this root\n", run.stderr
 
 
-@pytest.mark.slow
 def test_a_broken_tito_does_not_greet_at_each_start_of_python(tmp_path):
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path],

@@ -36,6 +36,7 @@ def test_training_ends_when_the_loss_is_low_enough(monkeypatch):
     assert len(losses) == 10
 
 
+@pytest.mark.slow
 def test_a_run_measures_three_seeds_and_draws_two_maps(monkeypatch, capsys):
     pytest.importorskip("matplotlib").use("Agg")
     for name, value in {"STEPS": 2, "SINGLE": 2}.items():

@@ -120,6 +120,7 @@ def test_each_way_runs_once_in_each_round():
     assert [sorted(calls[i : i + 3]) for i in range(0, 12, 3)] == [[*"abc"]] * 4
 
 
+@pytest.mark.slow
 def test_a_run_takes_the_weights_of_2018_and_writes_in_three_ways(monkeypatch, tmp_path, capsys):
     pytest.importorskip("matplotlib").use("Agg")
     small(monkeypatch, tmp_path, milestone)

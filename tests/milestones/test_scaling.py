@@ -30,6 +30,7 @@ def test_a_law_without_a_constant_is_found_too():
     assert law.alpha == pytest.approx(0.1, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [20_000, 120_000])
 def test_the_interval_contains_95_of_100_new_measurements(size):
     rng, inside = np.random.default_rng(0), []

@@ -45,6 +45,7 @@ def trained(model, backward, steps, rows=3):
     return losses
 
 
+@pytest.mark.slow
 def test_two_processes_train_the_model_of_one():
     single = large_gpt()
 
@@ -138,6 +139,7 @@ def test_gelu_in_blocks_equals_the_one_of_lesson_15():
     assert gelu_into(x, x, np.empty_like(x)) is x and np.allclose(x, wanted, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_plan_of_a_gpt_is_as_small_as_possible():
     for training in (False, True):
         arrays = lifetimes(large_gpt(), training)

@@ -28,6 +28,7 @@ from tinytorch.pictures.acceleration import (
 )
 
 
+@pytest.mark.slow
 def test_all_levels_compute_the_same_losses():
     steps = [gpt_step(level) for level in LEVELS]
     losses = np.array([[step() for step in steps] for _ in range(4)])
@@ -44,6 +45,7 @@ def test_the_model_and_the_batches_are_always_the_same():
     assert not np.array_equal(x, token_batch(3, 6)[0])
 
 
+@pytest.mark.slow
 def test_steps_run_in_two_processes_and_are_timed_there():
     with GPTSteps(("composed", "all fused")) as steps:
         path, processes = steps.path(), [worker.process for worker in steps.workers.values()]

@@ -22,6 +22,9 @@ from tito.errors import TitoError  # noqa: E402
 from tito.lesson import course
 
 SOLUTION, HIDDEN = "twice = x + x", "test_total_of_nothing_is_zero"
+
+pytestmark = pytest.mark.slow  # most of them take a second or more
+
 DRAWING = """
 # %%
 {alt}from IPython.display import SVG
@@ -277,7 +280,6 @@ def test_a_warning_comes_again_until_its_cause_is_gone(small_course):
     assert refused(root, fast=True, fresh=False) == said
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -348,7 +350,6 @@ def test_a_workspace_has_no_book(small_workspace):
 # Again.
 
 
-@pytest.mark.slow
 def test_only_what_changed_and_what_builds_on_it_is_run_anew(small_course):
     root = small_course
     assert book.build(root).ran == ["numbers", "sums"]
@@ -437,7 +438,6 @@ def test_help_shows_an_example(small_course, command):
     )
 
 
-@pytest.mark.slow
 def test_the_command_says_where_the_site_is(small_course):
     done = run_process(small_course, "book", "build", "--fast", "--output", "site")
     assert done.returncode == 0, done.stderr
@@ -447,7 +447,6 @@ def test_the_command_says_where_the_site_is(small_course):
     )
 
 
-@pytest.mark.slow
 def test_serve_shows_the_site_and_what_is_saved_while_it_does(small_course):
     with serve_book(small_course) as (server, address):
         lessons = f"{address}lessons/"

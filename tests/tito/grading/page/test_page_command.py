@@ -47,6 +47,7 @@ def test_a_port_that_is_taken_is_reported(small_course):
     assert f"Port {port} of this machine cannot be used" in err and "--port" in err
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the number of open files is limited here")
 @pytest.mark.parametrize(
     "request_",
