@@ -17,6 +17,8 @@ from tito.book import build as book  # noqa: E402
 from tito.errors import TitoError  # noqa: E402
 from tito.lesson import course
 
+pytestmark = pytest.mark.slow  # a book is built
+
 PROGRAM = '''"""1900: two numbers. They
 were added long before.
 
@@ -154,7 +156,6 @@ def test_without_running_it_no_result_is_shown(again):
     assert "The program" in text
 
 
-@pytest.mark.slow
 def test_it_runs_again_when_its_program_or_a_module_of_it_changed(again):
     assert book.build(again).ran == []
     assert book.build(change(again, '"adding"', '"summing"')).ran == ["sum"]
@@ -207,7 +208,6 @@ def test_a_milestone_without_a_picture_needs_no_alt_text(again):
     assert "75.0%" in page(site) and "<img" not in page(site)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "new",
     ['print("adding"); twice = COUNT; x = 0; twice = x + x', 'print("twice =", "x + x")'],
@@ -218,7 +218,6 @@ def test_a_milestone_that_gives_a_solution_away_is_refused(again, new):
     assert f"milestones/{NAME}.html would give away a line of a solution" in refused(again, code=3)
 
 
-@pytest.mark.slow
 def test_serve_makes_its_page_again_when_it_is_saved(again):
     with serve_book(again) as (server, _):
         change(again, "long before", "long after")

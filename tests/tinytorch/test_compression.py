@@ -52,6 +52,7 @@ def small_gpt():
 # The small GPT
 
 
+@pytest.mark.slow
 def test_obs_loses_less_than_magnitude_pruning_at_every_share(small_gpt):
     model, inputs, bits = small_gpt
     for amount in (0.5, 0.8):

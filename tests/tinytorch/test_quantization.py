@@ -152,6 +152,7 @@ def test_training_with_rounded_weights_computes_what_the_quantized_layer_compute
         assert np.allclose(during(x).data, after(x).data, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_gpt_of_137_thousand_weights_needs_a_sixth_of_its_bytes():
     model, tokenizer = load_small_gpt()
     test, train = (tokenizer.encode(load_text(part)[:60_000])[:4000] for part in ("test", "train"))

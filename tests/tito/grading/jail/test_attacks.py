@@ -287,6 +287,7 @@ def test_a_check_that_waits_for_a_processor_loses_no_time(root, tmp_path):
     assert took > 4 * sum(check.seconds for check in result.checks)
 
 
+@pytest.mark.slow
 def test_no_submission_takes_more_than_its_whole_time(root, tmp_path, monkeypatch):
     from tito.grading import setting
 
@@ -527,6 +528,7 @@ def sum_of(vectors):
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("earlier_lessons", "handed_in"), [("both", True), ("both", False), ("reference", True)]
 )
@@ -592,6 +594,7 @@ def test_whatever_became_of_a_hidden_check_its_learner_reads_the_same(visible):
     assert len(read) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("bwrap"), reason="needs bubblewrap")
 def test_threads_of_a_hidden_check_move_no_process_number_of_a_visible_one(root, tmp_path):
     code = """
