@@ -139,7 +139,9 @@ class LessonResult:
         full = verdict_of(self.checks)
         if verdict not in NO_CODE_RAN and verdict == full:  # it follows from the statuses
             verdict = verdict_of(visible)
-            verdict = "partly right" if verdict == "passed" else verdict  # the hidden ones are not
+            # Hidden checks are not passed, or have earned points: the learner sees both.
+            if verdict == "passed" or verdict == "failed" and self.points:
+                verdict = "partly right"
             reason = reason_of(verdict, checks)
         on_reference = any(check.passed and check.base == "reference" for check in visible)
         base = self.base if not visible else "reference" if on_reference else "own"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tito.errors import UsageError
 from tito.grading.csv_tables import decoded, normalised, table
-from tito.grading.roster import Learner, learner_of
+from tito.grading.roster import Learner, learner_of, shown
 
 # A learner's id comes from the first of these columns in which every line has a different text.
 # Logins come before numbers, because file names contain them and people read them. Moodle's number
@@ -140,10 +140,13 @@ def choose(class_list: RosterFile, wanted: str | None = None, remembered: str | 
             "Name one of these with --id-column.",
         )
     if class_list.source == TABLE and not (wanted or remembered in columns):
-        cells = {name: [line[name] for _, line in class_list.lines[:3]] for name in columns}
-        shown = "; ".join(f"{name}: {', '.join(texts)}" for name, texts in cells.items())
+        cells = {
+            name: ", ".join(shown(line[name], 30) for _, line in class_list.lines[:3] if line[name])
+            for name in columns[:8]
+        }
+        begin = "; ".join(f"{shown(name, 30)}: {texts}" for name, texts in cells.items())
         raise UsageError(
-            f"{path}: which column holds the learners' ids? It begins {shown}.",
+            f"{path}: which column holds the learners' ids? It begins {begin}.",
             f"Name the column: --id-column {next(iter(columns), 'NAME')}, or call it `student`.",
         )
     # "student" is in a roster of one's own: an empty cell there is a mistake.

@@ -241,6 +241,11 @@ def test_of_a_table_of_no_known_program_no_column_is_guessed(tmp_path):
     assert "id: 1, 2, 3; name: N1, N2, N3; email: 1@x.org, 2@x.org, 3@x.org." in error.value.what
     assert "--id-column id" in error.value.remedy
     assert [one.student for one in read_roster(path, "email")][0] == "1@x.org"
+    long = file(tmp_path, 'a,"b"\n' + "x" * 9_000 + ',"two\nlines"\n')
+    with pytest.raises(TitoError) as error:
+        read_roster(long)
+    assert len(error.value.what) < 400 and "\n" not in error.value.what
+    path = file(tmp_path, "id,name,email\n" + "".join(f"{n},N{n},{n}@x.org\n" for n in range(1, 6)))
     assert [one.student for one in read_roster(path, remembered="id")][0] == "1"
 
 

@@ -451,6 +451,12 @@ def test_feedback_without_a_gradebook_says_what_to_do(small_course, tmp_path):
     assert not (tmp_path / "pages").exists()
 
 
+def test_points_of_a_hidden_check_make_a_lesson_partly_right(book, tmp_path):
+    lesson = result([check("a"), check("b", 2, hidden=True)])
+    said = text_of(page(book, tmp_path / "out", lesson))
+    assert "Partly right : some checks fail. 2 of 4 points." in said
+
+
 HIDDEN = ["error", "unwritten", "timeout", "memory", "crashed", "tampered", "not run"]
 
 
