@@ -1,48 +1,59 @@
-"""The page for instructors is true: its commands run, in order, and print what it shows.
+"""The pages for instructors are true: their commands run, in order, and print what they show.
 
 They run on a small course with a made-up class of the same 30 learners; REPLACED says what has
-another name there.
+another name there. The commands for large classes run on a cluster of two workers, into PostgreSQL.
 """
 
+import contextlib
 import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import tomllib
 import urllib.request
 from pathlib import Path
 
+import postgres
 import pytest
 from small_course import make_course
 from typer.main import get_command
 
 from tito.cli import run as cli
 from tito.grading import setting
-from tito.grading.gradebook import class_lists, exports, late
+from tito.grading.gradebook import class_lists, exports, late, run_lock
 from tito.grading.result import VERDICTS
 from tito.lesson import course
 
 REPOSITORY = Path(__file__).parents[2]
-PAGE = (REPOSITORY / "book" / "teaching.md").read_text(encoding="utf-8")
+FIRST, QUESTIONS = (
+    (REPOSITORY / "book" / name).read_text(encoding="utf-8")
+    for name in ("teaching.md", "teaching_questions.md")
+)
+QUESTIONS, CLUSTER = QUESTIONS.split("## Large classes\n")
+PAGE = FIRST + QUESTIONS
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.S | re.M)  # [(language, text)]
 
 REPLACED = [
     ("descent, tensor, ...", "numbers, sums)..."),
-    ("check-transpose.test_the_result_is_a_view", "check-triple.test_triple_of_two_is_six"),
-    (
-        "transpose(x) should share memory with x, yours is a copy: ...",
-        "triple(2) should be 6, yours is 8",
-    ),
-    ("tensor-broadcast                 69%  16  2: Never refuses lengths that differ\n", ""),
-    ("--check is_a_view", "--check triple_of"),
-    ("--points 65", "--points 5"),
-    ("tensor,65", "numbers,5"),
+    ("check-var.test_large_numbers_do_not_cancel", "check-triple.test_triple_of_two_is_six"),
+    ("error: var(x, axis=1) raised ValueError: ...", "failed: triple(2) should be 6, yours is 8"),
+    ("tensor-var                       60%  15  1: Passes the caller's keepdims to ...\n", ""),
+    ("--check large_numbers", "--check triple_of"),
+    ("--points 40", "--points 5"),
+    ("--points 41", "--points 4.5"),
+    ("tensor,40", "numbers,5"),
     ("tensor", "numbers"),
     ("bin/setup instructor\n", ""),  # what these two do is tested in tests/bin
     (". bin/activate-tinytorch.sh\n", ""),
 ]
+LEARNERS = 8  # of the class that the cluster grades
+PROGRAMS = {
+    "dask": [sys.executable, "-m", "dask"],
+    "tito": [sys.executable, "-m", "tito"],
+}
 # What ito.rosa of the made-up class hands in.
 MISTAKE = """
 [[mistake]]
@@ -192,8 +203,9 @@ def test_a_fixed_check_changes_the_grade_on_the_page(runs):
     )
 
 
-def test_an_instructor_reads_at_most_400_words_before_the_first_grade():
-    assert len(PAGE.partition("tito grade ")[0].split()) <= 400 and len(PAGE.split()) <= 4000
+def test_an_instructor_reads_at_most_210_words_before_the_first_grade_and_700_in_all():
+    assert len(FIRST.partition("tito grade ")[0].split()) <= 210 and len(FIRST.split()) <= 700
+    assert len((QUESTIONS + CLUSTER).split()) <= 4500
 
 
 def test_the_container_commands_are_those_in_the_dockerfile():
@@ -217,10 +229,10 @@ def test_the_late_rules_on_the_page_are_valid_for_a_course():
     assert course.find_root(REPOSITORY).lesson("tensor")  # due dates name lessons
 
 
-def test_the_tables_name_every_verdict_level_and_format():
+def test_the_pages_name_every_verdict_level_and_format():
     first = re.findall(r"^\| ([^|]+?) \|", PAGE, re.M)
-    named = {*VERDICTS, *setting.LEVELS, *exports.FORMATS, *late.POLICIES}
-    assert named <= set(first)
+    assert {*VERDICTS, *setting.LEVELS, *late.POLICIES} <= set(first)
+    assert {*exports.FORMATS} == {"csv", *re.findall(r"--format (\w+)", PAGE)}
     begin = first.index("verdict") + 2
     assert first[begin : begin + len(VERDICTS)] == list(VERDICTS)
 
@@ -243,3 +255,51 @@ def test_the_page_names_no_command_and_no_option_that_is_not_there():
         assert not hasattr(command, "commands") or words[2] in command.commands, words
     used = {word for words in inline for word in words.split() if re.fullmatch(r"--[a-z-]+", word)}
     assert used - options == {"--help", "--security-opt"}, "the last one is docker's"
+
+
+def test_the_time_until_a_run_is_taken_over_agrees_with_the_code():
+    assert run_lock.LEASE.total_seconds() == 600 and "ten minutes" in CLUSTER
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the jail is Linux's")
+def test_the_commands_grade_a_class_on_a_cluster_into_postgresql(tmp_path):
+    pytest.importorskip("distributed", reason="Dask's distributed is not installed")
+    if reason := postgres.missing():
+        pytest.skip(reason)
+    small_course = course.open_root(make_course(tmp_path / "course"))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    text = small_course.lesson("numbers").script.read_text(encoding="utf-8")
+    for number in range(LEARNERS):
+        path = tmp_path / "class" / "submissions" / f"learner{number}" / "numbers_dev.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"{text}\n# {number}\n", encoding="utf-8")
+    with contextlib.ExitStack() as stack:
+        replaced = {
+            "postgresql+psycopg://grader@10.0.0.1/class": stack.enter_context(postgres.server())(),
+            "10.0.0.1:8786": f"127.0.0.1:{port}",
+            "10.0.0.1": "127.0.0.1",
+            "8786": str(port),
+            "/class/submissions": str(tmp_path / "class" / "submissions"),
+            "tensor": "numbers",
+        }
+        lines = []
+        for text in re.findall(r"^```sh\n(.*?)^```$", CLUSTER, re.S | re.M):
+            for old, new in replaced.items():
+                text = text.replace(old, new)
+            program, *words = shlex.split(text)
+            lines.append([*PROGRAMS[program], *words])
+        scheduler, worker, grade = lines
+        environment = os.environ | {"PYTHONPATH": str(REPOSITORY), "PYTHONUNBUFFERED": "1"}
+        running = {"cwd": tmp_path, "env": environment, "text": True}
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        for line in (scheduler, worker):
+            process = stack.enter_context(subprocess.Popen(line, **running, **quiet))
+            stack.callback(process.terminate)
+        grade[3:3] = ["--root", str(small_course.path)]
+        for graded in (LEARNERS, 0):
+            done = subprocess.run(grade, **running, capture_output=True, timeout=300)
+            assert done.returncode == 0, done.stderr
+            assert done.stdout.startswith(f"{graded} of {LEARNERS} submissions graded in")
