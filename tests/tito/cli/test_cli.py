@@ -238,6 +238,21 @@ def test_help_lists_the_commands_by_who_needs_them(small_course, monkeypatch):
         assert [name for name in names.split() if f"│ {name} " not in panel] == []
 
 
+def test_the_help_of_the_gradebook_keeps_other_graders_out_of_what_one_uses_every_day(
+    small_course, monkeypatch
+):
+    monkeypatch.delenv("NO_COLOR", raising=False)  # it is read at import
+    out, _ = process(small_course, "gradebook", "--help")
+    daily, rest = out.split("Every day")[1].split("The class")
+    members, several = rest.split("Several graders")
+    for panel, names in ((daily, "show page set export"), (members, "roster history")):
+        assert [name for name in names.split() if f"│ {name} " not in panel] == []
+    assert not re.search("grader|assistant|section", daily)
+    assert "tito gradebook page --as prof --as ben:B" in several
+    options, several = process(small_course, "gradebook", "page", "--help")[0].split("Several gra")
+    assert not re.search("--as |grader", options) and "--as " in several
+
+
 def test_help_in_a_workspace_lists_the_commands_for_learners_only(small_workspace, monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)  # it is read at import
     out, _ = process(small_workspace, "--help")

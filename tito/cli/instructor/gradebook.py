@@ -175,12 +175,15 @@ gradebook_app = typer.Typer(
     "They are saved in .tito/gradebook.db of the course, which git ignores and releases leave "
     "out.\n"
     "\n"
-    "Example: tito gradebook show"
+    "Example: tito gradebook show",
+    epilog="Several graders: tito gradebook page --as prof --as ben:B gives each one an address, "
+    "and --section B limits a command to a section of the roster.",
 )
+DAILY, MEMBERS = "Every day", "The class"
 app.add_typer(gradebook_app, name="gradebook")
 
 
-@gradebook_app.command("show")
+@gradebook_app.command("show", rich_help_panel=DAILY)
 def gradebook_show(
     student: Annotated[
         str | None, typer.Option(metavar="ID", help="Only this learner.", show_default=False)
@@ -274,7 +277,7 @@ def show_exercises(
         echo(views.exercises(rows))
 
 
-@gradebook_app.command("set")
+@gradebook_app.command("set", rich_help_panel=DAILY)
 def gradebook_set(
     student: Learner = None,
     lesson: SetLesson = None,
@@ -338,38 +341,7 @@ def make_changes(
             warn(f"{words} in tito.toml, so nothing is late.")
 
 
-@gradebook_app.command("history")
-def gradebook_history(
-    student: OneLearner = None,
-    lesson: OneLesson = None,
-    changed: Changed = False,
-    gradebook: GradebookOption = None,
-    json: Json = False,
-    root: RootOption = None,
-) -> None:
-    """List every change of a grade: when, who made it and why, and the points before and after.
-
-    Example: tito gradebook history ada
-    """
-    from tito.grading.gradebook import enrollment, views
-
-    course = current_root(root)
-    lesson = lesson_name(course, lesson)
-    with gradebook_of(course, gradebook, create=False, reads=True) as book:
-        student = enrollment.named(book, student)
-        changes = (
-            change
-            for change in book.history(student, lesson)
-            if not changed or change.changes_points
-        )
-        if json:
-            echo_json_list(change.as_json() for change in changes)
-            return
-        for line in views.history(changes):
-            echo(line)
-
-
-@gradebook_app.command("roster")
+@gradebook_app.command("roster", rich_help_panel=MEMBERS)
 def gradebook_roster(
     csv: RosterCsv = None,
     id_column: IdColumn = None,
@@ -429,7 +401,38 @@ def show_enrollment(enrolled: "Enrollment", csv: Path, whole_class: bool, json: 
         echo(plain(words, 1000))
 
 
-@gradebook_app.command("export")
+@gradebook_app.command("history", rich_help_panel=MEMBERS)
+def gradebook_history(
+    student: OneLearner = None,
+    lesson: OneLesson = None,
+    changed: Changed = False,
+    gradebook: GradebookOption = None,
+    json: Json = False,
+    root: RootOption = None,
+) -> None:
+    """List every change of a grade: when, who made it and why, and the points before and after.
+
+    Example: tito gradebook history ada
+    """
+    from tito.grading.gradebook import enrollment, views
+
+    course = current_root(root)
+    lesson = lesson_name(course, lesson)
+    with gradebook_of(course, gradebook, create=False, reads=True) as book:
+        student = enrollment.named(book, student)
+        changes = (
+            change
+            for change in book.history(student, lesson)
+            if not changed or change.changes_points
+        )
+        if json:
+            echo_json_list(change.as_json() for change in changes)
+            return
+        for line in views.history(changes):
+            echo(line)
+
+
+@gradebook_app.command("export", rich_help_panel=DAILY)
 def gradebook_export(
     kind: Format = "csv",
     output: Output = None,

@@ -23,6 +23,7 @@ Submissions = Annotated[
         help="A folder or zip that contains a folder, zip or lesson file for each learner.",
     ),
 ]
+SEVERAL = "Several graders"  # the options that one grader does not need
 GradebookOption = Annotated[
     str | None,
     typer.Option(
@@ -39,6 +40,7 @@ SectionOption = Annotated[
         metavar="NAME",
         help="Only learners in this section of the roster.",
         show_default=False,
+        rich_help_panel=SEVERAL,
     ),
 ]
 OneLesson = Annotated[

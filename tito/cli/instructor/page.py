@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tito.cli.app import RootOption, echo
-from tito.cli.instructor.gradebook import gradebook_app
+from tito.cli.instructor.gradebook import DAILY, gradebook_app
 from tito.cli.instructor.options import (
+    SEVERAL,
     GradebookOption,
     author_name,
     current_course,
@@ -26,20 +27,24 @@ Graders = Annotated[
     typer.Option(
         "--as",
         metavar="NAME[:SECTION,...]",
-        help="A grader, who gets a separate address. With sections of the roster, an assistant who "
-        "sees and grades only these. May be repeated. Without it, the page is for you.",
+        help="A grader, who gets a separate address; may be repeated. With sections of the "
+        "roster, an assistant who sees and grades only these: --as prof --as ben:B,C",
         show_default=False,
+        rich_help_panel=SEVERAL,
     ),
 ]
 Anonymous = Annotated[
-    bool, typer.Option("--anonymous", help="Hide the learners' names from all graders.")
+    bool,
+    typer.Option(
+        "--anonymous", help="Hide the learners' names from all graders.", rich_help_panel=SEVERAL
+    ),
 ]
 Port = Annotated[
     int, typer.Option(min=0, max=65535, help="0 chooses a free port.", show_default=False)
 ]
 
 
-@gradebook_app.command("page")
+@gradebook_app.command("page", rich_help_panel=DAILY)
 def gradebook_page(
     graders: Graders = None,
     anonymous: Anonymous = False,
@@ -47,10 +52,9 @@ def gradebook_page(
     gradebook: GradebookOption = None,
     root: RootOption = None,
 ) -> None:
-    """Open a page for graders, for browsers on this machine. Ctrl-C ends it.
+    """Read code next to its checks, set points, comment and judge answers, in a browser here.
 
-    Graders read code and checks, set points, comment, and judge free answers. Anyone with a printed
-    address can change grades. Example: tito gradebook page --as prof --as ben:B,C
+    Ctrl-C ends it. Anyone with a printed address can change grades. Example: tito gradebook page
     """
     course = current_course(root)
     try:
