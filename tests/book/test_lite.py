@@ -7,6 +7,7 @@ the real one in a real browser.
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -30,7 +31,7 @@ pytest.importorskip(
 
 from tito.author import leaks
 from tito.book import build as book  # noqa: E402
-from tito.book import lite  # noqa: E402
+from tito.book import lite, verify_site  # noqa: E402
 from tito.errors import TitoError  # noqa: E402
 from tito.learn import workspace
 from tito.lesson import course
@@ -265,15 +266,13 @@ def test_no_solution_and_no_hidden_check_of_the_course_is_in_any_file(tmp_path):
     """Every line of them is looked for in every file that the course's own words can have come
     into, and markers in the rest."""
     source = course.open_root(REPOSITORY)
-    lite.make(
-        source,
-        tmp_path / "work",
-        lite.find_runtime(source, distribution(tmp_path / "pyodide")),
-        tmp_path / "lite",
-    )
+    runtime = lite.find_runtime(source, distribution(tmp_path / "pyodide"))
+    made = tmp_path / "site" / "lite"
+    made.parent.mkdir()
+    lite.make(source, tmp_path / "work", runtime, made)
     texts = {
-        path.relative_to(tmp_path / "lite").as_posix(): read(path)
-        for path in sorted((tmp_path / "lite").rglob("*"))
+        path.relative_to(made).as_posix(): read(path)
+        for path in sorted(made.rglob("*"))
         if path.is_file() and path.parts[-2:-1] != ("build",)
     }
     assert len([name for name in texts if name.endswith("_dev.ipynb")]) == len(source.lessons)
@@ -294,6 +293,7 @@ def test_no_solution_and_no_hidden_check_of_the_course_is_in_any_file(tmp_path):
     search = leaks.TextSearch(secrets)
     leaked = search.find_in(once) - search.find_in(ours)
     assert len(secrets) > 1000 and leaked == set()
+    verify_site.verify(source, tmp_path / "site", {})
 
 
 @pytest.mark.slow
@@ -333,11 +333,10 @@ def test_a_notebook_that_gives_something_away_is_no_book(root, tmp_path, monkeyp
 @pytest.mark.slow
 def test_a_wheel_that_gives_something_away_is_no_book(root, tmp_path, monkeypatch, laid_out):
     name, data = lite.lessons_wheel(root)
-    monkeypatch.setattr(
-        lite,
-        "lessons_wheel",
-        lambda root: (name, data + b"\nreturn sum(double(n) for n in numbers)\n"),
-    )
+    wheel = io.BytesIO(data)
+    with zipfile.ZipFile(wheel, "a", zipfile.ZIP_DEFLATED) as members:
+        members.writestr("tito/note.txt", "return sum(double(n) for n in numbers)\n")
+    monkeypatch.setattr(lite, "lessons_wheel", lambda root: (name, wheel.getvalue()))
     with pytest.raises(TitoError, match="lite/static/pyodide/tinytorch"):
         book.build(root, options(tmp_path))
 

@@ -128,26 +128,38 @@ def solutions(source: Root) -> Iterator[set[str]]:
 
 
 def verify(source: Root, chosen: list[Entry], contents: Mapping[str, bytes]) -> None:
-    """Raise MachineError when a file of `contents` ({path: bytes}) holds a secret.
-
-    The package's modules are programs like the solutions, so they may contain single short lines by
-    chance. There, more than half of an exercise's lines are a leak.
-    """
+    """Raise MachineError when a file of `contents` ({path: bytes}) holds a secret."""
     reasons = secrets(source)
-    search, every_solution = TextSearch(reasons), list(solutions(source))
+    search = TextSearch(reasons)
     for name, text in texts_of(contents):
         leaked = search.find_in(text)
-        if f"/{source.package}/" in f"/{name}":
-            copied = [
-                lines
-                for lines in every_solution
-                if lines & leaked and 2 * sum(line in text for line in lines) > len(lines)
-            ]
-            leaked = {line for line in leaked if not is_chance(line, reasons[line], copied)}
+        if is_module(source, name):
+            leaked = without_chance(source, text, leaked, reasons)
         if leaked:
             refuse(name, reasons[min(leaked)], min(leaked))
     for entry in chosen:
         verify_lesson(entry, contents)
+
+
+def is_module(source: Root, name: str) -> bool:
+    """Whether a path, in a folder or in a zip, is in the course's package."""
+    return f"/{source.package}/" in f"/{name}"
+
+
+def without_chance(
+    source: Root, text: str, leaked: set[str], reasons: Mapping[str, str]
+) -> set[str]:
+    """The secrets in a module of the package without those that are there by chance.
+
+    The modules are programs like the solutions, so they may contain single short lines of them.
+    There, more than half of an exercise's lines are a leak.
+    """
+    copied = [
+        lines
+        for lines in (solutions(source) if leaked else ())
+        if lines & leaked and 2 * sum(line in text for line in lines) > len(lines)
+    ]
+    return {line for line in leaked if not is_chance(line, reasons[line], copied)}
 
 
 def is_chance(line: str, reason: str, copied: list[set[str]]) -> bool:

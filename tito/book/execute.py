@@ -32,6 +32,7 @@ from tito.lesson.cells import Cell
 from tito.lesson.course import Entry, Root
 
 SECONDS = 300  # a cell may take
+KEPT = 3  # outputs of each program: those of the last edits
 PICTURES = {"image/png", "image/svg+xml", "image/jpeg"}
 LIBRARIES = ("numpy", "matplotlib", "ipykernel")
 # The first cell: pictures twice as fine as the page shows them, for screens that are.
@@ -68,7 +69,8 @@ def run_all(
     Outputs of a lesson: {number of a cell, as a string: outputs, as in a notebook}. Outputs of a
     milestone: {"measured": [[name, number], ...], "printed": outputs, "drawn": outputs}.
 
-    cache   a folder where outputs are kept between runs; unused ones are deleted there
+    cache   a folder where outputs are kept between runs: the last KEPT of each program, so that
+            an edit that is taken back runs nothing
     report  is called with the name of each that was run, how many are done, and of how many
 
     Raises WorkError for a cell that fails, a milestone that misses its goal and a picture without
@@ -86,9 +88,10 @@ def run_all(
     with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
         for done, name in enumerate(pool.map(run, waiting), 1):
             report(name, done, len(waiting))
-    places = {job.place for job in jobs.values()}
-    for path in cache.glob("*.json"):
-        if path not in places:
+    by_age = sorted(cache.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for job in jobs.values():
+        older = [path for path in by_age if path.name.rpartition("-")[0] == job.name]
+        for path in [path for path in older if path != job.place][KEPT:]:
             path.unlink()
     outputs = {
         page: json.loads(job.place.read_text(encoding="utf-8")) for page, job in jobs.items()
@@ -164,7 +167,10 @@ def write_package(root: Root, folder: Path) -> Package:
     for entry in root.lessons:
         module = export.current(entry, entry.declared.source)
         contents[entry.relative(entry.module_path)] = module.text.encode("utf-8")
-    contents["tito.toml"] = (root.path / "tito.toml").read_bytes()
+    # Nothing else of tito.toml: a new due date changes no output.
+    words = {"name": root.name, "edition": "", "package": root.package}
+    lines = [f"{key} = {json.dumps(word, ensure_ascii=False)}" for key, word in words.items()]
+    contents["tito.toml"] = "\n".join(["[course]", *lines, ""]).encode("utf-8")
     for name, data in contents.items():
         path = folder / name
         if not path.exists() or path.read_bytes() != data:

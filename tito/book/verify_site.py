@@ -5,7 +5,6 @@ anything from another host, and no file contains a line of a solution or of a hi
 a page nor the search index, a notebook or an output.
 """
 
-import json
 import posixpath
 import re
 import zlib
@@ -117,19 +116,24 @@ def _problems_of_page(
 def _refuse_secrets(root: Root, paths: dict[str, Path], pages: dict[str, PageContents]) -> None:
     # The files of Sphinx, its theme and JupyterLite contain no lesson.
     secrets = leaks.secrets(root)
-    texts = {
-        name: pages[name].text if name in pages else _text(path)
-        for name, path in paths.items()
-        if not name.endswith(PICTURES) and _is_ours(root, name)
-    }
+    texts: dict[str, str] = {}
+    for name, path in paths.items():
+        if name in pages:
+            texts[name] = pages[name].text
+        elif not name.endswith(PICTURES) and _is_ours(root, name):
+            texts.update(_texts(name, path.read_bytes()))
     finder = leaks.TextSearch(secrets)
     # A short line of a script, such as `return shape;`, is in a solution by chance.
-    scripts = {name for name in texts if name.endswith(".js") and paths[name].name != search.FILE}
+    scripts = {name for name in texts if name.endswith(".js") and not _is_index(name)}
     leaked = {line for line in _find(finder, texts, scripts) if len(line) >= leaks.LONG}
-    leaked |= _find(finder, texts, texts.keys() - scripts)
+    modules = {name for name in texts if leaks.is_module(root, name)}
+    for name in modules:
+        found = finder.find_in(texts[name])
+        leaked |= leaks.without_chance(root, texts[name], found, secrets)
+    leaked |= _find(finder, texts, texts.keys() - scripts - modules)
     if leaked:
         secret = next(secret for secret in secrets if secret in leaked)
-        pages_first = sorted(texts, key=lambda name: name in scripts)
+        pages_first = sorted(texts, key=lambda name: name in scripts | modules)
         name = next(name for name in pages_first if secret in texts[name])
         raise MachineError(
             f"{name} would give away {secrets[secret]}: {secret[:100]}",
@@ -143,18 +147,19 @@ def _find(finder: leaks.TextSearch, texts: dict[str, str], names: Collection[str
     return finder.find_in("\n".join(lines))
 
 
-def _text(path: Path) -> str:
-    """A file's text, unpacked; of a notebook also its cells, of the search index its texts."""
-    data = path.read_bytes()
-    if path.suffix == ".inv":
+def _texts(name: str, data: bytes) -> Iterator[tuple[str, str]]:
+    """(name, text) of a file, unpacked, and of each file in a wheel."""
+    if name.endswith(".inv"):
         head, _, packed = data.partition(b"compressed using zlib.\n")
         data = head + zlib.decompress(packed)
-    text = data.decode("utf-8", "replace")
-    if path.name == search.FILE:
-        return search.read_index(text)
-    if path.suffix == ".ipynb":
-        text += "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
-    return text
+    if _is_index(name):
+        yield name, search.read_index(data.decode("utf-8"))
+    else:
+        yield from leaks.texts_of({name: data})
+
+
+def _is_index(name: str) -> bool:
+    return posixpath.basename(name) == search.FILE
 
 
 def _is_ours(root: Root, name: str) -> bool:

@@ -362,6 +362,16 @@ def test_only_what_changed_and_what_builds_on_it_is_run_anew(small_course):
     root = change(root, "numbers", "LIMIT = 10", "LIMIT = 11")
     assert book.build(root).ran == ["numbers", "sums"]
     assert "15 11" in words_of(lesson_pages(site, "01_numbers"))
+    root = change(root, "numbers", "LIMIT = 11", "LIMIT = 10")
+    assert book.build(root).ran == []
+
+
+def test_a_setting_in_tito_toml_runs_no_lesson_again(small_course):
+    book.build(small_course)
+    config = small_course.path / "tito.toml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(text + "[grading]\ngrace_minutes = 15\n", encoding="utf-8")
+    assert book.build(course.open_root(small_course.path)).ran == []
 
 
 def test_a_lesson_that_is_gone_leaves_no_page(small_course):
