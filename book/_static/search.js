@@ -99,7 +99,7 @@ class Search {
     return all.filter((other) => other[0] === word[0] && distance(word, other, most) <= most);
   }
 
-  // found: [[score, section number], ...], best first; words: what was looked up; terms: section -> the term that is meant there, and whether it is all that is asked.
+  // found: [[score, section number], ...], best first; words: what was looked up; terms: section -> the term that is asked for there.
   find(question) {
     const words = asked(question), meant = words.map((word) => this.meant(word)), every = new Set(meant.flat());
     const scores = new Map(), shared = new Map();
@@ -119,16 +119,13 @@ class Search {
     });
     for (const [number, score] of scores)
       scores.set(number, score * (shared.get(number) / total) ** 2 * this.weight(number));
-    const bonus = new Map(), terms = new Map(); // of the synonyms that lead to a section, the one with most of the question's words
+    // A synonym counts when it is all that is asked: "student" in a longer question is no question about distillation.
+    const terms = new Map();
     for (const [synonym, number, anchor] of this.synonyms) {
-      if (!synonym.every((word) => every.has(word))) continue;
-      const whole = words.length === synonym.length;
-      const worth = (whole ? 3 : 2) * synonym.reduce((sum, word) => sum + this.rarity(word), 0);
-      if (worth <= (bonus.get(number) || 0)) continue;
-      bonus.set(number, worth);
-      terms.set(number, { anchor, whole });
+      if (synonym.length !== words.length || !synonym.every((word) => every.has(word)) || terms.has(number)) continue;
+      terms.set(number, anchor);
+      scores.set(number, (scores.get(number) || 0) + 3 * synonym.reduce((sum, word) => sum + this.rarity(word), 0));
     }
-    for (const [number, worth] of bonus) scores.set(number, (scores.get(number) || 0) + worth);
     const order = [...scores].map(([number, score]) => [score, number]).sort((a, b) => b[0] - a[0] || a[1] - b[1]);
     return { found: this.thin(order), words: every, terms };
   }
@@ -176,9 +173,9 @@ function show(search, question) {
     : "No section has these words. Try the name of what you look for, or a word of the error.";
   for (const [, number] of found.slice(0, SHOWN)) {
     const { page, title, within } = search.sections[number];
-    const { anchor: term = "", whole } = terms.get(number) || {};
+    const term = terms.get(number) || "";
     const { id, pieces } = search.excerpt(number, new Set([...words, ...asked(term.replace("term-", "").replaceAll("-", " "))]));
-    const anchor = (whole && term) || id;
+    const anchor = term || id;
     const item = document.createElement("li"), link = document.createElement("a"), text = document.createElement("p");
     link.href = page + (anchor && `#${anchor}`);
     link.textContent = title;

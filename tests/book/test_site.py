@@ -441,6 +441,47 @@ def test_learners_questions_lead_to_their_answers(open_page, site):
     assert lost == {}
 
 
+# Written by a reader who had not seen the index, with the lessons or pages that answer them.
+NEW_QUESTIONS = {
+    "nan after few steps": "08_training",
+    "shapes cannot be broadcast": "01_tensor",
+    "why zero_grad": "08_training 05_backprop 07_optimizers 06_autograd",
+    "softmax overflow": "02_activations 04_losses",
+    "requires_grad": "06_autograd 01_tensor from_pytorch 03_layers",
+    "dead relu": "02_activations",
+    "how to start lesson": "learning",
+    "go back to older version of my code": "learning",
+    "BCEWithLogitsLoss": "04_losses from_pytorch",
+    "learning rate too big": "00_descent 07_optimizers 08_training 17_differentiation",
+    "max pooling backward": "10_convolutions",
+    "unknown words in tokenizer": "12_tokenization",
+    "bpe merge": "12_tokenization",
+    "model predicts same class": "08_training 09_data",
+    "batchnorm eval mode": "11_normalization",
+    "overfiting": "08_training",
+    "kv cache": "16_generation",
+    "int8 scale zero point": "21_quantization",
+    "students copying each other": "teaching teaching_questions",
+    "extend deadline for one student": "teaching teaching_questions",
+}
+
+
+def test_four_in_five_new_questions_lead_to_a_page_that_answers_them(open_page):
+    """Among the first three results."""
+    page = open_page("search.html")
+    missed = []
+    for question, answers in NEW_QUESTIONS.items():
+        found = page.evaluate(
+            "asked => search.find(asked).found.slice(0, 3)"
+            ".map(([, number]) => search.sections[number].page)",
+            question,
+        )
+        parts = {part for one in found for part in re.split(r"[/.]", one)}
+        if parts.isdisjoint(answers.split()):
+            missed.append(question)
+    assert len(missed) <= len(NEW_QUESTIONS) / 5, missed
+
+
 def test_the_search_works_in_a_local_file(browser, site):
     with browser.new_page() as page:
         page.goto(f"{(site.folder / 'search.html').as_uri()}?q=nan")
