@@ -94,7 +94,8 @@ def learn(name, settings, seed, levels, kept=None):
             screen.print(f"{trainer.epoch * settings.steps:6,}: {line}")
         screen.show(trainer.epoch * settings.steps, trainer.history[BITS][-1])
 
-    print(f"\n{name}; after every {between * settings.steps} steps it continues the same text:")
+    print(f"\n{name}; after every {between * settings.steps} steps it continues the same text.")
+    print(f"The first score comes after {settings.steps} steps:")
     trainer, text = train(settings, place(kept) if kept else None, seed, report)
     if trainer.epoch < settings.epochs:
         best = settings.steps * (1 + int(np.argmin(trainer.history[BITS])))

@@ -7,8 +7,10 @@ computes the whole context again for each one. Lesson 16 does the same faster, w
 import argparse
 import codecs
 import contextlib
+import itertools
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -122,6 +124,30 @@ def continuation(model, tokenizer, prompt, chosen, rng):
     return texts(tokenizer, tokens_after(model, ids, chosen, rng))
 
 
+def in_lines(drawn, column, width):
+    """(text, probability) of each token, with line ends so that a terminal breaks no word. The
+    tokens of a word come when the word is complete.
+
+    column  where the first token will stand
+    width   of the terminal, in characters
+
+    >>> "".join(text for text, _ in in_lines([(" some", 1), (" wo", 1), ("rds", 1)], 2, 10))
+    ' some\\nwords'
+    """
+    word = []
+    for text, p in itertools.chain(drawn, [(" ", 1.0)]):  # what ends the last word
+        if word and text[:1].isspace():
+            whole = "".join(part for part, _ in word)
+            if whole.startswith(" ") and column + len(whole.rstrip()) > width:
+                word[0] = ("\n" + word[0][0][1:], word[0][1])
+                whole = "\n" + whole[1:]
+            yield from word
+            _, line_end, last = whole.rpartition("\n")
+            column = len(last) if line_end else column + len(whole)
+            word = []
+        word.append((text, p))
+
+
 def shaded(text, p):
     """A token in the colour of its probability."""
     colour = next(colour for colour, least in COLOURS.items() if p >= least)
@@ -206,6 +232,9 @@ def answer(model, tokenizer, prompt, chosen, rng, colours=False):
         print(json.dumps(value, ensure_ascii=False))
         return
     print(prompt, end="", flush=True)
+    if sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        drawn = in_lines(drawn, len(prompt.rpartition("\n")[2]) % width, width)
     try:
         for text, p in drawn:
             print(shaded(text, p) if colours else text, end="", flush=True)

@@ -283,6 +283,8 @@ def train(
     if path and path.exists():
         resume(trainer, path, about, settings.epochs + (not again))
     if is_going_on(trainer, settings):
+        if trainer.epoch:
+            print(f"{path.name}: the run continues after epoch {trainer.epoch}", flush=True)
         trainer.begin_fit(batches, settings.epochs, None, None)
     while is_going_on(trainer, settings):
         metrics = trainer.train_epoch(batches)
@@ -319,7 +321,6 @@ def resume(trainer, path, about, epochs):
     elif kept["run"]["epoch"] < epochs:
         restore(trainer, kept["run"])
         trainer.resumed = True
-        print(f"{path.name}: the run continues after epoch {trainer.epoch}", flush=True)
 
 
 def kept_seed(path):

@@ -57,13 +57,14 @@ def test_a_run_that_was_killed_ends_with_the_same_weights(settings, tmp_path, ca
     assert all((weights[name] == x).all() for name, x in resumed.model.state_dict().items())
 
 
-def test_a_finished_run_starts_again_or_is_used_as_it_is(settings, tmp_path):
+def test_a_finished_run_starts_again_or_is_used_as_it_is(settings, tmp_path, capsys):
     path, epochs = tmp_path / "run.npz", []
     for again in (True, True, False):
         trainer, _ = training.train(
             settings, path, 5, lambda trainer, text: epochs.append(trainer.epoch), again=again
         )
     assert epochs == [1, 2, 3, 1, 2, 3] and trainer.epoch == 3 and training.kept_seed(path) == 5
+    assert "continues" not in capsys.readouterr().out
 
 
 def test_a_run_of_another_seed_text_or_size_is_not_continued(

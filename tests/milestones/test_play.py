@@ -97,6 +97,13 @@ def test_a_character_of_several_tokens_is_shown_when_it_is_complete():
     assert parts == ["a", "", "é", "", "\N{REPLACEMENT CHARACTER}"]
 
 
+def test_no_word_is_broken_at_the_end_of_a_line():
+    tokens = [" It", " was", " a", " tr", "uth", " uni", "vers", "ally", ".\n", "Em", "ma", " was"]
+    drawn = gpt_play.in_lines([(token, 0.5) for token in tokens], 4, 12)
+    lines = "".join(text for text, _ in drawn).split("\n")
+    assert lines == [" It was", "a truth", "universally.", "Emma was"]
+
+
 def test_top_p_keeps_the_fewest_likely_tokens():
     logits = np.log([0.1, 0.4, 0.2, 0.3])
     for top_p, kept in [(0.4, [1]), (0.41, [1, 3]), (0.75, [1, 2, 3]), (1.0, [0, 1, 2, 3])]:
