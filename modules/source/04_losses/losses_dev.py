@@ -941,6 +941,43 @@ print(f"entropy of the answers: {entropy:.3f}")
 # overconfident. The mean cross-entropy is smallest for the true probabilities, so training with
 # it also improves calibration.
 
+# %% [markdown] question="honest-forecast" points=4
+# **Question.** It rains on 70 of 100 days. A forecaster knows nothing about a single day, so
+# she gives the same probability p of rain for every day. Take three losses: the squared error
+# (`mse_loss`), the negative log-likelihood (`binary_cross_entropy_with_logits` with z = log(p /
+# (1 - p))), and the absolute error |p - y|. First predict the best p for each loss. Then
+# compute the mean loss over the 100 days for p = 0.01, 0.02, ..., 0.99.
+#
+# 1. Which p has the smallest mean loss, for each of the three losses?
+# 2. Explain the result for the absolute error. Write its mean as a function of p.
+# 3. Which of the three losses can train a network whose outputs are used as probabilities? What
+#    is wrong with the outputs of a network that was trained with the other one, and why does
+#    the accuracy not show it?
+#
+# **Your answer:**
+#
+# ### BEGIN SOLUTION
+# The squared error (0.210) and the negative log-likelihood (0.611) are smallest at p = 0.70,
+# the frequency of rain. The absolute error is smallest at 0.99, the end of the range (0.304).
+#
+# The absolute error is 1 - p on 70 days and p on 30 days. Its mean is a straight line:
+# 0.7 (1 - p) + 0.3 p = 0.7 - 0.4 p. The minimum of a line is at an end: here at p = 1. Its
+# derivative is -0.4 for every p. The derivative of the mean squared error is 2 (p - 0.7), and
+# it is 0 at 0.7.
+#
+# The first two losses can train such a network, because they are smallest for the true
+# probability. With the absolute error, the network learns to say that rain is certain. It says
+# so on all days and is right on 70 of them: it is overconfident, so it is not calibrated. The
+# accuracy does not show this. If p above 0.5 counts as "rain", 0.7 and 0.99 give the same
+# answers, and both are right on 70 days.
+#
+# - 1 point: 0.70 for the first two losses, and 0.99 (or 1) for the absolute error
+# - 1 point: the mean absolute error is the line 0.7 - 0.4 p, so its minimum is at an end
+# - 1 point: the first two losses, because their minimum is at the true frequency
+# - 1 point: with the absolute error the outputs are overconfident or not calibrated, and the
+#   accuracy is the same for every p above 0.5
+# ### END SOLUTION
+
 # %% [markdown]
 # ## Look back
 #

@@ -727,6 +727,55 @@ def piecewise_rules():
 # %% checks="piecewise"
 check("piecewise")
 
+# %% [markdown] question="where-nan" points=4
+# **Question.** This function is the square root of positive numbers, and 0 for all others:
+#
+# ```python
+# from tinytorch.core.tensor import where
+# x = Variable([4.0, 0.0])
+# y = where(x > 0, x.sqrt(), 0.0)
+# backward(y, [1.0, 1.0])
+# ```
+#
+# The values are right, [2, 0], but `x.grad` contains a `nan`.
+#
+# 1. Which of your rules returns the `nan`? Which `g` and which `out` does it get there?
+# 2. `where` did not choose the square root of 0. Why does the backward pass go through it?
+# 3. A friend writes `y = (x + 1e-8).sqrt()` instead. Measure the gradients. What could go wrong
+#    in training?
+# 4. Change the function so that its values stay the same and its gradients are 0.25 and 0.
+#
+# **Your answer:**
+#
+# ### BEGIN SOLUTION
+# The rule of `sqrt` returns it. It gets g = 0, because `where` did not choose this element, and
+# out = 0. So g / (2 * out) is 0 / 0, which is `nan`. The rule of `where` is right.
+#
+# Python computes both arguments before it calls `where`, so both operations are in the graph,
+# and both inputs of `where` get a gradient. The gradient 0 means "has no influence". But the
+# derivative of the square root at 0 is infinite, and 0 times infinity is not 0.
+#
+# With the friend's function the gradients are 0.25 and 5000. Nothing is `nan`, but the second
+# element gets a step that is 20,000 times as large as the step of the first. One such element
+# can ruin all weights in one step.
+#
+# The square root must never see the 0. Replace the 0 before, by any positive number:
+#
+# ```python
+# safe = where(x > 0, x, 1.0)
+# y = where(x > 0, safe.sqrt(), 0.0)
+# ```
+#
+# At x = 0 the rule of `sqrt` now computes 0 / 2 = 0, and the gradients are 0.25 and 0. `safe =
+# x.maximum(1e-12)` gives the same.
+#
+# - 1 point: the rule of `sqrt`, with g = 0 and out = 0, so 0 / 0
+# - 1 point: both arguments are computed and recorded before `where` chooses
+# - 1 point: 0.25 and 5000, and a very large step
+# - 1 point: a function that changes what `sqrt` gets, with the measured gradients 0.25 and 0
+# - -1 point: sets a `nan` in the gradient to 0 afterwards, as the only change
+# ### END SOLUTION
+
 # %% [markdown]
 # ## Reductions
 #

@@ -794,6 +794,57 @@ figure = plot_lines(ends, "learning rate", "loss after 30 steps", top=3, xscale=
 # is lowest, 1.7, near 0.1, and rises again; the line ends at 0.3, beyond which the loss is not
 # finite. With batch norm it falls to about 0.4 between 0.3 and 1 and is below 1 even at 3.
 
+# %% [markdown] question="gain-in-training" points=5
+# **Question.** At the beginning of this chapter, we measured outputs and said: "The gain of the
+# weights no longer has any influence." Is this also true for training? Compare this network for
+# `factor` 1 and 10:
+#
+# ```python
+# def one_layer(factor):
+#     manual_seed(0)
+#     dense = Dense(64, 64, bias=False)
+#     dense.weights.data *= factor
+#     return Sequential(dense, LayerNorm(64), Tensor.relu, Dense(64, 10))
+# ```
+#
+# 1. Compute the outputs of both networks for 64 digits, and the gradients of the loss for
+#    `network[0].weights`. How do the outputs differ, and how do the norms of the gradients?
+# 2. Train each network with `train(network)`. Which one learns faster? One step of SGD changes
+#    the weights by a share of their norm. By which factor do these shares differ, and why?
+# 3. Choose a learning rate for the large weights that removes the difference, and test it. The
+#    last layer keeps 0.1: give SGD two parameter groups, `network[0].weights` and
+#    `network.parameters()[1:]`.
+# 4. Weight decay makes such weights smaller. What does it change, and what does it not change?
+#
+# **Your answer:**
+#
+# ### BEGIN SOLUTION
+# The outputs are equal, except for rounding and eps (the largest difference is about 0.0001).
+# The gradient for factor 10 has a tenth of the norm: 0.262 instead of 2.62. The reason: if the
+# weights are 10 times as large, the same change of the output needs a change of the weights
+# that is 10 times as large.
+#
+# The network with factor 1 learns faster. The mean loss of the last ten steps is 0.21 for
+# factor 1 and 0.71 for factor 10. The step is a tenth, and the weights are 10 times as large.
+# So one step changes them by a share that is a hundredth of the other one.
+#
+# So a learning rate of 10 instead of 0.1, 100 times as large, removes the difference: the loss
+# is 0.21 again. So the gain has no influence on what the network computes, but it has an
+# influence on how fast it learns.
+#
+# Weight decay does not change what the network computes, because layer norm divides by the
+# scale of the weights. But smaller weights get larger gradients, so each step changes them by a
+# larger share. Weight decay works here like a higher learning rate.
+#
+# - 1 point: equal outputs, and a tenth of the gradient, both measured
+# - 1 point: factor 1 learns faster, with the losses
+# - 1 point: the shares differ by 100: 10 from the gradient and 10 from the weights
+# - 1 point: a learning rate of 10 for these weights, tested: the loss is about the same as with
+#   factor 1
+# - 1 point: weight decay does not change the function, but makes the steps relatively larger
+# - -1 point: says only that the gain has no influence on training
+# ### END SOLUTION
+
 # %% [markdown]
 # ## RMS normalization
 #

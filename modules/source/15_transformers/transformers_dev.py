@@ -1054,6 +1054,48 @@ draw_dependence(changes(leaky, letters.encode(word)), list(word))
 # alt: The same for the model without the mask. The cells on and below the diagonal are blue;
 # all cells above it are red and hatched: each prediction also depends on all later tokens.
 
+# %% [markdown] question="too-good" points=5
+# **Question.** A friend trains the same model of names with another function for batches. Its
+# loss falls to 0.01 bits per character. The friend measures the loss on held-out names, with
+# the same function: 0.01 bits. `causality_leak` returns 0.0. But after "d" the model writes
+# "ddddddddd".
+#
+# 1. What is the mistake? Reproduce it: train a model with this mistake for 100 steps or more,
+#    and give its loss on training names and on held-out names.
+# 2. Why does `causality_leak` not find the mistake?
+# 3. Write a test that finds it without reading the friend's code. You may call the friend's
+#    model and the friend's function for batches. Give the results of your test for the friend's
+#    model and for `namer`, and say which result is a failure.
+#
+# **Your answer:**
+#
+# ### BEGIN SOLUTION
+# The targets are not shifted: the friend's function returns y = x. The model learns to copy its
+# input. I trained it for 250 steps with `lm_loss(model, x, x)`. The loss was 0.01 bits on
+# training names and 0.01 bits on held-out names. The model reads "d" and is sure that the next
+# token is "d".
+#
+# The model is causal. The prediction at position i may depend on token i, and here token i is
+# the target. `causality_leak` changes only later tokens. The mistake is in the targets, and
+# `causality_leak` never sees the targets.
+#
+# First test: draw ids at random, all equally likely, and compute the loss on them with the
+# friend's function. No model can predict them. So the mean loss of an honest model is at least
+# log2 of the 27 tokens, 4.75 bits. `namer` has 7.1 bits, because it expects names. The friend's
+# model has 0.03 bits: it knows the targets. A result below 4.75 is a failure.
+#
+# Another test: `held_out_bits` makes its own targets, shifted by one. `namer` has 3.26 bits,
+# the friend's model 11.7. That is far worse than the 4.75 bits of a model that knows nothing.
+#
+# - 1 point: the targets are not shifted, y = x
+# - 1 point: the mistake is reproduced, with a loss near 0 on both texts
+# - 1 point: a causal model may use token i at position i, and `causality_leak` never sees the
+#   targets
+# - 2 points: a test with its results for both models, and the limit: random ids (at least 4.75
+#   bits), `held_out_bits`, or a check that y[:, :-1] equals x[:, 1:]
+# - -1 point: the test only looks at the text that the model writes
+# ### END SOLUTION
+
 # %% [markdown]
 # ## How many parameters
 #

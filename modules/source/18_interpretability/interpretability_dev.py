@@ -1192,10 +1192,10 @@ for layer, P in enumerate(patterns(riddle, x)):
 # periods the task has, and test both models on others.
 
 # %% [markdown] question="which-circuit" points=6
-# Which circuit solves the task in the model that was trained with `lr=1e-2`? Describe what each
-# layer does, and support each statement with a measurement. At least one of them must be an
-# intervention. Then predict the result of a new experiment from your explanation, and do it:
-# for example, which of the two models solves sequences with period 8?
+# **Question.** Which circuit solves the task in the model that was trained with `lr=1e-2`?
+# Describe what each layer does, and support each statement with a measurement. At least one of
+# them must be an intervention. Then predict the result of a new experiment from your
+# explanation, and do it: for example, which of the two models solves sequences with period 8?
 #
 # **Your answer:**
 #
@@ -1226,11 +1226,11 @@ for layer, P in enumerate(patterns(riddle, x)):
 # about 0.01). This one should fail, because the key that it needs would lie after the query;
 # its loss is between 1 and 3. Periods above 24 work in both.
 #
-# 2 points: the three cells of the patch map, with the place of the middle one and its distance
-# from position 9. 1 point: layer 0 by patterns or by patching another position. 1 point: layer
-# 1 by patterns. 1 point: ablation, with the heads that are needed and the backup heads. 1
-# point: a further test that could fail, with its result. A story without an intervention gets
-# at most 1 point; "its loss is low, so it has an induction head" gets none.
+# - 2 points: the three cells of the patch map, with the middle one's distance from position 9
+# - 2 points: layer 0 and layer 1, each by patterns or by patching another position
+# - 1 point: ablation, with the heads that are needed and the backup heads
+# - 1 point: a further test that could fail, with its result
+# - -2 points: says that a low loss proves an induction head
 # ### END SOLUTION
 
 # %% [markdown]

@@ -807,9 +807,9 @@ for name in right["public"]:
 # questions that did not exist when the entries were made.
 
 # %% [markdown] question="fresh-enough" points=2
-# The fresh digits are the test digits, turned and moved a little. Describe an entry that has
-# learned from the public test digits and is still ahead on fresh digits without reading digits
-# better than others. What would make the test stronger?
+# **Question.** The fresh digits are the test digits, turned and moved a little. Describe an
+# entry that has learned from the public test digits and is still ahead on fresh digits without
+# reading digits better than others. What would make the test stronger?
 #
 # **Your answer:**
 #
@@ -818,6 +818,10 @@ for name in right["public"]:
 # entry has learned the labels of the same pictures in many positions, so it knows most of the
 # fresh ones. Digits of other writers would be stronger: they are not made from anything that
 # the entry could have seen. So would a test whose way of changing the digits is not announced.
+#
+# - 1 point: trains on the public test digits, turned and moved, so it knows the labels of most
+#   fresh digits
+# - 1 point: digits of other writers, or changes that are not announced
 # ### END SOLUTION
 
 # %% [markdown]
