@@ -30,9 +30,9 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (34600, 28000),
-    "lines of tito/grading": (15400, 12000),
-    "lines of tito/learn": (6200, 5000),
+    "lines of tito": (34700, 28000),
+    "lines of tito/grading": (15500, 12000),
+    "lines of tito/learn": (6300, 5000),
     "lines of tito/book": (3100, 2600),
     "lines of tests": (54000, 46000),
     "functions over 40 lines": (5, 30),

@@ -224,10 +224,20 @@ QUESTION = """\
 """
 
 
-def with_question(chapter=NUMBERS, before="# %%\n#| exporti"):
-    """The chapter with a free-answer question, before a place of it."""
+RUBRIC = (
+    "- 1.5 points: says that two",
+    "  twos make four",
+    "- 0.5 points: a formula",
+    "- -1 point: guesses",
+)
+
+
+def with_question(chapter=NUMBERS, before="# %%\n#| exporti", rubric=()):
+    """The chapter with a free-answer question, before a place of it. rubric: lines, as RUBRIC."""
     assert chapter.count(before) == 1
-    return chapter.replace(before, QUESTION + before)
+    end = "# ### END SOLUTION"
+    asked = QUESTION.replace(end, "".join(f"# {line}\n" for line in rubric) + end)
+    return chapter.replace(before, asked + before)
 
 
 FILES = {

@@ -91,7 +91,8 @@ class _Builder:
         text = cell.source if cell.kind == "markdown" and not cell.question else ""
         above = self.add_explanation(cell, text) if self.explained else 0
         if cell.question:
-            self.add(cell, [_question(lesson.question(cell.question))])
+            asked = next(one for one in lesson.questions if one.name == cell.question)
+            self.add(cell, [_question(asked)])
         elif cell.kind == "markdown":
             self.addprose(cell, text[above:], text.count("\n", 0, above))
         elif cell.kind == "code" and cell.exercise:

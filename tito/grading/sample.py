@@ -33,7 +33,7 @@ from tito import files
 from tito.errors import TitoError, UsageError
 from tito.lesson import cells, course, misconceptions, notebook
 from tito.lesson.course import Entry, Root
-from tito.lesson.lesson_format import MARK, stub
+from tito.lesson.lesson_format import MARK, answered, stub
 from tito.lesson.outcome import VERDICTS
 
 # Names as they come: (student, name). Student ids name folders, so they hold nothing that Windows
@@ -136,13 +136,21 @@ class Sheets:
         self.solved = self.with_solutions(len(self.ids))
 
     def with_solutions(self, count: int) -> str:
-        """As released, with the first `count` exercises solved as in the course."""
-        return self.with_cells(
+        """As released, with the first `count` exercises solved as in the course; with all of them,
+        the questions are answered.
+        """
+        text = self.with_cells(
             {
                 exercise.name: _without_marks(exercise.cell.source)
                 for exercise in self.lesson.exercises[:count]
             }
         )
+        for question in self.lesson.questions if count == len(self.ids) else ():
+            answer = question.sample.partition("\n- ")[0]
+            source = cells.parse(self.lesson.path, text)
+            if cell := source.task_cell(question.name):
+                text = source.replaced(cell, answered(cell.source, answer))
+        return text
 
     def with_cells(self, new: Mapping[str, str], text: str | None = None) -> str:
         """A text of the lesson with other sources in the cells of some exercises."""

@@ -1,39 +1,16 @@
-"""The course's solution of an exercise next to the learner's, once the learner's is right.
-
-The solution is in the course that the workspace was made from or, in a release that was made
-with its solutions, beside the pristine lesson.
-"""
+"""The course's solution of an exercise next to the learner's, once the learner's is right."""
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import NoReturn
 
-from tito.errors import UsageError, WorkError
+from tito.errors import WorkError
 from tito.learn import notebook_sync, progress, workspace
 from tito.learn.runner import CheckSelection, test_checks
+from tito.learn.solutions import Comparison, solution_of
 from tito.learn.verdict import given_up_note, short
 from tito.lesson import cells
-from tito.lesson.course import PRISTINE, Entry
-from tito.lesson.lesson_format import GIVEN_UP, MARK, SOLUTIONS, Exercise
-
-RELEASE = Path(".tito", "release.json")
-
-
-@dataclass
-class Comparison:
-    """Two solutions of an exercise, without docstrings and marks.
-
-    place  where the learner's is
-    notes  sentences about what was overwritten, and where its copy is
-    """
-
-    exercise: str
-    place: str
-    yours: str
-    solution: str
-    notes: list[str] = field(default_factory=list)
+from tito.lesson.course import Entry
+from tito.lesson.lesson_format import GIVEN_UP, MARK, Exercise
 
 
 def compare(entry: Entry, exercise: Exercise, give_up: bool = False) -> Comparison:
@@ -83,44 +60,6 @@ def with_mark(code: str) -> str:
     lines = code.split("\n")
     at = next((n for n, line in enumerate(lines) if not line.startswith("#|")), 0)
     return "\n".join([*lines[:at], GIVEN_UP, *lines[at:]])
-
-
-def solution_of(entry: Entry, exercise: Exercise) -> str:
-    """The course's code of an exercise. Raises TitoError if the course does not have or show it."""
-    root = entry.root
-    workspace.refuse_course(root)
-    beside = root.path / PRISTINE / entry.folder / SOLUTIONS
-    if beside.exists():
-        cell = next((c for c in cells.read(beside).cells if c.title == exercise.name), None)
-        return cell.source if cell else _missing(entry, "This release")
-    if (root.path / RELEASE).exists():  # made for a class; the course installed here is not
-        _missing(entry, "This release")
-    reference = root.reference
-    lesson = next((other.declared for other in reference.lessons if other.name == entry.name), None)
-    theirs = (
-        next((e for e in lesson.exercises if e.name == exercise.name), None) if lesson else None
-    )
-    if not theirs or not any(map(MARK.match, theirs.cell.source.split("\n"))):
-        _missing(entry, f"The course at {reference.path}")
-    if not reference.compare:
-        raise UsageError(
-            f"{reference.name} does not show its solutions (compare = false in its tito.toml).",
-            f"`tito hint {entry.name} {exercise.id}` helps further.",
-        )
-    if theirs.stub != exercise.cell.source.strip():
-        raise UsageError(
-            f"The course at {reference.path} has another exercise {exercise.id} than this "
-            "workspace.",
-            f"`tito update {reference.path}` brings its edition under your work.",
-        )
-    return theirs.cell.source
-
-
-def _missing(entry: Entry, what: str) -> NoReturn:
-    raise UsageError(
-        f"{what} does not hold the solutions of {entry.name}.",
-        "An instructor can include them: `tito release --with-solutions`.",
-    )
 
 
 def _not_right(exercise: Exercise, how: str) -> WorkError:

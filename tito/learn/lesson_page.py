@@ -21,7 +21,7 @@ from typing import Any
 
 from tito import files
 from tito.errors import TitoError
-from tito.learn import demonstrations, notebook_sync, progress
+from tito.learn import demonstrations, notebook_sync, progress, solutions
 from tito.lesson import cells
 from tito.lesson.cells import Cell
 from tito.lesson.course import Entry
@@ -222,9 +222,16 @@ class _Page:
 
     def question(self, cell: Cell) -> str:
         question, _, answer = cell.source.partition(ANSWER)
+        model = ""
+        with suppress(TitoError):  # not written yet, or the course does not show its answer
+            for asked in self.entry.declared.questions:
+                if asked.name == cell.question:
+                    model = solutions.compare_answer(self.entry, asked).solution
         return (
             f'<section class="question">{markdown(question)}'
-            f"<p><b>Your answer</b></p>{markdown(answer) or '<p>None yet.</p>'}</section>"
+            f"<p><b>Your answer</b></p>{markdown(answer) or '<p>None yet.</p>'}"
+            + (folded("The course's answer", markdown(model)) if model else "")
+            + "</section>"
         )
 
     def summary(self) -> str:

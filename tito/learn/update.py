@@ -302,7 +302,7 @@ def merge(
             if answer:
                 aside[id] = cells.comment(answer) if is_question else answer
             continue
-        if _contract(new_task) != _contract(task):
+        if lesson_format.asked(new_task) != lesson_format.asked(task):
             result.tasks.append(id)
         source = cells.parse(mine.path, text)
         new_cell = source.task_cell(task.name)
@@ -313,10 +313,6 @@ def merge(
             code = adopted(task.cell.source, answer, new_task.cell.source)
             text = source.replaced(new_cell, code)
     return _with_own_cells(old, mine, text, result), aside
-
-
-def _contract(task: Exercise | Question) -> str:
-    return task.text if isinstance(task, Question) else task.cell.source.strip()
 
 
 def adopted(old: str, mine: str, new: str) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tito.errors import MachineError, UsageError
-from tito.lesson.lesson_format import FOLDER, Exercise, Lesson
+from tito.lesson.lesson_format import FOLDER, Exercise, Lesson, Question
 from tito.lesson.parse import load_lesson
 
 SOURCE = Path("modules", "source")
@@ -165,6 +165,13 @@ class Root:
             if close
             else f"There are these lessons: {', '.join(names)}.",
         )
+
+    def question(self, words: Sequence[str]) -> "tuple[Entry, Question] | None":
+        """(lesson, question) of losses-why-log, losses why-log or why-log, or None."""
+        key = "-".join(words)
+        asked = [(entry, one) for entry in self.lessons for one in entry.declared.questions]
+        names = [pair for pair in asked if key in (pair[1].name, f"{pair[0].name}-{pair[1].name}")]
+        return names[0] if len(names) == 1 else None
 
     @property
     def reference(self) -> "Root":

@@ -17,6 +17,7 @@ accepts every file that is not damaged.
 import ast
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ MARK = re.compile(r"^\s*### (BEGIN|END) SOLUTION\s*$")
 ANSWER = "**Your answer:**"  # the line of a question's cell below which learners write
 NBGRADER_STUB = "YOUR ANSWER HERE"  # what nbgrader puts there for learners
 LONGEST_ANSWER = 20_000  # characters that are collected; a longer answer is cut, and marked as cut
+ITEM = re.compile(r"- (-?\d{1,4}(?:\.\d+)?) points?: (\S.*)")  # of a rubric, in a sample answer
 HINT_OF_CHECK = re.compile(r'When "([^"]+)"\s+fails:\s+')  # the beginning of a check's hint
 # A line of an exercise whose solution the learner has seen: it earns no points until it is reset.
 GIVEN_UP = "#| given_up"
@@ -93,6 +95,7 @@ class Question:
     points  that a person may give for it, 0 or more
     text    the question, as Markdown
     sample  an answer that earns all of them, which learners do not get; "" in a release
+    rubric  (points, text) of each item at the end of the sample answer; points may be negative
     """
 
     name: str
@@ -100,6 +103,7 @@ class Question:
     text: str
     cell: cells.Cell
     sample: str = ""
+    rubric: tuple[tuple[Decimal, str], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,17 +183,6 @@ class Lesson:
             f"There are: {', '.join(e.id for e in self.exercises)}.",
         )
 
-    def question(self, name: str) -> Question:
-        """The question of that name. Raises TitoError naming the others."""
-        for question in self.questions:
-            if question.name == name:
-                return question
-        names = ", ".join(question.name for question in self.questions)
-        raise UsageError(
-            f"Lesson {self.name} has no question {name!r}.",
-            f"There are: {names}." if names else "It has none.",
-        )
-
     def answers(self, source: cells.Source) -> dict[str, str]:
         """{question: the answer in a learner's file}, "" where nothing is written."""
         return {question.name: answer_in(source, question.name) for question in self.questions}
@@ -265,12 +258,11 @@ class Lesson:
 
     @cached_property
     def solutions(self) -> str:
-        """The solutions as `tito compare` reads them: a section for each exercise."""
+        """The solutions as `tito compare` reads them: a section for each exercise and question."""
         head = f"# The solutions of {self.title}, for `tito compare`.\n"
-        return head + "".join(
-            f"\n# %% {exercise.name}\n{exercise.cell.source.strip()}\n"
-            for exercise in self.exercises
-        )
+        solved = {exercise.name: exercise.cell.source.strip() for exercise in self.exercises}
+        solved |= {f"[markdown] {one.name}": cells.comment(one.sample) for one in self.questions}
+        return head + "".join(f"\n# %% {name}\n{text}\n" for name, text in solved.items())
 
 
 def without_solution(lesson: str, cell: cells.Cell, lines: list[str]) -> list[str]:
@@ -332,6 +324,11 @@ def answer_in(source: cells.Source, question: str) -> str:
         if answer not in ("", NBGRADER_STUB):
             return answer
     return ""
+
+
+def asked(task: Exercise | Question) -> str:
+    """What learners get of it, by which editions are compared."""
+    return task.text if isinstance(task, Question) else task.stub
 
 
 def answered(text: str, answer: str) -> str:

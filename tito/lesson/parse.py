@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,6 +22,7 @@ from tito.lesson.lesson_format import (
     FACTS,
     FOLDER,
     HINTS,
+    ITEM,
     MARK,
     Check,
     Exercise,
@@ -262,7 +264,29 @@ def _questions(source: Source, names: list[str]) -> Iterator[Question]:
                 "Put the sample answer between `# ### BEGIN SOLUTION` and `# ### END SOLUTION`."
             )
             _refuse_mark(source, what, remedy, cell)
-        yield Question(name, points, text.strip(), cell, sample.strip())
+        rubric = _rubric(source, cell, sample.strip())
+        most = sum(worth for worth, _ in rubric if worth > 0)
+        if rubric and most != points:
+            what = f"question {name} has points={points}, the items of its rubric {most}."
+            _refuse_mark(source, what, "Make the two equal; items below 0 do not count.", cell)
+        yield Question(name, points, text.strip(), cell, sample.strip(), rubric)
+
+
+def _rubric(source: Source, cell: Cell, sample: str) -> tuple[tuple[Decimal, str], ...]:
+    """(points, text) of each line `- 2 points: text` at the end of a sample answer. An item may
+    continue on indented lines.
+    """
+    items: list[tuple[Decimal, str]] = []
+    for line in sample.split("\n"):
+        if match := ITEM.fullmatch(line.rstrip()):
+            items.append((Decimal(match[1]), match[2]))
+        elif items and line.startswith("  "):
+            points, text = items.pop()
+            items.append((points, f"{text} {line.strip()}"))
+        elif items and line.strip():
+            what = f"this is no item of the rubric of question {cell.question}: {line.strip()[:60]}"
+            _refuse_mark(source, what, "Write `- 2 points: what the answer says`.", cell)
+    return tuple(items)
 
 
 def _split_sample(answer: str) -> tuple[str, str]:

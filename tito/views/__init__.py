@@ -141,13 +141,12 @@ def needed(lesson: str, names: list[str], skippable: bool) -> Pieces:
 
 
 def for_a_person(answers: dict[str, bool]) -> str:
-    """The answers that no check can grade: "1 answer is graded by a person: why-softmax (written)".
+    """The questions that no check can grade: "1 question for a person to grade: why (answered)".
 
     answers  {question: whether an answer is written}
     """
-    are_graded = "is graded" if len(answers) == 1 else "are graded"
-    names = (f"{name} ({'written' if is_ else 'empty'})" for name, is_ in answers.items())
-    return f"{count(len(answers), 'answer')} {are_graded} by a person: {', '.join(names)}"
+    names = (f"{name} ({'answered' if is_ else 'not answered'})" for name, is_ in answers.items())
+    return f"{count(len(answers), 'question')} for a person to grade: {', '.join(names)}"
 
 
 def plain(markdown: str) -> str:

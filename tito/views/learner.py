@@ -28,9 +28,9 @@ from tito.views import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tito.learn.compare import Comparison
     from tito.learn.doctor import Diagnosis
     from tito.learn.milestone import Milestone, MilestoneRun, MilestoneStatus
+    from tito.learn.solutions import Comparison
     from tito.learn.status import Hint, LessonStatus
     from tito.learn.update import Update
     from tito.lesson.course import Entry, Root
@@ -213,7 +213,7 @@ def comparison(compared: Comparison) -> Group:
         *(Text(f"{sentence}.", "dim") for sentence in compared.notes),
         unbroken((compared.exercise, "bold"), "  ", (compared.place, "dim")),
         Text(),
-        Columns(("yours", compared.yours), ("the solution", compared.solution)),
+        Columns(("yours", compared.yours), ("the course's", compared.solution)),
     )
 
 

@@ -112,6 +112,9 @@ def test_no_solution_of_the_real_course_is_in_its_release(tmp_path):
                 r"### BEGIN SOLUTION\n(.*?)\n *### END SOLUTION", exercise.cell.source, re.S
             ).group(1)
             assert [name for name, text in texts.items() if body in text] == [], exercise.id
+        samples = [question.sample for question in entry.declared.questions]
+        lines = [line for line in "\n".join(samples).split("\n") if len(line) > 40]
+        assert [(name, one) for name, text in texts.items() for one in lines if one in text] == []
         hidden = [check.function for check in entry.declared.checks if check.hidden]
         assert [(name, one) for name, text in texts.items() for one in hidden if one in text] == []
     assert len(texts) > 40

@@ -12,13 +12,15 @@ from pathlib import Path
 
 import pytest
 from expected_grades import differences
+from small_course import RUBRIC, with_question
 from some_results import read_roster
 
 from tito.errors import TitoError
 from tito.grading import sample
 from tito.grading.intake import collect
 from tito.grading.intake.open_submission import open_submission
-from tito.lesson import course, notebook
+from tito.lesson import cells, course, notebook
+from tito.lesson.lesson_format import answer_in
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SAMPLE = [sys.executable, "-m", "tito.grading.sample"]
@@ -113,6 +115,18 @@ def test_a_right_learner_hands_in_the_courses_own_code_without_marks_and_hidden_
         for learner in expected["learners"]
         for lesson, wanted in learner["lessons"].items()
     )
+
+
+def test_who_solved_all_exercises_of_a_lesson_also_answered_its_questions(small_course, tmp_path):
+    path = small_course.path / "modules/source/01_numbers/numbers_dev.py"
+    path.write_text(with_question(rubric=RUBRIC), "utf-8")
+    root = course.open_root(small_course.path)
+    for kind, answer in (("right", "Because\n\n$2 \\cdot 2 = 4$."), ("stub", "")):
+        sample.make(root, tmp_path / kind, 3, kinds=[kind])
+        for one in handed_in(tmp_path / kind, root).values():
+            file = one.files["numbers"]
+            text = notebook.to_script(file.text) if file.is_notebook else file.text
+            assert answer_in(cells.parse(path, text), "why") == answer
 
 
 def test_who_came_to_an_exercise_of_a_lesson_gets_its_points_and_those_above(

@@ -4,9 +4,9 @@ import zipfile
 
 import pytest
 from commands import tito
-from small_course import make_course, verdict_on, with_question
+from small_course import RUBRIC, make_course, verdict_on, with_question
 
-from tito.learn import notebook_sync, progress, submit, update, workspace
+from tito.learn import lesson_page, notebook_sync, progress, submit, update, workspace
 from tito.lesson import cells, course, lesson_format, notebook
 
 CHAPTER = "modules/source/01_numbers/numbers_dev.py"
@@ -51,8 +51,8 @@ def test_test_and_status_say_what_a_person_judges_and_no_verdict_depends_on_it(e
     answer(entry.script)
     assert progress.state_of(entry, cells.read(entry.script), {}) == "started"
     out, _ = tito(entry.root, "test", "numbers", code=1)
-    assert "1 answer is graded by a person: why (written)" in " ".join(out.split())
-    assert "why (written)" in " ".join(tito(entry.root, "status")[0].split())
+    assert "1 question for a person to grade: why (answered)" in " ".join(out.split())
+    assert "why (answered)" in " ".join(tito(entry.root, "status")[0].split())
     assert result.max_points == 5
 
 
@@ -88,6 +88,48 @@ def test_an_update_puts_the_answer_below_the_new_words(entry, tmp_path, gone):
     else:
         assert "four times as much" in entry.script.read_text("utf-8") and not aside.exists()
         assert answer_of(entry.script) == ANSWER and result.tasks == ["numbers-why"]
+
+
+def page_of(entry):
+    return lesson_page.render(entry)
+
+
+def test_the_course_s_answer_is_shown_beside_the_learners_once_that_is_written(entry):
+    _, err = tito(entry.root, "compare", "numbers-why", code=1)
+    assert "numbers-why is not answered yet" in err and err.count("\n") == 2
+    assert "None yet." in page_of(entry) and "Because" not in page_of(entry) + err
+    answer(entry.script)
+    for words in (["numbers-why"], ["numbers", "why"], ["why"]):
+        out, _ = tito(entry.root, "compare", *words)
+        assert "times two,  größer" in out and "Because" in out
+    assert "<summary>The course's answer</summary><p>Because</p>" in page_of(entry)
+    assert "why" not in tito(entry.root, "compare", "numbers", code=2)[1]
+
+
+def test_a_class_gets_the_course_s_answer_only_with_the_solutions(tmp_path):
+    root = write_course(tmp_path / "course", rubric=RUBRIC)
+    for words, is_shown in (([], False), (["--with-solutions"], True)):
+        folder = tmp_path / f"release{len(words)}"
+        tito(root, "release", folder, *words)
+        holding = [
+            path.name
+            for path in folder.rglob("*")
+            if path.is_file()
+            and (b"Because" in path.read_bytes() or b"twos make four" in path.read_bytes())
+        ]
+        assert holding == ["solutions.py"] * is_shown
+        released = course.open_root(folder).lesson("numbers")
+        answer(released.script)
+        assert ("Because" in page_of(released)) == is_shown
+        out, err = tito(folder, "compare", "why", code=0 if is_shown else 2)
+        assert "a formula" in out if is_shown else "does not hold the solutions" in err
+
+
+def test_a_question_that_the_course_has_changed_since_is_not_compared(entry, tmp_path):
+    answer(entry.script)
+    path = tmp_path / "course" / CHAPTER
+    path.write_text(with_question().replace("multiply by four", "give four times as much"), "utf-8")
+    assert "tito update" in tito(entry.root, "compare", "why", code=2)[1]
 
 
 def test_what_is_handed_in_holds_the_answer(entry):

@@ -1,12 +1,14 @@
 """Free-answer questions: their form, the learners' copy, script and notebook."""
 
 import json
+from decimal import Decimal
+from pathlib import Path
 
 import pytest
-from small_course import lesson, with_question
+from small_course import RUBRIC, lesson, with_question
 
 from tito.errors import TitoError
-from tito.lesson import cells, lesson_format, notebook
+from tito.lesson import cells, course, lesson_format, notebook
 
 ODD = "%% time is up\n\n# %% so\n\\# %%\n\n- $x_1$ größer,  two spaces  \n'''\n=1+1"
 ANSWERED = f"{lesson_format.ANSWER}\n\n{ODD}"
@@ -31,6 +33,41 @@ def test_a_question_has_a_text_points_and_a_sample_answer():
     assert question.text == "Why does doubling twice\nmultiply by four?"
     assert question.sample == "Because\n\n$2 \\cdot 2 = 4$."
     assert asked().points == 5 and asked().most == 7
+
+
+def test_the_list_at_the_end_of_a_sample_answer_is_the_rubric():
+    made = asked(rubric=RUBRIC)
+    (question,) = made.questions
+    assert question.rubric == (
+        (Decimal("1.5"), "says that two twos make four"),
+        (Decimal("0.5"), "a formula"),
+        (Decimal(-1), "guesses"),
+    )
+    assert not any(text in made.released for _, text in question.rubric)
+    assert asked().questions[0].rubric == ()
+
+
+def test_each_question_of_the_course_has_a_sample_answer_and_a_rubric():
+    root = course.open_root(Path(__file__).parents[3])
+    found = [(entry, question) for entry in root.lessons for question in entry.declared.questions]
+    assert len({entry for entry, _ in found}) >= 7
+    for entry, question in found:
+        text = question.sample.partition(f"- {question.rubric[0][0]} point")[0]
+        assert len(text.split()) > 50, f"{entry.name} {question.name}"
+
+
+@pytest.mark.parametrize(
+    ("rubric", "words"),
+    [
+        (RUBRIC[2:], "points=2, the items of its rubric 0.5"),
+        ([*RUBRIC, "So it is."], "no item of the rubric of question why: So it is."),
+        ([*RUBRIC, "- one point: because"], "no item of the rubric"),
+    ],
+)
+def test_a_rubric_that_does_not_fit_is_refused(rubric, words):
+    with pytest.raises(TitoError, match=words) as error:
+        asked(rubric=rubric)
+    assert "numbers_dev.py:" in error.value.what
 
 
 def test_learners_get_neither_sample_nor_marker():

@@ -58,6 +58,7 @@ def gradebook_page(
     """
     course = current_course(root)
     try:
+        from tito.grading.gradebook import answers
         from tito.grading.page import app
         from tito.grading.page.access import Sessions
     except ModuleNotFoundError as error:
@@ -70,7 +71,10 @@ def gradebook_page(
         sessions = Sessions(anonymous)
         for name, sections in graders_of(book, graders or []).items():
             sessions.new(name, sections)
-        page = app.GraderPage(book, course.name, sessions, questions_of(course))
+        asked = questions_of(course)
+        for names in answers.bring_rubrics(book, asked):
+            echo(f"{' '.join(names)}: answers are judged, so the course's new rubric is not used.")
+        page = app.GraderPage(book, course.name, sessions, asked)
         app.serve(page, port, show_addresses)
 
 

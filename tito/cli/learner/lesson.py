@@ -291,18 +291,22 @@ def compare_(
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show the course's solution next to yours, once yours is right.
+    """Show the course's solution next to yours, once yours is right, or its answer to a question.
 
     Some courses contain no solutions, or do not show them. Example: tito compare tensor-strides
     """
     from dataclasses import asdict
 
-    from tito.learn import compare
+    from tito.learn import compare, solutions
 
-    entry, exercise = select_exercise(current_root(), tasks, not json)
-    if not exercise:
-        raise UsageError("Which exercise?", f"tito compare {entry.declared.exercises[0].id}")
-    comparison = compare.compare(entry, exercise, give_up)
+    root = current_root()
+    if asked := root.question(tasks or []):
+        comparison = solutions.compare_answer(*asked)
+    else:
+        entry, exercise = select_exercise(root, tasks, not json)
+        if not exercise:
+            raise UsageError("Which exercise?", f"tito compare {entry.declared.exercises[0].id}")
+        comparison = compare.compare(entry, exercise, give_up)
     if json:
         echo_json(asdict(comparison))
         return

@@ -10,7 +10,7 @@ Functions raise UsageError for an unknown learner, question or item and for an e
 ChangedMeanwhile if the gradebook has changed since the `seen` or `answer` that they receive.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -31,8 +31,12 @@ from tito.grading.gradebook.learners import lock_learner
 from tito.grading.gradebook.rubric import EMPTY, JUDGED, GradedAnswer, RubricItem
 from tito.grading.gradebook.tables import CHANGE, LEFT, RUBRIC, TEXT, clean, now, sql
 from tito.grading.result import unpacked
+from tito.lesson.lesson_format import Question
 
 Sections = str | Collection[str] | None  # only learners of this section, or of one of these
+
+
+COURSE = "the course"  # who wrote an item that came with a question
 
 
 @dataclass(frozen=True)
@@ -185,6 +189,49 @@ def grades_as_json(book: Gradebook, grades: Iterable[Grade]) -> Iterator[dict[st
 # Rubrics
 
 
+def bring_rubrics(
+    book: Gradebook, asked: Mapping[tuple[str, str], Question]
+) -> list[tuple[str, str]]:
+    """Write the rubrics of the course's questions, {(lesson, name): Question}. A rubric that a
+    person has changed stays as it is. So does one by which an answer is judged: returns the
+    questions of those that differ from the course's.
+    """
+
+    def work(database: sql.Connection) -> list[tuple[str, str]]:
+        kept = []
+        judged = {
+            (row.lesson, row.replaced["question"])
+            for row in database.execute(sql.select(CHANGE).filter_by(kind="judged"))
+        }
+        for (lesson, name), question in asked.items():
+            place = {"lesson": lesson, "question": name}
+            authors = set(database.scalars(sql.select(RUBRIC.c.who).filter_by(**place)))
+            items = rubric_items(database, lesson, name).values()
+            same = tuple((item.points, item.text) for item in items) == question.rubric
+            if same or authors - {COURSE}:
+                continue
+            if (lesson, name) in judged:
+                kept.append((lesson, name))
+                continue
+            row = place | {"who": COURSE, "at": now(), "points": None}
+            for item in items:
+                gone = {"item": item.id, "place": item.place, "text": item.text}
+                database.execute(sql.insert(RUBRIC).values(row | gone))
+            for at, (points, text) in enumerate(question.rubric, 1):
+                _add_item(database, row | {"place": at, "points": points, "text": clean(text)})
+
+        return kept
+
+    return write(book.engine, work)
+
+
+def _add_item(database: sql.Connection, row: dict[str, Any]) -> None:
+    """Insert a new item, whose id is its first version."""
+    version = database.execute(sql.insert(RUBRIC).values(row | {"item": 0})).inserted_primary_key
+    newest = sql.update(RUBRIC).filter_by(item=0)
+    database.execute(newest.values(item=version[0] if version else 0))
+
+
 def change_rubric(
     book: Gradebook, change: RubricChange, who: str, preview: bool = False
 ) -> list[PointsChange]:
@@ -213,10 +260,8 @@ def _change_rubric(
     items = rubric_items(database, change.lesson, change.question)
     row = place | {"who": clean(who), "at": now(), "points": change.points}
     if change.item is None:
-        values = row | {"item": 0, "place": len(items) + 1, "text": clean(change.text.strip())}
-        version = database.execute(sql.insert(RUBRIC).values(values)).inserted_primary_key
-        newest = sql.update(RUBRIC).filter_by(item=0)
-        database.execute(newest.values(item=version[0] if version else 0))
+        text = clean(change.text.strip())
+        _add_item(database, row | {"place": len(items) + 1, "text": text})
         return []
     item = items.get(change.item)
     if not item:

@@ -13,6 +13,7 @@ from tito.grading.gradebook import answers, enrollment, exports, feedback
 from tito.grading.gradebook.answers import NewJudgement, RubricChange
 from tito.grading.gradebook.gradebook import open_gradebook
 from tito.grading.gradebook.history import ChangedMeanwhile
+from tito.lesson.lesson_format import Question
 
 HOSTILE = '<script>alert(1)</script>=cmd|"\0{{ 7*7 }}"'
 
@@ -49,6 +50,40 @@ def rubric(book):
     for text, points in (("says that they sum to 1", 2), ("mixes it up with max", -1)):
         change(book, None, points, text)
     return [item.id for item in items_of(book)]
+
+
+def bring(book, *items):
+    """Open the gradebook with a course in which the question has these (points, text)."""
+    rubric = tuple((Decimal(points), text) for points, text in items)
+    asked = {("numbers", "why"): Question("why", 2, "Why?", None, "So.", rubric)}
+    return answers.bring_rubrics(book, asked), [
+        (i.points, i.text) for i in answers.rubric(book, "numbers", "why")
+    ]
+
+
+def test_a_rubric_comes_from_the_course_and_follows_it_until_an_answer_is_judged(book):
+    save_each(book, handed_in())
+    assert bring(book, (2, "sums to 1"), (-1, "mixes up")) == (
+        [],
+        [(2, "sums to 1"), (-1, "mixes up")],
+    )
+    ids = [item.id for item in items_of(book)]
+    bring(book, (2, "sums to 1"), (-1, "mixes up"))
+    assert [item.id for item in items_of(book)] == ids, "opened again, nothing changes"
+    assert bring(book, (1, "positive"), (1, "sums to 1"))[1] == [(1, "positive"), (1, "sums to 1")]
+    judge(book, items=[items_of(book)[0].id])
+    kept = [("numbers", "why")], [(1, "positive"), (1, "sums to 1")]
+    assert bring(book, (2, "sums to 1")) == kept
+    assert grade(book).points == 4
+    assert not [entry for entry in book.history("ada") if entry.kind == "rubric"]
+
+
+def test_a_rubric_that_a_person_changed_or_made_stays(book):
+    save_each(book, handed_in())
+    bring(book, (2, "sums to 1"))
+    change(book, items_of(book)[0].id, None)
+    assert bring(book, (2, "sums to 1")) == ([], [])
+    assert bring(book, (1, "other")) == ([], [])
 
 
 def test_an_answer_counts_nothing_until_it_is_judged(book):

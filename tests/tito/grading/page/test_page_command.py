@@ -10,8 +10,11 @@ from urllib.request import urlopen
 
 import pytest
 from commands import tito
-from some_results import remember_roster
+from small_course import RUBRIC, with_question
+from some_results import handed_in, remember_roster, save_each
 
+from tito.grading.gradebook import answers
+from tito.grading.gradebook.answers import NewJudgement
 from tito.grading.gradebook.gradebook import open_gradebook
 from tito.grading.roster import learner_of
 
@@ -36,6 +39,30 @@ def test_what_cannot_be_served_is_reported(small_course, words, said):
         remember_roster(book, [learner_of("ada", {"student": "ada", "section": "A"})])
     _, err = tito(small_course, "gradebook", "page", *words, code=2)
     assert said in err
+
+
+def test_the_page_opens_with_the_courses_rubric_and_says_which_it_does_not_take(
+    small_course, monkeypatch
+):
+    from tito.grading.page import app
+
+    def open_page(*rubric):
+        path.write_text(with_question(rubric=rubric), "utf-8")
+        out, _ = tito(small_course, "gradebook", "page")
+        with open_gradebook(small_course.state / "gradebook.db") as book:
+            return out, [item.text for item in answers.rubric(book, "numbers", "why")]
+
+    monkeypatch.setattr(app, "serve", lambda *arguments: None)
+    path = small_course.path / "modules/source/01_numbers/numbers_dev.py"
+    with open_gradebook(small_course.state / "gradebook.db") as book:
+        save_each(book, handed_in())
+    assert open_page(*RUBRIC) == ("", ["says that two twos make four", "a formula", "guesses"])
+    assert open_page("- 2 points: why") == ("", ["why"])
+    with open_gradebook(small_course.state / "gradebook.db") as book:
+        (item,) = answers.rubric(book, "numbers", "why")
+        answers.judge(book, "ada", "numbers", NewJudgement("why", (item.id,)), "ben")
+    out, texts = open_page(*RUBRIC)
+    assert "numbers why: answers are judged" in out and texts == ["why"]
 
 
 def test_a_port_that_is_taken_is_reported(small_course):
