@@ -57,7 +57,7 @@ class CheckSelection:
     """Which checks of a lesson are run: without anything else, all of them.
 
     exercises   only those of these exercises, by their ids
-    keyword     only those of the exercise of that name; where there is none, those whose name or
+    keyword     only checks of the exercise of that name; where there is none, those whose name or
                 exercise contains it
     first_only  no more after the first that fails
     """
