@@ -139,11 +139,11 @@ class Roster:
                 return self._by_system(system, scheme), True
         if scheme := BRIGHTSPACE.fullmatch(name):
             return self._named(scheme["name"]), True
-        if len(named := self._named(name)) == 1:
+        if named := self._named(name):
             return named, True
-        before, is_google, _ = name.partition(" - ")  # "Ada Lovelace - tensor_dev"
-        if is_google and len(named := self._named(before)) == 1:
-            return named, False
+        for dash in re.finditer(" - ", name[:LONGEST]):  # Google's "Ada Lovelace - tensor_dev"
+            if named := self._named(name[: dash.start()]):
+                return named, False
         return self._within(name), False
 
     def _named(self, name: str) -> set[int]:

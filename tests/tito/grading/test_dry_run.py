@@ -98,12 +98,15 @@ def test_a_dry_run_without_a_gradebook_makes_none(small_course, tmp_path):
 @pytest.mark.slow
 def test_a_dry_run_prints_json_and_names_whom_the_roster_lacks(small_course, tmp_path):
     script = small_course.lesson("numbers").script
-    (tmp_path / "work" / "ada").mkdir(parents=True)
-    (tmp_path / "work" / "ada" / script.name).write_bytes(script.read_bytes())
-    (tmp_path / "class.csv").write_text("student\nbob\n", encoding="utf-8")
+    for name in ("ada", "Kim Lee"):
+        (tmp_path / "work" / name).mkdir(parents=True)
+        (tmp_path / "work" / name / script.name).write_bytes(script.read_bytes())
+    (tmp_path / "class.csv").write_text("student,name\nbob,Kim Lee\nbea,Kim Lee\n")
     commands.tito(small_course, "gradebook", "roster", tmp_path / "class.csv")
     words = ("grade", tmp_path / "work", "numbers", "--dry-run", "--json")
     out, err = commands.tito(small_course, *words)
     rows = [(row["student"], row["old_points"], row["new_points"]) for row in json.loads(out)]
-    assert rows == [("ada", None, 5), ("bob", None, 0)]
-    assert "not in the roster: ada (1). Their work is graded" in " ".join(err.split())
+    assert rows == [("Kim Lee", None, 5), ("ada", None, 5), ("bea", None, 0), ("bob", None, 0)]
+    err = " ".join(err.split())
+    assert "not in the roster: ada (1). Their work is graded" in err
+    assert "Kim Lee may belong to bea, bob: its name does not identify the learner. Rename" in err

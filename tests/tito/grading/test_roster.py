@@ -105,6 +105,7 @@ def test_a_roster_that_is_not_there_is_refused(tmp_path):
         ("Eve Müller_7654321_assignsubmission_file_", "eve_m"),
         ("Bob de Ruiter_1_assignsubmission_file_work", "bob"),
         ("Anonym_99001_assignsubmission_file_", "bob"),
+        ("Eve Müller - bob", "eve_m"),  # Google's, before what the learner chose
         ("ada-2", "ada"),
         ("ada (1)", "ada"),
         ("ada_numbers", "ada"),
@@ -145,6 +146,8 @@ def test_a_name_with_two_ids_is_not_decided():
         Learner("4", columns={"section_id": "9"}),
     ]
     assert len(Roster(twins).owners("leekim_5_6_x")[0]) == 2
+    assert len(Roster(twins).owners("Kim Lee - work")[0]) == 2
+    assert Roster([Learner("5", "Jo - Al Berg")]).owners("Jo - Al Berg - work")[0] == {0}
     assert len(Roster(twins).owners("9")[0]) == 2
     assert Roster(twins).owners("homework-2")[0] == set(), "-2 is a count"
 

@@ -300,10 +300,14 @@ def graded_in_this_run(
 
 
 def warn_of_strangers(submissions: Sequence["Submission"]) -> None:
-    """Warn of graded work whose learners are not in the roster."""
+    """Warn of graded work whose learners are not in the roster, or of which it has several."""
     from tito.grading.safe_text import plain
 
-    strangers = [submission.student for submission in submissions if not submission.known]
+    unknown = [submission for submission in submissions if not submission.known]
+    doubts = {s.student: note for s in unknown for note in s.notes if " may belong to " in note}
+    for note in list(doubts.values())[:10]:
+        warn(f"{plain(note, 500)} Rename it to the learner's id, and grade again.")
+    strangers = [one.student for one in unknown if one.student not in doubts]
     if strangers:
         warn(
             f"not in the roster: {', '.join(map(plain, strangers[:10]))}"

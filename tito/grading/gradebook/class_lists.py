@@ -134,6 +134,7 @@ def choose(class_list: RosterFile, wanted: str | None = None, remembered: str | 
     Raises UsageError when there is no such column, or its cells do not tell the learners apart.
     """
     path, columns = class_list.path, class_list.columns
+    known = [name for name in ORDER if name in columns]
     if wanted and ours(wanted) not in columns:
         raise UsageError(
             f"{path} has no column {wanted!r}; there are: {', '.join(columns)}.",
@@ -147,14 +148,13 @@ def choose(class_list: RosterFile, wanted: str | None = None, remembered: str | 
         begin = "; ".join(f"{shown(name, 30)}: {texts}" for name, texts in cells.items())
         raise UsageError(
             f"{path}: which column holds the learners' ids? It begins {begin}.",
-            f"Name the column: --id-column {next(iter(columns), 'NAME')}, or call it `student`.",
+            f"Name it: --id-column {(known or columns or ['NAME'])[0]}, or call it `student`.",
         )
     # "student" is in a roster of one's own: an empty cell there is a mistake.
     for name in (wanted and ours(wanted), remembered, "student"):
         if name and name in columns:
             _check(class_list, name)
             return name
-    known = [name for name in ORDER if name in columns]
     for name in known:
         texts = [line[name].casefold() for _, line in class_list.lines]
         if all(texts) and len(set(texts)) == len(texts):

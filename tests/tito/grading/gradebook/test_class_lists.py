@@ -234,12 +234,12 @@ def test_a_list_that_does_not_tell_learners_apart_is_refused_with_the_line(
 
 
 def test_of_a_table_of_no_known_program_no_column_is_guessed(tmp_path):
-    path = file(tmp_path, "id,name,email\n" + "".join(f"{n},N{n},{n}@x.org\n" for n in range(1, 6)))
+    path = file(tmp_path, "name,id,email\n" + "".join(f"N{n},{n},{n}@x.org\n" for n in range(1, 6)))
     with pytest.raises(TitoError) as error:
         read_roster(path)
     assert "which column holds the learners' ids?" in error.value.what
-    assert "id: 1, 2, 3; name: N1, N2, N3; email: 1@x.org, 2@x.org, 3@x.org." in error.value.what
-    assert "--id-column id" in error.value.remedy
+    assert "name: N1, N2, N3; id: 1, 2, 3; email: 1@x.org, 2@x.org, 3@x.org." in error.value.what
+    assert "--id-column email" in error.value.remedy, "the first of those that other lists use"
     assert [one.student for one in read_roster(path, "email")][0] == "1@x.org"
     long = file(tmp_path, 'a,"b"\n' + "x" * 9_000 + ',"two\nlines"\n')
     with pytest.raises(TitoError) as error:
