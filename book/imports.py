@@ -14,7 +14,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 TITO = Path(find_spec("tito").origin).parent
-NUMBER = '<b class="figure-number"></b>'  # where tito writes the number of a figure
 LEFT, WIDE, HIGH, STEP = (
     2,
     96,
@@ -118,7 +117,7 @@ def drawn(edges: dict[str, set[str]]) -> str:
             ' markerHeight="7" markerUnits="userSpaceOnUse" orient="auto">'
             '<path d="M0 0 L8 4 L0 8 z"/></marker></defs>'
             + "".join(arcs + boxes)
-            + f"</svg><figcaption>{NUMBER}{words}</figcaption></figure>",
+            + f"</svg><figcaption>{words}</figcaption></figure>",
             "",
             "| room | what it holds | imports |",
             "| --- | --- | --- |",

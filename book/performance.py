@@ -23,7 +23,6 @@ LONGEST = 1.25  # the ratio that fills a bar
 NAMES = {"numpy": "tuned NumPy", "torch": "PyTorch"}
 GAP = "\N{NO-BREAK SPACE}"
 NAME = 60  # pixels: the width of a curve's name
-NUMBER = '<b class="figure-number"></b>'  # where tito writes the number of a figure
 
 
 def performance():
@@ -249,7 +248,7 @@ def _growth(growths, said):
         _plot("Memory, MB", growths, lambda point: point["peak_bytes"] / 1e6),
     ]
     return (
-        f'\n<figure class="growth">\n{"".join(panels)}<figcaption>{NUMBER}{html.escape(said)}'
+        f'\n<figure class="growth">\n{"".join(panels)}<figcaption>{html.escape(said)}'
         "</figcaption>\n</figure>"
     )
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 
 from tinytorch.support.svg import COLOURS, FILLS, Drawing
 
-# Where tito writes the number of a figure, "Figure 5.1. ".
-NUMBER = '<b class="figure-number"></b>'
 PLACE = ("name", "lesson", "section", "after", "replaces")
 
 
@@ -78,7 +76,7 @@ class Figure:
             f"<style>{colours(self.name)}</style>{patterns(self.name, shown + variants)}{shown}"
             f'<div class="controls" hidden>{self.controls}</div>'
             f'<p class="says" role="status" aria-live="polite" hidden></p>{listed}'
-            f"<figcaption>{NUMBER}{html.escape(self.caption)}</figcaption>{variants}"
+            f"<figcaption>{html.escape(self.caption)}</figcaption>{variants}"
             f'<script type="application/json">{state}</script></figure>'
         )
 

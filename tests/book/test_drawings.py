@@ -16,7 +16,6 @@ from tinytorch import Tensor, Variable
 from tinytorch.core.optimizers import momentum_update, sgd_update
 from tinytorch.core.tensor import broadcast_shape
 from tito.book import pages
-from tito.book.drawings import NUMBER
 from tito.lesson import course
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -229,7 +228,7 @@ def test_a_figure_is_complete_without_scripts(name):
     svgs = re.findall(r"<svg role=.*?</svg>", shown, re.S)
     assert svgs and all("<title" in svg and "<desc" in svg for svg in svgs)
     assert one.steps and all(step.endswith(".") for step in [*one.steps, one.caption])
-    assert NUMBER in html and "\n" not in html
+    assert "\n" not in html
     assert (STATIC / "drawings" / f"{script}.js").exists()
     ids = re.findall(r' id="([^"]*)"', shown)
     assert len(ids) == len(set(ids))
@@ -266,10 +265,7 @@ def test_figures_have_different_names():
 
 def page_of(folder):
     """A page with every drawing and nothing else, as a file."""
-    parts = [
-        one.html(script).replace(NUMBER, f"<b>Figure {n}.</b> ")
-        for n, (script, one) in enumerate(FIGURES, 1)
-    ]
+    parts = [one.html(script) for script, one in FIGURES]
     scripts = "".join(
         f'<script defer src="{(STATIC / name).as_uri()}"></script>'
         for name in ["drawing.js", *dict.fromkeys(f"drawings/{s}.js" for s, _ in FIGURES)]

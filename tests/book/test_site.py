@@ -537,24 +537,12 @@ def test_drawings_are_in_their_lessons_and_react(open_page, site):
     assert sum(map(len, drawn.values())) > 5
     page = open_page("lessons/05_backprop/the-backward-pass.html")
     figure = page.locator("figure.drawing")
-    assert re.match(r"Figure 5\.\d+\. Every node", figure.locator("figcaption").inner_text())
+    assert figure.locator("figcaption").inner_text().startswith("Every node")
     figure.get_by_role("button", name="Backward pass").click()
     assert figure.locator('[data-key="grad a text"]').text_content() == "grad -17"
     page = open_page("lessons/02_activations/softmax.html", viewport={"width": 390, "height": 844})
     for panel in page.locator("figure.drawing svg[role]").all():  # a smaller one has smaller text
         assert panel.bounding_box()["width"] == float(panel.get_attribute("width"))
-
-
-def test_figures_are_numbered_without_a_gap(site):
-    for entry in course.open_root(site.root).lessons:
-        pages = [name for name in site.pages if name.startswith(f"lessons/{entry.folder}")]
-        texts = "".join((site.folder / name).read_text(encoding="utf-8") for name in pages)
-        numbers = [
-            int(one) for one in re.findall(rf"<(?:b|strong)>Figure {entry.number}\.(\d+)\.<", texts)
-        ]
-        assert sorted(numbers) == list(range(1, len(numbers) + 1)) and numbers, entry.name
-        assert texts.count("<figcaption>") == len(numbers), entry.name
-    assert "<b>Figure 1.</b>" in (site.folder / "autograd.html").read_text(encoding="utf-8")
 
 
 def test_without_scripts_a_drawing_and_every_step_can_be_read(open_page):

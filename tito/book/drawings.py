@@ -9,7 +9,6 @@ the words `after`, or at the section's end. One without is a generated part of a
 these words, which stays in the notebook: in its place or, with `after`, after that paragraph.
 """
 
-import itertools
 import json
 import re
 from collections.abc import Sequence
@@ -20,8 +19,6 @@ from tito.book import execute
 from tito.book.notebook_cells import BookPage, Part, prose
 from tito.errors import WorkError
 from tito.lesson.course import Entry, Root
-
-NUMBER = '<b class="figure-number"></b>'  # becomes "Figure 5.1. "
 
 
 class Figure(TypedDict):
@@ -71,25 +68,6 @@ def place(entry: Entry, sections: list[BookPage], figures: Sequence[Figure]) -> 
         rest = (line + text.count("\n", 0, end) + 1, prose(text[end:].strip("\n")))
         pieces = [(line, above | {"source": text[:end]}), shown, rest]
         parts[at : at + 1] = [piece for piece in pieces if piece[1]["source"]]
-
-
-def number_figures(number: int, parts: Sequence[Part]) -> None:
-    """Number what has a caption, drawings and pictures alike, in their order: "Figure 5.1". The
-    caption of a picture is its alt text.
-
-    number  of the lesson, or the year of a milestone
-    parts   of all pages of the lesson
-    """
-    counts = itertools.count(1)
-    for _, part in parts:
-        if part["cell_type"] != "code":
-            part["source"] = re.sub(
-                NUMBER, lambda _: f"<b>Figure {number}.{next(counts)}.</b> ", part["source"]
-            )
-        elif alt := part["metadata"].get("mystnb", {}).get("image", {}).get("alt"):
-            name = f"Figure {number}.{next(counts)}."
-            caption = f"**{name}** {escaped(' '.join(alt.split()))}"
-            part["metadata"]["mystnb"]["figure"] = {"caption": caption}
 
 
 def escaped(text: str) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tito.book import execute, pages
-from tito.book.drawings import NUMBER, escaped
+from tito.book.drawings import escaped
 from tito.errors import WorkError
 from tito.learn import milestone
 from tito.lesson import glossary
@@ -50,10 +50,8 @@ class Parts:
     browser: bool = False
 
     def fill(self, page: str, text: str) -> str:
-        """The page's text with its parts in place, and its figures numbered."""
-        counts = itertools.count(1)
-        text = MARK.sub(lambda mark: self.part(page, mark), text)
-        return re.sub(NUMBER, lambda _: f"<b>Figure {next(counts)}.</b> ", text)
+        """The page's text with its parts in place."""
+        return MARK.sub(lambda mark: self.part(page, mark), text)
 
     def part(self, page: str, mark: re.Match[str]) -> str:
         name, lesson = mark.groups()

@@ -15,6 +15,7 @@ from typing import Any
 from tito.book import drawings
 from tito.book.notebook_cells import (
     BookPage,
+    NotebookCell,
     Outputs,
     Part,
     code,
@@ -26,19 +27,20 @@ from tito.errors import WorkError
 from tito.learn import milestone
 from tito.learn.milestone import Milestone
 from tito.lesson import cells, glossary
-from tito.lesson.cells import ALT, Cell
+from tito.lesson.cells import Cell
 from tito.lesson.course import Entry, Root
 from tito.lesson.lesson_format import Exercise, Lesson, Question, hint_text, stub
 from tito.lesson.notebook import visible_points
 
 # Lines that Sphinx counts too many: myst-nb adds 1 to its `source_map`, and so does its renderer.
 BEHIND = 2
-ANSWER = "The answer"
+ANSWER, IMPORTS = "The answer", "Imports"  # what is folded
 TITLE = re.compile(r"(#\s[^\n]*\n?)(.*)", re.S)
 HEADING = re.compile(r"^## (.*)", re.M)
 TASK = "**Task.**"
 PARAGRAPH = re.compile(rf"(?!#|{re.escape(TASK)})(.+?)(?:\n\n(.*)|\Z)", re.S)
-OPEN_LINES = 25  # longer code that is given is folded
+OPEN_LINES, OPENING_LINES = 25, 8  # longer code that is given is folded, in a lesson's opening too
+FEW_LINES = 6  # of given functions in an exercise, which are not folded
 
 
 def notebooks(
@@ -60,7 +62,6 @@ def notebooks(
         builder.add_cell(cell)
     pages = builder.sections
     drawings.place(entry, pages, figures)
-    drawings.number_figures(entry.number, [part for page in pages for part in page.parts])
     _mark_terms(lesson.meta["terms"], pages)
     if contents := _contents(lesson, pages):
         pages[0].parts.append((0, prose(contents)))
@@ -82,9 +83,12 @@ class _Builder:
 
     def add(self, cell: Cell, parts: list[Part]) -> None:
         """Add parts of a cell to the last section; their lines are counted from the cell's."""
+        here = self.sections[-1].parts
         for line, part in parts:
-            if part["source"].strip():
-                self.sections[-1].parts.append((cell.line + line - BEHIND, part))
+            if here and IMPORTS == _fold(part) == _fold(here[-1][1]):
+                here[-1][1]["source"] += f"\n\n{part['source']}"
+            elif part["source"].strip():
+                here.append((cell.line + line - BEHIND, part))
 
     def add_cell(self, cell: Cell) -> None:
         lesson = self.entry.declared
@@ -98,7 +102,8 @@ class _Builder:
         elif cell.kind == "code" and cell.exercise:
             self.add_exercise(cell, self.entry.declared.exercise(cell.exercise))
         elif cell.kind == "code" and not cell.checks:  # the checks are part of their exercise
-            self.add(cell, _code_of(cell, self.outputs.get(str(cell.number), [])))
+            opening = len(self.sections) == 1
+            self.add(cell, _code_of(cell, self.outputs.get(str(cell.number), []), opening))
         self.explained = cell if {"answer", "explained"} <= set(cell.tags) else None
 
     def add_explanation(self, cell: Cell, text: str) -> int:
@@ -136,7 +141,7 @@ class _Builder:
         count = sum(len(section.exercises) for section in self.sections)
         points = visible_points(exercise)
         head = (
-            f"**Exercise {self.entry.number}.{count}. {name_of(exercise)}** "
+            f"**Exercise {self.entry.number}.{count}. {exercise.title}** "
             f"({points} point{'s' * (points != 1)}, `{exercise.id}`)"
         )
         released = self.released.cell(exercise.name)
@@ -147,7 +152,8 @@ class _Builder:
         parts = [
             (0, prose(f":::{{container}} exercise\n:name: {exercise.id}\n\n{head}\n:::")),
             (0, prose(task)),
-            code(skipped, contract),
+            *_around_given(skipped, contract),
+            (0, prose(f"```sh\ntito test {exercise.id}\n```")),
             (0, prose(_hints(exercise.hints))),
             *_checks(exercise),
             (0, prose("% exercise-end")),
@@ -263,7 +269,7 @@ def _contents(lesson: Lesson, sections: list[BookPage]) -> str:
     for section in sections[1:]:
         path = posixpath.relpath(section.path, "lessons")
         exercises = map(lesson.exercise, section.exercises)
-        below = [(exercise.id, name_of(exercise)) for exercise in exercises]
+        below = [(exercise.id, exercise.title) for exercise in exercises]
         title = html.escape(re.sub(r"[*`$]", "", section.title))
         paths.append(path)
         rows.append(contents_row(path, title, below))
@@ -289,12 +295,6 @@ def contents_row(path: str, title: str, below: list[tuple[str, str]], anchor: st
 def hidden_toctree(paths: Sequence[str], options: str = "") -> str:
     """Markdown that puts pages into the site's contents, and shows nothing."""
     return f"```{{toctree}}\n:hidden:\n{options}\n" + "\n".join(paths) + "\n```"
-
-
-def name_of(exercise: Exercise) -> str:
-    """An exercise's name in words: "Topological order"."""
-    words = exercise.name.replace("-", " ")
-    return words[:1].upper() + words[1:]
 
 
 def card(entry: Entry, links: Sequence[tuple[str, str]] = ()) -> str:
@@ -371,7 +371,6 @@ def of_milestone(root: Root, entry: Milestone, outputs: dict[str, Any]) -> str:
         if re.search(rf"^(?:from|import) {path.stem}\b", body, re.M)
     )
     parts.append((0, prose(f"It imports {imported} from `modules/milestones`." * bool(imported))))
-    drawings.number_figures(entry.year, parts)
     return notebook_text([(line + 1 - BEHIND, part) for line, part in parts if part["source"]])
 
 
@@ -397,18 +396,73 @@ def _reached(program: Milestone, measured: list[tuple[str, float]]) -> str:
 # The code of a lesson.
 
 
-def _code_of(cell: Cell, outputs: Outputs) -> list[Part]:
-    source, skipped = _readable(cell.source)
-    if not source:
-        return []
+def _code_of(cell: Cell, outputs: Outputs, opening: bool) -> list[Part]:
+    """A cell's code; what is long is folded, and imports that are a whole cell or in a lesson's
+    opening, so that question, picture and promise fit one screen.
+    """
+    source, skipped = _readable(cell.code)
+    lines, end = source.split("\n"), _end_of_imports(source)
+    parts = []
+    if end and (opening or end == len(lines)):
+        parts.append(code(skipped, "\n".join(lines[:end]), IMPORTS))
+        while end < len(lines) and not lines[end].strip():
+            end += 1
+        skipped, lines = skipped + end, lines[end:]
     meta = folded_output(ANSWER) if "answer" in cell.tags else {}
     if alt := cell.alt:
         meta["mystnb"] = meta.get("mystnb", {}) | {"image": {"alt": alt}}
-        source = ALT.sub("", source).rstrip()
-    length = source.count("\n") + 1
-    long = length > OPEN_LINES and "answer" not in cell.tags
-    folded = f"Given code, {length} lines" if long else ""
-    return [code(skipped, source, folded, outputs, meta)]
+        if caption := cell.caption:
+            meta["mystnb"]["figure"] = {"caption": drawings.escaped(caption)}
+    long = len(lines) > (OPENING_LINES if opening else OPEN_LINES) and "answer" not in cell.tags
+    folded = f"Given code, {len(lines)} lines" if long else ""
+    return [*parts, code(skipped, "\n".join(lines), folded, outputs, meta)]
+
+
+def _end_of_imports(source: str) -> int:
+    """How many lines the imports at the beginning of a cell take."""
+    tree = cells.tree_or_none(source)
+    imports = itertools.takewhile(
+        lambda node: isinstance(node, ast.Import | ast.ImportFrom), tree.body if tree else []
+    )
+    return max((node.end_lineno or 0 for node in imports), default=0)
+
+
+def _around_given(line: int, source: str) -> list[Part]:
+    """The code of an exercise that begins at a line, with the given functions folded."""
+    lines, given = source.split("\n"), _given_lines(source)
+    parts = []
+    for is_given, run in itertools.groupby(range(len(lines)), lambda number: number in given):
+        numbers = list(run)
+        text = "\n".join(lines[number] for number in numbers).rstrip()
+        names = ", ".join(dict.fromkeys(given[number] for number in numbers)) if is_given else ""
+        parts.append(code(line + numbers[0], text, f"Given: {names}" if names else ""))
+    return parts
+
+
+def _given_lines(source: str) -> dict[int, str]:
+    """{number of a line, from 0: the function} of the functions of an exercise that are not to be
+    written, where more than FEW_LINES of them follow each other.
+    """
+    given: dict[int, str] = {}
+    for top in cells.tree_of(source).body:
+        for node in top.body if isinstance(top, ast.ClassDef) else [top]:
+            gaps = (isinstance(n, ast.Expr) and ast.unparse(n) == "..." for n in ast.walk(node))
+            if isinstance(node, ast.FunctionDef) and not any(gaps):
+                first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
+                given |= dict.fromkeys(range(first - 1, node.end_lineno or 0), node.name)
+    for number, text in enumerate(source.split("\n")):
+        if not text.strip() and number - 1 in given:
+            given[number] = given[number - 1]
+    for _, run in itertools.groupby(enumerate(sorted(given)), lambda pair: pair[1] - pair[0]):
+        numbers = [number for _, number in run]
+        if len(numbers) <= FEW_LINES:
+            given = {number: name for number, name in given.items() if number not in numbers}
+    return given
+
+
+def _fold(part: NotebookCell) -> str:
+    """What is to be clicked to unfold a cell's code, or ""."""
+    return str(part["metadata"].get("mystnb", {}).get("code_prompt_show", ""))
 
 
 def _hints(hints: Sequence[str]) -> str:

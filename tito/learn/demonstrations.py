@@ -44,7 +44,7 @@ class Demonstration:
     before    how many exercises are above it
     heading   of its section
     question  what the text above asks to predict, or ""
-    alt       what its picture shows, in words
+    alt, caption  what is seen in its picture, and what it means
     payoff    whether it is tagged as what the chapter ends on
     """
 
@@ -58,6 +58,7 @@ class Demonstration:
     question: str
     alt: str
     payoff: bool
+    caption: str = ""
 
     @property
     def place(self) -> str:
@@ -99,8 +100,8 @@ def find_demonstrations(entry: Entry, source: cells.Source) -> list[Demonstratio
                 number,
                 title,
                 question,
-                cell.alt,
-                "payoff" in cell.tags,
+                payoff="payoff" in cell.tags,
+                **entry.declared.said(cell),
             )
             for place, (cell, number, title, question) in enumerate(rows)
         )

@@ -177,14 +177,13 @@ class _Page:
     def exercise(self, cell: Cell, exercise: Exercise) -> str:
         state = self.states[exercise.name]
         number = [e.name for e in self.entry.declared.exercises].index(exercise.name) + 1
-        name = exercise.name.replace("-", " ")
         failed = "".join(f"<li>{html.escape(check)}</li>" for check in state.failed)
         hints = "".join(
             folded(f"Hint {n}", markdown(hint)) for n, hint in enumerate(exercise.hints, 1)
         )
         return (
             f'<section class="exercise {state.kind}" id="{exercise.id}">\n'
-            f"<h3>Exercise {self.entry.number}.{number}: {html.escape(name)} "
+            f"<h3>Exercise {self.entry.number}.{number}: {html.escape(exercise.title)} "
             f'<span class="state">{WORDS[state.kind]}</span></h3>\n'
             f"<p><code>{exercise.id}</code>, {count(state.points, 'point')}</p>\n"
             + code(cell)
@@ -208,10 +207,11 @@ class _Page:
         parts = [f'<pre class="output" tabindex="0">{html.escape(saved["text"])}</pre>'] * bool(
             saved["text"]
         )
-        alt = html.escape(demonstration.alt, quote=True)
+        alt, words = map(html.escape, (demonstration.alt, demonstration.caption))
+        caption = f"<figcaption>{words}</figcaption>" * bool(words)
         for name in saved["pictures"]:
             parts.append(
-                f'<figure><img src="{html.escape(name, quote=True)}" alt="{alt}"></figure>'
+                f'<figure><img src="{html.escape(name, quote=True)}" alt="{alt}">{caption}</figure>'
             )
         shown = "\n".join(parts)
         if not demonstration.question or not shown:
@@ -257,8 +257,7 @@ def code(cell: Cell) -> str:
     from pygments.formatters import HtmlFormatter
     from pygments.lexers import PythonLexer
 
-    hidden = cell.directive_lines | set(cell.alt_lines)
-    lines = [line for n, line in enumerate(cell.source.split("\n")) if n not in hidden]
+    lines = [line for n, line in enumerate(cell.code.split("\n")) if n not in cell.directive_lines]
     text = "\n".join(lines).strip("\n")
     if not text:
         return ""

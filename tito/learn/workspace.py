@@ -113,7 +113,8 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
             out[f"{folder}/{entry.script.name}"] = lesson.released
             out[f"{folder}/{CHECKS}"] = lesson.released_checks
             if place == PRISTINE:
-                out[f"{folder}/{FACTS}"] = entry.declared_path.with_name(FACTS).read_bytes()
+                facts = entry.declared_path.with_name(FACTS).read_text(encoding="utf-8")
+                out[f"{folder}/{FACTS}"] = facts + lesson.released_facts
                 out |= {f"{folder}/{HINTS}": lesson.hints_text} if lesson.hints_text else {}
     out |= _milestones(source, {entry.name for entry in lessons})
     out |= given_modules(source)

@@ -25,7 +25,8 @@ KIND = re.compile(r"\[(markdown|md|raw)\]")
 LARGEST = {".py": 2_000_000, ".ipynb": 10_000_000}  # bytes that grading reads
 # {nbgrader's (grade, solution): what the cell is}
 ROLES = {(False, True): "exercise", (True, False): "checks", (True, True): "question"}
-ALT = re.compile(r"# alt: (.*(?:\n#.*)*)")
+# What is said about a picture: `# caption: what it means` and `# alt: what is seen`.
+SAID = re.compile(r"[ \t]*# (caption|alt): (.*(?:\n#(?! (?:caption|alt): ).*)*)")
 DECODER = json.JSONDecoder()
 # %time, !ls, ?x, x?, x = !ls
 MAGIC = re.compile(
@@ -90,20 +91,20 @@ class Cell:
 
     @property
     def alt(self) -> str:
-        """The alt text of its picture: the comment `# alt: ...`, which may continue on the next
+        """What is seen in its picture: the comment `# alt: ...`, which may continue on the next
         lines; or "".
         """
-        match = ALT.search(self.source)
-        return " ".join(re.sub(r"\n#", "\n", match.group(1)).split()) if match else ""
+        return said(self.source).get("alt", "")
 
     @property
-    def alt_lines(self) -> range:
-        """The numbers of that comment's lines, from 0, unless it is behind code."""
-        match = ALT.search(self.source)
-        if not match or self.source[: match.start()].rpartition("\n")[2].strip():
-            return range(0)
-        first = self.source.count("\n", 0, match.start())
-        return range(first, first + match.group().count("\n") + 1)
+    def caption(self) -> str:
+        """What its picture means: the comment `# caption: ...`; or ""."""
+        return said(self.source).get("caption", "")
+
+    @property
+    def code(self) -> str:
+        """Its source without these comments."""
+        return SAID.sub("", self.source).strip()
 
     @property
     def directive_lines(self) -> set[int]:
@@ -112,6 +113,14 @@ class Cell:
             lambda line: line.startswith("#|") or not line.strip(), self.source.split("\n")
         )
         return {number for number, line in enumerate(leading) if line.strip()}
+
+
+def said(source: str) -> dict[str, str]:
+    """{"alt": what is seen in a picture, "caption": what it means}, of the comments in a text."""
+    return {
+        match[1]: " ".join(re.sub(r"\n#", "\n", match[2]).split())
+        for match in SAID.finditer(source)
+    }
 
 
 def _directives(source: str) -> dict[str, str]:
@@ -359,6 +368,10 @@ def _notebook(path: Path, text: str) -> Source:
     return Source(path, text, cells)
 
 
+def hash_of(source: str) -> str:
+    return hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
 HINTS, START = "hints", "start"  # cells of a notebook that are made and no part of the lesson
 
 
@@ -366,7 +379,7 @@ def made_metadata(source: str, kind: str) -> dict[str, Any]:
     """The metadata of a notebook's made cell: of hints, or of what a notebook starts with where it
     is opened outside a workspace.
     """
-    return {"tags": [kind], kind: hashlib.sha256(source.encode("utf-8")).hexdigest()[:16]}
+    return {"tags": [kind], kind: hash_of(source)}
 
 
 def is_made(metadata: dict[str, Any], source: str, kinds: tuple[str, ...] = (HINTS, START)) -> bool:

@@ -15,6 +15,7 @@ accepts every file that is not damaged.
 """
 
 import ast
+import json
 import re
 from dataclasses import dataclass
 from decimal import Decimal
@@ -85,6 +86,12 @@ class Exercise:
     @property
     def points(self) -> int:
         return sum(check.points for check in self.checks)
+
+    @property
+    def title(self) -> str:
+        """The words on its cell's `# %%` line: "The key-value cache"; or else its name's."""
+        words = self.cell.title or self.name.replace("-", " ")
+        return words[:1].upper() + words[1:]
 
 
 @dataclass(frozen=True)
@@ -231,18 +238,35 @@ class Lesson:
             end = cell.line + len(cell.source.split("\n"))
             out += lines[line - 1 : first - 1]
             line = end
-            left_out = cell.alt_lines if "answer" in cell.tags else ()
-            rows = [
-                row
-                for number, row in enumerate(lines[first - 1 : end - 1], first)
-                if number - cell.line not in left_out
-            ]
+            rows = lines[first - 1 : end - 1]
+            if "answer" in cell.tags and cell.kind == "code":
+                rows[cell.gap :] = cell.code.split("\n")
             out += without_solution(self.name, cell, rows)
             if cell.kind == "markdown" and not cell.question and following:
                 words = STUCK.format(lesson=self.name, exercise=following.exercise)
                 if following.exercise in hinted and words not in cell.source:
                     out += ["#", f"# {words}"]
         return "\n".join(out + lines[line - 1 :])
+
+    @cached_property
+    def released_facts(self) -> str:
+        """What the lesson.toml of a release says in addition: the words about pictures that
+        answer a question, which learners' chapters leave out, {hash of the code: the comments}.
+        """
+        comments = {
+            cells.hash_of(cell.code): "\n".join(
+                match[0] for match in cells.SAID.finditer(cell.source)
+            )
+            for cell in self.source.cells
+            if "answer" in cell.tags and cell.alt
+        }
+        rows = [f"{key} = {json.dumps(text)}\n" for key, text in comments.items()]
+        return "\n[answers]\n" + "".join(rows) if rows else ""
+
+    def said(self, cell: cells.Cell) -> dict[str, str]:
+        """The "alt" and "caption" of a cell's picture, also where the release leaves them out."""
+        left_out = self.meta.get("answers", {}).get(cells.hash_of(cell.code), "")
+        return {"alt": "", "caption": ""} | cells.said(f"{left_out}\n{cell.source}")
 
     @cached_property
     def released_checks(self) -> str:

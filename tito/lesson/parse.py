@@ -45,7 +45,10 @@ NEEDED: dict[str, Any] = {
     "enables": list,
     "terms": list,
 }
-OPTIONAL: dict[str, Any] = {"pytorch": dict}  # {a term, or a name of the package: PyTorch's name}
+OPTIONAL: dict[str, Any] = {
+    "pytorch": dict,  # {a term, or a name of the package: PyTorch's name}
+    "answers": dict,  # of a release: see Lesson.released_facts
+}
 KINDS: dict[Any, str] = {
     dict: "a table",
     str: "text",
@@ -168,9 +171,9 @@ def _facts(path: Path, text: str) -> dict[str, Any]:
     for key in ("prerequisites", "enables", "terms"):
         if not all(isinstance(name, str) for name in facts[key]):
             refuse(key, f"`{key}` is {facts[key]!r}.", "It should be a list of names.")
-    names = facts.get("pytorch", {})
-    if not all(isinstance(text, str) for pair in names.items() for text in pair):
-        refuse("pytorch", f"`pytorch` is {names!r}.", "It should give one name for each name.")
+    for key in OPTIONAL & facts.keys():
+        if not all(isinstance(text, str) for text in facts[key].values()):
+            refuse(key, f"`{key}` is {facts[key]!r}.", "It should give one text for each name.")
     return facts
 
 

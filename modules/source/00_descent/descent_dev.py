@@ -35,7 +35,7 @@ draw_goal();
 # all lessons, keep the lines that begin with `# %%` or `#|`, which `tito` reads, and lines such
 # as `check("predict")`, which run the checks of an exercise.
 
-# %% exercise="predict"
+# %% The model's prediction exercise="predict"
 #| export
 def predict(parameters, inputs):
     """The output of a linear model: each input times its weight, plus the bias.
@@ -209,7 +209,7 @@ draw_line(predict, history, examples);
 #
 # **Task.** Write `step`.
 
-# %% exercise="step"
+# %% One step of gradient descent exercise="step"
 #| export
 def step(parameters, gradient, learning_rate):
     """Move each parameter against its derivative.
@@ -236,7 +236,7 @@ check("step")
 # **Task.** Write `train`. Each step computes the gradient at the latest parameters with
 # `numerical_gradient`, and the new parameters with `step`.
 
-# %% exercise="train"
+# %% The training loop exercise="train"
 #| export
 def train(loss, parameters, learning_rate, steps):
     """Change the parameters by gradient descent.

@@ -94,7 +94,7 @@ draw_strides(x, (1, 2))  # alt: Six memory cells, 10 11 12 20 21 22, and below t
 # **Task.** Write `strides_of` for any rank. (This is for practice: NumPy computes strides
 # itself.)
 
-# %% exercise="strides"
+# %% The strides of an array exercise="strides"
 #| export
 def strides_of(shape):
     """The strides of an array in row-major order, counted in elements.
@@ -190,7 +190,7 @@ draw_broadcasting(guesses, targets, "-", unwanted)
 # **Task.** Write `broadcast_shape` for any number of shapes. When shapes do *not* broadcast, it
 # raises an error, and users of your library will read the message of this error.
 
-# %% exercise="broadcast"
+# %% The broadcast shape exercise="broadcast"
 #| export
 def broadcast_shape(*shapes):
     """The shape of a result whose inputs have these shapes.
@@ -335,7 +335,7 @@ def run(op, arrays, options):
 # **Task.** Write `apply`. Use the name `arrays` for the tuple of arrays and the name `out` for
 # the result, because the given last line uses these names. (Lesson 06 explains that line.)
 
-# %% exercise="apply"
+# %% Applying an operation exercise="apply"
 #| export
 def apply(op, *inputs, **options):
     """Run `op` on the arrays inside `inputs`. Every operation on a Tensor comes through here.
@@ -454,7 +454,7 @@ for result in (whole * 2, whole / 2, whole.exp(), whole > 1):
 # given: it turns an int, a tuple or None into a tuple of axes from 0 to ndim - 1, and raises an
 # error if an axis does not exist.
 
-# %% exercise="count"
+# %% Counting along an axis exercise="count"
 #| export
 def count_along(x, axis=None):
     """How many elements of `x` go into each element of a reduction along `axis`.
@@ -509,7 +509,7 @@ print((x * x).mean() - x.mean() * x.mean())
 #
 # **Task.** Write `var` with the distances from the mean.
 
-# %% exercise="var"
+# %% Variance exercise="var"
 #| export
 def var(x, axis=None, keepdims=False, correction=0):
     """The variance along `axis`: the mean squared distance from the mean.
@@ -546,7 +546,7 @@ check("var")
 # **Task.** Write `infer_shape`. It replaces the -1, and raises an error for a shape that does
 # not fit.
 
-# %% exercise="infer-shape"
+# %% Inferring a shape exercise="infer-shape"
 #| export
 def infer_shape(shape, size):
     """`shape` with its -1 replaced by the length that fits `size` elements.
@@ -608,7 +608,7 @@ draw_channels(picture.data)
 # `axes`. `as_tuple` is given: `as_tuple(axes)` is the same tuple for `transpose(x, 2, 0, 1)`
 # and `transpose(x, (2, 0, 1))`.
 
-# %% exercise="transpose"
+# %% Permuting axes exercise="transpose"
 #| export
 def transpose(x, *axes):
     """The axes of `x` in another order: axis i of the result is axis axes[i] of `x`.
@@ -668,7 +668,7 @@ draw_matmul([[1, 2, 3], [4, 5, 6]], [[1, 0], [0, 1], [2, -1]], 0, 0)
 #
 # **Task.** Write `matmul_by_broadcasting` for two matrices, without a loop and without `@`.
 
-# %% exercise="matmul-by-broadcasting"
+# %% A matrix product by broadcasting exercise="matmul-by-broadcasting"
 #| export
 def matmul_by_broadcasting(a, b):
     """The matrix product, from a broadcast product and a sum.
@@ -721,7 +721,7 @@ print(f"array of products: {96**3 * 4:,} bytes, {slow / fast:.0f} times slower")
 # **Task.** Write `matmul_shape`. When the shapes do not fit, users of `@` will see the error
 # that your function raises.
 
-# %% exercise="matmul-shape"
+# %% The shape of a matrix product exercise="matmul-shape"
 #| export
 def matmul_shape(a, b):
     """The shape of `x @ y` for tensors of shapes `a` and `b`.

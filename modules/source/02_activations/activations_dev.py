@@ -68,7 +68,7 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 #
 # **Task.** Write `collapse_linear`, which computes the single layer that equals two layers.
 
-# %% exercise="collapse-linear"
+# %% Two affine maps in one exercise="collapse-linear"
 #| export
 def collapse_linear(w1, b1, w2, b2):
     """The weights and the bias of one affine map that equals two affine maps in a row.
@@ -205,7 +205,7 @@ with np.errstate(invalid="ignore"):
 # 0, and not `x`, at the input 0: both are 0, but only the constant has the derivative 0. For
 # `nan` it should take `x`, so that `nan` stays `nan`.
 
-# %% exercise="relu"
+# %% ReLU exercise="relu"
 #| export
 def relu(x):
     """max(0, x), elementwise.
@@ -237,7 +237,7 @@ check("relu")
 #
 # **Task.** Choose the weights in `xor_weights`. There are many right answers.
 
-# %% exercise="xor"
+# %% Weights that compute XOR exercise="xor"
 #| export
 def xor_weights():
     """Weights with which `relu(x @ w1 + b1) @ w2 + b2` is 1 when exactly one of two inputs is
@@ -447,7 +447,7 @@ print("tanh   ", Tensor([-2.0, -1.0, 0.0, 1.0, 2.0]).tanh())
 #
 # **Task.** Write `tanh` with your `sigmoid`, and without `x.tanh()`.
 
-# %% exercise="tanh"
+# %% The hyperbolic tangent exercise="tanh"
 #| export
 def tanh(x):
     """The hyperbolic tangent, elementwise: between -1 and 1.
@@ -553,7 +553,7 @@ print(f"largest difference {np.abs(np.subtract(exact, approximate)).max():.6f}, 
 # **Task.** Write `gelu` for tensors. Language models call it millions of times, so use the
 # method `tanh`, and write the cube as `x * x * x`, which is faster than a power.
 
-# %% exercise="gelu"
+# %% GELU exercise="gelu"
 #| export
 def gelu(x):
     """The Gaussian error linear unit, tanh approximation, elementwise:
@@ -729,7 +729,7 @@ with np.errstate(divide="ignore"):
 #
 # **Task.** Write `log_softmax`. It must be as stable as `softmax`.
 
-# %% exercise="log-softmax"
+# %% Log-softmax exercise="log-softmax"
 #| export
 @numpy_names
 def log_softmax(x, axis=-1):
@@ -789,7 +789,7 @@ class Activation(NumPyNames):
 # `ReLU` can call your `relu` or the method `x.relu()`, which computes the same numbers several
 # times faster.
 
-# %% exercise="modules"
+# %% Activation modules exercise="modules"
 #| export
 class ReLU(Activation):
     """`relu` as a module: ReLU()(x) equals relu(x), also in its derivative.

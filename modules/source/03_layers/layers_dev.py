@@ -84,7 +84,7 @@ except ValueError as error:
 #
 # **Task.** Write `linear`. Some layers have no bias; then `bias` is `None`.
 
-# %% exercise="linear"
+# %% The linear function exercise="linear"
 #| export
 def linear(x, weights, bias=None):
     """The outputs of a fully connected layer, x @ weights + bias.
@@ -238,7 +238,7 @@ for _ in range(2):
 # %% [markdown]
 # **Task.** Write `xavier_uniform`.
 
-# %% exercise="xavier"
+# %% Xavier initialization exercise="xavier"
 #| export
 def xavier_uniform(fan_in, fan_out, rng=None, shape=None):
     """Weights from the uniform distribution between -a and a with variance
@@ -293,7 +293,7 @@ print(f"{activation_stds(0.1, Tensor.relu)[-1]:.5f}, and 2**-10 is {2**-10:.5f}"
 #
 # **Task.** Write `he_normal`, this time with the normal distribution.
 
-# %% exercise="he"
+# %% He initialization exercise="he"
 #| export
 def he_normal(fan_in, fan_out, rng=None, shape=None):
     """Weights from the normal distribution with mean 0 and variance 2 / fan_in: for layers with
@@ -449,7 +449,7 @@ Layer = Module
 #
 # **Task.** Write the missing lines of `Dense.__init__`: the parameters `weights` and `bias`.
 
-# %% exercise="dense"
+# %% The Dense layer exercise="dense"
 #| export
 class Dense(Module):
     """A fully connected layer: each output is a weighted sum of all inputs, plus a bias.
@@ -526,7 +526,7 @@ print(layer, layer.weights.size + layer.bias.size)
 #
 # **Task.** Write `Sequential.forward`.
 
-# %% exercise="sequential"
+# %% The Sequential network exercise="sequential"
 #| export
 class Sequential(Module):
     """Layers in order: Sequential(f, g)(x) is g(f(x)), and Sequential()(x) is x.
@@ -642,7 +642,7 @@ draw_module_tree(TwoHeads())
 # **Task.** Write `named_children`. The name of a child is the name of its attribute, its key in
 # a dict, or its index in a list or tuple. Every name is a string.
 
-# %% exercise="children"
+# %% Direct submodules exercise="children"
 #| export
 def named_children(thing):
     """The objects that `thing` holds directly, in order.
@@ -684,7 +684,7 @@ check("children")
 #
 # **Task.** Write `traverse`. `seen` holds the `id` of every object found so far.
 
-# %% exercise="traverse"
+# %% All submodules exercise="traverse"
 #| export
 def traverse(thing, path="", seen=None):
     """Every Module and every Tensor in `thing`, itself included, at any depth.
@@ -755,7 +755,7 @@ for name, tensor in [("parameter", parameter), ("parameter * 2", parameter * 2),
 #
 # **Task.** Write `named_parameters`.
 
-# %% exercise="parameters"
+# %% Named parameters exercise="parameters"
 #| export
 def named_parameters(module):
     """The parameters: the tensors that require a gradient and are not the result of an
@@ -795,7 +795,7 @@ print(net)
 #
 # **Task.** Write `state_dict`.
 
-# %% exercise="state"
+# %% The state dict exercise="state"
 #| export
 def state_dict(module):
     """A copy of all parameters and buffers: of every Tensor of `module` whose creator is None.
@@ -842,7 +842,7 @@ print({name: array.shape for name, array in np.load(file).items()})
 # **Task.** Write `incompatible_keys`. You choose the wording of each message, but it must
 # contain the name and the shapes.
 
-# %% exercise="keys"
+# %% Missing and unexpected keys exercise="keys"
 #| export
 def incompatible_keys(module, state):
     """Why `state` does not fit `module`: one message for each key with a problem.
@@ -901,7 +901,7 @@ print(held, a is held, a is b)
 # casting="same_kind")`: it raises TypeError where plain `astype` would turn 0.5 into 0. Convert
 # everything before you write anything, so that an error leaves the module unchanged.
 
-# %% exercise="load"
+# %% Loading a state dict exercise="load"
 #| export
 def load_state_dict(module, state):
     """Copy the arrays of `state` into the arrays of the tensors in `module`.
@@ -956,7 +956,7 @@ except ValueError as error:
 #
 # **Task.** Write `set_training`, which `net.train()` and `net.eval()` call.
 
-# %% exercise="training"
+# %% Training and evaluation mode exercise="training"
 #| export
 def set_training(module, mode):
     """Set the attribute `training` of `module` and of all its submodules to `mode`.

@@ -94,7 +94,7 @@ def as_float_tensor(x):
 # tensor of any dtype. It is converted to the dtype of the prediction. Otherwise one `float64`
 # target would double the memory of everything computed from it.
 
-# %% exercise="target"
+# %% Checking a target exercise="target"
 #| export
 def as_target(prediction, target):
     """`target` as an array that can be compared with `prediction` elementwise.
@@ -147,7 +147,7 @@ with np.errstate(invalid="ignore"):
 #
 # **Task.** Write `reduce_losses`.
 
-# %% exercise="reduction"
+# %% Reducing the losses of a batch exercise="reduction"
 #| export
 def reduce_losses(losses, reduction="mean"):
     """One number for many losses, or the losses themselves.
@@ -186,7 +186,7 @@ check("reduction")
 # **Task.** Write `mse_loss`. You have one function for the prediction, one for the target and
 # one for the reduction.
 
-# %% exercise="mse"
+# %% Mean squared error exercise="mse"
 #| export
 def mse_loss(prediction, target, reduction="mean"):
     """The squared error, (prediction - target) squared.
@@ -298,7 +298,7 @@ def check_probabilities(target):
 # %% [markdown]
 # **Task.** Write `binary_cross_entropy_with_logits`.
 
-# %% exercise="bce"
+# %% Binary cross-entropy exercise="bce"
 #| export
 def binary_cross_entropy_with_logits(logits, target, reduction="mean"):
     """The negative log-likelihood of yes or no, in nats, if sigmoid(logit) is the probability
@@ -421,7 +421,7 @@ for row in ([3.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0], [1000.0, 998.0], [-1000.0, -9
 #
 # **Task.** Write `shifted_log_sum_exp` for plain NumPy arrays, along the *last* axis.
 
-# %% exercise="log-sum-exp"
+# %% Log-sum-exp exercise="log-sum-exp"
 #| export
 def shifted_log_sum_exp(logits):
     """The logits minus the largest of their row, and the log-sum-exp of these shifted logits,
@@ -512,7 +512,7 @@ def as_labels(labels, shape):
 # `check_probabilities`. A batch may hold ten thousand labels, so the error says *which* label
 # is wrong and *where* it is.
 
-# %% exercise="labels"
+# %% Checking labels exercise="labels"
 #| export
 def check_labels(labels, shape):
     """Raise ValueError unless every label is a class of logits with this shape: 0 to
@@ -561,7 +561,7 @@ print(logits[..., labels].shape, logits[labels].shape)
 #
 # **Task.** Write `target_logits` for any number of leading axes, without a loop.
 
-# %% exercise="target-logits"
+# %% The logits of the true classes exercise="target-logits"
 #| export
 def target_logits(logits, labels):
     """For each row of logits, the logit of its true class.
@@ -614,7 +614,7 @@ print(np.full(classes, smoothing / classes) + (1 - smoothing) * np.eye(classes)[
 # logit of $-\infty$ excludes a class. Then the mean $\bar z$ is $-\infty$, and $0 \cdot \infty$
 # is `nan`. So do not compute the mean when $s$ is 0.
 
-# %% exercise="forward"
+# %% The forward pass of cross-entropy exercise="forward"
 #| export
 def cross_entropy_forward(logits, labels, smoothing):
     """The cross-entropy of each row of logits, in nats.
@@ -699,7 +699,7 @@ draw_cross_entropy_gradient([6.0, 0.0, 0.0], label=0, smoothing=0.1)
 # caller may have written the next batch into the same array. So pass the copy that `as_labels`
 # returns.
 
-# %% exercise="cross-entropy"
+# %% Cross-entropy as one operation exercise="cross-entropy"
 #| export
 def cross_entropy(logits, labels, reduction="mean", label_smoothing=0.0):
     """The cross-entropy of the true classes, in nats, if softmax(logits) are the probabilities.
@@ -827,7 +827,7 @@ class BCEWithLogitsLoss(OptionsOnly):
 # %% [markdown]
 # **Task.** Write the third, `CrossEntropyLoss`.
 
-# %% exercise="cross-entropy-loss"
+# %% The CrossEntropyLoss module exercise="cross-entropy-loss"
 #| export
 class CrossEntropyLoss(OptionsOnly):
     """`cross_entropy` with a fixed reduction and label smoothing, stored in the attributes

@@ -102,7 +102,7 @@ draw(inputs, steps, places)
 # **Task.** Compute all eight numbers with pencil and paper. The checks compare them with
 # central differences.
 
-# %% exercise="by-hand"
+# %% Gradients by hand exercise="by-hand"
 #| exporti
 def gradients_by_hand():
     """The gradient at every node of L = ((a*b) + c) * (a + d), at a=2, b=-3, c=10, d=5.
@@ -262,7 +262,7 @@ def add(a, b):
 #
 # **Task.** Write `multiply` for two Values: one line.
 
-# %% exercise="multiply"
+# %% Recording a product exercise="multiply"
 #| export
 def multiply(a, b):
     """a * b, recorded.
@@ -340,7 +340,7 @@ for node in (L, f, g):
 # **Task.** Write `propagate`, one step of backpropagation. It is the only place in this lesson
 # where the chain rule is applied.
 
-# %% exercise="propagate"
+# %% The chain rule at one node exercise="propagate"
 #| export
 def propagate(node):
     """Increase the `grad` of each input of `node` by its local gradient times `node.grad`.
@@ -495,7 +495,7 @@ for number in ("first", "second"):
 #
 # **Task.** Write `backward`.
 
-# %% exercise="backward"
+# %% The backward pass exercise="backward"
 #| export
 def backward(root):
     """Increase the `grad` of every leaf by the derivative of `root` with respect to it.
@@ -569,7 +569,7 @@ draw_graph(L)
 # **Task.** Write `train_step`: the forward pass, the backward pass, the update. Parameters are
 # leaves, and leaves accumulate. What must happen to their gradients before the backward pass?
 
-# %% exercise="train-step"
+# %% One training step exercise="train-step"
 #| export
 def train_step(loss, parameters, learning_rate):
     """One step of gradient descent, with the gradient from one backward pass.
@@ -704,7 +704,7 @@ check("gradient-check")
 #
 # **Task.** Write the rest of `power`, with `real_power` in place of `**`.
 
-# %% exercise="power"
+# %% The power rule exercise="power"
 #| export
 def power(x, n):
     """x ** n, recorded.
@@ -832,7 +832,7 @@ shared_generator = random.Random(5)  # for initial weights, when no other genera
 # **Task.** Write what a `Neuron` computes when it is called. Its inputs may be Values or plain
 # numbers. (With three weights and two inputs, `zip` would ignore the third weight.)
 
-# %% exercise="neuron"
+# %% A neuron exercise="neuron"
 #| export
 class Neuron(Module):
     """tanh(w[0]*x[0] + w[1]*x[1] + ... + b), or the sum without tanh.
@@ -907,7 +907,7 @@ class Layer(Module):
 #
 # **Task.** Create the layers. Each has as many inputs as the layer before it has neurons.
 
-# %% exercise="mlp"
+# %% A multi-layer perceptron exercise="mlp"
 #| export
 class MLP(Module):
     """Layers in `self.layers`, the outputs of each being the inputs of the next.

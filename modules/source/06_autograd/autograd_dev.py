@@ -141,7 +141,7 @@ def derivative(op, *rules, together=None):
 # first time that one of these operations needs its rule. So the package can be imported before
 # the function is written.)
 
-# %% exercise="arithmetic"
+# %% The rules of arithmetic exercise="arithmetic"
 #| export
 @deferred_rules(np.add, np.subtract, np.multiply, np.divide, np.negative)
 def arithmetic_rules():
@@ -259,7 +259,7 @@ def match_input(g, data, op=None):
 # the rules of the operation that computed `node`, one for each input. (`x * x` has two inputs,
 # both the same tensor, and two rules.)
 
-# %% exercise="propagate"
+# %% Propagating gradients exercise="propagate"
 #| export
 def accumulate(gradients, x, g):
     """Add `g` to the gradient of `x`.
@@ -330,7 +330,7 @@ check("propagate")
 #
 # **Task.** Write `grad`. (Its name is that of `torch.autograd.grad`.)
 
-# %% exercise="backward"
+# %% The backward pass exercise="backward"
 #| export
 def grad(output, gradient, retain_graph=False):
     """The gradients of all leaves that `output` was computed from: the backward pass.
@@ -495,7 +495,7 @@ except AssertionError as error:
 #
 # **Task.** Write the rest of `seed_gradient`.
 
-# %% exercise="seed"
+# %% The seed gradient exercise="seed"
 #| export
 def seed_gradient(tensor, gradient=None):
     """The gradient that the backward pass starts with.
@@ -601,7 +601,7 @@ draw_bias_gradient(bias, g)
 #
 # **Task.** Write `unbroadcast`.
 
-# %% exercise="unbroadcast"
+# %% Summing over broadcast axes exercise="unbroadcast"
 #| export
 def unbroadcast(g, shape):
     """Sum the gradient `g` of a broadcast array over the broadcast axes.
@@ -635,7 +635,7 @@ check("unbroadcast")
 # **Task.** Write the rules of `exp log sqrt sin cos tanh sigmoid`. Predict first: which of the
 # seven can be written with `out` alone, and which need `a`?
 
-# %% exercise="elementwise"
+# %% The rules of elementwise functions exercise="elementwise"
 #| export
 @deferred_rules(np.exp, np.log, np.sqrt, np.sin, np.cos, np.tanh, sigmoid_forward)
 def elementwise_rules():
@@ -687,7 +687,7 @@ derivative(power, derivatives.base_rule, derivatives.exponent_rule)
 # **Task.** Write the rules of `maximum minimum absolute relu clip where`. The docstring says
 # which subgradient is wanted.
 
-# %% exercise="piecewise"
+# %% The rules of piecewise functions exercise="piecewise"
 #| export
 @deferred_rules(np.maximum, np.minimum, np.absolute, relu_forward, clip_forward, np.where)
 def piecewise_rules():
@@ -790,7 +790,7 @@ check("piecewise")
 #
 # **Task.** Write `expand_reduced`.
 
-# %% exercise="expand-reduced"
+# %% Expanding a reduced axis exercise="expand-reduced"
 #| export
 def expand_reduced(g, shape, axis=None, keepdims=False):
     """Expand the axes that a reduction removed, so that `g` broadcasts to `shape`.
@@ -854,7 +854,7 @@ check("expand-reduced")
 # **Task.** Write the rules of `reshape_forward(x, shape=...)`, `np.transpose(x, axes=...)` and
 # `np.broadcast_to(x, shape=...)`.
 
-# %% exercise="shapes"
+# %% The rules of changes of shape exercise="shapes"
 #| export
 @deferred_rules(reshape_forward, np.transpose, np.broadcast_to)
 def shape_rules():
@@ -900,7 +900,7 @@ print(full)
 #
 # **Task.** Write the rule of `take_forward(x, index=...)`, which computes `x[index]`.
 
-# %% exercise="index"
+# %% The rule of indexing exercise="index"
 #| export
 def index_rule(g, out, x, index):
     """The gradient for `x`, given the gradient `g` of x[index].
@@ -950,7 +950,7 @@ check("index")
 #
 # **Task.** Write `matmul_vjp`, for stacks of matrices.
 
-# %% exercise="matmul"
+# %% The rule of the matrix product exercise="matmul"
 #| export
 def matmul_vjp(n, g, a, b):
     """The gradient for input `n` of a @ b, for stacks of matrices.
@@ -998,7 +998,7 @@ check("matmul")
 # **Task.** Write the body of `no_grad`. `contextlib.contextmanager` turns a function with a
 # `yield` into a `with` block and a decorator: the code before `yield` runs at the start.
 
-# %% exercise="no-grad"
+# %% Switching recording off exercise="no-grad"
 #| export
 @contextlib.contextmanager
 def no_grad():
@@ -1053,7 +1053,7 @@ for f in (lambda x: x * x.detach(), lambda x: x * x):
 # copy to `apply`. Such a *bound method* refers to its object, so the table can find `backward`
 # there.
 
-# %% exercise="function"
+# %% Custom functions exercise="function"
 #| export
 class Function(FunctionMethods):
     """An operation with its own rule. Subclasses define two methods:

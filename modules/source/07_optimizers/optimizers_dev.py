@@ -76,7 +76,7 @@ draw_directions(valley, gradient, [(-10, 2), (-9, 0.15), (-7, -1.5), (-4, 1)], l
 #
 # **Task.** Write `sgd_update`.
 
-# %% exercise="sgd"
+# %% Gradient descent exercise="sgd"
 #| export
 def sgd_update(w, g, lr):
     """One step of gradient descent, in place.
@@ -163,7 +163,7 @@ draw_paths(valley, {name: paths[name] for name in ("lr 0.06", "lr 0.065", "lr 0.
 #
 # **Task.** Write `momentum_update`.
 
-# %% exercise="momentum"
+# %% The momentum update exercise="momentum"
 #| export
 def momentum_update(velocity, g, momentum, nesterov=False):
     """Add a gradient to the velocity, and return the direction of this step.
@@ -271,7 +271,7 @@ for mu in (0.0, 0.9):
 #
 # **Task.** Write `param_groups`.
 
-# %% exercise="param-groups"
+# %% Parameter groups exercise="param-groups"
 #| export
 def param_groups(params, defaults):
     """The parameters as a list of groups, each a dict with all of its options.
@@ -317,7 +317,7 @@ check("param-groups")
 # **Task.** Write `step`: loops over the groups and their parameters, one call of `self.update`
 # for each parameter that has a gradient.
 
-# %% exercise="step"
+# %% The optimizer's step exercise="step"
 #| export
 class Optimizer:
     """Updates parameters in place from their gradients. A subclass writes `update`, and names
@@ -507,7 +507,7 @@ draw_curves(losses, "epoch", "loss")
 #
 # **Task.** Write `update_moments`.
 
-# %% exercise="moments"
+# %% The two moving averages exercise="moments"
 #| export
 def update_moments(m, v, g, beta1, beta2):
     """Add a new gradient to the two running averages of Adam, in place.
@@ -562,7 +562,7 @@ print("m / sqrt(v):", (m / np.sqrt(v)).round(3))
 #
 # **Task.** Write `adam_direction`.
 
-# %% exercise="direction"
+# %% Bias correction exercise="direction"
 #| export
 def adam_direction(m, v, step, betas, eps):
     """The direction of an Adam step: the corrected first moment divided by the square root of
@@ -719,7 +719,7 @@ print("Adam:", decay(Adam)[:, -1].round(2), " weight decay alone:", round(0.9997
 #
 # **Task.** Write `AdamW.update`.
 
-# %% exercise="adamw"
+# %% AdamW exercise="adamw"
 #| export
 class AdamW(Adam):
     """Adam with decoupled weight decay: in each step, before the Adam update, every weight is
@@ -798,7 +798,7 @@ for name, kind in kinds.items():
 # **Task.** Write `clip_grad_norm_`, to be called between `backward` and `step`. (A final
 # underscore is PyTorch's sign for "in place".)
 
-# %% exercise="clip"
+# %% Gradient clipping exercise="clip"
 #| export
 def clip_grad_norm_(parameters, max_norm):
     """Scale all gradients by one factor, so that their common norm is at most `max_norm`.
@@ -880,7 +880,7 @@ draw_curves(losses, "step", "loss", yscale="log", colours=["C0", "C2"])
 #
 # **Task.** Write `CosineAnnealingLR.get_lr`.
 
-# %% exercise="cosine"
+# %% Cosine annealing exercise="cosine"
 #| export
 class CosineAnnealingLR(LRScheduler):
     """Learning rates along a cosine: the base learning rate in epoch 0, `eta_min` in epoch
@@ -925,7 +925,7 @@ check("cosine")
 #
 # **Task.** Write `warmup_cosine`, the factor of the learning rate in one step.
 
-# %% exercise="warmup"
+# %% Warmup and cosine exercise="warmup"
 #| export
 def warmup_cosine(step, warmup, total, lowest=0.0):
     """The factor of the learning rate in one step: linear warm-up, then half a cosine, then
@@ -989,7 +989,7 @@ draw_curves(curves, "epoch", "learning rate")
 #
 # **Task.** Write `optimizer_state`, which `state_dict` calls.
 
-# %% exercise="state-dict"
+# %% The optimizer's state exercise="state-dict"
 #| export
 def optimizer_state(optimizer):
     """A copy of everything that an optimizer's next steps depend on: plain arrays and numbers.

@@ -118,7 +118,7 @@ for clear in (True, False):
 #
 # **Task.** Write `train_step`.
 
-# %% exercise="step"
+# %% The training step exercise="step"
 #| export
 def train_step(model, loss, optimizer, inputs, targets):
     """Update the parameters of `model` once, using one batch.
@@ -248,7 +248,7 @@ print(counts)
 #
 # **Task.** Write `confusion_matrix`.
 
-# %% exercise="confusion"
+# %% The confusion matrix exercise="confusion"
 #| export
 def confusion_matrix(outputs, targets):
     """How often each true class was predicted as each class.
@@ -299,7 +299,7 @@ print(np.mean([1.0, 0.0]), 100 / 101)
 #
 # **Task.** Write `average_metrics`.
 
-# %% exercise="average"
+# %% Averages over batches exercise="average"
 #| export
 def average_metrics(results):
     """The mean of each metric over all examples, from its means over batches.
@@ -375,7 +375,7 @@ print([size / 10 for size in (4, 4, 2)])
 # %% [markdown]
 # **Task.** Write `accumulate_gradients`. `batch_result` (above) makes the results.
 
-# %% exercise="accumulate"
+# %% Gradient accumulation exercise="accumulate"
 #| export
 def accumulate_gradients(model, loss, batches, metrics={}):
     """Add the gradient of several batches, taken as one large batch, to the gradients of the
@@ -443,7 +443,7 @@ print("training:", partly_frozen[1].training)
 #
 # **Task.** Write `evaluation_mode`.
 
-# %% exercise="evaluation"
+# %% Evaluation mode exercise="evaluation"
 #| export
 @contextlib.contextmanager
 def evaluation_mode(model):
@@ -572,7 +572,7 @@ figure = regions(model, "after 60 epochs")
 #
 # **Task.** Write `epochs_since_best`.
 
-# %% exercise="patience"
+# %% Epochs since the best exercise="patience"
 #| export
 def epochs_since_best(losses, min_delta=0.0):
     """The number of losses after the last improvement; all of them, if there was none.
@@ -733,7 +733,7 @@ class TrainingRun(TrainingStep):
 # **Task.** Write `Trainer.fit`. The docstring says what happens before and after each epoch,
 # and in which order.
 
-# %% exercise="fit"
+# %% The training loop exercise="fit"
 #| export
 class Trainer(TrainingRun):
     """Trains a model: epochs, metrics, early stopping, checkpoints.
@@ -906,7 +906,7 @@ for name, net in [("3 hidden units", narrow), ("64 + 64 units", model),
 #
 # **Task.** Write `learning_rate_range`.
 
-# %% exercise="range"
+# %% The learning-rate range exercise="range"
 #| export
 def learning_rate_range(model, loss, optimizer, batches, low=1e-5, high=10.0, steps=60):
     """The losses of a learning-rate range test: one training step per learning rate.
@@ -989,7 +989,7 @@ for lr in (suggest_learning_rate(rates, losses), 0.005, 0.02):
 #
 # **Task.** Write `find_nonfinite`.
 
-# %% exercise="nonfinite"
+# %% The first layer with nan exercise="nonfinite"
 #| export
 def find_nonfinite(layers):
     """The first layer whose output holds nan or inf, and the cause.
@@ -1105,7 +1105,7 @@ print("live", live, "copied", copied)
 #
 # **Task.** Write `snapshot`. The docstring lists its eleven entries.
 
-# %% exercise="snapshot"
+# %% A snapshot of the training exercise="snapshot"
 #| export
 def snapshot(run):
     """Everything that the rest of a training run depends on, as a dict of plain data.

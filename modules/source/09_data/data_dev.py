@@ -75,7 +75,7 @@ class Dataset(Described):
 #
 # **Task.** Write `__getitem__` of `TensorDataset`.
 
-# %% exercise="tensor-dataset"
+# %% A dataset of tensors exercise="tensor-dataset"
 #| export
 class TensorDataset(Dataset):
     """A dataset whose examples are the rows of arrays: example i is row i of each array.
@@ -233,7 +233,7 @@ class Subset(Dataset):
 #
 # **Task.** Write `random_split`. No example may be in two parts, and none may be missing.
 
-# %% exercise="random-split"
+# %% A random split exercise="random-split"
 #| export
 def random_split(dataset, lengths, rng=None):
     """Divide a dataset at random; each example goes to exactly one part.
@@ -286,7 +286,7 @@ draw_class_counts([("random", np.bincount(drawn, minlength=10)),
 # %% [markdown]
 # **Task.** Write `stratified_split`.
 
-# %% exercise="stratified-split"
+# %% A stratified split exercise="stratified-split"
 #| export
 def stratified_split(labels, fraction, rng=None):
     """Hold out the same fraction of each class, drawn at random.
@@ -359,7 +359,7 @@ print(letters[np.random.default_rng(0).shuffle(np.arange(5))].shape)
 #
 # **Task.** Write `epoch_indices`.
 
-# %% exercise="epoch-indices"
+# %% The order of an epoch exercise="epoch-indices"
 #| export
 def epoch_indices(count, shuffle=False, rng=None):
     """The indices 0 to count - 1, in the order in which one epoch visits the examples.
@@ -399,7 +399,7 @@ print(math.ceil(1438 / 64), "batches;", 1438 - 1438 // 64 * 64, "examples are le
 #
 # **Task.** Write `batches`.
 
-# %% exercise="batches"
+# %% Mini-batches exercise="batches"
 #| export
 def batches(order, batch_size, drop_last=False):
     """Cut the indices of an epoch into batches.
@@ -439,7 +439,7 @@ print(list(zip(*[("x0", "y0"), ("x1", "y1"), ("x2", "y2")])))
 # **Task.** Write `collate`. A member of an example can itself be a tuple. Then collate it in
 # the same way.
 
-# %% exercise="collate"
+# %% Collating examples exercise="collate"
 #| export
 def collate(samples):
     """Combine several examples into one batch.
@@ -483,7 +483,7 @@ check("collate")
 #
 # **Task.** Write `epoch`, which `__iter__` calls. Use the options that `__init__` has stored.
 
-# %% exercise="loader"
+# %% The data loader exercise="loader"
 #| export
 class DataLoader:
     """Iterates over a dataset in batches. `for x, y in loader` is one epoch.
@@ -594,7 +594,7 @@ draw_number_lines([("raw", {"day": day, "night": night}),
 # **Task.** Write `channel_statistics`. A channel that is constant has standard deviation 0; it
 # is divided by 1 instead.
 
-# %% exercise="channel-statistics"
+# %% Mean and deviation of each channel exercise="channel-statistics"
 #| export
 def channel_statistics(images):
     """The mean and the standard deviation of each channel, over all examples and pixels.
@@ -705,7 +705,7 @@ figure = show_images([*some, *moved, *np.clip(some + noise, 0, 1), *np.flip(some
 #
 # **Task.** Write `shift`.
 
-# %% exercise="shift"
+# %% Shifted images exercise="shift"
 #| export
 def shift(image, down, right):
     """Shift an image by whole pixels; the free pixels become zero.
@@ -741,7 +741,7 @@ check("shift")
 # **Task.** Write `__call__` of `RandomHorizontalFlip`. The transform has its own generator,
 # `self.rng`, so that its result does not depend on other random draws of the program.
 
-# %% exercise="flip"
+# %% Flipped images exercise="flip"
 #| export
 class RandomHorizontalFlip(Described):
     """Swaps left and right of an image (..., height, width) with probability p, and otherwise
@@ -811,7 +811,7 @@ class GaussianNoise(Described):
 #
 # **Task.** Write `one_hot`.
 
-# %% exercise="one-hot"
+# %% One-hot vectors exercise="one-hot"
 #| export
 def one_hot(labels, num_classes):
     """One column per class: 1 if the example is of this class, and 0 otherwise.
@@ -962,7 +962,7 @@ print("shape:", (0x03, 0x02), " first number:", 0x01 * 256 + 0x00)
 # byte 2 of the file -> the dtype of its numbers
 IDX_DTYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
-# %% exercise="parse-idx"
+# %% Reading an IDX file exercise="parse-idx"
 #| export
 def parse_idx(data):
     """The array in the bytes of an IDX file.
@@ -1061,7 +1061,7 @@ def cifar10(split="train"):
 #
 # **Task.** Write `enqueue`.
 
-# %% exercise="enqueue"
+# %% The thread that fills a queue exercise="enqueue"
 #| export
 def enqueue(items, put):
     """Put all items into a queue, then the end or the error; stop when the queue is closed.
@@ -1105,7 +1105,7 @@ check("enqueue")
 #
 # **Task.** Write the rest of `prefetch`.
 
-# %% exercise="prefetch"
+# %% The loop that reads the queue exercise="prefetch"
 #| export
 def prefetch(items, ahead=2):
     """The same items in the same order, prepared by a thread in advance.

@@ -79,7 +79,7 @@ draw_sliding([0, 0, 0, 5, 5, 5, 5], kernel=[-1, 0, 1], stride=2, padding=1)
 # **Task.** Write `output_size`, which computes the number of positions of a kernel along one
 # axis. Here `kernel_size` is one number; in the functions for images it is a pair.
 
-# %% exercise="output-size"
+# %% The size of the output exercise="output-size"
 #| export
 def output_size(length, kernel_size, stride=1, padding=0):
     """The number of positions of a kernel along one axis.
@@ -167,7 +167,7 @@ draw_product(edges, kernels["vertical edges"], at=(1, 0))
 # **Task.** Write the body of `conv2d_loops` as plainly as you can. It may be slow: it explains
 # the operation, and it tests the fast version later.
 
-# %% exercise="loops"
+# %% Convolution as loops exercise="loops"
 #| export
 def conv2d_loops(x, weights, bias, stride=(1, 1)):
     """The convolution by its definition, one output number at a time. Only for small inputs.
@@ -315,7 +315,7 @@ draw_im2col(pixels, kernel_size=(3, 3), window=1)
 # row of this matrix. Two helpers are given: `pad_images(x, padding)` adds zeros, and
 # `kernel_positions(kernel_size)` lists every (i, j).
 
-# %% exercise="im2col"
+# %% The matrix of patches exercise="im2col"
 #| export
 def im2col(x, kernel_size, stride=(1, 1), padding=(0, 0)):
     """Copy every window of every image into a column.
@@ -361,7 +361,7 @@ print(f"{images.nbytes / 1e6:.1f} MB of images give {columns.nbytes / 1e6:.1f} M
 #
 # **Task.** Write `im2col_forward`.
 
-# %% exercise="forward"
+# %% Convolution as a matrix product exercise="forward"
 #| export
 def im2col_forward(x, weights, bias, stride, padding):
     """The convolution as a matrix product of the weights and the columns of `x`.
@@ -406,7 +406,7 @@ print(f"32 images as a matrix product: {fast * 1000:.2f} ms, {slow / fast:.0f} t
 #
 # **Task.** Write `bias_gradient`.
 
-# %% exercise="bias-gradient"
+# %% The gradient of the bias exercise="bias-gradient"
 #| export
 def bias_gradient(g, out, x, weights, bias, stride, padding):
     """The gradient of the bias of a convolution.
@@ -440,7 +440,7 @@ check("bias-gradient")
 # **Task.** Write `im2col_weight_gradient`. `flatten_maps(g)` is given: it reshapes (batch, out,
 # rows, columns) to (batch, out, P).
 
-# %% exercise="weight-gradient"
+# %% The gradient of the weights exercise="weight-gradient"
 #| export
 def im2col_weight_gradient(g, out, x, weights, bias, stride, padding):
     """The gradient of the weights of a convolution.
@@ -489,7 +489,7 @@ draw_col2im((4, 4), kernel_size=(3, 3), pixel=(1, 1))
 # columns to the patches of an image. `crop_padding(x, padding)` is given: it returns a view of
 # `x` without its padding.
 
-# %% exercise="col2im"
+# %% Adding patches to an image exercise="col2im"
 #| export
 def col2im(columns, shape, kernel_size, stride=(1, 1), padding=(0, 0)):
     """For each pixel, the sum over all places that `im2col` copied it to.
@@ -521,7 +521,7 @@ check("col2im")
 # %% [markdown]
 # **Task.** Write `im2col_input_gradient`: the gradient of the columns, then of the pixels.
 
-# %% exercise="input-gradient"
+# %% The gradient of the input exercise="input-gradient"
 #| export
 def im2col_input_gradient(g, out, x, weights, bias, stride, padding):
     """The gradient of the images that a convolution was applied to.
@@ -590,7 +590,7 @@ derivative(conv2d_forward, input_gradient, weight_gradient,
 # call `apply(conv2d_forward, ...)`. Pass the three arrays by position, and the options
 # `stride`, `padding` and `saved={}` (a new dictionary in each call) by name.
 
-# %% exercise="conv2d"
+# %% The conv2d operation exercise="conv2d"
 #| export
 def conv2d(x, weights, bias=None, stride=1, padding=0):
     """Convolution: apply each kernel at every position of every image.
@@ -655,7 +655,7 @@ print(f"convolution: {8 * 5 * 5 + 8:,}   fully connected: {28**2 * 8 * 24**2 + 8
 #
 # **Task.** Write the rest of `Conv2d.__init__`: two attributes.
 
-# %% exercise="layer"
+# %% The Conv2d layer exercise="layer"
 #| export
 class Conv2d(Module):
     """A convolutional layer.
@@ -732,7 +732,7 @@ draw_max_pool([[1, 3, 2, 0], [4, 2, 1, 1], [0, 0, 5, 6], [2, 1, 7, 3]], kernel_s
 # **Task.** Write `max_pool2d_forward`. `pad_images(x, padding, value)` pads with any value.
 # After that you only need `patches`; do not make an array that holds all windows.
 
-# %% exercise="max-pool"
+# %% Max pooling exercise="max-pool"
 #| export
 def max_pool2d_forward(x, kernel_size, stride, padding):
     """The maximum of each window, for each channel separately.
@@ -770,7 +770,7 @@ check("max-pool")
 #
 # **Task.** Write `max_pool2d_gradient`.
 
-# %% exercise="max-pool-gradient"
+# %% The gradient of max pooling exercise="max-pool-gradient"
 #| export
 def max_pool2d_gradient(g, out, x, kernel_size, stride, padding):
     """The gradient of the input of max_pool2d_forward.
@@ -826,7 +826,7 @@ def avg_pool2d_forward(x, kernel_size, stride, padding):
 # %% [markdown]
 # **Task.** Write `avg_pool2d_gradient`.
 
-# %% exercise="avg-pool-gradient"
+# %% The gradient of average pooling exercise="avg-pool-gradient"
 #| export
 def avg_pool2d_gradient(g, out, x, kernel_size, stride, padding):
     """The gradient of the input of avg_pool2d_forward.
@@ -968,7 +968,7 @@ draw_receptive_field([(3, 2), (3, 1)], number=0)
 #
 # **Task.** Write `receptive_field` for a list of such pairs.
 
-# %% exercise="receptive-field"
+# %% The receptive field exercise="receptive-field"
 #| export
 def receptive_field(layers):
     """The size of the receptive field of one number after a stack of layers, along one axis.
@@ -1032,7 +1032,7 @@ figure = draw_maps(fields, titles)
 # **Task.** Write `conv2d_flops`. Convert stride and padding to pairs with `pair`, as in
 # `conv2d`.
 
-# %% exercise="flops"
+# %% The FLOPs of a convolution exercise="flops"
 #| export
 def conv2d_flops(images, weights, stride=1, padding=0):
     """The floating-point operations of the forward pass of a convolution, without the bias.

@@ -48,7 +48,7 @@ figure = plot_lines({name: (STEPS, losses) for name, losses in LOSSES.items()}, 
 # **Task.** Write `spread`, which returns these standard deviations. In a block
 # `with no_grad():`, operations are not recorded.
 
-# %% exercise="spread"
+# %% The spread of a signal exercise="spread"
 #| export
 def spread(model, x):
     """The standard deviation of the output of each layer of a network.
@@ -152,7 +152,7 @@ draw_axes([[1, 5, 2, 8], [3, 5, 6, 2], [8, 2, 1, 5]], axes=[0, 1])
 # propagated. `mean` and `var` accept several axes. Why do you need `keepdims=True` for the
 # subtraction?
 
-# %% exercise="normalized"
+# %% Mean 0 and variance 1 exercise="normalized"
 #| export
 def normalized(x, axes, eps=1e-5):
     """Numbers with mean 0 and variance 1 along some axes.
@@ -212,7 +212,7 @@ for name, gain in gains.items():
 #
 # **Task.** Write `layer_norm_forward`, on arrays.
 
-# %% exercise="layer-norm-forward"
+# %% The forward pass of layer norm exercise="layer-norm-forward"
 #| export
 def layer_norm_forward(x, weight, bias, eps, saved):
     """Layer normalization over the last axis: x̂ * weight + bias; x̂ is x, normalized.
@@ -282,7 +282,7 @@ draw_projection(x=[1, 2, 4], g=[1, 0, 0])
 # `derivative` as `together`.) Every row uses the same weight and the same bias. How does this
 # affect their gradients?
 
-# %% exercise="layer-norm-rule"
+# %% The gradient of layer norm exercise="layer-norm-rule"
 #| export
 def layer_norm_rule(g, out, x, weight, bias, eps, saved):
     """The gradients of the three inputs of layer_norm_forward.
@@ -387,7 +387,7 @@ for function in (composed, fused):
 # **Task.** Write the layer: create its two parameters, unless the options exclude them, and
 # call `layer_norm` in `forward`.
 
-# %% exercise="layer-norm"
+# %% The LayerNorm layer exercise="layer-norm"
 #| export
 class LayerNorm(Module):
     """Layer normalization as a layer, with a learned weight and bias.
@@ -509,7 +509,7 @@ print(f"images    {(rows @ rows.T)[np.triu_indices(200, 1)].mean():.2f}")
 #
 # **Task.** Write `running`.
 
-# %% exercise="running"
+# %% Running statistics exercise="running"
 #| export
 def running(old, new, momentum):
     """An exponential moving average: `old`, moved towards `new` by the fraction `momentum`.
@@ -554,7 +554,7 @@ print("after 1, 10 and 30 batches:", path[0], path[9], path[29])
 # `axes`, the axes to reduce; `shape`, to which you reshape numbers of shape (C,) so that they
 # align with the channels; and the arrays `mean` and `var` with the running statistics.
 
-# %% exercise="batch-norm"
+# %% Batch norm in two modes exercise="batch-norm"
 #| export
 def batch_norm(x, running_mean, running_var, weight=None, bias=None, training=False,
                momentum=0.1, eps=1e-5):
@@ -628,7 +628,7 @@ for training in (True, False):
 #
 # **Task.** Write `BatchNorm`: create its attributes, and call `batch_norm` in `forward`.
 
-# %% exercise="batch-norm-layer"
+# %% The BatchNorm layer exercise="batch-norm-layer"
 #| export
 class BatchNorm(Module):
     """Batch normalization as a layer; the base class of BatchNorm1d and BatchNorm2d.
@@ -858,7 +858,7 @@ figure = plot_lines(ends, "learning rate", "loss after 30 steps", top=3, xscale=
 # the mean of $h$ and the part along $\hat x$. Which of them is not needed if the row is not
 # centered?
 
-# %% exercise="rms-norm"
+# %% RMS norm exercise="rms-norm"
 #| export
 def rms_norm_forward(x, weight, eps, saved):
     """Root-mean-square normalization over the last axis: x / sqrt(mean of x² + eps) * weight.
@@ -965,7 +965,7 @@ print("LayerNorm", LayerNorm(2)(row).data.round(2), "  RMSNorm", RMSNorm(2)(row)
 #
 # **Task.** Write `folded`. Which axis of the weights belongs to the output channels?
 
-# %% exercise="folded"
+# %% Folding batch norm into a layer exercise="folded"
 #| export
 def folded(layer, norm):
     """The weights and bias of one layer that computes the same as `layer` and then `norm`.
@@ -1038,7 +1038,7 @@ draw_residual()
 # **Task.** Write `Residual`. Compare the shapes: otherwise an output of shape (4, 1) would be
 # broadcast.
 
-# %% exercise="residual"
+# %% A residual connection exercise="residual"
 #| export
 class Residual(Module):
     """A residual connection: Residual(inner)(x) is x + inner(x).

@@ -54,7 +54,7 @@ draw_tokens(PIECES)
 #
 # **Task.** Write `encode` of `CharTokenizer`.
 
-# %% exercise="characters"
+# %% A tokenizer of characters exercise="characters"
 #| export
 class CharTokenizer:
     """A tokenizer whose tokens are the characters of a text.
@@ -156,7 +156,7 @@ draw_utf8("naïve π")
 # **Task.** Write `to_bytes`. Use the method of `str` that returns a `bytes` object, which is a
 # sequence of integers.
 
-# %% exercise="to-bytes"
+# %% Text to bytes exercise="to-bytes"
 #| export
 def to_bytes(text):
     """The UTF-8 bytes of a text.
@@ -199,7 +199,7 @@ for language, lines in TEN_LINES.items():
 #
 # **Task.** Write `from_bytes`.
 
-# %% exercise="from-bytes"
+# %% Bytes to text exercise="from-bytes"
 #| export
 def from_bytes(ids):
     """The text with these UTF-8 bytes.
@@ -256,7 +256,7 @@ draw_merging([("aaabdaaabac", list("aaabdaaabac"), ()),
 #
 # **Task.** Write `merged`. We store ids in tuples, because tuples can be keys of a dictionary.
 
-# %% exercise="merged"
+# %% Applying one merge exercise="merged"
 #| export
 def merged(ids, pair, new):
     """Replace each occurrence of a pair by one id, from left to right.
@@ -321,7 +321,7 @@ draw_pair_counts([("hug", 10), ("pug", 5), ("hugs", 6), ("pupu", 1)])
 # count of `pu`; the word `pupu` occurs once and adds 2. Overlapping pairs are all counted:
 # `aaa` adds 2 to the count of (a, a).
 
-# %% exercise="pair-counts"
+# %% Counting pairs exercise="pair-counts"
 #| export
 def pair_counts(words):
     """How often each pair of neighbouring ids occurs in a text.
@@ -355,7 +355,7 @@ check("pair-counts")
 #
 # **Task.** Write `best_pair`.
 
-# %% exercise="best-pair"
+# %% The most frequent pair exercise="best-pair"
 #| export
 def best_pair(counts):
     """The pair with the highest count; if several have it, the smallest of them.
@@ -433,7 +433,7 @@ WORDS = r" ?[^\W\d_]+|\d{1,3}| ?(?:[^\w\s]|_)+|\s+(?!\S)|\s"
 #
 # **Task.** Write `split`. `re.finditer` gives each match with its `start()` and `end()`.
 
-# %% exercise="split"
+# %% Splitting a text into words exercise="split"
 #| export
 def split(text, pattern=WORDS):
     """Cut a text into words, numbers, marks and white space.
@@ -491,7 +491,7 @@ def count_words(text, special_tokens=()):
 #
 # **Task.** Write the loop of `train_bpe`.
 
-# %% exercise="train"
+# %% Training byte-pair encoding exercise="train"
 #| export
 def train_bpe(text, vocab_size, special_tokens=()):
     """Train byte-pair encoding: find the merges.
@@ -552,7 +552,7 @@ print(len(merges), "merges, the first:", first, "is", repr(from_bytes(list(first
 #
 # **Task.** Write `token_bytes`. The parts of a token have smaller ids than the token.
 
-# %% exercise="token-bytes"
+# %% The bytes of a token exercise="token-bytes"
 #| export
 def token_bytes(merges):
     """The bytes that each token stands for.
@@ -602,7 +602,7 @@ draw_merging([("abc, merges: b c, then a b", list("abc"), ()),
 # **Task.** Write `encode_word`. New ids are numbered in the order of training, so the merge
 # with the lowest rank is the one with the smallest new id.
 
-# %% exercise="encode-word"
+# %% Encoding a word exercise="encode-word"
 #| export
 def encode_word(ids, merges):
     """Apply merges to the bytes of one word, lowest rank first, until no pair has a merge.
@@ -647,7 +647,7 @@ for word in (" the", " daughters", " tokenization", "π"):
 #
 # **Task.** Write `split_special`. When one name begins with another one, the longer name wins.
 
-# %% exercise="split-special"
+# %% Splitting at special tokens exercise="split-special"
 #| export
 def split_special(text, special_tokens):
     """Cut a text at special tokens.
@@ -687,7 +687,7 @@ check("split-special")
 #
 # **Task.** Write `encode` and `decode`.
 
-# %% exercise="tokenizer"
+# %% The tokenizer exercise="tokenizer"
 #| export
 class Tokenizer:
     """A byte-level byte-pair tokenizer.
@@ -817,7 +817,7 @@ draw_tokens({name: [one.token(id).decode() for id in one.encode(line).tolist()]
 #
 # **Task.** Write `to_json` and `from_json`.
 
-# %% exercise="json"
+# %% Saving as JSON exercise="json"
 #| export
 def to_json(tokenizer):
     """A Tokenizer as JSON text: an object with "merges", a list of pairs in the order of
@@ -855,7 +855,7 @@ check("json")
 #
 # **Task.** Write `compression`.
 
-# %% exercise="compression"
+# %% Characters per token exercise="compression"
 #| export
 def compression(text, tokenizer):
     """The average number of characters of `text` per token.
@@ -922,7 +922,7 @@ for language, lines in TEN_LINES.items():
 #
 # **Task.** Write `bits_per_token`.
 
-# %% exercise="bits"
+# %% Bits per token exercise="bits"
 #| export
 def bits_per_token(ids):
     """The unigram entropy of a sequence of token ids, with the frequencies in this sequence.
@@ -978,7 +978,7 @@ for name, one in [("bytes", Tokenizer({})), ("512 tokens", tokenizer)]:
 #
 # **Task.** Write `replace_pair`.
 
-# %% exercise="replace-pair"
+# %% A faster replacement exercise="replace-pair"
 #| export
 def replace_pair(pair, new, words, frequencies, counts, holders):
     """Merge a pair in the words that contain it, and update counts and holders.

@@ -67,7 +67,7 @@ print(train_ids[:20], f"... {len(train_ids):,} ids, {len(test_ids):,} for the te
 # **Task.** Write `bigram_counts`. The row is the first token of the bigram, the column the
 # second.
 
-# %% exercise="bigram-counts"
+# %% Counting bigrams exercise="bigram-counts"
 #| export
 def bigram_counts(ids, vocab_size):
     """How often each token of a text directly follows each token, itself included.
@@ -128,7 +128,7 @@ figure = draw_bigrams(counts, letters.characters)
 #
 # **Task.** Write `probabilities`.
 
-# %% exercise="probabilities"
+# %% Counts to probabilities exercise="probabilities"
 #| export
 def probabilities(counts, smoothing=1.0):
     """Turn counts into probabilities of the next token, with additive smoothing.
@@ -168,7 +168,7 @@ print(table / table.sum(axis=1))
 #
 # **Task.** Write `sample_bigram`. `rng.choice(n, p=...)` draws one of the numbers below n.
 
-# %% exercise="sample"
+# %% Sampling a name exercise="sample"
 #| export
 def sample_bigram(P, start, stop, rng):
     """Draw tokens one after another, each from the row of the token before it.
@@ -226,7 +226,7 @@ print([letters.decode(sample_bigram(nothing, start=0, stop=0, rng=rng)) for _ in
 #
 # **Task.** Write `bits_per_character`.
 
-# %% exercise="bits"
+# %% Bits per character exercise="bits"
 #| export
 def bits_per_character(nats, characters):
     """Bits per character of a text.
@@ -297,7 +297,7 @@ draw_windows("emma", context=3)
 #
 # **Task.** Write `windows` for one text.
 
-# %% exercise="windows"
+# %% Windows of a text exercise="windows"
 #| export
 def windows(ids, context):
     """All windows of a text, each with the token that follows it.
@@ -334,7 +334,7 @@ check("windows")
 #
 # **Task.** Write `name_windows`, with `windows`.
 
-# %% exercise="name-windows"
+# %% Windows of names exercise="name-windows"
 #| export
 def name_windows(names, context, end):
     """The windows of many short texts. No window contains parts of two texts.
@@ -389,7 +389,7 @@ draw_one_hot([2, 0, 2], [[1, 5], [2, 6], [3, 7], [4, 8]])
 #
 # **Task.** Write `embedding_forward`.
 
-# %% exercise="embedding-forward"
+# %% Rows of a table exercise="embedding-forward"
 #| export
 def embedding_forward(weight, ids):
     """The rows of a table.
@@ -474,7 +474,7 @@ def embedding(ids, weight):
 # %% [markdown]
 # **Task.** Write `embedding_gradient`.
 
-# %% exercise="embedding-gradient"
+# %% The gradient of an embedding exercise="embedding-gradient"
 #| export
 def embedding_gradient(g, out, weight, ids):
     """The gradient of the table, given the gradient of the rows that were looked up.
@@ -537,7 +537,7 @@ for tokens in (27, 1024):
 #
 # **Task.** Write the two methods of `Embedding`.
 
-# %% exercise="embedding-layer"
+# %% The Embedding layer exercise="embedding-layer"
 #| export
 class Embedding(Module):
     """A table with a learned vector for each token.
@@ -583,7 +583,7 @@ check("embedding-layer")
 #
 # **Task.** Write `WindowModel`.
 
-# %% exercise="window-model"
+# %% A window model exercise="window-model"
 #| export
 class WindowModel(Module):
     """A language model that sees the last tokens: the vectors of a window, joined, then a
@@ -682,7 +682,7 @@ with no_grad():
 #
 # **Task.** Write `nearest`.
 
-# %% exercise="nearest"
+# %% The nearest tokens exercise="nearest"
 #| export
 def nearest(weight, id, k):
     """The tokens whose vectors have the smallest angle to the vector of one token.
@@ -760,7 +760,7 @@ draw_recurrence("emma")
 # %% [markdown]
 # **Task.** Write `rnn_step`.
 
-# %% exercise="rnn-step"
+# %% One step of a recurrent network exercise="rnn-step"
 #| export
 def rnn_step(x, h, w, u, b):
     """One step of a recurrent network: tanh(x w + h u + b).
@@ -793,7 +793,7 @@ check("rnn-step")
 # the caller passes one, because the state after one name must not be used for the next. Do not
 # detach any state, so that gradients reach the first token.
 
-# %% exercise="recurrent-model"
+# %% A recurrent model exercise="recurrent-model"
 #| export
 class RecurrentModel(Module):
     """A language model with a hidden state, which depends on all tokens so far.
@@ -931,7 +931,7 @@ print("trained:", [f"{k} steps: {norms['trained'][k]:.2f}" for k in (0, 10, 20, 
 #
 # **Task.** Write `witten_bell`.
 
-# %% exercise="witten-bell"
+# %% Witten-Bell smoothing exercise="witten-bell"
 #| export
 def witten_bell(lower, count, total, distinct):
     """Witten-Bell smoothing: combine how often a token followed its context with the
@@ -975,7 +975,7 @@ for distinct in (1, 10):
 #
 # **Task.** Write the two loops of `NGram`.
 
-# %% exercise="ngram"
+# %% An n-gram model exercise="ngram"
 #| export
 class NGram:
     """A language model that counts n-grams and interpolates between contexts of all lengths.

@@ -99,7 +99,7 @@ for d in (4, 16, 64, 256):
 # **Task.** Write `attention_scores`. One matrix product computes the scores of all queries and
 # keys.
 
-# %% exercise="scores"
+# %% Scaled scores exercise="scores"
 #| export
 def attention_scores(query, key, scale=None):
     """How well each query fits each key: their dot products, scaled.
@@ -145,7 +145,7 @@ draw_masks({"4 queries, 4 keys": [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 
 # %% [markdown]
 # **Task.** Write `causal_mask`. True means that the query may look at the key.
 
-# %% exercise="causal-mask"
+# %% The causal mask exercise="causal-mask"
 #| export
 def causal_mask(queries, keys):
     """Which keys each query may look at, when the queries are the last positions of the keys.
@@ -191,7 +191,7 @@ check("causal-mask")
 # **Task.** Write `masked_softmax`. You may use `softmax` of lesson 02. A mask may be an array
 # or a Tensor; for both, `operand(mask).dtype` gives its dtype.
 
-# %% exercise="masked-softmax"
+# %% Softmax with a mask exercise="masked-softmax"
 #| export
 def masked_softmax(scores, mask=None):
     """Softmax along the last axis, over the keys that the mask allows.
@@ -241,7 +241,7 @@ check("masked-softmax")
 # **Task.** Write `scaled_dot_product_attention` with the functions above. The lines that check
 # the arguments and raise the ValueErrors are given.
 
-# %% exercise="attention"
+# %% Scaled dot-product attention exercise="attention"
 #| export
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0,
                                  is_causal=False, scale=None):
@@ -387,7 +387,7 @@ figure = draw_map(model.layer.attention_weights(model.vectors(repeat))[0, 11:],
 # `hard_lookup` and `running_mean`, and `running_mean` in `running_counts`. For `hard_lookup`,
 # choose a scale so large that exp(-0.1 scale) vanishes.
 
-# %% exercise="by-hand"
+# %% A lookup by hand exercise="by-hand"
 #| export
 def hard_lookup(keys, values, query):
     """The value of the key that fits the query best, looked up by attention.
@@ -489,7 +489,7 @@ figure = draw_map(weights.data, words, words, "the previous word")
 #
 # **Task.** Write `sinusoidal`. For an odd width, the last frequency has a sine and no cosine.
 
-# %% exercise="sinusoidal"
+# %% Sinusoidal positions exercise="sinusoidal"
 #| export
 def sinusoidal(T, D):
     """Sinusoidal positional encodings.
@@ -534,7 +534,7 @@ figure = draw_positions(sinusoidal(64, 32))
 # **Task.** Write `forward` of `LearnedPositions`. Index the Variable itself. Rows taken from
 # `.data` would not be recorded, and the table would keep its initial random numbers.
 
-# %% exercise="learned"
+# %% Learned positions exercise="learned"
 #| export
 class LearnedPositions(Module):
     """Adds a learned vector to each position of a sequence.
@@ -602,7 +602,7 @@ draw_rotation([1.0, 0.3], [0.8, 0.6], 0.5, [(3, 1), (7, 5)])
 #
 # **Task.** Write `rope`, with Tensor operations.
 
-# %% exercise="rope"
+# %% Rotary positions exercise="rope"
 #| export
 def rope(x, positions, base=10000.0):
     """Rotary position embedding: rotate each pair of numbers by an angle that grows with the
@@ -655,7 +655,7 @@ draw_split(3, 4, 2)
 # %% [markdown]
 # **Task.** Write `split_heads`, and `merge_heads`, its inverse.
 
-# %% exercise="heads"
+# %% Splitting into heads exercise="heads"
 #| export
 def split_heads(x, heads):
     """The numbers of each position, divided among heads.
@@ -726,7 +726,7 @@ print("attention in it: ",
 # operators (`*=`, `-=`, `/=`, `np.exp(x, out=x)`) save memory. `head_views` returns q, k and v
 # as views.
 
-# %% exercise="forward"
+# %% The forward pass of attention exercise="forward"
 #| export
 def head_views(qkv, heads):
     """Views of q, k and v in an array or Tensor: (B, T, 3D) becomes (3, B, heads, T, d)."""
@@ -811,7 +811,7 @@ check("forward")
 # **Task.** Write `softmax_rule`, then the body of `attention_rule`. Fill `dq`, `dk` and `dv`
 # with `[...] =`. They are views of `gradient`, so you need not concatenate them.
 
-# %% exercise="rule"
+# %% The gradient of attention exercise="rule"
 #| export
 def softmax_rule(g, weights):
     """The gradient of scores, given the gradient of their softmax along the last axis.
@@ -900,7 +900,7 @@ print("fused:   ", cost(lambda: fused(qkv), 23))
 # because the text generator of lesson 16 calls it for new tokens only, and passes their
 # positions. When `positions` is None, the positions are 0, 1, ..., T - 1.
 
-# %% exercise="multi-head"
+# %% Multi-head attention exercise="multi-head"
 #| export
 class MultiHeadAttention(Module):
     """Multi-head self-attention: every position looks at the positions of the same sequence.
@@ -1070,7 +1070,7 @@ figure = draw_map(second[0, 0, 11:22, :22], predictions, text[:22], "second laye
 #
 # **Task.** Write `padding_mask`.
 
-# %% exercise="padding"
+# %% The padding mask exercise="padding"
 #| export
 def padding_mask(lengths, keys):
     """Which keys belong to each sequence of a padded batch.
@@ -1115,7 +1115,7 @@ check("padding")
 #
 # **Task.** Write `chunked_attention` on arrays.
 
-# %% exercise="chunked"
+# %% Attention in chunks exercise="chunked"
 #| export
 def chunked_attention(q, k, v, block, is_causal=False):
     """Scaled dot-product attention, computed over blocks of keys: there is no (Tq, Tk) array of

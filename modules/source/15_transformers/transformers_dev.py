@@ -94,7 +94,7 @@ draw_block(embed_dim=64, hidden=256)
 # **Task.** Write `feed_forward`. With `dropout=0`, leave the dropout layer out: it would draw a
 # mask in every step without any effect.
 
-# %% exercise="feed-forward"
+# %% The feed-forward network exercise="feed-forward"
 #| export
 def feed_forward(embed_dim, hidden=None, dropout=0.0):
     """The feed-forward network of a transformer block: the same two layers for each token.
@@ -149,7 +149,7 @@ print(net, sum(p.size for p in net.parameters()), "parameters")
 # attention; the mlp contains another dropout layer. (Without dropout, `self.dropout` is an
 # empty `Sequential`, which returns its input.)
 
-# %% exercise="block"
+# %% The transformer block exercise="block"
 #| export
 class TransformerBlock(Module):
     """A pre-norm transformer block: attention, then the feed-forward network. Each of them adds
@@ -248,7 +248,7 @@ figure = plot_stream(deviations)
 # `mlp.2.weights`. What comes before that depends on the model: `blocks.0.` in a GPT, `0.` in a
 # `Sequential` of blocks, nothing in a single block.
 
-# %% exercise="init"
+# %% The initial weights of a GPT exercise="init"
 #| export
 def init_gpt(model, rng=None):
     """Initialize the weights of a stack of transformer blocks as GPT-2 does, in place.
@@ -337,7 +337,7 @@ draw_gpt(vocab_size=1024, context=64, embed_dim=128, layers=3)
 # adding the positions. `forward` adds positions only if `self.positions` is not None. Test this
 # attribute, not `rotary`, because a model's positions can also be removed later.
 
-# %% exercise="gpt"
+# %% The GPT exercise="gpt"
 #| export
 class GPT(Module):
     """A language model: a stack of transformer blocks between an embedding and a head.
@@ -448,7 +448,7 @@ draw_shifted([" It", " is", " a", " tr", "uth", " uni", "ver", "sal"], start=1, 
 # **Task.** Write `text_batch` without a loop: an array of indices needs one axis for the
 # windows and one for the positions.
 
-# %% exercise="text-batch"
+# %% A batch of text exercise="text-batch"
 #| export
 def text_batch(ids, batch, context, rng):
     """Random windows of a text, and the tokens that follow.
@@ -487,7 +487,7 @@ check("text-batch")
 #
 # **Task.** Write `lm_loss`. `y` is already shifted.
 
-# %% exercise="lm-loss"
+# %% The loss of a language model exercise="lm-loss"
 #| export
 def lm_loss(model, x, y):
     """The mean cross-entropy of the next token, in nats per token.
@@ -523,7 +523,7 @@ check("lm-loss")
 # with a list of tensors: `in` compares with `==`, which is elementwise here. Compare `id(p)`,
 # the identity of the object.
 
-# %% exercise="decay-groups"
+# %% Two parameter groups exercise="decay-groups"
 #| export
 def decay_groups(model, weight_decay):
     """The parameters of a model as two groups for an optimizer.
@@ -754,7 +754,7 @@ print(f"block {whole:.1f} ms, its GELU {part:.1f} ms: {part / whole:.0%}")
 # **Task.** Write `gelu_forward`, then its rule. By the product rule, the derivative has two
 # terms: one for $\tfrac12 x$ and one for $1 + t$.
 
-# %% exercise="gelu"
+# %% GELU as one operation exercise="gelu"
 #| export
 def gelu_forward(x, saved):
     """The GELU of lesson 02 as one operation: 0.5 x (1 + t) with
@@ -900,7 +900,7 @@ draw_scored(13, context=6, stride=3)
 # batches: that is wrong when the last batch is smaller.) Give the model at most 64 windows at a
 # time, because all windows of a long text would not fit in memory.
 
-# %% exercise="held-out-bits"
+# %% Held-out bits per character exercise="held-out-bits"
 #| export
 def held_out_bits(model, ids, characters, stride=None):
     """Bits per character of a text that the model was not trained on.
@@ -980,7 +980,7 @@ for order in (2, 3, 4, 5):
 # **Task.** Write `causality_leak`. The vocabulary size V is the length of the last axis of the
 # logits.
 
-# %% exercise="causality-leak"
+# %% A test for leaks exercise="causality-leak"
 #| export
 def causality_leak(model, ids):
     """How much a model's predictions depend on later tokens.
@@ -1107,7 +1107,7 @@ draw_dependence(changes(leaky, letters.encode(word)), list(word))
 # **Task.** Write `parameters_of` without building a model. Which arrays exist only once, for
 # any number of layers?
 
-# %% exercise="parameters"
+# %% The number of parameters exercise="parameters"
 #| export
 def parameters_of(vocab_size, context, embed_dim, layers, tie=True):
     """The number of parameters of GPT(vocab_size, context, embed_dim, layers, ...).
@@ -1141,7 +1141,7 @@ check("parameters")
 # **Task.** Write `flops_per_token`. An embedding is a lookup, not a product. The head is a
 # product, tied or not.
 
-# %% exercise="flops"
+# %% The FLOPs of a token exercise="flops"
 #| export
 def flops_per_token(vocab_size, context, embed_dim, layers):
     """The floating-point operations of a forward pass, for each of `context` tokens.

@@ -54,7 +54,7 @@ draw_samples(SAMPLES)
 # **Task.** Write `sample`. The given line makes `p`, an array of shape (B, V). Each row needs a
 # separate random number.
 
-# %% exercise="sample"
+# %% Drawing a token exercise="sample"
 #| export
 def sample(logits, rng=None):
     """Draw one token for each row of logits, with the probabilities `softmax(logits)`.
@@ -191,7 +191,7 @@ print(f"{(p < 0.01).sum()} of {len(p)} tokens have less than 1 % each, together 
 #
 # **Task.** Write `top_k`.
 
-# %% exercise="top-k"
+# %% Top-k sampling exercise="top-k"
 #| export
 def top_k(logits, k):
     """Keep the k largest logits of each row; all others become -inf.
@@ -242,7 +242,7 @@ draw_choices({prompt: choices(prompt, lambda logits: top_k(logits, 3)) for promp
 # **Task.** Write `top_p`. `np.put_along_axis` writes sorted values back to their original
 # positions.
 
-# %% exercise="top-p"
+# %% Nucleus sampling exercise="top-p"
 #| export
 def top_p(logits, p):
     """Keep the smallest set of tokens whose probabilities `softmax(logits)` sum to at least p;
@@ -293,7 +293,7 @@ draw_choices({prompt: choices(prompt, lambda logits: top_p(logits, 0.8)) for pro
 # **Task.** Write `next_logits`, `filtered`, and the end of the loop of `generate`. With
 # temperature 0 there is no random draw: take the `argmax` of the logits.
 
-# %% exercise="generate"
+# %% Autoregressive generation exercise="generate"
 #| export
 def next_logits(model, ids):
     """The logits of the token after `ids`.
@@ -412,7 +412,7 @@ draw_attention_rows(["It", "is", "a", "tru", "th", "un"])
 # **Task.** Write `append`. The given line turns `k` and `v` into arrays. `wrap` of lesson 01
 # turns an array into a Tensor without copying it.
 
-# %% exercise="kv-cache"
+# %% The key-value cache exercise="kv-cache"
 #| export
 class KVCache:
     """The keys and values of the tokens that a model has seen, for each layer.
@@ -512,7 +512,7 @@ check("kv-cache")
 #
 # **Task.** Write `attend_cached`. `wrap` turns the result into a Tensor.
 
-# %% exercise="attend-cached"
+# %% Attention with a cache exercise="attend-cached"
 #| export
 def attend_cached(q, k, v, cache, layer):
     """Causal attention from new tokens to the tokens in a cache and to themselves.
@@ -557,7 +557,7 @@ print(np.abs(np.concatenate(parts, axis=2) - at_once.data).max())
 # `project`, and `out` for the merged heads. `merge_heads` of lesson 14 merges them; it is
 # faster to swap the axes of the array and reshape it yourself.
 
-# %% exercise="step"
+# %% One step of a GPT exercise="step"
 #| export
 def step(model, ids, cache):
     """The logits of the token after each new token. After `tito export`, the method `GPT.step`
@@ -611,7 +611,7 @@ print("largest difference:", np.abs(second.data[:, -1] - model(ids).data[:, -1])
 #
 # **Task.** Write `cached_logits`.
 
-# %% exercise="cached-logits"
+# %% Logits from the cache exercise="cached-logits"
 #| export
 def cached_logits(model, ids, cache):
     """`next_logits(model, ids)`, computed with a cache.
@@ -683,7 +683,7 @@ figure = plot_lines(curves, "position of the token", "milliseconds")
 #
 # **Task.** Write `cache_bytes`.
 
-# %% exercise="cache-bytes"
+# %% The bytes of a cache exercise="cache-bytes"
 #| export
 def cache_bytes(layers, batch, heads, context, size, dtype=np.float32):
     """The bytes of the keys and values of a KVCache with these settings; no array is made.
@@ -729,7 +729,7 @@ figure = plot_lines({"cache": (lengths, megabytes), "weights": (lengths, weights
 #
 # **Task.** Write `slide`. The remaining tokens move to the front of the arrays.
 
-# %% exercise="slide"
+# %% The sliding window exercise="slide"
 #| export
 def slide(cache, n):
     """Drop the oldest n tokens of every layer of a KVCache; changes it in place.
@@ -819,7 +819,7 @@ draw_acceptance(["the", "a", "his"], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5])
 # **Task.** Write `accept`. What would go wrong if you replaced a rejected token by a draw from
 # p itself?
 
-# %% exercise="accept"
+# %% Accepting one token exercise="accept"
 #| export
 def accept(p, q, token, rng=None):
     """Accept or replace a token of a draft, so that the result has the distribution p.
@@ -865,7 +865,7 @@ print("accepted:", accepted.mean(), "distribution:", np.bincount(tokens) / len(t
 #
 # **Task.** Write `verified`.
 
-# %% exercise="verified"
+# %% Verifying a draft exercise="verified"
 #| export
 def verified(p, q, tokens, rng=None):
     """Check a draft: the accepted tokens and one new token.
@@ -926,7 +926,7 @@ def as_probabilities(logits):
 # **Task.** Write the middle of `speculative`: from `tokens` and `q` to the new `ids`. The
 # list of new tokens is called `new`.
 
-# %% exercise="speculative"
+# %% Speculative decoding exercise="speculative"
 #| export
 def speculative(model, draft, ids, n, ahead=4, rng=None):
     """Sample n tokens with the probabilities of `model` at temperature 1, in fewer steps.
@@ -1008,7 +1008,7 @@ figure = plot_lines({"no draft": (lengths, [1] * 5), "trigrams": (lengths, per_s
 # **Task.** Write the step of `beam`. `rows` holds the beginnings, an array of shape (beams, T),
 # and `scores` holds their log probabilities.
 
-# %% exercise="beam"
+# %% Beam search exercise="beam"
 #| export
 def beam(model, ids, width, n):
     """Search for the most probable continuations of `ids`.

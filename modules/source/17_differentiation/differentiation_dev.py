@@ -119,7 +119,7 @@ new_level = itertools.count(1).__next__  # each call returns the next level: 1, 
 # %% [markdown]
 # **Task.** Write `parts`, `add` and `multiply`.
 
-# %% exercise="dual"
+# %% Dual numbers exercise="dual"
 #| export
 def parts(x, level):
     """The primal and the tangent of `x` at this level.
@@ -188,7 +188,7 @@ print(x * x * x + 2 * x)
 #
 # **Task.** Write `chain_rule`, and use it to write `exp`, `sin`, `tanh` and `relu`.
 
-# %% exercise="functions"
+# %% Functions of dual numbers exercise="functions"
 #| export
 def chain_rule(function, derivative, x):
     """function(x), with the tangent given by the chain rule.
@@ -261,7 +261,7 @@ check("functions")
 # **Task.** Write `divide` and `power`. For a constant, `parts` returns the operand itself as
 # the primal. How can you use that to recognize a constant?
 
-# %% exercise="quotient"
+# %% The quotient rule exercise="quotient"
 #| export
 def divide(x, y):
     """x / y, a Dual. It takes the same operands as `add`.
@@ -321,7 +321,7 @@ check("quotient")
 # result of `f` is not always a Dual of this level. Which function returns the tangent in every
 # case?
 
-# %% exercise="derivative"
+# %% Derivatives by dual numbers exercise="derivative"
 #| export
 def derivative_of(f):
     """The function that computes the derivative of `f`.
@@ -517,7 +517,7 @@ check("tangent-rules")
 # `support.known_tangent(tangents, x, node)` is the tangent of the input `x` of a node; it is
 # zeros for a constant. Which nodes need no tangent?
 
-# %% exercise="jvp"
+# %% The Jacobian-vector product exercise="jvp"
 #| export
 def push_forward(out, tangents):
     """Compute the tangents of `out` and of everything that `out` was computed from.
@@ -610,7 +610,7 @@ for lr in (0.5, 2.0, 4.0):
 #
 # **Task.** Write `jacfwd`.
 
-# %% exercise="jacfwd"
+# %% The Jacobian, column by column exercise="jacfwd"
 #| export
 def jacfwd(f):
     """The function that computes the Jacobian of `f`, column by column, with `jvp`.
@@ -649,7 +649,7 @@ check("jacfwd")
 # **Task.** Write `vjp_function`. It may be called more than once, so `grad` must not free the
 # graph.
 
-# %% exercise="vjp"
+# %% The vector-Jacobian product exercise="vjp"
 #| export
 def vjp(f, *primals):
     """f(*primals), and a function that multiplies vectors by its Jacobian from the left.
@@ -692,7 +692,7 @@ check("vjp")
 #
 # **Task.** Write `jacrev`.
 
-# %% exercise="jacrev"
+# %% The Jacobian, row by row exercise="jacrev"
 #| export
 def jacrev(f):
     """The function that computes the Jacobian of `f`, row by row, with `vjp`; the same result
@@ -753,7 +753,7 @@ figure = draw_passes(sizes, {mode.__name__: [jacobian_seconds(mode, *size) for s
 # recorded even inside no_grad. For a linear `f` the tangent is a constant and requires no
 # gradient.
 
-# %% exercise="hvp"
+# %% The Hessian-vector product exercise="hvp"
 #| export
 def hvp(f, x, v):
     """The Hessian of `f` at `x`, times the vector `v`. The Hessian itself is never computed.
@@ -822,7 +822,7 @@ for name, compute in [("loss", lambda: digits_loss(w)), ("gradient", lambda: gra
 # **Task.** Write `hessian`. It is a Jacobian of a Jacobian, in one line. In which order must
 # you nest `jacfwd` and `jacrev`? (`vjp` returns Tensors that are not recorded.)
 
-# %% exercise="hessian"
+# %% The Hessian exercise="hessian"
 #| export
 def hessian(f):
     """The function that computes the Hessian of `f`.
@@ -954,7 +954,7 @@ figure = draw_sharpness({lr: sharpness_curve(lr) for lr in (0.2, 0.3)})
 # **Task.** Write `conjugate_gradient`. Its result is never differentiated, so compute with
 # `.data`.
 
-# %% exercise="conjugate-gradient"
+# %% The conjugate gradient method exercise="conjugate-gradient"
 #| export
 def conjugate_gradient(matvec, b, steps, damping=0.0):
     """Solve (H + damping I) x = b, for a symmetric H that is known only by its products.
@@ -1006,7 +1006,7 @@ check("conjugate-gradient")
 #
 # **Task.** Write `newton_step`.
 
-# %% exercise="newton"
+# %% A step of Newton's method exercise="newton"
 #| export
 def newton_step(f, x, steps=20, damping=0.0):
     """One step of Newton's method: x - (H + damping I)^-1 g, with the gradient g of `f` at `x`.
@@ -1056,7 +1056,7 @@ for step in range(7):
 #
 # **Task.** Write `hutchinson`. The *trace* is the sum of the diagonal.
 
-# %% exercise="hutchinson"
+# %% Hutchinson's estimates exercise="hutchinson"
 #| export
 def hutchinson(matvec, like, probes, rng):
     """Estimate the trace and the diagonal of a matrix that is known only by its products.
@@ -1109,7 +1109,7 @@ for probes in (1, 10, 100):
 #
 # **Task.** Write `forward` and `backward` of `Checkpoint`.
 
-# %% exercise="checkpoint"
+# %% Gradient checkpointing exercise="checkpoint"
 #| export
 class Checkpoint(Function):
     """A whole function as one operation that keeps only its inputs.

@@ -67,7 +67,7 @@ from tinytorch.core.transformers import GPT
 #
 # **Task.** Write `repeated`. `np.resize(a, n)` repeats an array until it has `n` elements.
 
-# %% exercise="repeated"
+# %% Sequences that repeat exercise="repeated"
 #| export
 def repeated(rng, batch, length, vocab_size, low, high):
     """Random tokens that repeat, in each row with its own period.
@@ -108,7 +108,7 @@ check("repeated")
 #
 # **Task.** Write `repeat_targets`.
 
-# %% exercise="targets"
+# %% The tokens to predict exercise="targets"
 #| export
 IGNORED = -100  # the target of a position that does not count; PyTorch's ignore_index
 
@@ -231,7 +231,7 @@ figure = plot_lines({"one layer": train(layers=1)[1], "two layers": losses}, "st
 # **Task.** Write `hook`. The module may be called with further arguments, which are passed on
 # unchanged.
 
-# %% exercise="hook"
+# %% Calling a hook exercise="hook"
 #| export
 @contextlib.contextmanager
 def hook(module, f, is_input=False):
@@ -303,7 +303,7 @@ def hooks(model, functions):
 # operations may write into it. A module may be called with a Tensor or with an ndarray, such as
 # token ids; `operand(x)` is the array of both.
 
-# %% exercise="record"
+# %% Recording results exercise="record"
 #| export
 @contextlib.contextmanager
 def record(model, *names):
@@ -358,7 +358,7 @@ for name, stream in seen.items():
 #
 # **Task.** Write `patterns`. Use `evaluation_mode` (lesson 08) against dropout.
 
-# %% exercise="patterns"
+# %% Attention patterns exercise="patterns"
 #| export
 def patterns(model, ids):
     """The attention weights of every layer.
@@ -412,7 +412,7 @@ figure = draw_stripes({"layer 0, mean of both heads": one[0][0].mean(axis=0),
 #
 # **Task.** Write `previous_token_score`. Query 0 has no previous token and is left out.
 
-# %% exercise="previous-token"
+# %% The previous-token score exercise="previous-token"
 #| export
 def previous_token_score(P):
     """How much of its attention each head puts on the position directly before.
@@ -446,7 +446,7 @@ check("previous-token")
 # keys. `ids[:, :, None] == ids[:, None, :-1]` says for each query whether its token equals the
 # token at position 0, 1, ..., T - 2. Its column j belongs to key j + 1.
 
-# %% exercise="induction"
+# %% The induction score exercise="induction"
 #| export
 def induction_score(P, ids):
     """How much of its attention each head puts on tokens that once followed the current token.
@@ -515,7 +515,7 @@ figure = plot_lines({"loss / ln 64": np.array(losses) / np.log(64),
 #
 # **Task.** Write `changed`. Each function gets a copy of the array, so it may write into it.
 
-# %% exercise="changed"
+# %% Changing a result exercise="changed"
 #| export
 @contextlib.contextmanager
 def changed(model, functions):
@@ -558,7 +558,7 @@ check("changed")
 #
 # **Task.** Write `without_heads`, and the line in `ablate` that changes the model.
 
-# %% exercise="ablate"
+# %% Removing heads exercise="ablate"
 #| export
 def without_heads(z, heads, num_heads, how="mean"):
     """The results of all heads, with some heads ablated.
@@ -678,7 +678,7 @@ for value in (3, -3):
 # **Task.** Write `patch`. Record the clean run once. Then, for each layer and position, run the
 # model on the corrupt input, with one position of that layer's result changed.
 
-# %% exercise="patch"
+# %% Activation patching exercise="patch"
 #| export
 def patch(model, clean, corrupt, score, path="blocks.{}"):
     """Put vectors of the clean run into the corrupt run, one place at a time.
@@ -772,7 +772,7 @@ print(f"{(abs(found) < 0.05).sum()} of {found.size} cells are below 0.05")
 # **Task.** Write `contributions`. The positions are no call of a module: they are the first T
 # rows of `model.positions.weight`. A block of an `AttentionOnly` has no `mlp`.
 
-# %% exercise="contributions"
+# %% What each part adds to the stream exercise="contributions"
 #| export
 def contributions(model, ids):
     """What each part of a model adds to the residual stream.
@@ -841,7 +841,7 @@ print(f"{'logit':20} {logits.mean():+6.2f}, of which the norm's bias "
 # normalized vectors. When it is tied, `model.head` is None, and `model.embedding.weight` takes
 # its place, transposed.
 
-# %% exercise="logit-lens"
+# %% The logit lens exercise="logit-lens"
 #| export
 def logit_lens(model, ids):
     """The logits that the model would give if it ended before its first block, after its first
@@ -971,7 +971,7 @@ draw_ablation(ablate(gpt, text_x, text_y) - before, "nats")
 #
 # **Task.** Write `probe_accuracy`. It measures on vectors that the probe was *not* fitted on.
 
-# %% exercise="probe"
+# %% The accuracy of a probe exercise="probe"
 #| export
 def probe_accuracy(train, labels, test, test_labels):
     """Fit a linear probe by least squares, and measure it on other vectors.
@@ -1015,7 +1015,7 @@ check("probe")
 # **Task.** Write `probe`. Draw the labels of the groups with `rng.integers(0, 2, ...)`: one for
 # each group from 0 to the largest.
 
-# %% exercise="control"
+# %% A control for the probe exercise="control"
 #| export
 def probe(train, labels, test, test_labels, rng, groups=None):
     """The accuracy of a linear probe, and of the same probe on a control task.
@@ -1094,7 +1094,7 @@ for layer, name in enumerate(names):
 #
 # **Task.** Write `sparse_features` and `restored`.
 
-# %% exercise="superposition"
+# %% A model of superposition exercise="superposition"
 #| export
 def sparse_features(rng, batch, features, sparsity):
     """Random features, most of them 0.

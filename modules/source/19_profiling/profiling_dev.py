@@ -62,7 +62,7 @@ from tinytorch.support.forward import name_of
 #
 # **Task.** Write `seconds`.
 
-# %% exercise="seconds"
+# %% Measuring seconds exercise="seconds"
 #| export
 def seconds(f, repeat=5, warmup=1, clock=time.perf_counter):
     """How long each of several calls of `f` takes.
@@ -160,7 +160,7 @@ print(f"process_time has steps of at most {np.median(steps):.0e} s: use {clock._
 # **Task.** Write `median_interval`. `generator(rng)` of lesson 03 returns a NumPy Generator,
 # whose method `choice` draws with replacement.
 
-# %% exercise="median-interval"
+# %% The interval of the median exercise="median-interval"
 #| export
 RESAMPLES = 1000
 
@@ -250,7 +250,7 @@ figure = draw_order("ab" * 40, simulated("ab" * 40), "interleaved")
 #
 # **Task.** Write `race`.
 
-# %% exercise="race"
+# %% An interleaved race exercise="race"
 #| export
 def race(functions, rounds, rng=None, clock=time.perf_counter):
     """Time several functions in turn, in a new random order in every round.
@@ -309,7 +309,7 @@ print(f"median of a / b: {np.median(a / b)}, median of b / a: {np.median(b / a)}
 #
 # **Task.** Write `ratio_interval`. You already have a bootstrap.
 
-# %% exercise="ratio-interval"
+# %% The interval of a ratio exercise="ratio-interval"
 #| export
 def ratio_interval(a, b, level=0.95, rng=None):
     """A confidence interval for how many times as long `a` takes as `b`.
@@ -435,7 +435,7 @@ def result_shape(op, *shapes, stride=1, padding=0, **options):
 # %% [markdown]
 # **Task.** Write `flops_of`.
 
-# %% exercise="flops"
+# %% The FLOPs of an operation exercise="flops"
 #| export
 def flops_of(op, *shapes, **options):
     """The floating-point operations of one operation, computed from shapes alone.
@@ -496,7 +496,7 @@ for op, *shapes in [("matmul", (512, 128), (128, 512)), ("attention", (8, 64, 3 
 #
 # **Task.** Write `bytes_of`.
 
-# %% exercise="bytes"
+# %% The bytes of an operation exercise="bytes"
 #| export
 def bytes_of(op, *shapes, itemsize=4, **options):
     """The bytes that an operation has to read and write at least, computed from shapes alone.
@@ -548,7 +548,7 @@ for n in (16, 64, 256, 1024):
 #
 # **Task.** Write `machine`. A copy reads and writes: how many bytes does it move?
 
-# %% exercise="machine"
+# %% Peak speeds of a machine exercise="machine"
 #| export
 @dataclass(frozen=True)
 class Machine:
@@ -598,7 +598,7 @@ print(f"{here.flops_per_second / here.bytes_per_second:.1f} FLOPs in the time of
 #
 # **Task.** Write `roofline`.
 
-# %% exercise="roofline"
+# %% The roofline model exercise="roofline"
 #| export
 def roofline(flops, bytes, machine):
     """The shortest time in which a machine can do this work, and what it waits for.
@@ -694,7 +694,7 @@ print(f"64 MB: {low:.2f} to {high:.2f} times as long with new memory")
 #
 # **Task.** Write `run` and `__exit__` of `OperationProfile`.
 
-# %% exercise="operations"
+# %% A profiler for operations exercise="operations"
 #| export
 def bytes_moved(op, arrays, out):
     """The bytes that an operation has read and written at least: 0 if its result is a view;
@@ -831,7 +831,7 @@ figure = draw_shares(shares)
 #
 # **Task.** Write `wrapper` in `Profile`. It must work also when `forward` raises an error.
 
-# %% exercise="modules"
+# %% A profiler for modules exercise="modules"
 #| export
 class Profile(OperationProfile):
     """A profiler that also knows which module calls an operation.
@@ -918,7 +918,7 @@ print(profile.table(10))
 # **Task.** Write `peak_bytes`. It must stop `tracemalloc` also after an error, because
 # everything is slower while it runs.
 
-# %% exercise="peak"
+# %% Peak memory exercise="peak"
 #| export
 def peak_bytes(f):
     """The most memory that is in use at one time while f() runs.
@@ -976,7 +976,7 @@ print(f"one after another, in place: "
 #
 # **Task.** Write `kept_arrays`.
 
-# %% exercise="kept"
+# %% Arrays that the graph keeps exercise="kept"
 #| export
 def kept_arrays(tensor):
     """The arrays that stay in memory as long as a result exists, each memory once.
@@ -1056,7 +1056,7 @@ figure = draw_kept({op: size for op, size in sizes.items() if size > 50_000})
 #
 # **Task.** Write `amdahl`.
 
-# %% exercise="amdahl"
+# %% Amdahl's law exercise="amdahl"
 #| export
 def amdahl(share, speedup):
     """How many times as fast a program becomes when one part of it becomes faster.
@@ -1118,7 +1118,7 @@ print(f"network: {amdahl(part / before, part / faster):.2f} times as fast by Amd
 #
 # **Task.** Write `predict`.
 
-# %% exercise="predict"
+# %% Predicting a time exercise="predict"
 #| export
 def predict(model, ids, machine):
     """The seconds of model(ids) on a machine, if every operation reached the roof.

@@ -71,7 +71,7 @@ def matmul_dots(a, b):
 # **Task.** Write `matmul_outer`. Predict first: for matrices of size 128, by which factor is it
 # faster than `matmul_lists`, and by which factor slower than `@`?
 
-# %% exercise="matmul-outer"
+# %% A matrix product of outer products exercise="matmul-outer"
 #| export
 def matmul_outer(a, b):
     """The product of two matrices: the sum of the outer products of column k of a and row k
@@ -135,7 +135,7 @@ for name, calls in zip(products, (128**3, 128**2, 128, 1)):
 #
 # **Task.** Write `matmul_blocked`. Multiply single blocks with `@`.
 
-# %% exercise="matmul-blocked"
+# %% A matrix product in blocks exercise="matmul-blocked"
 #| export
 def matmul_blocked(a, b, block):
     """The product of two matrices, computed by products of blocks.
@@ -231,7 +231,7 @@ for way, faults, milliseconds in count_page_faults():
 #
 # **Task.** Write `take` and `give`.
 
-# %% exercise="buffers"
+# %% A memory pool exercise="buffers"
 #| export
 class Buffers:
     """A pool of memory for arrays.
@@ -308,7 +308,7 @@ check("buffers")
 # **Task.** Write `gelu_into`. The output may be the array `x` itself. At which step may you
 # write into `out` for the first time?
 
-# %% exercise="gelu-into"
+# %% GELU into a buffer exercise="gelu-into"
 #| export
 def gelu_into(x, out, scratch):
     """GELU (tanh approximation), written into an existing array.
@@ -354,7 +354,7 @@ check("gelu-into")
 # **Task.** Write `gelu_fused`. It takes its only scratch array from a pool. `x.reshape(-1)` is
 # a view with one axis.
 
-# %% exercise="gelu-fused"
+# %% GELU in blocks exercise="gelu-fused"
 #| export
 def gelu_fused(x, out, buffers, block=65_536):
     """GELU in blocks of at most `block` elements.
@@ -429,7 +429,7 @@ for megabytes in (1, 32):
 # wrap each variant in a function that also appends its loss to a list. Take care with functions
 # made in a loop: a lambda looks its variables up when it is *called*.
 
-# %% exercise="ladder"
+# %% A fair comparison of versions exercise="ladder"
 #| export
 def ladder(variants, rounds, rng=None, clock=time.process_time, tolerance=1e-5):
     """Race variants of one training step, and compare their losses.
@@ -531,7 +531,7 @@ figure = plot_ladder(times | others)
 #
 # **Task.** Write `plan`.
 
-# %% exercise="plan"
+# %% A plan for memory exercise="plan"
 #| export
 def plan(arrays):
     """A place for each array in one block of memory.
@@ -637,7 +637,7 @@ draw_slots([10, 1, 1, 1, 1, 1], batch=2)
 # **Task.** Write `steps_needed`. For continuous batching, keep the step at which each place
 # becomes free.
 
-# %% exercise="steps-needed"
+# %% Steps for a queue of requests exercise="steps-needed"
 #| export
 def steps_needed(lengths, batch, continuous):
     """The model steps until all requests are served, in the given order.
@@ -700,7 +700,7 @@ for continuous in (False, True):
 # accumulation** computes the gradient of a large batch in parts, to save memory.
 # `np.array_split` cuts an array into nearly equal parts.
 
-# %% exercise="shards"
+# %% Gradients of a shard exercise="shards"
 #| export
 def gradients_of(loss, model, x, y):
     """The gradients of loss(model, x, y), a list with one ndarray for each parameter. Also sets
@@ -774,7 +774,7 @@ draw_parallel()
 # **Task.** Write `layout`, `views` and `move`. In `move`, make each parameter's `.data` *the*
 # array in the memory, not a copy.
 
-# %% exercise="shared"
+# %% Arrays in shared memory exercise="shared"
 #| export
 def layout(arrays):
     """The places of arrays in one block of memory.
@@ -855,7 +855,7 @@ check("shared")
 # **Task.** Write `backward`. When must you call `send`, and when `receive`, so that the workers
 # compute at the same time?
 
-# %% exercise="data-parallel"
+# %% Data-parallel training exercise="data-parallel"
 #| export
 class DataParallel:
     """A model that several processes train together, as a context manager.
@@ -1042,7 +1042,7 @@ figure = plot_gradients(g)
 #
 # **Task.** Write `scale`, `step` and `update`.
 
-# %% exercise="grad-scaler"
+# %% The gradient scaler exercise="grad-scaler"
 #| export
 class GradScaler:
     """Dynamic loss scaling.

@@ -68,7 +68,7 @@ figure = draw_grid(column, np.abs(column).max() / 7, 7)
 # %% [markdown]
 # **Task.** Write `symmetric_scale`. For zeros, use 1: we could not divide by a scale of 0.
 
-# %% exercise="scale"
+# %% The scale exercise="scale"
 #| export
 def symmetric_scale(x, bits=8, axis=None):
     """The scale with which the largest absolute value becomes the largest signed integer.
@@ -112,7 +112,7 @@ for bits in (8, 4, 3, 2):
 #
 # **Task.** Write `quantize` and `dequantize`.
 
-# %% exercise="quantize"
+# %% Rounding to integers exercise="quantize"
 #| export
 def quantize(x, scale, zero_point=0, bits=8, signed=True):
     """Integers for numbers: round(x / scale) + zero_point, clipped.
@@ -235,7 +235,7 @@ for name, x in samples.items():
 #
 # **Task.** Write `group_scales` with your `symmetric_scale`.
 
-# %% exercise="groups"
+# %% One scale for each group exercise="groups"
 #| export
 SMALLEST = 2.0**-24  # the smallest positive float16: a smaller scale would become 0
 
@@ -288,7 +288,7 @@ draw_byte([5, -3])
 # `q & 15` keeps the last four bits. (For other numbers of bits, a value may begin in one byte
 # and end in the next; the given functions `pack` and `unpack` also do this.)
 
-# %% exercise="pack4"
+# %% Two numbers in a byte exercise="pack4"
 #| export
 def pack4(q):
     """Two numbers of 4 bits in each byte.
@@ -352,7 +352,7 @@ check("pack4")
 # way of rounding, `gptq`, which you write later. Add this line after computing the scales and
 # before rounding: `if inputs is not None: w = gptq(w, inputs, bits, group)`.
 
-# %% exercise="matrix"
+# %% A quantized matrix exercise="matrix"
 #| export
 class QuantizedMatrix(Module):
     """A matrix that is stored as packed integers and float16 scales.
@@ -414,7 +414,7 @@ for name, group in (("columns", None), ("groups of 32", 32)):
 # **Task.** Write `from_float` and `forward` of `QuantizedLinear`. `cls()` creates an object of
 # the class; `linear(x, weights, bias)` computes the outputs of a Dense layer, as in lesson 03.
 
-# %% exercise="layer"
+# %% A quantized layer exercise="layer"
 #| export
 class QuantizedLinear(Module):
     """A fully connected layer with a quantized matrix, for use only: it does not learn.
@@ -495,7 +495,7 @@ check("layer")
 # **Task.** Write `quantize_model`. `quantizable` finds the layers, and `recorded_inputs` runs a
 # model and returns the inputs of its Dense layers, for `gptq`.
 
-# %% exercise="quantize-model"
+# %% A quantized model exercise="quantize-model"
 #| export
 QUANTIZED = {Dense: QuantizedLinear, Linear: QuantizedLinear, Embedding: QuantizedEmbedding,
              Conv2d: QuantizedConv2d}
@@ -558,7 +558,7 @@ check("quantize-model")
 # **Task.** Write `size_of`. `traverse(model)` from lesson 03 yields (path, object) for each
 # Module and each Tensor in a model, and for an object that occurs twice only once.
 
-# %% exercise="size"
+# %% The size of a model exercise="size"
 #| export
 def size_of(model):
     """The bytes of all arrays that a model stores.
@@ -611,7 +611,7 @@ for bits in (8, 6, 5, 4, 3, 2):
 #
 # **Task.** Write `sensitivity`.
 
-# %% exercise="sensitivity"
+# %% The sensitivity of each layer exercise="sensitivity"
 #| export
 def sensitivity(model, bits, score, group=None):
     """How much a score changes when one layer alone is quantized.
@@ -712,7 +712,7 @@ curves["mixed precision"] = [result(mixed(b), f"{b + 1}, {b} and {b - 2} bits")
 #
 # **Task.** Write `inverse_factor`.
 
-# %% exercise="inverse-factor"
+# %% The factor of the inverse Hessian exercise="inverse-factor"
 #| export
 def inverse_factor(x, damping=0.01):
     """The upper triangular U with U.T @ U = (H + c I)^-1, where H = x.T @ x.
@@ -743,7 +743,7 @@ check("inverse-factor")
 # \text{rounded row}) / U_{ii}$. This is $-d_i / U_{ii}$, so *subtract* $U_{ij}\, e$ from each
 # later row $j$. The scales are computed once, from the original matrix.
 
-# %% exercise="gptq"
+# %% GPTQ exercise="gptq"
 #| export
 def gptq(w, x, bits=4, group=None, damping=0.01):
     """Round a matrix so that the outputs x @ w change little.
@@ -845,7 +845,7 @@ print("4.4 real bits:    ", rounded_texts("Mr. Knightley", [32], model=least)[32
 #
 # **Task.** Write `affine_range`. First extend the range so that it includes 0.
 
-# %% exercise="affine"
+# %% Scale and zero point exercise="affine"
 #| export
 def affine_range(low, high, bits=8):
     """The scale and the zero point for numbers from `low` to `high`, as unsigned integers.
@@ -880,7 +880,7 @@ check("affine")
 # **Task.** Write the methods of `Observer`. `np.percentile(x, [1, 99])` returns the 1st and the
 # 99th percentile; the 0th and the 100th are the smallest and the largest number.
 
-# %% exercise="observer"
+# %% An observer of ranges exercise="observer"
 #| export
 class Observer:
     """Remembers the range of the arrays that it is shown.
@@ -960,7 +960,7 @@ for path in ("blocks.0.mlp.2", "blocks.1.mlp.2"):
 #
 # **Task.** Write `int_matmul`. How many products of -128 and -128 fit into $2^{24}$?
 
-# %% exercise="int-matmul"
+# %% An integer matrix product exercise="int-matmul"
 #| export
 def int_matmul(a, b):
     """The exact product of two integer matrices, computed by float32 products.
@@ -1109,7 +1109,7 @@ figure = draw_straight_through(0.5, 1)
 #
 # **Task.** Write `fake_quantize_forward` and `fake_quantize_rule`.
 
-# %% exercise="fake-quantize"
+# %% Rounding in training exercise="fake-quantize"
 #| export
 def fake_quantize_forward(x, scale, zero_point, low, high):
     """Round to the grid: q = round(x / scale) + zero_point, clipped to low ... high, then
@@ -1166,7 +1166,7 @@ check("fake-quantize")
 # **Task.** Write `train_quantized`. First copy the model: the parameters of the original must
 # not change. `train_step` of lesson 08 makes one step.
 
-# %% exercise="train-quantized"
+# %% A layer that trains rounded exercise="train-quantized"
 #| export
 class FakeQuantizedLinear(Module):
     """A Dense layer that computes with its weights rounded, and learns them unrounded.

@@ -45,7 +45,7 @@ from tinytorch.func import functional_call
 # threshold is not enough: of equally large weights, all could fall below it or none. Sort the
 # *places* by absolute value (`np.argsort`), and remove the first ones.
 
-# %% exercise="magnitude"
+# %% Pruning by magnitude exercise="magnitude"
 #| export
 def check_amount(amount):
     """Raise ValueError unless `amount` is a share from 0 to 1."""
@@ -154,7 +154,7 @@ for amount in AMOUNTS:
 # **Task.** Write the end of `prune_global`: put all scores into one long array, call
 # `prune_magnitude` once, and cut its mask into pieces again.
 
-# %% exercise="global"
+# %% Pruning all layers together exercise="global"
 #| export
 def prune_global(model, amount, saliency=abs):
     """Which weights of a whole model remain when the least salient ones are removed.
@@ -221,7 +221,7 @@ figure = draw_shares({path.removesuffix(".weights"): 1 - mask.mean()
 #
 # **Task.** Write `stored_bytes`.
 
-# %% exercise="stored-bytes"
+# %% The bytes of a sparse matrix exercise="stored-bytes"
 #| export
 def stored_bytes(w):
     """The bytes that an array needs in three formats.
@@ -271,7 +271,7 @@ for amount in (0.0, 0.05, 0.3, 0.5, 0.8, 0.9, 0.99):
 #
 # **Task.** Write `apply` and `attach`.
 
-# %% exercise="mask"
+# %% Training with a mask exercise="mask"
 #| export
 class Mask:
     """Keeps weights at 0 during training.
@@ -402,7 +402,7 @@ for amount in (0.5, 0.8, 0.9, 0.95, 0.98):
 # **Task.** Write the middle of `saliency_obd`: first the function `f` from a vector to the
 # loss, then the diagonal, then the scores.
 
-# %% exercise="obd"
+# %% Saliency by second derivatives exercise="obd"
 #| export
 def saliency_obd(model, x, loss, probes, rng):
     """The saliency of optimal brain damage, h * w² / 2.
@@ -512,7 +512,7 @@ print(f"{negative:.0%} of the estimates are negative; if they count as 0: "
 # **Task.** Write the end of `obs_prune`: the saliency, the mask, and the solution for each
 # column. `h[np.ix_(keep, keep)]` selects rows and columns by a mask.
 
-# %% exercise="obs"
+# %% Moving the other weights exercise="obs"
 #| export
 def obs_prune(w, x, amount, damping=0.01):
     """Remove weights from a matrix so that the outputs x @ w change little.
@@ -589,7 +589,7 @@ figure = draw_zeros(AMOUNTS, curves)
 #
 # **Task.** Write `prune_neurons`. `dense_of(weights, bias)` makes a Dense layer from arrays.
 
-# %% exercise="neurons"
+# %% Pruning neurons exercise="neurons"
 #| export
 def dense_of(weights, bias=None):
     """A Dense layer with copies of these arrays: weights (in, out), and bias (out,) or None."""
@@ -698,7 +698,7 @@ for name, part in mlp.items():
 # **Task.** Write `low_rank`. `np.linalg.svd(W, full_matrices=False)` returns $U$, the singular
 # values as a vector, and $V^T$.
 
-# %% exercise="low-rank"
+# %% A low-rank layer exercise="low-rank"
 #| export
 def low_rank(dense, rank):
     """Two smaller layers in place of one, by the singular value decomposition.
@@ -799,7 +799,7 @@ figure = draw_singular({"block 0": weights["blocks.0.mlp.0.weights"], "random": 
 # (lesson 03); a Tensor that requires no gradient is not. `tensor.detach()` is such a Tensor,
 # with the same numbers.
 
-# %% exercise="lora"
+# %% LoRA exercise="lora"
 #| export
 class LoRA(Module):
     """A Dense layer with fixed weights, plus a low-rank product that can be trained.
@@ -915,7 +915,7 @@ print(f"LoRA with rank 8 trains {lora_share:.0%} of the parameters")
 #
 # **Task.** Write `average`, for state dicts (lesson 03).
 
-# %% exercise="average"
+# %% The average of models exercise="average"
 #| export
 def average(states, weights=None):
     """The weighted mean of the state dicts of several models.
@@ -984,7 +984,7 @@ figure = draw_plane(path, {name: point for name, point in points.items() if "LoR
 # **Task.** Write `distillation_loss`. The teacher gets no gradient. Compute logarithms with
 # `log_softmax`: the logarithm of a probability that was rounded to 0 is not finite.
 
-# %% exercise="distillation"
+# %% The distillation loss exercise="distillation"
 #| export
 def distillation_loss(student, teacher, labels, temperature=2.0, weight=0.5):
     """The loss of a student that learns from the answers of a teacher and from labels.

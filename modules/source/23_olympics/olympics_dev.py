@@ -74,7 +74,7 @@ for name in entries:
 #
 # **Task.** Write `dominates`.
 
-# %% exercise="dominates"
+# %% Which entry dominates exercise="dominates"
 #| export
 def dominates(a, b, lower):
     """Whether `a` is at least as good as `b` in every goal and better in at least one.
@@ -108,7 +108,7 @@ check("dominates")
 #
 # **Task.** Write `front`.
 
-# %% exercise="front"
+# %% The Pareto front exercise="front"
 #| export
 def front(points, lower):
     """The names of the points on the Pareto front.
@@ -184,7 +184,7 @@ print("355 of 359:", usual_interval(355, 359))
 # standard normal number lies with probability $q$. For the level .95, each side has .025. (The
 # 1.96 above is a rounded $z$.)
 
-# %% exercise="interval"
+# %% The Wilson interval exercise="interval"
 #| export
 def accuracy_interval(right, n, level=0.95):
     """The Wilson interval for the share of right answers.
@@ -246,7 +246,7 @@ for share in (0.90, 0.98, 0.995):
 #
 # **Task.** Write `shared_ranks`.
 
-# %% exercise="ranks"
+# %% Shared ranks exercise="ranks"
 #| export
 def shared_ranks(intervals):
     """Ranks of entries: 1 for all entries with no other interval wholly above their own.
@@ -308,7 +308,7 @@ draw_ranks(figures)
 # dtype "uint8" is the same text as "xu" with "int8". `json.dumps([name, dtype, shape])` writes
 # where each part ends.
 
-# %% exercise="digest"
+# %% The digest of an entry exercise="digest"
 #| export
 def bytes_of(weights):
     """The bytes of all arrays of an entry, scales included.
@@ -388,7 +388,7 @@ print(f"{bomb.getbuffer().nbytes:,} bytes in the file, {stated:,} bytes when it 
 #
 # **Task.** Write `read_arrays`.
 
-# %% exercise="read"
+# %% Reading files from strangers exercise="read"
 #| export
 def read_arrays(file, most=1_000_000):
     """The arrays in an .npz file that another person made.
@@ -434,7 +434,7 @@ check("read")
 # **Task.** Write `model_of`. `model.state_dict()` is a dict {name: array}, and
 # `model.load_state_dict(arrays)` raises a ValueError when names or shapes do not fit.
 
-# %% exercise="model"
+# %% A model from its arrays exercise="model"
 #| export
 def model_of(build, weights):
     """The model of an entry, in evaluation mode.
@@ -515,7 +515,7 @@ for entry in competitors:
 # **Task.** Write `work_of`. The rows of a profile are lists [path, operation, calls, seconds,
 # flops, bytes]. A row with several calls has the FLOPs and bytes of all of them.
 
-# %% exercise="work"
+# %% Counted work exercise="work"
 #| export
 def work_of(model, x):
     """The scores of a model, and the work that they took.
@@ -587,7 +587,7 @@ print(work_of(Hidden(), x_test)[1], "FLOPs")
 #
 # **Task.** Write `right_answers`.
 
-# %% exercise="right"
+# %% Right answers exercise="right"
 #| export
 def right_answers(scores, labels):
     """How many answers are right.
@@ -622,7 +622,7 @@ check("right")
 #
 # **Task.** Write `broken_limits`.
 
-# %% exercise="limits"
+# %% Broken limits exercise="limits"
 #| export
 def broken_limits(row, limits):
     """The names of the limits that a result does not keep.
@@ -656,7 +656,7 @@ check("limits")
 #
 # **Task.** Write `judge`.
 
-# %% exercise="judge"
+# %% The referee's verdict exercise="judge"
 #| export
 def judge(entry, event, x, labels, limits):
     """The result of one entry in one event.
@@ -714,7 +714,7 @@ for entry in (competitors[0], competitors[4], Entry("broken", competitors[0].bui
 #
 # **Task.** Write `to_json` and `medals` of `Report`, and `referee`.
 
-# %% exercise="report"
+# %% A report that can be checked exercise="report"
 #| export
 class Report:
     """The results of a competition.
@@ -834,7 +834,7 @@ for name in right["public"]:
 #
 # **Task.** Write `verify`.
 
-# %% exercise="verify"
+# %% Verifying a report exercise="verify"
 #| export
 def verify(report, entries, events):
     """The results in a report that are not true.
@@ -879,7 +879,7 @@ print("the forged one:", verify(forged, competitors, events))
 #
 # **Task.** Write `leaderboard`.
 
-# %% exercise="leaderboard"
+# %% The leaderboard exercise="leaderboard"
 #| export
 def leaderboard(reports):
     """Reports of several days merged into one.

@@ -7,7 +7,7 @@ from small_course import NUMBERS, make_course, with_question
 
 from tito.book import generated_parts, pages
 from tito.errors import TitoError
-from tito.lesson import course, glossary
+from tito.lesson import course, glossary, notebook
 
 
 @pytest.fixture
@@ -75,3 +75,89 @@ def test_the_link_to_a_lesson_in_the_browser_is_there_when_the_site_has_one(
     parts = generated_parts.Parts(small_course, tmp_path, browser=browser)
     text = parts.fill("index.md", "<!-- made: browser sums -->")
     assert ("path=02_sums/sums_dev.ipynb" in text) == ("Try it in the browser" in text) == browser
+
+
+GIVEN = '''
+# %% [markdown]
+# ## Counting
+#
+# **Task.** Write `Counter.up`.
+
+# %% A counter exercise="counter"
+#| export
+class Counter:
+    """Counts."""
+
+    def __init__(self):
+        self.n = 0
+
+    def names(self):
+        first = "a"
+        second = "b"
+
+        return [first, second][..., 0]
+
+    def up(self):
+        ### BEGIN SOLUTION
+        self.n += 1
+        ### END SOLUTION
+
+    def down(self):
+        self.n -= 1
+
+
+# %% checks="counter"
+check("counter")
+'''
+
+
+def test_given_methods_are_folded_around_the_one_to_write(tmp_path):
+    root = make_course(tmp_path)
+    folder = root / "modules/source/01_numbers"
+    (folder / "numbers_dev.py").write_text(NUMBERS + GIVEN, "utf-8")
+    checks = folder / "checks.py"
+    more = "\n\n# %% counter points=1\ndef test_up():\n    assert Counter()\n"
+    checks.write_text(checks.read_text("utf-8") + more, "utf-8")
+    *_, last = map(
+        json.loads, pages.notebooks(course.open_root(root).lesson("numbers"), {}, []).values()
+    )
+    head = next(n for n, cell in enumerate(last["cells"]) if "A counter" in cell["source"])
+    title, given, to_write, command = (last["cells"][head + n] for n in (2, 3, 4, 5))
+    assert title["source"] == 'class Counter:\n    """Counts."""' and not title["metadata"]
+    assert given["metadata"]["mystnb"]["code_prompt_show"] == "Given: __init__, names"
+    assert to_write["source"].startswith("    def up(self):\n        ...\n\n    def down")
+    assert command["source"] == "```sh\ntito test numbers-counter\n```"
+
+
+OPENING = """# %% tags=["payoff"]
+import json
+
+import numpy as np
+
+print(1)
+# caption: It counts.
+# alt: A bar.
+
+# %%
+#| export
+import math
+"""
+
+
+def test_the_imports_of_a_lessons_opening_are_folded_and_in_its_notebook_they_are_not(tmp_path):
+    root = make_course(tmp_path)
+    path = root / "modules/source/01_numbers/numbers_dev.py"
+    text = NUMBERS.replace("# %%\n#| export\nimport math\n", OPENING, 1)
+    path.write_text(text, "utf-8")
+    entry = course.open_root(root).lesson("numbers")
+    first, *_ = map(json.loads, pages.notebooks(entry, {}, []).values())
+    folded, shown, imports, rest = (cell for cell in first["cells"] if cell["cell_type"] == "code")
+    assert folded["source"] == "import json\n\nimport numpy as np"
+    assert folded["metadata"]["mystnb"]["code_prompt_show"] == "Imports"
+    assert shown["source"] == "print(1)"
+    assert shown["metadata"]["mystnb"] == {
+        "image": {"alt": "A bar."},
+        "figure": {"caption": "It counts."},
+    }
+    assert "import math" in imports["source"] and rest["source"] == "LIMIT = 10"
+    assert "hide-input" not in notebook.to_notebook(entry.declared.released, entry.declared)

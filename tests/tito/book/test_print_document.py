@@ -141,14 +141,14 @@ def test_a_lessons_own_list_has_page_numbers_too(site):
     assert 'href="#p3">Adding</a> <a class="page" href="#p3"></a>' in document(site)
 
 
-def test_a_picture_keeps_its_number_and_leads_to_no_file(site):
+def test_a_picture_keeps_its_caption_and_leads_to_no_file(site):
     picture = (
         '<a class="image-reference" href="../../x.png"><img alt="A" src="../../x.png" />\n</a>'
     )
-    body = f"<figure>{picture}<figcaption><strong>Figure 2.1.</strong> A</figcaption></figure>"
+    body = f"<figure>{picture}<figcaption><strong>B</strong> c</figcaption></figure>"
     page(site, "lessons/02_sums/carry.html", "2.2 Carrying", body, "../../about.html")
     shown = f'<figure><img alt="A" src="{(site / "x.png").as_uri()}"/>\n<figcaption>'
-    assert f"{shown}<strong>Figure 2.1.</strong> A</figcaption></figure>" in document(site)
+    assert f"{shown}<strong>B</strong> c</figcaption></figure>" in document(site)
 
 
 def test_what_can_only_be_opened_on_a_screen_is_left_out(site):

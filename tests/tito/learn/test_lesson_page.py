@@ -8,8 +8,9 @@ from bs4 import BeautifulSoup
 from commands import tito
 from small_course import edit, solve
 
-from tito.learn import lesson_page, runner
+from tito.learn import lesson_page, runner, workspace
 from tito.learn.lesson_page import markdown
+from tito.lesson import course
 
 ASKED = """
 # %% [markdown]
@@ -94,6 +95,21 @@ def test_results_are_below_their_cell_and_answers_are_folded(entry):
     lesson_page.save_prediction(entry, "Predict what four becomes.", "nine <i>")
     page = page_of(entry)
     assert page.select_one("details[open] p").text == "Your prediction: nine <i>"
+
+
+def test_the_words_about_a_picture_that_answers_a_question_are_on_the_page(small_course, tmp_path):
+    script = small_course.lesson("numbers").script
+    said = "# caption: It grows.\n# alt: A line."
+    drawn = "\n" + PICTURE.replace("# %%", '# %% tags=["answer"]').replace("# alt: A line.", said)
+    script.write_text(script.read_text(encoding="utf-8") + drawn, encoding="utf-8")
+    workspace.init(tmp_path / "mine", course.open_root(small_course.path))
+    entry = course.open_root(tmp_path / "mine").lesson("numbers")
+    assert "A line." not in entry.script.read_text(encoding="utf-8")
+    solve(entry, "numbers-double")
+    solve(entry, "numbers-triple")
+    runner.test_lesson(entry)
+    figure = page_of(entry).figure
+    assert (figure.img["alt"], figure.figcaption.text) == ("A line.", "It grows.")
 
 
 def test_a_test_writes_an_opened_page_again_and_no_other(entry):

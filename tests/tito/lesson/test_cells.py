@@ -122,9 +122,13 @@ def test_made_cells_are_no_cells_of_the_lesson(kind):
     assert sources == ["text, and mine", "1"]
 
 
-def test_an_alt_text_may_continue_on_the_next_lines():
-    text = "# %%\n# alt: a line that\n# goes   up\nplot()\n# %%\nplot()\n"
-    assert [c.alt for c in cells.parse(Path("x.py"), text).cells] == ["a line that goes up", ""]
+def test_caption_and_alt_text_may_continue_on_the_next_lines():
+    said = "# alt: a line that\n# goes   up\n# caption: It\n# learns."
+    text = f"# %%\n{said}\nplot()\n# %%\nplot()\n# %%\nplot()  # alt: a bar\n# of 3\n"
+    drawn, plain, behind = cells.parse(Path("x.py"), text).cells
+    assert (drawn.alt, drawn.caption) == ("a line that goes up", "It learns.")
+    assert (plain.alt, plain.caption) == ("", "") and behind.alt == "a bar of 3"
+    assert [cell.code for cell in (drawn, plain, behind)] == ["plot()"] * 3
 
 
 def test_a_cell_is_replaced_and_the_rest_keeps_its_bytes():

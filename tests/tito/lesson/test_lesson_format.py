@@ -129,10 +129,19 @@ def test_nbgrader_accepts_the_notebook(name, released):
 
 def test_what_the_picture_of_an_answer_shows_is_not_told_to_learners():
     drawn = (
-        '\n\n# %% tags=["answer"]\ndraw(triple)\n# alt: A line that\n# rises.\n\n'
+        '\n\n# %% tags=["answer"]\ndraw(triple)\n# caption: It grows.\n# alt: A line that\n'
+        '# rises.\n\n# %% tags=["answer"]\nplt.show()  # alt: A bar.\n\n'
         "# %%\ndraw(double)\n# alt: Two points.\n"
     )
     numbers = lesson(chapter=NUMBERS + drawn)
     assert "A line that" in numbers.source.text and "draw(triple)\n\n" in numbers.released
-    assert "A line that" not in numbers.released and "# rises" not in numbers.released
-    assert "# alt: Two points." in numbers.released
+    told = ("A line that", "# rises", "It grows", "A bar")
+    assert not [words for words in told if words in numbers.released]
+    assert "# alt: Two points." in numbers.released and "plt.show()\n" in numbers.released
+
+
+def test_an_exercise_is_called_by_the_words_of_its_cell_or_by_its_name():
+    numbers = lesson(
+        chapter=NUMBERS.replace('# %% exercise="double"', '# %% Twice a number exercise="double"')
+    )
+    assert [exercise.title for exercise in numbers.exercises] == ["Twice a number", "Triple"]

@@ -673,7 +673,15 @@ def lesson_is_read(ground, path, raw):
     try:
         source = cells.read(path)
         for cell in source.cells:
-            cell.exercise, cell.checks, cell.tags, cell.alt, cell.alt_lines, cell.directives
+            (
+                cell.exercise,
+                cell.checks,
+                cell.tags,
+                cell.alt,
+                cell.caption,
+                cell.code,
+                cell.directives,
+            )
         export.build(source, ground.entries["numbers"].declared, "x", "tinytorch")
     except TitoError as error:
         assert error.what and error.remedy
