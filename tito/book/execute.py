@@ -204,9 +204,9 @@ def output_of(program: Path, package: Path, purpose: str) -> str:
 
 
 def _key(entry: Entry, package: Package) -> str:
-    """A hash of everything that the outputs of the lesson's cells depend on."""
+    """A hash of everything that the outputs of the lesson's cells depend on: not alt texts."""
     lower = {other.name for other in entry.root.lessons if other.number < entry.number}
-    sources = [[cell.number, cell.source] for cell in _cells(entry)]
+    sources = [[cell.number, cell.code] for cell in _cells(entry)]
     return _hash([FIRST, *sources], _package_of(entry.root, package, lower))
 
 

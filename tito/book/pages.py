@@ -35,7 +35,6 @@ from tito.lesson.notebook import visible_points
 # Lines that Sphinx counts too many: myst-nb adds 1 to its `source_map`, and so does its renderer.
 BEHIND = 2
 ANSWER, IMPORTS = "The answer", "Imports"  # what is folded
-TITLE = re.compile(r"(#\s[^\n]*\n?)(.*)", re.S)
 HEADING = re.compile(r"^## (.*)", re.M)
 TASK = "**Task.**"
 PARAGRAPH = re.compile(rf"(?!#|{re.escape(TASK)})(.+?)(?:\n\n(.*)|\Z)", re.S)
@@ -53,18 +52,18 @@ def notebooks(
     before its first section, the list of sections and the list of exercises, and one per section.
 
     outputs  {number of a cell, as a string: its outputs}; empty for a page without them
-    links    [(words, address)] for the card at the top: where to get or open the lesson
+    links    [(words, address)] for the card below the opening: where to get or open the lesson
     figures  the lesson's drawings
     """
     lesson = entry.declared
-    builder = _Builder(entry, outputs, card(entry, links))
+    builder = _Builder(entry, outputs)
     for cell in lesson.source.cells:
         builder.add_cell(cell)
     pages = builder.sections
     drawings.place(entry, pages, figures)
     _mark_terms(lesson.meta["terms"], pages)
-    if contents := _contents(lesson, pages):
-        pages[0].parts.append((0, prose(contents)))
+    end = (card(entry, links), _contents(lesson, pages))
+    pages[0].parts += [(0, prose(text)) for text in end if text]
     return {
         f"{page.path}.ipynb": notebook_text(page.parts, first)
         for page, first in zip(pages, first_lines(entry).values(), strict=True)
@@ -74,8 +73,8 @@ def notebooks(
 class _Builder:
     """Collects the parts of a lesson's pages, cell by cell."""
 
-    def __init__(self, entry: Entry, outputs: dict[str, Outputs], card: str) -> None:
-        self.entry, self.outputs, self.card = entry, outputs, card
+    def __init__(self, entry: Entry, outputs: dict[str, Outputs]) -> None:
+        self.entry, self.outputs = entry, outputs
         self.released = cells.parse(entry.declared.path, entry.declared.released)
         self.sections = [BookPage("", f"lessons/{entry.folder}")]
         self.paths = section_paths(entry)
@@ -129,9 +128,6 @@ class _Builder:
                 self.add(cell, [(line, prose(f"# {number} {title}"))])
             if len(self.sections) > 1:
                 block = re.sub(r"^##(#+ )", r"#\1", block, flags=re.M)
-            elif match := TITLE.match(block):
-                self.add(cell, [(line, prose(match[1])), (line, prose(self.card))])
-                line, block = line + 1, match[2]
             first = line + len(block) - len(block.lstrip("\n"))
             self.add(cell, [(first, prose(block.strip("\n")))])
 
@@ -298,7 +294,7 @@ def hidden_toctree(paths: Sequence[str], options: str = "") -> str:
 
 
 def card(entry: Entry, links: Sequence[tuple[str, str]] = ()) -> str:
-    """The card at the top of a lesson: difficulty, hours, prerequisites, following lessons and
+    """The card below a lesson's opening: difficulty, hours, prerequisites, following lessons and
     links.
     """
     lesson, meta = entry.declared, entry.declared.meta

@@ -24,10 +24,10 @@ draw_goal();
 #
 # ## The model
 #
-# A **model** is a function with adjustable numbers in it. The **parameters** of a model are
-# these adjustable numbers. Our first model is a line, $w x + b$. Its parameters are the
-# *weight* $w$ and the *bias* $b$; $x$ is its input. A later model will have two inputs, so
-# write this one for any number of inputs:
+# We begin with what is trained. A **model** is a function with adjustable numbers in it. The
+# **parameters** of a model are these adjustable numbers. Our first model is a line, $w x + b$.
+# Its parameters are the *weight* $w$ and the *bias* $b$; $x$ is its input. A later model will
+# have two inputs, so write this one for any number of inputs:
 #
 # $$w_1 x_1 + w_2 x_2 + \dots + w_n x_n + b$$
 #
@@ -140,9 +140,9 @@ draw_slope(lambda weight: line_loss([weight, 0.0]), at=0.0);
 
 # %% [markdown]
 # A **finite difference** estimates a derivative from function values at nearby points. Let
-# $L(w)$ be the loss when the weight is $w$. The estimate above used the points $w$ and $w + h$.
-# A **central difference** uses the points $w + h$ and $w - h$, which are $2h$ apart, and is
-# more accurate:
+# $L(w)$ be the loss when the weight is $w$. The last cell used the points $w$ and $w + h$. A
+# **central difference** uses the points $w + h$ and $w - h$, which are $2h$ apart, and is more
+# accurate:
 #
 # $$\text{derivative} \approx \frac{L(w + h) - L(w - h)}{2h}$$
 #
@@ -200,8 +200,9 @@ draw_line(predict, history, examples);
 # %% [markdown]
 # ## Gradient descent
 #
-# A positive derivative says that the loss grows with the parameter, so we make the parameter
-# smaller. With a negative derivative we make it larger. In both cases we subtract:
+# The gradient says in which direction each parameter should change. A positive derivative says
+# that the loss grows with the parameter, so we make the parameter smaller. With a negative
+# derivative we make it larger. In both cases we subtract:
 #
 # $$\text{new parameter} = \text{parameter} - \text{learning rate} \cdot \text{derivative}$$
 #

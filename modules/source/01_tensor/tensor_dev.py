@@ -39,8 +39,8 @@ plt.show()
 # The images, the *weights* (`W1`, `b1`, `W2` and `b2`) and the results are all arrays of
 # numbers. An array library stores arrays and computes with all elements of an array at once. In
 # this chapter you build one on top of NumPy: the class `Tensor`. At the end it runs the network
-# above. In later lessons the same class also computes *gradients*, which a network needs to
-# learn its weights from examples.
+# of the picture. In later lessons the same class also computes *gradients*, which a network
+# needs to learn its weights from examples.
 #
 # **You need** Python and a little NumPy. **You write** nine short functions: two for strides
 # and broadcasting, the one that runs every operation, two for reductions, two for reshaping and
@@ -53,10 +53,11 @@ plt.show()
 # %% [markdown]
 # ## Shape, axis and rank
 #
-# A **tensor** is an array of numbers of one type, arranged along any number of axes. An
-# **axis** is one direction of an array, and it has a length. The axes are numbered 0, 1, 2,
-# ...; you can also count them from the last one: -1, -2, ... The **shape** of a tensor is the
-# tuple of the lengths of its axes. The **rank** of a tensor is the number of its axes.
+# The network of the picture computes with arrays of several shapes. A **tensor** is an array of
+# numbers of one type, arranged along any number of axes. An **axis** is one direction of an
+# array, and it has a length. The axes are numbered 0, 1, 2, ...; you can also count them from
+# the last one: -1, -2, ... The **shape** of a tensor is the tuple of the lengths of its axes.
+# The **rank** of a tensor is the number of its axes.
 #
 # Predict the rank and the shape of one number, one column of `W1`, one image of 8 by 8 pixels,
 # and all 359 images.
@@ -125,8 +126,9 @@ draw_strides(x, (1, 1), strides=strides_of(x.shape))  # alt: x[1, 1], found by y
 # %% [markdown]
 # ## Views and copies
 #
-# NumPy transposes a matrix without moving any number. It exchanges the two lengths of the shape
-# and the two strides. The memory does not change:
+# With strides, two arrays can share the same memory. NumPy transposes a matrix without moving
+# any number. It exchanges the two lengths of the shape and the two strides. The memory does not
+# change:
 
 # %%
 draw_strides(x.T, (2, 1), "x.T")  # alt: The same six memory cells in the same order. The
@@ -154,11 +156,12 @@ for name, result in [("x[:, 1:]", x[:, 1:]), ("x.reshape(3, 2)", x.reshape(3, 2)
 #
 # ## Broadcasting
 #
-# In the network above, `images @ W1` has shape (359, 256) and `b1` has shape (256,). Their sum
-# adds the same 256 numbers, a *bias*, to every row. **Broadcasting** is the rule that lets
-# arrays of different shapes take part in one operation. The shapes are aligned at their right
-# ends. A missing length counts as 1. An axis of length 1 is repeated to fit the other array,
-# without copying: its stride becomes 0, so that every index leads to the same element.
+# In the network at the beginning of the chapter, `images @ W1` has shape (359, 256) and `b1`
+# has shape (256,). Their sum adds the same 256 numbers, a *bias*, to every row.
+# **Broadcasting** is the rule that lets arrays of different shapes take part in one operation.
+# The shapes are aligned at their right ends. A missing length counts as 1. An axis of length 1
+# is repeated to fit the other array, without copying: its stride becomes 0, so that every index
+# leads to the same element.
 
 # %%
 from tinytorch.pictures.tensor import draw_broadcasting
@@ -229,7 +232,8 @@ for a, b in [((359, 256), (256,)), ((3, 1), (3,)), ((2, 3), (2,))]:
 # %% [markdown]
 # ## The Tensor class
 #
-# A `Tensor` holds a NumPy array in `.data`. The class is given. It inherits its operators and
+# Shapes, strides and broadcasting belong to every array library; now we begin our own. A
+# `Tensor` holds a NumPy array in `.data`. The class is given. It inherits its operators and
 # most of its methods from `TensorMethods`; the methods below call functions that you write in
 # this chapter. The attributes `requires_grad`, `grad` and `creator` are for gradients: you can
 # ignore them until lesson 06.
@@ -383,10 +387,10 @@ for sign, out, exchanged in [("-", 5 - x, x - 5), ("*", 5 * x, x * 5), ("/", 8 /
 #
 # ## Elementwise operations
 #
-# An **elementwise operation** computes each element of its result from the elements at the same
-# index of its inputs. All arithmetic operators except `@` are elementwise, and so are the
-# methods `exp log sqrt sin cos tanh sigmoid relu clip`. Three elementwise operations with
-# several inputs are also functions:
+# `apply` runs every operation. We try it on the first kind. An **elementwise operation**
+# computes each element of its result from the elements at the same index of its inputs. All
+# arithmetic operators except `@` are elementwise, and so are the methods `exp log sqrt sin cos
+# tanh sigmoid relu clip`. Three elementwise operations with several inputs are also functions:
 
 # %%
 #| export
@@ -415,11 +419,12 @@ print(x.relu(), maximum(x, 0.5), 2.0**x, x > 0, sep="\n")
 # %% [markdown]
 # ## Dtypes
 #
-# A **dtype** is the type of all elements of an array: integers, floating-point numbers or
-# bools. It also says how many bytes an element takes. NumPy computes with `float64`, 8 bytes.
-# For networks `float32` is enough: 4 bytes and seven decimal digits. So a `Tensor` of Python
-# floats is `float32`. An ndarray keeps its dtype, because you chose it, and a list of integers
-# becomes `int64` (in a browser `int32`).
+# Every array also has a type of number, which we have not looked at so far. A **dtype** is the
+# type of all elements of an array: integers, floating-point numbers or bools. It also says how
+# many bytes an element takes. NumPy computes with `float64`, 8 bytes. For networks `float32` is
+# enough: 4 bytes and seven decimal digits. So a `Tensor` of Python floats is `float32`. An
+# ndarray keeps its dtype, because you chose it, and a list of integers becomes `int64` (in a
+# browser `int32`).
 #
 # Predict which of these NumPy results are `float64`, although no `float64` array went in:
 
@@ -442,10 +447,10 @@ for result in (whole * 2, whole / 2, whole.exp(), whole > 1):
 # %% [markdown]
 # ## Reductions
 #
-# A **reduction** combines all elements along one or more axes into one: a sum, a mean, a
-# maximum. The reduced axes disappear. The sum of shape (2, 3, 4) along axis 1 has shape (2, 4).
-# With `keepdims=True` it has shape (2, 1, 4), which still broadcasts against the original. Use
-# it to divide each row by its sum.
+# The second kind of operation makes an array smaller. A **reduction** combines all elements
+# along one or more axes into one: a sum, a mean, a maximum. The reduced axes disappear. The sum
+# of shape (2, 3, 4) along axis 1 has shape (2, 4). With `keepdims=True` it has shape (2, 1, 4),
+# which still broadcasts against the original. Use it to divide each row by its sum.
 #
 # A mean is a sum divided by a count. Predict the count for shape (2, 3, 4) along axis 1, along
 # (0, 2), with `axis=None`, and with `axis=()`, which names no axis.
@@ -491,9 +496,10 @@ print(rows / rows.sum(axis=1, keepdims=True))
 #
 # ## Variance
 #
-# The *variance* is the mean of the squared distances from the mean. A famous shortcut computes
-# the mean of the squares minus the square of the mean. Predict what it gives for 8000, 8008 and
-# 8016 in float32. The true answer is 42.667.
+# One reduction gets its own section, because its best-known formula fails. The *variance* is
+# the mean of the squared distances from the mean. A famous shortcut computes the mean of the
+# squares minus the square of the mean. Predict what it gives for 8000, 8008 and 8016 in
+# float32. The true answer is 42.667.
 
 # %% tags=["answer"]
 x = Tensor([8000.0, 8008.0, 8016.0])
@@ -538,10 +544,10 @@ check("var")
 # %% [markdown]
 # ## Reshaping
 #
-# Six elements can have shape (6,), (2, 3), (3, 2) or (1, 6, 1). `reshape` keeps the elements in
-# row-major order and changes the shape and the strides. The result is a view if possible. One
-# length may be given as -1, and `reshape` computes it. Predict the shape of
-# `x.reshape(2, -1, 2)` for 12 elements.
+# An operation often needs the same numbers in another shape. Six elements can have shape (6,),
+# (2, 3), (3, 2) or (1, 6, 1). `reshape` keeps the elements in row-major order and changes the
+# shape and the strides. The result is a view if possible. One length may be given as -1, and
+# `reshape` computes it. Predict the shape of `x.reshape(2, -1, 2)` for 12 elements.
 #
 # **Task.** Write `infer_shape`. It replaces the -1, and raises an error for a shape that does
 # not fit.
@@ -589,7 +595,8 @@ print(x.reshape(2, -1, 2).shape, x.unsqueeze(0).shape, x.unsqueeze(-1).shape)
 # %% [markdown]
 # ## Permuting axes
 #
-# A photograph is often stored as (height, width, channels): red, green and blue of each pixel.
+# Reshaping never changes the order of the elements, but sometimes the order must change. A
+# photograph is often stored as (height, width, channels): red, green and blue of each pixel.
 # Networks use (channels, height, width). `reshape` gives the right *shape* but mixes the
 # channels, because the elements keep their order in memory. `transpose` moves the axes:
 
@@ -647,11 +654,11 @@ print(picture.transpose(2, 0, 1))
 #
 # ## Matrix products
 #
-# In the network above, each number in `hidden` depends on all 64 pixels of an image, through a
-# *matrix product*, $c_{ij} = \sum_k a_{ik} b_{kj}$: multiply row i of `a` by column j of `b`,
-# element by element, and add up the products. The **inner dimension** of a matrix product is
-# the number of these products. The rows of the left matrix and the columns of the right one
-# must both have this length.
+# In the network at the beginning of the chapter, each number in `hidden` depends on all 64
+# pixels of an image, through a *matrix product*, $c_{ij} = \sum_k a_{ik} b_{kj}$: multiply row
+# i of `a` by column j of `b`, element by element, and add up the products. The **inner
+# dimension** of a matrix product is the number of these products. The rows of the left matrix
+# and the columns of the right one must both have this length.
 
 # %%
 from tinytorch.pictures.tensor import draw_matmul
@@ -763,11 +770,12 @@ except ValueError as error:
 # %% [markdown]
 # ## Indexing: slices, masks and gathering
 #
-# **Slicing** selects a regular part of an axis, `x[2:10:2]`, and returns a view. A **mask** is
-# an array of True and False that selects the elements where it is true: `x[x > 0]`. To
-# **gather** is to select elements by an array of indices, in any order and as often as you
-# like: `x[[2, 0, 2]]`. Masks and gathering copy. A Tensor can also be a mask or an array of
-# indices. Indexing is given. Predict what these four select:
+# So far, operations used whole arrays. Now we select parts of them. **Slicing** selects a
+# regular part of an axis, `x[2:10:2]`, and returns a view. A **mask** is an array of True and
+# False that selects the elements where it is true: `x[x > 0]`. To **gather** is to select
+# elements by an array of indices, in any order and as often as you like: `x[[2, 0, 2]]`. Masks
+# and gathering copy. A Tensor can also be a mask or an array of indices. Indexing is given.
+# Predict what these four select:
 
 # %% tags=["answer"]
 x = Tensor([5.0, -1.0, 7.0, -2.0])
@@ -776,8 +784,8 @@ print(x[1:3], x[x > 0], x[[2, 0, 2]], x[::-1][0], sep="\n")
 # %% [markdown]
 # ## Joining tensors
 #
-# `concatenate` joins tensors along an axis that they have, `stack` along a new one. Both are
-# given:
+# After selecting parts of a tensor, the opposite: putting tensors together. `concatenate` joins
+# tensors along an axis that they have, `stack` along a new one. Both are given:
 
 # %%
 #| export

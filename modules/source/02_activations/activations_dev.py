@@ -53,9 +53,10 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 # %% [markdown]
 # ## Affine maps
 #
-# An **affine map** is a function of the form $xW + b$: a matrix product plus a constant row. A
-# layer without a nonlinear function computes an affine map. Two layers in a row compute
-# $(xW_1 + b_1)W_2 + b_2$. Multiply this out on paper.
+# What can a network compute without a nonlinear function? An **affine map** is a function of
+# the form $xW + b$: a matrix product plus a constant row. A layer without a nonlinear function
+# computes an affine map. Two layers in a row compute $(xW_1 + b_1)W_2 + b_2$. Multiply this out
+# on paper.
 #
 # Predict: $x$ has 4 numbers, the first layer has 2 outputs, and the second has 3. A single
 # layer with weights $W$ and bias $b$ can compute the same function as the two layers in a row.
@@ -353,10 +354,11 @@ for place in (-1.0, 0.0, 1.0):
 # %% [markdown]
 # ## Sigmoid
 #
-# An old activation function is $\mathrm{sigmoid}(x) = 1 / (1 + e^{-x})$. It maps every number
-# into the interval from 0 to 1, so its result can be used as a probability. But computing this
-# formula directly causes a problem. Predict what the two lines print. The largest `float32`
-# number is about $3 \cdot 10^{38}$, and $e^{90}$ is about $10^{39}$.
+# ReLU is one activation function. We compare it with others. An old activation function is
+# $\mathrm{sigmoid}(x) = 1 / (1 + e^{-x})$. It maps every number into the interval from 0 to 1,
+# so its result can be used as a probability. But computing this formula directly causes a
+# problem. Predict what the two lines print. The largest `float32` number is about $3 \cdot
+# 10^{38}$, and $e^{90}$ is about $10^{39}$.
 
 # %% tags=["answer"]
 with np.errstate(over="ignore"):
@@ -407,9 +409,10 @@ check("sigmoid")
 # %% [markdown]
 # ## Saturation and vanishing gradients
 #
-# The derivative of sigmoid is largest at 0, where it is 1/4. Predict its derivative at 10. Then
-# predict the derivative of ten sigmoids in a row, if each has the largest possible derivative.
-# (By the chain rule, the derivatives of functions in a row are multiplied.)
+# Sigmoid has a disadvantage that shows in deep networks. The derivative of sigmoid is largest
+# at 0, where it is 1/4. Predict its derivative at 10. Then predict the derivative of ten
+# sigmoids in a row, if each has the largest possible derivative. (By the chain rule, the
+# derivatives of functions in a row are multiplied.)
 
 # %% tags=["answer"]
 for place in (0.5, 2, 5, 10):
@@ -530,10 +533,11 @@ for unit in range(6):
 # %% [markdown]
 # ## GELU
 #
-# The *Gaussian error linear unit* approaches 0 gradually on the left. It multiplies $x$ by the
-# probability that a standard normal number (a random number from the bell curve with mean 0 and
-# standard deviation 1) is below $x$. Computing this exactly needs the *error function*
-# (`math.erf`). The first GPT models used an approximation with tanh, and so do we:
+# There is also a smooth relative of ReLU, which most transformers use. The *Gaussian error
+# linear unit* approaches 0 gradually on the left. It multiplies $x$ by the probability that a
+# standard normal number (a random number from the bell curve with mean 0 and standard
+# deviation 1) is below $x$. Computing this exactly needs the *error function* (`math.erf`).
+# The first GPT models used an approximation with tanh, and so do we:
 #
 # $$\mathrm{gelu}(x) = \frac{x}{2}\left(1 +
 # \tanh\left(\sqrt{2/\pi}\,(x + 0.044715\,x^3)\right)\right)$$
@@ -607,12 +611,13 @@ for name, place in (("relu", (3.6, 0.89)), ("sigmoid", (2.3, 0.12)),
 # %% [markdown]
 # ## Softmax
 #
-# A network that recognizes digits ends with ten numbers, one for each possible answer; an
-# answer is called a *class*. **Logits** are the scores of the classes before they are turned
-# into probabilities: any real numbers, larger for a more likely class. Probabilities must be
-# positive and sum to 1. **Softmax** turns logits into probabilities: it computes $e$ to the
-# power of each logit and divides by the sum, $p_i = e^{z_i} / \sum_j e^{z_j}$. Unlike the
-# functions above, softmax is not elementwise: every probability depends on all logits.
+# The next function is for the output of a network, not for its hidden units. A network that
+# recognizes digits ends with ten numbers, one for each possible answer; an answer is called a
+# *class*. **Logits** are the scores of the classes before they are turned into probabilities:
+# any real numbers, larger for a more likely class. Probabilities must be positive and sum to 1.
+# **Softmax** turns logits into probabilities: it computes $e$ to the power of each logit and
+# divides by the sum, $p_i = e^{z_i} / \sum_j e^{z_j}$. Unlike the activation functions, softmax
+# is not elementwise: every probability depends on all logits.
 
 # %%
 from tinytorch.pictures.activations import draw_softmax, draw_temperatures

@@ -45,10 +45,11 @@ draw_histograms(stds=(0.03, 0.1, 0.3))
 # %% [markdown]
 # ## Fully connected layers
 #
-# A **fully connected layer**, also called a dense or linear layer, computes each output as a
-# weighted sum of all inputs plus a constant. A **weight** is the number that multiplies one
-# input in the sum for one output. A **bias** is the constant that a layer adds to one output.
-# For a batch of examples, one per row, all sums together are a matrix product:
+# We begin with the kind of layer that the networks in the picture consist of. A **fully
+# connected layer**, also called a dense or linear layer, computes each output as a weighted sum
+# of all inputs plus a constant. A **weight** is the number that multiplies one input in the sum
+# for one output. A **bias** is the constant that a layer adds to one output. For a batch of
+# examples, one per row, all sums together are a matrix product:
 #
 # $$y = xW + b$$
 #
@@ -116,9 +117,9 @@ print(linear(x, W, b))
 # %% [markdown]
 # ## Initialization
 #
-# **Initialization** is the choice of the values that the parameters have before training.
-# Giving all weights the same value is a bad choice, because then all outputs of a layer are
-# equal:
+# Before a layer can compute anything, its weights need values. **Initialization** is the choice
+# of the values that the parameters have before training. Giving all weights the same value is a
+# bad choice, because then all outputs of a layer are equal:
 
 # %%
 print(linear(x, Tensor(np.full((2, 4), 0.5, "float32"))))
@@ -330,7 +331,7 @@ plot_stds({label: activation_stds(std, Tensor.relu) for label, std in curves.ite
 
 # %% [markdown]
 # Predict the same three lines for tanh and Xavier initialization. Which lines have a different
-# shape than in the picture above?
+# shape than in the picture of layers with relu?
 
 # %% tags=["answer", "explained"]
 xavier = math.sqrt(2 / (100 + 100))
@@ -674,9 +675,9 @@ check("children")
 # A child can have children, so the traversal is recursive: a *depth-first search*. Two cases
 # need care:
 #
-# - A module can hold the same tensor twice, like `tied` above. Many language models use one
-#   tensor, with a row of weights for each word, in their first layer and again in their last.
-#   If an optimizer got this tensor twice, it would update it twice per step.
+# - A module can hold the same tensor twice, like `tied` of `TwoHeads`. Many language models use
+#   one tensor, with a row of weights for each word, in their first layer and again in their
+#   last. If an optimizer got this tensor twice, it would update it twice per step.
 # - A submodule can hold a reference to the module that holds it. A traversal that follows both
 #   references never ends.
 #

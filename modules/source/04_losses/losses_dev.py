@@ -52,9 +52,10 @@ axes.text(1.2, 0.6, "yes");
 # %% [markdown]
 # ## Mean squared error
 #
-# The **mean squared error** (MSE) is the mean of the squared differences between predictions
-# and targets. Squaring makes every error positive. It also makes one large error worse than two
-# errors that are half as large.
+# The first loss is for predictions that are numbers, such as prices. The **mean squared error**
+# (MSE) is the mean of the squared differences between predictions and targets. Squaring makes
+# every error positive. It also makes one large error worse than two errors that are half as
+# large.
 #
 # Below, a network predicts the prices of three houses, in units of 100,000. Each prediction is
 # exactly right. Predict the loss before you run:
@@ -224,13 +225,14 @@ print(mse_loss(predictions, prices.unsqueeze(1)))
 # %% [markdown]
 # ## Negative log-likelihood
 #
-# Will it rain? A network outputs a logit $z$, and the sigmoid turns it into the probability $p$
-# of "yes". The **likelihood** is the probability that a model gave to the answer that turned
-# out to be true. Here it is $p$ if it rained and $1 - p$ if it did not. The **negative
-# log-likelihood** is minus the logarithm of the likelihood. It is 0 for a certain and right
-# prediction, and it grows without limit as the probability of the true answer goes to 0. The
-# **nat** is the unit of a negative log-likelihood that is computed with the natural logarithm;
-# with the logarithm to base 2 the unit is the *bit*.
+# The second loss is for questions with two answers. Will it rain? A network outputs a logit
+# $z$, and the sigmoid turns it into the probability $p$ of "yes". The **likelihood** is the
+# probability that a model gave to the answer that turned out to be true. Here it is $p$ if it
+# rained and $1 - p$ if it did not. The **negative log-likelihood** is minus the logarithm of
+# the likelihood. It is 0 for a certain and right prediction, and it grows without limit as the
+# probability of the true answer goes to 0. The **nat** is the unit of a negative log-likelihood
+# that is computed with the natural logarithm; with the logarithm to base 2 the unit is the
+# *bit*.
 #
 # Write the target as $y$: 1 for yes and 0 for no. Then the negative log-likelihood is
 # $-y \log p - (1 - y) \log(1 - p)$. This formula is called the *binary cross-entropy*.
@@ -586,9 +588,10 @@ check("target-logits")
 # %% [markdown]
 # ## Cross-entropy and label smoothing
 #
-# The **cross-entropy** of target probabilities $t_j$ and predicted probabilities $p_j$ is
-# $-\sum_j t_j \log p_j$. If the target is one-hot, only the true class counts, and the
-# cross-entropy is the negative log-likelihood.
+# Logits and labels are ready, so we can write the loss for several classes. The
+# **cross-entropy** of target probabilities $t_j$ and predicted probabilities $p_j$ is $-\sum_j
+# t_j \log p_j$. If the target is one-hot, only the true class counts, and the cross-entropy is
+# the negative log-likelihood.
 #
 # With a one-hot target the loss reaches 0 only when the true logit is infinitely far above the
 # others. So training increases the true logit forever. **Label smoothing** changes the one-hot
@@ -694,10 +697,10 @@ draw_cross_entropy_gradient([6.0, 0.0, 0.0], label=0, smoothing=0.1)
 # 0.0617 for the true class and -0.0309 for the others: a step lowers the true logit.
 
 # %% [markdown]
-# **Task.** Write `cross_entropy` from the functions above. Check the labels before you use
-# them. `apply` records its options, and lesson 06 reads the labels from the record. By then the
-# caller may have written the next batch into the same array. So pass the copy that `as_labels`
-# returns.
+# **Task.** Write `cross_entropy` from `cross_entropy_forward` and `reduce_losses`. Check the
+# labels before you use them. `apply` records its options, and lesson 06 reads the labels from
+# the record. By then the caller may have written the next batch into the same array. So pass
+# the copy that `as_labels` returns.
 
 # %% Cross-entropy as one operation exercise="cross-entropy"
 #| export
@@ -866,10 +869,11 @@ check("cross-entropy-loss")
 # %% [markdown]
 # ## Entropy
 #
-# The **entropy** of a probability distribution is its cross-entropy with itself,
-# $-\sum_j p_j \log p_j$. It is the smallest mean loss that any prediction can reach if the
-# answers follow that distribution. A network that has learned nothing gives all $C$ classes the
-# same probability. Predict its loss for 10 classes:
+# How small can a cross-entropy become, and how large is it before training? The **entropy** of
+# a probability distribution is its cross-entropy with itself, $-\sum_j p_j \log p_j$. It is the
+# smallest mean loss that any prediction can reach if the answers follow that distribution. A
+# network that has learned nothing gives all $C$ classes the same probability. Predict its loss
+# for 10 classes:
 
 # %% tags=["answer", "explained"]
 for classes in (2, 10, 1000, 50_000):
@@ -914,11 +918,11 @@ axes.text(5.0, -0.8, "no smoothing");
 # %% [markdown]
 # ## Calibration
 #
-# **Calibration** means that predicted probabilities agree with frequencies: of all predictions
-# made with probability 0.8, about 80 % turn out right. Below, the answers are drawn at random
-# with the probabilities softmax(z). Three networks give the logits $z/3$, $z$ and $3z$. All
-# three have the largest logit at the same class, so they have the same accuracy. Predict which
-# loss is smallest.
+# A prediction can be right and its probability still be wrong. **Calibration** means that
+# predicted probabilities agree with frequencies: of all predictions made with probability 0.8,
+# about 80 % turn out right. Below, the answers are drawn at random with the probabilities
+# softmax(z). Three networks give the logits $z/3$, $z$ and $3z$. All three have the largest
+# logit at the same class, so they have the same accuracy. Predict which loss is smallest.
 
 # %% tags=["answer", "explained"]
 random = np.random.default_rng(5)

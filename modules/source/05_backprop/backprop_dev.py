@@ -328,11 +328,12 @@ for node in (L, f, g):
 # %% [markdown]
 # ## The chain rule
 #
-# An **upstream gradient** is the derivative of the final result with respect to a node. Suppose
-# that it is known for `out`: it is `out.grad`. By the chain rule, each input of `out` receives
-# the product of its local gradient and this upstream gradient. One input can receive several
-# products: in the example, `a` received $-21$ over one path and $4$ over the other. What must
-# happen with the two?
+# Each `Value` now stores its inputs and its local gradients. Next we use them. An **upstream
+# gradient** is the derivative of the final result with respect to a node. Suppose that it is
+# known for `out`: it is `out.grad`. By the chain rule, each input of `out` receives the product
+# of its local gradient and this upstream gradient. One input can receive several products: in
+# the example, `a` received $-21$ over one path and $4$ over the other. What must happen with
+# the two?
 #
 # Predict what the inputs receive for `out = add(a, b)` with `out.grad = 7`, and for
 # `out = add(a, a)`.
@@ -419,7 +420,7 @@ print("created as number", {node.label: node._created - s._created for node in (
 # A **topological order** of a graph is a list of its nodes in which every node comes after the
 # nodes that it has to wait for. Here we list the result first, and every node before its own
 # inputs. Each Value has a number, `_created`, which counts the Values in the order of their
-# creation. The last line above prints these numbers. A result is always created after its
+# creation. The last line of the cell prints these numbers. A result is always created after its
 # inputs, so descending `_created` is a topological order.
 #
 # **Task.** Write `topological_order` in two parts. First collect all nodes, each once; keep the
@@ -463,8 +464,9 @@ print([node.label or node.data for node in topological_order(r)])
 # %% [markdown]
 # ## The backward pass
 #
-# The **forward pass** computes the values of a graph, from the inputs to the result. The
-# **backward pass** computes the gradients, from the result to the inputs. It has three steps:
+# `propagate` and `topological_order` are the two parts of the backward pass. The **forward
+# pass** computes the values of a graph, from the inputs to the result. The **backward pass**
+# computes the gradients, from the result to the inputs. It has three steps:
 #
 # 1. List the nodes in topological order.
 # 2. Set the gradient of the result: the derivative of $L$ with respect to $L$.
@@ -802,10 +804,10 @@ except AssertionError as error:
 # %% [markdown]
 # ## Neurons
 #
-# The slices `parameters[i : i + 3]` above are easy to get wrong. A network is easier to write
-# when each part holds its own parameters. The smallest part is a neuron. A **neuron** computes
-# a weighted sum of its inputs, adds a number called its *bias*, and applies an activation
-# function: $\tanh(w_1 x_1 + w_2 x_2 + \dots + b)$.
+# In the section "Training", the slices `parameters[i : i + 3]` were easy to get wrong. A
+# network is easier to write when each part holds its own parameters. The smallest part is a
+# neuron. A **neuron** computes a weighted sum of its inputs, adds a number called its *bias*,
+# and applies an activation function: $\tanh(w_1 x_1 + w_2 x_2 + \dots + b)$.
 #
 # First a base class for everything that has parameters, and a random-number generator for their
 # initial values.
@@ -876,8 +878,9 @@ check("neuron")
 # %% [markdown]
 # ## The multi-layer perceptron
 #
-# A *layer* is a list of neurons with the same inputs. A layer of one neuron returns a single
-# Value instead of a list, so that the output of a network can be used like a number.
+# Neurons side by side form a layer, and layers in a row form a network. A *layer* is a list of
+# neurons with the same inputs. A layer of one neuron returns a single Value instead of a list,
+# so that the output of a network can be used like a number.
 
 # %%
 #| export

@@ -18,8 +18,8 @@ plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
 # program by applying the chain rule to each of its operations, so you need not derive a
 # gradient by hand again. In this chapter you write it for tensors. You use *reverse mode*, also
 # called *backpropagation*: it computes all derivatives of a loss in about twice the time that
-# the loss itself takes. At the end, your autograd trains a network like the one above. Nothing
-# in the code of autograd refers to that network, so it works for any other.
+# the loss itself takes. At the end, your autograd trains a network like the one in the picture.
+# Nothing in the code of autograd refers to that network, so it works for any other.
 #
 # **You need** 01 (Tensor), 04 (losses) and 05, which did this for single numbers; for the last
 # section also 02 (activations) and 03 (layers). **You write** the rules of the operations, the
@@ -486,7 +486,8 @@ except AssertionError as error:
 # %% [markdown]
 # ## Leaves and their gradients
 #
-# `backward` adds a gradient to the `.grad` of each leaf. Intermediate results get no `.grad`.
+# A training loop does not read a dictionary: it reads the gradient from the tensor. `backward`
+# adds a gradient to the `.grad` of each leaf. Intermediate results get no `.grad`.
 #
 # The backward pass starts with the gradient of the output with respect to itself. For a scalar
 # that is 1. For a result of several elements there is no single derivative; the caller must say
@@ -578,9 +579,10 @@ except RuntimeError as error:
 # %% [markdown]
 # ## Gradients of broadcast operands
 #
-# Adding a bias of shape (4,) to a batch of shape (3, 4) *broadcasts* the bias: every row uses
-# the same four numbers, so each of them contributes to three elements of the result. The rule
-# of `+` returns a gradient of shape (3, 4), but the bias needs one of shape (4,).
+# The rules so far assume that both operands have the same shape. Adding a bias of shape (4,) to
+# a batch of shape (3, 4) *broadcasts* the bias: every row uses the same four numbers, so each
+# of them contributes to three elements of the result. The rule of `+` returns a gradient of
+# shape (3, 4), but the bias needs one of shape (4,).
 #
 # Predict: is the gradient of the bias the sum over the rows, or their mean? The code below
 # takes as loss the sum of `g` times the output, and changes the first of the four biases by 1:
@@ -627,10 +629,10 @@ check("unbroadcast")
 # %% [markdown]
 # ## Elementwise functions
 #
-# The Jacobian of an elementwise function is diagonal, so its VJP is `g` times the derivative of
-# the function, elementwise. Often the result already contains it: $e^x$ is its own derivative,
-# and the derivative of $\tanh x$ is $1 - \tanh^2 x$. A rule gets `out`, so nothing need be
-# computed twice.
+# After the arithmetic come the functions of one input. The Jacobian of an elementwise function
+# is diagonal, so its VJP is `g` times the derivative of the function, elementwise. Often the
+# result already contains it: $e^x$ is its own derivative, and the derivative of $\tanh x$ is
+# $1 - \tanh^2 x$. A rule gets `out`, so nothing need be computed twice.
 #
 # **Task.** Write the rules of `exp log sqrt sin cos tanh sigmoid`. Predict first: which of the
 # seven can be written with `out` alone, and which need `a`?
@@ -675,10 +677,10 @@ derivative(power, derivatives.base_rule, derivatives.exponent_rule)
 # %% [markdown]
 # ## Subgradients
 #
-# `relu`, `abs` and `maximum` have kinks, where the derivatives from the left and from the right
-# differ. A **subgradient** at a kink is any number from the derivative on its left to that on
-# its right. Autograd returns one of them: for `relu` at 0 it could be any number from 0 to 1,
-# and PyTorch returns 0.
+# Some elementwise functions have points without a derivative. `relu`, `abs` and `maximum` have
+# kinks, where the derivatives from the left and from the right differ. A **subgradient** at a
+# kink is any number from the derivative on its left to that on its right. Autograd returns one
+# of them: for `relu` at 0 it could be any number from 0 to 1, and PyTorch returns 0.
 #
 # `maximum(a, b)` copies one of its inputs, so the gradient goes to that one. Now let `a` equal
 # `b`: if both grow by $\varepsilon$, so does the result. Predict what the two gradients must
@@ -779,10 +781,11 @@ check("piecewise")
 # %% [markdown]
 # ## Reductions
 #
-# Each element contributes to a sum with derivative 1. So the gradient of an element is the
-# gradient of the sum that it went into. The numbers are easy; the shape is not. Summing shape
-# (2, 3, 4) along axis 1 gives (2, 4). To broadcast a gradient of that shape to (2, 3, 4), the
-# reduced axis must first be expanded again, with length 1.
+# The next rules are for operations that change the shape. Each element contributes to a sum
+# with derivative 1. So the gradient of an element is the gradient of the sum that it went into.
+# The numbers are easy; the shape is not. Summing shape (2, 3, 4) along axis 1 gives (2, 4). To
+# broadcast a gradient of that shape to (2, 3, 4), the reduced axis must first be expanded
+# again, with length 1.
 #
 # Predict what `np.broadcast_to(g, (2, 3, 4))` does with a `g` of shape (2, 4). And what does
 # `np.broadcast_to(g, (3, 3))` do if `g`, of shape (3,), holds one number for each row? Which of
@@ -883,8 +886,9 @@ check("shapes")
 # %% [markdown]
 # ## Indexing and joining
 #
-# `x[[2, 0, 2]]` copies some elements, one of them twice. An element that was not picked has
-# gradient 0; one that was picked twice receives two contributions. Predict what NumPy prints:
+# Indexing also moves elements, but it can leave some out or repeat them. `x[[2, 0, 2]]` copies
+# some elements, one of them twice. An element that was not picked has gradient 0; one that was
+# picked twice receives two contributions. Predict what NumPy prints:
 
 # %% tags=["answer"]
 full = np.zeros(4)
@@ -942,11 +946,11 @@ check("index")
 # %% [markdown]
 # ## Matrix products
 #
-# For $C = AB$ with shapes (i, k), (k, j), (i, j), the gradient $G$ of $C$ has shape (i, j).
-# Predict: which product of $G$ and $B$, one of them transposed, has the shape of $A$? Only one
-# fits, and that is how most people remember the rule. The reason: when $a_{ik}$ grows by
-# $\varepsilon$, $c_{ij}$ grows by $b_{kj} \varepsilon$, for every $j$. Hence
-# $\partial L / \partial a_{ik} = \sum_j g_{ij} b_{kj}$.
+# The matrix product is the operation that every layer needs. For $C = AB$ with shapes (i, k),
+# (k, j), (i, j), the gradient $G$ of $C$ has shape (i, j). Predict: which product of $G$ and
+# $B$, one of them transposed, has the shape of $A$? Only one fits, and that is how most people
+# remember the rule. The reason: when $a_{ik}$ grows by $\varepsilon$, $c_{ij}$ grows by $b_{kj}
+# \varepsilon$, for every $j$. Hence $\partial L / \partial a_{ik} = \sum_j g_{ij} b_{kj}$.
 #
 # **Task.** Write `matmul_vjp`, for stacks of matrices.
 
@@ -1164,9 +1168,10 @@ print((4 * scores.grad).round(3))  # the loss is a mean over 4 rows
 #
 # ## Training a network
 #
-# The network consists of layers from lessons 02 and 03, written before there were any
-# gradients. Each step computes the loss and its gradient, and moves every weight a little
-# against it (*gradient descent*). Predict the accuracy before training.
+# Now your autograd trains a network like the one in the first picture. The network consists of
+# layers from lessons 02 and 03, written before there were any gradients. Each step computes the
+# loss and its gradient, and moves every weight a little against it (*gradient descent*).
+# Predict the accuracy before training.
 
 # %% tags=["answer"]
 from tinytorch.core.activations import Tanh
@@ -1234,8 +1239,8 @@ for add in (new_sum, accumulate, new_sum, accumulate):
 # %% [markdown]
 # ## Look back
 #
-# 1. Without `parameter.grad = None` above, the program still runs. Measure the loss after 400
-#    steps, and explain why accumulating in `.grad` is right all the same.
+# 1. Without `parameter.grad = None` in "Training a network", the program still runs. Measure
+#    the loss after 400 steps, and explain why accumulating in `.grad` is right all the same.
 # 2. Count the multiplications in a matrix product of shapes (64, 784) and (784, 256) and in its
 #    two VJPs. How much does the backward pass cost, compared with the forward pass? Which of
 #    the two products is not needed in the first layer, and which line of yours skips it?

@@ -103,10 +103,10 @@ check("sgd")
 # %% [markdown]
 # ## The condition number
 #
-# The first path in the picture above is 50 steps of your `sgd_update` with learning rate 0.05.
-# Could another learning rate do better? Predict which of 0.03, 0.05, 0.06, 0.065 and 0.067 ends
-# with the lowest loss, and which of them *diverge*. (A step multiplies $w_0$ by $1 - \text{lr}$
-# and $w_1$ by $1 - 30 \, \text{lr}$.)
+# The first path in the picture at the beginning of the chapter is 50 steps of your `sgd_update`
+# with learning rate 0.05. Could another learning rate do better? Predict which of 0.03, 0.05,
+# 0.06, 0.065 and 0.067 ends with the lowest loss, and which of them *diverge*. (A step
+# multiplies $w_0$ by $1 - \text{lr}$ and $w_1$ by $1 - 30 \, \text{lr}$.)
 
 # %% tags=["answer"]
 paths = {}
@@ -304,10 +304,11 @@ check("param-groups")
 # %% [markdown]
 # ## The Optimizer class
 #
-# For each parameter, an optimizer keeps a *state*: how many steps the parameter has taken, and
-# arrays such as its velocity. Subclasses differ in two methods. `state_names` returns the names
-# of these arrays. `update` is the update rule: it changes an array of weights `w` in place,
-# every element in the same way.
+# Every optimizer has some code in common with all others, which you write once. For each
+# parameter, an optimizer keeps a *state*: how many steps the parameter has taken, and arrays
+# such as its velocity. Subclasses differ in two methods. `state_names` returns the names of
+# these arrays. `update` is the update rule: it changes an array of weights `w` in place, every
+# element in the same way.
 #
 # All subclasses share the method `step`. A parameter that was not used in this forward pass has
 # `.grad` None. `step` skips it entirely: no update, no weight decay, no state. A gradient of
@@ -437,12 +438,12 @@ check("step")
 # %% [markdown]
 # ## Stochastic gradient descent
 #
-# The loss of a network is a mean over all training examples, and so is its gradient. A
-# **mini-batch** is a small random sample of the training examples. Its gradient is a noisy
-# estimate of the gradient on all examples, but it is much cheaper. **Stochastic gradient
-# descent** (SGD) is gradient descent that uses the gradient of a new mini-batch in each step. A
-# pass over all examples is an *epoch*. Below, a network learns to separate two half-moons of
-# points.
+# The valley has an exact gradient. Networks are trained with an estimate. The loss of a network
+# is a mean over all training examples, and so is its gradient. A **mini-batch** is a small
+# random sample of the training examples. Its gradient is a noisy estimate of the gradient on
+# all examples, but it is much cheaper. **Stochastic gradient descent** (SGD) is gradient
+# descent that uses the gradient of a new mini-batch in each step. A pass over all examples is
+# an *epoch*. Below, a network learns to separate two half-moons of points.
 
 # %%
 from tinytorch.core.layers import Dense, Sequential, he_normal, manual_seed
@@ -491,12 +492,12 @@ draw_curves(losses, "epoch", "loss")
 #
 # ## Adaptive learning rates
 #
-# An **adaptive learning rate** is a separate learning rate for each weight, computed from the
-# sizes of its past gradients. It is the second remedy for a large condition number. The
-# optimizer *Adam* divides the average gradient of each weight by the usual size of that
-# gradient. For this it keeps two running averages. A **moment** is the average of a power of a
-# random quantity, here the gradient. The first moment $m$ is the average of $g$, the second
-# moment $v$ is the average of $g^2$:
+# Momentum was the first remedy for a large condition number. An **adaptive learning rate** is a
+# separate learning rate for each weight, computed from the sizes of its past gradients. It is
+# the second remedy for a large condition number. The optimizer *Adam* divides the average
+# gradient of each weight by the usual size of that gradient. For this it keeps two running
+# averages. A **moment** is the average of a power of a random quantity, here the gradient. The
+# first moment $m$ is the average of $g$, the second moment $v$ is the average of $g^2$:
 #
 # $$m \leftarrow \beta_1 m + (1 - \beta_1)\, g,
 # \qquad v \leftarrow \beta_2 v + (1 - \beta_2)\, g^2.$$
@@ -629,12 +630,13 @@ print(f"The paths differ by at most {np.abs(adam_path(3000)[0] - path).max():.1g
 #
 # ## Adam
 #
-# The class `Adam` keeps the two moments in its state, under PyTorch's names; `state["step"]` is
-# 1 in the first step. Its `lr` is about how far each weight moves in a step, whatever the size
-# of its gradient. (`FlatStep` only makes `step` faster; see "Flat groups".)
+# The moments and their correction are ready, so Adam is short. The class `Adam` keeps the two
+# moments in its state, under PyTorch's names; `state["step"]` is 1 in the first step. Its `lr`
+# is about how far each weight moves in a step, whatever the size of its gradient. (`FlatStep`
+# only makes `step` faster; see "Flat groups".)
 #
-# **Task.** Write `Adam.update`. Like `SGD.update` above, it begins with `regularized_gradient`.
-# Then it calls three functions of yours.
+# **Task.** Write `Adam.update`. Like `SGD.update`, it begins with `regularized_gradient`. Then
+# it calls three functions of yours.
 
 # %% exercise="adam"
 #| export

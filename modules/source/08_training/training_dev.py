@@ -97,10 +97,11 @@ def new_model():
 # %% [markdown]
 # ## The training step
 #
-# A training step has four parts: clear the old gradients, compute the loss of a batch (the
-# forward pass), compute the gradients (the backward pass), and let the optimizer update the
-# weights. The old gradients must be cleared because `backward` *adds* to them. The step
-# returns the loss, as a float: a Tensor would keep the whole computation graph in memory.
+# We build the training loop from the inside, and begin with one step. A training step has four
+# parts: clear the old gradients, compute the loss of a batch (the forward pass), compute the
+# gradients (the backward pass), and let the optimizer update the weights. The old gradients
+# must be cleared because `backward` *adds* to them. The step returns the loss, as a float: a
+# Tensor would keep the whole computation graph in memory.
 #
 # Predict: a weight is 1, its gradient is 1 in each step, the learning rate is 0.1. What is the
 # weight after two steps? And what is it if the gradients are never cleared?
@@ -156,8 +157,9 @@ check("step")
 # %% [markdown]
 # ## Epochs
 #
-# An **epoch** is one pass over all batches of the training set. Ours has two batches, so one
-# epoch is two training steps. Here is a first loop of 20 epochs:
+# Training repeats this step with all batches, many times. An **epoch** is one pass over all
+# batches of the training set. Ours has two batches, so one epoch is two training steps. Here is
+# a first loop of 20 epochs:
 
 # %% tags=["demonstration"]
 model = new_model()
@@ -373,7 +375,7 @@ def microbatches(batches, size):
 print([size / 10 for size in (4, 4, 2)])
 
 # %% [markdown]
-# **Task.** Write `accumulate_gradients`. `batch_result` (above) makes the results.
+# **Task.** Write `accumulate_gradients`. `batch_result` (section "Metrics") makes the results.
 
 # %% Gradient accumulation exercise="accumulate"
 #| export
@@ -561,10 +563,11 @@ figure = regions(model, "after 60 epochs")
 # %% [markdown]
 # ## Early stopping
 #
-# **Early stopping** means ending the training when the validation loss no longer improves, and
-# restoring the weights of the best epoch. The validation loss goes up and down from epoch to
-# epoch, so we do not stop at the first rise. The **patience** is the number of epochs without
-# an improvement after which training stops.
+# The learning curve shows when the training should have ended. **Early stopping** means ending
+# the training when the validation loss no longer improves, and restoring the weights of the
+# best epoch. The validation loss goes up and down from epoch to epoch, so we do not stop at the
+# first rise. The **patience** is the number of epochs without an improvement after which
+# training stops.
 #
 # The rule needs one number: how many epochs ago was the last improvement? We compute it from
 # the list of all losses so far. When an interrupted training run is to be continued, this list
@@ -855,11 +858,12 @@ figure = regions(trainer.model, "weights of the best epoch", other=model)
 # %% [markdown]
 # ## Regularization
 #
-# **Regularization** is everything that restricts a model in order to improve its
-# generalization, even if it fits the training set less well. Early stopping is one form; weight
-# decay (lesson 07) and dropout (lesson 03) are others. The next cell trains a model with only 3
-# hidden units, and the large model without regularization, with weight decay, and with dropout.
-# Predict: which of these four models underfits, and which has the lowest validation loss?
+# Early stopping is not the only way against overfitting. **Regularization** is everything that
+# restricts a model in order to improve its generalization, even if it fits the training set
+# less well. Early stopping is one form; weight decay (lesson 07) and dropout (lesson 03) are
+# others. The next cell trains a model with only 3 hidden units, and the large model without
+# regularization, with weight decay, and with dropout. Predict: which of these four models
+# underfits, and which has the lowest validation loss?
 
 # %% tags=["demonstration", "answer", "explained"]
 def dropout_model():

@@ -45,10 +45,10 @@ draw_accuracies(comparison)
 # %% [markdown]
 # ## Datasets
 #
-# A **dataset** is a collection of examples with a length, in which example number `i` is
-# `dataset[i]`. A list is a dataset. Another dataset could be a folder of photographs, each of
-# which is opened only when it is needed. An example is usually a pair: the input of the model
-# and its target.
+# A model gets its examples from a dataset, so we begin there. A **dataset** is a collection of
+# examples with a length, in which example number `i` is `dataset[i]`. A list is a dataset.
+# Another dataset could be a folder of photographs, each of which is opened only when it is
+# needed. An example is usually a pair: the input of the model and its target.
 
 # %%
 #| export
@@ -262,10 +262,11 @@ check("random-split")
 # %% [markdown]
 # ## Stratified splits
 #
-# **Class imbalance** means that some classes have many more examples than others. Even if the
-# classes of a data set are balanced, a small random part of it can be imbalanced. Suppose a
-# data set has 1,000 digits, 100 of each class. We draw 100 of the 1,000 at random, and repeat
-# this a thousand times. Predict the smallest and the largest number of sevens among the 100.
+# A random split can go wrong when it is small. **Class imbalance** means that some classes have
+# many more examples than others. Even if the classes of a data set are balanced, a small random
+# part of it can be imbalanced. Suppose a data set has 1,000 digits, 100 of each class. We draw
+# 100 of the 1,000 at random, and repeat this a thousand times. Predict the smallest and the
+# largest number of sevens among the 100.
 
 # %% tags=["answer"]
 labels, rng = np.repeat(np.arange(10), 100), np.random.default_rng(0)
@@ -329,10 +330,11 @@ print("validation examples per class:", np.bincount(train.arrays[1][held_out]))
 #
 # ## Shuffling
 #
-# One optimizer step uses a few examples, a *mini-batch*. One pass over all examples is an
-# *epoch*. If the examples are sorted by class, most mini-batches hold a single class, and each
-# step teaches the model to predict this class for every input. **Shuffling** means visiting the
-# examples in a new random order in each epoch.
+# The order in which training visits the examples matters. One optimizer step uses a few
+# examples, a *mini-batch*. One pass over all examples is an *epoch*. If the examples are sorted
+# by class, most mini-batches hold a single class, and each step teaches the model to predict
+# this class for every input. **Shuffling** means visiting the examples in a new random order in
+# each epoch.
 
 # %% tags=["demonstration"]
 file_order = np.sort(train.arrays[1])
@@ -426,8 +428,9 @@ check("batches")
 # %% [markdown]
 # ## Collating examples
 #
-# To **collate** examples means to combine a list of them into one batch: a tensor of all inputs
-# and a tensor of all targets. Predict what `zip(*pairs)` yields for a list of pairs.
+# The indices of a batch are known. Now its examples become tensors. To **collate** examples
+# means to combine a list of them into one batch: a tensor of all inputs and a tensor of all
+# targets. Predict what `zip(*pairs)` yields for a list of pairs.
 
 # %% tags=["answer"]
 print(list(zip(*[("x0", "y0"), ("x1", "y1"), ("x2", "y2")])))
@@ -471,10 +474,10 @@ check("collate")
 # %% [markdown]
 # ## The data loader
 #
-# A **data loader** iterates over a dataset in batches: it puts the indices in order, cuts them
-# into batches, and fetches and collates the examples of one batch at a time. We write it as a
-# *generator function*, a function with `yield`. It returns one batch and pauses until the loop
-# asks for the next.
+# Shuffling, batches and collating now become one object. A **data loader** iterates over a
+# dataset in batches: it puts the indices in order, cuts them into batches, and fetches and
+# collates the examples of one batch at a time. We write it as a *generator function*, a
+# function with `yield`. It returns one batch and pauses until the loop asks for the next.
 #
 # The loader has its own random-number generator for the order of the examples. So the order
 # does not change when you add a layer to the model, which draws more initial weights. A
@@ -561,11 +564,12 @@ print(loader, "first", shapes[0], "last", shapes[-1])
 # %% [markdown]
 # ## Standardization
 #
-# Initial weights are chosen for inputs with mean 0 and standard deviation 1 (lesson 03). Raw
-# images have other means and standard deviations, and these differ between channels, such as
-# red, green and blue. **Standardization** subtracts the mean of each channel and divides by its
-# standard deviation, so that the result has mean 0 and standard deviation 1. (`Normalize` is
-# its usual name in image libraries.)
+# The loader delivers examples as they are. The next sections change them. Initial weights are
+# chosen for inputs with mean 0 and standard deviation 1 (lesson 03). Raw images have other
+# means and standard deviations, and these differ between channels, such as red, green and blue.
+# **Standardization** subtracts the mean of each channel and divides by its standard deviation,
+# so that the result has mean 0 and standard deviation 1. (`Normalize` is its usual name in
+# image libraries.)
 #
 # Which mean do we use for the test set? Suppose the training images were taken by day and the
 # test images by night. Predict what happens to the difference in brightness when each set is
@@ -803,8 +807,9 @@ class GaussianNoise(Described):
 # %% [markdown]
 # ## One-hot encoding
 #
-# The number of a class is only a name: class 8 is not twice class 4. **One-hot encoding**
-# represents a class by a vector with a 1 at its own position and 0 elsewhere.
+# After the images, we prepare the labels. The number of a class is only a name: class 8 is not
+# twice class 4. **One-hot encoding** represents a class by a vector with a 1 at its own
+# position and 0 elsewhere.
 #
 # A class that does not occur in a batch also needs its column. If the columns came from
 # `np.unique(labels)`, class 2 would get the second column in a batch with the classes 0 and 2.
@@ -856,10 +861,11 @@ figure = show_images(means.reshape(10, 1, 8, 8), range(10))
 # %% [markdown]
 # ## Baselines
 #
-# A **baseline** is a simple method whose result a model must exceed to be worth its effort. We
-# try three that need no training: the class whose mean image is nearest; the class of the
-# nearest training image (the *nearest neighbour*); and the class of the nearest neighbour among
-# shifted copies of the training images.
+# Before you train on a data set, find out which accuracy is easy to reach. A **baseline** is a
+# simple method whose result a model must exceed to be worth its effort. We try three that need
+# no training: the class whose mean image is nearest; the class of the nearest training image
+# (the *nearest neighbour*); and the class of the nearest neighbour among shifted copies of the
+# training images.
 #
 # We choose among them by their accuracy on the validation images, and on the same images
 # shifted by up to one pixel. Predict which baseline is best.
@@ -1040,11 +1046,11 @@ def cifar10(split="train"):
 # %% [markdown]
 # ## Prefetching
 #
-# This section is optional: everything above works without it. So far, the loader waits while
-# the model computes, and the model waits while the loader reads. **Prefetching** means
-# preparing the next batches in a background *thread* while the model computes. It helps if the
-# loader waits for a disk or a network, or if NumPy works on large arrays. It does not help if
-# the loader runs Python code, because only one thread at a time can do so.
+# This section is optional: everything else works without it. So far, the loader waits while the
+# model computes, and the model waits while the loader reads. **Prefetching** means preparing
+# the next batches in a background *thread* while the model computes. It helps if the loader
+# waits for a disk or a network, or if NumPy works on large arrays. It does not help if the
+# loader runs Python code, because only one thread at a time can do so.
 #
 # The thread and the program share a *bounded queue*. The thread, the *producer*, waits while
 # the queue is full; the program, the *consumer*, waits while it is empty. `BoundedQueue` is

@@ -38,7 +38,7 @@ figure = draw_maps([house(), *feature_maps], ["house", *kernels])
 
 # %% [markdown]
 # A **convolution** computes a weighted sum of the pixels in a small window of an image, with
-# the same weights at every position of the window. The maps above come from four sets of nine
+# the same weights at every position of the window. The four maps come from four sets of nine
 # weights, which were chosen by hand. A *convolutional network* learns such weights. At the end
 # of this chapter, a convolutional network with 244 parameters learns to recognize strokes in
 # the left half of an image. Then it also recognizes them in the right half, where it has never
@@ -52,10 +52,10 @@ figure = draw_maps([house(), *feature_maps], ["house", *kernels])
 # %% [markdown]
 # ## Kernel, stride and padding
 #
-# A **kernel** is a small array of weights that is multiplied with each window of the input. A
-# *window* is the part of the input under the kernel. Below, the kernel `[-1, 0, 1]` is placed
-# at four positions of a row of numbers. At each position, the sum of the three products is one
-# number of the output.
+# We begin in one dimension, with a row of numbers. A **kernel** is a small array of weights
+# that is multiplied with each window of the input. A *window* is the part of the input under
+# the kernel. Below, the kernel `[-1, 0, 1]` is placed at four positions of a row of numbers. At
+# each position, the sum of the three products is one number of the output.
 #
 # The **stride** is the number of pixels by which the kernel moves from one position to the
 # next. **Padding** is a border of zeros that is added around the input.
@@ -433,9 +433,9 @@ check("bias-gradient")
 # lesson 06, the gradient of $W$ is $g \cdot \text{columns}^\top$. All images use the same
 # weights, so the gradients of all images are added up.
 #
-# We do not keep the columns from the forward pass, because for the 32 images above they are 18
-# times as large as the images. We compute them again, which takes less than a tenth of a
-# training step.
+# We do not keep the columns from the forward pass, because for images of 28 by 28 pixels and
+# kernels of 5 by 5 they are 18 times as large as the images. We compute them again, which takes
+# less than a tenth of a training step.
 #
 # **Task.** Write `im2col_weight_gradient`. `flatten_maps(g)` is given: it reshapes (batch, out,
 # rows, columns) to (batch, out, P).
@@ -638,10 +638,10 @@ check("conv2d")
 # %% [markdown]
 # ## Weight sharing: the Conv2d layer
 #
-# **Weight sharing** means that a layer uses the same weights at every position of its input. A
-# layer computes 8 feature maps of 24 by 24 from one image of 28 by 28 pixels. Predict its
-# number of parameters if it is a convolution with kernels of 5 by 5. And if it is a fully
-# connected layer?
+# The layer stores the weights that the function `conv2d` needs. **Weight sharing** means that a
+# layer uses the same weights at every position of its input. A layer computes 8 feature maps of
+# 24 by 24 from one image of 28 by 28 pixels. Predict its number of parameters if it is a
+# convolution with kernels of 5 by 5. And if it is a fully connected layer?
 
 # %% tags=["answer"]
 print(f"convolution: {8 * 5 * 5 + 8:,}   fully connected: {28**2 * 8 * 24**2 + 8 * 24**2:,}")
@@ -714,6 +714,7 @@ print(f"Conv2d(3, 8, 5): fan_in {3 * 5 * 5}, fan_out {8 * 5 * 5}")
 # %% [markdown]
 # ## Max pooling
 #
+# Convolutional networks have a second kind of layer, which makes feature maps smaller.
 # **Pooling** replaces each window of a feature map by one number: its maximum (does the pattern
 # occur here at all?) or its mean (how much of it is here?). There are no weights, and each
 # channel is pooled separately. Windows of 2 by 2 with stride 2 keep a quarter of the numbers.
@@ -949,8 +950,9 @@ figure = draw_maps([house(), *pooled.data[0]], ["house", *kernels])
 # %% [markdown]
 # ## Receptive field
 #
-# The **receptive field** of a number in a network is the region of the input that it depends
-# on. Below, layer 1 has a kernel of 3 and stride 2, layer 2 a kernel of 3 and stride 1:
+# How much of an image can a number deep in a network depend on? The **receptive field** of a
+# number in a network is the region of the input that it depends on. Below, layer 1 has a kernel
+# of 3 and stride 2, layer 2 a kernel of 3 and stride 1:
 
 # %%
 draw_receptive_field([(3, 2), (3, 1)], number=0)
@@ -1024,10 +1026,10 @@ figure = draw_maps(fields, titles)
 #
 # ## FLOPs
 #
-# **FLOPs** are floating-point operations, the additions and multiplications that a computation
-# needs; one multiply-add counts as two. Predict which layer needs more FLOPs: 8 kernels of 5 by
-# 5 on 32 images of shape (1, 28, 28), or 16 kernels of 5 by 5 on 32 images of shape (8, 12,
-# 12).
+# The last question about a single layer is how much work it does. **FLOPs** are floating-point
+# operations, the additions and multiplications that a computation needs; one multiply-add
+# counts as two. Predict which layer needs more FLOPs: 8 kernels of 5 by 5 on 32 images of shape
+# (1, 28, 28), or 16 kernels of 5 by 5 on 32 images of shape (8, 12, 12).
 #
 # **Task.** Write `conv2d_flops`. Convert stride and padding to pairs with `pair`, as in
 # `conv2d`.
@@ -1084,10 +1086,11 @@ for k in (1, 3, 5):
 #
 # ## Translation equivariance
 #
-# **Translation equivariance** means that shifting the input shifts the output by the same
-# amount. Convolutions with stride 1 use the same weights at all positions, so they have this
-# property, except near the edges. You saw it with the shifted house. So a pattern that is
-# learned at one position is detected at all others.
+# We return to the question at the beginning: finding a pattern wherever it is. **Translation
+# equivariance** means that shifting the input shifts the output by the same amount.
+# Convolutions with stride 1 use the same weights at all positions, so they have this property,
+# except near the edges. You saw it with the shifted house. So a pattern that is learned at one
+# position is detected at all others.
 #
 # Now we can do the experiment from the beginning of the chapter. Noisy images of 12 by 12
 # pixels show a stroke of 5 pixels in one of four directions. In training, its left end is in

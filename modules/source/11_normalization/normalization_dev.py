@@ -123,8 +123,9 @@ plot_stds({name: spread(deep_network(gain)[:-1], Tensor(x[:200]))[1::2]
 # %% [markdown]
 # ## Normalization
 #
-# **Normalization** gives a group of numbers mean 0 and variance 1: it subtracts their mean and
-# divides by their standard deviation. This is done inside the network, in every forward pass:
+# The remedy is to correct the scale in every layer. **Normalization** gives a group of numbers
+# mean 0 and variance 1: it subtracts their mean and divides by their standard deviation. This
+# is done inside the network, in every forward pass:
 #
 # $$\hat x = \frac{x - \mathrm{mean}(x)}{\sqrt{\mathrm{var}(x) + \epsilon}}$$
 #
@@ -196,11 +197,12 @@ for name, gain in gains.items():
 #
 # ## Layer normalization
 #
-# **Layer normalization** normalizes each example separately, over its features, and then
-# multiplies each feature by a learned weight and adds a learned bias: $\hat x \odot w + b$.
-# Weight and bias start at 1 and 0. With them, the network can learn another scale if it is
-# better. No example influences another one, so the same formula works for any batch size, in
-# training and at inference time.
+# Which numbers should form a group? The first answer is one example. **Layer normalization**
+# normalizes each example separately, over its features, and then multiplies each feature by
+# a learned weight and adds a learned bias: $\hat x \odot w + b$. Weight and bias start at 1
+# and 0. With them, the network can learn another scale if it is better. No example
+# influences another one, so the same formula works for any batch size, in training and at
+# inference time.
 #
 # Written with Tensor operations, layer norm records 14 graph nodes, each with its arrays. As a
 # *fused operation* (lesson 06) it records one.
@@ -250,9 +252,10 @@ check("layer-norm-forward")
 # %% [markdown]
 # ## The gradient of layer normalization
 #
-# Write $h = g \odot w$ for the gradient of $\hat x$. Each $x_i$ influences its own $\hat x_i$
-# directly, and all numbers of its row through the mean and through $\sigma$. Adding up these
-# three paths gives a short formula. A bar means the mean over the row:
+# Layer norm is one operation, so it needs its own gradient rule. Write $h = g \odot w$ for the
+# gradient of $\hat x$. Each $x_i$ influences its own $\hat x_i$ directly, and all numbers of
+# its row through the mean and through $\sigma$. Adding up these three paths gives a short
+# formula. A bar means the mean over the row:
 #
 # $$\frac{\partial L}{\partial x} = \frac{1}{\sigma} \left( h - \overline{h} -
 # \hat x \; \overline{h \odot \hat x} \right)$$
@@ -384,6 +387,8 @@ for function in (composed, fused):
 # %% [markdown]
 # ## The LayerNorm layer
 #
+# A layer holds the two parameters of the operation.
+#
 # **Task.** Write the layer: create its two parameters, unless the options exclude them, and
 # call `layer_norm` in `forward`.
 
@@ -492,10 +497,11 @@ print(f"images    {(rows @ rows.T)[np.triu_indices(200, 1)].mean():.2f}")
 #
 # ## Batch normalization
 #
-# **Batch normalization** normalizes each channel over all examples of the batch, and then
-# multiplies it by a learned weight and adds a learned bias. So it subtracts the part that all
-# examples have in common. For images, the mean is taken over the examples and over all pixels
-# of the channel: over the axes 0, 2 and 3 of (batch, channels, height, width).
+# The second answer to the question of groups is one channel. **Batch normalization** normalizes
+# each channel over all examples of the batch, and then multiplies it by a learned weight and
+# adds a learned bias. So it subtracts the part that all examples have in common. For images,
+# the mean is taken over the examples and over all pixels of the channel: over the axes 0, 2 and
+# 3 of (batch, channels, height, width).
 #
 # After training, a network must give an answer for a single image, and there is no batch to
 # compare it with. So during training, batch norm also estimates the mean and the variance of
@@ -955,11 +961,11 @@ print("LayerNorm", LayerNorm(2)(row).data.round(2), "  RMSNorm", RMSNorm(2)(row)
 # %% [markdown]
 # ## Batch-norm folding
 #
-# In evaluation mode, batch norm is the same affine map for every input: it multiplies a channel
-# by $f = w / \sqrt{\mathrm{var} + \epsilon}$ and adds a constant. The layer before it is also
-# an affine map, and two affine maps in sequence are one affine map. **Batch-norm folding**
-# combines a trained batch norm with the weights and the bias of the layer before it, so that it
-# costs nothing at inference time:
+# After training, batch norm can be removed from a network. In evaluation mode, batch norm is
+# the same affine map for every input: it multiplies a channel by $f = w / \sqrt{\mathrm{var} +
+# \epsilon}$ and adds a constant. The layer before it is also an affine map, and two affine maps
+# in sequence are one affine map. **Batch-norm folding** combines a trained batch norm with the
+# weights and the bias of the layer before it, so that it costs nothing at inference time:
 #
 # $$(x W + c - \mathrm{mean}) \odot f + b = x \,(W \odot f) + (c - \mathrm{mean}) \odot f + b$$
 #
@@ -1021,8 +1027,9 @@ with no_grad():
 # %% [markdown]
 # ## Residual connections
 #
-# A **residual connection** adds the input of a layer to its output: $y = x + f(x)$. The layer
-# then only has to learn what should be *changed*.
+# Normalization is half of the network that learned best in the first picture. A **residual
+# connection** adds the input of a layer to its output: $y = x + f(x)$. The layer then only has
+# to learn what should be *changed*.
 
 # %%
 draw_residual()

@@ -44,10 +44,10 @@ draw_tokens(PIECES)
 # %% [markdown]
 # ## Characters as tokens
 #
-# A **token** is a piece of text that a model treats as one symbol. The **vocabulary** is the
-# set of all tokens that a model knows. A **token id** is the number of a token in the
-# vocabulary; the first one is 0. A **tokenizer** turns text into a list of token ids, and ids
-# back into text.
+# We begin with the simplest pieces of text. A **token** is a piece of text that a model treats
+# as one symbol. The **vocabulary** is the set of all tokens that a model knows. A **token id**
+# is the number of a token in the vocabulary; the first one is 0. A **tokenizer** turns text
+# into a list of token ids, and ids back into text.
 #
 # In the simplest tokenizer every character is a token. Its vocabulary is the sorted set of the
 # characters in some training text.
@@ -138,12 +138,12 @@ except ValueError as error:
 #
 # ## Bytes and UTF-8
 #
-# A **code point** is the number that Unicode gives to a character; about 150,000 characters,
-# from all writing systems, have one. A vocabulary of that size would be too large, and mostly
-# unused. # **UTF-8** is the encoding that stores a code point in one to four bytes: one for
-# ASCII, two for most letters of Greek, Cyrillic and Arabic, three for most other writing
-# systems, four for emoji. A byte has 256 values. With bytes as tokens, a vocabulary of 256 is
-# enough for every text.
+# A tokenizer of characters cannot encode a character that it does not know. A **code point** is
+# the number that Unicode gives to a character; about 150,000 characters, from all writing
+# systems, have one. A vocabulary of that size would be too large, and mostly unused. **UTF-8**
+# is the encoding that stores a code point in one to four bytes: one for ASCII, two for most
+# letters of Greek, Cyrillic and Arabic, three for most other writing systems, four for emoji. A
+# byte has 256 values. With bytes as tokens, a vocabulary of 256 is enough for every text.
 
 # %%
 from tinytorch.pictures.tokenization import draw_utf8
@@ -547,8 +547,8 @@ print(len(merges), "merges, the first:", first, "is", repr(from_bytes(list(first
 # %% [markdown]
 # ## The bytes of a token
 #
-# A merge names the two tokens that form a new one. Each of these two may itself be the result
-# of a merge.
+# To decode an id, we need the bytes of its token. A merge names the two tokens that form a new
+# one. Each of these two may itself be the result of a merge.
 #
 # **Task.** Write `token_bytes`. The parts of a token have smaller ids than the token.
 
@@ -637,9 +637,9 @@ for word in (" the", " daughters", " tokenization", "π"):
 # %% [markdown]
 # ## Special tokens
 #
-# A **special token** is a token that does not represent text but marks something, such as the
-# end of a document, or who speaks in a dialogue. It has a name, such as `<|endoftext|>`, and a
-# separate id.
+# A model also needs signs that are not text. A **special token** is a token that does not
+# represent text but marks something, such as the end of a document, or who speaks in a
+# dialogue. It has a name, such as `<|endoftext|>`, and a separate id.
 #
 # A user may type the characters of this name as ordinary text. If they always became the
 # special token, every user could end the document. So the caller says which special tokens are
@@ -849,9 +849,10 @@ check("json")
 # %% [markdown]
 # ## Characters per token
 #
-# The number of **characters per token** measures how much a tokenizer compresses: the
-# characters of a text divided by the number of its tokens. It is measured on text that the
-# tokenizer was not trained on.
+# How good is a tokenizer? We use two measures, and this is the first. The number of
+# **characters per token** measures how much a tokenizer compresses: the characters of a text
+# divided by the number of its tokens. It is measured on text that the tokenizer was not trained
+# on.
 #
 # **Task.** Write `compression`.
 
@@ -893,9 +894,9 @@ for language, lines in TEN_LINES.items():
 # other 44 characters take 21 tokens, which is 2.1 characters per token.
 #
 # In the other languages no merge applies. Each token is a byte, and the numbers are the bytes
-# per character from above. (In Hindi, `split` also cuts words into parts, because the vowel
-# signs of Hindi are not letters for Python.) Users of such languages get less text into the
-# same number of tokens, and where tokens are sold they pay more.
+# per character from the section "Bytes and UTF-8". (In Hindi, `split` also cuts words into
+# parts, because the vowel signs of Hindi are not letters for Python.) Users of such languages
+# get less text into the same number of tokens, and where tokens are sold they pay more.
 
 # %% [markdown]
 # ## Unigram entropy

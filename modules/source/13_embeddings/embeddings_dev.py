@@ -39,9 +39,10 @@ draw_models(MODELS)
 # %% [markdown]
 # ## Language models
 #
-# A **language model** is a function that takes a sequence of tokens and returns a probability
-# for each token that could come next. A token may be a letter, a byte or a word. Here the
-# tokens are the 26 letters, and `"\n"`, with the id 0, which marks the end of a name.
+# All five programs of the picture have the same task. A **language model** is a function that
+# takes a sequence of tokens and returns a probability for each token that could come next. A
+# token may be a letter, a byte or a word. Here the tokens are the 26 letters, and `"\n"`, with
+# the id 0, which marks the end of a name.
 #
 # The names are shuffled, and a tenth of them are held out as the test set:
 
@@ -60,9 +61,9 @@ print(train_ids[:20], f"... {len(train_ids):,} ids, {len(test_ids):,} for the te
 # %% [markdown]
 # ## Bigrams
 #
-# A **bigram** is a pair of neighbouring tokens. The simplest model that uses the previous token
-# counts all bigrams of a text: after an `a` it expects the letters that have followed `a`
-# before.
+# The first program that learns looks at one letter. A **bigram** is a pair of neighbouring
+# tokens. The simplest model that uses the previous token counts all bigrams of a text: after an
+# `a` it expects the letters that have followed `a` before.
 #
 # **Task.** Write `bigram_counts`. The row is the first token of the bigram, the column the
 # second.
@@ -119,10 +120,10 @@ figure = draw_bigrams(counts, letters.characters)
 #
 # ## From counts to probabilities
 #
-# Divide a row of counts by its sum, and you have the relative frequency of each next letter. A
-# pair that never occurred would get probability 0, although it is not impossible. **Additive
-# smoothing** adds a small number to every count, so that no probability is 0. Adding 1 is
-# called *Laplace smoothing*.
+# We have counts, and a language model needs probabilities. Divide a row of counts by its sum,
+# and you have the relative frequency of each next letter. A pair that never occurred would get
+# probability 0, although it is not impossible. **Additive smoothing** adds a small number to
+# every count, so that no probability is 0. Adding 1 is called *Laplace smoothing*.
 #
 # Predict: what goes wrong when you divide a (V, V) table by row sums of shape (V,)?
 #
@@ -162,9 +163,10 @@ print(table / table.sum(axis=1))
 # %% [markdown]
 # ## Sampling
 #
-# **Sampling** means drawing tokens at random, each with the probability that the model gives
-# it. A text is sampled token by token: each drawn token selects the row for the next draw.
-# Taking the most probable token instead would give the same name every time.
+# With its probabilities, the model can write. **Sampling** means drawing tokens at random, each
+# with the probability that the model gives it. A text is sampled token by token: each drawn
+# token selects the row for the next draw. Taking the most probable token instead would give the
+# same name every time.
 #
 # **Task.** Write `sample_bigram`. `rng.choice(n, p=...)` draws one of the numbers below n.
 
@@ -279,10 +281,11 @@ for smoothing in (0, 0.1, 10):
 #
 # ## Windows
 #
-# The **context** of a prediction is the part of the text that the model looks at. A table for a
-# context of 4 letters would have $27^4$ = 531,441 rows, and most of them would stay empty. A
-# network needs fewer numbers. It learns from windows: the input is a few tokens, and the target
-# is the token after them.
+# A bigram model looks at one letter. The next model looks at several. The **context** of a
+# prediction is the part of the text that the model looks at. A table for a context of 4 letters
+# would have $27^4$ = 531,441 rows, and most of them would stay empty. A network needs fewer
+# numbers. It learns from windows: the input is a few tokens, and the target is the token after
+# them.
 
 # %%
 draw_windows("emma", context=3)
@@ -576,10 +579,11 @@ check("embedding-layer")
 # %% [markdown]
 # ## A window model
 #
-# The first successful neural language model (Bengio et al., 2003) joins the vectors of a window
-# into one vector of `context * D` numbers and passes it to a network with one hidden layer. The
-# output is a logit for each token. All positions of the window use the same table, so what the
-# model learns about a letter at one position also helps at the others.
+# Windows and embeddings are ready for the first network. The first successful neural language
+# model (Bengio et al., 2003) joins the vectors of a window into one vector of `context * D`
+# numbers and passes it to a network with one hidden layer. The output is a logit for each
+# token. All positions of the window use the same table, so what the model learns about a letter
+# at one position also helps at the others.
 #
 # **Task.** Write `WindowModel`.
 
@@ -675,10 +679,10 @@ with no_grad():
 #
 # ## Similar tokens
 #
-# To find tokens with similar vectors, we need a measure. **Cosine similarity** is the cosine of
-# the angle between two vectors: their dot product divided by both lengths. It is 1 for vectors
-# of the same direction and -1 for opposite ones. The dot product alone would prefer long
-# vectors.
+# What has the embedding of this network learned? To find tokens with similar vectors, we need a
+# measure. **Cosine similarity** is the cosine of the angle between two vectors: their dot
+# product divided by both lengths. It is 1 for vectors of the same direction and -1 for opposite
+# ones. The dot product alone would prefer long vectors.
 #
 # **Task.** Write `nearest`.
 

@@ -28,8 +28,9 @@ figure = draw_map(learned_weights, predictions, letters, "", ("letter", "predict
 # **Attention** is an operation in which each position of a sequence collects information from
 # all positions. It compares its own vector with the vector of every position, its own included,
 # turns the results into weights that sum to 1, and takes the weighted mean of the vectors. A
-# vector can encode which letter is at a position, or the position itself. The network above has
-# learned to compare positions. Attention is the core of the transformer, the next lesson.
+# vector can encode which letter is at a position, or the position itself. The network of the
+# picture has learned to compare positions. Attention is the core of the transformer, the next
+# lesson.
 #
 # **You need** 02 (Activations), 03 (Layers), 06 (Autograd) and 13 (Embeddings). **You write**
 # scaled dot-product attention with its masks, three ways to mark positions, multi-head
@@ -81,8 +82,9 @@ draw_lookup(["east", "north", "west"], scores, weights, values)
 #
 # ## The scale of the scores
 #
-# Take two vectors of `d` independent standard normal numbers. Their dot product is a sum of `d`
-# products. Predict its standard deviation for `d` = 4 and for `d` = 256.
+# Each score is a dot product, and we need to know how large it is. Take two vectors of `d`
+# independent standard normal numbers. Their dot product is a sum of `d` products. Predict its
+# standard deviation for `d` = 4 and for `d` = 256.
 
 # %% tags=["answer"]
 rng = np.random.default_rng(0)
@@ -238,8 +240,8 @@ check("masked-softmax")
 # of shape (Tq, e), belongs to query $i$. Batch axes may precede all of these shapes. *Dropout*
 # (lesson 03) is applied to the weights: `dropout(weights, p)`.
 #
-# **Task.** Write `scaled_dot_product_attention` with the functions above. The lines that check
-# the arguments and raise the ValueErrors are given.
+# **Task.** Write `scaled_dot_product_attention` with `attention_scores`, `causal_mask` and
+# `masked_softmax`. The lines that check the arguments and raise the ValueErrors are given.
 
 # %% Scaled dot-product attention exercise="attention"
 #| export
@@ -470,7 +472,7 @@ figure = draw_map(weights.data, words, words, "the previous word")
 # %% [markdown]
 # ## Positions
 #
-# In the last example, the vectors encoded positions. The words alone do not contain that
+# In the lookup by hand, the vectors encoded positions. The words alone do not contain that
 # information. **Permutation equivariance** is the property that permuting the inputs permutes
 # the outputs in the same way and changes nothing else. Attention without a mask has this
 # property, so it cannot tell "dog bites man" from "man bites dog".
@@ -528,8 +530,8 @@ figure = draw_positions(sinusoidal(64, 32))
 # from 20 on hardly change: the sines stay near 0, white, and the cosines near 1, blue.
 
 # %% [markdown]
-# GPT-2 learns these vectors, as your network above does. They form a table with one row per
-# position, and there is no row for a position beyond the context.
+# GPT-2 learns these vectors, as the network of the first picture does. They form a table with
+# one row per position, and there is no row for a position beyond the context.
 #
 # **Task.** Write `forward` of `LearnedPositions`. Index the Variable itself. Rows taken from
 # `.data` would not be recorded, and the table would keep its initial random numbers.
@@ -789,8 +791,9 @@ check("forward")
 # %% [markdown]
 # ## The gradient of attention
 #
-# Let $P$ be the weights, $S$ the scaled scores and $G$ the upstream gradient. A bar means the
-# gradient with respect to that array. The rules of the two matrix products (lesson 06) give:
+# As one operation, attention needs its own gradient rule. Let $P$ be the weights, $S$ the
+# scaled scores and $G$ the upstream gradient. A bar means the gradient with respect to that
+# array. The rules of the two matrix products (lesson 06) give:
 #
 # $$\bar V = P^T G, \qquad \bar P = G V^T, \qquad
 # \bar Q = \frac{\bar S K}{\sqrt d}, \qquad \bar K = \frac{\bar S^T Q}{\sqrt d}$$
@@ -1064,9 +1067,10 @@ figure = draw_map(second[0, 0, 11:22, :22], predictions, text[:22], "second laye
 # %% [markdown]
 # ## Padding masks
 #
-# The sequences of a batch are filled up to the same length. A **padding mask** hides the keys
-# that were only added to fill a short sequence. Each sequence has its own mask, which all its
-# heads share: the shape (B, 1, 1, keys) broadcasts against (B, heads, Tq, keys).
+# In practice, the sequences of a batch have different lengths. The sequences of a batch are
+# filled up to the same length. A **padding mask** hides the keys that were only added to fill a
+# short sequence. Each sequence has its own mask, which all its heads share: the shape (B, 1, 1,
+# keys) broadcasts against (B, heads, Tq, keys).
 #
 # **Task.** Write `padding_mask`.
 

@@ -57,10 +57,10 @@ for seconds, text in SAMPLES.items():
 # %% [markdown]
 # ## The transformer block
 #
-# A **transformer** is a model that passes a sequence of vectors, one for each token, through a
-# stack of blocks, each with attention and a small network. A **GPT** (generative pre-trained
-# transformer) is a transformer with causal attention that predicts the next token at every
-# position.
+# The model of the picture is a stack of equal blocks. A **transformer** is a model that passes
+# a sequence of vectors, one for each token, through a stack of blocks, each with attention and
+# a small network. A **GPT** (generative pre-trained transformer) is a transformer with causal
+# attention that predicts the next token at every position.
 #
 # A **transformer block** has two branches: attention, which carries information from earlier
 # tokens to later ones, and a small network, which processes each token alone. Neither branch
@@ -84,10 +84,10 @@ draw_block(embed_dim=64, hidden=256)
 #
 # ## The feed-forward network
 #
-# A **feed-forward network** in a transformer is two dense layers with an activation function
-# between them, applied to each token's vector separately. The first layer widens the vector,
-# usually to four times its length, and the second brings it back. Two thirds of the weights of
-# a block belong to this network.
+# Besides attention, every block has a second part. A **feed-forward network** in a transformer
+# is two dense layers with an activation function between them, applied to each token's vector
+# separately. The first layer widens the vector, usually to four times its length, and the
+# second brings it back. Two thirds of the weights of a block belong to this network.
 #
 # The activation function of a GPT is the GELU of lesson 02.
 #
@@ -231,12 +231,12 @@ figure = plot_stream(deviations)
 #
 # ## Initialization
 #
-# In the picture, the pre-norm stream grows with every block. In a deep stack it would be so
-# large, even before training, that the results of the last blocks would hardly change it. GPT-2
-# therefore starts with small weights, of standard deviation 0.02, and with even smaller ones in
-# the *last* layer of every branch. $L$ blocks have $2L$ branches, and the variance of a sum of
-# $2L$ independent results is the sum of their variances. So each last layer is scaled by
-# $1 / \sqrt{2L}$. Then the variance of the sum does not depend on $L$.
+# In the picture of the last section, the pre-norm stream grows with every block. In a deep
+# stack it would be so large, even before training, that the results of the last blocks would
+# hardly change it. GPT-2 therefore starts with small weights, of standard deviation 0.02, and
+# with even smaller ones in the *last* layer of every branch. $L$ blocks have $2L$ branches, and
+# the variance of a sum of $2L$ independent results is the sum of their variances. So each last
+# layer is scaled by $1 / \sqrt{2L}$. Then the variance of the sum does not depend on $L$.
 #
 # **Task.** Write `init_gpt`. The last layers of the two branches of a block are
 # `block.attention.out` and `block.mlp[2]`. The weights of embeddings and of the output layer
@@ -430,10 +430,10 @@ for tie in (True, False):
 # %% [markdown]
 # ## Next-token prediction
 #
-# **Next-token prediction** is the task of giving, at every position of a text, a probability to
-# each token that could follow. Causal attention lets each position see only the tokens up to
-# itself. So a window of `context` tokens contains `context` examples, one for each position.
-# The targets are the inputs, shifted by one token.
+# The model is complete. Now we need its task. **Next-token prediction** is the task of giving,
+# at every position of a text, a probability to each token that could follow. Causal attention
+# lets each position see only the tokens up to itself. So a window of `context` tokens contains
+# `context` examples, one for each position. The targets are the inputs, shifted by one token.
 
 # %%
 draw_shifted([" It", " is", " a", " tr", "uth", " uni", "ver", "sal"], start=1, context=5)
@@ -512,11 +512,11 @@ check("lm-loss")
 # %% [markdown]
 # ## Weight decay for matrices only
 #
-# Weight decay pulls weights toward 0. For the matrices of a model, that is a mild and useful
-# regularization. Other parameters should not decay. The gain of a norm should be near 1, and a
-# bias should go wherever the data moves it. The rows of an embedding would shrink in every
-# step, even when their token does not occur. We therefore use the *parameter groups* of lesson
-# 07.
+# Before the training, one choice about the optimizer. Weight decay pulls weights toward 0. For
+# the matrices of a model, that is a mild and useful regularization. Other parameters should not
+# decay. The gain of a norm should be near 1, and a bias should go wherever the data moves it.
+# The rows of an embedding would shrink in every step, even when their token does not occur. We
+# therefore use the *parameter groups* of lesson 07.
 #
 # **Task.** Write `decay_groups`. The weight of an `Embedding` does not decay, even when it is
 # tied. To find out whether a parameter `p` belongs to an `Embedding`, do not write `p in [...]`
@@ -618,8 +618,8 @@ print(f"loss {losses[0]:.2f} bits per character, at the end {np.mean(losses[-25:
 #
 # What is each part of the model worth? We begin with a bigram model, which sees only the
 # current token, and add one part after another. Each model is trained for 250 steps, like the
-# one above. In the first models there is no residual stream: the result of a layer replaces its
-# input. Predict which part helps most, and which one makes the model worse.
+# model of names. In the first models there is no residual stream: the result of a layer
+# replaces its input. Predict which part helps most, and which one makes the model worse.
 
 # %% tags=["answer", "explained"]
 import time
@@ -968,11 +968,11 @@ for order in (2, 3, 4, 5):
 #
 # ## A test for leaks
 #
-# A **causal model** is a model whose prediction at each position depends only on the tokens up
-# to that position. If the mask is missing, or shifted by one, each position can see its own
-# target. The training loss becomes wonderful, and so do the held-out bits, because the model
-# also sees the targets in held-out text. No curve shows the mistake; only the text that the
-# model writes is rubbish.
+# When a result is too good, look for a mistake first. A **causal model** is a model whose
+# prediction at each position depends only on the tokens up to that position. If the mask is
+# missing, or shifted by one, each position can see its own target. The training loss becomes
+# wonderful, and so do the held-out bits, because the model also sees the targets in held-out
+# text. No curve shows the mistake; only the text that the model writes is rubbish.
 #
 # A direct test does show it. Change the tokens after position $k$: no logit at a position up to
 # $k$ may change.
@@ -1014,7 +1014,7 @@ def causality_leak(model, ids):
 check("causality-leak")
 
 # %% [markdown]
-# We train the model of names again, for 250 steps as above, but without the mask. Predict its
+# We train the model of names again, again for 250 steps, but without the mask. Predict its
 # held-out bits.
 
 # %% tags=["answer"]

@@ -43,9 +43,10 @@ draw_samples(SAMPLES)
 # %% [markdown]
 # ## Sampling
 #
-# A **prompt** is the text that a model continues. Softmax turns its logits for the next token
-# into probabilities $p$. **Sampling** means to draw the next token at random, each token $i$
-# with probability $p_i$.
+# Every rule of this chapter begins with the probabilities of the next token. A **prompt** is
+# the text that a model continues. Softmax turns its logits for the next token into
+# probabilities $p$. **Sampling** means to draw the next token at random, each token $i$ with
+# probability $p_i$.
 #
 # One random number is enough. Put the probabilities side by side: they divide the interval from
 # 0 to 1 into pieces, one for each token. Draw $u$, uniform between 0 and 1, and take the token
@@ -174,7 +175,8 @@ for t in (0, 0.5, 1.0, 1.5):
 # %% [markdown]
 # ## Top-k sampling
 #
-# Most tokens of the vocabulary are improbable. How probable are they together?
+# Temperature changes all probabilities. The next two rules remove tokens. Most tokens of the
+# vocabulary are improbable. How probable are they together?
 
 # %% tags=["demonstration"]
 p = softmax(model(tokenizer.encode("She was")[None])[0, -1]).data
@@ -231,9 +233,9 @@ draw_choices({prompt: choices(prompt, lambda logits: top_k(logits, 3)) for promp
 # %% [markdown]
 # ## Nucleus sampling
 #
-# **Nucleus sampling**, also called top-p sampling, keeps the smallest set of tokens whose
-# probabilities sum to at least p. With p = 0.8, it keeps 40 tokens after our first prompt, and
-# 2 after the second one.
+# A fixed number of tokens is right for some prompts and wrong for others. **Nucleus sampling**,
+# also called top-p sampling, keeps the smallest set of tokens whose probabilities sum to at
+# least p. With p = 0.8, it keeps 40 tokens after our first prompt, and 2 after the second one.
 #
 # To find the set, sort the probabilities in descending order and add them up. Keep a token when
 # the sum *before* it is still less than p. So the token that crosses p is kept, and the first
@@ -280,9 +282,10 @@ draw_choices({prompt: choices(prompt, lambda logits: top_p(logits, 0.8)) for pro
 # %% [markdown]
 # ## Autoregressive generation
 #
-# **Autoregressive generation** produces a text one token at a time: each new token is appended
-# to the input from which the next one is predicted. The model accepts at most `model.context`
-# tokens, so it gets only the last ones of a longer text.
+# So far we drew one token. Now we write a text. **Autoregressive generation** produces a text
+# one token at a time: each new token is appended to the input from which the next one is
+# predicted. The model accepts at most `model.context` tokens, so it gets only the last ones of
+# a longer text.
 #
 # The filters are combined in a fixed order: temperature, top-k, top-p. Top-p has to come last,
 # because the probabilities that it adds up must be those that we sample from. Inside
@@ -392,9 +395,9 @@ draw_entropies(words, entropies(row)[start - 1 :])
 # %% [markdown]
 # ## Key-value cache
 #
-# To find token number T + 1, the loop above runs the model on all T tokens, although it has
-# already computed T - 1 of them. In a causal model, an old token cannot look at a new one. So
-# all results for the old tokens are still valid, in every layer: their keys and values, and
+# To find token number T + 1, the loop of `generate` runs the model on all T tokens, although it
+# has already computed T - 1 of them. In a causal model, an old token cannot look at a new one.
+# So all results for the old tokens are still valid, in every layer: their keys and values, and
 # their scores. In each matrix of attention scores, only the last row is new.
 
 # %%
@@ -499,12 +502,12 @@ check("kv-cache")
 # %% [markdown]
 # ## Attention with a cache
 #
-# The new tokens look at every token in the cache and at themselves, so append first, then
-# compute attention. The mask depends on the number of new tokens. A **decoding step** gives the
-# model one new token, which may look at everything. **Prefill** is the first step, which gives
-# the model all tokens of the prompt at once; here no token may look at a later one.
-# `causal_mask(t, keys)` of lesson 14 is right for both steps, because it assumes that the t
-# queries belong to the last t of the keys.
+# Next, attention has to use the cache. The new tokens look at every token in the cache and at
+# themselves, so append first, then compute attention. The mask depends on the number of new
+# tokens. A **decoding step** gives the model one new token, which may look at everything.
+# **Prefill** is the first step, which gives the model all tokens of the prompt at once; here no
+# token may look at a later one. `causal_mask(t, keys)` of lesson 14 is right for both steps,
+# because it assumes that the t queries belong to the last t of the keys.
 #
 # During generation no graph is recorded. A decoding step computes so little that about half of
 # its time would go into making Tensors, so compute on arrays here. `weights_forward` of lesson

@@ -22,7 +22,8 @@ figure = draw_losses({"gradient descent": train_by_hand(images, labels, steps=30
 # The program behind the picture uses derivatives worked out by hand for this one model. Here
 # you write functions that compute them for *any* function of tensors: derivatives in *forward
 # mode*, whole Jacobians, products with second derivatives. At the end your own Newton's method
-# trains the model above without ever storing the 409,600 second derivatives of its loss.
+# trains the model of the picture without ever storing the 409,600 second derivatives of its
+# loss.
 #
 # **You need** 06 (Autograd), and 07 (Optimizers) for gradient descent. **You write** dual
 # numbers, tangent rules, `jvp`, `vjp`, Jacobians, Hessian-vector products, four methods that
@@ -69,6 +70,7 @@ figure = draw_errors(lambda x: np.exp(x) / (np.sin(x) ** 3 + np.cos(x) ** 3) ** 
 #
 # ## Dual numbers
 #
+# Exact derivatives need rules. The first method computes them together with the values.
 # **Forward mode** is automatic differentiation from the inputs to the result: the derivative of
 # each value is computed from the derivatives of its inputs. It needs no backward pass. With
 # dual numbers it needs no graph either.
@@ -179,12 +181,12 @@ print(x * x * x + 2 * x)
 # %% [markdown]
 # ## The chain rule in forward mode
 #
-# For $f(a + a' \varepsilon)$ the chain rule gives $f(a) + f'(a)\,a' \varepsilon$: the
-# derivative of the function is multiplied by the incoming tangent. A backward pass multiplies
-# the same local derivative by the gradient that comes from the result. Some derivatives are
-# cheap to compute from the result of the function: $\exp' = \exp$ and $\tanh' = 1 - \tanh^2$.
-# That is why the argument `derivative` of `chain_rule` is a function of `x` and of this result,
-# `out`.
+# Dual numbers can be added and multiplied. Next come functions such as the sine. For $f(a + a'
+# \varepsilon)$ the chain rule gives $f(a) + f'(a)\,a' \varepsilon$: the derivative of the
+# function is multiplied by the incoming tangent. A backward pass multiplies the same local
+# derivative by the gradient that comes from the result. Some derivatives are cheap to compute
+# from the result of the function: $\exp' = \exp$ and $\tanh' = 1 - \tanh^2$. That is why the
+# argument `derivative` of `chain_rule` is a function of `x` and of this result, `out`.
 #
 # **Task.** Write `chain_rule`, and use it to write `exp`, `sin`, `tanh` and `relu`.
 
@@ -249,8 +251,9 @@ check("functions")
 # %% [markdown]
 # ## Quotients and powers
 #
-# For a quotient $q = a / b$, start from $q b = a$. The product rule gives $q' b + q b' = a'$;
-# solve it for $q'$. A power has two derivatives, one for the base and one for the exponent:
+# Two operators are left, division and the power. For a quotient $q = a / b$, start from $q b =
+# a$. The product rule gives $q' b + q b' = a'$; solve it for $q'$. A power has two derivatives,
+# one for the base and one for the exponent:
 #
 # $$(a^b)' = b\,a^{b-1}\,a' + a^b \log(a)\,b'$$
 #
@@ -302,9 +305,10 @@ check("quotient")
 # %% [markdown]
 # ## Nested derivatives
 #
-# `derivative_of(f)` returns a function that calls `f` with a Dual whose tangent is 1. Used
-# twice, it gives a second derivative; then the primal of a Dual is itself a Dual. A function
-# can also use the derivative of another function:
+# Dual numbers are complete, so we can differentiate whole functions. `derivative_of(f)` returns
+# a function that calls `f` with a Dual whose tangent is 1. Used twice, it gives a second
+# derivative; then the primal of a Dual is itself a Dual. A function can also use the derivative
+# of another function:
 #
 # $$\frac{d}{dx} \left( x \cdot \frac{d}{dy} (x + y) \right)$$
 #
@@ -504,7 +508,8 @@ check("tangent-rules")
 # %% [markdown]
 # ## Jacobian-vector products
 #
-# The **Jacobian-vector product** (JVP) $J v$ is the tangent of a function's result when the
+# A tangent rule is for one operation. Now we go through the graph of a function. The
+# **Jacobian-vector product** (JVP) $J v$ is the tangent of a function's result when the
 # tangents of its inputs are $v$: the directional derivative of the function along $v$. The
 # Jacobian $J$ itself is never built.
 #
@@ -732,9 +737,10 @@ figure = draw_passes(sizes, {mode.__name__: [jacobian_seconds(mode, *size) for s
 #
 # ## Hessian-vector products
 #
-# The **Hessian** of a function with one output is the matrix of its second partial derivatives,
-# $H_{ij} = \partial^2 f / \partial x_i \partial x_j$. It describes how the gradient changes.
-# For a million weights it has $10^{12}$ entries, far too many to store.
+# From first derivatives we go to second ones. The **Hessian** of a function with one output is
+# the matrix of its second partial derivatives, $H_{ij} = \partial^2 f / \partial x_i \partial
+# x_j$. It describes how the gradient changes. For a million weights it has $10^{12}$ entries,
+# far too many to store.
 #
 # Often we need only its product with a vector. The **Hessian-vector product** (HVP) $Hv$ is the
 # change of the gradient along $v$. We can compute it without $H$, for the price of a few
@@ -846,11 +852,12 @@ check("hessian")
 # %% [markdown]
 # ## Sharpness
 #
-# An *eigenvector* of a matrix is a vector that the matrix only scales: $Hv = \lambda v$. The
-# factor $\lambda$ is its *eigenvalue*. The **sharpness** of a loss is the largest eigenvalue of
-# its Hessian: the curvature in the direction in which the loss is most curved. In the bowl of
-# lesson 07, a step multiplied a weight by $1 - \mathrm{lr} \cdot \mathrm{curvature}$, and with
-# $\mathrm{lr} > 2 / \mathrm{curvature}$ it diverged. So the sharpness limits the learning rate.
+# Products with the Hessian are enough to find its largest eigenvalue. An *eigenvector* of a
+# matrix is a vector that the matrix only scales: $Hv = \lambda v$. The factor $\lambda$ is its
+# *eigenvalue*. The **sharpness** of a loss is the largest eigenvalue of its Hessian: the
+# curvature in the direction in which the loss is most curved. In the bowl of lesson 07, a step
+# multiplied a weight by $1 - \mathrm{lr} \cdot \mathrm{curvature}$, and with $\mathrm{lr} > 2 /
+# \mathrm{curvature}$ it diverged. So the sharpness limits the learning rate.
 #
 # **Power iteration** finds the eigenvalue of largest absolute value by multiplying a random
 # vector by the matrix again and again: the component of the vector along the eigenvector of
@@ -1000,9 +1007,10 @@ check("conjugate-gradient")
 # %% [markdown]
 # ## Newton's method
 #
-# **Newton's method** replaces the loss by the parabola with the same value, gradient and
-# Hessian, and goes to the minimum of this parabola: $x - H^{-1} g$. There is no learning rate
-# to choose. Near the minimum, the number of correct digits doubles with each step.
+# Now you can write the second method of the first picture. **Newton's method** replaces the
+# loss by the parabola with the same value, gradient and Hessian, and goes to the minimum of
+# this parabola: $x - H^{-1} g$. There is no learning rate to choose. Near the minimum, the
+# number of correct digits doubles with each step.
 #
 # **Task.** Write `newton_step`.
 

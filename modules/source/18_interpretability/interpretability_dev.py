@@ -547,9 +547,10 @@ check("changed")
 # %% [markdown]
 # ## Ablation
 #
-# **Ablation** replaces the result of a part by something that carries no information, and
-# measures how the loss changes. The results of all heads are the input of `attention.out`: the
-# first D / H columns belong to head 0, the next to head 1, and so on.
+# With `changed`, we can do the first experiment. **Ablation** replaces the result of a part by
+# something that carries no information, and measures how the loss changes. The results of all
+# heads are the input of `attention.out`: the first D / H columns belong to head 0, the next to
+# head 1, and so on.
 #
 # What should replace them? Zero seems natural, but zero is not "no information". A head may add
 # the same vector at every position, and the layers after it were trained with this vector.

@@ -290,10 +290,10 @@ check("race")
 # %% [markdown]
 # ## Paired ratios
 #
-# A **paired comparison** compares measurements that were taken together: the time of a in round
-# i with the time of b in the same round. Drift multiplies both times by nearly the same factor,
-# and their ratio does not change. So compute the ratio in each round first, and then its
-# median.
+# Interleaving gives both sides the same drift. The next step removes it. A **paired
+# comparison** compares measurements that were taken together: the time of a in round i with the
+# time of b in the same round. Drift multiplies both times by nearly the same factor, and their
+# ratio does not change. So compute the ratio in each round first, and then its median.
 #
 # Do not take the mean of the ratios. Predict the mean of a / b and the mean of b / a for these
 # three rounds. Which program is faster?
@@ -339,10 +339,11 @@ check("ratio-interval")
 # %% [markdown]
 # ## A/A tests
 #
-# An **A/A test** compares a program with itself, to test the method of comparison. The true
-# ratio is 1, and 5 % of the intervals miss it. So a correct method declares a winner in about 1
-# of 20 tests. If a method declares a winner in half of the tests, do not use it to compare two
-# different programs. First on the simulated computer; predict both numbers:
+# How can we know that a method of comparison is right? An **A/A test** compares a program with
+# itself, to test the method of comparison. The true ratio is 1, and 5 % of the intervals miss
+# it. So a correct method declares a winner in about 1 of 20 tests. If a method declares a
+# winner in half of the tests, do not use it to compare two different programs. First on the
+# simulated computer; predict both numbers:
 
 # %% tags=["answer"]
 def comparisons(program, clock, rng, pairs=60, rounds=40):
@@ -591,10 +592,11 @@ print(f"{here.flops_per_second / here.bytes_per_second:.1f} FLOPs in the time of
 # %% [markdown]
 # ## The roofline model
 #
-# The **roofline model** predicts the time of an operation by the slower one of two things:
-# its arithmetic, FLOPs divided by FLOPs per second, and its memory traffic, bytes divided by
-# bytes per second. A processor can do both at the same time, so the longer of the two counts.
-# The shorter one is hidden behind it.
+# Two numbers of an operation and two of a computer give a prediction. The **roofline model**
+# predicts the time of an operation by the slower one of two things: its arithmetic, FLOPs
+# divided by FLOPs per second, and its memory traffic, bytes divided by bytes per second. A
+# processor can do both at the same time, so the longer of the two counts. The shorter one is
+# hidden behind it.
 #
 # **Task.** Write `roofline`.
 
@@ -625,10 +627,10 @@ def roofline(flops, bytes, machine):
 check("roofline")
 
 # %% [markdown]
-# The picture shows the roof of this computer, measured above, and operations measured now: a
-# point for each, at its intensity and its speed. The **ridge point** is the intensity at which
-# arithmetic and memory take equally long. Left of it an operation waits for memory, right of it
-# for arithmetic. Predict where an addition, a GELU and a matrix product lie.
+# The picture shows the roof of this computer, as `Machine` measured it, and operations measured
+# now: a point for each, at its intensity and its speed. The **ridge point** is the intensity at
+# which arithmetic and memory take equally long. Left of it an operation waits for memory, right
+# of it for arithmetic. Predict where an addition, a GELU and a matrix product lie.
 
 # %% tags=["answer"]
 from tinytorch.core.transformers import gelu_forward
@@ -686,11 +688,12 @@ print(f"64 MB: {low:.2f} to {high:.2f} times as long with new memory")
 #
 # ## A profiler for operations
 #
-# A **profiler** is a program that records how much time and memory each part of another program
-# needs. Every operation on Tensors goes through one function, `run(op, arrays, options)` of
-# lesson 01. So it is enough to replace this function while a `with` block runs. Python calls
-# `__enter__` at the start of the block, and `__exit__` at its end, also after an error. The
-# function lives in the module `tinytorch.core.tensor`, imported here as `engine`.
+# A model runs hundreds of operations, so a program must record them. A **profiler** is a
+# program that records how much time and memory each part of another program needs. Every
+# operation on Tensors goes through one function, `run(op, arrays, options)` of lesson 01. So it
+# is enough to replace this function while a `with` block runs. Python calls `__enter__` at the
+# start of the block, and `__exit__` at its end, also after an error. The function lives in the
+# module `tinytorch.core.tensor`, imported here as `engine`.
 #
 # **Task.** Write `run` and `__exit__` of `OperationProfile`.
 

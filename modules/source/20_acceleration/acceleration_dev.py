@@ -45,8 +45,9 @@ from tinytorch.support.worker_processes import kinds, make_backward
 # %% [markdown]
 # ## The order of a matrix product
 #
-# A matrix product of size $n$ is $n^3$ multiplications and additions, in any order. Here they
-# are in pure Python, and once more with one dot product for each element of the result:
+# We begin with the matrix product, the operation of every layer. A matrix product of size $n$
+# is $n^3$ multiplications and additions, in any order. Here they are in pure Python, and once
+# more with one dot product for each element of the result:
 
 # %%
 def matmul_lists(a, b):
@@ -118,9 +119,10 @@ for name, calls in zip(products, (128**3, 128**2, 128, 1)):
 #
 # ## Blocks that fit the cache
 #
-# A **cache** is a small, fast memory in the processor that keeps the numbers used last. All
-# other numbers must come from main memory, which is many times slower. So an algorithm should
-# use a number often while it is in the cache.
+# The order of the work decides which numbers are at hand. A **cache** is a small, fast memory
+# in the processor that keeps the numbers used last. All other numbers must come from main
+# memory, which is many times slower. So an algorithm should use a number often while it is in
+# the cache.
 #
 # `matmul_outer` does two floating-point operations for each element of the result that it reads
 # and writes. Now cut the matrices into blocks of $s$ rows and $s$ columns. The product of two
@@ -196,10 +198,11 @@ for size in times:
 #
 # ## New memory
 #
-# Each NumPy operation puts its result into a new array. For an array of 1 MB, the C library
-# asks the operating system for memory, and gives it back when the array is deleted. The system
-# does not give memory at once, only addresses. A **page fault** is an interruption at the first
-# write to a page of memory, mostly 4 kB: the system finds a free page and fills it with zeros.
+# After the arithmetic we look at memory. Each NumPy operation puts its result into a new array.
+# For an array of 1 MB, the C library asks the operating system for memory, and gives it back
+# when the array is deleted. The system does not give memory at once, only addresses. A **page
+# fault** is an interruption at the first write to a page of memory, mostly 4 kB: the system
+# finds a free page and fills it with zeros.
 #
 # The table compares three ways to add two arrays of 1 MB. Predict: how many page faults does
 # one addition cause when its result is a new array?
@@ -218,10 +221,11 @@ for way, faults, milliseconds in count_page_faults():
 #
 # ## A memory pool
 #
-# A **caching allocator** is a part of a library that keeps the memory of deleted arrays and
-# uses it for new arrays. GPU libraries have one, because getting memory from a GPU's driver is
-# even slower. Write a small one. Its blocks of memory are arrays of bytes; `block.view(dtype)`
-# gives the same memory another dtype. A block is reused for any array of exactly as many bytes.
+# The remedy is to use the same memory again. A **caching allocator** is a part of a library
+# that keeps the memory of deleted arrays and uses it for new arrays. GPU libraries have one,
+# because getting memory from a GPU's driver is even slower. Write a small one. Its blocks of
+# memory are arrays of bytes; `block.view(dtype)` gives the same memory another dtype. A block
+# is reused for any array of exactly as many bytes.
 #
 # After `take`, an array counts as *taken*, until `give` gets it back. Giving back the same
 # array twice would be dangerous: two later calls of `take` would get the same memory, and each
@@ -291,9 +295,9 @@ check("buffers")
 # %% [markdown]
 # ## In-place operations
 #
-# An **in-place operation** writes its result into an existing array. NumPy's functions have an
-# argument `out` for that, and `t += 1` also writes into `t`. The formula of GELU, the
-# activation function of lesson 15,
+# A pool makes new arrays cheap. Better still is to make none. An **in-place operation** writes
+# its result into an existing array. NumPy's functions have an argument `out` for that, and `t
+# += 1` also writes into `t`. The formula of GELU, the activation function of lesson 15,
 #
 # $$\mathrm{gelu}(x) = \tfrac12 x \left(1 + \tanh(c\,(x + 0.044715\,x^3))\right), \qquad
 # c = \sqrt{2 / \pi}$$
@@ -597,10 +601,11 @@ figure = plot_memory(arrays, plan(arrays)[0])
 #
 # ## Requests in batches
 #
-# A generating GPT reads all its weights for each token. For one request, each product is a
-# matrix times a vector: two operations for each weight read. With 16 requests in one batch,
-# each weight that is read serves 16 tokens. `generate` of lesson 16 already accepts a batch.
-# Predict: how many times as many tokens per second do 16 requests give?
+# The next gain comes from more work in each pass. A generating GPT reads all its weights for
+# each token. For one request, each product is a matrix times a vector: two operations for each
+# weight read. With 16 requests in one batch, each weight that is read serves 16 tokens.
+# `generate` of lesson 16 already accepts a batch. Predict: how many times as many tokens per
+# second do 16 requests give?
 
 # %% tags=["answer", "explained"]
 from tinytorch.core.generation import generate

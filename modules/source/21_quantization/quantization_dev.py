@@ -202,10 +202,11 @@ print(f"equal probabilities: {guess - exact:.4f} lost")
 #
 # ## Outliers
 #
-# The **signal-to-noise ratio** compares numbers with their rounding errors: ten times the
-# logarithm (base 10) of the ratio of their mean squares, in *decibels* (dB). One more bit gives
-# about twice as many integers, which halves the rounding error and adds $20 \log_{10} 2 = 6.02$
-# dB. Predict: do uniform and normal numbers have the same ratio?
+# One large number can spoil the scale of all others. The **signal-to-noise ratio** compares
+# numbers with their rounding errors: ten times the logarithm (base 10) of the ratio of their
+# mean squares, in *decibels* (dB). One more bit gives about twice as many integers, which
+# halves the rounding error and adds $20 \log_{10} 2 = 6.02$ dB. Predict: do uniform and normal
+# numbers have the same ratio?
 
 # %% tags=["answer", "explained"]
 def decibels(x, approximation):
@@ -684,8 +685,9 @@ curves["mixed precision"] = [result(mixed(b), f"{b + 1}, {b} and {b - 2} bits")
 # second weight *up*, to 1. Then the output is $x$.
 #
 # **GPTQ** rounds the rows of a matrix one after the other. After each row, it changes the rows
-# that are not rounded yet, so that they compensate for the error. Above, rounding the first
-# weight to 0 moves the second one from 0.4 to 0.8, which is rounded to 1.
+# that are not rounded yet, so that they compensate for the error. In the example of the two
+# weights, rounding the first one to 0 moves the second one from 0.4 to 0.8, which is rounded to
+# 1.
 #
 # How should the other rows move? Let $X$ be a matrix of typical inputs, one in each row. All
 # columns of the weights get the same inputs, so we look at one column $w$. When $w$ changes by

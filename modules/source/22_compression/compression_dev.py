@@ -37,9 +37,9 @@ from tinytorch.func import functional_call
 # %% [markdown]
 # ## Magnitude pruning
 #
-# **Pruning** sets weights of a trained network to 0. A weight of 0.001 changes the output of
-# its layer much less than a weight of 2. **Magnitude pruning** removes the weights with the
-# smallest absolute values.
+# We begin with the simplest way to have fewer numbers. **Pruning** sets weights of a trained
+# network to 0. A weight of 0.001 changes the output of its layer much less than a weight of 2.
+# **Magnitude pruning** removes the weights with the smallest absolute values.
 #
 # **Task.** Write `prune_magnitude`. Its result is a *mask*, True where a weight is kept. A
 # threshold is not enough: of equally large weights, all could fall below it or none. Sort the
@@ -783,10 +783,11 @@ figure = draw_singular({"block 0": weights["blocks.0.mlp.0.weights"], "random": 
 #
 # ## LoRA
 #
-# **Fine-tuning** trains a model that is already trained further, on other data. It changes all
-# weights, so each new task needs a copy of the whole model, and Adam needs two more numbers
-# for each weight. **LoRA** (low-rank adaptation) keeps the trained weights $W$ fixed, and
-# trains only a low-rank product that is added to them:
+# Low-rank matrices can also adapt a model to a new task. **Fine-tuning** trains a model that is
+# already trained further, on other data. It changes all weights, so each new task needs a copy
+# of the whole model, and Adam needs two more numbers for each weight. **LoRA** (low-rank
+# adaptation) keeps the trained weights $W$ fixed, and trains only a low-rank product that is
+# added to them:
 #
 # $$y = x W + b + \frac{\alpha}{r}\; x A B$$
 #

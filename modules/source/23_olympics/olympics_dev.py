@@ -182,7 +182,7 @@ print("355 of 359:", usual_interval(355, 359))
 #
 # **Task.** Write `accuracy_interval`. `NormalDist().inv_cdf(q)` is the number below which a
 # standard normal number lies with probability $q$. For the level .95, each side has .025. (The
-# 1.96 above is a rounded $z$.)
+# 1.96 in `usual_interval` is a rounded $z$.)
 
 # %% The Wilson interval exercise="interval"
 #| export
@@ -240,9 +240,10 @@ for share in (0.90, 0.98, 0.995):
 #
 # ## Shared ranks
 #
-# We call one entry better than another only if its interval lies wholly above the other
-# interval. The rank of an entry is 1 plus the number of entries that are better in this sense.
-# So entries whose intervals meet can share a rank.
+# With an interval for each entry, we can rank them. We call one entry better than another only
+# if its interval lies wholly above the other interval. The rank of an entry is 1 plus the
+# number of entries that are better in this sense. So entries whose intervals meet can share a
+# rank.
 #
 # **Task.** Write `shared_ranks`.
 
@@ -575,7 +576,7 @@ print(work_of(Hidden(), x_test)[1], "FLOPs")
 # models are built by the organizers' code, and entries differ only in sizes and weights. Our
 # referee is safe only if the organizers write `build`, and not the learner whose arrays are
 # judged. `builder("mlp", {"hidden": 32})` returns a function that builds a model from a fixed
-# list, and refuses any other name. All entries above were built in this way, and so are those
+# list, and refuses any other name. All entries so far were built in this way, and so are those
 # of the competition for classes at the end of this chapter.
 #
 # ## Right answers
@@ -933,13 +934,13 @@ figure = draw_seeds({seed: [(k / 359, *accuracy_interval(k, 359)) for k in count
 #
 # ## A competition for your class
 #
-# `tito milestone run olympics` lets your referee judge the entries above. Teachers can run a
-# competition with `tito milestone run olympics --class FOLDER`: the folder contains the entry
-# of each learner, an `.npz` file with arrays and a `.toml` file with `build` and the sizes.
-# (`tito submit` does not include these two files: hand them in separately.) The competition's
-# events ask for the smallest model, for the least work, and for the best model with at most
-# 10,000 bytes, all on fresh digits; two more are for GPTs, scored in bits per character. Which
-# of your models from lessons 10 to 22 would you enter?
+# `tito milestone run olympics` lets your referee judge the seven entries of this chapter.
+# Teachers can run a competition with `tito milestone run olympics --class FOLDER`: the folder
+# contains the entry of each learner, an `.npz` file with arrays and a `.toml` file with `build`
+# and the sizes. (`tito submit` does not include these two files: hand them in separately.) The
+# competition's events ask for the smallest model, for the least work, and for the best model
+# with at most 10,000 bytes, all on fresh digits; two more are for GPTs, scored in bits per
+# character. Which of your models from lessons 10 to 22 would you enter?
 #
 # ## Look back
 #
