@@ -6,6 +6,7 @@ Each question is answered in temporary roots with only this lesson and the lower
 """
 
 import doctest
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ from tito.grading.jail import judge, modules
 from tito.grading.jail.check_run import Subject
 from tito.grading.setting import OWN, Setting
 from tito.grading.submission import LessonFile
+from tito.learn.demonstrations import LAST
 from tito.learn.verdict import Verdict
 from tito.lesson import cells, export, glossary, misconceptions, notebook
 from tito.lesson.course import Entry
@@ -30,6 +32,8 @@ RIGHTS = 2  # right solutions in another style that each exercise needs at least
 ENOUGH = 0.97  # of the mutations that are not marked equivalent must be caught
 WIDEST = 96  # columns of a lesson's files: longer lines do not fit the book's page
 LONGEST = 1250  # lines of a chapter
+MOST_WORDS = 60  # of an alt text
+HEADING_IN_TEXT = re.compile(r"(^| )#+ ")
 QUESTIONS = (
     "form",
     "solution passes",
@@ -127,7 +131,9 @@ def check_form(entry: Entry) -> Finding:
         for term in lesson.meta["terms"]
         if not glossary.explanation(term, prose)
     ]
-    problems += width_problems(lesson)
+    problems += width_problems(lesson) + alt_problems(lesson)
+    if prose[-1].heading != LAST:
+        problems.append(f"the last section is not `## {LAST}`: add it, or its `# %% [markdown]`")
     if (length := text.count("\n")) > LONGEST:
         problems.append(
             f"the chapter has {length} lines, at most about 1,200: move given code to the "
@@ -160,6 +166,16 @@ def width_problems(lesson: Lesson) -> list[str]:
         if path.exists()
         for number, row in enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
         if len(row) > WIDEST
+    ]
+
+
+def alt_problems(lesson: Lesson) -> list[str]:
+    """Alt texts that say more than what is seen: a text cell below without its `# %%` line."""
+    return [
+        f"{lesson.source.place(cell)}: the alt text has {len(cell.alt.split())} words, at most "
+        f"{MOST_WORDS}, and no heading"
+        for cell in lesson.source.cells
+        if len(cell.alt.split()) > MOST_WORDS or HEADING_IN_TEXT.search(cell.alt)
     ]
 
 

@@ -113,7 +113,8 @@ def _remove_picture(parts: list[Part], words: str, figure: Figure) -> int:
     """Take the picture out of the cell that contains these words. Returns its place."""
     for number, (_, part) in enumerate(parts):
         if part["cell_type"] == "code" and words in part["source"]:
-            part["metadata"].get("mystnb", {}).pop("image", None)
+            for key in ("image", "figure"):
+                part["metadata"].get("mystnb", {}).pop(key, None)
             part["outputs"] = [
                 output for output in part["outputs"] if not execute.has_picture(output)
             ]

@@ -14,6 +14,7 @@ import math
 from tinytorch.pictures.descent import draw_goal
 
 draw_goal();
+# caption: Gradient descent found this curve from 26 examples.
 # alt: 10 round points near the origin inside a closed curve that the network drew around them,
 # and 16 square points on a ring outside it.
 
@@ -283,6 +284,7 @@ for rate in (0.12, 0.05, 0.005):
     curves[f"rate {rate}"] = (range(21), losses)
     print(f"learning rate {rate}: loss {losses[-1]:.2f}")
 plot_lines(curves, "step", "loss", top=10);
+# caption: With too large a learning rate the loss grows; with too small a one it falls slowly.
 # alt: Three curves of the loss. With rate 0.12 it leaves the picture at the top. With 0.05 it
 # falls below 1 in a few steps. With 0.005 it falls slowly.
 
@@ -336,6 +338,7 @@ network_start = [draw(-1, 1) for _ in range(25)]
 history = train(network_loss, network_start, learning_rate=0.5, steps=100)
 print(f"loss {network_loss(history[0]):.2f} -> {network_loss(history[-1]):.2f}")
 draw_learning(network, history, rings);
+# caption: The boundary bends, step by step, until it separates the two groups.
 # alt: Four panels, after 0, 20, 50 and 100 steps. At first a slanted line cuts through both
 # groups. After 20 steps the boundary is a curve that is open at the top, after 50 a wide closed
 # one, and after 100 a closed curve around the points in the middle.

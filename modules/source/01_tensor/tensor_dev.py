@@ -32,6 +32,7 @@ answers = scores.argmax(axis=1)           # (359,): the digit with the highest s
 print(f"{(answers == labels).mean():.1%} of {len(labels)} new digits are right")
 draw_digits(images[10:20], answers[10:20], labels[10:20])
 plt.show()
+# caption: Two matrix products, two additions and a maximum read nine of these ten digits.
 # alt: Ten handwritten digits of 8 by 8 pixels. The answers above nine of them are right; a 9
 # is taken for a 7, which is marked in red.
 
@@ -131,9 +132,11 @@ draw_strides(x, (1, 1), strides=strides_of(x.shape))  # alt: x[1, 1], found by y
 # change:
 
 # %%
-draw_strides(x.T, (2, 1), "x.T")  # alt: The same six memory cells in the same order. The
-# array x.T has shape (3, 2) and strides (1, 3). For x.T[2, 1], arrows go 2 times 1 and 1 times
-# 3 positions along memory and end at position 5 again, which holds 22.
+draw_strides(x.T, (2, 1), "x.T")
+# caption: Transposing moves no number: only the shape and the strides change.
+# alt: The same six memory cells in the same order. The array x.T has shape (3, 2) and strides
+# (1, 3). For x.T[2, 1], arrows go 2 times 1 and 1 times 3 positions along memory and end at
+# position 5 again, which holds 22.
 
 # %% [markdown]
 # **View and copy** are the two kinds of array that can be made from another array: a view
@@ -605,8 +608,9 @@ from tinytorch.pictures.tensor import draw_channels
 
 picture = Tensor([[[1, 20, 300], [2, 21, 301]]])  # height 1, width 2, 3 channels
 draw_channels(picture.data)
-# alt: A picture of shape (1, 2, 3): two pixels, 1 20 300 and 2 21 301, with a colour for each
-# channel. Its reshape to (3, 1, 2) has the rows 1 20, 300 2 and 21 301, with mixed colours; its
+# caption: Reshape keeps the order in memory and mixes the channels; transpose does not.
+# alt: A picture of shape (1, 2, 3): two pixels, 1 20 300 and 2 21 301, one colour per channel.
+# Its reshape to (3, 1, 2) has the rows 1 20, 300 2 and 21 301, with mixed colours; its
 # transpose by (2, 0, 1) has the rows 1 2, 20 21 and 300 301, each of one colour.
 
 # %% [markdown]

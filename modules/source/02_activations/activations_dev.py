@@ -37,6 +37,7 @@ def hidden_layer(x):
 best = np.linalg.lstsq(hidden_layer(corners), answers, rcond=None)[0]
 draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
                        "a network with ReLU");
+# caption: With ReLU between its layers, a network separates what no straight line can.
 # alt: The points (0, 0) and (1, 1) are circles, (0, 1) and (1, 0) squares. Two bent lines
 # enclose a band that holds both squares and no circle.
 
@@ -277,6 +278,7 @@ hidden = relu(Tensor(corners) @ w1 + b1)
 draw_decision_boundary(lambda x: Tensor(x) @ w2 + b2, hidden.data, answers,
                        "the same, seen from the hidden layer",
                        ("hidden unit 1", "hidden unit 2"));
+# caption: In the plane of the hidden units, one straight line is enough.
 # alt: The four points in the plane of the two hidden units, where one straight line has the
 # squares on one side and the circles on the other.
 
@@ -605,6 +607,7 @@ for f, (colour, style) in curves.items():
 for name, place in (("relu", (3.6, 0.89)), ("sigmoid", (2.3, 0.12)),
                     ("tanh", (-2.2, 0.6)), ("gelu", (2.2, 1.1))):
     axes.text(*place, name)
+# caption: Where the derivative is near 0, the weights before it hardly learn.
 # alt: Sigmoid's derivative is at most 0.25, tanh's is at most 1; both are near 0 on both
 # sides. Relu's derivative jumps from 0 to 1 at 0. Gelu's falls below 0 and rises above 1.
 
@@ -687,6 +690,7 @@ check("softmax")
 
 # %%
 draw_softmax([89.0, 90.0, 92.0], shift=True)
+# caption: Subtracting the largest logit changes no probability and avoids the overflow.
 # alt: Logits 89, 90, 92; minus the largest -3, -2, 0; their exponentials 0.0498, 0.135, 1;
 # the probabilities 0.042, 0.114, 0.844, as for the logits 1, 2, 4.
 

@@ -24,6 +24,8 @@ from tinytorch.pictures.drawing import plot_stds
 from tinytorch.pictures.layers import draw_histograms
 
 draw_histograms(stds=(0.03, 0.1, 0.3))
+# caption: Only the second network still carries information about its input after twenty
+# layers.
 # alt: Three rows of twenty histograms. With std 0.03 the outputs are almost 0 from the fourth
 # layer on. With 0.1 they stay distributed around 0. With 0.3 most are near -1 and 1 in every
 # layer.
@@ -63,9 +65,9 @@ x = Tensor([[1.0, 2.0], [0.0, -1.0], [3.0, 0.5]])  # three examples of two numbe
 W = Tensor([[1.0, 0.0, 3.0, -1.0], [0.0, 1.0, 4.0, 2.0]])  # two inputs, four outputs
 b = Tensor([10.0, 20.0, 30.0, 40.0])
 draw_fully_connected(x, W, b, example=1, output=2)
-# alt: x of shape (3, 2) at the left, W of shape (2, 4) above, y of shape (3, 4) in the corner
-# between them, b of shape (4,) below. Counted from 0, row 1 of x, column 2 of W and element 2
-# of b are blue: 0 times 3 plus -1 times 4 plus 30 gives y[1, 2] = 26.
+# alt: x of shape (3, 2) at the left, W of shape (2, 4) above, y of shape (3, 4) between them, b
+# of shape (4,) below. Counted from 0, row 1 of x, column 2 of W and element 2 of b are blue: 0
+# times 3 plus -1 times 4 plus 30 gives y[1, 2] = 26.
 
 # %% [markdown]
 # The bias has shape (4,), so broadcasting adds it to every row. Predict: what happens with a
@@ -179,6 +181,7 @@ def identity(x):
 # %% tags=["answer"]
 curves = {std: activation_stds(std, identity) for std in (0.01, 0.05, 0.1, 0.2)}
 plot_stds(curves, "linear layers, by the std of the weights")
+# caption: Each layer repeats the error of the scale, so a small error becomes huge.
 # alt: Standard deviation of a signal over 20 linear layers, on a logarithmic axis. Weights with
 # standard deviation 0.1 give a level line. With 0.2 the line rises to 940,000, with 0.05 it
 # falls to about a millionth, with 0.01 to 9e-21.
@@ -325,6 +328,7 @@ he = math.sqrt(2 / 100)
 curves = {"3 × He": 3 * he, "He": he, "He / 3": he / 3}
 plot_stds({label: activation_stds(std, Tensor.relu) for label, std in curves.items()},
           "layers with relu")
+# caption: He initialization keeps a signal at the same size through layers with relu.
 # alt: Standard deviation of a signal over 20 layers with relu, on a logarithmic axis. He
 # initialization gives a level line near 1; three times its weights explode to 4e9, a third
 # vanishes to 3e-10.

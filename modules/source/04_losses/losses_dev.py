@@ -36,6 +36,7 @@ axes.axhline(0, color="C3", linewidth=1)
 axes.text(9, -2.8, "cross-entropy")
 axes.text(60, -6.6, "squared error")
 axes.text(1.2, 0.6, "yes");
+# caption: Where the network is most wrong, the squared error gives almost no gradient.
 # alt: The logit against the training step, on a logarithmic axis. With cross-entropy it rises
 # at once and crosses 0 at step 9; with the squared error it stays near -8 until 1,500.
 
@@ -369,6 +370,8 @@ for name, loss, look, place in (("cross-entropy", cross_entropy_of_yes, "C0-", (
     ends = np.array([-8.0, -4.5])
     axes.plot(ends, start + derivative * (ends + 8), "C1", linewidth=6, alpha=0.5)
     axes.text(*place, f"{name}\nderivative {derivative:.5f}")
+# caption: For a confident wrong answer, only cross-entropy has a derivative that training can
+# use.
 # alt: Two losses against the logit. At -8 cross-entropy is 8 and its tangent falls steeply,
 # derivative -0.99966; the squared error is 1 and its tangent is flat, derivative -0.00067. Both
 # go to 0 at the right.

@@ -27,6 +27,7 @@ from tinytorch.pictures.backprop import draw_boundary, make_rings, train_in_nump
 points, targets = make_rings()
 trained = train_in_numpy(points, targets, [8, 8, 1], learning_rate=0.01, steps=100)
 draw_boundary(trained, points, targets, "105 parameters, 100 steps");
+# caption: Backpropagation found this curve in 100 steps.
 # alt: 10 round points near the origin inside a closed curve that the network drew around them,
 # and 16 square points on a ring outside it.
 
@@ -125,6 +126,7 @@ check("by-hand")
 
 # %% tags=["answer"]
 draw(inputs, steps, places, gradients_by_hand())
+# caption: A gradient is a sum over paths; each path contributes the product of its factors.
 # alt: The same graph with gradients: L 1, f 7, g 4, e 7, c 7, d 4, b 14 and a -17. The edges
 # have the factors 7 and 4 into L, 1 into f and g, 2 from b and -3 from a into e.
 
@@ -969,6 +971,7 @@ print(f"{len(net.parameters())} parameters, loss {losses[0]:.1f} -> {losses[-1]:
 # %% tags=["payoff"]
 draw_boundary(lambda grid: [net(x).data for x in grid.tolist()], points, targets,
               "trained by your code");
+# caption: Your own backpropagation finds such a curve, too.
 # alt: The picture from the beginning of the chapter, now from the network that you trained: a
 # closed curve around the 10 round points, the 16 square points outside.
 

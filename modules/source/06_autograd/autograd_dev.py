@@ -11,6 +11,7 @@ from tinytorch.pictures.autograd import forward, plot_decision, train_by_hand, t
 points, labels = two_moons()
 by_hand = train_by_hand(points, labels)
 plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
+# caption: The derivatives behind this picture were worked out by hand, for this network only.
 # alt: Two interleaved half-moons of points, and a curved boundary that separates all of them.
 
 # %% [markdown]
@@ -401,6 +402,7 @@ axes.plot(h, abs(both_sides - np.e), "C0")
 axes.text(3e-4, 3e-3, "one-sided", color="C3")
 axes.text(6e-2, 1e-9, "central", color="C0")
 axes.invert_xaxis();
+# caption: There is a best h: above it the formula is too rough, below it rounding takes over.
 # alt: Both errors fall as h shrinks and then rise. The error of the one-sided difference falls
 # to 1e-8, near h = 1e-8, and the error of the central difference to 1e-10, near h = 1e-5.
 
@@ -594,6 +596,7 @@ batch, bias, changed = np.zeros((3, 4)), np.array([0.5, -1, 2, 0]), np.array([1.
 g = np.arange(12.0).reshape(3, 4)
 print("the loss changes by", (g * (batch + changed)).sum() - (g * (batch + bias)).sum())
 draw_bias_gradient(bias, g)
+# caption: What broadcasting copies in the forward pass, the backward pass adds up.
 # alt: A bias of 4 numbers is copied to 3 rows; below, the columns of g are summed to 4 numbers.
 
 # %% [markdown]

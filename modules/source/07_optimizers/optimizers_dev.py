@@ -37,6 +37,7 @@ paths = {"gradient descent": linear_path([1, 30], START, lr=0.05),
          "with momentum": linear_path([1, 30], START, lr=0.05, momentum=0.7)}
 draw_paths(valley, {f"{name}: loss {valley(path[-1]):.1g}": path
                     for name, path in paths.items()}, levels=LEVELS)
+# caption: With the gradients of earlier steps, the same 50 steps reach the minimum.
 # alt: Contours of a long flat valley. One path jumps across the valley a few times and then
 # creeps along its floor; the path with momentum swings wider and reaches the minimum.
 
@@ -117,6 +118,7 @@ for lr in (0.03, 0.05, 0.06, 0.065, 0.067):
         sgd_update(w, gradient(w), lr)
 losses = {name: [valley(w) for w in path] for name, path in paths.items()}
 draw_curves(losses, "step", "loss", yscale="log", colours=["C3", "C3", "C0", "C1", "C2"])
+# caption: The best learning rate is close to the one that diverges.
 # alt: The loss against the step, on a logarithmic scale. After 50 steps it is lowest for 0.06,
 # then come 0.05, 0.065 and 0.03. For 0.067 it falls for ten steps and grows from then on.
 
@@ -756,6 +758,7 @@ check("adamw")
 curves = {f"{kind.__name__}, noise {size}": weight for kind in (Adam, AdamW)
           for size, weight in zip((0.1, 10), decay(kind))}
 draw_curves(curves, "step", "weight", limits=(0, 1.1), colours=["C2", "C2", "C0", "C0"])
+# caption: AdamW shrinks all weights alike; the gradient of a penalty in Adam does not.
 # alt: Four curves that start at 1. With Adam, the weight whose noise has size 0.1 falls to 0.3,
 # the one with size 10 stays near 1. With AdamW both end near 0.75.
 

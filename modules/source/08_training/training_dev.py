@@ -8,6 +8,7 @@
 from tinytorch.pictures.training import example_history, plot_learning_curve
 
 figure = plot_learning_curve(example_history())
+# caption: After epoch 27, the network improves only on the points that it is trained on.
 # alt: Loss against the epoch. The training loss falls to almost 0. The validation loss falls
 # until epoch 27, which is marked as the best epoch, and rises after it.
 
@@ -556,6 +557,7 @@ def regions(model, title, other=None):
 
 
 figure = regions(model, "after 60 epochs")
+# caption: The borders bend around single points: the network overfits.
 # alt: The plane in three colours, one per class, and the 60 training points. Every point lies
 # in the region of its class. The region of the squares has a tongue to the left, around a
 # single square; the region of the triangles has a bay at the bottom, around a few triangles.
@@ -630,11 +632,10 @@ figure = plot_learning_curve({name: curve[:stop] for name, curve in history.item
 from tinytorch.pictures.training import draw_training_loop
 
 draw_training_loop(batches=len(train_batches), epochs=60)
-# alt: A diagram. At the top the question "60 epochs, or should_stop?". No leads into a box
-# called one epoch: forward pass, backward pass, optimizer step, next batch, and an arrow back
-# to the forward pass. Below it: evaluate on the validation set, if improved keep the weights,
-# save a checkpoint, and an arrow back to the question. Yes leads to the end: load the best
-# weights.
+# alt: At the top the question "60 epochs, or should_stop?". No leads into a box called one
+# epoch: forward pass, backward pass, optimizer step, next batch, and back to the forward pass.
+# Below: evaluate on the validation set, if improved keep the weights, save a checkpoint, and
+# back to the question. Yes leads to the end: load the best weights.
 
 # %% [markdown]
 # The inner loop is given. Its most important method is `step`. It is your `train_step` with
@@ -1184,6 +1185,7 @@ for count in (15, 40, 800):
 
 # %% tags=["demonstration", "answer"]
 figure = plot_double_descent(COUNTS, train_errors, test_errors)
+# caption: The test error is worst where the parameters just fit the training examples.
 # alt: Error against the number of parameters, both axes logarithmic. The training error falls
 # to 0 at 40 parameters. The test error falls, rises to a sharp peak at 40 parameters, and
 # falls again, to below its first minimum.

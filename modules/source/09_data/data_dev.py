@@ -27,6 +27,7 @@ two_parts = zip(image_sets.digits_arrays("train"), image_sets.digits_arrays("tes
 all_images, all_labels = (np.concatenate(part) for part in two_parts)
 comparison = compare_data_handling(all_images / 16, all_labels)
 draw_accuracies(comparison)
+# caption: The classifier is always the same: only its data changes.
 # alt: Four bars of test accuracy: almost 0 % when the test set is the end of a sorted file,
 # almost 100 % for a random test set, about 60 % when its images are shifted by a pixel, and
 # more than 97 % when the training images are also shifted.
@@ -281,6 +282,7 @@ print(f"10 would be exact; in a thousand tries there were {min(sevens)} to {max(
 drawn = np.random.default_rng(0).permutation(labels)[:100]
 draw_class_counts([("random", np.bincount(drawn, minlength=10)),
                    ("stratified", np.bincount(labels) // 10)], expected=10)
+# caption: A stratified split keeps the share of every class.
 # alt: Examples per class, 0 to 9, in a held-out part of 100. Drawn at random: from 5 to 16,
 # five of the ten marked as off by two or more. Stratified: 10 of each class.
 
@@ -584,6 +586,7 @@ draw_number_lines([("raw", {"day": day, "night": night}),
                    ("each by its own statistics", {"day": own_day, "night": own_night}),
                    ("both by the statistics of the day",
                     {"day": own_day, "night": (night - day.mean()) / day.std()})], -4, 2)
+# caption: Only with one set of statistics for both does night stay darker than day.
 # alt: Three number lines, each with three values of day and three of night. Raw: day from 0.5
 # to 0.9, night from 0.1 to 0.5. Each by its own statistics: the same three values. Both by the
 # statistics of the day: night lies lower, from -3.7 to -1.2.

@@ -32,6 +32,7 @@ kernels = {"horizontal edges": [[-1, -2, -1], [0, 0, 0], [1, 2, 1]],
            "blur": np.full((3, 3), 1 / 9)}
 feature_maps = [cross_correlate(house(), kernel) for kernel in kernels.values()]
 figure = draw_maps([house(), *feature_maps], ["house", *kernels])
+# caption: The same nine weights at every place find a pattern wherever it is.
 # alt: A drawn house under a sun, and four feature maps of it. The first shows level edges such
 # as the horizon, the second upright edges such as the walls, the third thin outlines, all three
 # in red and blue; the last is the blurred house in grey.
@@ -213,6 +214,7 @@ houses = np.stack([house(), np.roll(house(), -6, axis=1)])[:, None]
 maps = conv2d_loops(houses, weights, np.zeros(2, "float32"))
 figure = draw_maps([houses[0, 0], *maps[0], houses[1, 0], *maps[1]],
                    ["house", *list(kernels)[:2], "shifted house", "shifted map", "shifted map"])
+# caption: When the image is shifted, its feature maps are shifted by as much.
 # alt: Above, the house with its maps of horizontal and vertical edges. Below, the house shifted
 # to the left; its two maps are the maps above, shifted by as much.
 
@@ -722,6 +724,7 @@ print(f"Conv2d(3, 8, 5): fan_in {3 * 5 * 5}, fan_out {8 * 5 * 5}")
 # %%
 draw_max_pool([[1, 3, 2, 0], [4, 2, 1, 1], [0, 0, 5, 6], [2, 1, 7, 3]], kernel_size=(2, 2),
               g=[[10, 20], [30, 40]])
+# caption: Only the largest number of a window gets a gradient.
 # alt: A 4 by 4 input in four windows; their maxima are 4, 2, 2 and 7. Below, the upstream
 # gradient 10, 20, 30, 40; each number goes to the place of the maximum, all others get 0.
 
@@ -1018,6 +1021,7 @@ for name, stack in stacks.items():
     fields.append(x.grad[0, 0])
     titles.append(f"{name}: {receptive_field(stack)}")
 figure = draw_maps(fields, titles)
+# caption: Depth and pooling enlarge the part of the image that one number depends on.
 # alt: Three black images with a bright square: 3 pixels across for one layer, 7 for three
 # layers, 18 with pooling between them. The large squares are brightest in the middle.
 

@@ -25,10 +25,11 @@ from tinytorch.support.token_ids import check_vocabulary, one_row, read_file, wr
 from tinytorch.pictures.tokenization import PIECES, draw_tokens
 
 draw_tokens(PIECES)
-# alt: The text " must be in want of a wife", with a space first, in boxes, one for each token,
-# cut by four tokenizers. With a vocabulary of 256 each letter and space has its own box, 26 in
-# all; with 300 there are 15 boxes, with 512 there are 10, with 1,024 there are 8, most of them
-# whole words.
+# caption: A larger vocabulary cuts the same text into fewer pieces.
+# alt: The text " must be in want of a wife", in boxes, one for each token, cut by four
+# tokenizers. With a vocabulary of 256 each letter and space has its own box, 26 in all; with
+# 300 there are 15 boxes, with 512 there are 10, with 1,024 there are 8, most of them whole
+# words.
 
 # %% [markdown]
 # A model reads one piece per step. With fewer pieces it needs fewer steps, and reads more text
@@ -1049,6 +1050,8 @@ texts = {"test text": test_text, "names": names, "Greek": TEN_LINES["Greek"]}
 curves = {name: [compression(text, Tokenizer(dict(pairs[: size - 256]))) for size in sizes]
           for name, text in texts.items()}
 figure = draw_compression(sizes, curves)
+# caption: Merges shorten the text that they come from most, and text in another script not at
+# all.
 # alt: Characters per token over the size of the vocabulary, from 256 to 1,024. The test text
 # rises from 1 to almost 3, steeply at first; the list of names reaches 1.5; Greek stays at 0.6,
 # below the dashed line at one character per token.

@@ -23,6 +23,7 @@ from tinytorch.support.token_ids import NGramCounts, as_ids, scatter_add
 from tinytorch.pictures.embeddings import MODELS, draw_models
 
 draw_models(MODELS)
+# caption: The better a program predicts the next letter, the better are its names.
 # alt: Five bars, one for each model, with three invented names each. All letters alike: 4.75
 # bits per character, and names such as qjzqxbn. Bigrams 3.41, a window of 4 letters 3.01, a
 # recurrent network 2.93 and interpolated 4-grams 2.86, with names such as lorelta and tamina.
@@ -741,6 +742,7 @@ manual_seed(1)
 plane_model = WindowModel(27, context=4, embedding_dim=2, hidden=64)
 train(plane_model, lambda rng: window_loss(plane_model, rng), steps=1000)
 figure = draw_plane(plane_model.embedding.weight, letters.characters)
+# caption: No label says which letters are vowels, but the network gave them similar vectors.
 # alt: The letters in a plane. The vowels and y are together at the lower right, away from the
 # consonants; c, p, s and t are also together, and the end of a name is alone at the top.
 
@@ -904,6 +906,7 @@ norms["trained"] = gradient_norms(
     read, *(p.data for p in (recurrent_model.w, recurrent_model.u, recurrent_model.b)))
 figure = draw_gradient_norms(norms)
 print("trained:", [f"{k} steps: {norms['trained'][k]:.2f}" for k in (0, 10, 20, 29)])
+# caption: A factor that is repeated in each step makes the gradient vanish or explode.
 # alt: Four curves over the number of steps into the past, on a logarithmic axis. With a factor
 # of 0.5 the norm falls in a straight line to 1e-8; with 1 it falls slowly; with 1.5 it grows.
 # For the trained model it falls to about a thirtieth.
@@ -1058,6 +1061,7 @@ for order in range(1, 7):
     print(f"order {order}: {size:6,} counts, {bits:.2f} bits per character")
     counted.append((order, size, bits))
 figure = draw_sizes(counted, networks)
+# caption: The networks need fewer numbers than the n-grams for nearly the same bits.
 # alt: Bits per character over the numbers that a model stores, for n-grams of order 1 to 6 and
 # the two networks. From order 1 to 4 the bits fall from 4.0 to 2.9, then rise again. The two
 # networks store fewer numbers than order 4 and need a little more than it: 3.0 and 2.9.

@@ -13,6 +13,7 @@ from tinytorch.pictures.attention import (LEARNED, draw_lookup, draw_map, draw_m
 letters, learned_weights = LEARNED
 predictions = [f"{a} → {b}" for a, b in zip(letters[11:], letters[:12])]
 figure = draw_map(learned_weights, predictions, letters, "", ("letter", "prediction"))
+# caption: In every row the network looks at the place where the answer is.
 # alt: Attention weights: twelve rows, one for each prediction, and 23 columns, one for each
 # letter. In every row one dark cell lies eleven positions before the letter that was read, so
 # the dark cells form a diagonal in the left half. All other cells are almost white.
@@ -344,6 +345,7 @@ for name, build in [("recurrent", lambda: Sequential(RecurrentModel(10, 32, 64),
     print(f"{name:12} {sum(p.size for p in model.parameters())} parameters: "
           f"{accuracy(model):4.0%} right")
 figure = plot_lines(losses, "step", "loss in nats per letter")
+# caption: Only attention with positions learns the task.
 # alt: The loss of three models over 200 steps. All begin near 2.5. With attention, it falls to
 # 0 within 60 steps; with the recurrent model and without positions, it stays above 2.
 
@@ -587,6 +589,7 @@ check("learned")
 
 # %%
 draw_rotation([1.0, 0.3], [0.8, 0.6], 0.5, [(3, 1), (7, 5)])
+# caption: The dot product depends only on the distance between the two positions.
 # alt: Two circles, each with an arrow q and an arrow k. Left, q is rotated to position 3 and k
 # to position 1; right, both are rotated further, to 7 and 5. The angle between the arrows is
 # the same, and so is the dot product below each circle, 0.83.
@@ -652,7 +655,7 @@ check("rope")
 draw_split(3, 4, 2)
 # alt: An array of 3 positions with 4 numbers each, 0 to 11. Right: head 0 has 0 1, 4 5, 8 9,
 # and head 1 has 2 3, 6 7, 10 11. Reshaped to (2, 3, 2), 8 of the 12 numbers are red: head 0 has
-# 0 1, then 2 3 and 4 5, where 4 5 and 8 9 should be.
+# 0 1, 2 3, 4 5.
 
 # %% [markdown]
 # **Task.** Write `split_heads`, and `merge_heads`, its inverse.
@@ -1031,6 +1034,7 @@ for name, layers in [("one layer", 1), ("two layers", 2)]:
     curves[name] = train(network, Adam(network.parameters(), 0.01), 250, varied)
     print(f"{name}: loss {curves[name][-1]:.3f}, {accuracy(network, varied):.0%} right")
 figure = plot_lines(curves, "step", "loss in nats per letter")
+# caption: Two layers of attention find repetitions at any distance; one layer does not.
 # alt: The loss over 250 steps. With one layer it falls slowly from 3.3 to 2.4. With two layers
 # it falls suddenly, between steps 80 and 130, to almost 0.
 
@@ -1185,6 +1189,7 @@ for name, method in methods.items():
     print(f"{name}: {megabytes[-1]:.1f} MB for T = 2048, "
           f"{megabytes[-1] / megabytes[-2]:.1f} times as much as for T = 1024")
 figure = plot_lines(curves, "positions T", "peak memory in MB", xscale="log", yscale="log")
+# caption: In chunks, memory grows in proportion to the length, not to its square.
 # alt: Peak memory over T, both axes logarithmic. The plain method rises by a factor of four
 # with each doubling of T, the method in chunks by a factor of two.
 

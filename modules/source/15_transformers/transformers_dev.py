@@ -33,6 +33,7 @@ from tinytorch.pictures.transformers import (BY_POSITION, LEVELS, RUN, SAMPLES, 
                                              plot_positions, plot_run, plot_shares)
 
 figure = plot_run(RUN, LEVELS)
+# caption: A small GPT learns to predict text better than three compressors and a 6-gram model.
 # alt: Bits per character of text that was not trained on, against seconds of processor time.
 # The curve of the GPT falls steeply at first, crosses the lines of zlib, xz, bz2 and a 6-gram
 # model one after the other, and ends below all of them.
@@ -220,6 +221,7 @@ for name, kind in [("pre-norm", TransformerBlock), ("post-norm", PostNormBlock)]
     deviations[name] = [x.data.std() for x in stream]
     print(f"{name:9} cosine of input and output {cosine(start, stream[-1].data):.2f}")
 figure = plot_stream(deviations)
+# caption: In a pre-norm stack, every block makes the stream larger.
 # alt: The standard deviation of the stream over twelve blocks. It grows from 1 to more than 2
 # in the pre-norm stack, and stays at 1 in the post-norm stack.
 
@@ -1045,12 +1047,14 @@ def changes(model, ids):
 
 word = "austen"
 draw_dependence(changes(namer, letters.encode(word)), list(word))
+# caption: No prediction depends on a later token.
 # alt: Six rows, one for each position of the word austen, and six columns, one for each token
 # that is changed. The cells on and below the diagonal are blue, those above it are grey: each
 # prediction depends on its own token and on those before it.
 
 # %% tags=["demonstration"]
 draw_dependence(changes(leaky, letters.encode(word)), list(word))
+# caption: Without the mask, every prediction sees its own target.
 # alt: The same for the model without the mask. The cells on and below the diagonal are blue;
 # all cells above it are red and hatched: each prediction also depends on all later tokens.
 

@@ -27,6 +27,7 @@ from tinytorch.support.token_ids import as_ids, as_rows
 from tinytorch.pictures.generation import SAMPLES, draw_samples
 
 draw_samples(SAMPLES)
+# caption: The same model writes dull, readable or broken text, depending on the rule.
 # alt: Three texts of about 30 tokens in boxes. Temperature 0 repeats "I am sure" three times,
 # no box is hatched. Temperature 0.8: ", and very general sometimes of its uncommon if I had no
 # husband.", 3 boxes hatched. Temperature 1.6 writes words that do not exist, 10 boxes hatched.
@@ -675,6 +676,7 @@ with no_grad():
             times[name].append(1000 * min(runs))
 curves = {name: (positions, values) for name, values in times.items()}
 figure = plot_lines(curves, "position of the token", "milliseconds")
+# caption: With a cache, each token takes nearly the same time.
 # alt: Milliseconds for one token against its position, from 1 to 256. Without a cache the line
 # rises steeply, with a cache it stays nearly flat near the bottom.
 
@@ -804,6 +806,8 @@ print(f"{min(times[5]) / min(times[1]):.1f} times as long")
 
 # %%
 draw_acceptance(["the", "a", "his"], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5])
+# caption: What the draft proposes too often is partly rejected; what it proposes too rarely is
+# added.
 # alt: Two bars for each of three tokens, draft and model. "the": 0.2 and 0.6, the upper 0.4 of
 # the model's bar is orange. "a": 0.3 and 0.3, both blue. "his": 0.5 and 0.1, the upper 0.4 of
 # the draft's bar is hatched.

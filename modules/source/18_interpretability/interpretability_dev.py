@@ -18,6 +18,7 @@
 from tinytorch.pictures.interpretability import MEASURED, draw_patches
 
 figure = draw_patches(MEASURED)
+# caption: Three vectors carry all of the information, from the token to the prediction.
 # alt: Three rows of 30 cells: the stream before layer 0, after layer 0 and after layer 1; a
 # column for each position. Three cells are dark and hold 1.00: position 9 before layer 0,
 # position 10 after layer 0, position 29, the last one, after layer 1. All others are white.
@@ -175,8 +176,7 @@ class AttentionOnly(GPT):
 # %% [markdown]
 # Train two models, with one layer and with two. There are 64 tokens and periods from 12 to 24.
 # Guessing one of the tokens of the period costs about $\ln 18 = 2.9$ nats, guessing one of all
-# tokens $\ln 64 = 4.2$. Predict both curves. (`snapshots` keeps the weights of every 20th step
-# for later.)
+# tokens $\ln 64 = 4.2$. Predict both curves. (`snapshots` keeps every 20th step.)
 
 # %% tags=["answer"]
 from tinytorch.core.layers import manual_seed
@@ -496,6 +496,7 @@ print(f"induction scores {induction_score(patterns(model, x)[1], x).round(2)}, "
 figure = plot_lines({"loss / ln 64": np.array(losses) / np.log(64),
                      "previous token, layer 0": (steps, previous),
                      "induction, layer 1": (steps, induction)}, "step", "score, relative loss")
+# caption: The loss falls when the two heads appear.
 # alt: Three curves over 300 steps. The loss, divided by ln 64, falls slowly, and from step 100
 # to 200 to almost 0. The score of the best previous-token head in layer 0 and the induction
 # score in layer 1 stay near 0 at first, and rise while the loss drops, the induction score to
@@ -548,9 +549,8 @@ check("changed")
 # ## Ablation
 #
 # With `changed`, we can do the first experiment. **Ablation** replaces the result of a part by
-# something that carries no information, and measures how the loss changes. The results of all
-# heads are the input of `attention.out`: the first D / H columns belong to head 0, the next to
-# head 1, and so on.
+# numbers without information, and measures how the loss changes. The results of all heads are
+# the input of `attention.out`: D / H columns for head 0, then for head 1, and so on.
 #
 # What should replace them? Zero seems natural, but zero is not "no information". A head may add
 # the same vector at every position, and the layers after it were trained with this vector.
@@ -963,8 +963,7 @@ draw_ablation(ablate(gpt, text_x, text_y) - before, "nats")
 #
 # Does the stream encode whether a token is inside quotation marks? A **probe** is a simple
 # model that is trained to predict a property from the vectors of a network. If a linear probe
-# succeeds, the property is there in a form that a later layer could use with one matrix
-# product.
+# succeeds, the property is there in a form that a later layer could use with one product.
 #
 # For a yes-no property, least squares is enough: fit weights so that the result is 1 for yes
 # and -1 for no, and predict by the sign. `np.linalg.lstsq(a, b)[0]` is the vector w that makes

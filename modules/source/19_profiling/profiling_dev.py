@@ -16,6 +16,7 @@ from tinytorch.pictures.profiling import (SimulatedComputer, aa_test, draw_inter
 
 numbers = np.random.default_rng(0).normal(size=(256, 1024)).astype("float32")
 draw_intervals(aa_test(lambda: np.tanh(numbers), rng=0))
+# caption: Interleaved runs keep what a 95 % interval promises; separate runs do not.
 # alt: Two columns of 60 horizontal lines around the ratio 1. On the left, both sides of a
 # comparison were timed one after the other; on the right, their runs were interleaved. Lines
 # that do not contain the ratio 1 are thick and red; the number of them is above each column.
@@ -650,6 +651,7 @@ for size, name in [(30_000, "30k"), (500_000, "500k"), (8_000_000, "8M")]:
     points[f"add {name}"] = measured("add", np.add, (size,), (size,))
 points["GELU 500k"] = measured("gelu", lambda x: gelu_forward(x, {}), (500_000,))
 figure = draw_roofline(here, points)
+# caption: Memory limits the additions, arithmetic the large matrix products.
 # alt: Two axes with logarithmic scales: FLOPs per byte and GFLOP per second. The roof rises on
 # the left, where memory is the limit, up to the ridge point, and is level from there. Measured
 # points: three additions and a GELU at the left, matrix products of growing n at the right.

@@ -13,6 +13,8 @@ from tinytorch.pictures.acceleration import (GPTSteps, amdahl_curve, count_page_
                                              quick_ladder, token_batch)
 
 figure = plot_ladder(quick_ladder(rounds=3))
+# caption: Fused operations and reused memory save more than half of the time, and change no
+# result.
 # alt: Three bars, the milliseconds of one training step. The composed step takes longest, the
 # fused one about two thirds of that. With reused memory, the fused step takes a little more
 # than half of the fused step's time.
@@ -589,6 +591,7 @@ for use, training in [("generation", False), ("training", True)]:
           f"at one time {max(alive) / 1e6:5.1f} MB, planned {total / 1e6:5.1f} MB")
 arrays = lifetimes(large_gpt(), training=False)
 figure = plot_memory(arrays, plan(arrays)[0])
+# caption: Arrays that are not needed at the same time can share memory.
 # alt: Two plots of memory against the operations of a forward pass; each array is a bar at its
 # offset. Without a plan the bars climb like stairs, one above the other, to 24 MB. With the
 # plan they lie beside and above each other in 2.4 MB: the second plot has another scale.
@@ -634,6 +637,7 @@ figure = plot_throughput(speeds)
 
 # %%
 draw_slots([10, 1, 1, 1, 1, 1], batch=2)
+# caption: With continuous batching, no place waits for the longest request.
 # alt: Two places over time, for requests of 10, 1, 1, 1, 1 and 1 tokens. Static: the second
 # place is empty during 9 of the first 10 steps; the others follow, 12 steps in all. Continuous:
 # the short requests follow each other on the second place, 10 steps.

@@ -204,9 +204,9 @@ print(f"equal probabilities: {guess - exact:.4f} lost")
 #
 # One large number can spoil the scale of all others. The **signal-to-noise ratio** compares
 # numbers with their rounding errors: ten times the logarithm (base 10) of the ratio of their
-# mean squares, in *decibels* (dB). One more bit gives about twice as many integers, which
-# halves the rounding error and adds $20 \log_{10} 2 = 6.02$ dB. Predict: do uniform and normal
-# numbers have the same ratio?
+# mean squares, in *decibels* (dB). One more bit doubles the integers, halves the rounding error
+# and adds $20 \log_{10} 2 = 6.02$ dB. Predict: do uniform and normal numbers have the same
+# ratio?
 
 # %% tags=["answer", "explained"]
 def decibels(x, approximation):
@@ -685,9 +685,8 @@ curves["mixed precision"] = [result(mixed(b), f"{b + 1}, {b} and {b - 2} bits")
 # second weight *up*, to 1. Then the output is $x$.
 #
 # **GPTQ** rounds the rows of a matrix one after the other. After each row, it changes the rows
-# that are not rounded yet, so that they compensate for the error. In the example of the two
-# weights, rounding the first one to 0 moves the second one from 0.4 to 0.8, which is rounded to
-# 1.
+# that are not rounded yet, so that they compensate for the error. In the example, rounding the
+# first weight to 0 moves the second from 0.4 to 0.8, which is rounded to 1.
 #
 # How should the other rows move? Let $X$ be a matrix of typical inputs, one in each row. All
 # columns of the weights get the same inputs, so we look at one column $w$. When $w$ changes by
@@ -707,10 +706,10 @@ curves["mixed precision"] = [result(mixed(b), f"{b + 1}, {b} and {b - 2} bits")
 # Reason: the part of $U$ from row and column $i$ on is the same factor for the smaller $H$, and
 # the first row of $U^T U$ of this part is $U_{ii}$ times its first row.
 #
-# NumPy computes a **Cholesky factor**: `np.linalg.cholesky(A)` is the *lower* triangular matrix
-# $L$ with $L L^T = A$. If an input is always 0, or two inputs are always equal, $H$ has no
-# inverse. **Damping** adds a number to the diagonal of $H$, and so to each eigenvalue (lesson
-# 17): here 1 % of the diagonal's mean.
+# NumPy computes a **Cholesky factor**: `np.linalg.cholesky(A)` is the *lower* triangular $L$
+# with $L L^T = A$. If an input is always 0, or two are always equal, $H$ has no inverse.
+# **Damping** adds a number to the diagonal of $H$, and so to each eigenvalue (lesson 17): here
+# 1 % of the diagonal's mean.
 #
 # **Task.** Write `inverse_factor`.
 
@@ -946,8 +945,7 @@ for path in ("blocks.0.mlp.2", "blocks.1.mlp.2"):
 # %% [markdown]
 # With 8 bits, clipping harms both layers. With 4 bits, clipping one number in a thousand at
 # each end helps the first layer, but not the second one. There the outliers are larger, and
-# much of the output is in them. An outlier is not noise: measure before you clip, and measure
-# outputs.
+# much of the output is in them. An outlier is not noise: measure outputs before you clip.
 #
 # ## Integer products
 #
@@ -1081,6 +1079,7 @@ window = test_ids[None, :64]
 times = milliseconds([lambda version=version: version(window) for version in versions.values()])
 figure = draw_triangle({name: (size_of(version) / 1000, exact + loss_in_bits(version), time)
                         for (name, version), time in zip(versions.items(), times)})
+# caption: With NumPy, quantization saves memory, not time.
 # alt: Bars for float32, 8 bits, and mixed precision with GPTQ. Size: 548, 146 and 92 kB. Bits
 # per character: nearly equal. Milliseconds for a window of 64 tokens: float32 is the shortest.
 

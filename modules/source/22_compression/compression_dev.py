@@ -571,6 +571,7 @@ curves["OBS, all together"] = [bits_lost(obs(amount)) for amount in AMOUNTS]
 for amount, one, other in zip(AMOUNTS, curves["all together"], curves["OBS, all together"]):
     print(f"{amount:.0%} zeros: magnitude {one:.3f} bits lost, OBS {other:.3f}")
 figure = draw_zeros(AMOUNTS, curves)
+# caption: The more a method knows about the loss, the more weights it can remove.
 # alt: Bits per character lost, on a logarithmic axis, against the share of zeros. Random
 # pruning is far above the others. Pruning each matrix alike is below it, ranking all weights
 # together is below that, and OBS is the lowest at every share.
@@ -766,10 +767,10 @@ for rank in (48, 32, 24, 16):
 noise = np.random.default_rng(0).normal(size=(64, 256))
 figure = draw_singular({"block 0": weights["blocks.0.mlp.0.weights"], "random": noise,
                         "block 1": weights["blocks.1.mlp.0.weights"]})
-# alt: Singular values divided by the largest, against their number, 1 to 64. The curve of a
-# random matrix falls in a straight line from 1 to 0.35. In block 0, the first value is larger
-# than the others, which fall in a straight line from 0.7 to 0.25; the last one is near 0. In
-# block 1 the curve bends: half of the values are below 0.15.
+# alt: Singular values divided by the largest, by number, 1 to 64. The curve of a random matrix
+# falls in a straight line from 1 to 0.35. In block 0, the first value is the largest, and the
+# others fall in a straight line from 0.7 to 0.25. In block 1 the curve bends: half of the
+# values are below 0.15.
 
 # %% [markdown]
 # This trained GPT is not low-rank. With rank 48 there are as many parameters as before, and
@@ -1099,6 +1100,7 @@ print(f"original: {size_of(model):,} bytes")
 for name, row in methods.items():
     print(f"{name:20}" + "  ".join(f"{n:,} bytes {bits:.3f}" for n, bits in row))
 figure = draw_bytes(methods, size_of(model))
+# caption: For this model, fewer bits cost less than fewer numbers, and both together least.
 # alt: Bits per character lost, on a logarithmic axis, against kilobytes. The curves of pruning,
 # of neurons and of low rank are to the right. Quantization is to the left of them, and fewer
 # neurons together with quantization is to the left of that.

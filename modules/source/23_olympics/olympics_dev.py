@@ -22,6 +22,7 @@ right = {test: {name: int((answers_of(*given, x) == labels).sum())
                 for name, given in given_entries().items()}
          for test, (x, labels) in tests.items()}
 figure = draw_places(right)
+# caption: The places change from test to test, although the models do not.
 # alt: Seven lines from the public test to five fresh tests, for the places 1 to 7. The model
 # called leaked is first on the public test, and second or third on fresh tests. The CNN is
 # first on all fresh tests. The lines of the four MLPs cross each other from test to test.
@@ -280,6 +281,7 @@ for test in ("public", "fresh 0"):
     intervals = {name: accuracy_interval(right[test][name], 359) for name in entries}
     figures[test] = intervals, shared_ranks(intervals)
 draw_ranks(figures)
+# caption: Entries share a rank where the test cannot tell them apart.
 # alt: The intervals of six entries as horizontal lines, with their ranks. On the public test,
 # all of them overlap and all ranks are 1. On the fresh test, the intervals of the CNNs are
 # higher, and two MLPs have rank 2.
@@ -923,6 +925,7 @@ for seed in range(5):
                    for x, labels in (tests["public"], tests["fresh 0"])]
 figure = draw_seeds({seed: [(k / 359, *accuracy_interval(k, 359)) for k in counts]
                      for seed, counts in seeds.items()}, ["public", "fresh 0"])
+# caption: The best seed on one test is not the best on the other: it was luck.
 # alt: The accuracies of the seeds 0 to 4 with their intervals, on the public and on a fresh
 # test. On each test, the five intervals overlap. The best one, in orange, is seed 4 on the
 # public test and seed 3 on the fresh test.
