@@ -203,10 +203,9 @@ print(f"equal probabilities: {guess - exact:.4f} lost")
 # ## Outliers
 #
 # One large number can spoil the scale of all others. The **signal-to-noise ratio** compares
-# numbers with their rounding errors: ten times the logarithm (base 10) of the ratio of their
-# mean squares, in *decibels* (dB). One more bit doubles the integers, halves the rounding error
-# and adds $20 \log_{10} 2 = 6.02$ dB. Predict: do uniform and normal numbers have the same
-# ratio?
+# numbers with their rounding errors: ten times the logarithm (base 10) of the ratio of mean
+# squares, in *decibels* (dB). One more bit doubles the integers, halves the rounding error and
+# adds $20 \log_{10} 2 = 6.02$ dB. Predict: do uniform and normal numbers have the same ratio?
 
 # %% tags=["answer", "explained"]
 def decibels(x, approximation):
