@@ -172,7 +172,7 @@ def width_problems(lesson: Lesson) -> list[str]:
 def alt_problems(lesson: Lesson) -> list[str]:
     """Alt texts that say more than what is seen: a text cell below without its `# %%` line."""
     return [
-        f"{lesson.source.place(cell)}: the alt text has {len(cell.alt.split())} words, at most "
+        f"{lesson.path.name}:{cell.line}: the alt text has {len(cell.alt.split())} words, at most "
         f"{MOST_WORDS}, and no heading"
         for cell in lesson.source.cells
         if len(cell.alt.split()) > MOST_WORDS or HEADING_IN_TEXT.search(cell.alt)

@@ -26,6 +26,7 @@ exercise = "double"
 change = "{}"
 reason = "{}"
 """
+LAST = "\n# %% [markdown]\n# ## Look back\n"
 TRIPLE = '    assert triple(2) == 6, f"triple(2) should be 6, yours is {triple(2)}"'
 
 
@@ -56,7 +57,12 @@ def change(root, old, new, name="numbers", fresh=True):
 
 @pytest.fixture
 def good(small_course):
-    """The small course, exported, with a recorded mistake and another right solution."""
+    """The small course, exported, with a last section, a recorded mistake and another right
+    solution.
+    """
+    chapter = small_course.lesson("numbers").script
+    chapter.write_text(chapter.read_text(encoding="utf-8") + LAST, encoding="utf-8")
+    small_course = course.open_root(small_course.path)
     for entry in small_course.lessons:
         export.write_module(entry, export.current(entry, notebook_sync.read(entry, {})))
     record(
@@ -196,6 +202,19 @@ def test_a_good_lesson_passes_every_question(good):
             "form",
             "the term 'a ganzzahl' is not explained: set it in bold in",
         ),
+        (LAST, "\n", "form", "the last section is not `## Look back`"),
+        (
+            "print(triple(5), LIMIT)",
+            f"print(triple(5), LIMIT)\n# alt: {'word ' * 61}",
+            "form",
+            "numbers_dev.py:64: the alt text has 61 words, at most 60, and no heading",
+        ),
+        (
+            f"print(triple(5), LIMIT)\n{LAST}",
+            f"print(triple(5), LIMIT)\n# alt: A line.\n#\n# ## What it is\n{LAST}",
+            "form",
+            "the alt text has 6 words, at most 60, and no heading",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(good, old, new, question, said):
@@ -312,7 +331,7 @@ def test_a_question_needs_a_sample_answer(small_course, sample):
         start, end = chapter.index("# ### BEGIN SOL"), chapter.index("# ### END SOLUTION\n")
         chapter = chapter[:start] + chapter[end + len("# ### END SOLUTION\n") :]
     path = small_course.lesson("numbers").script
-    path.write_text(chapter, encoding="utf-8")
+    path.write_text(chapter + LAST, encoding="utf-8")
     form = next(check.check(course.open_root(small_course.path).lesson("numbers")))
     needed = ["question why has no sample answer for graders"]
     assert form.problems == ([] if sample else needed)
