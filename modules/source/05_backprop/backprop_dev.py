@@ -971,7 +971,7 @@ print(f"{len(net.parameters())} parameters, loss {losses[0]:.1f} -> {losses[-1]:
 # %% tags=["payoff"]
 draw_boundary(lambda grid: [net(x).data for x in grid.tolist()], points, targets,
               "trained by your code");
-# caption: Your own backpropagation finds such a curve, too.
+# caption: Your own backpropagation also finds such a curve.
 # alt: The picture from the beginning of the chapter, now from the network that you trained: a
 # closed curve around the 10 round points, the 16 square points outside.
 

@@ -24,7 +24,7 @@ from tinytorch.pictures.drawing import plot_lines
 from tinytorch.pictures.normalization import LOSSES, STEPS
 
 figure = plot_lines({name: (STEPS, losses) for name, losses in LOSSES.items()}, "step", "loss")
-# caption: Twenty layers learn with normalization, and best with residual connections, too.
+# caption: Twenty layers learn with normalization, and best if residual connections are added.
 # alt: Loss over 100 steps. A network of 20 layers stays at 2.3. With batch norm the loss falls
 # from 2.7 to 0.5. The residual network falls to nearly 0.
 
