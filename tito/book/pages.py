@@ -149,7 +149,7 @@ class _Builder:
             (0, prose(f":::{{container}} exercise\n:name: {exercise.id}\n\n{head}\n:::")),
             (0, prose(task)),
             *_around_given(skipped, contract),
-            (0, prose(f"```sh\ntito test {exercise.id}\n```")),
+            (0, prose(f"```text\ntito test {exercise.id}\n```")),
             (0, prose(_hints(exercise.hints))),
             *_checks(exercise),
             (0, prose("% exercise-end")),

@@ -126,7 +126,7 @@ def test_given_methods_are_folded_around_the_one_to_write(tmp_path):
     assert title["source"] == 'class Counter:\n    """Counts."""' and not title["metadata"]
     assert given["metadata"]["mystnb"]["code_prompt_show"] == "Given: __init__, names"
     assert to_write["source"].startswith("    def up(self):\n        ...\n\n    def down")
-    assert command["source"] == "```sh\ntito test numbers-counter\n```"
+    assert command["source"] == "```text\ntito test numbers-counter\n```"
 
 
 OPENING = """# %% tags=["payoff"]
