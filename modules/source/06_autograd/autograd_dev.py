@@ -25,8 +25,7 @@ plot_decision(points, labels, lambda x: forward(by_hand, x)[-1]);
 # **You need** 01 (Tensor), 04 (losses) and 05, which did this for single numbers; for the last
 # section also 02 (activations) and 03 (layers). **You write** the rules of the operations, the
 # backward pass, a gradient check, `no_grad` and `Function`. (The names imported next are
-# explained where they are used; those from `tinytorch.support.forward` are operations on
-# arrays.)
+# explained where they are used; `tinytorch.support.forward` has operations on arrays.)
 
 # %%
 #| default_exp core.autograd
@@ -326,8 +325,7 @@ check("propagate")
 #
 # A node keeps all arrays that went into its operation. To free this memory early, `grad`
 # replaces the creator of each node by the constant `FREED` once the node has been propagated. A
-# second pass through a freed graph raises an error. With `retain_graph=True` the graph is not
-# freed.
+# second pass through a freed graph raises an error. `retain_graph=True` frees nothing.
 #
 # **Task.** Write `grad`. (Its name is that of `torch.autograd.grad`.)
 
@@ -493,8 +491,7 @@ except AssertionError as error:
 #
 # The backward pass starts with the gradient of the output with respect to itself. For a scalar
 # that is 1. For a result of several elements there is no single derivative; the caller must say
-# how much each element counts. If we silently assumed ones, a forgotten `mean()` would go
-# unnoticed.
+# how much each element counts. If we assumed ones, a forgotten `mean()` would go unnoticed.
 #
 # **Task.** Write the rest of `seed_gradient`.
 
@@ -601,8 +598,7 @@ draw_bias_gradient(bias, g)
 
 # %% [markdown]
 # By the *multivariable chain rule*, the contributions of all copies are summed. The same holds
-# for an axis of length 1: for shape (3, 1), each row of `g` is summed to one number, and the
-# axis stays.
+# for an axis of length 1: for shape (3, 1), each row of `g` is summed, and the axis stays.
 #
 # **Task.** Write `unbroadcast`.
 
@@ -1057,8 +1053,7 @@ for f in (lambda x: x * x.detach(), lambda x: x * x):
 # `f(f(x))`, what has it saved when the backward pass reaches the inner one?
 #
 # **Task.** Write `Function.__call__`. Copy the object, and pass the method `forward` of the
-# copy to `apply`. Such a *bound method* refers to its object, so the table can find `backward`
-# there.
+# copy to `apply`. Such a *bound method* refers to its object, so the table finds `backward`.
 
 # %% Custom functions exercise="function"
 #| export

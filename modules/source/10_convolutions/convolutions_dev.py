@@ -1109,8 +1109,7 @@ figure = draw_maps([*np.maximum(eight, 0)], columns=4)
 
 # %% [markdown]
 # A fully connected and a convolutional network are trained on such images. Both are tested with
-# strokes in the left half and in the right half. Predict the four accuracies; guessing gives 25
-# %.
+# strokes in the left half and in the right half. Predict the four accuracies; 25 % is guessing.
 
 # %% tags=["answer", "explained"]
 from tinytorch.core.layers import Flatten, Linear, Sequential, manual_seed
