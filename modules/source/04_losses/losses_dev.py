@@ -401,8 +401,9 @@ print("squared error", steps_until_yes(squared_error))
 # %% [markdown]
 # ## Log-sum-exp
 #
-# A network that recognizes ten digits outputs ten logits $z_0 \dots z_9$. Softmax turns them
-# into probabilities. The loss is again the negative log-likelihood, now of the true class $y$:
+# The third loss is for questions with several answers. A network that recognizes ten digits
+# outputs ten logits $z_0 \dots z_9$. Softmax turns them into probabilities. The loss is again
+# the negative log-likelihood, now of the true class $y$:
 #
 # $$-\log \frac{e^{z_y}}{\sum_j e^{z_j}} = \log \sum_j e^{z_j} - z_y.$$
 #
@@ -458,10 +459,10 @@ check("log-sum-exp")
 # %% [markdown]
 # ## Labels
 #
-# The true class is given by its number, its *label*: one integer per row, from 0 to the number
-# of classes minus one. The alternative is one vector per row. A **one-hot** vector has one
-# element per class: 1 for the true class and 0 for all others. With many classes, most of the
-# memory would hold zeros.
+# Before we compute a loss of several classes, we check its labels. The true class is given by
+# its number, its *label*: one integer per row, from 0 to the number of classes minus one. The
+# alternative is one vector per row. A **one-hot** vector has one element per class: 1 for the
+# true class and 0 for all others. With many classes, most of the memory would hold zeros.
 #
 # NumPy accepts some labels that are not class numbers. Suppose that one data set marks unknown
 # classes with -1, and that another numbers its three classes 1, 2, 3. Predict what the code

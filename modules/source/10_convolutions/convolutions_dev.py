@@ -1161,7 +1161,7 @@ figure = draw_maps([*conv.weights.data[:, 0]], columns=4)
 # ```
 #
 # Mix the images for training and for testing. First predict how the accuracy of each network
-# changes for strokes in the left half. Then repeat the experiment above with mixed images.
+# changes for strokes in the left half. Then repeat the section's experiment with mixed images.
 #
 # 1. Give your prediction, and the accuracies of both networks without and with mixing.
 # 2. Explain the result of each network.

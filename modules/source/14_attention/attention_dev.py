@@ -59,12 +59,13 @@ from tinytorch.support.arrays import keep_freed_memory
 # %% [markdown]
 # ## Queries, keys and values
 #
-# A Python dictionary finds the one key that is equal to the one you ask for, and returns its
-# value. Attention is a softer lookup: it returns a mixture of all values. A **query** is a
-# vector that says what a position is looking for. A **key** is a vector that says what a
-# position has to offer. The dot product of a query and a key measures how well they fit. A
-# **value** is the vector that a position contributes when its key fits. In the example below,
-# the keys are three directions, and the query points to the north-east.
+# We begin with the idea behind attention, a lookup. A Python dictionary finds the one key that
+# is equal to the one you ask for, and returns its value. Attention is a softer lookup: it
+# returns a mixture of all values. A **query** is a vector that says what a position is looking
+# for. A **key** is a vector that says what a position has to offer. The dot product of a query
+# and a key measures how well they fit. A **value** is the vector that a position contributes
+# when its key fits. In the example below, the keys are three directions, and the query points
+# to the north-east.
 
 # %%
 keys, values = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]), np.array([10, 20, 40])

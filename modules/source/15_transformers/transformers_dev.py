@@ -134,11 +134,12 @@ print(net, sum(p.size for p in net.parameters()), "parameters")
 # %% [markdown]
 # ## Pre-norm and post-norm
 #
-# The normalization can go to two places. A transformer is **post-norm** when the stream itself
-# is normalized after each addition; the first transformers were post-norm. A transformer is
-# **pre-norm** when only the input of each branch is normalized, so that the stream stays a
-# plain sum. GPT-2 and most later models are pre-norm, and so is your block. In its formulas,
-# $x \leftarrow \dots$ means that $x$ is replaced by the right side:
+# Attention, network and normalization make a block, in one of two orders. The normalization can
+# go to two places. A transformer is **post-norm** when the stream itself is normalized after
+# each addition; the first transformers were post-norm. A transformer is **pre-norm** when only
+# the input of each branch is normalized, so that the stream stays a plain sum. GPT-2 and most
+# later models are pre-norm, and so is your block. In its formulas, $x \leftarrow \dots$ means
+# that $x$ is replaced by the right side:
 #
 # $$x \leftarrow x + \mathrm{attention}(\mathrm{norm}_1(x)), \qquad
 # x \leftarrow x + \mathrm{mlp}(\mathrm{norm}_2(x))$$
@@ -713,10 +714,10 @@ figure = plot_losses(curves, smooth=10, top=6,
 #
 # ## GELU as one operation
 #
-# The GELU of lesson 02 is composed of nine Tensor operations. Each of them creates an array in
-# the forward pass and another one in the backward pass. We measure a block of the milestone on
-# 8 windows of 64 tokens, forward and backward, and then its GELU alone. Predict which share of
-# the time GELU takes.
+# The model trains. Next, we make its training step cheaper. The GELU of lesson 02 is composed
+# of nine Tensor operations. Each of them creates an array in the forward pass and another one
+# in the backward pass. We measure a block of the milestone on 8 windows of 64 tokens, forward
+# and backward, and then its GELU alone. Predict which share of the time GELU takes.
 
 # %% tags=["answer"]
 from timeit import repeat
@@ -1135,12 +1136,12 @@ check("parameters")
 # %% [markdown]
 # ## How much work
 #
-# A product of a vector with a matrix takes one multiplication and one addition for each weight,
-# so 2 *FLOPs* per weight (lesson 10). Attention needs two more products, which use no
-# parameters. In each layer, the query of a token is multiplied with T keys, and T attention
-# weights are multiplied with T values. Each of the two takes $2TD$ FLOPs, so together they take
-# $4TD$. (With a causal mask half of that would be enough, but our attention also computes the
-# masked half.)
+# After the number of parameters comes the number of operations. A product of a vector with a
+# matrix takes one multiplication and one addition for each weight, so 2 *FLOPs* per weight
+# (lesson 10). Attention needs two more products, which use no parameters. In each layer, the
+# query of a token is multiplied with T keys, and T attention weights are multiplied with T
+# values. Each of the two takes $2TD$ FLOPs, so together they take $4TD$. (With a causal mask
+# half of that would be enough, but our attention also computes the masked half.)
 #
 # **Task.** Write `flops_per_token`. An embedding is a lookup, not a product. The head is a
 # product, tied or not.

@@ -864,11 +864,12 @@ print("accepted:", accepted.mean(), "distribution:", np.bincount(tokens) / len(t
 # %% [markdown]
 # ## Speculative decoding: a whole draft
 #
-# The draft model proposes m tokens and draws each of them after the previous ones. One step of
-# the large model then gives m + 1 distributions: one for each drafted token, and one for the
-# token after them. We accept the drafted tokens one after another until one is rejected, and
-# throw away the tokens after it. If all are accepted, we draw one more token from the last
-# distribution. So every step of the large model produces at least one token.
+# The rule for one token becomes a rule for a whole draft. The draft model proposes m tokens and
+# draws each of them after the previous ones. One step of the large model then gives m + 1
+# distributions: one for each drafted token, and one for the token after them. We accept the
+# drafted tokens one after another until one is rejected, and throw away the tokens after it. If
+# all are accepted, we draw one more token from the last distribution. So every step of the
+# large model produces at least one token.
 #
 # **Task.** Write `verified`.
 

@@ -50,9 +50,9 @@ from tinytorch.support.training_state import generators_of, random_states, repea
 # %% [markdown]
 # ## The limits of finite differences
 #
-# A finite difference, $(f(x + h) - f(x)) / h$, needs no rules at all. How accurate is it? Here
-# it estimates the derivative of a function whose derivative at 1.5 is known. Predict: is the
-# smallest step the best?
+# Why do we need rules for derivatives at all? A finite difference, $(f(x + h) - f(x)) / h$,
+# needs no rules at all. How accurate is it? Here it estimates the derivative of a function
+# whose derivative at 1.5 is known. Predict: is the smallest step the best?
 
 # %% tags=["answer", "explained"]
 from tinytorch.pictures.differentiation import (draw_errors, draw_passes, draw_product,
@@ -612,8 +612,9 @@ for lr in (0.5, 2.0, 4.0):
 #
 # ## Jacobians, column by column
 #
-# A JVP with the unit vector $e_j$ is column $j$ of the Jacobian: how all outputs change when
-# only input $j$ does. With $n$ inputs, $n$ passes give the whole matrix.
+# Products with a Jacobian are enough to build the whole matrix. A JVP with the unit vector
+# $e_j$ is column $j$ of the Jacobian: how all outputs change when only input $j$ does. With $n$
+# inputs, $n$ passes give the whole matrix.
 #
 # **Task.** Write `jacfwd`.
 
@@ -694,8 +695,9 @@ check("vjp")
 # %% [markdown]
 # ## Jacobians, row by row
 #
-# A VJP with the unit vector $e_i$ is row $i$ of the Jacobian: how output $i$ depends on all
-# inputs. With $m$ outputs, $m$ backward passes give the whole matrix, and `f` runs only once.
+# The same matrix can be built from the other product. A VJP with the unit vector $e_i$ is row
+# $i$ of the Jacobian: how output $i$ depends on all inputs. With $m$ outputs, $m$ backward
+# passes give the whole matrix, and `f` runs only once.
 #
 # **Task.** Write `jacrev`.
 

@@ -843,9 +843,10 @@ check("shared")
 # %% [markdown]
 # ## Two processes train one model
 #
-# The class below starts the processes. Each **worker** is a new Python process (the start
-# method *spawn*), not a copy of this one. A copy (*fork*) is faster to start, but does not
-# exist on Windows, and can hang when the process has threads, as BLAS has.
+# With shards and shared memory, two processes can train together. The class below starts the
+# processes. Each **worker** is a new Python process (the start method *spawn*), not a copy of
+# this one. A copy (*fork*) is faster to start, but does not exist on Windows, and can hang when
+# the process has threads, as BLAS has.
 #
 # A new process has none of our functions. It must import them, so `build` and `loss` must be in
 # a file. Functions that are defined in a notebook or script are refused, with a message that

@@ -689,12 +689,13 @@ for name, part in mlp.items():
 #
 # ## Low-rank layers
 #
-# A matrix of rank $r$ is a product of a tall and a wide matrix, with $r$ columns and $r$ rows.
-# A layer of 64 inputs and 256 outputs has 16,384 weights; with rank 16, the two factors have
-# $16 \cdot (64 + 256) = 5{,}120$. The *singular value decomposition* (SVD) writes any matrix
-# as $W = U S V^T$, where $S$ is diagonal and contains the *singular values*, the largest
-# first. A **low-rank approximation** keeps only the $r$ largest of them. It is the closest
-# matrix of rank $r$ (Eckart and Young, 1936).
+# Besides pruning, there is another way to have fewer numbers. A matrix of rank $r$ is a product
+# of a tall and a wide matrix, with $r$ columns and $r$ rows. A layer of 64 inputs and 256
+# outputs has 16,384 weights; with rank 16, the two factors have $16 \cdot (64 + 256) =
+# 5{,}120$. The *singular value decomposition* (SVD) writes any matrix as $W = U S V^T$, where
+# $S$ is diagonal and contains the *singular values*, the largest first. A **low-rank
+# approximation** keeps only the $r$ largest of them. It is the closest matrix of rank $r$
+# (Eckart and Young, 1936).
 #
 # **Task.** Write `low_rank`. `np.linalg.svd(W, full_matrices=False)` returns $U$, the singular
 # values as a vector, and $V^T$.

@@ -60,8 +60,9 @@ from tinytorch.data.olympics import decoded
 # %% [markdown]
 # ## The Pareto front
 #
-# A model should answer many questions right, and it should be small. These are two goals, and
-# the best model for one of them is rarely the best for the other. Here are six entries:
+# We begin with what "better" means. A model should answer many questions right, and it should
+# be small. These are two goals, and the best model for one of them is rarely the best for the
+# other. Here are six entries:
 
 # %%
 entries = {name: given for name, given in given_entries().items() if name != "leaked"}
@@ -583,10 +584,10 @@ print(work_of(Hidden(), x_test)[1], "FLOPs")
 #
 # ## Right answers
 #
-# The answer of a model to a question is the class with the highest score. The referee must not
-# count answers from broken scores. For example, `argmax` of a row of `nan` is 0, so a model
-# that always returns `nan` would have every digit 0 right. Such scores, and scores of a wrong
-# shape, are errors.
+# Besides the work, the referee counts right answers. The answer of a model to a question is the
+# class with the highest score. The referee must not count answers from broken scores. For
+# example, `argmax` of a row of `nan` is 0, so a model that always returns `nan` would have
+# every digit 0 right. Such scores, and scores of a wrong shape, are errors.
 #
 # **Task.** Write `right_answers`.
 
@@ -710,10 +711,10 @@ for entry in (competitors[0], competitors[4], Entry("broken", competitors[0].bui
 # %% [markdown]
 # ## A report
 #
-# A *report* contains the rows of all entries in all events. It is written as JSON, which people
-# and programs can read. The same results must give *the same bytes* each time: then two people
-# can compare two reports by their digests. So the report contains no date, and the rows and
-# their keys are sorted.
+# The referee's results go into a report. A *report* contains the rows of all entries in all
+# events. It is written as JSON, which people and programs can read. The same results must give
+# *the same bytes* each time: then two people can compare two reports by their digests. So the
+# report contains no date, and the rows and their keys are sorted.
 #
 # **Task.** Write `to_json` and `medals` of `Report`, and `referee`.
 
