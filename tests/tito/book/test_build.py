@@ -359,6 +359,8 @@ def test_only_what_changed_and_what_builds_on_it_is_run_anew(small_course):
     assert "kleiner als zuvor" in words_of(lesson_pages(site, "01_numbers"))
     root = add(root, "sums", "\n# %%\nprint(total([4]))\n")
     assert book.build(root).ran == ["sums"]
+    root = change(root, "sums", "print(total([4]))", "print(total([4]))\n# alt: Eight.")
+    assert book.build(root).ran == []
     root = change(root, "numbers", "LIMIT = 10", "LIMIT = 11")
     assert book.build(root).ran == ["numbers", "sums"]
     assert "15 11" in words_of(lesson_pages(site, "01_numbers"))
