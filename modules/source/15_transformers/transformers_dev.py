@@ -1060,10 +1060,10 @@ draw_dependence(changes(leaky, letters.encode(word)), list(word))
 # all cells above it are red and hatched: each prediction also depends on all later tokens.
 
 # %% [markdown] question="too-good" points=5
-# **Question.** A friend trains the same model of names with another function for batches. Its
+# **Question.** A friend trains the same model of names with another function for batches. The
 # loss falls to 0.01 bits per character. The friend measures the loss on held-out names, with
-# the same function: 0.01 bits. `causality_leak` returns 0.0. But after "d" the model writes
-# "ddddddddd".
+# the same function: 0.01 bits. `causality_leak` returns 0.0. But when a text begins with "d",
+# the model continues it with "ddddddddd".
 #
 # 1. What is the mistake? Reproduce it: train a model with this mistake for 100 steps or more,
 #    and give its loss on training names and on held-out names.
