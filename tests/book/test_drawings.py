@@ -129,6 +129,14 @@ def test_softmax_overflows_from_89_on_unless_the_largest_logit_is_subtracted():
             assert np.allclose(softmax.numbers(add, multiply, "none")[-1], shares)
 
 
+def test_the_filters_keep_the_tokens_that_the_lessons_text_names():
+    sampling = module("sampling")
+    kept = {name: (sampling.numbers(name, 1, None, 0.8)[1] > 0).sum() for name in sampling.PROMPTS}
+    assert kept == {"unsure": 40, "sure": 2}
+    shares, rest = sampling.numbers("unsure", 1, 3, 1)
+    assert np.allclose(rest[:3], shares[:3] / shares[:3].sum()) and not rest[3:].any()
+
+
 def test_cross_entropy_needs_9_steps_and_the_squared_error_1507():
     walks = module("two_losses").walk(-8.0)
     assert [walk["steps"] for walk in walks.values()] == [9, 1507]
@@ -563,6 +571,35 @@ def drive_softmax(page, figure):
     assert "inf / inf is nan" in said(figure)
     page.keyboard.press("ArrowLeft")
     assert said(figure) == softmax.told(*softmax.numbers(99, 2, "none"))
+
+
+def drive_sampling(page, figure):
+    sampling = module("sampling")
+    settings = [(1, None, 1), (0.5, None, 1), (1, 3, 1), (1, None, 0.8), (1.5, 20, 0.8), (0, 5, 1)]
+    start = ("unsure", 1, None, 0.8)
+    assert said(figure) == sampling.told(*start, *sampling.numbers(*start))
+    for name, prompt in sampling.PROMPTS.items():
+        figure.get_by_label(prompt).check()
+        for setting in settings:
+            t, k, p = setting
+            figure.get_by_label("temperature").fill(str(t))
+            figure.get_by_label("top-k").fill(str(sampling.KS.index(k)))
+            figure.get_by_label("top-p").fill(str(p))
+            shares, rest = sampling.numbers(name, *setting)
+            assert said(figure) == sampling.told(name, *setting, shares, rest)
+            shown = cells(figure)
+            assert sampling.others(shares, rest) == tuple(
+                shown[f"others {key}"] for key in ("title", "share", "rest")
+            )
+            assert [shown[f"rest {n}"] for n in range(sampling.SHOWN)] == [
+                f"{one:.3f}" if one > 0 else "removed" for one in rest[: sampling.SHOWN]
+            ]
+            width = float(figure.locator('[data-key="bar 1"]').get_attribute("width"))
+            full = sampling.scale_of(shares, rest)
+            assert width == pytest.approx(sampling.ROOM * rest[1] / full, abs=0.06)
+    figure.get_by_label("top-p").focus()
+    page.keyboard.press("End")
+    assert "top-p off" in said(figure)
 
 
 def drive_two_losses(page, figure):
