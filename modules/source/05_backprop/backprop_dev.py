@@ -6,8 +6,8 @@
 # compute it 1,468,672 times.
 #
 # **Backpropagation** computes the derivatives of the loss with respect to all parameters in one
-# pass through the computation. Nearly every neural network is trained with it. The picture
-# shows a network of 105 parameters after 100 such steps.
+# pass through the computation. The picture shows a network of 105 parameters after 100 such
+# steps. At the end of the lesson, your own code trains it.
 
 # %% tags=["payoff"]
 #| default_exp core.backprop
@@ -32,8 +32,8 @@ draw_boundary(trained, points, targets, "105 parameters, 100 steps");
 # and 16 square points on a ring outside it.
 
 # %% [markdown]
-# You write backpropagation in plain Python, and train the network of lesson 00 with it. At the
-# end of the lesson, your code also trains the network of the picture.
+# Nearly every neural network is trained with backpropagation. You write it in plain Python, and
+# train the network of lesson 00 with it first.
 #
 # **You need** 00 (Gradient descent): derivatives, gradients and training. **You write** numbers
 # that record how they were computed, the backward pass, a training step, and networks of any
