@@ -253,15 +253,12 @@ class Lesson:
         """What the lesson.toml of a release says in addition: the words about pictures that
         answer a question, which learners' chapters leave out, {hash of the code: the comments}.
         """
-        comments = {
-            cells.hash_of(cell.code): "\n".join(
-                match[0] for match in cells.SAID.finditer(cell.source)
-            )
-            for cell in self.source.cells
-            if "answer" in cell.tags and cell.alt
-        }
-        rows = [f"{key} = {json.dumps(text)}\n" for key, text in comments.items()]
-        return "\n[answers]\n" + "".join(rows) if rows else ""
+        rows = []
+        for cell in self.source.cells:
+            if "answer" in cell.tags and cell.alt:
+                said = "\n".join(match[0] for match in cells.SAID.finditer(cell.source))
+                rows.append(f"{cells.hash_of(cell.code)} = {json.dumps(said, ensure_ascii=False)}")
+        return "\n".join(["", "[answers]", *rows, ""]) if rows else ""
 
     def said(self, cell: cells.Cell) -> dict[str, str]:
         """The "alt" and "caption" of a cell's picture, also where the release leaves them out."""
