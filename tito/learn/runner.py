@@ -78,7 +78,6 @@ ALL = CheckSelection()
 class LessonReport:
     """A tested lesson, for the learner who works on it.
 
-    places    {exercise: where it is in the lesson's file}
     changed   the exercises whose code is another than in the run before
     results   what the demonstrations show that are known to run, in their order
     unseen    those of them that the learner has not seen yet
@@ -86,7 +85,6 @@ class LessonReport:
     """
 
     verdict: Verdict
-    places: dict[str, str] = field(default_factory=dict)
     changed: list[str] = field(default_factory=list)
     results: list[DemonstrationResult] = field(default_factory=list)
     unseen: list[DemonstrationResult] = field(default_factory=list)
@@ -308,7 +306,7 @@ def _report(
             request |= {"ids": [], "demonstrations": cells_to_run}
             events.append({"event": "demonstrations"})
             events += running.run(request, _patience(test))
-    report = LessonReport(verdict_of(test, events), places=test.places)
+    report = LessonReport(verdict_of(test, events))
     before = last.get("exercises", {})
     hashes = progress.exercise_hashes(entry, test.source) if before else {}
     report.changed = [name for name in hashes if hashes[name] != before.get(name)]

@@ -7,6 +7,7 @@ of the checks in the learner's file have no effect, because the course's copy ru
 
 import ast
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -102,10 +103,13 @@ class LessonTest:
         return self.entry.declared.given_up(self.source)
 
     @property
-    def places(self) -> dict[str, str]:
+    def places(self) -> dict[str, Place]:
         """{exercise: where it is in the learner's file}."""
+        path = self.entry.relative(self.source.path)
         return {
-            f"{self.entry.name}-{cell.exercise}": short(self.source.place(cell), self.entry)
+            f"{self.entry.name}-{cell.exercise}": Place(
+                path, cell.line, cell.number if self.source.is_notebook else None, None
+            )
             for cell in self.source.cells
             if cell.exercise
         }
@@ -128,6 +132,7 @@ class Verdict:
     remedy  what to do about the reason
     excerpt the line of the lesson that the reason is about, and a mark under it, or ""
     notes   sentences about what was overwritten, and about demonstrations that did not end well
+    places  {exercise: where it is in the lesson's file}
     partial whether only some checks were asked for
     """
 
@@ -148,6 +153,7 @@ class Verdict:
     remedy: str = ""
     excerpt: str = ""
     notes: list[str] = field(default_factory=list)
+    places: dict[str, Place] = field(default_factory=dict)
     partial: bool = False
 
     @property
@@ -173,12 +179,26 @@ class Verdict:
         """The object that `tito test --json` prints, with the verdict on the selected checks."""
         value = {key: part for key, part in asdict(self).items() if key in JSON_KEYS}
         value["reason"] = " ".join(f"{self.reason} {self.remedy}".split())
+        value["first"] = self._first(value["reason"])
         if self.selection_passed:
-            value |= {"verdict": "passed", "reason": ""}
+            value |= {"verdict": "passed", "reason": "", "first": None}
         for check in value["checks"] + value["own_checks"]:
             for key in OWN_KEYS:
                 del check[key]
         return value
+
+    def _first(self, reason: str) -> dict[str, Any]:
+        """What to look at first, a message and its place: the first check that is wrong, or the
+        reason, in which a place reads "PATH:12" or "PATH cell 3:12".
+        """
+        if wrong := next((check for check in self.checks if check.wrong), None):
+            message, where = wrong.message, wrong.where or self.places.get(wrong.exercise)
+        else:
+            named = re.search(rf"{re.escape(self.source)}(?: cell (\d+))?:(\d+)", reason)
+            message, where = reason, None
+            if named:
+                where = Place(self.source, int(named[2]), int(named[1] or 0) or None, None)
+        return {"message": message, "where": where and asdict(where)}
 
 
 def untested(entry: Entry, verdict: str, **fields: Any) -> Verdict:
@@ -227,6 +247,7 @@ def verdict_of(test: LessonTest, events: list[Event]) -> Verdict:
             *map(given_up_note, test.given_up),
             *_demonstration_notes(test, events, checks),
         ],
+        places=test.places,
         partial=test.partial,
     )
 

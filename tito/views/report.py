@@ -188,10 +188,10 @@ def _failures(report: LessonReport, around: Around) -> list[RenderableType]:
     groups = _in_order(wrong, report.changed)
     unwritten = [check.unwritten for check in verdict.checks_run if check.unwritten]
     if unwritten and not wrong:
-        if around.needed and unwritten[0] not in report.places:
+        if around.needed and unwritten[0] not in verdict.places:
             return [Text(), around.needed]
         name = Text.assemble(("Next to write: ", "bold"), f"exercise {unwritten[0]},")
-        place = report.places.get(unwritten[0], verdict.source)
+        place = str(verdict.places.get(unwritten[0], verdict.source))
         return [Text(), Pieces([name, place]), *_hint_lines(verdict, around, unwritten[0])]
     parts: list[RenderableType] = []
     blocks = [block for checks in groups.values() for block in _same_error(checks)][:FIRST]
@@ -199,7 +199,7 @@ def _failures(report: LessonReport, around: Around) -> list[RenderableType]:
     for block in blocks:
         in_full.setdefault(block[0].exercise, []).append(block)
     for exercise, of_exercise in in_full.items():
-        place = report.places.get(exercise, verdict.source)
+        place = str(verdict.places.get(exercise, verdict.source))
         title = [f"exercise {exercise},", place] if exercise else ["your own check"]
         parts += [
             Text(),

@@ -416,33 +416,6 @@ def test_a_solution_next_to_the_lessons_is_found_before_anything_is_written(
 # What learners do with it
 
 
-@pytest.fixture
-def machine(released, tmp_path, monkeypatch):
-    """A copy of a release where only Python is. The network is replaced: `uv` installs the wheel
-    with what is here already.
-    """
-    shutil.copytree(released, tmp_path / "a learner's")
-    deps = next(path for path in sys.path if path.endswith("site-packages"))
-    tools = tmp_path / "tools"
-    tools.mkdir()
-    (tools / "python3").symlink_to(os.path.realpath(sys._base_executable))
-    (tools / "uv").write_text(
-        f"""#!{sys.executable}
-import subprocess, sys
-from pathlib import Path
-python, wheel = sys.argv[sys.argv.index("--python") + 1], sys.argv[-1]
-packages = next(Path(python).parents[1].glob("lib/python*/site-packages"))
-(packages / "here.pth").write_text({deps + chr(10)!r}, encoding="utf-8")
-pip = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet"]
-sys.exit(subprocess.run([*pip, "--no-deps", "--no-index", wheel]).returncode)
-""",
-        encoding="utf-8",
-    )
-    (tools / "uv").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
-    return tmp_path / "a learner's"
-
-
 def run(*words, cwd, code=0, **variables):
     done = subprocess.run(
         words,
@@ -461,7 +434,7 @@ def run(*words, cwd, code=0, **variables):
 @pytest.mark.slow
 def test_with_only_python_there_a_release_installs_its_own_tito_and_tests(machine, tmp_path):
     """Also what needs the course: a new workspace, and `skip`, which says that there are no
-    solutions. And the workflow, step by step.
+    solutions.
     """
     out, err = run("bin/tito", "test", "numbers", cwd=machine, code=1)
     assert "Nothing is written yet" in out and "setting up" in err
@@ -479,46 +452,6 @@ def test_with_only_python_there_a_release_installs_its_own_tito_and_tests(machin
     assert files_of(tmp_path / "mine/modules") == {
         name: data for name, data in files_of(machine / "modules").items() if name.endswith(".py")
     }
-    steps = workflow(machine)["jobs"]["test"]["steps"]
-    summary = tmp_path / "summary.md"
-    codes = {
-        step["name"]: (
-            subprocess.run(
-                ["bash", "-eo", "pipefail", "-c", step["run"]],
-                cwd=machine,
-                capture_output=True,
-                env=os.environ
-                | {
-                    "RUNNER_TEMP": str(tmp_path),
-                    "GITHUB_STEP_SUMMARY": str(summary),
-                },
-            ).returncode
-        )
-        for step in steps
-        if "run" in step
-    }
-    assert codes == {"Install tito": 0, "Test every lesson": 1, "Show the results": 0}
-    said = summary.read_text(encoding="utf-8")
-    assert re.search(r"^    01 +numbers +started +0 of 5", said, re.M) and re.search(
-        r"^    0 of 2 lessons passed", said, re.M
-    )
-
-
-def workflow(folder):
-    import yaml
-
-    return yaml.safe_load((folder / ".github/workflows/lessons.yml").read_text(encoding="utf-8"))
-
-
-def test_the_workflow_may_only_read_and_pins_what_it_uses(released):
-    found = workflow(released)
-    assert found["permissions"] == {"contents": "read"} and found[True].keys() == {
-        "push",
-        "pull_request",
-        "workflow_dispatch",
-    }  # YAML reads `on` as true
-    used = [step["uses"] for step in found["jobs"]["test"]["steps"] if "uses" in step]
-    assert len(used) == 2 and all(re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", one) for one in used)
 
 
 @pytest.mark.parametrize("name", ["binder/postBuild", "binder/start", "bin/tito", "bin/setup"])

@@ -17,7 +17,7 @@ from small_course import edit, solve, verdict_on
 from tito.learn import runner, workspace
 from tito.learn.process import Process
 from tito.learn.verdict import Place
-from tito.lesson import course, notebook, outcome
+from tito.lesson import cells, course, notebook, outcome
 from tito.lesson.lesson_format import stub
 
 CHECKS = [
@@ -791,6 +791,7 @@ def test_the_json_has_the_keys_that_scripts_rely_on(entry):
         "checks",
         "own_checks",
         "answers",
+        "first",
     ]
     assert set(result["checks"][0]) >= {
         "id",
@@ -803,6 +804,38 @@ def test_the_json_has_the_keys_that_scripts_rely_on(entry):
         "seconds",
     }
     json.dumps(result)
+
+
+@pytest.mark.parametrize("kind", ["script", "notebook"])
+@pytest.mark.parametrize(
+    ("old", "new", "words", "mark", "below"),
+    [
+        ("twice = x + x", "twice = x * x", "double([1, 3]) should", "def double(x):", -1),
+        ("return double(x) + x", "return double(x)[9]", "raised TypeError", "(x)[9]", 0),
+        ("return double(x) + x", "return (", "syntax error", "return (", 0),
+        ("import math", "import maths", "No module named 'maths'", "import maths", 0),
+        ("print(triple(5), LIMIT)", "1 / 0", "does not run to its end", "1 / 0", 0),
+    ],
+)
+def test_the_json_says_what_to_look_at_first_and_where(entry, kind, old, new, words, mark, below):
+    solve(entry)
+    edit(entry, old, new)
+    if kind == "notebook":
+        as_notebook(entry)
+    first = verdict_on(entry).as_json()["first"]
+    where = first["where"]
+    source = cells.read(entry.notebook if kind == "notebook" else entry.script)
+    cell = next(cell for cell in source.cells if mark in cell.source)
+    line = next(n for n, text in enumerate(cell.source.split("\n")) if mark in text)
+    assert words in first["message"]
+    assert where["path"] == entry.relative(source.path)
+    assert where["line"] == cell.line + line + below
+    assert where["cell"] == (cell.number if kind == "notebook" else None)
+
+
+def test_the_json_of_a_lesson_that_passed_has_nothing_to_look_at_first(entry):
+    solve(entry)
+    assert verdict_on(entry).as_json()["first"] is None
 
 
 # Time limits
