@@ -12,6 +12,7 @@ import pytest
 import yaml
 from typer.main import get_command
 
+from tito.author import wheel
 from tito.cli import run as cli
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -43,10 +44,12 @@ def test_every_command_and_every_path_in_a_page_is_there(page):
         path
         for code in named
         for path in re.findall(
-            r"^(?:\w+ )?((?:bin|binder|book|benchmarks|tests|tito|tinytorch|modules)/[\w./-]*)",
+            r"^(?:\w+ )?((?:bin|binder|\.devcontainer|\.github|book|benchmarks|tests|tito|tinytorch|modules)/[\w./-]*)",
             code,
         )
     ]
+    wheels = re.findall(r"`(\S+\.whl)`", text(page))
+    assert page != "README.md" or wheels == [wheel.name("learner")]
     assert (
         len(paths) >= 1
         and [

@@ -129,7 +129,7 @@ def test_what_the_page_shows_of_watch_is_what_the_lesson_asks_draws_and_is_calle
 
 @pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
 def test_the_progress_leaves_git_and_stays_on_the_disk(tmp_path):
-    (command,) = (text for _, text in BLOCKS if text.startswith("git "))
+    (command,) = (text for _, text in BLOCKS if text.startswith("git rm"))
     progress = tmp_path / ".tito" / "progress.json"
     progress.parent.mkdir()
     progress.write_text("{}", encoding="utf-8")
@@ -144,6 +144,32 @@ def test_the_progress_leaves_git_and_stays_on_the_disk(tmp_path):
     git("add", ".tito/progress.json")
     git(*shlex.split(command)[1:])
     assert git("ls-files") == "" and progress.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+def test_the_commands_to_push_and_to_hand_in_push_and_the_workflow_knows_the_tag(tmp_path):
+    push, hand_in = (text for _, text in BLOCKS if text.startswith(("git add", "git tag")))
+    script = f"""
+        git init -q --bare origin
+        git clone -q origin mine
+        cd mine
+        git config user.name Ada
+        git config user.email ada@example.org
+        git config push.default current
+        echo 1 > file
+        {push}
+        {hand_in}
+        git ls-remote --tags origin
+    """
+    done = subprocess.run(
+        ["bash", "-e", "-c", script], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    tag = done.stdout.split()[-1]
+    workflow = REPOSITORY / "tito/author/released/.github/workflows/lessons.yml"
+    beginning = re.search(r"startsWith\(github.ref, '(.*)'\)", workflow.read_text("utf-8"))[1]
+    assert tag == "refs/tags/hand-in-1" and tag.startswith(beginning)
 
 
 def test_the_pictures_exist_and_the_drawing_is_up_to_date():
