@@ -1,4 +1,4 @@
-"""The workflow that tests this repository on GitHub: each of its Pythons is a supported one, and its
+"""The workflow that tests this repository on GitHub: its Pythons are supported ones, and its
 commands exist. Nothing here runs it.
 """
 

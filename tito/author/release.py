@@ -5,8 +5,8 @@ A release is a workspace (`workspace.contents`) that works without the course. I
     bin/*.whl, bin/setup*      tito for learners: the same program, with the released lessons
                                instead of the course
     modules/**/*.ipynb         each lesson as a notebook
-    binder/, .github/          a session in the browser, and a test run at each push (from
-                               `released/`)
+    binder/, .devcontainer/    sessions in the browser, on Binder and in GitHub Codespaces
+    .github/                   a test run at each push (these three are copied from `released/`)
     .tito/release.json         what was released: from it, the next release knows which files were
                                changed by hand
 
@@ -311,11 +311,16 @@ when it ends, your work is deleted. Before
 that, run `tito submit` in a terminal there and download the zip. In the next session, upload it \
 and run `tito restore ZIP`.
 {colab}
+In GitHub Codespaces, tito is installed when you create a codespace. Your work stays until you \
+delete the codespace.
+
 ## Hand in
 
 `tito submit` tests the lessons that you have begun and writes a zip. Hand in this zip. In a \
 repository on GitHub, each push
-also tests every lesson, and the summary of the run shows the results.
+also tests every lesson, and the summary of the run shows the results. There, a tag that starts \
+with `hand-in` hands in:
+`git tag hand-in-1`, then `git push origin hand-in-1`.
 """
 
 

@@ -460,6 +460,32 @@ def test_the_programs_of_a_release_can_be_run_and_are_shell(released, name):
     subprocess.run(["bash", "-n", released / name], check=True)
 
 
+@pytest.mark.slow
+def test_a_codespace_of_a_release_has_tito_and_the_extra_for_notebooks(machine):
+    container = devcontainer(machine)
+    run("sh", "-c", container["postCreateCommand"], cwd=machine)
+    assert "notebook" in (machine / ".venv/tito-ready").read_text(encoding="utf-8")
+    places = container["remoteEnv"]["PATH"].replace("${containerWorkspaceFolder}", str(machine))
+    path = places.replace("${containerEnv:PATH}", "/usr/bin:/bin")
+    assert "next: tito start numbers" in run("tito", "status", cwd=machine, PATH=path)[0]
+
+
+def test_a_codespace_of_the_course_is_set_up_in_the_same_way_and_gets_a_workspace(
+    released, small_course
+):
+    mine, theirs = devcontainer(REPOSITORY), devcontainer(released)
+    setup, init = mine.pop("postCreateCommand").split(" && ")
+    assert setup == theirs.pop("postCreateCommand") and mine == theirs
+    assert init == "bin/tito init my-tinytorch"
+    assert "/my-tinytorch/" in (REPOSITORY / ".gitignore").read_text(encoding="utf-8").split()
+    tito(small_course, *init.split()[1:])
+    assert (small_course.path / "my-tinytorch/tito.toml").exists()
+
+
+def devcontainer(folder):
+    return json.loads((folder / ".devcontainer/devcontainer.json").read_text(encoding="utf-8"))
+
+
 def test_binder_opens_jupyterlab_on_the_first_lesson_and_says_that_the_session_ends(
     released, tmp_path
 ):

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -17,6 +18,7 @@ from commands import tito
 
 from tito.author import release
 
+REPOSITORY = Path(__file__).resolve().parents[3]
 WORKFLOW = ".github/workflows/lessons.yml"
 NUMBERS = "modules/source/01_numbers/numbers_dev.py"
 SUMS = "modules/source/02_sums/sums_dev.py"
@@ -139,8 +141,9 @@ def test_each_push_shows_points_and_what_to_look_at_first_and_a_tag_hands_in(
     for name in ("numbers", "sums"):
         shown = small_course.lesson(name).script.relative_to(small_course.path)
         shutil.copy(small_course.path / shown, machine / shown)
+    git(machine, "tag", "hand-in-2")  # of the wrong work
     learner.commit()
-    right = learner.push("hand-in-1")
+    right = learner.push("hand-in-10")
     assert set(right.codes.values()) == {0} and "Hand in" in right.codes and right.commands == []
     assert "7 of 7 points. Lessons: 2 passed" in right.summary
 
@@ -151,7 +154,8 @@ def test_each_push_shows_points_and_what_to_look_at_first_and_a_tag_hands_in(
     (machine / NUMBERS).write_text("later", encoding="utf-8")
     learner.commit()
     git(tmp_path, "clone", "-q", machine, clones / "fall26-ada-l")
-    git(clones / "fall26-ada-l", "checkout", "-q", "hand-in-1")
+    page = (REPOSITORY / "book/teaching_questions.md").read_text(encoding="utf-8")
+    subprocess.run(["sh", "-c", re.search(r"`(for clone in .*)`", page)[1]], cwd=clones, check=True)
     (tmp_path / "list.csv").write_text("student,github\nada,ada-l\n", encoding="utf-8")
     for number, folder in enumerate((submissions, clones)):
         book = ["--gradebook", tmp_path / f"{number}.db"]
