@@ -129,7 +129,7 @@ def test_each_push_shows_points_and_what_to_look_at_first_and_a_tag_hands_in(
     )
     assert "too%250Athis" in first
     last = broken.rstrip().count("\n") + 1
-    assert second.startswith(f"::error title=sums,file={SUMS},line={last}::{SUMS}:{last}: syntax")
+    assert second.startswith(f"::error title=sums,file={SUMS},line={last}::syntax error")
     assert "2 of 7 points. Lessons: 0 passed, 2 begun and not yet right, 0 not begun." in (
         wrong.summary
     )

@@ -29,14 +29,17 @@ def main(results: str, messages: str) -> int:
     begun = [lesson for lesson in lessons if lesson["verdict"] != "stub"]
     failing = [lesson for lesson in begun if lesson["verdict"] != "passed"]
     points, most = (sum(lesson[key] for lesson in lessons) for key in ("points", "max_points"))
-    first = [lesson["first"] for lesson in failing]
-    for lesson, problem in zip(failing, first):
-        print(annotation(lesson["lesson"], problem["message"], problem["where"]))
+    blocks = []
+    for lesson in failing:
+        where = lesson["first"]["where"]
+        message = lesson["first"]["message"].removeprefix(f"{place(where)}: ")
+        blocks.append(block(f"{place(where)}\n{message}".strip()))
+        print(annotation(lesson["lesson"], message, where))
     write_summary(
         f"{points} of {most} points. Lessons: {len(begun) - len(failing)} passed, {len(failing)} "
         f"begun and not yet right, {len(lessons) - len(begun)} not begun.",
         f"<table>{''.join(map(row, begun))}</table>",
-        *(block(f"{place(problem['where'])}\n{problem['message']}".strip()) for problem in first),
+        *blocks,
     )
     return bool(failing)
 
