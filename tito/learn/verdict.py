@@ -191,13 +191,11 @@ class Verdict:
         """What to look at first, a message and its place: the first check that is wrong, or the
         reason, in which a place reads "PATH:12" or "PATH cell 3:12".
         """
+        message, where = reason, None
         if wrong := next((check for check in self.checks if check.wrong), None):
             message, where = wrong.message, wrong.where or self.places.get(wrong.exercise)
-        else:
-            named = re.search(rf"{re.escape(self.source)}(?: cell (\d+))?:(\d+)", reason)
-            message, where = reason, None
-            if named:
-                where = Place(self.source, int(named[2]), int(named[1] or 0) or None, None)
+        elif named := re.search(rf"{re.escape(self.source)}(?: cell (\d+))?:(\d+)", reason):
+            where = Place(self.source, int(named[2]), int(named[1] or 0) or None, None)
         return {"message": message, "where": where and asdict(where)}
 
 

@@ -51,10 +51,8 @@ def row(lesson: dict[str, Any]) -> str:
 
 
 def place(where: dict[str, Any] | None) -> str:
-    if not where:
-        return ""
-    cell = f" cell {where['cell']}" if where["cell"] else ""
-    return f"{where['path']}{cell}:{where['line']}"
+    cell = f" cell {where['cell']}" if where and where["cell"] else ""
+    return f"{where['path']}{cell}:{where['line']}" if where else ""
 
 
 def block(text: str) -> str:
@@ -71,21 +69,20 @@ def annotation(title: str, message: str, where: dict[str, Any] | None) -> str:
 
 
 def encoded(value: object, more: str = "") -> str:
-    text = printable(str(value))
+    text = printable(value)
     for character in f"%\r\n{more}":
         text = text.replace(character, f"%{ord(character):02X}")
     return text
 
 
-def printable(text: str) -> str:
+def printable(value: object) -> str:
     """The beginning of a text, with a space for each character that moves or hides others."""
-    return "".join(c if c.isprintable() or c == "\n" else " " for c in str(text)[:LONGEST])
+    return "".join(c if c.isprintable() or c == "\n" else " " for c in str(value)[:LONGEST])
 
 
 def write_summary(*paragraphs: str) -> None:
-    text = "\n\n".join(["## Lessons", *paragraphs, ""])
     with open(os.environ["GITHUB_STEP_SUMMARY"], "a", encoding="utf-8") as file:
-        file.write(text)
+        print("## Lessons", *paragraphs, "", sep="\n\n", file=file)
 
 
 if __name__ == "__main__":
