@@ -21,6 +21,8 @@ COURSE = [
     "LICENSE",
     "bin/tito",
     "bin/activate-tinytorch.sh",
+    "bin/tito.cmd",
+    "bin/activate-tinytorch.ps1",
     "bin/setup",
     "bin/setup.py",
     "modules/milestones/*.py",

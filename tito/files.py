@@ -16,17 +16,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import EllipsisType
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from tito.errors import MachineError, TitoError, UsageError
 
 SUFFIX = ".tito-tmp"
+PATIENCE = 2  # seconds that another program may hold a file
+LONGEST = 220  # characters of a path that Windows takes, with what `write` adds to a name
 UNFINISHED = "unfinished"  # in .tito: names the backup of a `replace_all` while it runs
 # Endings of the backup folders that `undo` passes over.
 DONE = ".undone"  # taken back already
 ASIDE = ".aside"  # saved by tito itself, not by a command of the learner
 
 Changes = Mapping[Path, bytes | str | None]  # new content of files, None to delete them
+T = TypeVar("T")
 
 
 class SavedRoot(Protocol):
@@ -37,6 +40,20 @@ class SavedRoot(Protocol):
 
     @property
     def state(self) -> Path: ...
+
+
+def patiently(act: Callable[..., T], *arguments: Any) -> T:
+    """The result of `act`. On Windows a file that another program has open cannot be replaced or
+    deleted, and some cannot be read: an editor or a virus scanner gets two seconds to close it.
+    """
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return act(*arguments)
+        except PermissionError:
+            if os.name != "nt" or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
 
 
 class Changed(Exception):
@@ -68,15 +85,19 @@ def write(path: Path, data: bytes | str, instead_of: bytes | None | EllipsisType
         os.chmod(new, mode)
         if instead_of is not ... and read(path) != instead_of:
             raise Changed(path)
-        os.replace(new, path)
+        patiently(os.replace, new, path)
     except Changed:
         _remove(new)
         raise
     except OSError as error:
         _remove(new)
+        remedy = "Free some space, or make the file and its folder writable, then run it again."
+        if os.name == "nt" and isinstance(error, PermissionError):
+            remedy = "If another program has it open, close it there, then run it again."
+        elif os.name == "nt" and len(str(path)) > LONGEST:
+            remedy = f"The path has {len(str(path))} characters. Move the folder to a shorter one."
         raise MachineError(
-            f"{path} was not written: {error.strerror or error}. The old file is as it was.",
-            "Free some space, or make the file and its folder writable, then run it again.",
+            f"{path} was not written: {error.strerror or error}. The old file is as it was.", remedy
         ) from None
 
 
@@ -141,7 +162,7 @@ def replace_all(root: SavedRoot, command: str, changes: Changes) -> Path | None:
         recover(root)
         raise
     _prune(root, changes)
-    (root.state / UNFINISHED).unlink()
+    patiently((root.state / UNFINISHED).unlink)
     return backup
 
 
@@ -167,9 +188,9 @@ def recover(root: SavedRoot) -> str | None:
         step = _read_step(root, folder)
         replace(root, "recover", step.changes, step=False)
         _prune(root, step.changes)
-        os.replace(folder, folder.with_name(folder.name + DONE))
+        patiently(os.replace, folder, folder.with_name(folder.name + DONE))
         command = step.command
-    marker.unlink()
+    patiently(marker.unlink)
     return command
 
 
@@ -185,7 +206,7 @@ def _prune(root: SavedRoot, paths: Iterable[Path]) -> None:
 
 def _delete(path: Path) -> None:
     try:
-        path.unlink()
+        patiently(path.unlink)
     except OSError as error:
         raise MachineError(
             f"{path} was not deleted: {error.strerror}.", "Make its folder writable."
@@ -195,7 +216,7 @@ def _delete(path: Path) -> None:
 def read(path: Path) -> bytes | None:
     """The bytes of a file, or None without one."""
     try:
-        return path.read_bytes()
+        return patiently(path.read_bytes)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -232,7 +253,7 @@ def _save(
             backups / f"{max(numbers, default=0) + 1:06}-{now:%Y%m%d-%H%M%S}-{command}"
             f"{'' if step else ASIDE}"
         )  # counted: clocks go back at times
-        os.replace(new, backup)
+        patiently(os.replace, new, backup)
         return backup
     except OSError as error:
         if new:
@@ -316,7 +337,7 @@ def _read_step(root: SavedRoot, folder: Path) -> Step:
 def _take_back(root: SavedRoot, step: Step, command: str) -> Step:
     replace(root, command, step.changes)
     _prune(root, step.changes)
-    os.replace(step.folder, step.folder.with_name(step.folder.name + DONE))
+    patiently(os.replace, step.folder, step.folder.with_name(step.folder.name + DONE))
     return step
 
 

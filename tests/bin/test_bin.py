@@ -3,6 +3,7 @@ ours."""
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -495,6 +496,44 @@ def test_without_an_environment_activating_says_what_to_do_and_the_shell_lives(
         )
         assert run.stdout == "still here, 1\n", run.stderr
         assert todo in run.stderr and len(run.stderr.splitlines()) == 2
+
+
+# --- on Windows: these files are read here, and have not run there
+
+
+@pytest.mark.parametrize("name", ["tito.cmd", "test.cmd", "activate-tinytorch.ps1"])
+def test_the_files_for_windows_are_ascii_with_its_line_ends_and_say_that_they_have_not_run(name):
+    data = (REPOSITORY / "bin" / name).read_bytes()
+    assert data.isascii() and data.count(b"\n") == data.count(b"\r\n") > 10
+    assert b"has not run on Windows yet" in data
+    attributes = subprocess.run(
+        ["git", "check-attr", "eol", f"bin/{name}"], cwd=REPOSITORY, capture_output=True, text=True
+    )
+    assert attributes.returncode or attributes.stdout.endswith("eol: crlf\n")
+
+
+def test_tito_cmd_asks_each_python_and_every_label_is_there():
+    text = (REPOSITORY / "bin" / "tito.cmd").read_text(encoding="utf-8")
+    assert re.findall(r"call :try (.*)", text) == ["py -3", "python", "python3"]
+    labels = set(re.findall(r"^:(\w+)", text, re.M))
+    assert set(re.findall(r"(?:goto|call :?) ?:?(\w+)", text)) == labels
+    assert text.count(" >&2\n") == 4  # two messages of two lines
+    for needed in ("chcp 65001", r"Scripts\tito.exe", "setup.py", r".tito\environment", "%*"):
+        assert needed in text
+    unquoted = re.sub('"[^"]*"', "", text)  # paths have spaces and parentheses
+    assert not re.search("%(root|environment|other)%", unquoted)
+
+
+def test_activate_ps1_sets_and_restores_what_the_shell_script_does():
+    text, shell = (
+        (REPOSITORY / "bin" / f"activate-tinytorch.{end}").read_text(encoding="utf-8")
+        for end in ("ps1", "sh")
+    )
+    (saved,) = re.findall(r"foreach \(\$name in (.*)\) \{", text)[:1]
+    for name in re.findall(r"'(\w+)'", saved):
+        assert f"_TINYTORCH_OLD_{name}" in shell
+    assert len(re.findall(r"'(\w+)'", saved)) == 4
+    assert text.count("{") == text.count("}") and "global:deactivate_tinytorch" in text
 
 
 # --- what is installed

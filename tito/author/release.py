@@ -35,7 +35,7 @@ from tito.lesson.lesson_format import FACTS, HINTS, SOLUTIONS
 
 NOTE = ".tito/release.json"
 ADDED = Path(__file__).with_name("released")  # files of every release, at the same paths
-SETUP = ("bin/tito", "bin/activate-tinytorch.sh", "bin/setup", "bin/setup.py")
+SETUP = (*workspace.STARTED, "bin/setup", "bin/setup.py")
 PROGRAMS = {"bin/tito", "bin/setup", "binder/postBuild", "binder/start"}
 # Files in the folder of a release that are never published.
 NOT_RELEASED = {".git", ".venv", "__pycache__", ".tito/backups"}
@@ -302,7 +302,8 @@ You need Python 3.11 or newer. The first `bin/tito status` needs a network: it c
 environment in `.venv` and installs
 tito from the file in `bin/`. Then `. bin/activate-tinytorch.sh` puts tito on your path. \
 `bin/setup notebook` installs what
-notebooks need. On Windows, run `py bin\\setup.py notebook`, then `.venv\\Scripts\\activate`.
+notebooks need. On Windows, write `bin\\tito status`, `bin\\activate-tinytorch.ps1` (in \
+PowerShell) and `py bin\\setup.py notebook`.
 
 ## In the browser
 

@@ -131,12 +131,19 @@ def main() -> None:
             _import_lower(request)
             preloaded = True
         if not hasattr(os, "fork"):  # the caller starts another process for the next request
+            threading.Thread(target=_end_with, args=[requests], daemon=True).start()
             emit({"event": "started", "pid": os.getpid()})
             answer(request, emit)
             return
         if _fork(request, emit):
             requests.close()
             return
+
+
+def _end_with(requests: TextIO) -> None:
+    """End when the caller is gone, and with it the other end of the pipe."""
+    requests.read()
+    os._exit(1)
 
 
 def _fork(request: Request, emit: Emit) -> bool:
@@ -465,12 +472,11 @@ def _quiet_streams() -> TextIO:
 
 def die_with_parent() -> None:
     """On Linux, end when the process that started this one does, however it ends."""
-    try:
-        import ctypes
+    if sys.platform == "linux":
+        with contextlib.suppress(ImportError, OSError, AttributeError):
+            import ctypes
 
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-    except (ImportError, OSError, AttributeError):
-        pass  # on other systems the time limits end it
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Whether JupyterLab and its kernel are installed, and how to install them."""
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
@@ -14,7 +15,7 @@ def missing() -> list[str]:
 def remedy() -> str:
     """The command that installs them: `bin/setup`, where it made this environment, else pip."""
     setup = Path(sys.prefix).parent / "bin" / "setup"
-    command = f"{setup} notebook"
+    command = f'py "{setup}.py" notebook' if os.name == "nt" else f"{setup} notebook"
     if not setup.exists():
         command = f"{sys.executable} -m pip install {' '.join(NEEDED)}"
     return f"`{command}` installs it, also for Run Cell in VS Code."

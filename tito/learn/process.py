@@ -219,7 +219,7 @@ def kill(pid: int) -> None:
     """Kill a process and all processes that it started."""
     try:
         os.killpg(pid, signal.SIGKILL) if hasattr(os, "killpg") else os.kill(pid, signal.SIGTERM)
-    except (ProcessLookupError, PermissionError):
+    except OSError:
         pass  # it is gone already
 
 

@@ -84,6 +84,8 @@ class Keyboard:
             return ""
 
     def take(self, typed: str) -> None:
+        if os.name == "nt" and typed[0] in "\x00\xe0" and len(typed) == 2:
+            return  # an arrow or function key: its second half is a letter
         for letter in ESCAPE.sub("", typed):
             if letter == CTRL_C:
                 self.tell("q")
@@ -165,7 +167,7 @@ class Watcher:
     def serve(self) -> Entry | None:
         """Answer events about one lesson. Returns the lesson to go on with, or None to end."""
         hashes = self.test()
-        while (event := self.events.get()) != "q":
+        while (event := self._next_event()) != "q":
             if event == "save" and _now(self.entry) != hashes:  # equal: what tito wrote itself
                 hashes = self.test()
             elif event == "h":
@@ -187,6 +189,12 @@ class Watcher:
                     "Is the folder still there? `tito init .` restores missing files.",
                 )
         return None
+
+    def _next_event(self) -> str:
+        """Wait for an event. On Windows, Ctrl-C is noticed only between two waits."""
+        while True:
+            with suppress(queue.Empty):
+                return self.events.get(timeout=0.2 if os.name == "nt" else None)
 
     def test(self) -> dict[str, Any]:
         """Test and show the report. Returns the hashes of what it is about; none when a newer
@@ -274,7 +282,7 @@ class Watcher:
         sys.stdout.write("your prediction? (enter to see) ")
         sys.stdout.flush()
         while True:
-            event = self.events.get()
+            event = self._next_event()
             if event == "answer":
                 return self.keyboard.answers.get()
             if event in ("save", "q", "broken"):

@@ -37,7 +37,8 @@ IGNORED = (
 )
 # Of the package: public modules, given code, and the data that lessons read, with their sources.
 SHIPPED = (".py", ".npz", ".bz2", ".md")
-COPIED = ("bin/tito", "bin/activate-tinytorch.sh", "tests/conftest.py", "tests/test_lessons.py")
+STARTED = ("bin/tito", "bin/activate-tinytorch.sh", "bin/tito.cmd", "bin/activate-tinytorch.ps1")
+COPIED = (*STARTED, "tests/conftest.py", "tests/test_lessons.py")
 
 
 def init(folder: Path, source: Root) -> list[Path]:
@@ -179,6 +180,7 @@ In this folder you write `{source.package}`, lesson by lesson. Each lesson is a 
 or as a notebook. `tito` copies your code into the package `{source.package}`.
 
     source bin/activate-tinytorch.sh    # once per terminal; or write bin/tito instead of tito
+                                        # in PowerShell: bin\\activate-tinytorch.ps1
     tito start {first.name}
     tito test {first.name}
     tito hint {first.name}

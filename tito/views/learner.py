@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator
@@ -50,12 +51,17 @@ def ready(folder: Path, source: Root) -> Group:
     ]
     return Group(
         Text(f"{folder} is ready: {count(len(source.lessons), 'lesson')} of {source.name}."),
-        unbroken(
-            "next: ", (f"cd {shlex.quote(str(folder))} && . bin/activate-tinytorch.sh", "bold")
-        ),
+        unbroken("next: ", (enter(folder), "bold")),
         Text("then, to begin:" if len(first) == 1 else "then begin with any of these:"),
         *lines,
     )
+
+
+def enter(folder: Path) -> str:
+    """The command line that goes to a root and puts tito on the PATH."""
+    if os.name == "nt":  # in PowerShell
+        return f'cd "{folder}"; bin\\activate-tinytorch.ps1'
+    return f"cd {shlex.quote(str(folder))} && . bin/activate-tinytorch.sh"
 
 
 def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -> Group:
