@@ -137,6 +137,15 @@ def test_the_filters_keep_the_tokens_that_the_lessons_text_names():
     assert np.allclose(rest[:3], shares[:3] / shares[:3].sum()) and not rest[3:].any()
 
 
+def test_ten_merges_leave_the_29_tokens_that_the_lesson_draws():
+    drawing = module("bpe_merges")
+    states = drawing.merges(drawing.TEXT)
+    assert [len(states[n]["tokens"]) for n in (0, 10)] == [69, 29]
+    for state in states:
+        assert "".join(state["tokens"]) == drawing.TEXT.replace(" ", "·")
+        assert state["pairs"][0][1] >= 2 or state is states[-1]
+
+
 def test_cross_entropy_needs_9_steps_and_the_squared_error_1507():
     walks = module("two_losses").walk(-8.0)
     assert [walk["steps"] for walk in walks.values()] == [9, 1507]
@@ -600,6 +609,35 @@ def drive_sampling(page, figure):
     figure.get_by_label("top-p").focus()
     page.keyboard.press("End")
     assert "top-p off" in said(figure)
+
+
+def drive_bpe_merges(page, figure):
+    drawing = module("bpe_merges")
+
+    def compare(text):
+        step = figure.locator("[name=step]")
+        step.focus()
+        page.keyboard.press("Home")
+        for state in drawing.merges(text):
+            assert said(figure) == state["told"]
+            assert list(cells(figure, "token").values()) == state["tokens"]
+            assert list(cells(figure, "pair").values()) == [pair for pair, _ in state["pairs"]]
+            fresh = figure.locator('.now[data-key^="token"]').count()
+            assert fresh == sum(state["new"])
+            page.keyboard.press("ArrowRight")
+        assert figure.get_by_role("button", name="Next").is_disabled()
+
+    compare(drawing.TEXT)
+    field = figure.get_by_label("Your text")
+    for text in ("aaabdaaabac", "ππ naïve ππ", "x", "ab" * 40):
+        field.fill(text)
+        compare(text)
+        assert figure.locator("*:not(template *)").count() <= 250
+    for text in ("", "π" * 41):
+        field.fill(text)
+        assert "Write 1 to 80" in said(figure) and field.get_attribute("aria-invalid") == "true"
+    field.fill(drawing.TEXT)
+    assert field.get_attribute("aria-invalid") == "false"
 
 
 def drive_two_losses(page, figure):
