@@ -32,7 +32,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 LIMITS = {
     "lines of tito": (35000, 28000),
     "lines of tito/grading": (15500, 12000),
-    "lines of tito/learn": (6300, 5000),
+    "lines of tito/learn": (6400, 5000),
     "lines of tito/book": (3200, 2600),
     "lines of tests": (54300, 46000),
     "functions over 40 lines": (5, 30),

@@ -18,6 +18,10 @@ from tito.lesson import course, site_settings
 from tito.lesson.course import Root
 
 IMPORT_SECONDS = 20
+LONGEST_FOLDER = 110  # letters: the longest path in a workspace is a backup being written
+SYNCED = re.compile(
+    r"OneDrive|iCloud|Mobile Documents$|com~apple~CloudDocs$|Dropbox$|Google ?Drive"
+)
 
 
 @dataclass
@@ -34,7 +38,7 @@ class Diagnosis:
 
 def examine(start: Path, given: str | Path | None = None) -> list[Diagnosis]:
     """Look at the machine, and about the root at or above `start`."""
-    findings = [_python(), *_packages()]
+    findings = [_python(), *_packages(), *_surroundings(start.resolve())]
     grading: list[Diagnosis] = []
     try:
         root = course.find_root(start, given)
@@ -80,6 +84,61 @@ def _packages() -> Iterator[Diagnosis]:
             yield Diagnosis(
                 "problem", name, "is missing", f"{sys.executable} -m pip install '{line}'"
             )
+
+
+def _surroundings(folder: Path) -> Iterator[Diagnosis]:
+    """What may go wrong with this Python, this terminal and the place of this folder."""
+    if "WindowsApps" in sys.base_prefix:
+        yield Diagnosis(
+            "optional",
+            "Python",
+            f"{sys.base_prefix} is of the Microsoft Store, which hides some files from programs",
+            "If something is not found, install Python from python.org.",
+        )
+    conda, name = os.environ.get("CONDA_PREFIX", ""), os.environ.get("CONDA_DEFAULT_ENV")
+    if name == "base" and Path(sys.prefix) == Path(conda):
+        yield Diagnosis(
+            "optional",
+            "conda",
+            "the environment base is active, and tito's packages share it with all others",
+            "conda create -n tinytorch python=3.12, then conda activate tinytorch.",
+        )
+    encoding = (sys.stdout.encoding or "").lower().replace("-", "")
+    if encoding != "utf8":
+        yield Diagnosis(
+            "optional",
+            "terminal",
+            f"{encoding or 'no encoding'}: characters that it lacks are shown as ?",
+            "Set the environment variable PYTHONUTF8 to 1, and use a terminal with UTF-8.",
+        )
+    if synced := [part for part in folder.parts if SYNCED.match(part)]:
+        yield Diagnosis(
+            "optional",
+            "folder",
+            f"{folder} is in {synced[0]}, which may hold files while tito writes them",
+            "Move it to a folder that is not synchronized.",
+        )
+    if len(str(folder)) > LONGEST_FOLDER and not _has_long_paths():
+        yield Diagnosis(
+            "problem",
+            "paths",
+            f"{folder} has {len(str(folder))} letters, and Windows takes 259 for a whole path",
+            f"Move it to a folder with at most {LONGEST_FOLDER}, or turn on long paths in Windows.",
+        )
+
+
+def _has_long_paths() -> bool:
+    """Whether this system takes paths of any length."""
+    if sys.platform != "win32":
+        return True
+    try:
+        import winreg
+
+        place = r"SYSTEM\CurrentControlSet\Control\FileSystem"
+        with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, place) as key:
+            return bool(winreg.QueryValueEx(key, "LongPathsEnabled")[0])
+    except OSError:
+        return False
 
 
 def _lessons(root: Root) -> Diagnosis:

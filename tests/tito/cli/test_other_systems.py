@@ -130,7 +130,10 @@ except MachineError as error:
 """
 
 
-@pytest.mark.parametrize("patience, says", [(10, "new"), (0, "another program has it open")])
+@pytest.mark.parametrize(
+    "patience, says",
+    [(10, "new"), pytest.param(0, "another program has it open", marks=pytest.mark.slow)],
+)
 def test_a_file_that_an_editor_holds_is_written_once_it_is_closed(tmp_path, patience, says):
     path = tmp_path / "held.py"
     path.write_text("old")
@@ -221,6 +224,7 @@ print(jupyter.remedy())
 """
 
 
+@pytest.mark.slow
 def test_messages_show_the_commands_of_the_learners_own_system():
     assert code("macos", NEXT).startswith("cd 'my work' && . bin/activate-tinytorch.sh\n")
     first, second = code("windows", NEXT).splitlines()
@@ -228,6 +232,7 @@ def test_messages_show_the_commands_of_the_learners_own_system():
     assert "pip install" in second or "`py " in second
 
 
+@pytest.mark.slow
 def test_grading_says_in_two_lines_that_windows_cannot(learner):
     source, folder = learner
     folder.mkdir()

@@ -86,6 +86,33 @@ def lasting(rows):
     return rows
 
 
+@pytest.mark.slow
+def test_line_ends_change_no_verdict_and_no_points(small_course, tmp_path):
+    """The same three files, as Linux and as Windows save them, in one gradebook."""
+    text = small_course.lesson("numbers").script.read_text(encoding="utf-8")
+    texts = {
+        "right": text,
+        "wrong": text.replace("x + x", "x * x"),
+        "broken": text.replace("x + x", "x +"),
+    }
+    for name, chapter in texts.items():
+        for ends, mark in (("\n", "lf"), ("\r\n", "crlf")):
+            root = tmp_path / "class" / f"{name}-{mark}"
+            workspace.init(root, small_course)
+            script = course.open_root(root).lesson("numbers").script
+            script.write_bytes(chapter.replace("\n", ends).encode("utf-8"))
+    rows = {
+        row["student"]: row
+        for row in grade(small_course, tmp_path / "class")
+        if row["lesson"] == "numbers"
+    }
+    for name in texts:
+        unix, windows = (rows[f"{name}-{mark}"] for mark in ("lf", "crlf"))
+        for key in ("verdict", "points", "checks"):
+            assert windows[key] == unix[key], name
+    assert rows["right-crlf"]["verdict"] == "passed" and rows["wrong-crlf"]["points"] < 5
+
+
 def history(root):
     done = subprocess.run(
         [sys.executable, "-m", "tito", "--root", str(root.path), "gradebook", "history", "--json"],

@@ -142,3 +142,70 @@ def test_a_damaged_lesson_is_a_problem(small_workspace):
     finding = {f["what"]: f for f in json.loads(result.stdout)}["lessons"]
     assert (result.returncode, finding["state"]) == (3, "problem")
     assert "numbers_dev.py" in finding["value"] and finding["remedy"]
+
+
+def surroundings(folder="/home/ada/my-tinytorch"):
+    return {finding.what: finding for finding in doctor._surroundings(Path(folder))}
+
+
+@pytest.mark.parametrize(
+    "folder, place",
+    [
+        ("/Users/ada/OneDrive - School/work", "OneDrive - School"),
+        ("/Users/ada/Library/Mobile Documents/com~apple~CloudDocs/work", "Mobile Documents"),
+        ("/home/ada/Dropbox/work", "Dropbox"),
+    ],
+)
+def test_a_folder_that_is_synchronized_is_named(folder, place):
+    finding = surroundings(folder)["folder"]
+    assert f" is in {place}, " in finding.value and "Move it" in finding.remedy
+
+
+def test_the_python_of_the_microsoft_store_and_the_base_of_conda_are_named(monkeypatch):
+    store = r"C:\Program Files\WindowsApps\PythonSoftwareFoundation.Python.3.12"
+    monkeypatch.setattr(sys, "base_prefix", store)
+    assert "python.org" in surroundings()["Python"].remedy
+    monkeypatch.setenv("CONDA_PREFIX", sys.prefix)
+    monkeypatch.setenv("CONDA_DEFAULT_ENV", "base")
+    assert "conda activate" in surroundings()["conda"].remedy
+    monkeypatch.setattr(sys, "prefix", "/home/ada/.venv")  # an environment made by base's Python
+    assert "conda" not in surroundings()
+
+
+def test_a_terminal_without_utf_8_is_named(small_workspace):
+    findings = json.loads(
+        tito(small_workspace.path, "doctor", "--json", PYTHONIOENCODING="cp1252").stdout
+    )
+    (finding,) = [finding for finding in findings if finding["what"] == "terminal"]
+    assert "cp1252" in finding["value"] and "PYTHONUTF8" in finding["remedy"]
+
+
+LONG = """
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from tito.learn import doctor
+fake = SimpleNamespace(
+    HKEY_LOCAL_MACHINE=0,
+    OpenKey=lambda *place: open(0, closefd=False),
+    QueryValueEx=lambda key, name: (int(sys.argv[1]), 4),
+)
+sys.modules["winreg"] = fake
+print(*[f.remedy for f in doctor._surroundings(Path("/a" * 70)) if f.what == "paths"])
+"""
+
+
+@pytest.mark.slow
+def test_a_folder_too_deep_for_windows_is_a_problem_unless_long_paths_are_on():
+    emulator = [sys.executable, REPOSITORY / "tests" / "other_systems.py", "windows", "-c", LONG]
+    off, on = (subprocess.check_output([*emulator, has], text=True) for has in ("0", "1"))
+    assert "at most 110" in off and "paths" not in on
+
+
+def test_the_longest_path_of_a_workspace_has_room_below_the_longest_folder():
+    lessons = (REPOSITORY / "modules" / "source").glob("*/*_dev.py")
+    script = max(len(str(path.relative_to(REPOSITORY))) for path in lessons)
+    name = max(len(path.name) for path in (REPOSITORY / "modules" / "source").glob("*/*_dev.py"))
+    backup = len("/.tito/backups/.12345678.tito-tmp/files/")
+    notebook_being_written = script + len(".ipynb") - len(".py") + len("..12345678.tito-tmp")
+    assert name < script and doctor.LONGEST_FOLDER + backup + notebook_being_written < 248
