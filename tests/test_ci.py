@@ -46,8 +46,9 @@ def test_its_first_lines_say_that_it_has_not_run_yet():
 
 def test_its_commands_exist_and_it_pins_what_it_uses(job):
     commands = [step["run"] for step in job["steps"] if "run" in step]
-    paths = [word for command in commands for word in command.split() if "/" in word]
-    assert {"bin/setup.py", "bin/test", "tests/tito/grading"} <= set(paths)
+    words = " ".join(commands).replace("\\", "/").split()
+    paths = [word for word in words if "/" in word]
+    assert {"bin/setup.py", "bin/test", "bin/test.cmd", "tests/tito/grading"} <= set(paths)
     assert [path for path in paths if not (REPOSITORY / path).exists()] == []
     assert "dev" in PROJECT["optional-dependencies"]
     used = [step["uses"] for step in job["steps"] if "uses" in step]
