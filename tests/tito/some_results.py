@@ -101,9 +101,9 @@ def set_points(book, student, lesson, points, who="prof", why="asked", check=Non
     return apply_changes(book, [change], who, seen=seen)[0]
 
 
-def set_comment(book, student, lesson, text, who="prof", seen=None):
+def set_comment(book, student, lesson, text, who="prof", seen=None, exercise=None):
     """A comment; None takes all on that lesson back. Returns the Outcome."""
-    change = RequestedChange("comment", student, lesson, text=text)
+    change = RequestedChange("comment", student, lesson, check=exercise, text=text)
     return apply_changes(book, [change], who, seen=seen)[0]
 
 

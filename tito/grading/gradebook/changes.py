@@ -94,6 +94,7 @@ def _apply_all(
     for change in changes:
         try:
             results.append(_apply(book, database, change, who, seen))
+            seen = None  # the next change must not find this one
         except TitoError as error:
             if not change.where:
                 raise
@@ -184,13 +185,15 @@ def _check_of(
 def _comment(
     database: sql.Connection, student: str, change: RequestedChange, who: str
 ) -> int | None:
-    """Add a comment on a lesson or in general, or remove all such comments."""
+    """Add a comment on a lesson, an exercise or in general, or remove all such comments."""
     if change.text is not None and not change.text.strip():
         raise UsageError("The comment is empty.", "Write what the learner should read.")
     comments = instructions_about(database, student).comments(change.lesson)
-    if change.text in [comment.text for comment in comments] if change.text else not comments:
+    known = [(comment.text, comment.exercise) for comment in comments]
+    if (change.text, change.check or "") in known if change.text else not comments:
         return None
-    return add_change(database, student, change.lesson, "comment", who, text=change.text)
+    more = {"text": change.text, "check_id": change.check}
+    return add_change(database, student, change.lesson, "comment", who, **more)
 
 
 def take_back_comment(
@@ -202,7 +205,8 @@ def take_back_comment(
         learner = lock_learner(database, student, who).student
         check_seen(database, learner, lesson, seen)
         replaced = {"comment": [comment.text, comment.who]}
-        add_change(database, learner, lesson, "comment", who, text=None, replaced=replaced)
+        more = {"replaced": replaced, "check_id": comment.exercise or None}
+        add_change(database, learner, lesson, "comment", who, text=None, **more)
 
     write(book.engine, work)
 

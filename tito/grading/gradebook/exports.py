@@ -252,7 +252,7 @@ def summary(grade: Grade) -> str:
     points = f"{grade.points} of {grade.max_points} points: {by_hand}{partly}."
     parts = [f"{grade.parts()}.".capitalize()] if grade.answers and not grade.override else []
     judged = [answer.judgement.comment for answer in grade.answers if answer.judgement]
-    comments = [*filter(None, judged), *(comment.text for comment in grade.comments)]
+    comments = [*filter(None, judged), *(comment.placed for comment in grade.comments)]
     return " ".join([points, *parts, *lateness, *comments])
 
 

@@ -79,14 +79,20 @@ class OverrideReview:
 
 @dataclass(frozen=True)
 class Comment:
-    """What an instructor tells a learner."""
+    """What an instructor tells a learner. exercise: the one that it is about, or ""."""
 
     text: str
     who: str
     when: datetime
+    exercise: str = ""
+
+    @property
+    def placed(self) -> str:
+        """The text, after the exercise that it is about."""
+        return f"{self.exercise}: {self.text}" if self.exercise else self.text
 
     def as_json(self) -> dict[str, Any]:
-        return {"text": self.text, "who": self.who, "when": iso(self.when)}
+        return vars(self) | {"when": iso(self.when)}
 
 
 @dataclass

@@ -25,7 +25,7 @@ class Change:
     """An entry of the history.
 
     lesson      None: all lessons
-    check       the id of the check that was overridden, or None
+    check       the id of the check that was overridden; of a comment, its exercise; or None
     kind        "graded", "regraded" (the same submission and checks once more), "arrived" (another
                 submission counts, or it costs something else, since more is known of when it came),
                 "override", "comment", "extension", "judged" and "rubric" (free answers); "left",
@@ -73,6 +73,7 @@ class Change:
         """What it says besides who, when and the points. It may contain text of learners."""
         words = [self.why] if self.why and self.why != self.kind else []
         if self.kind == "comment":
+            words += [self.check] if self.check else []
             words.append(self.text or "taken back")
         elif self.kind == "extension":
             words.append(late.more_time(self.extension))

@@ -36,9 +36,9 @@ class Instructions:
             elif entry.kind == "extension":
                 self.extensions[entry.lesson] = extension_of(entry)
             elif entry.text is None:
-                self._take_back(entry.lesson, (entry.replaced or {}).get("comment"))
+                self._take_back(entry)
             else:
-                comment = Comment(entry.text, entry.who, entry.at)
+                comment = Comment(entry.text, entry.who, entry.at, entry.check_id or "")
                 self.comments_by_lesson.setdefault(entry.lesson, []).append(comment)
 
     def _set_override(self, entry: Any) -> None:
@@ -51,11 +51,12 @@ class Instructions:
         override = Override(entry.points, entry.who, entry.at, entry.why, earned)
         self.overrides[place] = override
 
-    def _take_back(self, lesson: str | None, comment: list[str] | None) -> None:
-        """Remove the comments on a lesson, or only `comment` [text, who]."""
+    def _take_back(self, entry: Any) -> None:
+        """Remove the comments on a lesson, or only the one that `entry` names by text and who."""
+        lesson, comment = entry.lesson, (entry.replaced or {}).get("comment")
         comments = self.comments_by_lesson.pop(lesson, [])
         for number, known in enumerate(comments if comment else ()):
-            if [known.text, known.who] == comment:
+            if [known.text, known.who, known.exercise] == [*comment, entry.check_id or ""]:
                 comments = comments[:number] + comments[number + 1 :]
                 break
         if comment and comments:

@@ -39,7 +39,7 @@ class RequestedChange:
 
     kind     "override", "extension" or "comment"
     lesson   None: all lessons, or in general
-    check    of an override, or None
+    check    of an override; of a comment, the exercise that it is about; or None
     points   of an override, None lifts it
     extension  None takes it back
     text     of a comment, None takes those back

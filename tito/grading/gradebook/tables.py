@@ -151,7 +151,8 @@ CHANGE = sql.Table(
     sql.Column("id", sql.Integer, primary_key=True),
     sql.Column("student", sql.String(LONGEST), sql.ForeignKey("learner.student"), nullable=False),
     sql.Column("lesson", sql.String(100)),  # NULL: all lessons
-    sql.Column("check_id", Words),  # of an override of a single check
+    # of an override, its check; of a comment, the exercise that it is about; NULL: the lesson
+    sql.Column("check_id", Words),
     # see history.Change, which has them all
     sql.Column("kind", sql.String(20), nullable=False),
     sql.Column("who", Words, nullable=False),

@@ -109,7 +109,7 @@ def _reasons(grade: Grade, notes: bool) -> Iterator[str]:
     for check, by_hand in grade.check_overrides.items() if not override else ():
         yield f"check {check} set to {by_hand.points} by {by_hand.who}: {by_hand.why}"
     for comment in grade.comments:
-        yield f"comment by {comment.who}: {comment.text}"
+        yield f"comment by {comment.who}: {comment.placed}"
     if blamed := sorted({check.caused_by for check in result.checks if check.caused_by}):
         yield f"on the course's {', '.join(blamed)}; with their own it fails"
 

@@ -14,6 +14,7 @@ from some_results import remember_roster, save, set_comment, set_points, set_tim
 from tito import files
 from tito.errors import TitoError
 from tito.grading.gradebook import feedback, late
+from tito.grading.gradebook.changes import take_back_comment
 from tito.grading.gradebook.gradebook import open_gradebook
 from tito.grading.result import CheckResult, LessonResult
 from tito.lesson.outcome import verdict_of
@@ -213,6 +214,29 @@ def test_comments_on_a_lesson_and_in_general_are_there(book, tmp_path):
     assert said.index("See me.") < said.index("01 Numbers") < said.index(
         "Well done. Go on."
     ) and said.startswith("Feedback for Ada Löwe Small, ada")
+
+
+def test_a_comment_on_an_exercise_is_at_that_exercise_until_the_course_drops_it(book, tmp_path):
+    checks = [check("a", 2), check("b", 2, exercise="numbers-halve")]
+    save(book, [result(checks)], None, "tito")
+    set_comment(book, "ada", "numbers", "Neat.", "Klein", exercise="numbers-double")
+    set_comment(book, "ada", "numbers", "Neat.", "Klein", exercise="numbers-halve")
+    said = pages(book, tmp_path / "out")["ada"]
+    first, second = re.findall(r"<details.*?</details>", said, re.S)
+    assert "Neat." in first and "Neat." in second and said.count("Neat.") == 2
+    assert re.match(r"<details[^>]* open>", first), "although all is right"
+    (grade,) = book.grades("ada")
+    assert [one.placed for one in grade.comments] == [
+        "numbers-double: Neat.",
+        "numbers-halve: Neat.",
+    ]
+    take_back_comment(book, "ada", "numbers", grade.comments[0], "Klein")
+    assert [one.exercise for grade in book.grades("ada") for one in grade.comments] == [
+        "numbers-halve"
+    ]
+    save(book, [result([check("a", 2)])], None, "tito", regrade=True)
+    said = pages(book, tmp_path / "out")["ada"]
+    assert 0 < said.index("Neat.") < said.index("<details"), "with the comments on the lesson"
 
 
 @pytest.mark.parametrize(("verdict", "means"), list(feedback.VERDICTS.items()))
