@@ -11,7 +11,7 @@ ChangedMeanwhile if the gradebook has changed since the `seen` or `answer` that 
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -27,7 +27,7 @@ from tito.grading.gradebook.history import (
     change_of,
     rubric_items,
 )
-from tito.grading.gradebook.learners import lock_learner
+from tito.grading.gradebook.learners import lock_learner, lock_learners
 from tito.grading.gradebook.rubric import EMPTY, JUDGED, GradedAnswer, RubricItem
 from tito.grading.gradebook.tables import CHANGE, LEFT, RUBRIC, TEXT, clean, now, sql
 from tito.grading.result import unpacked
@@ -76,7 +76,7 @@ class NewJudgement:
     adjustment  points besides theirs
     comment     for the learner
     answer      the SHA-256 of the answer that the person has read; None: whatever counts now
-    seen        the id of the judgement that they know of, 0: of none; None: whatever there is
+    seen        the ids of the judgements that they know of; None: whatever there is
     """
 
     question: str
@@ -84,7 +84,7 @@ class NewJudgement:
     adjustment: Decimal = Decimal(0)
     comment: str = ""
     answer: str | None = None
-    seen: int | None = None
+    seen: Collection[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,16 @@ def question_progress(
     ]
 
 
+def equal_answers(rows: Iterable[LearnerAnswer]) -> list[list[LearnerAnswer]]:
+    """The answers in groups: those of a group differ in white space at most."""
+    groups: dict[tuple[str, str], list[LearnerAnswer]] = {}
+    for row in rows:
+        answer = row.graded.answer
+        cut = answer.sha256 if answer.length > len(row.text) else ""
+        groups.setdefault((" ".join(row.text.split()), cut), []).append(row)
+    return list(groups.values())
+
+
 def learner_answers(
     book: Gradebook, lesson: str, question: str, section: Sections = None
 ) -> list[LearnerAnswer]:
@@ -167,10 +177,20 @@ def answer_texts(book: Gradebook, hashes: Iterable[str]) -> dict[str, str]:
     return texts
 
 
-def rubric(book: Gradebook, lesson: str, question: str) -> list[RubricItem]:
-    """The items of a question's rubric, in their order."""
+def rubric(book: Gradebook, lesson: str, question: str, removed: bool = False) -> list[RubricItem]:
+    """The items of a question's rubric, in their order; removed: also the removed ones."""
     with transaction(book.engine) as database:
-        return list(rubric_items(database, lesson, question).values())
+        return list(rubric_items(database, lesson, question, removed).values())
+
+
+def item_before(book: Gradebook, item: int) -> tuple[Decimal | None, str]:
+    """(points, text) of an item before its last change. Raises UsageError if it has none."""
+    query = sql.select(RUBRIC.c.points, RUBRIC.c.text).filter_by(item=item)
+    with transaction(book.engine) as database:
+        row = database.execute(query.order_by(RUBRIC.c.version.desc()).offset(1)).first()
+    if not row:
+        raise UsageError("This item was never changed.", "Look at the rubric again.")
+    return row.points, row.text
 
 
 def grades_as_json(book: Gradebook, grades: Iterable[Grade]) -> Iterator[dict[str, Any]]:
@@ -257,14 +277,14 @@ def _change_rubric(
     place = {"lesson": change.lesson, "question": change.question}
     # A lock: no other grader changes this rubric meanwhile.
     database.execute(sql.select(RUBRIC.c.version).filter_by(**place).with_for_update())
-    items = rubric_items(database, change.lesson, change.question)
+    items = rubric_items(database, change.lesson, change.question, removed=True)
     row = place | {"who": clean(who), "at": now(), "points": change.points}
     if change.item is None:
         text = clean(change.text.strip())
         _add_item(database, row | {"place": len(items) + 1, "text": text})
         return []
     item = items.get(change.item)
-    if not item:
+    if not item or (item.points is None and change.seen is None):
         raise _no_item(change.lesson, change.question)
     if change.seen not in (None, item.version):
         query = sql.select(RUBRIC.c.who).filter_by(version=item.version)
@@ -280,8 +300,11 @@ def _change_rubric(
     text = item.text if change.points is None else clean(change.text.strip())
     values = row | {"item": item.id, "place": item.place, "text": text}
     database.execute(sql.insert(RUBRIC).values(values))
-    worth = "removed" if change.points is None else late.shown(change.points)
-    why = f"{change.question}: {item.text[:100]!r} {late.shown(item.points)} -> {worth}"
+    old, worth = (
+        "removed" if points is None else late.shown(points)
+        for points in (item.points, change.points)
+    )
+    why = f"{change.question}: {item.text[:100]!r} {old} -> {worth}"
     grades = [grade for by_lesson in before for grade in by_lesson.values()]
     return list(_note_changes(book, database, grades, who, why))
 
@@ -327,21 +350,36 @@ def judge(book: Gradebook, student: str, lesson: str, new: NewJudgement, who: st
     plus the adjustment, within 0 and the question's points. It replaces an earlier judgement, which
     stays in the history. Returns what the answer counts now.
     """
+    return judge_equal(book, {student: new.answer}, lesson, new, who)[0]
 
-    def work(database: sql.Connection) -> tuple[GradedAnswer, list[PointsChange]]:
-        learner = lock_learner(database, student, who).student
-        before = book.grades_within(database, learner, [lesson]).get(lesson)
-        entry = _judge(database, before, student, lesson, new, who)
-        after = book.grades_within(database, learner, [lesson])[lesson]
-        moved = []
-        if entry and before:
-            points = {"new_points": after.before_late}
-            database.execute(sql.update(CHANGE).where(CHANGE.c.id == entry).values(points))
-            names = (learner, after.name, lesson)
-            moved = [PointsChange(*names, before.points, after.points, new.question)]
-        return answer_to(after, student, lesson, new.question), moved
 
-    graded, moved = write(book.engine, work)
+def judge_equal(
+    book: Gradebook, hashes: Mapping[str, str | None], lesson: str, new: NewJudgement, who: str
+) -> list[GradedAnswer]:
+    """Judge equal answers of several learners alike, all or none. hashes: {learner: the SHA-256 of
+    their answer}, as `NewJudgement.answer`.
+    """
+    moved: list[PointsChange] = []
+
+    def work(database: sql.Connection) -> list[GradedAnswer]:
+        moved.clear()
+        lock_learners(database, set(hashes))
+        graded = []
+        for student, sha256 in hashes.items():
+            learner = lock_learner(database, student, who).student
+            before = book.grades_within(database, learner, [lesson]).get(lesson)
+            mine = replace(new, answer=sha256)
+            entry = _judge(database, before, student, lesson, mine, who)
+            after = book.grades_within(database, learner, [lesson])[lesson]
+            if entry and before:
+                points = {"new_points": after.before_late}
+                database.execute(sql.update(CHANGE).where(CHANGE.c.id == entry).values(points))
+                names = (learner, after.name, lesson)
+                moved.append(PointsChange(*names, before.points, after.points, new.question))
+            graded.append(answer_to(after, student, lesson, new.question))
+        return graded
+
+    graded = write(book.engine, work)
     book.note_points(moved)
     return graded
 
@@ -359,7 +397,7 @@ def _judge(
     """
     graded = answer_to(grade, student, lesson, new.question)
     if new.answer not in (None, graded.answer.sha256):
-        raise ChangedMeanwhile([], f"{student} handed in another answer, which counts now,")
+        raise ChangedMeanwhile([], "The learner handed in another answer, which counts now,")
     if _holds(graded, new, who, exactly=True):  # a form that was sent twice, say
         return None
     assert grade
@@ -400,16 +438,19 @@ def _check_judgement_seen(
     database: sql.Connection, grade: Grade, graded: GradedAnswer, new: NewJudgement
 ) -> None:
     """Raise ChangedMeanwhile when this answer was judged after the judgement that was seen."""
+    if new.seen is None:
+        return
     place = {"student": grade.student, "lesson": grade.lesson, "kind": "judged"}
     query = sql.select(CHANGE).filter_by(**place).order_by(CHANGE.c.id)
     about = {"question": new.question, "answer": graded.answer.sha256}
     entries = [
         entry for entry in database.execute(query) if about.items() <= entry.replaced.items()
     ]
-    known = graded.judgement.id if graded.judgement else 0
-    if new.seen not in (None, known, entries[-1].id if entries else 0):
-        later = [change_of(entry) for entry in entries if entry.id > (new.seen or 0)]
-        raise ChangedMeanwhile(later)
+    known = {entry.id for entry in entries} & set(new.seen)
+    if graded.judgement.id not in known if graded.judgement else known:
+        raise ChangedMeanwhile(
+            [change_of(entry) for entry in entries if entry.id > max(known, default=0)]
+        )
 
 
 def _check_can_hold(

@@ -57,13 +57,13 @@ def exercise_table(
     showed: dict[str, Counter[str]] = {}
     for learner, grades in book.by_learner(lesson=lesson, section=section):
         for grade in grades if not learner.state else ():
-            if not _ran(grade.result):
+            if not ran(grade.result):
                 continue
             for exercise in dict.fromkeys(check.exercise for check in grade.result.checks):
                 new = ExerciseRow(exercise, grade.lesson, grade.number)
                 row = rows.setdefault(exercise, new)
                 row.learners += 1
-                row.right += _is_right(grade.result, exercise)
+                row.right += is_right(grade.result, exercise)
                 known = messages.get(grade.lesson, {}).get(exercise, {})
                 showed.setdefault(exercise, Counter()).update(_shown(known, grade.result, exercise))
     for exercise, counter in showed.items():
@@ -89,11 +89,13 @@ def _messages(entry: Entry) -> dict[str, dict[str, str]]:
     return messages
 
 
-def _ran(result: LessonResult) -> bool:
+def ran(result: LessonResult) -> bool:
+    """Whether a result says something about single exercises."""
     return result.verdict not in NOT_RUN and any(c.status != "not run" for c in result.checks)
 
 
-def _is_right(result: LessonResult, exercise: str) -> bool:
+def is_right(result: LessonResult, exercise: str) -> bool:
+    """Whether no check of an exercise costs points."""
     return not any(check.costs_points for check in result.checks if check.exercise == exercise)
 
 

@@ -198,11 +198,18 @@ def instructions_by_learner(
 
 
 def rubric_items(
-    database: sql.Connection, lesson: str | None = None, question: str | None = None
+    database: sql.Connection,
+    lesson: str | None = None,
+    question: str | None = None,
+    removed: bool = False,
 ) -> dict[int, RubricItem]:
-    """{id: RubricItem} of the rubrics, as they are now; of one question, or of all."""
+    """{id: RubricItem} of the rubrics, as they are now; of one question, or of all. removed: also
+    the removed ones, whose points are None.
+    """
     newest = sql.select(sql.func.max(RUBRIC.c.version)).group_by(RUBRIC.c.item)
-    query = sql.select(RUBRIC).where(RUBRIC.c.version.in_(newest), RUBRIC.c.points.is_not(None))
+    query = sql.select(RUBRIC).where(RUBRIC.c.version.in_(newest))
+    if not removed:
+        query = query.where(RUBRIC.c.points.is_not(None))
     if question is not None:
         query = query.filter_by(lesson=lesson, question=question)
     places: dict[tuple[str, str], int] = {}

@@ -56,7 +56,7 @@ class Instructions:
         lesson, comment = entry.lesson, (entry.replaced or {}).get("comment")
         comments = self.comments_by_lesson.pop(lesson, [])
         for number, known in enumerate(comments if comment else ()):
-            if [known.text, known.who, known.exercise] == [*comment, entry.check_id or ""]:
+            if [known.text, known.who, known.exercise] == [*(comment or ()), entry.check_id or ""]:
                 comments = comments[:number] + comments[number + 1 :]
                 break
         if comment and comments:

@@ -98,6 +98,10 @@ class Sessions:
         self.all.append(session)
         return session
 
+    @property
+    def is_alone(self) -> bool:
+        return len(self.all) == 1
+
     def find(self, token: str) -> GraderSession | None:
         """The session of a token, unless it has ended."""
         for session in self.all:

@@ -7,7 +7,9 @@ twice, because the response was lost, acts once.
 
 import contextlib
 import socket
+from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -115,7 +117,7 @@ class GraderPage:
             said=said,
             fixed=self.sessions.anonymous,
             verdicts=VERDICTS,
-            shows=Filter.SHOWS,
+            alone=self.sessions.is_alone,
             asks=bool(self.questions.asked),
             sections=partial(self._sections, session),
             opener=self.openings.opener,
@@ -143,10 +145,12 @@ class GraderPage:
 
     def filter_of(self, session: GraderSession, words: Mapping[str, str]) -> Filter:
         """The chosen filter. An assistant can choose among their own sections only."""
-        section, show = words.get("section", ""), words.get("show", "")
-        if not session.is_instructor and section not in self._sections(session):
-            section = ""
-        return Filter(section, show if show in Filter.SHOWS else "")
+        chosen = {name: words.get(name, "") for name in Filter.__match_args__}
+        if not session.is_instructor and chosen["section"] not in self._sections(session):
+            chosen["section"] = ""
+        if chosen["show"] not in Filter.SHOWS:
+            chosen["show"] = ""
+        return Filter(**chosen)
 
     def shown(self, session: GraderSession, learner: ClassMember) -> ShownLearner:
         """A learner as the pages of this grader show them."""
@@ -220,7 +224,7 @@ class GraderPage:
             lessons=class_list.summary(rows, self.openings),
             filter=chosen,
             needing=needing[:NEEDING],
-            more=len(needing) - NEEDING,
+            needs=len(needing),
             name=partial(self._name, session),
             learners=len({row.student for row in rows}),
         )
@@ -237,34 +241,60 @@ class GraderPage:
             names = [self._name(session, row), *([] if session.anonymous else [row.student])]
             return any(find.lower() in name.lower() for name in names)
 
-        shown = [row for row in rows if self._takes(session, chosen, row) and is_wanted(row)]
+        taken = [row for row in rows if self._takes(session, chosen, row) and is_wanted(row)]
+        plain = Filter(chosen.section)
+        there = [row for row in rows if self._takes(session, plain, row)]
         return self.show(
             session,
             "lesson.html",
             summary=class_list.summary(rows, self.openings)[0],
-            rows=shown,
+            rows=chosen.ordered(taken),
             filter=chosen,
             find=find,
             name=partial(self._name, session),
-            of=len(rows),
+            exercises=class_list.exercise_counts(there),
+            results=Counter(row.verdict for row in there),
+            shows=[
+                (
+                    show,
+                    words,
+                    sum(self._takes(session, replace(plain, show=show), row) for row in there),
+                )
+                for show, words in Filter.SHOWS.items()
+                if show != "mine" or not self.sessions.is_alone
+            ],
         )
 
     def next(self, request: Request, session: GraderSession) -> Response:
-        """Give the grader the next submission of a list that is not opened yet."""
+        """Give the grader the next submission of a list that needs a person; of a list of those
+        that are not opened, the next of these.
+        """
         form = request.scope["form"]
         lesson, chosen = form.get("lesson", ""), self.filter_of(session, form)
-        rows = self._rows(session, lesson or None)
+        rows = chosen.ordered(self._rows(session, lesson or None))
         places = [(row.handle, row.lesson) for row in rows]
         after = (form.get("after", ""), lesson)
         at = places.index(after) + 1 if after in places else 0
-        # Before it is opened, it is not "opened by me".
-        only = Filter(chosen.section, chosen.show if chosen.show == "needs" else "")
+        only = replace(chosen, show="unopened" if chosen.show == "unopened" else "needs")
         wanted = [row for row in rows[at:] + rows[:at] if self._takes(session, only, row)]
         row = self.openings.open_next(wanted, session.who)
+        if row is None and only.show == "needs":  # all are opened, but not decided
+            left = [row for row in wanted if (row.handle, row.lesson) != after]
+            left.sort(key=lambda row: self.openings.opener(row) != session.who)
+            row = next(iter(left), None)
         if row is None:
             words = "All of these submissions have been opened."
+            if only.show == "needs":
+                words = "Only this one still needs a person."
+                if wanted:
+                    path = f"/of/{wanted[0].handle}/{lesson}"
+                    return self.to(session, path, words, **chosen.query())
+                words = "Nothing in this list needs a person any more."
             return self.to(session, f"/lesson/{lesson}" if lesson else "/", words, **chosen.query())
-        return self.to(session, f"/of/{row.handle}/{row.lesson}", **chosen.query())
+        path = f"/of/{row.handle}/{row.lesson}"
+        if row.needs == (class_list.TO_JUDGE,):
+            path = f"/question/{row.lesson}/{row.to_judge}/{row.handle}"
+        return self.to(session, path, **chosen.query())
 
     # A submission
 
@@ -287,13 +317,14 @@ class GraderPage:
         view = self._view(session, request, self.filter_of(session, request.query_params))
         if not view:
             return self.missing(session, "There is no such submission.")
-        view.typed = {"check": request.query_params.get("check", "")}
+        at = request.query_params.get("at")
+        view.typed = {"exercise": at} if at else {}
         return self._show_view(session, view)
 
     def _show_view(
         self, session: GraderSession, view: SubmissionView, status: int = 200
     ) -> Response:
-        rows = self._rows(session, view.grade.lesson)
+        rows = view.filter.ordered(self._rows(session, view.grade.lesson))
         around = [
             row
             for row in rows
@@ -307,8 +338,10 @@ class GraderPage:
             "submission.html",
             status,
             view=view,
-            parts=submission_page.parts_of(view),
-            needs=[(words, submission_page.PLACES.get(words)) for words in row.needs],
+            exercises=submission_page.exercises_of(view),
+            row=row,
+            needs=sum(bool(row.needs) for row in around),
+            to_judge=class_list.TO_JUDGE,
             in_words=submission_page.in_words,
             opened_by=opener if opener != session.who else "",
             here=here + 1,
@@ -342,31 +375,33 @@ class GraderPage:
             view.typed, view.problem = form, f"{error.what} {error.remedy}"
             return self._show_view(session, view, 409)
         path = f"/of/{view.handle}/{view.grade.lesson}"
-        return self.to(session, path, words, **chosen.query())
+        return self.to(session, path, words, at=form.get("exercise", ""), **chosen.query())
 
     # The work of a form: a method of the view, the form and the grader; it returns what to say.
 
-    def _apply(self, form: Mapping[str, str], who: str, change: RequestedChange) -> str:
-        (outcome,) = apply_changes(self.book, [change], who, seen=number_in(form, "seen"))
-        if not outcome.is_new:
-            return "That holds already."
-        return f"Written: {outcome.old} -> {outcome.new} points."
-
-    def set_points(self, view: SubmissionView, form: dict[str, str], who: str) -> str:
-        check = form.get("check", "")
-        if not form.get("points", "").strip():
-            raise UsageError("There are no points.", "Write a number such as 7 or 7.5.")
+    def judge(self, view: SubmissionView, form: dict[str, str], who: str) -> str:
+        """Set points, write a comment on an exercise or on the lesson, or both."""
+        check, text, changes = form.get("check", ""), form.get("text", "").strip(), []
         if check and check not in {check.id for check in view.grade.result.checks}:
             raise UsageError(f"This lesson has no check {check}.", "Choose one of the list.")
-        return self._apply(form, who, override_of(view, form, points_in(form)))
+        if form.get("points", "").strip():
+            changes.append(override_of(view, form, points_in(form)))
+        if text:
+            place = (view.grade.student, view.grade.lesson)
+            exercise = form.get("exercise") or None
+            changes.append(RequestedChange("comment", *place, check=exercise, text=text))
+        if not changes:
+            raise UsageError("There are no points and no comment.", "Write one of the two.")
+        done = apply_changes(self.book, changes, who, seen=number_in(form, "seen"))
+        words = [f"Written: {one.old} -> {one.new} points." for one in done if one.old != one.new]
+        words += ["Comment kept; the learner reads it."] * bool(text)
+        return " ".join(words or ["That holds already."])
 
     def lift_points(self, view: SubmissionView, form: dict[str, str], who: str) -> str:
-        return self._apply(form, who, override_of(view, form, None))
-
-    def comment(self, view: SubmissionView, form: dict[str, str], who: str) -> str:
-        place = (view.grade.student, view.grade.lesson)
-        self._apply(form, who, RequestedChange("comment", *place, text=comment_in(form)))
-        return "Comment kept; the learner reads it."
+        (done,) = apply_changes(
+            self.book, [override_of(view, form, None)], who, seen=number_in(form, "seen")
+        )
+        return f"Taken back: {done.old} -> {done.new} points."
 
     def uncomment(self, view: SubmissionView, form: dict[str, str], who: str) -> str:
         known = [
@@ -383,9 +418,8 @@ class GraderPage:
 
 Action = Callable[[GraderPage, SubmissionView, dict[str, str], str], str]
 ACTIONS: dict[str, Action] = {  # {the last word of a form's address: what it does}
-    "points": GraderPage.set_points,
+    "judge": GraderPage.judge,
     "lift": GraderPage.lift_points,
-    "comment": GraderPage.comment,
     "uncomment": GraderPage.uncomment,
 }
 
@@ -395,20 +429,20 @@ def is_done(changes: list[Change], action: str, form: Mapping[str, str], who: st
     answer to the first was lost. Points that another grader has set anew since then are not.
     """
     mine = [change for change in changes if change.who == clean(who)]
-    if action == "comment":
-        text = clean(comment_in(form))
-        return any(change.kind == "comment" and change.text == text for change in mine)
-    if action not in ("points", "lift"):
+    text, points = clean(form.get("text", "").strip()), form.get("points", "").strip()
+    if action not in ("judge", "lift"):
+        return False
+    comment = ("comment", form.get("exercise", ""), text)
+    if text and comment not in [(one.kind, one.check or "", one.text) for one in mine]:
         return False
     check = form.get("check", "")
     last = [
         change for change in changes if change.kind == "override" and (change.check or "") == check
     ][-1:]
-    points = form.get("points", "").strip() if action == "points" else None
-    return any(
+    return (action == "judge" and not points) or any(
         change in mine
-        and change.why == clean(form.get("why", ""))
-        and (None if change.points is None else str(change.points)) == points
+        and change.why == clean(reason_in(form))
+        and ("" if change.points is None else str(change.points)) == points
         for change in last
     )
 
@@ -416,13 +450,13 @@ def is_done(changes: list[Change], action: str, form: Mapping[str, str], who: st
 def override_of(
     view: SubmissionView, form: Mapping[str, str], points: Decimal | None
 ) -> RequestedChange:
-    place, why = (view.grade.student, view.grade.lesson), form.get("why", "").strip()
-    check = form.get("check") or None
-    return RequestedChange("override", *place, why, check=check, points=points)
+    place, check = (view.grade.student, view.grade.lesson), form.get("check") or None
+    return RequestedChange("override", *place, reason_in(form), check=check, points=points)
 
 
-def comment_in(form: Mapping[str, str]) -> str:
-    return form.get("again") or form.get("text", "").strip()
+def reason_in(form: Mapping[str, str]) -> str:
+    """The reason for points; without one it is the comment."""
+    return form.get("why", "").strip() or form.get("text", "").strip()
 
 
 def comment_key(comment: Comment) -> str:

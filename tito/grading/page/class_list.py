@@ -8,6 +8,7 @@ import hashlib
 import hmac
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -15,12 +16,15 @@ from functools import partial
 from typing import Any
 
 from tito.grading.gradebook.class_lists import ORDER
+from tito.grading.gradebook.exercise_table import is_right, ran
 from tito.grading.gradebook.grade import ClassMember, Grade
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.late import shown
+from tito.grading.gradebook.rubric import WAITING
+from tito.grading.result import VERDICTS
 from tito.grading.roster import in_section
 
-# Verdicts that a person should review: the machine, the check or the file may be the cause.
+# Verdicts that a person should look at: the machine, the check or the file may be the cause.
 DOUBTFUL = (
     "unreadable",
     "too long to read",
@@ -45,7 +49,9 @@ class SubmissionRow:
 
     handle  the learner in addresses; never the id
     sha256  of the file that counts, "" without one
-    needs   why a person should review it
+    needs   why a person should look at it
+    to_judge  the first question whose answer is to be judged, or ""
+    exercises, failed  all exercises, and those that are not right; () where no check ran
     """
 
     handle: str
@@ -62,35 +68,56 @@ class SubmissionRow:
     by_hand: bool
     sha256: str
     needs: tuple[str, ...]
+    to_judge: str
+    exercises: tuple[str, ...]
+    failed: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Filter:
     """Which submissions a list has, and in which order.
 
-    section  of the roster, or ""
-    show     "" all, "unopened", "needs" (review), "mine" (opened by this grader)
+    section   of the roster, or ""
+    show      "" all, "needs" (a person), "unopened", "mine" (opened by this grader)
+    result    a verdict, or ""
+    exercise  one that is not right, or ""
+    sort      "" by learner, "points" the lowest first, "most" the highest first, "result"
     """
 
     section: str = ""
     show: str = ""
+    result: str = ""
+    exercise: str = ""
+    sort: str = ""
 
     SHOWS = {
         "": "all",
+        "needs": "needs a person",
         "unopened": "not opened yet",
-        "needs": "needs review",
         "mine": "opened by me",
+    }
+    SORTS = {
+        "points": lambda row: row.points,
+        "most": lambda row: -row.points,
+        "result": lambda row: [*VERDICTS].index(row.verdict),
     }
 
     def takes(self, row: SubmissionRow, opener: str, who: str) -> bool:
         """opener: the grader who opened it, or ""; who: the grader who asks."""
         if self.section and not in_section({"section": row.section}, self.section):
             return False
+        if self.result not in ("", row.verdict):
+            return False
+        if self.exercise and self.exercise not in row.failed:
+            return False
         if self.show == "unopened":
             return not opener
         if self.show == "needs":
             return bool(row.needs)
         return opener == who if self.show == "mine" else True
+
+    def ordered(self, rows: list[SubmissionRow]) -> list[SubmissionRow]:
+        return sorted(rows, key=self.SORTS[self.sort]) if self.sort in self.SORTS else rows
 
     def query(self) -> dict[str, str]:
         return {name: text for name, text in vars(self).items() if text}
@@ -126,8 +153,8 @@ class Openings:
 
 
 def needs_of(grade: Grade) -> tuple[str, ...]:
-    """Why a person should review a grade, in words. A problem of the file counts as reviewed when
-    points are set or a comment is written.
+    """Why a person should look at a grade, in words. A problem of the file is settled when points
+    are set or a comment is written.
     """
     reasons = []
     if grade.result.verdict in DOUBTFUL and not (grade.is_by_hand or grade.comments):
@@ -153,6 +180,7 @@ class ClassList:
         self._rows: dict[str, list[SubmissionRow]] = {}
         self._seen: set[int] | None = None
         self._handles: dict[str, str] = {}
+        self._shared: dict[tuple[str, ...], tuple[str, ...]] = {}  # each is in memory once
 
     def handle(self, student: str) -> str:
         """The learner's handle in addresses, the same on every machine."""
@@ -214,6 +242,9 @@ class ClassList:
         return grades
 
     def _row(self, learner: ClassMember, grade: Grade) -> SubmissionRow:
+        checks = grade.result.checks if ran(grade.result) else ()
+        exercises = tuple(dict.fromkeys(check.exercise for check in checks))
+        failed = tuple(one for one in exercises if not is_right(grade.result, one))
         return SubmissionRow(
             self.handle(learner.student),
             learner.student,
@@ -229,6 +260,9 @@ class ClassList:
             grade.is_by_hand,
             grade.result.sha256,
             needs_of(grade),
+            next((one.question for one in grade.answers if one.state == WAITING), ""),
+            self._shared.setdefault(exercises, exercises),
+            self._shared.setdefault(failed, failed),
         )
 
 
@@ -263,6 +297,14 @@ def _any_of(words: Iterable[str], form: str) -> str:
     """A pattern of these words, the longest first; "" if none identifies a learner."""
     chosen = sorted((word for word in words if len(word.strip()) > 2), key=len, reverse=True)
     return form.format("|".join(map(re.escape, chosen))) if chosen else ""
+
+
+def exercise_counts(rows: list[SubmissionRow]) -> list[tuple[str, int, int]]:
+    """[(exercise, learners whose work has it, those who fail it)]."""
+    names = dict.fromkeys(name for row in rows for name in row.exercises)
+    has = Counter(name for row in rows for name in row.exercises)
+    fails = Counter(name for row in rows for name in row.failed)
+    return [(name, has[name], fails[name]) for name in names]
 
 
 def summary(rows: list[SubmissionRow], openings: Openings) -> list[dict[str, Any]]:

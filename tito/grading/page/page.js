@@ -1,10 +1,38 @@
 // Keys for the page. What has data-key="x" is followed, pressed or, if it is a field, entered by x; in a
-// list, j and k go from row to row; x goes from exercise to exercise that is not right. Everything works without this, too.
+// list, j and k go from row to row. In a submission, x goes from exercise to exercise that is not right, and p and c
+// to the form of the exercise that one looks at. Every form works without this, too.
 "use strict";
 
 const FIELDS = "input:not([type=hidden], [type=checkbox]), textarea, select";
 
+// What had the focus last, apart from the comments that can be used again.
+let last = document.querySelector("[data-here]") ?? document.body;
+document.addEventListener("focusin", ({ target }) => {
+  last = target.closest("#again, .said") ? last : target;
+});
+
+// Where the form is for what one looks at: the exercise that had the focus, the first that is not right on the
+// screen, or the page, whose first form is the lesson's.
+function lookedAt() {
+  const wrong = [...document.querySelectorAll("article.wrong")];
+  const shown = wrong.find((one) => one.getBoundingClientRect().bottom > 100 && one.checkVisibility());
+  return last.closest("article") ?? ((!last.closest(".judge") && shown) || document);
+}
+
+function enter(field) {
+  for (let one = field.closest("details"); one; one = one.parentElement.closest("details")) {
+    one.open = true;
+  }
+  field.focus();
+  field.scrollIntoView({ block: "nearest" });
+}
+
 function press(key) {
+  const judge = lookedAt().querySelector(".judge");
+  if (judge && (key === "p" || key === "c")) {
+    enter(judge.querySelector(key === "p" ? "[name=points]" : "[name=text]"));
+    return true;
+  }
   const target = document.querySelector(`[data-key="${CSS.escape(key)}"]`);
   if (target) {
     if (target.matches(FIELDS)) {
@@ -17,8 +45,13 @@ function press(key) {
   }
   if (key === "x") {
     const wrong = [...document.querySelectorAll("article.wrong")];
-    const here = wrong.indexOf(document.activeElement.closest("article.wrong"));
-    wrong[(here + 1) % wrong.length]?.focus();
+    const here = wrong.indexOf(last.closest("article"));
+    const next = wrong[(here + 1) % wrong.length];
+    if (next) {
+      enter(next.querySelector("details > *")); // opens it
+      next.querySelector(".judge").open = true;
+      next.focus();
+    }
     return wrong.length > 0;
   }
   const rows = [...document.querySelectorAll("a.row")];
@@ -40,16 +73,17 @@ function press(key) {
 
 document.addEventListener("keydown", (event) => {
   const field = event.target.closest(FIELDS);
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    const form = field?.form ?? event.target.closest("form") ?? draft;
+    event.preventDefault();
+    form?.requestSubmit(form.querySelector("button"));
+    return;
+  }
   if (field) {
     if (event.key === "Escape") {
       field.blur();
-    } else if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && field.form) {
-      event.preventDefault();
-      if ("choose" in field.form.dataset) {
-        field.form.querySelector("button").focus(); // which of its buttons, only a person knows
-      } else {
-        field.form.requestSubmit();
-      }
+    } else if (event.key === "Enter" && field.matches("input") && field.form === draft) {
+      event.preventDefault(); // a judgement is sent by Ctrl+Enter only
     }
     return;
   }
@@ -122,10 +156,31 @@ if (stored) {
   }
 }
 
+// The sum of what is ticked and of the points besides, within the points of the question.
+const sum = document.getElementById("sum");
+if (sum) {
+  const add = () => {
+    const besides = Number(draft.elements.points.value.replace(",", "."));
+    let total = Number.isFinite(besides) ? besides : 0;
+    for (const one of draft.querySelectorAll(":checked")) {
+      total += Number(one.dataset.points);
+    }
+    sum.value = Math.round(100 * Math.min(Math.max(total, 0), Number(sum.dataset.most))) / 100;
+  };
+  draft.addEventListener("input", add);
+  draft.addEventListener("change", add);
+  add();
+}
+
+// A comment that was used before is written into the field of the exercise that one looks at; it is sent from there.
+document.addEventListener("click", (event) => {
+  const text = event.target.closest("[data-text]")?.dataset.text;
+  if (text) {
+    const field = lookedAt().querySelector(".judge [name=text]");
+    field.value = [field.value, text].filter(Boolean).join("\n");
+    enter(field);
+  }
+});
+
 // What was done is told to those who hear the page: what has the focus is read.
 document.querySelector(".said")?.focus();
-
-// Where a check was chosen by its link, its points are what one wants to write.
-if (location.hash === "#points") {
-  document.getElementById("number")?.focus();
-}

@@ -15,7 +15,12 @@ from starlette.responses import Response
 
 from tito.errors import TitoError, UsageError
 from tito.grading.gradebook import answers, late
-from tito.grading.gradebook.answers import LearnerAnswer, NewJudgement, RubricChange
+from tito.grading.gradebook.answers import (
+    LearnerAnswer,
+    NewJudgement,
+    RubricChange,
+    equal_answers,
+)
 from tito.grading.gradebook.history import Change, ChangedMeanwhile
 from tito.grading.gradebook.rubric import WAITING, Judgement, RubricItem
 from tito.grading.page.access import GraderSession
@@ -35,9 +40,10 @@ class AnswerView:
     """Everything that the page of one answer shows.
 
     words    the question and a sample answer; None when the course no longer has the question
-    items    the question's rubric; used: {item id: in how many answers}
+    group    all equal answers, this one included, with their learners; they are judged together
+    items    the question's rubric; removed: items that were once in it; used: {item id: in how many answers}
     judged, written  of how many answers how many are judged
-    here, of the place of this answer in the list; before, after: the handles of its neighbours
+    here, of the place of its group in the list; before, after: handles in the groups beside it
     typed    {field: text} of a form that was refused; None: as it is judged
     problem  why it was refused; changes: what was changed meanwhile
     """
@@ -47,7 +53,9 @@ class AnswerView:
     words: Question | None
     answer: LearnerAnswer
     shown: ShownLearner
+    group: list[tuple[LearnerAnswer, ShownLearner]]
     items: list[RubricItem]
+    removed: list[RubricItem]
     used: dict[int, int]
     filter: Filter
     judged: int
@@ -112,7 +120,9 @@ class Questions:
             session,
             "question.html",
             place=place,
-            lines=[(row, self.page.shown(session, row.learner)) for row in rows],
+            lines=[
+                (group, self.page.shown(session, group[0].learner)) for group in equal_answers(rows)
+            ],
             filter=chosen,
             judged=sum(bool(row.graded.judgement) for row in rows),
             written=sum(bool(row.graded.answer.sha256) for row in rows),
@@ -127,37 +137,46 @@ class Questions:
         """Go to the next answer that is not judged, after this one, or to the first."""
         form, (lesson, question) = request.scope["form"], _place(request)
         chosen, after = self.page.filter_of(session, form), form.get("after")
-        rows = self._answers(session, (lesson, question), chosen)
-        handles = [self.page.class_list.handle(row.learner.student) for row in rows]
-        at = handles.index(after) + 1 if after in handles else 0
+        here = f"/question/{lesson}/{question}"
+        groups = equal_answers(self._answers(session, (lesson, question), chosen))
+        paths = [[f"{here}/{self._handle(row)}" for row in group] for group in groups]
+        at = next((n for n, group in enumerate(paths, 1) if f"{here}/{after}" in group), 0)
         waiting = [
-            f"/question/{lesson}/{question}/{handle}"
-            for handle, row in [*zip(handles, rows)][at:] + [*zip(handles, rows)][:at]
-            if row.graded.state == WAITING
+            paths[n]
+            for n in (*range(at, len(groups)), *range(at))
+            if any(row.graded.state == WAITING for row in groups[n])
         ]
         if waiting:
             opened = self.page.sessions.opened_by_others(session)
             # answers that another grader has open come last
-            path = min(waiting, key=opened.__contains__)
-            return self.page.to(session, path, **chosen.query())
+            first = min(waiting, key=lambda group: not opened.isdisjoint(group))[0]
+            return self.page.to(session, first, **chosen.query())
         words = "All answers here are judged."
-        return self.page.to(session, f"/question/{lesson}/{question}", words, **chosen.query())
+        return self.page.to(session, here, words, **chosen.query())
 
     def judge(self, request: Request, session: GraderSession) -> Response:
-        """Judge an answer, or remove its judgement."""
+        """Judge an answer and its equals, or remove their judgements."""
         form = request.scope["form"]
         chosen, (lesson, question) = self.page.filter_of(session, form), _place(request)
         view = self._view(request, session, chosen)
         if not view:
             return self._missing(session)
         try:
-            new, student = judgement_in(form, question), view.shown.learner.student
-            graded = answers.judge(self.book, student, lesson, new, session.who)
+            new = judgement_in(form, question)
+            hashes: dict[str, str | None] = {
+                row.learner.student: row.graded.answer.sha256 for row, _ in view.group
+            }
+            # the text that the grader has read, which may differ from the one that counts now
+            hashes |= {view.shown.learner.student: new.answer}
+            graded = answers.judge_equal(self.book, hashes, lesson, new, session.who)[0]
         except TitoError as error:
             return self._refused(request, session, form, error)
-        words = f"{view.shown.name}: {graded.points} of {graded.max_points} points."
+        name = view.shown.name
+        if len(view.group) > 1:
+            name += f" and {len(view.group) - 1} with the same answer"
+        words = f"{name}: {graded.points} of {graded.max_points} points."
         if new.items is None:
-            words = f"{view.shown.name}: to be judged again."
+            words = f"{name}: to be judged again."
         if form.get("then") == "next":
             session.say(words)
             form["after"] = view.shown.handle
@@ -188,6 +207,9 @@ class Questions:
         try:
             unused = not session.is_instructor
             change = replace(rubric_change_in(form, lesson, question), unused=unused)
+            if form.get("what") == "undo":
+                points, text = answers.item_before(self.book, number_in(form, "item"))
+                change = replace(change, points=points, text=text)
             asks = change.item is not None and "agreed" not in form
             moved = answers.change_rubric(self.book, change, session.who, preview=asks)
             if asks and (moved or change.points is None):
@@ -221,8 +243,11 @@ class Questions:
         """
         rows = answers.learner_answers(self.book, *place, chosen.section or session.sections)
         if session.anonymous:
-            rows.sort(key=lambda row: self.page.class_list.handle(row.learner.student))
+            rows.sort(key=self._handle)
         return rows
+
+    def _handle(self, row: LearnerAnswer) -> str:
+        return self.page.class_list.handle(row.learner.student)
 
     def _missing(self, session: GraderSession) -> Response:
         return self.page.missing(session, "There is no such answer.")
@@ -248,9 +273,13 @@ class Questions:
             rows = [row for row in everybody if row.learner.student == student]
         if not rows:
             return None
-        handles = [self.page.class_list.handle(row.learner.student) for row in rows]
-        at = handles.index(handle)
+        groups = equal_answers(rows)
+        handles = [[self._handle(row) for row in group] for group in groups]
+        at = next(n for n, group in enumerate(handles) if handle in group)
+        answer = groups[at][handles[at].index(handle)]
+        equals = [row for row in groups[at] if row.graded.answer.sha256] or [answer]
         items = answers.rubric(self.book, *place)
+        every = answers.rubric(self.book, *place, removed=True)
         used = {item.id: 0 for item in items}
         for row in rows:
             for item_id in row.graded.judgement.ids if row.graded.judgement else ():
@@ -258,17 +287,19 @@ class Questions:
         return AnswerView(
             *place,
             self.asked.get(place),
-            rows[at],
-            self.page.shown(session, rows[at].learner),
+            answer,
+            self.page.shown(session, answer.learner),
+            [(row, self.page.shown(session, row.learner)) for row in equals],
             items,
+            [item for item in every if item.points is None],
             used,
             chosen,
             sum(bool(row.graded.judgement) for row in rows),
             sum(bool(row.graded.answer.sha256) for row in rows),
             at + 1,
-            len(rows),
-            handles[at - 1] if at else None,
-            handles[at + 1] if at + 1 < len(rows) else None,
+            len(groups),
+            handles[at - 1][0] if at else None,
+            handles[at + 1][0] if at + 1 < len(groups) else None,
         )
 
 
@@ -279,19 +310,17 @@ def _place(request: Request) -> tuple[str, str]:
 
 def judgement_in(form: Mapping[str, str], question: str) -> NewJudgement:
     """The judgement in a form. Raises UsageError for a damaged form."""
-    seen, answer = number_in(form, "seen"), form.get("answer")
+    seen, answer = [number_of(word) for word in form.get("seen", "").split()], form.get("answer")
     if form.get("lift"):
-        return NewJudgement(question, None, seen=seen)
-    items = [name.removeprefix("item-") for name in form if name.startswith("item-")]
-    if not all(item.isascii() and item.isdecimal() and len(item) < 10 for item in items):
-        raise DAMAGED
+        return NewJudgement(question, None, answer=answer, seen=seen)
+    items = [number_of(name[5:]) for name in form if name.startswith("item-")]
     if not items and not form.get("points", "").strip():
         raise UsageError(
             "Nothing is ticked.", "Tick an item of the rubric, or write 0 to give no points."
         )
     comment = form.get("comment", "").strip()
     points = points_in(form)
-    return NewJudgement(question, tuple(map(int, items)), points, comment, answer, seen)
+    return NewJudgement(question, tuple(items), points, comment, answer, seen)
 
 
 def rubric_change_in(form: Mapping[str, str], lesson: str, question: str) -> RubricChange:
@@ -300,12 +329,15 @@ def rubric_change_in(form: Mapping[str, str], lesson: str, question: str) -> Rub
     if form.get("what") == "add":
         return RubricChange(lesson, question, None, points_in(form), text)
     item, seen = number_in(form, "item"), number_in(form, "version")
-    points = None if form.get("what") == "remove" else points_in(form)
+    points = None if form.get("what") in ("remove", "undo") else points_in(form)
     return RubricChange(lesson, question, item, points, text, seen)
 
 
 def number_in(form: Mapping[str, str], name: str) -> int:
-    text = form.get(name, "")
+    return number_of(form.get(name, ""))
+
+
+def number_of(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise DAMAGED
     return int(text)

@@ -1,29 +1,25 @@
-"""The parts of the page of a submission.
-
-A part is a function in PARTS: given a SubmissionView it returns a Part, or None where it has
-nothing to show. Its template is rendered with `view`, `part` and the values of the Part.
-"""
+"""The page of a submission: its exercises with their checks, and its code."""
 
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 
 from tito.grading.gradebook.changes import used_comments
 from tito.grading.gradebook.feedback import WORDS
 from tito.grading.gradebook.grade import ClassMember, Grade
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.history import Change
-from tito.grading.page import class_list, lexer
+from tito.grading.page import lexer
 from tito.grading.page.class_list import Filter
 from tito.grading.result import CheckResult
 from tito.grading.safe_text import visible
 
 MARK = re.compile(r"# ?%%")  # how a cell begins
 EXERCISE = re.compile(r"\bexercise=\"([^\"]*)\"")
-PLACES = {class_list.TO_JUDGE: "answers"}  # {a reason to review: the id of a Part}
 WITH_KEY = 9  # comments that have a key
+BLANK = (WORDS["unwritten"], WORDS["not run"])
 LETTERS, LINES = 400_000, 20_000  # of code that are shown
 
 
@@ -80,15 +76,6 @@ class SubmissionView:
         return self.shown.hide(text)
 
 
-class Part(NamedTuple):
-    """A section of a submission's page. title: its heading; id: of the section, for links."""
-
-    id: str
-    title: str
-    template: str
-    values: dict[str, Any]
-
-
 def view_of(
     book: Gradebook, shown: ShownLearner, lesson: str, chosen: Filter, others: Collection[str]
 ) -> SubmissionView | None:
@@ -108,7 +95,7 @@ def view_of(
         seen,
         book.code(sha256) if sha256 else None,
         list(book.history(student, lesson)),
-        used_comments(book, lesson, others),
+        used_comments(book, lesson, others)[:WITH_KEY],
         chosen,
     )
 
@@ -126,6 +113,17 @@ class ExercisePart:
         return not all(check["passed"] for check in self.checks)
 
     @property
+    def blank(self) -> bool:
+        """Whether nothing is written that a check could look at."""
+        return all(check["word"] in BLANK for check in self.checks)
+
+    @property
+    def chosen(self) -> str:
+        """The check whose points a grader most likely sets."""
+        failed = [check["id"] for check in self.checks if not check["passed"]]
+        return (failed or [check["id"] for check in self.checks])[0]
+
+    @property
     def points(self) -> Decimal:
         return sum((check["points"] for check in self.checks), Decimal(0))
 
@@ -134,8 +132,8 @@ class ExercisePart:
         return sum(check["max_points"] for check in self.checks)
 
 
-def exercises(view: SubmissionView) -> Part | None:
-    """The code of each exercise next to its checks, the main part of the page."""
+def exercises_of(view: SubmissionView) -> dict[str, list[ExercisePart]]:
+    """The exercises: "wrong", "blank" (nothing is written, or no check ran) and "right"."""
     cells = {cell.exercise: cell for cell in cells_of(view) if cell.exercise}
     lesson = f"{view.grade.lesson}-"  # how an exercise's id begins; its cell has the rest
     parts: dict[str, ExercisePart] = {}
@@ -148,8 +146,10 @@ def exercises(view: SubmissionView) -> Part | None:
         line["again"] = bool(line["message"]) and line["message"] == last.get(name)
         last[name] = line["message"] or last.get(name, "")
         parts.setdefault(name, ExercisePart(name, cell)).checks.append(line)
-    values = {"all": list(parts.values()), "kept": view.code is not None}
-    return Part("exercises", "Code and checks", "exercises.html", values)
+    groups: dict[str, list[ExercisePart]] = {"wrong": [], "blank": [], "right": []}
+    for part in parts.values():
+        groups["blank" if part.blank else "wrong" if part.wrong else "right"].append(part)
+    return groups
 
 
 def _check_line(view: SubmissionView, check: CheckResult) -> dict[str, Any]:
@@ -165,50 +165,6 @@ def _check_line(view: SubmissionView, check: CheckResult) -> dict[str, Any]:
         "cause": check.caused_by,
         "override": view.grade.check_overrides.get(check.id),
     }
-
-
-def answers(view: SubmissionView) -> Part | None:
-    """The answers to the lesson's questions, with the way to where they are judged."""
-    all_answers = view.grade.answers
-    return (
-        Part("answers", "Answers", "answers_of.html", {"all": all_answers}) if all_answers else None
-    )
-
-
-def points(view: SubmissionView) -> Part:
-    """The points set by hand, and the form to set points."""
-    result = view.grade.result
-    overrides = [(None, view.grade.override)] if view.grade.override else []
-    overrides += view.grade.check_overrides.items()  # type: ignore[arg-type]
-    choices = [("", f"the lesson, of {view.grade.max_points}")]
-    choices += [(check.id, f"{check.name}, of {check.max_points}") for check in result.checks]
-    return Part("points", "Points", "points.html", {"overrides": overrides, "choices": choices})
-
-
-def comments(view: SubmissionView) -> Part:
-    """The comments for the learner, and comments for other learners, to use again."""
-    written = {comment.text for comment in view.grade.comments}
-    used = [pair for pair in view.used_comments if pair[0] not in written]
-    return Part("comments", "Comments", "comments.html", {"used": used[:WITH_KEY]})
-
-
-def history(view: SubmissionView) -> Part:
-    """Who changed what, when and why."""
-    lines = [(change, view.hide(in_words(change))) for change in reversed(view.history)]
-    return Part("history", "History", "history.html", {"lines": lines})
-
-
-PARTS: list[Callable[[SubmissionView], Part | None]] = [
-    exercises,
-    answers,
-    points,
-    comments,
-    history,
-]
-
-
-def parts_of(view: SubmissionView) -> list[Part]:
-    return [part for make in PARTS if (part := make(view))]
 
 
 def in_words(change: Change) -> str:

@@ -163,10 +163,10 @@ def test_a_late_answer_loses_points_like_the_rest(book):
 
 def test_who_judges_learns_what_another_wrote_meanwhile(book, rubric):
     save_each(book, handed_in())
-    first = judge(book, items=rubric[:1], seen=0)
+    first = judge(book, items=rubric[:1], seen=())
     with pytest.raises(ChangedMeanwhile, match="ta1 changed this grade"):
-        judge(book, adjustment=1, seen=0)
-    assert judge(book, adjustment=1, seen=first.judgement.id).points == 1
+        judge(book, adjustment=1, seen=())
+    assert judge(book, adjustment=1, seen=[first.judgement.id]).points == 1
     item = items_of(book)[0]
     change(book, item.id, 1, item.text, "ta2", item.version)
     with pytest.raises(ChangedMeanwhile, match="ta2 changed this item"):
@@ -263,7 +263,7 @@ def test_two_graders_judge_at_once_on_postgresql(postgres):
             change(book, None, "0.5", f"by {who}", who)
             for n in range(8):
                 try:
-                    judge(book, f"s{n}", items=[item], comment=who, seen=0)
+                    judge(book, f"s{n}", items=[item], comment=who, seen=())
                 except ChangedMeanwhile:
                     told += 1
         return told

@@ -76,7 +76,7 @@ def test_only_names_of_this_machine_are_answered(page, host, status):
 
 
 def test_a_form_needs_its_token_and_this_site(page):
-    place = f"/{page.ta1.session.token}/of/{page.of['ada']}/numbers/comment"
+    place = f"/{page.ta1.session.token}/of/{page.of['ada']}/numbers/judge"
     form = {"csrf": page.ta1.session.csrf, "seen": "99", "text": "Well done."}
     ask = page.client.ask
     refused = [
@@ -169,8 +169,8 @@ def test_what_turns_text_around_is_spelled_out(page):
 )
 def test_points_are_a_number_in_plain_digits(page, points):
     here = f"/of/{page.of['ada']}/numbers"
-    form = fields(page.ta1.get(here), "points") | {"points": points, "why": "looked"}
-    answer = page.ta1.post(here + "/points", **form)
+    form = fields(page.ta1.get(here), "judge") | {"points": points, "why": "looked"}
+    answer = page.ta1.post(here + "/judge", **form)
     assert answer.status_code == 409 and "is no number of points" in answer.text
 
 
@@ -179,7 +179,7 @@ def test_the_class_shows_lessons_graders_and_what_needs_a_person(page):
     page.ta1.get(f"/of/{page.of['ada']}/numbers")
     page.ta2.get(f"/of/{page.of['bob']}/numbers")
     text = Tags(page.ta1.get("/").text).spaced
-    assert "01 Numbers 4 of 4 3 of 6 2 of 4 1 of lesson numbers need review" in text
+    assert "01 Numbers 4 of 4 3 of 6 2 of 4 1 of lesson numbers need a person" in text
     assert "ta1: 1; ta2: 1" in text and "Mal 01 numbers crashed nobody" in text
 
 
@@ -326,17 +326,99 @@ def test_pseudonyms_are_of_the_gradebook_and_names_can_be_hidden_for_all(page):
 
 def test_next_gives_each_grader_an_unopened_submission(page):
     def follow(grader, **form):
-        response = grader.post("/next", lesson="numbers", **form)
+        response = grader.post("/next", lesson="numbers", show="unopened", **form)
         return response.headers["location"].split("/of/")[-1].split("/")[0]
 
     first = follow(page.ta1)
     assert first == page.of["ada"] and follow(page.ta2) == page.of["bob"]
     assert follow(page.ta1, after=first) == page.of["eve"]
     assert "also opened by ta1" in page.ta2.get(f"/of/{first}/numbers").text
-    left = page.ta1.post("/next", lesson="numbers").headers["location"]
+    left = page.ta1.post("/next", lesson="numbers", show="unopened").headers["location"]
     assert "All of these submissions have been opened" in page.client.get(left).text
     save(page.book, [result("bob", key="new", sha256="f" * 64)], None, "me")
     assert follow(page.ta1) == page.of["bob"], "it is another file now"
+
+
+def test_next_leads_to_what_needs_a_person_and_says_when_nothing_does(page):
+    for student in ("mal", "zed"):
+        save(page.book, [result(student, sha256=student[0] * 64, verdict="tampered")], None, "me")
+    mal, zed = (page.page.class_list.handle(one) for one in ("mal", "zed"))
+
+    def follow(grader, after=""):
+        to = grader.post("/next", lesson="numbers", after=after).headers["location"]
+        return to.partition("/numbers")[0].rpartition("/")[2], page.client.get(to).text
+
+    assert [follow(one)[0] for one in (page.ta1, page.ta2)] == [mal, zed]
+    set_comment(page.book, "mal", "numbers", "See me.")
+    assert follow(page.ta1, mal)[0] == zed, "ta2 may have gone home"
+    handle, text = follow(page.ta1, zed)
+    assert handle == zed and "Only this one still needs a person." in text
+    set_points(page.book, "zed", "numbers", "0")
+    _, text = follow(page.ta1, zed)
+    assert "Nothing in this list needs a person any more." in text and "Next that" not in text
+
+
+def test_an_answer_that_is_to_be_judged_is_next_without_a_detour(page):
+    save(page.book, [handed_in("kim")], None, "me")
+    to = page.ta1.post("/next").headers["location"]
+    assert to.endswith(f"/question/numbers/why/{page.page.class_list.handle('kim')}")
+
+
+def test_the_list_shows_those_who_fail_an_exercise_and_sorts_and_filters_by_result(page):
+    one = result("ada", points=(3, 3), sha256="f" * 64, verdict="passed")
+    save(page.book, [one], None, "me", "Ada", regrade=True)
+    save(page.book, [result("mal", points=(0, 0), verdict="stub")], None, "me", "Mal")
+
+    def names(query):
+        return re.findall(r'class="row"[^>]*>(\w+)<', page.ta1.get(f"/lesson/numbers{query}").text)
+
+    text = page.ta1.get("/lesson/numbers").text
+    assert "exercise 33 % 2 fail exercise of 3" in Tags(text).spaced
+    (link,) = re.findall(r'href="[^"]*/lesson/numbers([^"]*)">2<span', text)
+    assert names(link) == ["bob", "Eve"]
+    assert names("?result=stub") == ["Mal"] and names("?result=passed") == ["Ada"]
+    assert names("?sort=points") == ["Mal", "bob", "Eve", "Ada"]
+    assert names("?sort=most") == ["Ada", "bob", "Eve", "Mal"]
+    assert names("?sort=result") == ["Ada", "bob", "Eve", "Mal"]
+    opened = page.ta1.get(f"/of/{page.of['bob']}/numbers?sort=most&exercise=exercise").text
+    assert "1 of 2" in opened and f"/of/{page.of['eve']}/numbers?exercise" in opened
+
+
+def test_what_is_right_is_folded_and_the_form_is_at_the_first_failed_check(page):
+    one = result("eve", points=(3, 3, 0, 0), sha256="f" * 64)
+    for check, name in zip(one.checks, ("a", "b", "b", "c")):
+        check.exercise = name
+    save(page.book, [one], None, "me", regrade=True)
+    here = f"/of/{page.of['eve']}/numbers"
+    text = page.ta1.get(here).text
+    parts = dict(
+        re.findall(r'<article[^>]*aria-label="(\w)".*?(<details.*?)</article>', text, re.S)
+    )
+    assert [*parts] == ["b", "c", "a"] and "1 exercise all right" in text
+    is_open = {name: part.startswith("<details open>") for name, part in parts.items()}
+    assert is_open == {"b": True, "c": False, "a": False}
+    assert '<details class="judge" open>' in parts["b"] and "<summary" in parts["b"]
+    assert '<option value="c2" selected>' in parts["b"] and ">1 passed<" in parts["b"]
+    form = fields(page.ta1.get(here), "judge") | {"exercise": "c", "check": "c3"}
+    done = page.ta1.post(here + "/judge", **form, points="1", text="Nearly.")
+    (grade,) = page.book.grades("eve", "numbers")
+    assert [one.placed for one in grade.comments] == ["c: Nearly."]
+    assert grade.check_overrides["c3"].why == "Nearly.", "the comment is the reason"
+    text = page.client.get(done.headers["location"]).text
+    assert re.search(r'aria-label="c" data-here>\s*<details open>', text)
+
+
+def test_with_one_grader_the_pages_say_nothing_about_others(page):
+    alone = page_of(page.book, graders=[("prof", None)])
+    here = f"/of/{page.of['ada']}/numbers"
+    form = fields(alone.prof.get(here), "judge") | {"exercise": "exercise"}
+    alone.prof.post(here + "/judge", **form, check="c1", points="1", text="Good.")
+    for path in ("/", "/lesson/numbers", here):
+        words = Tags(alone.prof.get(path).text).spaced
+        assert not re.search(
+            r"prof|Graders|by me|Opened by|You are|nobody", words.split("History")[0]
+        )
+    assert "Set to 1 by prof" in Tags(page.ta1.get(here).text).spaced
 
 
 def test_many_graders_at_once_are_given_different_submissions(page):
@@ -348,13 +430,13 @@ def test_many_graders_at_once_are_given_different_submissions(page):
 
 def test_points_are_set_and_taken_back_with_who_and_why(page):
     here = f"/of/{page.of['ada']}/numbers"
-    form = fields(page.ta1.get(here), "points")
-    done = page.ta1.post(here + "/points", **form, check="c1", points="2.5", why="close")
+    form = fields(page.ta1.get(here), "judge")
+    done = page.ta1.post(here + "/judge", **form, check="c1", points="2.5", why="close")
     assert done.status_code == 303 and points_of(page, "ada") == "5.5"
     (grade,) = page.book.grades("ada", "numbers")
     assert (grade.check_overrides["c1"].who, grade.check_overrides["c1"].why) == ("ta1", "close")
     text = page.ta2.get(here).text
-    assert "is set to <strong>2.5</strong> by ta1" in text and "Written: 3 -&gt; 5.5" not in text
+    assert "Set to <strong>2.5</strong> by ta1" in text and "Written: 3 -&gt; 5.5" not in text
     form = fields(page.ta2.get(here), "lift")
     assert page.ta2.post(here + "/lift", **form, why="not so").status_code == 303
     assert points_of(page, "ada") == "3"
@@ -365,7 +447,7 @@ def test_points_are_set_and_taken_back_with_who_and_why(page):
     [
         ({"points": "80", "why": "x"}, "between 0 and 6"),
         ({"points": "x", "why": "x"}, "x"),
-        ({"points": "", "why": "x"}, "There are no points."),
+        ({"points": "", "why": "x"}, "There are no points and no comment."),
         ({"points": "3", "why": ""}, "Every change of a grade needs an author"),
         ({"points": "3", "why": "x", "check": "no such"}, "has no check no such"),
         ({"points": "3", "why": "x", "seen": "y"}, "This form is damaged."),
@@ -373,34 +455,34 @@ def test_points_are_set_and_taken_back_with_who_and_why(page):
 )
 def test_a_form_that_cannot_be_done_is_shown_again_with_what_was_typed(page, form, words):
     here = f"/of/{page.of['ada']}/numbers"
-    form = fields(page.ta1.get(here), "points") | {"check": ""} | form
-    response = page.ta1.post(here + "/points", **form)
+    form = fields(page.ta1.get(here), "judge") | {"check": ""} | form
+    response = page.ta1.post(here + "/judge", **form)
     assert response.status_code == 409 and words in html.unescape(response.text)
-    (typed,) = re.findall(r'name="points"[^>]* value="([^"]*)"', response.text)
-    assert typed == form["points"]
+    typed, *others = re.findall(r'name="points"[^>]* value="([^"]*)"', response.text)
+    assert typed == form["points"] and set(others) == {""}
     assert points_of(page, "ada") == "3"
 
 
 def test_of_two_graders_who_set_the_same_points_the_second_sees_the_change_of_the_first(page):
     here = f"/of/{page.of['ada']}/numbers"
-    first, second = (fields(one.get(here), "points") for one in (page.ta1, page.ta2))
-    page.ta1.post(here + "/points", **first, check="", points="5", why="talked")
-    told = page.ta2.post(here + "/points", **second, check="", points="2", why="late")
+    first, second = (fields(one.get(here), "judge") for one in (page.ta1, page.ta2))
+    page.ta1.post(here + "/judge", **first, check="", points="5", why="talked")
+    told = page.ta2.post(here + "/judge", **second, check="", points="2", why="late")
     assert told.status_code == 409 and points_of(page, "ada") == "5"
     words = Tags(told.text).words
     assert "ta1 changed this grade after you had opened it" in words
     assert "override 3 -> 5: talked; the lesson set to 5" in words
     assert 'value="late"' in told.text and 'value="2"' in told.text
-    form = fields(told, "points")
-    page.ta2.post(here + "/points", **form, check="", points="2", why="late")
+    form = fields(told, "judge")
+    page.ta2.post(here + "/judge", **form, check="", points="2", why="late")
     assert points_of(page, "ada") == "2"
 
 
 def test_a_form_that_is_sent_twice_does_its_work_once(page):
     here = f"/of/{page.of['ada']}/numbers"
     for action, more in (
-        ("comment", {"text": "Well done."}),
-        ("points", {"check": "c1", "points": "1", "why": "asked"}),
+        ("judge", {"text": "Well done.", "exercise": "exercise"}),
+        ("judge", {"check": "c1", "points": "1", "why": "asked"}),
         ("lift", {"check": "c1", "why": "no"}),
     ):
         form = {"seen": str(page.book.last_change("ada", "numbers"))} | more
@@ -415,12 +497,12 @@ def test_a_form_that_is_sent_twice_does_its_work_once(page):
 def test_a_comment_that_is_sent_again_after_another_change_is_saved_once(page):
     here = f"/of/{page.of['ada']}/numbers"
     seen = str(page.book.last_change("ada", "numbers"))
-    page.ta1.post(here + "/comment", seen=seen, text="Well done.")
-    page.ta1.post(here + "/points", seen=str(int(seen) + 1), check="", points="5", why="asked")
+    page.ta1.post(here + "/judge", seen=seen, text="Well done.")
+    page.ta1.post(here + "/judge", seen=str(int(seen) + 1), check="", points="5", why="asked")
     set_points(page.book, "ada", "numbers", "2", "ta2", "copied")
-    again = page.ta1.post(here + "/comment", seen=seen, text="Well done.")
+    again = page.ta1.post(here + "/judge", seen=seen, text="Well done.")
     assert again.status_code == 303
-    points = page.ta1.post(here + "/points", seen=seen, check="", points="5", why="asked")
+    points = page.ta1.post(here + "/judge", seen=seen, check="", points="5", why="asked")
     assert points.status_code == 409 and points_of(page, "ada") == "2"
     (grade,) = page.book.grades("ada", "numbers")
     assert [comment.text for comment in grade.comments] == ["Well done."]
@@ -432,10 +514,10 @@ def test_comments_are_said_again_counted_and_taken_back_one_by_one(page):
     here = f"/of/{page.of['ada']}/numbers"
     response = page.ta1.get(here)
     assert re.search(r"See me\. <span class=\"dim\">used 2 times", response.text)
-    again = re.findall(r'name="again" value="([^"]*)"', response.text)
-    form = fields(response, "comment") | {"again": again[0]}
-    page.ta1.post(here + "/comment", **form)
-    page.ta1.post(here + "/comment", seen=fields(page.ta1.get(here), "comment")["seen"], text="Hm.")
+    again = re.findall(r'data-text="([^"]*)"', response.text)
+    form = fields(response, "judge") | {"text": again[0]}
+    page.ta1.post(here + "/judge", **form)
+    page.ta1.post(here + "/judge", seen=fields(page.ta1.get(here), "judge")["seen"], text="Hm.")
     form = fields(page.ta1.get(here), "uncomment")
     page.ta1.post(here + "/uncomment", **form)
     (grade,) = page.book.grades("ada", "numbers")
@@ -476,11 +558,15 @@ def test_a_submission_says_first_why_it_needs_a_person_and_what_is_not_right(pag
     save(page.book, [one], None, "me", regrade=True)
     text = page.ta1.get(f"/of/{page.of['eve']}/numbers").text
     top, parts = text.split("<h2", 1)
-    assert 'Needs review</strong>: <a href="#answers">an answer to be judged</a>' in top
-    assert '<a href="#exercise-2">numbers-b</a>, <a href="#exercise-3">numbers-c</a>' in parts
-    assert 'id="exercise-1"' in parts and "#exercise-1" not in parts
+    asked = f'/question/numbers/why/{page.of["eve"]}">an answer to be judged</a>'
+    assert "Needs a person</strong>" in top and asked in top
+    assert re.findall(r'aria-label="(numbers-.|exercise)"', parts) == [
+        "numbers-b",
+        "numbers-c",
+        "exercise",
+    ]
     text = page.ta1.get(f"/of/{page.of['ada']}/numbers").text
-    assert "Needs review" not in text and "#exercise-1" not in text, "it has one exercise"
+    assert "Needs a person</strong>" not in text
 
 
 def test_a_lesson_that_python_cannot_read_needs_a_person(page):
@@ -497,15 +583,15 @@ def test_a_file_at_fault_needs_a_person_until_points_are_set_or_a_comment_is_wri
     assert "Mal" in page.ta1.get("/lesson/numbers?show=needs").text
     form = {"points": {"points": "3", "why": "it ran here"}, "comment": {"text": "See me."}}[deed]
     here = f"/of/{page.page.class_list.handle('mal')}/numbers"
-    page.ta1.post(f"{here}/{deed}", **fields(page.ta1.get(here), deed), **form)
+    page.ta1.post(f"{here}/judge", **fields(page.ta1.get(here), "judge"), **form)
     assert "Mal" not in page.ta1.get("/lesson/numbers?show=needs").text
 
 
 def test_a_comment_says_what_was_typed_whatever_that_is(page):
     """In a table, `lift` takes comments back; on the page it is a word."""
     here = f"/of/{page.of['ada']}/numbers"
-    page.ta1.post(here + "/comment", **fields(page.ta1.get(here), "comment"), text="lift")
+    page.ta1.post(here + "/judge", **fields(page.ta1.get(here), "judge"), text="lift")
     (grade,) = page.book.grades("ada", "numbers")
     assert [one.text for one in grade.comments] == ["lift"]
-    lift = page.ta1.post(here + "/points", **fields(page.ta1.get(here), "points"), points="lift")
+    lift = page.ta1.post(here + "/judge", **fields(page.ta1.get(here), "judge"), points="lift")
     assert lift.status_code == 409

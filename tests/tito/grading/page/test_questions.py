@@ -90,14 +90,14 @@ def test_of_two_graders_who_judge_the_second_sees_the_judgement_and_keeps_the_ty
 
 def test_an_answer_that_is_gone_meanwhile_is_reported(page, monkeypatch):
     form = hidden(page.ta1.get(page.of["ada"]), "judge")
-    judge = answers.judge
+    judge = answers.judge_equal
 
     def late(*arguments):
         enrollment.merge(page.book, "ada", "zoe", "ta2", "two logins")
         return judge(*arguments)
 
     save(page.book, [handed_in("zoe")], None, "me")
-    monkeypatch.setattr(answers, "judge", late)
+    monkeypatch.setattr(answers, "judge_equal", late)
     refused = page.ta1.post(page.of["ada"] + "/judge", **form, **{"item-1": "on"})
     assert refused.status_code == 404 and "no such answer" in refused.text
 
@@ -196,3 +196,44 @@ def test_next_leads_two_graders_to_different_answers_while_there_are_some(page):
     page.ta2.post(page.of["ada"] + "/judge", **form, **{"item-1": "on"})
     page.ta2.post(f"{WHY}/next")
     assert "All answers here are judged" in page.ta2.get(WHY).text
+
+
+def test_equal_answers_are_judged_once_and_each_learner_has_the_judgement(page):
+    for student, text in (("kim", "Sums  to\n one. "), ("lou", "Sums to one."), ("mia", "Sums.")):
+        save(page.book, [handed_in(student, text=text)], None, "me", student.title())
+    kim = f"{WHY}/{page.page.class_list.handle('kim')}"
+    assert "Ada and 2 with the same answer" in Tags(page.ta1.get(WHY).text).spaced
+    shown = page.ta1.get(kim)
+    assert "3 learners wrote this answer : you judge it once" in Tags(shown.text).spaced
+    assert "this is 1 of 4" in shown.text
+    other = hidden(page.ta2.get(page.of["ada"]), "judge")
+    form = hidden(shown, "judge") | {"item-1": "on", "then": "next"}
+    done = page.ta1.post(kim + "/judge", **form)
+    assert done.headers["location"].endswith(page.of["bob"])
+    assert "Kim and 2 with the same answer: 2 of 2 points." in page.ta1.get(page.of["bob"]).text
+    assert [points_of(page, one) for one in ("ada", "kim", "lou", "mia")] == ["5", "5", "5", "3"]
+    told = page.ta2.post(page.of["ada"] + "/judge", **other, **{"item-2": "on"})
+    assert told.status_code == 409 and "ta1 changed this grade" in told.text
+    assert points_of(page, "kim") == "5", "all or none"
+    page.ta1.post(kim + "/judge", **hidden(page.ta1.get(kim), "judge"), lift="on")
+    assert [points_of(page, one) for one in ("ada", "kim", "lou")] == ["3"] * 3
+
+
+def test_a_change_of_an_item_is_undone_and_a_removed_one_comes_back_with_its_ticks(page):
+    form = hidden(page.ta1.get(page.of["ada"]), "judge")
+    page.ta1.post(page.of["ada"] + "/judge", **form, **{"item-1": "on"})
+
+    def change(**more):
+        form = hidden(page.ta1.get(page.of["ada"]), "rubric") | more
+        asked = page.ta1.post(f"{WHY}/rubric", **form)
+        assert "1 grade would change" in asked.text
+        page.ta1.post(f"{WHY}/rubric", **hidden(asked, "rubric"), agreed="yes")
+        return points_of(page)
+
+    assert change(what="change", text="new", points="1") == "4"
+    assert change(what="undo") == "5"
+    assert change(what="remove") == "3"
+    shown = page.ta1.get(page.of["ada"]).text
+    assert "Removed: " in shown and "Bring it back" in shown
+    (back,) = [one for one in answers.rubric(page.book, "numbers", "why", True) if not one.points]
+    assert change(item=str(back.id), version=str(back.version), what="undo") == "5"
