@@ -300,11 +300,8 @@ def _change_rubric(
     text = item.text if change.points is None else clean(change.text.strip())
     values = row | {"item": item.id, "place": item.place, "text": text}
     database.execute(sql.insert(RUBRIC).values(values))
-    old, worth = (
-        "removed" if points is None else late.shown(points)
-        for points in (item.points, change.points)
-    )
-    why = f"{change.question}: {item.text[:100]!r} {old} -> {worth}"
+    moves = ["removed" if p is None else late.shown(p) for p in (item.points, change.points)]
+    why = f"{change.question}: {item.text[:100]!r} {' -> '.join(moves)}"
     grades = [grade for by_lesson in before for grade in by_lesson.values()]
     return list(_note_changes(book, database, grades, who, why))
 

@@ -39,7 +39,7 @@ from tito.grading.safe_text import visible
 from tito.lesson.lesson_format import Question
 
 HOST = "127.0.0.1"
-NEEDING = 50  # submissions that need review, on the first page
+NEEDING = 50  # submissions that need a person, on the first page
 STATIC = {"page.css": "text/css", "page.js": "text/javascript"}
 
 Answer = Callable[[Request, GraderSession], Response]
@@ -242,8 +242,7 @@ class GraderPage:
             return any(find.lower() in name.lower() for name in names)
 
         taken = [row for row in rows if self._takes(session, chosen, row) and is_wanted(row)]
-        plain = Filter(chosen.section)
-        there = [row for row in rows if self._takes(session, plain, row)]
+        there = [row for row in rows if self._takes(session, Filter(chosen.section), row)]
         return self.show(
             session,
             "lesson.html",
@@ -254,15 +253,7 @@ class GraderPage:
             name=partial(self._name, session),
             exercises=class_list.exercise_counts(there),
             results=Counter(row.verdict for row in there),
-            shows=[
-                (
-                    show,
-                    words,
-                    sum(self._takes(session, replace(plain, show=show), row) for row in there),
-                )
-                for show, words in Filter.SHOWS.items()
-                if show != "mine" or not self.sessions.is_alone
-            ],
+            shows=Filter.SHOWS,
         )
 
     def next(self, request: Request, session: GraderSession) -> Response:

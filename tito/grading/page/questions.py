@@ -41,7 +41,8 @@ class AnswerView:
 
     words    the question and a sample answer; None when the course no longer has the question
     group    all equal answers, this one included, with their learners; they are judged together
-    items    the question's rubric; removed: items that were once in it; used: {item id: in how many answers}
+    items    the question's rubric; removed: items that were once in it
+    used     {item id: in how many answers}
     judged, written  of how many answers how many are judged
     here, of the place of its group in the list; before, after: handles in the groups beside it
     typed    {field: text} of a form that was refused; None: as it is judged

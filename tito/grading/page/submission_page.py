@@ -113,17 +113,6 @@ class ExercisePart:
         return not all(check["passed"] for check in self.checks)
 
     @property
-    def blank(self) -> bool:
-        """Whether nothing is written that a check could look at."""
-        return all(check["word"] in BLANK for check in self.checks)
-
-    @property
-    def chosen(self) -> str:
-        """The check whose points a grader most likely sets."""
-        failed = [check["id"] for check in self.checks if not check["passed"]]
-        return (failed or [check["id"] for check in self.checks])[0]
-
-    @property
     def points(self) -> Decimal:
         return sum((check["points"] for check in self.checks), Decimal(0))
 
@@ -148,7 +137,8 @@ def exercises_of(view: SubmissionView) -> dict[str, list[ExercisePart]]:
         parts.setdefault(name, ExercisePart(name, cell)).checks.append(line)
     groups: dict[str, list[ExercisePart]] = {"wrong": [], "blank": [], "right": []}
     for part in parts.values():
-        groups["blank" if part.blank else "wrong" if part.wrong else "right"].append(part)
+        blank = all(check["word"] in BLANK for check in part.checks)
+        groups["blank" if blank else "wrong" if part.wrong else "right"].append(part)
     return groups
 
 

@@ -177,7 +177,8 @@ def test_two_assistants_share_a_class_and_a_killed_server_loses_nothing(browser,
 
     with Server(course, where, *words) as server, contextlib.ExitStack() as stack:
         pages = {
-            who: stack.enter_context(opened(browser, server.addresses[who])) for who in graders
+            who: stack.enter_context(opened(browser, f"{server.addresses[who]}?show=unopened"))
+            for who in graders
         }
         grade(pages, 5)
         two_edits_of_one_thing(pages)
@@ -200,7 +201,7 @@ def two_edits_of_one_thing(pages):
     place = here[0].partition("/of/")[2]
     first, second = pages.values()
     second.goto(here[1].partition("/of/")[0] + f"/of/{place}")
-    for page, points, why in ((first, "5", "talked"), (second, "2", "copied")):
+    for page, points, why in ((first, "2", "talked"), (second, "1", "copied")):
         page.keyboard.press("p")
         page.keyboard.type(points)
         page.keyboard.press("Tab")
@@ -208,8 +209,8 @@ def two_edits_of_one_thing(pages):
         press(page, "Enter")
     told = second.get_by_role("alert").inner_text()
     assert "ta1 changed this grade after you had opened it" in told
-    assert "the lesson set to 5" in told and "talked" in told
-    assert second.get_by_label("Points p").input_value() == "2"
+    assert "c1 set to 2" in told and "talked" in told
+    assert second.locator("article [name=points]").first.input_value() == "1"
     assert "5 of 9" in second.locator(".total").inner_text()
     second.goto(here[1])
 
@@ -237,7 +238,7 @@ def test_what_was_acknowledged_before_the_server_died_is_kept_once(course, where
                     seen = forms.setdefault((who, *one), seen)
                     body = urlencode({"csrf": csrf, "seen": seen, "text": text})
                     kind = {"Content-Type": "application/x-www-form-urlencoded"}
-                    connection.request("POST", f"{path}/comment", body, kind)
+                    connection.request("POST", f"{path}/judge", body, kind)
                     response = connection.getresponse()
                     response.read()
                 except (OSError, http.client.HTTPException):
@@ -288,38 +289,39 @@ def test_a_submission_is_graded_by_keys_alone(browser, course, tmp_path):
         press(page, "j")
         assert page.locator("h1").inner_text() == "Learner s01"
         page.keyboard.press("?")
-        assert page.get_by_text("repeat a comment;").is_visible()
-        press(page, "1")
+        assert page.get_by_text("write a comment of this lesson").is_visible()
+        page.keyboard.press("1")
+        assert not comments(where)["s01"], "only Ctrl+Enter sends it"
+        page.keyboard.type(" 12")
+        press(page, "Control+Enter")
         page.keyboard.press("p")
-        page.keyboard.type("6.5")
+        page.keyboard.type("2.5")
         page.keyboard.press("Tab")
         page.keyboard.type("nearly right")
-        press(page, "Enter")
+        press(page, "Control+Enter")
         page.keyboard.press("c")
         page.keyboard.type("j and d are letters here")
         page.keyboard.press("Escape")
         press(page, "f")
         press(page, "f")
-        press(page, "n")
+        press(page, "j")
         assert page.locator("h1").inner_text() == "Learner s02"
         press(page, "a")
         assert page.locator("h1").inner_text().startswith("Learner "), "on the same page"
         press(page, "l")
     with open_gradebook(where) as book:
         (grade,) = book.grades("s01", "numbers")
-    assert [(one.text, one.who) for one in grade.comments] == [("See me about loops.", "ta1")]
-    assert (str(grade.points), grade.override.who, grade.override.why) == (
-        "6.5",
-        "ta1",
-        "nearly right",
-    )
+    said = [(one.text, one.who, one.exercise) for one in grade.comments]
+    assert said == [("See me about loops. 12", "ta1", "exercise")]
+    override = grade.check_overrides["c1"]
+    assert (str(grade.points), override.who, override.why) == ("5.5", "ta1", "nearly right")
 
 
 def test_what_is_typed_stays_when_the_server_is_gone(browser, course, tmp_path):
     fill(tmp_path / "class.db")
     with (
         Server(course, tmp_path / "class.db", "--as=ta1") as server,
-        opened(browser, server.addresses["ta1"]) as page,
+        opened(browser, server.addresses["ta1"] + "?show=unopened") as page,
     ):
         press(page, "n")
         page.keyboard.press("c")
@@ -385,7 +387,32 @@ def test_a_key_goes_from_exercise_to_exercise_that_is_not_right(browser, course,
             seen.append(page.evaluate("document.activeElement.getAttribute('aria-label')"))
         page.keyboard.press("Tab")  # goes on inside of it
         inside = page.evaluate("document.activeElement.closest('article').ariaLabel")
-    assert seen == ["c0", "c2", "c0"] and inside == "c0"
+        page.keyboard.press("x")
+        page.keyboard.press("c")
+        there = page.evaluate("document.activeElement.closest('article').ariaLabel")
+    assert seen == ["c0", "c2", "c0"] and inside == "c0" and there == "c2"
+
+
+def test_a_submission_of_59_checks_fits_two_screens(browser, course, tmp_path):
+    where, code = tmp_path / "class.db", ""
+    with open_gradebook(where) as book:
+        one = result(points=(3, 0) * 29 + (0,))
+        for number, check in enumerate(one.checks):
+            check.exercise = f"part{number // 6}"
+        for number in range(10):
+            body = 20 * "    x = x + 1\n"
+            code += f'# %% exercise="part{number}"\ndef part{number}(x):\n{body}'
+        one.code = packed(code)
+        save(book, [one], None, "me")
+    with (
+        Server(course, where, "--as=ta1") as server,
+        opened(browser, server.addresses["ta1"] + "lesson/numbers") as page,
+    ):
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.keyboard.press("j")
+        press(page, "Enter")
+        assert page.evaluate("document.documentElement.scrollHeight") <= 1600
+        assert page.locator("article").count() == 10
 
 
 def test_answers_are_judged_by_keys_alone(browser, course, tmp_path):
@@ -400,13 +427,20 @@ def test_answers_are_judged_by_keys_alone(browser, course, tmp_path):
     ):
         press(page, "n")
         assert page.locator("h1").inner_text() == "S00"
+        press(page, "d")
+        assert "Nothing is ticked." in page.get_by_role("alert").inner_text()
         page.keyboard.press("1")
+        assert page.locator(".total output").inner_text() == "1"
         page.keyboard.press("2")
+        assert page.locator(".total output").inner_text() == "1.5"
         page.keyboard.press("1")
+        page.keyboard.press("p")
+        page.keyboard.press("Enter")  # sends nothing
+        page.keyboard.press("Escape")
         page.keyboard.press("c")
         page.keyboard.type("1 and d are letters here")
-        page.keyboard.press("Escape")
-        press(page, "d")
+        assert page.locator(".total output").inner_text() == "0.5"
+        press(page, "Control+Enter")
         assert page.locator("h1").inner_text() == "S01"
         assert "1 of 3 judged" in page.get_by_label("Answers").inner_text()
         page.keyboard.press("p")
