@@ -6,7 +6,7 @@ import dataclasses
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -336,12 +336,17 @@ def _run_checks(process: Process, test: LessonTest, request: dict[str, Any]) -> 
 def _name_slow(events: Iterator[Event], test: LessonTest, on_slow: OnSlow) -> Iterator[Event]:
     """The events. When a check runs for long, `on_slow` is called in another thread."""
     checks, timer = outcomes_of(test, []), None
+
+    def say(check: CheckOutcome) -> None:
+        with suppress(OSError):  # the terminal is closed
+            on_slow(check)
+
     try:
         for event in events:
             if timer:
                 timer.cancel()
             if event["event"] == "begin" and on_slow is not ignore:
-                timer = threading.Timer(SLOW_SECONDS, on_slow, [checks[event["id"]]])
+                timer = threading.Timer(SLOW_SECONDS, say, [checks[event["id"]]])
                 timer.daemon = True
                 timer.start()
             yield event

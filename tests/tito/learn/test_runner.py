@@ -856,6 +856,21 @@ def test_a_check_that_only_waits_is_stopped_and_told(entry):
     assert (first.status, first.message) == ("timeout", output)
 
 
+def test_a_terminal_that_is_closed_while_a_check_runs_changes_nothing(entry, monkeypatch):
+    """What is said of a slow check is written from another thread."""
+    monkeypatch.setattr(runner, "SLOW_SECONDS", 0.01)
+    errors, said = [], []
+    monkeypatch.setattr("threading.excepthook", errors.append)
+
+    def write(check):
+        said.append(check)
+        raise OSError("the terminal is closed")
+
+    change(entry, "return twice", "while True: pass")
+    assert verdict_on(entry, seconds=0.2, on_slow=write).verdict == "timed out"
+    assert said and errors == []
+
+
 def test_a_lesson_all_of_whose_checks_run_out_of_time_timed_out(entry):
     change(entry, "return twice", "while True: pass")
     assert verdict_on(entry, seconds=0.2).verdict == "timed out"
