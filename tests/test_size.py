@@ -30,8 +30,8 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (35000, 28000),
-    "lines of tito/grading": (15500, 12000),
+    "lines of tito": (35200, 28000),
+    "lines of tito/grading": (15600, 12000),
     "lines of tito/learn": (6400, 5000),
     "lines of tito/book": (3200, 2600),
     "lines of tests": (54300, 46000),

@@ -132,7 +132,7 @@ def question_progress(
 
 
 def equal_answers(rows: Iterable[LearnerAnswer]) -> list[list[LearnerAnswer]]:
-    """The answers in groups: those of a group differ in white space at most."""
+    """The answers in groups. In a group they differ in white space at most."""
     groups: dict[tuple[str, str], list[LearnerAnswer]] = {}
     for row in rows:
         answer = row.graded.answer

@@ -300,7 +300,7 @@ def _any_of(words: Iterable[str], form: str) -> str:
 
 
 def exercise_counts(rows: list[SubmissionRow]) -> list[tuple[str, int, int]]:
-    """[(exercise, learners whose work has it, those who fail it)]."""
+    """[(exercise, number of learners whose work has it, number who fail it)]."""
     names = dict.fromkeys(name for row in rows for name in row.exercises)
     has = Counter(name for row in rows for name in row.exercises)
     fails = Counter(name for row in rows for name in row.failed)

@@ -22,7 +22,13 @@ def page(book):
     """A class with sections, an instructor, and an assistant of section B; a rubric whose first
     item is used in section A.
     """
-    save_each(book, *(handed_in(student) for student in SECTIONS))
+    save_each(
+        book,
+        *(
+            handed_in(student, text=f"{len(student + section)} and {section}")
+            for student, section in SECTIONS.items()
+        ),
+    )
     for student, section in SECTIONS.items():
         columns = {"student": student, "section": section}
         remember_roster(book, [learner_of(student, columns)])
@@ -69,10 +75,10 @@ def test_no_page_of_another_section_opens_for_an_assistant(page):
 @pytest.mark.parametrize(
     ("action", "form"),
     [
-        ("points", {"points": "5", "why": "x", "check": ""}),
-        ("points", {"points": "1", "why": "x", "check": "c1"}),
+        ("judge", {"points": "5", "why": "x", "check": ""}),
+        ("judge", {"points": "1", "why": "x", "check": "c1"}),
         ("lift", {"why": "x", "check": "c0"}),
-        ("comment", {"text": "Well done."}),
+        ("judge", {"text": "Well done."}),
         ("uncomment", {"comment": "{comment}"}),
         ("judge", {"item-2": "on", "answer": "{answer}"}),
         ("judge", {"lift": "on", "answer": "{answer}"}),
@@ -87,8 +93,8 @@ def test_an_assistant_changes_no_grade_of_another_section(page, action, form):
         }
         here = f"/of/{page.of[student]}/numbers"
         known, seen = grades[0].answers[0].judgement, page.book.last_change(student, "numbers")
-        if action == "judge":
-            here, seen = f"{WHY}/{page.of[student]}", known.id if known else 0
+        if "answer" in form:
+            here, seen = f"{WHY}/{page.of[student]}", known.id if known else ""
         filled = {name: text.format(**values) for name, text in form.items()}
         status = grader.post(f"{here}/{action}", seen=str(seen), section="A", **filled).status_code
         return status, list(page.book.grades(student, "numbers")) != grades
@@ -97,6 +103,18 @@ def test_an_assistant_changes_no_grade_of_another_section(page, action, form):
     assert send(page.prof, "ada") == (303, True), "the same form changes it"
     if action not in ("lift", "uncomment") and "lift" not in form:
         assert send(page.ben, "bob") == (303, True)
+
+
+def test_an_assistant_judges_equal_answers_of_their_sections_only(page):
+    for student in SECTIONS:
+        save_each(page.book, handed_in(student, key="new", text="The same."))
+    here = f"{WHY}/{page.of['bob']}"
+    assert "2 learners wrote this answer" in page.ben.get(here).text
+    sha256 = next(page.book.grades("bob", "numbers")).answers[0].answer.sha256
+    done = page.ben.post(f"{here}/judge", answer=sha256, **{"item-2": "on"})
+    assert done.status_code == 303
+    states = {one: next(page.book.grades(one, "numbers")).answers[0].state for one in SECTIONS}
+    assert [one for one in SECTIONS if states[one] == "judged"] == ["bob", "eve"]
 
 
 def test_next_leads_an_assistant_to_their_sections_only(page):
