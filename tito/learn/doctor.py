@@ -95,8 +95,8 @@ def _surroundings(folder: Path) -> Iterator[Diagnosis]:
             f"{sys.base_prefix} is of the Microsoft Store, which hides some files from programs",
             "If something is not found, install Python from python.org.",
         )
-    conda, name = os.environ.get("CONDA_PREFIX", ""), os.environ.get("CONDA_DEFAULT_ENV")
-    if name == "base" and Path(sys.prefix) == Path(conda):
+    conda = os.environ.get("CONDA_PREFIX")
+    if os.environ.get("CONDA_DEFAULT_ENV") == "base" and sys.prefix == conda:
         yield Diagnosis(
             "optional",
             "conda",
@@ -247,8 +247,7 @@ def _sandbox() -> Iterator[Diagnosis]:
             "Only for instructors: apt install bubblewrap",
         )
     listed = Path("/sys/kernel/security/lsm")
-    landlock = listed.exists() and "landlock" in listed.read_text(encoding="utf-8")
-    if landlock:
+    if listed.exists() and "landlock" in listed.read_text(encoding="utf-8"):
         yield Diagnosis("ok", "landlock", "is in this kernel")
     else:
         yield Diagnosis(

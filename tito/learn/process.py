@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -217,10 +218,8 @@ class EventStream:
 
 def kill(pid: int) -> None:
     """Kill a process and all processes that it started."""
-    try:
+    with suppress(OSError):  # it is gone already
         os.killpg(pid, signal.SIGKILL) if hasattr(os, "killpg") else os.kill(pid, signal.SIGTERM)
-    except OSError:
-        pass  # it is gone already
 
 
 def cpu_seconds(pid: int) -> float | None:

@@ -233,9 +233,10 @@ def test_messages_show_the_commands_of_the_learners_own_system():
 
 
 @pytest.mark.slow
-def test_grading_says_in_two_lines_that_windows_cannot(learner):
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_grading_says_in_two_lines_that_it_needs_linux(learner, system):
     source, folder = learner
     folder.mkdir()
-    done = emulated("windows", "-m", "tito", "grade", folder, "numbers", cwd=source.path)
+    done = emulated(system, "-m", "tito", "grade", folder, "numbers", cwd=source.path)
     assert done.returncode == 3 and len(done.stderr.splitlines()) == 2, done.stderr
     assert "WSL" in done.stderr

@@ -16,6 +16,8 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+if sys.platform != "linux":
+    raise ImportError("Linux only")
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 1, 38, 22, 2

@@ -33,7 +33,7 @@ try:
     import resource
 
     from tito.grading.jail import confine  # here, and not anew in each process
-except ImportError:  # Windows
+except ImportError:  # Windows, macOS
     resource = confine = None
 
 SECONDS = 10  # of processor time, for everything in one submission
