@@ -309,7 +309,7 @@ class GraderPage:
         if not view:
             return self.missing(session, "There is no such submission.")
         at = request.query_params.get("at")
-        view.typed = {"exercise": at} if at else {}
+        view.typed = {"about": at} if at else {}
         return self._show_view(session, view)
 
     def _show_view(
@@ -366,7 +366,7 @@ class GraderPage:
             view.typed, view.problem = form, f"{error.what} {error.remedy}"
             return self._show_view(session, view, 409)
         path = f"/of/{view.handle}/{view.grade.lesson}"
-        return self.to(session, path, words, at=form.get("exercise", ""), **chosen.query())
+        return self.to(session, path, words, at=form.get("about", ""), **chosen.query())
 
     # The work of a form: a method of the view, the form and the grader; it returns what to say.
 
@@ -379,7 +379,7 @@ class GraderPage:
             changes.append(override_of(view, form, points_in(form)))
         if text:
             place = (view.grade.student, view.grade.lesson)
-            exercise = form.get("exercise") or None
+            exercise = form.get("about") or None
             changes.append(RequestedChange("comment", *place, check=exercise, text=text))
         if not changes:
             raise UsageError("There are no points and no comment.", "Write one of the two.")
@@ -423,7 +423,7 @@ def is_done(changes: list[Change], action: str, form: Mapping[str, str], who: st
     text, points = clean(form.get("text", "").strip()), form.get("points", "").strip()
     if action not in ("judge", "lift"):
         return False
-    comment = ("comment", form.get("exercise", ""), text)
+    comment = ("comment", form.get("about", ""), text)
     if text and comment not in [(one.kind, one.check or "", one.text) for one in mine]:
         return False
     check = form.get("check", "")

@@ -399,11 +399,12 @@ def test_what_is_right_is_folded_and_the_form_is_at_the_first_failed_check(page)
     assert is_open == {"b": True, "c": False, "a": False}
     assert '<details class="judge" open>' in parts["b"] and "<summary" in parts["b"]
     assert '<option value="c2" selected>' in parts["b"] and ">1 passed<" in parts["b"]
-    form = fields(page.ta1.get(here), "judge") | {"exercise": "c", "check": "c3"}
+    form = fields(page.ta1.get(here), "judge") | {"about": "c", "check": "c3"}
     done = page.ta1.post(here + "/judge", **form, points="1", text="Nearly.")
     (grade,) = page.book.grades("eve", "numbers")
     assert [one.placed for one in grade.comments] == ["c: Nearly."]
     assert grade.check_overrides["c3"].why == "Nearly.", "the comment is the reason"
+    assert "exercise=" not in done.headers["location"], "the list stays as it is"
     text = page.client.get(done.headers["location"]).text
     assert re.search(r'aria-label="c" data-here>\s*<details open>', text)
 
@@ -411,7 +412,7 @@ def test_what_is_right_is_folded_and_the_form_is_at_the_first_failed_check(page)
 def test_with_one_grader_the_pages_say_nothing_about_others(page):
     alone = page_of(page.book, graders=[("prof", None)])
     here = f"/of/{page.of['ada']}/numbers"
-    form = fields(alone.prof.get(here), "judge") | {"exercise": "exercise"}
+    form = fields(alone.prof.get(here), "judge") | {"about": "exercise"}
     alone.prof.post(here + "/judge", **form, check="c1", points="1", text="Good.")
     for path in ("/", "/lesson/numbers", here):
         words = Tags(alone.prof.get(path).text).spaced
@@ -479,7 +480,7 @@ def test_of_two_graders_who_set_the_same_points_the_second_sees_the_change_of_th
 def test_a_form_that_is_sent_twice_does_its_work_once(page):
     here = f"/of/{page.of['ada']}/numbers"
     for action, more in (
-        ("judge", {"text": "Well done.", "exercise": "exercise"}),
+        ("judge", {"text": "Well done.", "about": "exercise"}),
         ("judge", {"check": "c1", "points": "1", "why": "asked"}),
         ("lift", {"check": "c1", "why": "no"}),
     ):
