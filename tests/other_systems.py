@@ -225,14 +225,14 @@ class Files:
             raise OSError(errno.EINVAL, "The filename, directory name is incorrect", text)
 
     def look_up(self, real, path=".", *arguments, **options):
-        if self.windows and options.pop("dir_fd", None) is not None:
-            raise NotImplementedError("dir_fd unavailable on this platform")
+        if options.get("dir_fd") is not None:
+            return self.below_folder(real, path, *arguments, **options)
         result = real(self.find(path), *arguments, **options)
         return coarse(result) if self.windows and isinstance(result, os.stat_result) else result
 
     def create(self, real, path, *arguments, **options):
-        if self.windows and options.pop("dir_fd", None) is not None:
-            raise NotImplementedError("dir_fd unavailable on this platform")
+        if options.get("dir_fd") is not None:
+            return self.below_folder(real, path, *arguments, **options)
         return real(self.find(path, create=True), *arguments, **options)
 
     def move(self, real, source, target, **options):
@@ -246,9 +246,14 @@ class Files:
                 raise PermissionError(errno.EACCES, "Access is denied", source, None, target)
         return real(source, target)
 
-    def delete(self, real, path, *, dir_fd=None):
-        if self.windows and dir_fd is not None:
+    def below_folder(self, real, *arguments, **options):
+        if self.windows:
             raise NotImplementedError("dir_fd unavailable on this platform")
+        return real(*arguments, **options)
+
+    def delete(self, real, path, **options):
+        if options.get("dir_fd") is not None:
+            return self.below_folder(real, path, **options)
         path = self.find(path)
         if self.windows:
             self.refuse_held(path)
