@@ -25,10 +25,10 @@ draw_goal();
 #
 # ## The model
 #
-# We begin with what is trained. A **model** is a function with adjustable numbers in it. The
-# **parameters** of a model are these adjustable numbers. Our first model is a line, $w x + b$.
-# Its parameters are the *weight* $w$ and the *bias* $b$; $x$ is its input. A later model will
-# have two inputs, so write this one for any number of inputs:
+# Before we can train, we need a model. A **model** is a function with adjustable numbers in it.
+# The **parameters** of a model are these adjustable numbers. Our first model is a line, $w x +
+# b$. Its parameters are the *weight* $w$ and the *bias* $b$; $x$ is its input. A later model
+# will have two inputs, so write this one for any number of inputs:
 #
 # $$w_1 x_1 + w_2 x_2 + \dots + w_n x_n + b$$
 #
