@@ -77,13 +77,25 @@ def make(
         site = build.build(root, replace(options, output=folder / "site")).path
         selected = [f"lessons/{entry.folder}.html" for entry in lessons]
         chapters = print_document.read_chapters(site, selected)
-        book = Book(site, root.name, root.edition, paper, chapters)
+        book = Book(site, root.name, root.edition, read_authors(root), paper, chapters)
         pages = _print_until_numbers_agree(program, book, folder, options.report)
         data = (folder / "book.pdf").read_bytes()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     files.write(path, data)
     return Printed(path, pages, paper, len(data), time.monotonic() - began)
+
+
+def read_authors(root: Root) -> list[str]:
+    """The names of the authors in the course's CITATION.cff; none without one."""
+    import yaml  # type: ignore[import-untyped]  # myst-nb needs it, too
+
+    path = root.path / "CITATION.cff"
+    cited = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return [
+        author.get("name") or f"{author['given-names']} {author['family-names']}"
+        for author in cited.get("authors", [])
+    ]
 
 
 def _refuse(path: Path) -> None:

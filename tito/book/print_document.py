@@ -4,8 +4,9 @@ order, and at the end the hints and the answers to predictions.
     read_chapters   a built site's pages as chapters: a lesson and its sections, a milestone, a page
     document        the chapters as one page of HTML, with page numbers where they are known
 
-Given code, checks and outputs are unfolded. Hints and answers move to the end, so that readers do
-not see them too early, and are replaced by their page number. pdf.py prints the document.
+Given code and outputs are unfolded; of checks, the names are listed. Hints and answers move to the
+end, so that readers do not see them too early, and are replaced by their page number. pdf.py prints
+the document.
 """
 
 import html
@@ -94,6 +95,7 @@ def read_chapters(site: Path, selected: Collection[str] = ()) -> list[Chapter]:
         else:
             _lower_headings(page.article)
             chapters[top].entries.append((title, page.place))
+        _list_checks(page.article)
         _move_hints(page.article, chapters[top])
         _move_answers(page, title, chapters[top])
         for fold in page.article.find_all("details"):
@@ -154,6 +156,8 @@ def _adapt(page: PrintPage, places: dict[str, str], site: Path) -> None:
     for element in article.find_all(id=True):
         if not element.find_parent("svg") and element.name != "svg":
             element["id"] = f"{page.place}-{element['id']}"
+    for style in article.select("figure > style"):  # the colours of a drawing, by its id
+        style.string = str(style.string).replace("#figure-", f"#{page.place}-figure-")
     for link in article.find_all("a", href=True):
         _relink(link, page.name, places)
     for image in article.select("img[src]:not([src^='data:'])"):
@@ -213,6 +217,16 @@ def _lower_headings(article: Tag) -> None:
         heading.name = f"h{int(heading.name[1]) + 1}"
 
 
+def _list_checks(article: Tag) -> None:
+    """Replace the code of an exercise's checks by their names."""
+    for fold in article.select(".exercise details.above-input"):
+        title = words(str(fold.summary.p)) if fold.summary and fold.summary.p else ""
+        if re.match(r"\d+ checks?, ", title):
+            names = re.findall(r"^def test_(\w+)", fold.get_text(), re.M)
+            listed = "".join(f"<li>{name.replace('_', ' ')}</li>" for name in names)
+            fold.replace_with(_parsed(f'<div class="checks"><p>{title}</p><ul>{listed}</ul></div>'))
+
+
 def _move_hints(article: Tag, chapter: Chapter) -> None:
     """Move the hints to the end of the document; the number of their page is in their place."""
     for box in article.select(".exercise[id]"):
@@ -270,6 +284,7 @@ class Book:
     site: Path
     title: str
     edition: str
+    authors: list[str]
     paper: str
     chapters: list[Chapter]
 
@@ -298,6 +313,7 @@ def document(book: Book, numbers: dict[str, int]) -> str:
 </head>
 <body class="bd-article">
 <div class="title-page"><p class="title">{title}</p>
+<p class="authors">{html.escape(", ".join(book.authors))}</p>
 <p>Edition {html.escape(book.edition)}</p></div>
 {_contents(chapters)}
 {"".join(bodies)}

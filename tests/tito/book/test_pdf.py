@@ -81,6 +81,15 @@ def test_a_chromium_that_prints_nothing_is_reported(tmp_path):
         pdf._print(shutil.which("true"), page, tmp_path / "book.pdf")
 
 
+def test_the_authors_are_those_to_cite(small_course):
+    assert pdf.read_authors(small_course) == []
+    (small_course.path / "CITATION.cff").write_text(
+        "authors:\n  - name: The team\n  - {given-names: Ada, family-names: Lovelace}\n",
+        encoding="utf-8",
+    )
+    assert pdf.read_authors(small_course) == ["The team", "Ada Lovelace"]
+
+
 @pytest.fixture
 def printer(small_course, tmp_path, monkeypatch):
     """A site of one page, and a fake Chromium that records the document to print. `found`: what is

@@ -10,9 +10,15 @@ HINTS = (
     '<details class="hint"><summary>Hint 1 of 2</summary>\n<p>Look.</p>\n'
     '<details class="hint"><summary>Hint 2 of 2</summary>\n<p>Closer.</p>\n</details>\n</details>'
 )
+CHECKS = (
+    '<details class="admonition hide above-input">\n<summary>\n<p class="collapsed">2 checks, 3 '
+    'points</p>\n<p class="expanded">2 checks, 3 points</p>\n</summary>\n<pre><span>def</span> '
+    "test_one_and_one_make_two():\n    assert add(1, 1) == 2\n\ndef test_zero():\n    ...\n</pre>"
+    "</details>"
+)
 BOX = (
     '<div class="exercise docutils container" id="sums-add">\n<p><strong>Exercise 2.1. Add'
-    f"</strong> (3 points)</p>\n{HINTS}</div>"
+    f"</strong> (3 points)</p>\n{HINTS}{CHECKS}</div>"
 )
 ANSWER = (
     '<details class="admonition hide below-input">\n<summary aria-label="Toggle">\n'
@@ -58,7 +64,7 @@ def site(tmp_path):
 
 def document(site, selected=(), numbers=(), paper="a4"):
     chapters = print_document.read_chapters(site, selected)
-    book = print_document.Book(site, "Small", "1", paper, chapters)
+    book = print_document.Book(site, "Small", "1", ["A. Author", "B & C"], paper, chapters)
     return print_document.document(book, dict(numbers))
 
 
@@ -116,6 +122,21 @@ def test_hints_stand_at_the_end_one_after_the_other_with_the_way_there_and_back(
     assert '2 hints at the end, on page <a class="page" href="#hints-p3-sums-add"></a>' in box
     assert re.search(r"<li><p>Look.</p></li>\s*<li><p>Closer.</p></li>", appendix)
     assert '<b>Exercise 2.1. Add</b> page <a class="page" href="#p3-sums-add"></a>' in appendix
+
+
+def test_of_the_checks_the_names_are_left(site):
+    text = document(site)
+    names = "<ul><li>one and one make two</li><li>zero</li></ul>"
+    assert f"<p>2 checks, 3 points</p>{names}" in text and "add(1, 1)" not in text
+
+
+def test_the_title_page_names_the_authors_and_the_edition(site):
+    page = re.search(r'<div class="title-page">.*?</div>', document(site), re.S)[0]
+    assert [part for part in re.findall(r">([^<>]+)<", page) if part.strip()] == [
+        "Small",
+        "A. Author, B &amp; C",
+        "Edition 1",
+    ]
 
 
 def test_answers_stand_at_the_end_and_what_a_program_prints_stays(site):
@@ -179,6 +200,12 @@ def test_a_drawing_keeps_its_ids(site):
     drawing = '<svg id="d0"><style>#d0 .x{fill:#fff}</style><path fill="url(#d0)"></path></svg>'
     page(site, "about.html", "About", f'<figure id="figure-d0">{drawing}</figure>')
     assert f'<figure id="p5-figure-d0">{drawing}' in document(site)
+
+
+def test_a_drawing_keeps_its_colours(site):
+    drawing = '<figure id="figure-graph"><style>#figure-graph{--value:#1b69aa}</style></figure>'
+    page(site, "about.html", "About", drawing)
+    assert '<figure id="p5-figure-graph"><style>#p5-figure-graph{--value:#1b69aa}' in document(site)
 
 
 def test_a_chapters_pages_have_its_name_at_the_top_whatever_is_in_it(site):
