@@ -2,6 +2,7 @@
 the rest: project, release, html_title, and where `_static` is.
 """
 
+import html
 import re
 
 from docutils import nodes
@@ -37,9 +38,9 @@ html_context = {"default_mode": "auto"}  # light or dark, as the reader's system
 html_last_updated_fmt = None
 html_math_renderer = "katex"
 html_theme_options = {
-    "collapse_navbar": True,  # the sections of the lesson that is read, of others the titles
     "footer_content_items": [],
-    "home_page_in_toc": True,
+    "home_page_in_toc": False,  # the title above leads there
+    "max_navbar_depth": 1,  # the sections of a lesson are at the right
     "navigation_with_keys": False,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
@@ -131,17 +132,50 @@ def fold_explanations(app, doctree):
                 outputs[-1].append(paragraph)
 
 
-FOLD = re.compile(r"(?<=>)(([^<>]+)</a>\s*<details[^>]*>\s*<summary)>")
+GROUP = re.compile(
+    r'<p [^>]*class="caption"[^>]*><span class="caption-text">(.*?)</span></p>\s*(<ul .*?</ul>)',
+    re.S,
+)
 
 
-def name_folds(app, page, template, context, doctree):
-    """Say what the arrows in the contents at the left unfold, for screen readers."""
+def fold_contents(app, page, template, context, doctree):
+    """Fold the groups of the contents at the left, but the one that is read, so that few links
+    come before the text. At the right, list the sections of a lesson or of a long page.
+    """
     contents = context["generate_toctree_html"]
 
-    def named(*words, **options):
-        return FOLD.sub(r'\1 aria-label="Sections of \2">', str(contents(*words, **options)))
+    def folded(*words, **options):
+        text = str(contents(*words, **options))
+        if not isinstance(text, str) or "caption-text" not in text:
+            return text
+        first = None if "current" in text else GROUP.search(text)
 
-    context["generate_toctree_html"] = named
+        def group(match):
+            read = "current" in match[2] or (first and match.start() == first.start())
+            head = f"<details{' open' * bool(read)}><summary>{match[1]}</summary>"
+            return f"{head}\n{match[2]}</details>"
+
+        return GROUP.sub(group, text)
+
+    context["generate_toctree_html"] = folded
+    if "body" in context:  # or a screen reader would say that instead of what can be read
+        context["body"] = context["body"].replace(' aria-label="Toggle hidden content"', "")
+    included = app.env.toctree_includes
+    top = page if page in included else page.rpartition("/")[0]
+    if page != root_doc and (sections := included.get(top)):
+        links = "".join(
+            f'<li class="toc-h2 nav-item toc-entry">{_link(app, page, one)}</li>'
+            for one in [top, *sections]
+        )
+        context["generate_toc_html"] = lambda *words, **options: f'<ul class="nav">{links}</ul>'
+        context["secondary_sidebar_items"] = ["page-toc.html"]  # left out where it was empty
+
+
+def _link(app, page, to):
+    address = app.builder.get_relative_uri(page, to) if to != page else "#"
+    here = ' aria-current="page"' if to == page else ""
+    title = app.env.titles[to].astext()
+    return f'<a class="nav-link section-link" href="{address}"{here}>{html.escape(title)}</a>'
 
 
 def number_paragraphs(app, doctree):
@@ -162,5 +196,5 @@ def setup(app):
     app.connect("doctree-read", fold_explanations)
     app.connect("doctree-read", number_paragraphs)
     app.connect("html-page-context", scripts)
-    app.connect("html-page-context", name_folds, priority=900)  # after the theme's
+    app.connect("html-page-context", fold_contents, priority=900)  # after the theme's
     return {"parallel_read_safe": True, "parallel_write_safe": True}

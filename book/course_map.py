@@ -1,10 +1,12 @@
 """The map of the course, printed for the book's first page: python book/course_map.py.
-An arrow leads from a lesson to what builds on it; what follows from other arrows is left out.
+Its phases are those of the page. A lesson names what it builds on, except the lesson before it and
+what follows from others; a milestone stands after the last lesson that it needs.
 """
 
+import html
 from pathlib import Path
 
-from tinytorch.support.graph_drawing import Graph
+from tito.book import generated_parts
 from tito.learn import milestone
 from tito.lesson import course
 
@@ -23,26 +25,33 @@ def direct(graph: dict[str, set[str]]) -> dict[str, set[str]]:
     }
 
 
-def drawn(root) -> str:
-    """The map as an SVG. A milestone stands with the last lesson that it needs."""
-    ends = {}
+def link(address: str, first: str, title: str, needs: str = "") -> str:
+    after = f" <small>after {needs}</small>" if needs else ""
+    return f'<a href="{address}.html"><b>{first}</b> {html.escape(title)}{after}</a>'
+
+
+def drawn(root, page: str) -> str:
+    """The map as HTML: a list of phases, each a list of links."""
+    landmarks = {}
     for program in milestone.milestones(root):
         last = max(program.needs, key=lambda name: root.lesson(name).number)
-        ends.setdefault(last, []).append(f"{program.year}: {program.name.replace('_', ' ')}")
-    graph = Graph()
-    for entry in root.lessons:
-        title = f"{entry.number:02} {entry.declared.title}"
-        graph.box(entry.name, title, ", ".join(ends.get(entry.name, [])), kind="leaf")
-    needs = {entry.name: set(entry.declared.prerequisites) for entry in root.lessons}
-    for name, below in direct(needs).items():
-        for one in sorted(below, key=list(needs).index):
-            graph.arrow(one, name)
-    svg = graph.svg().replace("A computation graph", "Which lesson builds on which")
-    # the colours of the page, which the reader may choose, not those of the reader's system
-    svg = svg.replace("@media(prefers-color-scheme:dark){", "@media screen{[data-theme=dark]{")
-    svg = svg.replace("</style>", "}</style>")
-    return svg.replace("From top to bottom:", "From top to bottom, with the milestones:")
+        shown = link(f"milestones/{program.path.stem}", program.year, program.title)
+        landmarks.setdefault(last, []).append(f'<li class="landmark">{shown}</li>')
+    needs = direct({entry.name: set(entry.declared.prerequisites) for entry in root.lessons})
+    rows, before = [], ""
+    for title, entries in generated_parts.phases(root, page):
+        items = []
+        for entry in entries:
+            others = sorted(root.lesson(name).number for name in needs[entry.name] - {before})
+            after = ", ".join(f"{number:02}" for number in others)
+            place, number = f"lessons/{entry.folder}", f"{entry.number:02}"
+            items.append(f"<li>{link(place, number, entry.declared.title, after)}</li>")
+            items += landmarks.get(entry.name, [])
+            before = entry.name
+        rows.append(f"<li><span>{html.escape(title)}</span>\n<ul>{''.join(items)}</ul></li>")
+    return '<ol class="map">\n' + "\n".join(rows) + "\n</ol>"
 
 
 if __name__ == "__main__":
-    print(f'<figure class="map">\n{drawn(course.open_root(REPOSITORY))}\n</figure>')
+    page = (REPOSITORY / "book" / "index.md").read_text(encoding="utf-8")
+    print(drawn(course.open_root(REPOSITORY), page))

@@ -1,11 +1,12 @@
-"""Draw the README's picture: a terminal in which `tito` tells of a mistake,
-beside what the README's example learns.
+"""Draw the pictures at the top of the README and of the book's first page: what the README's
+example learns, and a terminal in which `tito` tests a lesson that is right, and an exercise that is
+not.
 
     python book/picture.py
 
-Nothing in it is made up: the lesson is a released one, filled in up to an exercise with a recorded
+Nothing in them is made up: the lessons are released ones, filled in, one exercise with a recorded
 misconception, and tested; the plot is of the network that the README's example has just trained.
-One file serves light and dark pages, and one, with narrower lines and the plot below them, phones.
+One file serves light and dark pages.
 """
 
 import contextlib
@@ -19,74 +20,67 @@ from tito.lesson import cells, course, misconceptions
 from tito.views import report as views
 
 REPOSITORY = Path(__file__).resolve().parents[1]
-PICTURE = REPOSITORY / "book" / "_static" / "picture.svg"
-NARROW = PICTURE.with_name("picture-narrow.svg")
-LESSON, MISTAKE = "backprop", "gradient-overwritten"
-COLUMNS, NARROW_COLUMNS, TEXT, BACK = 76, 48, "#e6e6e6", "#17191e"
+STATIC = REPOSITORY / "book" / "_static"
+RIGHT, LESSON, MISTAKE = "tensor", "activations", "relu-in-place"
+COLUMNS, LETTER, MARGIN = 58, 12, 20
+TEXT, BACK = "#e6e6e6", "#17191e"
 ARMS = ("#5cb3ff", "#ffb454", "#86d993")
 
 CARD = """<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"
      width="{width}" height="{height}" viewBox="0 0 {width} {height}"
      font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace">
-<rect width="{width}" height="{height}" rx="12" fill="{back}"/>
-{terminal}
-<svg x="{left}" y="{top}" width="{side}" height="{side}" viewBox="0 0 {points} {points}">
-{plot}
-</svg>
+<clipPath id="card"><rect width="{width}" height="{height}" rx="8"/></clipPath>
+<g clip-path="url(#card)"><rect width="{width}" height="{height}" fill="{back}"/>
+{content}
+</g>
 </svg>
 """
 TERMINAL = """<style>.{unique_id}-matrix {{ font-size: {char_height}px }}
 {styles}</style>
 <defs>{lines}</defs>
-<g class="{unique_id}-matrix" transform="translate(24, 20)">{matrix}</g>"""
+<g class="{unique_id}-matrix" transform="translate(MARGIN) scale(SCALE)">{matrix}</g>"""
+CHARACTER = 20  # the size of rich's letters
 
 
 def fill_in(course_root, root):
     """Write the course's solutions into a workspace, up to an exercise with the mistake made.
 
-    Returns the lesson and the exercise's id.
+    Returns the exercise's id.
     """
     for entry in course_root.lessons:
         script = root.lesson(entry.name).script
-        if entry.name != LESSON:
-            script.write_text(entry.script.read_text(encoding="utf-8"), encoding="utf-8")
-            continue
-        mistake = next(one for one in misconceptions.load(entry.declared) if one.id == MISTAKE)
-        for exercise in entry.declared.exercises:
-            wrong = exercise.id == mistake.exercise
-            text = mistake.cell if wrong else exercise.cell.source
-            source = cells.read(script)
-            script.write_text(source.replaced(source.cell(exercise.name), text), encoding="utf-8")
-            if wrong:
-                return root.lesson(LESSON), exercise.id
+        script.write_text(entry.script.read_text(encoding="utf-8"), encoding="utf-8")
+        if entry.name == LESSON:
+            mistake = next(one for one in misconceptions.load(entry.declared) if one.id == MISTAKE)
+            source, exercise = cells.read(script), entry.declared.exercise(mistake.exercise)
+            text = source.replaced(source.cell(exercise.name), mistake.cell)
+            script.write_text(text, encoding="utf-8")
+            return exercise.id
 
 
-def terminals(*columns):
-    """What `tito test` shows of that exercise, in so many columns: for each a list of the parts of
-    an SVG, and the number of lines.
+def terminal():
+    """What `tito test` shows of the lesson and of the exercise: a part of an SVG, and the number
+    of lines.
     """
     from rich.console import Console
     from rich.terminal_theme import TerminalTheme
     from rich.text import Text
 
+    console = Console(
+        record=True, width=COLUMNS, file=io.StringIO(), highlight=False, force_terminal=True
+    )
     with tempfile.TemporaryDirectory() as folder:
         source = course.open_root(REPOSITORY)
         workspace.init(Path(folder) / "my-tinytorch", source)
-        entry, exercise = fill_in(source, course.open_root(Path(folder) / "my-tinytorch"))
-        result = runner.test_lesson(entry, runner.CheckSelection([exercise]))
-        consoles = [
-            Console(record=True, width=width, file=io.StringIO(), highlight=False,
-                    force_terminal=True)
-            for width in columns
-        ]  # fmt: skip
-        for console in consoles:
-            console.print(Text(f"$ tito test {exercise}", "bold"), Text(), sep="\n")
-            console.print(
-                views.tested(
-                    result,
-                    views.Around({e.id: len(e.hints) for e in entry.declared.exercises}),
-                )
-            )
+        root = course.open_root(Path(folder) / "my-tinytorch")
+        exercise = fill_in(source, root)
+        for words, name, chosen in ((RIGHT, RIGHT, []), (exercise, LESSON, [exercise])):
+            entry = root.lesson(name)
+            result = runner.test_lesson(entry, runner.CheckSelection(chosen))
+            hints = {one.id: len(one.hints) for one in entry.declared.exercises}
+            console.print(Text(f"$ tito test {words}", "bold"), Text(), sep="\n")
+            console.print(views.tested(result, views.Around(hints)))
+            console.print()
     dark, light, red, green, yellow = (
         (23, 25, 30),
         (230, 230, 230),
@@ -95,13 +89,10 @@ def terminals(*columns):
         (255, 180, 84),
     )
     theme = TerminalTheme(dark, light, [dark, red, green, yellow, light, light, light, light])
-    return [
-        (
-            console.export_text(clear=False).rstrip("\n").count("\n") + 1,
-            console.export_svg(theme=theme, code_format=TERMINAL, unique_id="tito"),
-        )
-        for console in consoles
-    ]
+    count = console.export_text(clear=False).rstrip("\n").count("\n") + 1
+    code = TERMINAL.replace("MARGIN", f"{MARGIN}, {MARGIN * 0.8}")
+    code = code.replace("SCALE", str(LETTER / CHARACTER))
+    return console.export_svg(theme=theme, code_format=code, unique_id="tito"), count
 
 
 def example():
@@ -116,8 +107,8 @@ def example():
 
 
 def plot(model, points, labels):
-    """The arms and the part of the plane that the network gives to each, as an SVG of a square,
-    and its side in points.
+    """The arms and the part of the plane that the network gives to each, as an SVG, and its width
+    and height in points.
     """
     import matplotlib
     import matplotlib.pyplot as plt
@@ -136,8 +127,8 @@ def plot(model, points, labels):
         "font.size": 14,
     }
     with matplotlib.rc_context(settings):
-        figure = plt.figure(figsize=(5, 5), facecolor=BACK)
-        axis = figure.add_axes((0, 0.08, 1, 0.92))
+        figure = plt.figure(figsize=(5, 5.4), facecolor=BACK)
+        axis = figure.add_axes((0, 0.4 / 5.4, 1, 5 / 5.4))
         axis.contourf(
             across, up, found, levels=np.arange(len(ARMS) + 1) - 0.5, colors=ARMS, alpha=0.25
         )
@@ -150,32 +141,27 @@ def plot(model, points, labels):
         figure.savefig(file, format="svg", facecolor=BACK, metadata={"Date": None, "Creator": None})
         plt.close(figure)
     svg = re.search(r"<svg[^>]*>(.*)</svg>", file.getvalue(), re.S).group(1)
-    return re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S).strip(), 5 * 72
+    return re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.S).strip(), (5 * 72, 5.4 * 72)
 
 
 def draw():
-    """{file: its text}: the picture, and the one for phones."""
+    """{file: its text} of the pictures."""
     names = example()
     points, labels = names["points"].arrays
-    drawn, side = plot(names["model"], points, labels)
+    drawn, (width, height) = plot(names["model"], points, labels)
+    shown, lines = terminal()
+    pictures = {
+        "spirals": (round(width), round(height), drawn),
+        "terminal": (
+            round(COLUMNS * LETTER * 0.61) + 2 * MARGIN,
+            round(lines * LETTER * 1.22 + 1.6 * MARGIN),
+            shown,
+        ),
+    }
     texts = {}
-    widths = {PICTURE: COLUMNS, NARROW: NARROW_COLUMNS}
-    for (path, columns), (lines, shown) in zip(widths.items(), terminals(*widths.values())):
-        width, height = round(columns * 20 * 0.61) + 48, round(lines * 20 * 1.22) + 40
-        square = round(0.7 * (height if path == PICTURE else width))
-        beside = path == PICTURE
-        text = CARD.format(
-            width=width + (square + 24 if beside else 0),
-            height=height + (0 if beside else square + 24),
-            back=BACK,
-            terminal=shown,
-            plot=drawn,
-            left=width if beside else (width - square) // 2,
-            top=(height - square) // 2 if beside else height,
-            side=square,
-            points=side,
-        )
-        texts[path] = "\n".join(line.rstrip() for line in text.split("\n"))
+    for name, (width, height, content) in pictures.items():
+        text = CARD.format(width=width, height=height, back=BACK, content=content)
+        texts[STATIC / f"{name}.svg"] = "\n".join(line.rstrip() for line in text.split("\n"))
     return texts
 
 

@@ -73,9 +73,10 @@ def test_the_changelog_names_every_command_and_this_version():
         assert [name for name in commands if f"`{name}`" not in first.group(2)] == []
 
 
-def test_the_readme_shows_its_picture_with_words_for_who_cannot_see_it():
-    ((alt, path),) = re.findall(r"!\[([^\]]*)\]\(([^)]+)\)", text("README.md"))
-    assert len(alt) > 40 and (REPOSITORY / path).suffix == ".svg"
+def test_the_readme_shows_its_pictures_with_words_for_who_cannot_see_it():
+    shown = re.findall(r'<img src="([^"]+)" width="\d+%" alt="([^"]+)">', text("README.md"))
+    assert len(shown) == text("README.md").count("<img") == 2
+    assert all(len(alt) > 40 and (REPOSITORY / path).exists() for path, alt in shown)
 
 
 def test_the_citation_names_this_version_and_what_one_needs_to_cite():

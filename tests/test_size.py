@@ -30,11 +30,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (35200, 28000),
+    "lines of tito": (35300, 28000),
     "lines of tito/grading": (15600, 12000),
     "lines of tito/learn": (6400, 5000),
-    "lines of tito/book": (3200, 2600),
-    "lines of tests": (54500, 46000),
+    "lines of tito/book": (3300, 2600),
+    "lines of tests": (54700, 46000),
     "functions over 40 lines": (5, 30),
     "functions over 6 parameters": (0, 15),
     "untyped functions": (0, 0),

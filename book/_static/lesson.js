@@ -12,7 +12,7 @@ function readSections() {
 
 function showRead() {
   const read = readSections();
-  for (const link of document.querySelectorAll(".bd-sidebar-primary .toctree-l2 > a, .lesson-contents a.section-link")) {
+  for (const link of document.querySelectorAll("a.section-link")) {
     const done = read.has(pathOf(link.href));
     link.classList.toggle("read", done);
     link.querySelector(".read-words")?.remove();

@@ -2,6 +2,7 @@
 show works."""
 
 import doctest
+import html
 import pkgutil
 import re
 import shutil
@@ -11,6 +12,7 @@ import pytest
 from commands import run_process
 from small_course import FACTS, introduce, make_course
 
+from tito.author import leaks
 from tito.book import generated_parts
 from tito.lesson import course
 
@@ -57,28 +59,24 @@ def test_every_command_on_a_page_is_one_that_tito_takes(page):
 
 
 def test_the_pages_name_commands():
-    assert ["init", "../my-tinytorch"] in commands("index.md") and sum(
+    assert ["start", "descent"] in commands("index.md") and sum(
         len(commands(page)) for page in PAGES
     ) > 20
 
 
 def test_a_learners_first_minutes_go_as_the_first_page_says(tmp_path):
-    """Its commands in their order, run from a checkout; its one `cd` and the environment are the
-    folder here."""
-    (block,) = re.findall(
-        r"^```sh\n(.*?)^```",
-        (REPOSITORY / "book" / "index.md").read_text(encoding="utf-8"),
-        re.S | re.M,
-    )
-    assert [line.split()[0] for line in block.splitlines()] == ["bin/tito", "cd", ".", "tito"]
+    """Its commands in their order, in the folder that a clone makes; the environment is here."""
+    text = (REPOSITORY / "book" / "index.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```sh\n(.*?)^```", text, re.S | re.M)
+    commands = block.splitlines()
+    assert [line.split()[0] for line in commands] == ["bin/tito", ".", "tito"]
     mine = tmp_path / "my-tinytorch"
     assert run_process(REPOSITORY, "init", str(mine)).returncode == 0
-    assert (
-        "open  modules/source/01_tensor/tensor_dev.py"
-        in run_process(mine, "start", "tensor").stdout
-    )
-    assert run_process(mine, "test", "tensor").returncode == 1
-    assert "hint 1 of" in run_process(mine, "hint", "tensor").stdout
+    start, test = (run_process(mine, *commands[number].split()[1:]) for number in (0, 2))
+    assert "open  modules/source/00_descent/descent_dev.py" in start.stdout
+    assert test.returncode == 1
+    assert "`tito hint descent`" in text
+    assert "hint 1 of" in run_process(mine, "hint", "descent").stdout
 
 
 @pytest.mark.slow
@@ -146,3 +144,16 @@ def test_the_glossary_links_each_term_to_the_section_that_explains_it(tmp_path):
         "## S\n\n**sum**\n: A **sum** is added.\n\n"
         "  [01. Numbers](lessons/01_numbers/the-sum-of-three.ipynb); in PyTorch `torch.sum`"
     )
+
+
+@pytest.mark.parametrize("page", ["README.md", "book/index.md"])
+def test_what_a_front_page_shows_first_works_and_gives_no_answer_away(page):
+    """Its terminal begins with what is right, and holds no line of a solution."""
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    shown = [REPOSITORY / "book" / "_static" / name for name in re.findall(r"(\w+\.svg)", text)]
+    assert [path.stem for path in shown] == ["spirals", "terminal"]
+    lines = re.findall(r"<text[^>]*>(.*?)</text>", shown[1].read_text(encoding="utf-8"), re.S)
+    said = [html.unescape(line).replace("\xa0", " ").strip() for line in lines]
+    assert re.fullmatch(r"\d+ exercises right", next(one for one in said[1:] if one))
+    root = course.open_root(REPOSITORY)
+    assert [one for one in leaks.secrets(root) if len(one) > 12 and one in "\n".join(said)] == []

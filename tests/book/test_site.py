@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import socket
+import zipfile
 import zlib
 from html import unescape
 from pathlib import Path
@@ -71,7 +72,8 @@ STUCK = """[...document.querySelectorAll("article *")]
     .filter(one => one.scrollWidth > one.clientWidth + 1 && one.checkVisibility() &&
         /auto|scroll/.test(getComputedStyle(one).overflowX) && one.tabIndex < 0)
     .map(one => one.tagName + " " + one.className + " " + one.innerText.slice(0, 60))"""
-SERIOUS = """axe.run(%s, {preload: false, resultTypes: ["violations"]}).then(told => told.violations
+SERIOUS = """axe.run(%s, {preload: false, resultTypes: ["violations"],
+    rules: {"label-content-name-mismatch": {enabled: true}}}).then(told => told.violations
     .filter(one => ["serious", "critical"].includes(one.impact))
     .map(one => `${one.id}, ${one.nodes.length} times: ${one.nodes[0].html.slice(0, 150)}`))"""
 
@@ -336,6 +338,101 @@ def test_pages_fit_a_phone_and_a_laptop_can_be_used_by_all_and_ask_nobody_else(b
     context.close()
     assert not wrong, "\n".join(wrong)
     assert formulas > 50
+
+
+COLOURS = """axe.run({preload: false, resultTypes: ["violations"], runOnly: ["color-contrast",
+    "link-in-text-block"]}).then(told => told.violations.map(one => one.nodes[0].html))"""
+
+
+def test_no_page_breaks_a_serious_rule_of_axe_in_any_mode(browser, site):
+    """On a phone and, because colours are all that differs, in the dark for colours only."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    wrong = []
+    with browser.new_page(viewport=LAPTOP, reduced_motion="reduce") as page:
+        for name in site.pages:
+            page.set_viewport_size(LAPTOP)
+            page.goto(site.address + name)
+            page.evaluate(axe.axe_script)
+            for mode, rules in (("screen", SERIOUS % "document"), ("dark", COLOURS)):
+                theme = "dark" if mode == "dark" else "light"
+                page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+                wrong += [f"{name}, {mode}: {one}" for one in page.evaluate(rules)]
+            page.evaluate("document.documentElement.dataset.theme = 'light'")
+            page.set_viewport_size(PHONE)
+            wrong += [f"{name}, phone: {one}" for one in page.evaluate(SERIOUS % "document")]
+    assert not wrong, f"{len(wrong)} times:\n" + "\n".join(wrong[:40])
+
+
+BEFORE_TEXT = """[...document.querySelectorAll("a[href], button, summary, input")].filter(
+    one => one.tabIndex >= 0 && one.checkVisibility({visibilityProperty: true}) &&
+        one.compareDocumentPosition(document.querySelector("article")) &
+            Node.DOCUMENT_POSITION_FOLLOWING && !one.closest("dialog:not([open])")).length"""
+
+
+def test_few_stops_of_the_tab_key_come_before_the_text(open_page, site):
+    """Counted in every page, and by the key itself in the page that has most of them."""
+    page, stops = open_page("index.html"), {}
+    for name in site.pages:
+        page.goto(site.address + name)
+        stops[name] = page.evaluate(BEFORE_TEXT)
+    most = max(stops, key=lambda name: stops[name])
+    page.goto(site.address + most)
+    for pressed in range(1, 40):
+        page.keyboard.press("Tab")
+        if page.evaluate("!!document.activeElement.closest('article')"):
+            break
+    assert stops[most] <= 20 and pressed - 1 == stops[most], (most, stops[most], pressed)
+
+
+LINES = """[...document.querySelectorAll("article section > p:not(:has(.math))")].flatMap(one => {
+    const range = document.createRange(), found = [];
+    let count = 0, right = 0;
+    const texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) for (let at = 0; at < texts.currentNode.length; at++) {
+        range.setStart(texts.currentNode, at);
+        range.setEnd(texts.currentNode, at + 1);
+        const box = range.getClientRects()[0];
+        if (!box) continue;
+        if (box.left < right - 100) { found.push(count); count = 0; }
+        right = box.right;
+        count++;
+    }
+    return found;
+})"""
+
+
+def test_lines_of_prose_have_the_length_to_read_and_the_face_is_the_sites_own(open_page, site):
+    page = open_page("learning.html", viewport={"width": 1440, "height": 900})
+    lengths = page.evaluate(LINES)
+    page.goto(site.address + "lessons/06_autograd.html")
+    lengths += page.evaluate(LINES)
+    assert len(lengths) > 40 and 65 <= sum(lengths) / len(lengths) <= 71
+    assert page.evaluate("document.fonts.check('18px \"Source Serif 4\"')")
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('article div.highlight pre')]"
+        ".map(one => getComputedStyle(one).fontSize)"
+    )
+    assert set(sizes) == {"14px"}
+
+
+def test_the_first_page_shows_what_will_be_made_before_one_scrolls(open_page):
+    page = open_page("index.html", viewport={"width": 1440, "height": 900})
+    for shown in (page.locator(".made img").first, page.locator(".made pre").first):
+        box = shown.bounding_box()
+        assert box["y"] + box["height"] <= 900
+    assert "bits" in page.locator("figure.gpt figcaption").inner_text()
+    assert len(page.locator("figure.gpt blockquote p").all()) == 3
+    assert page.locator("article a", has_text=".zip").count() == 1
+
+
+def test_the_zip_of_the_course_is_a_folder_to_work_in(site, tmp_path):
+    (packed,) = site.folder.glob("*.zip")
+    with zipfile.ZipFile(packed) as held:
+        held.extractall(tmp_path)
+    folder = tmp_path / "tinytorch"
+    assert (folder / "bin" / "tito").exists() and len(
+        list(folder.glob("modules/source/*/*_dev.py"))
+    ) == 24
 
 
 def test_every_lesson_has_three_pictures(site):

@@ -21,9 +21,11 @@ course that tito came with.
 import contextlib
 import importlib.util
 import io
+import json
 import os
 import re
 import shutil
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +36,7 @@ from typing import Any
 from bs4 import BeautifulSoup
 
 from tito import files
-from tito.author import downloaded_notebook
+from tito.author import downloaded_notebook, release
 from tito.book import drawings, execute, generated_parts, lite, pages, search, sections, verify_site
 from tito.errors import MachineError, UsageError, WorkError
 from tito.learn import milestone
@@ -106,6 +108,8 @@ def build(root: Root, options: Options = Options()) -> Site:
         other_pages = _write_sources(work / "source", sources)
         _run_sphinx(root, work, options.fresh or other_pages)
         finished = _finish(root, work / "site")
+        if not options.fast and (archive := _archive(root)):
+            _zip_release(root, work / "site" / archive)
         if runtime:
             lite.make(root, work / "lite", runtime, work / "site" / "lite")
         verify_site.verify(root, work / "site", finished)
@@ -166,7 +170,9 @@ def collect_sources(
         options.commands,
         {figure["name"]: figure["html"] for figure in figures if not figure["lesson"]},
         bool(options.lite),
+        "" if options.fast else _archive(root),
     )
+    _write_results(root, package, outputs)
     texts = {
         path.name: path.read_text(encoding="utf-8")
         for path in sorted((root.path / "book").glob("*.md"))
@@ -189,6 +195,23 @@ def collect_sources(
         name = f"milestones/{program.path.stem}"
         sources[f"{name}.ipynb"] = pages.of_milestone(root, program, outputs.get(name, {}))
     return sources
+
+
+def _archive(root: Root) -> str:
+    """The name of the zip of the released course in the site; "" for a book that offers none."""
+    index = root.path / "book" / "index.md"
+    offered = index.exists() and "<!-- made: get -->" in index.read_text(encoding="utf-8")
+    return f"{root.package}-{root.edition}.zip" if offered else ""
+
+
+def _write_results(root: Root, package: Path, outputs: dict[str, dict[str, Any]]) -> None:
+    """Write what the milestones printed to where the programs of the book look for it."""
+    printed = {
+        program.name: "".join(output["text"] for output in found["printed"])
+        for program in milestone.milestones(root)
+        if (found := outputs.get(f"milestones/{program.path.stem}"))
+    }
+    (package / "milestones.json").write_text(json.dumps(printed), encoding="utf-8")
 
 
 def _links(entry: Entry, settings: site_settings.Published, browser: bool) -> list[tuple[str, str]]:
@@ -314,6 +337,13 @@ def _finish(root: Root, site: Path) -> dict[str, verify_site.PageContents]:
     (site / ".nojekyll").touch()  # GitHub would leave out folders such as _static
     shutil.rmtree(site / "lite", ignore_errors=True)
     return finished
+
+
+def _zip_release(root: Root, path: Path) -> None:
+    """Write a zip of the released course, which holds no solution."""
+    with tempfile.TemporaryDirectory() as folder:
+        release.release(root, Path(folder) / root.package)
+        shutil.make_archive(str(path.with_suffix("")), "zip", folder, root.package)
 
 
 def _copy(site: Path, output: Path) -> None:

@@ -1,13 +1,16 @@
 """The generated parts of the book's pages, each in the place of a line `<!-- made: NAME -->`.
 
 browser   `<!-- made: browser NAME -->`: a link to that lesson in the browser, in a site that has it
-lessons   the lessons and milestones in a table, and in the site's contents
+lessons   the lessons and milestones in a table, and in the site's contents; `lessons NAME`: those
+          from that lesson to the next such line, a phase named by the heading above
+get       how to get the course: a zip, its repository, the browser, whatever there is
 commands  every command, from tito itself
 glossary  the terms that the lessons introduce, with an index of where they are used
 sections  the page is split into its sections, which are listed there (sections.py)
 pytorch   PyTorch's names beside those of this course, from the lessons' headers
 any other name is a drawing without a lesson (see drawings.py), or a program of the course,
-          `book/NAME.py`, which prints its part with the course's package at hand
+          `book/NAME.py`, which prints its part with the course's package at hand, and what the
+          milestones printed in the file milestones.json
 """
 
 import itertools
@@ -22,7 +25,7 @@ from tito.book import execute, pages
 from tito.book.drawings import escaped
 from tito.errors import WorkError
 from tito.learn import milestone
-from tito.lesson import glossary
+from tito.lesson import glossary, site_settings
 from tito.lesson.course import Entry, Root
 from tito.lesson.glossary import Term
 
@@ -41,6 +44,7 @@ class Parts:
     package   the folder with the course's package
     drawings  {name: HTML} of those without a lesson
     browser   whether the site has the lessons in the browser
+    archive   the zip of the released course in the site, "" without one
     """
 
     root: Root
@@ -48,6 +52,7 @@ class Parts:
     commands: Sequence[Command] = ()
     drawings: dict[str, str] = field(default_factory=dict)
     browser: bool = False
+    archive: str = ""
 
     def fill(self, page: str, text: str) -> str:
         """The page's text with its parts in place."""
@@ -61,7 +66,13 @@ class Parts:
             entry = self.root.lesson(lesson) if lesson else self.root.lessons[0]
             return browser_link(entry) if self.browser else ""
         if name == "lessons":
-            return lessons_part(self.root)
+            if not lesson:
+                return lessons_part(self.root.lessons, self.root, "Lessons")
+            found = phases(self.root, mark.string)
+            title, entries = next(one for one in found if one[1][0].name == lesson)
+            return lessons_part(entries, self.root, title)
+        if name == "get":
+            return self.ways_to_get()
         if name == "commands":
             return commands_part(self.commands)
         if name == "glossary":
@@ -70,13 +81,27 @@ class Parts:
             return pytorch_part(self.root)
         return self.drawings.get(name) or self.printed(page, name)
 
+    def ways_to_get(self) -> str:
+        """A list of links and commands; what does not exist is not in it."""
+        entry, settings = self.root.lessons[0], site_settings.read(self.root.path)
+        ways = ["In a clone of the course with its solutions, `bin/tito init ../FOLDER` makes it."]
+        if settings.release:
+            binder = settings.binder(entry.relative(entry.notebook))
+            ways.insert(0, f"In the browser, for one session: [Binder]({binder})")
+            ways.insert(0, f"With Git: `git clone {settings.release}`")
+        if self.browser:
+            ways.insert(0, f"In the browser, without an installation: {browser_link(entry)}")
+        if self.archive:
+            ways.insert(0, f'As a zip, to unpack: <a href="{self.archive}">{self.archive}</a>')
+        return "\n".join(f"- {way}" for way in ways)
+
     def printed(self, page: str, name: str) -> str:
         """What the course's program `book/NAME.py` prints."""
         program = self.root.path / "book" / f"{name}.py"
         if not program.exists():
             raise WorkError(
                 f"book/{page}: there is no made part {name!r}.",
-                "There are browser, lessons, commands, glossary, sections, pytorch, drawings "
+                "There are browser, lessons, get, commands, glossary, sections, pytorch, drawings "
                 f"without a lesson, and the programs book/*.py; book/{name}.py is none.",
             )
         return execute.output_of(program, self.package, f"It generates a part of book/{page}")
@@ -93,30 +118,44 @@ def plain_index(root: Root) -> str:
     return f"# {root.name}\n\n<!-- made: browser -->\n\n<!-- made: lessons -->\n"
 
 
-def lessons_part(root: Root) -> str:
-    """Every lesson, and each milestone after the last lesson it needs: the order to read them."""
+def phases(root: Root, text: str) -> list[tuple[str, list[Entry]]]:
+    """[(title, its lessons)] of the phases of a page."""
+    starts = [
+        (match[1], root.lesson(match[2]).number)
+        for match in re.finditer(r"^#+ ([^\n]+)\n[^#]*?<!-- made: lessons (\w+) -->$", text, re.M)
+    ]
+    ends = [number for _, number in starts[1:]] + [max(e.number for e in root.lessons) + 1]
+    return [
+        (title, [entry for entry in root.lessons if start <= entry.number < end])
+        for (title, start), end in zip(starts, ends, strict=True)
+    ]
+
+
+def lessons_part(entries: Sequence[Entry], root: Root, caption: str) -> str:
+    """These lessons, and each milestone after the last lesson it needs: the order to read them."""
     parts = []  # (number of the lesson, number of the milestone after it, page, row)
-    for entry in root.lessons:
+    for entry in entries:
         meta = entry.declared.meta
         row = (
             f"| [{entry.number:02}. {meta['title']}](lessons/{entry.folder}.ipynb) | "
             f"{escaped(meta['summary'].rstrip('.'))} | {meta['hours']:g} |"
         )
         parts.append((entry.number, 0, f"lessons/{entry.folder}", row))
+    numbers = {entry.number for entry in entries}
     for program in milestone.milestones(root):
         summary = " ".join(pages.summary_of(program).partition("\n\n")[0].split())
         page = f"milestones/{program.path.stem}"
         title = f"{program.year}. {escaped(program.title)}"
         row = f"| [{title}]({page}.ipynb) | {escaped(summary.rstrip('.'))} | |"
         last = max((root.lesson(name).number for name in program.needs), default=0)
-        parts.append((last, program.number, page, row))
+        if last in numbers:
+            parts.append((last, program.number, page, row))
     parts.sort()
     rows = "\n".join(row for *_, row in parts)
-    hours = sum(entry.declared.meta["hours"] for entry in root.lessons)
+    hours = sum(entry.declared.meta["hours"] for entry in entries)
     return (
-        "| lesson | what it is about | hours |\n| --- | --- | ---: |\n"
-        f"{rows}\n| | {len(root.lessons)} lessons in all | {hours:g} |\n\n"
-        + pages.hidden_toctree([page for *_, page, _ in parts], ":caption: Lessons\n")
+        f"| lesson | what it is about | {hours:g} hours |\n| --- | --- | ---: |\n{rows}\n\n"
+        + pages.hidden_toctree([page for *_, page, _ in parts], f":caption: {caption}\n")
     )
 
 

@@ -161,3 +161,45 @@ def test_the_imports_of_a_lessons_opening_are_folded_and_in_its_notebook_they_ar
     }
     assert "import math" in imports["source"] and rest["source"] == "LIMIT = 10"
     assert "hide-input" not in notebook.to_notebook(entry.declared.released, entry.declared)
+
+
+PHASES = """# Small
+
+### First
+
+Words.
+
+<!-- made: lessons numbers -->
+
+### Then
+
+<!-- made: lessons sums -->
+"""
+
+
+def test_a_page_lists_the_lessons_in_phases_with_the_hours_of_each(small_course, tmp_path):
+    text = generated_parts.Parts(small_course, tmp_path).fill("index.md", PHASES)
+    first, then = text.split("### Then")
+    for part, caption, lesson, other in (
+        (first, "First", "lessons/01_numbers", "lessons/02_sums"),
+        (then, "Then", "lessons/02_sums", "lessons/01_numbers"),
+    ):
+        assert f"({lesson}.ipynb)" in part and f":caption: {caption}\n\n{lesson}\n" in part
+        assert other not in part
+    found = generated_parts.phases(small_course, PHASES)
+    assert [entry.name for _, entries in found for entry in entries] == [
+        entry.name for entry in small_course.lessons
+    ]
+
+
+def test_only_the_ways_to_get_the_course_that_exist_are_named(small_course, tmp_path):
+    def listed(**more):
+        root = course.open_root(small_course.path)
+        return generated_parts.Parts(root, tmp_path, **more).fill("x.md", "<!-- made: get -->")
+
+    assert listed().count("\n") == 0 and "http" not in listed()
+    assert '<a href="small.zip">' in listed(archive="small.zip")
+    assert "lite/notebooks" in listed(browser=True)
+    with (small_course.path / "tito.toml").open("a", encoding="utf-8") as settings:
+        settings.write('\n[book]\nrelease = "https://github.com/ada/tiny"\n')
+    assert "`git clone https://github.com/ada/tiny`" in listed()
