@@ -1,6 +1,6 @@
 @echo off
 rem tito on Windows, in a course, a release or a workspace; bin/tito does the same on other systems.
-rem Tests read this file and run parts of it in Wine. It has not run on Windows yet.
+rem Tests read this file. It has not run on Windows yet.
 setlocal
 set "PYTHONHOME="
 set "PYTHONPATH="
