@@ -119,11 +119,12 @@ class Search {
     });
     for (const [number, score] of scores)
       scores.set(number, score * (shared.get(number) / total) ** 2 * this.weight(number));
-    // A synonym counts when it is all that is asked: "student" in a longer question is no question about distillation.
+    // A synonym of one word counts when it is all that is asked: "student" in a longer question does not ask about distillation.
     const terms = new Map();
     for (const [synonym, number, anchor] of this.synonyms) {
-      if (synonym.length !== words.length || !synonym.every((word) => every.has(word)) || terms.has(number)) continue;
-      terms.set(number, anchor);
+      const whole = synonym.length === words.length;
+      if (terms.has(number) || !synonym.every((word) => every.has(word)) || (synonym.length === 1 && !whole)) continue;
+      terms.set(number, whole ? anchor : "");
       scores.set(number, (scores.get(number) || 0) + 3 * synonym.reduce((sum, word) => sum + this.rarity(word), 0));
     }
     const order = [...scores].map(([number, score]) => [score, number]).sort((a, b) => b[0] - a[0] || a[1] - b[1]);
