@@ -167,7 +167,9 @@ def fold_contents(app, page, template, context, doctree):
             f'<li class="toc-h2 nav-item toc-entry">{_link(app, page, one)}</li>'
             for one in [top, *sections]
         )
-        context["generate_toc_html"] = lambda *words, **options: f'<ul class="nav">{links}</ul>'
+        context["generate_toc_html"] = lambda *words, **options: (
+            f'<ul class="nav flex-column">{links}</ul>'
+        )
         context["secondary_sidebar_items"] = ["page-toc.html"]  # left out where it was empty
 
 
