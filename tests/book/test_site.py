@@ -340,29 +340,6 @@ def test_pages_fit_a_phone_and_a_laptop_can_be_used_by_all_and_ask_nobody_else(b
     assert formulas > 50
 
 
-COLOURS = """axe.run({preload: false, resultTypes: ["violations"], runOnly: ["color-contrast",
-    "link-in-text-block"]}).then(told => told.violations.map(one => one.nodes[0].html))"""
-
-
-def test_no_page_breaks_a_serious_rule_of_axe_in_any_mode(browser, site):
-    """On a phone and, because colours are all that differs, in the dark for colours only."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    wrong = []
-    with browser.new_page(viewport=LAPTOP, reduced_motion="reduce") as page:
-        for name in site.pages:
-            page.set_viewport_size(LAPTOP)
-            page.goto(site.address + name)
-            page.evaluate(axe.axe_script)
-            for mode, rules in (("screen", SERIOUS % "document"), ("dark", COLOURS)):
-                theme = "dark" if mode == "dark" else "light"
-                page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
-                wrong += [f"{name}, {mode}: {one}" for one in page.evaluate(rules)]
-            page.evaluate("document.documentElement.dataset.theme = 'light'")
-            page.set_viewport_size(PHONE)
-            wrong += [f"{name}, phone: {one}" for one in page.evaluate(SERIOUS % "document")]
-    assert not wrong, f"{len(wrong)} times:\n" + "\n".join(wrong[:40])
-
-
 BEFORE_TEXT = """[...document.querySelectorAll("a[href], button, summary, input")].filter(
     one => one.tabIndex >= 0 && one.checkVisibility({visibilityProperty: true}) &&
         one.compareDocumentPosition(document.querySelector("article")) &
