@@ -106,7 +106,7 @@ def test_idle_connections_do_not_keep_graders_out(small_course, request_):
             with contextlib.suppress(OSError):  # closed meanwhile
                 idle[-1].sendall(request_)
         for _ in range(3):
-            assert b"You are <strong>" in urlopen(address, timeout=10).read()
+            assert b"End session" in urlopen(address, timeout=10).read()
     finally:
         for connection in idle:
             connection.close()
