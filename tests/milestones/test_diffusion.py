@@ -98,6 +98,7 @@ def test_each_simpler_way_to_draw_fails_one_measure():
     assert noisy[1].mean() > 1.4
 
 
+@pytest.mark.slow
 def test_a_run_shows_samples_and_what_each_way_to_draw_measures(monkeypatch, capsys):
     pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.setattr(importlib.import_module("03_1989_digits_mlp"), "EPOCHS", 1)

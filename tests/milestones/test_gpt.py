@@ -161,6 +161,7 @@ def test_the_probes_measure_how_a_model_uses_its_context():
     assert found["gain from the order of tokens"] > 0.9
 
 
+@pytest.mark.slow
 def test_a_run_measures_its_goals_and_draws(monkeypatch, tmp_path, capsys):
     pytest.importorskip("matplotlib").use("Agg")
     monkeypatch.setattr(milestone, "BRIEF", 1)

@@ -56,6 +56,7 @@ class Program:
         return os.mkdir, ("opened-by-an-entry",)
 
 
+@pytest.mark.slow
 def test_the_referee_finds_every_cheat_and_rejects_nothing_true():
     pytest.importorskip("matplotlib").use("Agg")
     for seed in (0, 1):
@@ -143,6 +144,7 @@ def test_damaged_and_hostile_submissions_each_get_a_row(tmp_path):
     assert reasons == {}
 
 
+@pytest.mark.slow
 def test_files_that_a_judge_refuses(tmp_path):
     for name, facts in {
         "lesson": b'lesson = "tensor"\nbuild = "mlp"\nhidden = 32',

@@ -124,6 +124,7 @@ def history(root):
     return [(change["student"], change["lesson"]) for change in json.loads(done.stdout)]
 
 
+@pytest.mark.slow
 def test_every_learner_has_a_row_for_every_lesson(small_course, submissions):
     (submissions / "learner0" / "modules" / "source" / "02_sums" / "sums_dev.py").unlink()
     rows = grade(small_course, submissions)

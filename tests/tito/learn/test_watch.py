@@ -444,6 +444,7 @@ def test_no_mistake_ends_the_watching(watching, entry, mistake, told):
     assert verdict_of(terminal) == "passed 5"
 
 
+@pytest.mark.slow
 def test_saves_of_the_notebook_count_and_the_script_that_follows_is_no_save(
     watching, small_workspace, entry
 ):

@@ -282,6 +282,7 @@ def test_similar_within_a_section(tmp_path):
     assert [(pair["one"], pair["two"]) for pair in json.loads(out)] == [("ada", "copier")]
 
 
+@pytest.mark.slow
 def test_two_runs_write_the_same_bytes(tmp_path):
     hand_in(tmp_path / "class", ada=lesson(ADA), bob=lesson(BOB), copier=disguised(lesson(ADA)))
     for name in ("one", "two"):  # two processes: Python's own hashes differ between them
