@@ -9,6 +9,9 @@ from typing import Any
 from tito.lesson.lesson_format import Check
 from tito.lesson.outcome import STATUSES, VERDICTS, Outcome, reason_of, verdict_of
 
+# Begins the note on earlier lessons without which a lesson came.
+NOT_HANDED_IN = "Not handed in, so the course's own lessons are used: "
+
 # Verdicts that depend only on the files, or on all checks being passed.
 NO_CODE_RAN = ("passed", "stub", "missing", "unreadable", "too long to read", "syntax error")
 __all__ = ["STATUSES", "VERDICTS", "CheckResult", "LessonResult", "Unchanged"]

@@ -17,7 +17,7 @@ from tito.errors import UsageError
 from tito.grading.gradebook import html_pages
 from tito.grading.gradebook.grade import ClassMember, Grade, Override
 from tito.grading.gradebook.late import shown
-from tito.grading.result import VERDICTS, CheckResult
+from tito.grading.result import NOT_HANDED_IN, VERDICTS, CheckResult
 
 # Statuses in words for learners.
 WORDS = {
@@ -89,6 +89,7 @@ def page(learner: ClassMember, grades: list[Grade], course: str) -> str:
         course=course,
         verdicts=VERDICTS,
         bases=BASES,
+        not_handed_in=NOT_HANDED_IN,
         total=_total(grades),
         lessons=[(grade, arithmetic(grade), exercises(grade, named)) for grade in grades],
     )

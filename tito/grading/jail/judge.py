@@ -18,7 +18,14 @@ from tito.errors import TitoError
 from tito.grading.jail.check_run import CheckRunner, Subject
 from tito.grading.jail.jail import JailFailed
 from tito.grading.jail.modules import Code, answers_in, checks_hash, reference, version
-from tito.grading.result import CheckResult, LessonResult, Unchanged, blank, packed
+from tito.grading.result import (
+    NOT_HANDED_IN,
+    CheckResult,
+    LessonResult,
+    Unchanged,
+    blank,
+    packed,
+)
 from tito.grading.setting import BOTH, OWN, REFERENCE, Setting, submission_seconds
 from tito.grading.submission import Contents
 from tito.lesson import course, outcome
@@ -203,7 +210,7 @@ class Judge:
         ours = self.replaced(entry, work)
         if absent := [name for name in self.entries if name in ours - work.contents.files.keys()]:
             names = ", ".join(absent)
-            result.notes.append(f"Not handed in, so the course's own lessons are used: {names}.")
+            result.notes.append(f"{NOT_HANDED_IN}{names}.")
         code, checks = work.code(entry.name), entry.declared.checks
         attempt, spent = Attempt(), defaultdict[bool, float](float)
         # Hidden checks run after all others, so that these cannot observe them.

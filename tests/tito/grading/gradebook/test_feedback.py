@@ -16,7 +16,7 @@ from tito.errors import TitoError
 from tito.grading.gradebook import feedback, late
 from tito.grading.gradebook.changes import take_back_comment
 from tito.grading.gradebook.gradebook import open_gradebook
-from tito.grading.result import CheckResult, LessonResult
+from tito.grading.result import NOT_HANDED_IN, CheckResult, LessonResult
 from tito.lesson.outcome import verdict_of
 
 DUE = datetime(2026, 12, 1, 23, 59, tzinfo=timezone(timedelta(hours=1)))
@@ -146,6 +146,13 @@ def test_a_mistake_in_an_earlier_lesson_is_named_where_it_is_felt(book, tmp_path
         "lesson first." in said
     )
     assert "Checked with the course's earlier lessons instead of yours" in said
+
+
+def test_earlier_lessons_that_were_not_handed_in_are_told_once(book, tmp_path):
+    note = f"{NOT_HANDED_IN}numbers."
+    later = result([check("a")], lesson="sums", number=2, base="reference", notes=[note])
+    said = text_of(page(book, tmp_path / "out", later))
+    assert said.count(note) == 1 and "instead of yours" not in said
 
 
 def test_one_check_on_the_reference_says_what_that_means(book, tmp_path):
