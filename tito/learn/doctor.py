@@ -18,7 +18,7 @@ from tito.lesson import course, site_settings
 from tito.lesson.course import Root
 
 IMPORT_SECONDS = 20
-LONGEST_FOLDER = 110  # letters: the longest path in a workspace is a backup being written
+LONGEST_FOLDER = 110  # characters: the longest path in a workspace is a backup being written
 SYNCED = re.compile(
     r"OneDrive|iCloud|Mobile Documents$|com~apple~CloudDocs$|Dropbox$|Google ?Drive"
 )
@@ -92,7 +92,7 @@ def _surroundings(folder: Path) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "optional",
             "Python",
-            f"{sys.base_prefix} is of the Microsoft Store, which hides some files from programs",
+            f"{sys.base_prefix} comes from the Microsoft Store, which hides some files",
             "If something is not found, install Python from python.org.",
         )
     conda = os.environ.get("CONDA_PREFIX")
@@ -122,7 +122,7 @@ def _surroundings(folder: Path) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "problem",
             "paths",
-            f"{folder} has {len(str(folder))} letters, and Windows takes 259 for a whole path",
+            f"{folder} has {len(str(folder))} characters, and Windows takes 259 for a whole path",
             f"Move it to a folder with at most {LONGEST_FOLDER}, or turn on long paths in Windows.",
         )
 

@@ -75,7 +75,9 @@ def solution_of(entry: Entry, task: Exercise | Question) -> str:
     if not reference.compare:
         raise UsageError(
             f"{reference.name} does not show its solutions (compare = false in its tito.toml).",
-            f"`tito hint {entry.name}` helps further.",
+            f"`tito hint {task.id}` helps further."
+            if isinstance(task, Exercise)
+            else "A person grades your answer and can tell you more.",
         )
     if asked(theirs) != asked(task):
         raise UsageError(

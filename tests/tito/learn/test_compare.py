@@ -91,6 +91,7 @@ def test_a_course_may_keep_its_solutions_to_itself(entry, small_course):
     config.write_text(config.read_text(encoding="utf-8") + "compare = false\n", encoding="utf-8")
     _, err = tito(entry.root, "compare", "double", code=2)
     assert "does not show its solutions" in err and err.count("\n") == 2
+    assert "`tito hint numbers-double` helps further" in err
     _, err = tito(
         small_course, "release", small_course.path.parent / "r", "--with-solutions", code=2
     )
