@@ -44,7 +44,6 @@ RootOption = Annotated[
     typer.Option(
         "--root",
         help="Use this course or workspace instead of the one that the current folder is in.",
-        show_default=False,
     ),
 ]
 Lessons = Annotated[
@@ -52,7 +51,6 @@ Lessons = Annotated[
     typer.Argument(
         metavar="[LESSON]...",
         help="Names or numbers: tensor, 1, 01 or 01_tensor; 1-10 for several.",
-        show_default=False,
     ),
 ]
 Tasks = Annotated[
@@ -60,20 +58,15 @@ Tasks = Annotated[
     typer.Argument(
         metavar="[LESSON|EXERCISE]...",
         help="Lessons: tensor, 1 or 1-10. Exercises: tensor-strides or tensor strides.",
-        show_default=False,
     ),
 ]
 Lesson = Annotated[
     str | None,
-    typer.Argument(
-        metavar="LESSON", help="A name or number: tensor, 1, 01 or 01_tensor.", show_default=False
-    ),
+    typer.Argument(metavar="LESSON", help="A name or number: tensor, 1, 01 or 01_tensor."),
 ]
 Module = Annotated[
     str | None,
-    typer.Option(
-        "--module", "-m", metavar="LESSON", help="The lesson, as an option.", show_default=False
-    ),
+    typer.Option("--module", "-m", metavar="LESSON", help="The lesson, as an option."),
 ]
 All = Annotated[bool, typer.Option("--all", help="Every lesson.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]

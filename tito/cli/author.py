@@ -93,7 +93,6 @@ def build_book(
             "-o",
             metavar="DIR",
             help="A new folder, or the folder of an earlier build. Default: book/_build/html.",
-            show_default=False,
         ),
     ] = None,
     lite: Annotated[
@@ -102,7 +101,6 @@ def build_book(
             metavar="DIR",
             help="Add JupyterLite, in which the lessons run in the browser, in the folder lite. "
             "DIR is an unpacked Pyodide distribution, the Python that runs in the browser.",
-            show_default=False,
         ),
     ] = None,
     root: RootOption = None,
@@ -164,7 +162,6 @@ def print_book(
             "-o",
             metavar="FILE",
             help="Path of the PDF. Default: in book/_build, named after the course or the lessons.",
-            show_default=False,
         ),
     ] = None,
     fast: Fast = False,

@@ -22,7 +22,6 @@ MoodleZip = Annotated[
     typer.Option(
         metavar="ZIP",
         help="A zip for Moodle: Upload multiple feedback files in a zip.",
-        show_default=False,
     ),
 ]
 CanvasZip = Annotated[
@@ -30,7 +29,6 @@ CanvasZip = Annotated[
     typer.Option(
         metavar="ZIP",
         help="A zip for Canvas: Re-upload submissions. Needs --submissions.",
-        show_default=False,
     ),
 ]
 MailTable = Annotated[
@@ -38,7 +36,6 @@ MailTable = Annotated[
     typer.Option(
         metavar="CSV",
         help="A table for a mail merge: name, email, page, points.",
-        show_default=False,
     ),
 ]
 Download = Annotated[
@@ -47,7 +44,6 @@ Download = Annotated[
         metavar="DIR_OR_ZIP",
         help="The submissions as downloaded from Moodle or Canvas. Its file names say which page "
         "belongs to which learner.",
-        show_default=False,
     ),
 ]
 Everyone = Annotated[

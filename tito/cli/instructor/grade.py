@@ -52,7 +52,6 @@ SubmittedOption = Annotated[
         metavar="TIME_OR_CSV",
         help="When this batch was submitted: a time such as 2026-12-01T23:59+01:00, or a CSV of "
         "ids and times, such as Moodle's grading worksheet or Gradescope's grades.",
-        show_default=False,
     ),
 ]
 Students = Annotated[
@@ -61,7 +60,6 @@ Students = Annotated[
         "--student",
         metavar="ID",
         help="Grade only this learner. May be repeated.",
-        show_default=False,
     ),
 ]
 Regrade = Annotated[
@@ -85,7 +83,6 @@ Jobs = Annotated[
         metavar="N",
         help="Number of worker processes, by default the number of cores; or the address of a Dask "
         "scheduler.",
-        show_default=False,
     ),
 ]
 Isolation = Annotated[
@@ -94,7 +91,6 @@ Isolation = Annotated[
         "--isolation",
         metavar="LEVEL",
         help="bubblewrap, landlock+seccomp or process. Default: the strongest that works here.",
-        show_default=False,
     ),
 ]
 
@@ -317,9 +313,7 @@ def warn_of_strangers(submissions: Sequence["Submission"]) -> None:
 
 
 def warn_of_what_is_left(progress: "Progress") -> None:
-    """Warn of submissions that the run did not grade. Raises MachineError if grading them
-    failed.
-    """
+    """Warn of submissions that were not graded. Raises MachineError if grading them failed."""
     from tito.grading.run import ATTEMPTS
     from tito.grading.safe_text import plain
 

@@ -40,32 +40,28 @@ if TYPE_CHECKING:
 
 Learner = Annotated[
     str | None,
-    typer.Argument(
-        metavar="[STUDENT]", help="The learner's id, name or email address.", show_default=False
-    ),
+    typer.Argument(metavar="[STUDENT]", help="The learner's id, name or email address."),
 ]
 SetLesson = Annotated[
     str | None,
     typer.Argument(
         metavar="[LESSON]",
         help="A name or number. Without it, the time or comment is for all lessons.",
-        show_default=False,
     ),
 ]
 Points = Annotated[
     str | None,
-    typer.Option(metavar="P", help="Such as 7 or 7.5; lift removes it.", show_default=False),
+    typer.Option(metavar="P", help="Such as 7 or 7.5; lift removes it."),
 ]
 CheckPart = Annotated[
     str | None,
-    typer.Option(metavar="ID", help="Set the points of this check only.", show_default=False),
+    typer.Option(metavar="ID", help="Set the points of this check only."),
 ]
 Extend = Annotated[
     str | None,
     typer.Option(
         metavar="DAYS_OR_TIME",
         help="Extend the deadline: by 3 (days), or to 2026-12-05T23:59+01:00; lift removes it.",
-        show_default=False,
     ),
 ]
 CommentText = Annotated[
@@ -73,7 +69,6 @@ CommentText = Annotated[
     typer.Option(
         metavar="TEXT",
         help="A comment for the learner; lift removes all comments on that lesson.",
-        show_default=False,
     ),
 ]
 Why = Annotated[
@@ -81,7 +76,6 @@ Why = Annotated[
     typer.Option(
         metavar="TEXT",
         help="The reason for the points or the time, saved in the history.",
-        show_default=False,
     ),
 ]
 FromTable = Annotated[
@@ -91,13 +85,12 @@ FromTable = Annotated[
         metavar="CSV",
         help="Many changes, in the columns student, lesson, points, check, extend, comment, why. "
         "Shows what would change.",
-        show_default=False,
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Make the changes of --from.")]
 OneLearner = Annotated[
     str | None,
-    typer.Argument(metavar="[STUDENT]", help="Default: all learners.", show_default=False),
+    typer.Argument(metavar="[STUDENT]", help="Default: all learners."),
 ]
 Changed = Annotated[
     bool,
@@ -122,7 +115,6 @@ IdColumn = Annotated[
         help="The column with the ids. Default: the column that the gradebook uses already, or the "
         "first of these that differs for all learners: student, sis_login_id, username, "
         "sis_user_id, idnumber, sid, email, github, canvas_id, id, moodle_id.",
-        show_default=False,
     ),
 ]
 WholeClass = Annotated[
@@ -134,20 +126,17 @@ WholeClass = Annotated[
 ]
 Remove = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="ID", help="This learner has left. The grades are kept.", show_default=False
-    ),
+    typer.Option(metavar="ID", help="This learner has left. The grades are kept."),
 ]
 Restore = Annotated[
     list[str] | None,
-    typer.Option(metavar="ID", help="This learner is back.", show_default=False),
+    typer.Option(metavar="ID", help="This learner is back."),
 ]
 Merge = Annotated[
     tuple[str, str] | None,
     typer.Option(
         metavar="OLD ID",
         help="Two ids of one learner: the work of OLD now counts for ID, also in later runs.",
-        show_default=False,
     ),
 ]
 Format = Annotated[
@@ -164,7 +153,6 @@ Output = Annotated[
         metavar="PATH",
         help="A file. For gradescope a folder, for classroom50 a folder with the classroom's short "
         "name. Default: print.",
-        show_default=False,
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
@@ -185,9 +173,7 @@ app.add_typer(gradebook_app, name="gradebook")
 
 @gradebook_app.command("show", rich_help_panel=DAILY)
 def gradebook_show(
-    student: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only this learner.", show_default=False)
-    ] = None,
+    student: Annotated[str | None, typer.Option(metavar="ID", help="Only this learner.")] = None,
     lesson: OneLesson = None,
     section: SectionOption = None,
     overrides: Annotated[

@@ -30,7 +30,6 @@ GradebookOption = Annotated[
         "--gradebook",
         metavar="FILE_OR_URL",
         help="Default: .tito/gradebook.db of the course.",
-        show_default=False,
     ),
 ]
 SectionOption = Annotated[
@@ -39,13 +38,12 @@ SectionOption = Annotated[
         "--section",
         metavar="NAME",
         help="Only learners in this section of the roster.",
-        show_default=False,
         rich_help_panel=SEVERAL,
     ),
 ]
 OneLesson = Annotated[
     str | None,
-    typer.Option("--lesson", metavar="LESSON", help="Only this lesson.", show_default=False),
+    typer.Option("--lesson", metavar="LESSON", help="Only this lesson."),
 ]
 
 

@@ -29,7 +29,6 @@ Graders = Annotated[
         metavar="NAME[:SECTION,...]",
         help="A grader, who gets a separate address; may be repeated. With sections of the "
         "roster, an assistant who sees and grades only these: --as prof --as ben:B,C",
-        show_default=False,
         rich_help_panel=SEVERAL,
     ),
 ]
@@ -39,9 +38,7 @@ Anonymous = Annotated[
         "--anonymous", help="Hide the learners' names from all graders.", rich_help_panel=SEVERAL
     ),
 ]
-Port = Annotated[
-    int, typer.Option(min=0, max=65535, help="0 chooses a free port.", show_default=False)
-]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="0 chooses a free port.")]
 
 
 @gradebook_app.command("page", rich_help_panel=DAILY)
@@ -88,9 +85,7 @@ def questions_of(course: "Root") -> "dict[tuple[str, str], Question]":
 
 
 def graders_of(book: "Gradebook", words: list[str]) -> dict[str, list[str] | None]:
-    """{name: sections, or None} of graders written as NAME or NAME:SECTION,SECTION. Without any,
-    the user.
-    """
+    """{name: sections, or None} of graders written NAME or NAME:SECTION,...; or else the user."""
     graders: dict[str, list[str] | None] = {}
     for word in words:
         name, colon, after = word.partition(":")

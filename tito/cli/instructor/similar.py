@@ -46,7 +46,6 @@ def similar(
         typer.Option(
             metavar="DIR",
             help="A folder for pages that show each pair side by side.",
-            show_default=False,
         ),
     ] = None,
     section: SectionOption = None,

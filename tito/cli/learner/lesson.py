@@ -319,7 +319,7 @@ def compare_(
 def word(
     term: Annotated[
         str | None,
-        typer.Argument(metavar="TERM", help="Without it: list all terms.", show_default=False),
+        typer.Argument(metavar="TERM", help="Without it: list all terms."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -346,7 +346,7 @@ def notebook_(
     lesson: Lesson = None,
     options: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- OPTION...]", help="Options of Jupyter.", show_default=False),
+        typer.Argument(metavar="[-- OPTION...]", help="Options of Jupyter."),
     ] = None,
     keep: Annotated[
         str | None,

@@ -12,13 +12,11 @@ app.add_typer(milestone_app, name="milestone")
 
 Name = Annotated[
     str,
-    typer.Argument(
-        metavar="MILESTONE", help="A name, number or year: xor, 2 or 1986.", show_default=False
-    ),
+    typer.Argument(metavar="MILESTONE", help="A name, number or year: xor, 2 or 1986."),
 ]
 Options = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[OPTION]...", help="Options of its program.", show_default=False),
+    typer.Argument(metavar="[OPTION]...", help="Options of its program."),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The seed of the random numbers.")]
 

@@ -29,7 +29,6 @@ Output = Annotated[
         "-o",
         metavar="ZIP",
         help="Path of the zip. Default: a numbered name in the workspace.",
-        show_default=False,
     ),
 ]
 
