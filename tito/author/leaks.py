@@ -48,9 +48,7 @@ class TextSearch:
 
 
 def secret_lines(lesson: Lesson) -> set[str]:
-    """The lines of a lesson's solutions and hidden checks, stripped, without lines that are also
-    public.
-    """
+    """The stripped lines of a lesson's solutions and hidden checks that are not also public."""
     secret: set[str] = set()
     public: set[str] = set()
     for cell in lesson.source.cells:

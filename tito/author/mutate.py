@@ -66,9 +66,7 @@ Change = tuple[int, int, str]
 
 @dataclass
 class Mutation:
-    """One wrong version: `before` on line `line` of the lesson became `after`; `text` is the whole
-    lesson with it.
-    """
+    """One wrong version: on line `line`, `before` became `after`; `text` is the whole lesson."""
 
     exercise: str
     line: int

@@ -89,9 +89,7 @@ def course_files(source: Root, lessons: list[Entry]) -> dict[str, str | bytes]:
 
 
 def source_notebook(lesson: Lesson) -> str:
-    """The notebook (text) that nbgrader takes as its source: the chapter with solutions, and every
-    check in its own cell.
-    """
+    """nbgrader's source notebook (text): the chapter with solutions, a cell for each check."""
     book = json.loads(notebook.to_notebook(lesson.source.text, lesson))
     out, sections = [], [cell for cell in lesson.checks_source.cells if cell.title]
     end = 1 + max(n for n, section in enumerate(sections) if "points" in section.metadata)

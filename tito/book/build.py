@@ -347,9 +347,7 @@ def _zip_release(root: Root, path: Path) -> None:
 
 
 def _copy(site: Path, output: Path) -> None:
-    """Make `output` a copy of the site. An earlier book there is deleted when the copy is
-    complete.
-    """
+    """Make `output` a copy of the site. An earlier book is deleted when the copy is complete."""
     output.parent.mkdir(parents=True, exist_ok=True)
     new = output.with_name(f".{output.name}{files.SUFFIX}")
     shutil.rmtree(new, ignore_errors=True)

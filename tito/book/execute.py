@@ -153,9 +153,7 @@ def _refuse_pictures_without_alt(root: Root, outputs: dict[str, dict[str, Any]])
 
 
 def write_package(root: Root, folder: Path) -> Package:
-    """Write the package, with every solution, into `folder`: the lessons' modules as they would
-    be exported now.
-    """
+    """Write the package, with every solution, into `folder`, as `tito export` would now."""
     source = root.path / root.package
     contents = {
         path.relative_to(root.path).as_posix(): path.read_bytes()
@@ -307,9 +305,7 @@ def _execute(entry: Entry, notebook: Any, folder: Path) -> None:
 
 
 def _kernel_manager() -> Any:
-    """Starts kernels of the environment that tito runs in, whatever other kernel is registered as
-    python3.
-    """
+    """Starts kernels of tito's own environment, whatever kernel is registered as python3."""
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
     from jupyter_client.manager import AsyncKernelManager
 

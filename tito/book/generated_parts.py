@@ -234,9 +234,7 @@ def pytorch_part(root: Root) -> str:
 
 
 def commands_part(commands: Sequence[Command]) -> str:
-    """Every command as `tito COMMAND --help` knows it: who it is for, what it does, its words, an
-    example.
-    """
+    """Every command, from its `--help`: for whom, what it does, its words, an example."""
     in_group = Counter(words.split()[1] for _, words, _ in commands if len(words.split()) > 2)
     groups: dict[str, list[tuple[str, str]]] = {audience: [] for audience, _, _ in commands}
     for audience, words, command in commands:

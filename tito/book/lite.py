@@ -273,9 +273,7 @@ def _for_pyodide(text: str) -> str:
 
 
 def lessons_wheel(root: Root) -> tuple[str, bytes]:
-    """(file name, bytes) of a wheel of tito and of the lessons as released, as scripts and as
-    notebooks.
-    """
+    """(file name, bytes) of a wheel of tito and the released lessons, scripts and notebooks."""
     contents = {
         name: data
         for name, data in workspace.contents(root).items()
@@ -311,9 +309,7 @@ def _write_json(path: Path, value: object) -> None:
 
 
 def _run_jupyterlite(source: Path, output: Path) -> None:
-    """Run JupyterLite's own build, with the extension for Pyodide and no other one that happens to
-    be installed.
-    """
+    """Run JupyterLite's build with the extension for Pyodide, and no other that is installed."""
     import jupyterlite_pyodide_kernel
 
     prefixes = [Path(sys.prefix), *Path(jupyterlite_pyodide_kernel.__file__).parents]

@@ -294,9 +294,7 @@ def hidden_toctree(paths: Sequence[str], options: str = "") -> str:
 
 
 def card(entry: Entry, links: Sequence[tuple[str, str]] = ()) -> str:
-    """The card below a lesson's opening: difficulty, hours, prerequisites, following lessons and
-    links.
-    """
+    """The card below a lesson's opening: difficulty, hours, prerequisites, what follows, links."""
     lesson, meta = entry.declared, entry.declared.meta
     exercises = (
         f"{len(lesson.exercises)} exercise{'s' * (len(lesson.exercises) != 1)}, "

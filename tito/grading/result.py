@@ -167,9 +167,7 @@ class LessonResult:
 
 @dataclass(frozen=True)
 class Unchanged:
-    """A lesson that is already graded: the key of its result, and the file of this submission with
-    its entry.
-    """
+    """A lesson that is graded already: the key of its result, and the file with its entry."""
 
     lesson: str
     key: str

@@ -144,9 +144,7 @@ def grade_class(
 def select_students(
     students: Sequence[str] | None, submissions: list[Submission]
 ) -> list[Submission]:
-    """The Submissions of these learners; of all without any. Raises UsageError for a learner who
-    has none.
-    """
+    """The Submissions of these learners, or all. Raises UsageError for learners without any."""
     if not students:
         return submissions
     by_id = {submission.student: submission for submission in submissions}
@@ -300,9 +298,7 @@ class Run:
         self.report()
 
     def results_without_judge(self, task: Task, why: JudgeDied) -> list[LessonResult | Unchanged]:
-        """The rows of a submission that could not be graded. They do not replace earlier
-        results.
-        """
+        """The rows of a submission that could not be graded. They replace no earlier results."""
         known = self.keys.get(task.student, {})
         return [ungraded(entry, task, why) for entry in self.lessons if entry.name not in known]
 
@@ -342,9 +338,7 @@ class Run:
         lock.keep(self.begun)
 
     def stop(self, lock: run_lock.RunLock) -> None:
-        """Remove the unfinished submissions from the lock, because the run ends in an orderly
-        way.
-        """
+        """Take the unfinished submissions out of the lock, because the run ends in order."""
         for future in self.running:
             future.cancel()
         for task in [*self.running.values(), *self.waiting]:

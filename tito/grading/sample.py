@@ -166,9 +166,7 @@ class Sheets:
         return source, next(cell for cell in source.cells if cell.exercise == exercise)
 
     def with_stubs_as(self, code: str) -> str:
-        """As released, with `code` instead of each line that says what is to be written, wherever
-        that is Python.
-        """
+        """As released, but `code` replaces each line that stands for a solution, if it can."""
         text = self.released
         for exercise in self.ids:
             source, cell = self.parsed(text, exercise)
@@ -388,9 +386,7 @@ def learners(size: int, rng: random.Random) -> Iterator[dict[str, str]]:
 def works(
     sheets: list[Sheets], size: int, rng: random.Random, kinds: Sequence[str] = ()
 ) -> Iterator[Work]:
-    """`size` Works: one of each kind, then ordinary ones; with `kinds`, only those, again and
-    again.
-    """
+    """`size` Works: one of each kind, then ordinary ones; or the `kinds`, again and again."""
     rest = [ORDINARY[number % len(ORDINARY)] for number in range(size)]
     names = [kinds[n % len(kinds)] for n in range(size)] if kinds else [*KINDS, *rest][:size]
     for number, kind in enumerate(names):

@@ -104,9 +104,7 @@ def read_policies(root: Path) -> tuple[str, float, int]:
 
 
 def submission_seconds(setting: Setting) -> float:
-    """Seconds that the visible checks of one submission may take in all; the hidden ones as many
-    again.
-    """
+    """Seconds that all visible checks of a submission may take; the hidden ones as many again."""
     return max(LEAST_SUBMISSION_SECONDS, SUBMISSION_LIMIT * setting.seconds)
 
 

@@ -80,9 +80,7 @@ class Submission:
         return replace(chosen.arrived, fetched=chosen.time)
 
     def rounds(self) -> "Iterator[Submission]":
-        """Submissions in which each upload is graded with the earlier ones: the first upload, the
-        first two, ..., all.
-        """
+        """A Submission for each upload, graded with those before: the first, the first two, ..."""
         for number in range(1, len(self.uploads)):
             yield replace(self, uploads=self.uploads[:number], partial=True)
         yield self

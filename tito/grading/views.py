@@ -52,9 +52,7 @@ def class_summary(progress: "Progress", level: str, where: str | Path) -> Render
 
 
 def progress_line(progress: "Progress") -> str:
-    """A line of progress for a log: "120 of 300 submissions, 40%, 1.4 a second, about 2 min
-    left".
-    """
+    """Progress: "120 of 300 submissions, 40%, 1.4 a second, about 2 min left"."""
     done, total, seconds = progress.done, progress.total, progress.seconds
     words = [f"{done} of {total} submissions", f"{done / total:.0%}" if total else ""]
     if progress.graded and seconds:

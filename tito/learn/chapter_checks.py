@@ -151,9 +151,7 @@ def _stop(message: str) -> NoReturn:
 
 
 class _Hook:
-    """What plain Python calls with an uncaught exception: of a CheckFailed it shows the message
-    alone.
-    """
+    """What plain Python calls with an uncaught exception: shows a CheckFailed's message alone."""
 
     def __init__(self, before: Callable[..., Any]) -> None:
         self.before = before
@@ -168,9 +166,7 @@ class _Hook:
 
 
 def _find_checks(name: str, space: dict[str, Any], browser_root: Path | None) -> Path:
-    """The checks.py that declares the checks: the course's own copy, where the
-    chapter's folder is in a workspace.
-    """
+    """The checks.py with the checks: where the chapter is in a workspace, the course's copy."""
     for folder in _folders(space):
         if not FOLDER.fullmatch(folder.name):
             continue

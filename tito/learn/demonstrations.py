@@ -138,9 +138,7 @@ def question_in(text: str) -> str:
 def needed_demonstrations(
     demonstrations: list[Demonstration], known: Collection[str]
 ) -> list[Demonstration]:
-    """The demonstrations to run: those whose key is not among the `known`, and earlier ones that
-    give them names.
-    """
+    """The demonstrations to run: those not `known`, and earlier ones that give them names."""
     selection: list[Demonstration] = []
     names: set[str] = set()
     for demonstration in reversed(demonstrations):
@@ -161,9 +159,7 @@ def above_first(
 
 
 def _names_in(source: str) -> tuple[set[str], set[str]]:
-    """The names that a cell's code binds, and those it uses; of text that is no Python, every word
-    as both.
-    """
+    """The names that code binds, and those it uses; if it is no Python, each word as both."""
     tree = cells.tree_or_none(source)
     if not tree:
         words = set(re.findall(r"\w+", source))

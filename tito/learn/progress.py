@@ -70,9 +70,7 @@ def load(root: Root) -> dict[str, Any]:
 
 
 def _is_sound(data: Any) -> bool:
-    """Whether `data` has the shape that this file describes, so that
-    no reader of it can stumble.
-    """
+    """Whether `data` has the shape that this file describes, so that no reader stumbles."""
 
     return (
         _has_kinds(data, lessons=dict, milestones=dict)

@@ -156,9 +156,7 @@ def _running(process: Process | None) -> AbstractContextManager[Process]:
 
 
 def _prepare(entry: Entry, record: dict[str, Any], seconds: float) -> LessonTest | Verdict:
-    """Read and export a lesson and the lower ones: its test, or the Verdict that it cannot be
-    tested.
-    """
+    """Read and export a lesson and the lower ones: its test, or the Verdict that there is none."""
     missing = not (entry.script.exists() or entry.notebook.exists())
     verdict = "missing" if missing else "unreadable"
     facts: dict[str, Any] = {}
@@ -207,9 +205,7 @@ def export_lower(entry: Entry) -> tuple[TestedModules, dict[str, str], list[str]
 
 
 def export_lesson(entry: Entry, record: dict[str, Any]) -> tuple[TestedModules, list[str]]:
-    """Bring the package's module of a lesson up to date. Returns it, and sentences about what that
-    replaced.
-    """
+    """Bring a lesson's module up to date. Returns it, and sentences about what that replaced."""
     source = notebook_sync.read(entry, record)
     module = export.current(entry, source)
     notes = export.export_to_package(entry, module)[1]

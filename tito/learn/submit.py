@@ -47,9 +47,7 @@ class SubmittedZip:
 
 @dataclass
 class RestoreResult:
-    """The result of a restore: the names of the lessons, the changed paths, the backup folder, and
-    notes.
-    """
+    """What was restored: names of lessons, changed paths, the backup folder, and notes."""
 
     lessons: list[str] = field(default_factory=list)
     changed: list[Path] = field(default_factory=list)

@@ -118,9 +118,7 @@ class Keyboard:
 
 @contextmanager
 def _keyboard(getchar: Callable[[], str], tell: Tell) -> Iterator[Keyboard | None]:
-    """Listen to the keyboard, where standard input is a terminal; restore the terminal at the
-    end.
-    """
+    """Listen to the keyboard, if standard input is a terminal; restore it at the end."""
     if not sys.stdin.isatty():
         yield None
         return
@@ -436,9 +434,7 @@ def _stats(entry: Entry) -> list[tuple[int, ...] | None]:
 
 
 def _is_half(entry: Entry, hashes: dict[str, Any]) -> bool:
-    """Whether a file may be in the middle of being saved: gone, empty,
-    or a notebook that breaks off.
-    """
+    """Whether a file may be half saved: gone, empty, or a notebook that breaks off."""
     if hashes.get("script") in (None, EMPTY):
         return True
     try:

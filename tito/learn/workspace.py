@@ -147,9 +147,7 @@ def given_modules(source: Root) -> dict[str, bytes]:
 
 
 def _milestones(source: Root, names: set[str]) -> dict[str, bytes]:
-    """{path: bytes} of the milestones that these lessons are enough for, twice:
-    to be edited, and as they are.
-    """
+    """{path: bytes} of the milestones for these lessons, twice: to be edited, and as they are."""
     programs = milestone.milestones(source)
     paths = [program.path for program in programs if names.issuperset(program.needs)]
     if paths:  # and what they share

@@ -91,9 +91,7 @@ class Cell:
 
     @property
     def alt(self) -> str:
-        """What is seen in its picture: the comment `# alt: ...`, which may continue on the next
-        lines; or "".
-        """
+        """What is seen in its picture: the comment `# alt: ...`, of one or more lines; or ""."""
         return said(self.source).get("alt", "")
 
     @property
@@ -173,9 +171,7 @@ class Source:
         return "\n".join(lines)
 
     def place(self, cell: Cell, line: int = 0) -> str:
-        """Where a reader finds line `line` (0 is the first) of `cell`: "path:12", or
-        "path cell 3:2" in a notebook.
-        """
+        """Where line `line` (from 0) of `cell` is: "path:12"; in a notebook "path cell 3:2"."""
         where = f"{self.path} cell {cell.number}" if self.is_notebook else str(self.path)
         return f"{where}:{cell.line + line}"
 
@@ -404,9 +400,7 @@ def comment_magics(source: str) -> str:
 
 
 def uncomment_magics(source: str) -> str:
-    """Turn what `comment_magics` made of notebook commands into commands again;
-    other comments stay as they are.
-    """
+    """Turn what `comment_magics` made of commands into commands again; no other comment."""
     lines = source.split("\n")
     if lines[0].startswith("# %%") and all(line.startswith("# ") for line in lines):
         commands = "\n".join(line[2:] for line in lines)

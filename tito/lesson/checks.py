@@ -108,9 +108,7 @@ def check_id(title: str, function: str) -> str:
 
 @functools.cache  # a section holds several checks
 def functions_of(source: str, file: str, line: int = 1) -> CodeType:
-    """Code that defines what a section defines, without the calls of tests that its last lines
-    may make.
-    """
+    """Code that defines what a section defines, without calls of tests at its end."""
     return _compiled(source, file, line, lambda node: not _calls_test(node))
 
 

@@ -298,9 +298,7 @@ def find_root(start: Path, given: str | Path | None = None) -> Root:
 
 
 def installed_course() -> Root:
-    """The course that came with this tito: the checkout it runs from, or
-    the data in its distribution.
-    """
+    """The course that came with this tito: the checkout it runs from, or its distribution's."""
     package_parent = Path(__file__).resolve().parents[1]
     for folder in (package_parent.parent, package_parent / "course"):
         if (folder / "tito.toml").is_file() and (folder / SOURCE).is_dir():

@@ -87,9 +87,7 @@ def build(source: cells.Source, declared: Lesson, relative: str, package: str) -
 def _split(
     source: cells.Source, cell: cells.Cell
 ) -> tuple[list[Import], list[ast.stmt], list[Row]]:
-    """The imports of a cell, its other statements, and its lines without imports, directives and
-    solution markers.
-    """
+    """Imports, other statements, and lines without imports, directives and solution markers."""
     body = _parse(source, cell).body
     # An import that shares a line with another statement, as in `import a; a.b()`, stays there.
     crowded: set[ast.stmt] = set()
@@ -237,9 +235,7 @@ _current = functools.lru_cache(maxsize=64)(build)  # as the sources of lower les
 
 
 def is_skipped(entry: Entry) -> bool:
-    """Whether the package holds the course's reference for this
-    lesson, put there by `tito skip`.
-    """
+    """Whether the package holds the course's module of this lesson, from `tito skip`."""
     try:
         with entry.module_path.open(encoding="utf-8") as file:
             return file.readline().startswith(SKIPPED.split("{")[0])

@@ -210,16 +210,12 @@ class Lesson:
 
     @cached_property
     def imports(self) -> dict[str, list[str]]:
-        """The imports that checks rely on, of the setup sections:
-        {statement: the names it binds}.
-        """
+        """The imports of the setup sections, on which checks rely: {statement: names it binds}."""
         return imports_in(*(cell.source for cell in self.setup))
 
     @cached_property
     def helpers(self) -> str:
-        """What else the setup sections hold: constants and functions of
-        the checks themselves, as code.
-        """
+        """The code of the setup sections besides imports: constants and functions of checks."""
         nodes = [node for cell in self.setup for node in cells.tree_of(cell.source).body]
         return "\n".join(ast.unparse(node) for node in nodes if not isinstance(node, IMPORTS))
 

@@ -121,9 +121,7 @@ def hints_of(hints: Sequence[str]) -> str:
 
 
 def _add_nbgrader(cell: Any, lesson: Lesson, exercises: dict[str, Exercise]) -> str | None:
-    """Give a cell of an exercise, of checks or of a question nbgrader's metadata;
-    returns its grade_id, or None.
-    """
+    """Give an exercise's, checks' or question's cell nbgrader's metadata. Returns its grade_id."""
     for question in lesson.questions:
         is_text = cell.cell_type == "markdown"
         if question.name == cell.metadata.get("question") and is_text:

@@ -165,9 +165,7 @@ def none_parameters(frame: FrameType) -> list[str]:
 
 
 def call_in(error: BaseException, file: str) -> str:
-    """The call on a check's line that led to the error, with its arguments' values:
-    "matmul_shape((3,), (3,))"; or "".
-    """
+    """The call that led to the error, with values: "matmul_shape((3,), (3,))"; or ""."""
     caller = None
     for frame, _ in traceback.walk_tb(error.__traceback__):
         if frame.f_code.co_filename == file:
@@ -209,9 +207,7 @@ class _Filled(ast.NodeTransformer):
 
 
 def _is_plain(value: Any, depth: int = 0) -> bool:
-    """Whether a value is Python's own all the way down: nothing of a learner's,
-    whose `repr` may do anything.
-    """
+    """Whether a value is Python's own all through: a learner's `repr` may do anything."""
     if type(value) in (tuple, list):
         return depth < 4 and len(value) <= 20 and all(_is_plain(part, depth + 1) for part in value)
     return value is None or type(value) in (bool, int, float, str)

@@ -89,9 +89,7 @@ def _text(path: Path) -> str:
 
 
 def parse_lesson(source: Source, checks_source: Source, facts: str, hints_text: str = "") -> Lesson:
-    """The lesson of a chapter, the cells of its checks.py, the text of its lesson.toml, and the
-    text of its hints.md.
-    """
+    """The lesson of a chapter, its checks.py, and the texts of lesson.toml and hints.md."""
     match = FOLDER.fullmatch(source.path.parent.name)
     if not match:
         raise UsageError(
@@ -349,9 +347,7 @@ def _wrong_begin(cell: Cell, line: str, inside: bool) -> tuple[str, str] | None:
 
 
 def _check_calls(source: Source, exercises: tuple[Exercise, ...]) -> None:
-    """Each exercise with checks that learners see has one cell that
-    runs them, somewhere behind it.
-    """
+    """Each exercise with visible checks has one cell that runs them, somewhere behind it."""
     waiting = {e.name for e in exercises if any(not check.hidden for check in e.checks)}
     above: set[str | None] = set()
     for cell in source.cells:

@@ -213,9 +213,7 @@ def _failures(report: LessonReport, around: Around) -> list[RenderableType]:
 
 
 def _same_error(checks: list[CheckOutcome]) -> list[list[CheckOutcome]]:
-    """The failures of an exercise, those together that are one exception at one place or have the
-    same message.
-    """
+    """An exercise's failures: those with one exception at one place, or one message, together."""
     blocks: dict[object, list[CheckOutcome]] = {}
     for check in checks:
         error = check.message.rpartition(" raised ")[2], check.where

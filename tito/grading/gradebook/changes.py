@@ -276,9 +276,7 @@ def review_overrides(book: Gradebook) -> list[OverrideReview]:
 
 
 def used_comments(book: Gradebook, lesson: str, students: Collection[str]) -> list[tuple[str, int]]:
-    """[(text, number of learners)] of the comments on a lesson that these learners got, the most
-    frequent first.
-    """
+    """[(text, number of learners)] of these learners' comments on a lesson, the most used first."""
     query = sql.select(CHANGE).filter_by(lesson=lesson, kind="comment").order_by(CHANGE.c.id)
     by_learner: dict[str, list[Any]] = {}
     with transaction(book.engine) as database:

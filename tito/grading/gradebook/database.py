@@ -159,9 +159,7 @@ def _prepare_sqlite(engine: sql.Engine) -> None:
 
 
 def _is_gradebook(engine: sql.Engine) -> bool:
-    """Whether the tables are there; False in an empty database. Raises UsageError for anything
-    else.
-    """
+    """Whether the tables are there; False for an empty database. Raises UsageError for others."""
     try:
         with transaction(engine) as database:
             return _has_tables(database)

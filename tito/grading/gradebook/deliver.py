@@ -52,9 +52,7 @@ Parts = Sequence[HandedIn]
 
 @dataclass
 class Delivery:
-    """One file. students: ids of the learners in it; nameless: ids of learners who have no name in
-    the download.
-    """
+    """One file. students: ids of the learners in it; nameless: of those without a name there."""
 
     students: list[str] = field(default_factory=list)
     nameless: list[str] = field(default_factory=list)

@@ -235,9 +235,7 @@ TABLES: dict[str, Callable[[Selection, Lessons], Iterator[list[Any]]]] = {
 
 
 def summary(grade: Grade) -> str:
-    """A grade in a few sentences for its learner, without messages of checks and without the
-    reasons for overrides.
-    """
+    """A grade in a few sentences for its learner, without messages and reasons of overrides."""
     by_hand = (
         "set by the instructor"
         if grade.override

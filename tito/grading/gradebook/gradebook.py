@@ -98,9 +98,7 @@ class Gradebook:
     # What grading reads and writes
 
     def graded(self) -> tuple[Works, Keys]:
-        """The submissions that are graded, whose results are all in the book; and the keys of all
-        results.
-        """
+        """The graded submissions whose results are all in the book; and the keys of all results."""
         keys: Keys = {}
         works: Works = {}
         with transaction(self.engine) as database:
@@ -309,9 +307,7 @@ class Gradebook:
         return write(self.engine, work)
 
     def code(self, sha256: str) -> str | None:
-        """The text of a lesson file that was graded, by its SHA-256; None for one that could not be
-        read.
-        """
+        """The text of a graded lesson file, by its SHA-256; None if it could not be read."""
         with transaction(self.engine) as database:
             data = database.execute(sql.select(TEXT.c.data).filter_by(sha256=sha256)).scalar()
         return None if data is None else unpacked(data)

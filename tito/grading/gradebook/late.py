@@ -242,18 +242,14 @@ def exact(points: Decimal | int | float | str) -> Decimal:
 
 
 def points_of(text: str) -> Decimal:
-    """The number of points that a person wrote: 7, 7.5, 7,25 or -0.5. Raises ValueError for other
-    text.
-    """
+    """The points that a person wrote: 7, 7.5, 7,25 or -0.5. Raises ValueError for other text."""
     if not WRITTEN.fullmatch(text):
         raise ValueError(text)
     return exact(text.replace(",", "."))
 
 
 def tidy(value: Decimal) -> Decimal:
-    """The same Decimal without zeros at its end, so that it is written 8 and 7.5, not 8.00 and
-    7.50.
-    """
+    """The same Decimal without zeros at its end: written 8 and 7.5, not 8.00 and 7.50."""
     return value.quantize(Decimal(1)) if value == value.to_integral_value() else value.normalize()
 
 

@@ -169,9 +169,7 @@ def _counting(
 def _replace_rows(
     rows: dict[str, list[ResultRow]], student: str, saving: Saving
 ) -> dict[str, Replacement]:
-    """Put the results and arrivals of a submission into these rows. Returns {lesson: what was
-    written there}.
-    """
+    """Put a submission's results and arrivals into these rows. Returns {lesson: Replacement}."""
     written = {}
     for file in saving.files:
         mine = rows[file.lesson]
@@ -292,9 +290,7 @@ def _entry(
     written: Replacement | None,
     why: str,
 ) -> dict[str, Any] | None:
-    """The entry of the history for a lesson that was graded or whose grade became another, or
-    None.
-    """
+    """The history's entry for a lesson that was graded or whose grade changed, or None."""
     if not written and (not was or (was.points, was.result) == (grade.points, grade.result)):
         return None
     before = was.result if was else None

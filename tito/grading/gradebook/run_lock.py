@@ -125,9 +125,7 @@ def _machine() -> str:
 
 
 def is_alive(process: str, renewed: datetime) -> bool:
-    """Whether the process with this name may still be busy. renewed: when it last renewed its
-    lock.
-    """
+    """Whether the process with this name may still be busy. renewed: when it renewed its lock."""
     machine, _, rest = process.partition(" ")
     if not machine:  # it ended
         return False

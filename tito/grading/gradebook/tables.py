@@ -213,9 +213,7 @@ RUN = sql.Table(
 
 
 def shortened(value: Any) -> Any:
-    """Plain data for the gradebook: without texts longer than CUT and without addresses of
-    objects.
-    """
+    """Plain data for the gradebook, without addresses of objects and texts longer than CUT."""
     if isinstance(value, str):
         text = ADDRESS.sub("", value)
         return text if len(text) <= CUT else cut(text)

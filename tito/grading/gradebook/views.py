@@ -77,9 +77,7 @@ def _points(grade: Grade | None) -> Text:
 
 
 def grade_table(grades: Iterable[Grade], notes: bool = False) -> Table:
-    """Grades, a row for each, with the reasons for their points. notes: also say which of several
-    files counted.
-    """
+    """Grades with the reasons for their points. notes: also say which of several files counted."""
     listing = table("student", "lesson", "points", "verdict", "base", "why")
     for grade in grades:
         words = [visible(why, 300, 5) for why in _reasons(grade, notes) if why]
@@ -115,9 +113,7 @@ def _reasons(grade: Grade, notes: bool) -> Iterator[str]:
 
 
 def grade_checks(grade: Grade) -> Table:
-    """The checks of a grade with their ids, for `tito gradebook set --check`, and their
-    messages.
-    """
+    """The checks of a grade with their messages, and their ids for `gradebook set --check`."""
     listing = table("points", "check")
     listing.columns[0].no_wrap = True
     for check in grade.result.checks:

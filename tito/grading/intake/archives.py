@@ -220,9 +220,7 @@ def _file_below(path: Path, name: str, info: os.stat_result) -> Member:
 
 
 class _Frugal:
-    """A file that allows reads of at most `largest` bytes. zipfile reads the list of members in a
-    single read.
-    """
+    """A file whose reads are at most `largest` bytes: zipfile reads its list of members in one."""
 
     def __init__(self, file: IO[bytes], largest: int) -> None:
         self.file, self.largest = file, largest
@@ -305,9 +303,7 @@ def _why_not(member: zipfile.ZipInfo, depth: int, limits: Limits) -> str:
 
 
 def _read_member(opened: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -> bytes:
-    """The bytes of a member, counted while they are unpacked, because the size in the zip may be
-    false.
-    """
+    """The bytes of a member, counted as they are unpacked: the size in the zip may be false."""
     try:
         with opened.open(member) as file:
             data = file.read(limit + 1)
@@ -322,9 +318,7 @@ def _read_member(opened: zipfile.ZipFile, member: zipfile.ZipInfo, limit: int) -
 
 
 def is_ignored(folders: Iterable[str], package: str | None = None) -> bool:
-    """Whether to ignore lesson files in these folders: copies of the release, backups, environments
-    and the package.
-    """
+    """Whether these folders hold copies of the release, backups, environments or the package."""
     folders = list(folders)
     if any(name.startswith(".") or name in IGNORED for name in folders):
         return True

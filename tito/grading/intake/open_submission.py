@@ -197,9 +197,7 @@ def _search_inner_zips(archive: Archive, files: Found, reading: Reading) -> Foun
 
 
 def _candidates(members: list[Member], reading: Reading, loose: bool = False) -> Found:
-    """{lesson: the members that may be its file}, by their names or by the `#| default_exp` in
-    them.
-    """
+    """{lesson: the members that may be its file}, by their names or their `#| default_exp`."""
     names = sorted((lesson.name for lesson in reading.lessons), key=len, reverse=True)
     package = reading.lessons[0].root.package if reading.lessons else None
     files: Found = {}

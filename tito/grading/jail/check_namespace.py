@@ -67,9 +67,7 @@ class Prepared:
     def namespace(
         self, session: proxy.Session, check: Check, module: str, modules: Mapping[str, Any]
     ) -> tuple[dict[str, Any], set[str]]:
-        """What the check sees, with proxies for the names it uses; and the names that the
-        learner's lesson lacks.
-        """
+        """The names that the check uses, as proxies; and those that the learner's lesson lacks."""
         text = check.cell.source + self.lesson.helpers
         words = words_in(text)
         names = [name for name in [*self.exported, *sorted(self.beside)] if name in words]

@@ -115,9 +115,7 @@ class CheckRunner:
         raise AssertionError("the last attempt returned or raised")
 
     def run(self, subject: Subject, check: Check, seconds: float) -> Words:
-        """Like `run_once`. If the jail fails, perhaps not through this check, try again in a new
-        jail.
-        """
+        """Like `run_once`. If the jail fails, perhaps not through this check, try once more."""
         for is_retry in (False, True):
             with contextlib.suppress(JailFailed):
                 return self.run_once(subject, check, seconds, is_retry)

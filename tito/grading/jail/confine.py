@@ -271,9 +271,7 @@ def _look_at(number: int, argument: int, tests: list[Instruction]) -> list[Instr
 
 
 def server_filter(machine: str | None = None) -> list[Instruction]:
-    """The filter of the server, as a list of instructions: the calls of the table, and the few that
-    forking takes.
-    """
+    """The instructions of the server's filter: the calls of the table, and those for forking."""
     column, arch = _column(machine or platform.machine())
     code = [(LOAD, 0, 0, ARCH), (EQUAL, 1, 0, arch), (RETURN, 0, 0, KILL), (LOAD, 0, 0, NUMBER)]
     for calls in (CALLS, FORKING):

@@ -62,9 +62,7 @@ class Killed(MachineError):
 
 @dataclass
 class Fork:
-    """One jailed process. sock: ours of its socket pair; handle: a pidfd, or None where there is
-    none.
-    """
+    """One jailed process. sock: our end of its socket pair; handle: a pidfd, or None without."""
 
     jail: "Jail"
     pid: int
@@ -89,9 +87,7 @@ class Fork:
         self.jail.ended.append(self.pid)
 
     def waited(self) -> float:
-        """Seconds that its first thread has waited for a processor; 0 if the system does not
-        measure this.
-        """
+        """Seconds that its first thread has waited for a processor; 0 if this is not measured."""
         try:
             # its process number outside of the jail
             text = Path(f"/proc/self/fdinfo/{self.handle}").read_text()
@@ -101,9 +97,7 @@ class Fork:
             return 0.0
 
     def code(self) -> int:
-        """Wait for the end of a fork that was ended. Returns its exit code, negative for a
-        signal.
-        """
+        """Wait for the end of an ended fork. Returns its exit code, negative for a signal."""
         if self.pid in self.jail.ended:
             self.jail.request_fork()
         while self.pid not in self.jail.codes:

@@ -54,9 +54,7 @@ def load_file(name: str) -> Any:
 
 
 class Installed:
-    """Finds the allowed installed packages by their folders, because the jail has no
-    site-packages.
-    """
+    """Finds the allowed packages by their folders, because the jail has no site-packages."""
 
     def __init__(self, folders: dict[str, str]) -> None:
         self.folders = folders
@@ -100,9 +98,7 @@ class Lessons:
 
 
 class Agent:
-    """A fork's side of the connection to the judge: answers requests, and calls functions of the
-    judge.
-    """
+    """A fork's side of the connection: answers the judge's requests, and calls its functions."""
 
     def __init__(self, sock: socket.socket, wire: Any, modules: dict[str, Any]) -> None:
         self.sock, self.wire, self.modules = sock, wire, modules
@@ -250,9 +246,7 @@ class Agent:
                     raise self.exception(*parts)
 
     def exception(self, name: str, text: str | None, number: int | None) -> Exception:
-        """The exception that the judge's function raised; it is known again by its mark when it
-        comes back.
-        """
+        """The exception that the judge's function raised; its mark tells when it comes back."""
         kind = getattr(builtins, name, RuntimeError)
         error = (
             kind(text)

@@ -265,9 +265,7 @@ class Judge:
         return tried
 
     def subject(self, entry: Entry, work: SubmittedCode, ours: Collection[str]) -> Subject:
-        """The learner's lesson with their own earlier lessons, except those in `ours`, which are
-        the course's.
-        """
+        """The learner's lesson on their own earlier lessons; those in `ours` are the course's."""
         lower = {
             other.name: reference(other) if other.name in ours else work.code(other.name)
             for other in self.root.lessons

@@ -71,9 +71,7 @@ def compiled(entry: Entry, file: LessonFile) -> Code:
 
 
 def answers_in(entry: Entry, source: cells.Source | None = None) -> list[Answer]:
-    """The Answers in a learner's file, in the order of the lesson's questions; without a file,
-    empty ones.
-    """
+    """The Answers in a learner's file, in the order of the questions; empty without a file."""
     answers = []
     for question in entry.declared.questions:
         text = answer_in(source, question.name) if source else ""
@@ -117,9 +115,7 @@ def released_text(entry: Entry) -> str:
 
 @functools.cache
 def public_modules(root: Root) -> dict[str, bytes | None]:
-    """{name: code} of the modules of the package that are not lessons: public modules and
-    support.
-    """
+    """{name: code} of the package's modules that are not lessons: public modules and support."""
     modules: dict[str, bytes | None] = {f"{root.package}.core": None, root.package: None}
     package = root.path / root.package
     for path in sorted(package.rglob("*.py")):

@@ -163,9 +163,7 @@ class GraderPage:
     def with_learners(
         self, session: GraderSession, changes: list[PointsChange]
     ) -> list[tuple[ShownLearner, PointsChange]]:
-        """Changes of grades with their learners. If names are hidden, the order does not reveal
-        ids.
-        """
+        """Changes of grades with their learners. With hidden names, the order reveals no ids."""
         learners = {member.student: member for member in self.book.learners()}
         lines = [(self.shown(session, learners[change.student]), change) for change in changes]
         if session.anonymous:

@@ -192,9 +192,7 @@ class ClassList:
         return self._handles.get(handle)
 
     def rows(self, lesson: str | None = None, anonymous: bool = False) -> list[SubmissionRow]:
-        """The rows of a lesson, or of all, by learner. `anonymous`: in an order that tells no
-        id.
-        """
+        """The rows of a lesson, or of all, by learner; if `anonymous`, in an order without ids."""
         rows = [row for rows in self._refresh() for row in rows if lesson in (None, row.lesson)]
         name = "handle" if anonymous else "student"
         return sorted(rows, key=lambda row: (row.number, row.lesson, getattr(row, name)))
@@ -224,9 +222,7 @@ class ClassList:
             return list(rows.values())
 
     def _changed_grades(self, students: set[str]) -> dict[str, list[Grade]]:
-        """{learner: their grades} of learners with new entries in the history; the first time, of
-        all learners.
-        """
+        """{learner: their grades} of those with new entries in the history; at first, of all."""
         if self._seen is None:
             entries = self.book.changed_since(0)
             grades = {learner.student: mine for learner, mine in self.book.by_learner()}

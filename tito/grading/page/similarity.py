@@ -101,9 +101,7 @@ class LearnerCode:
 
 @dataclass(frozen=True)
 class ReleasedCode:
-    """The released cells of the course: the names in them, their lines (stripped) and their
-    runs.
-    """
+    """The released cells of the course: their names, stripped lines and runs."""
 
     vocabulary: frozenset[str]
     lines: frozenset[str] = frozenset()
@@ -381,9 +379,7 @@ def side_by_side(one: LearnerCode, two: LearnerCode, covered: list[dict[str, set
 
 
 def pieces(text: str, words: list[Token], marked: Collection[int]) -> list[tuple[str, bool]]:
-    """`text` cut into (piece, marked or not); the space between two marked neighbours is marked
-    as they are.
-    """
+    """`text` in pieces, (piece, marked or not); space between marked neighbours is marked."""
     edges: list[list[int]] = []
     for word in (words[number] for number in sorted(marked)):
         if edges and not text[edges[-1][1] : word.start].strip():
