@@ -163,5 +163,5 @@ function svgCell(panel, x, y, text, { kind = "value", width = 40, height = 34, d
   if (dashed) part.setAttribute("stroke-dasharray", "4 3");
   if (key) part.dataset.key = key;
   panel.append(part);
-  svgText(panel, x + width / 2, y + height / 2 + 4.5, text, { kind: dashed ? "muted" : "text", key: key && `${key} text` });
+  if (key || text !== "") svgText(panel, x + width / 2, y + height / 2 + 4.5, text, { kind: dashed ? "muted" : "text", key: key && `${key} text` });
 }

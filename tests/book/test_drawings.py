@@ -137,6 +137,18 @@ def test_the_filters_keep_the_tokens_that_the_lessons_text_names():
     assert np.allclose(rest[:3], shares[:3] / shares[:3].sum()) and not rest[3:].any()
 
 
+def test_a_cache_gives_the_same_outputs_with_fewer_multiplications():
+    state = module("cache_steps").numbers()
+    assert all(one["with"] == one["without"] for one in state["outputs"])
+    for n, (row, output) in enumerate(zip(state["weights"], state["outputs"]), 1):
+        values = np.array(state["columns"])[:n, 2:]
+        assert np.allclose(row @ values, output["with"], atol=0.03) and len(row) == n
+    assert [[one[way][2] for way in ("without", "with")] for one in state["costs"]][-1] == [
+        6 * (4 * 2 * 3) + 21 * (2 + 2),
+        4 * 2 * 3 + 6 * (2 + 2),
+    ]
+
+
 def test_ten_merges_leave_the_29_tokens_that_the_lesson_draws():
     drawing = module("bpe_merges")
     states = drawing.merges(drawing.TEXT)
@@ -638,6 +650,21 @@ def drive_bpe_merges(page, figure):
         assert "Write 1 to 80" in said(figure) and field.get_attribute("aria-invalid") == "true"
     field.fill(drawing.TEXT)
     assert field.get_attribute("aria-invalid") == "false"
+
+
+def drive_cache_steps(page, figure):
+    drawing = module("cache_steps")
+    state = drawing.numbers()
+    figure.locator("[name=step]").focus()
+    for n in range(1, len(drawing.TOKENS) + 1):
+        assert said(figure) == drawing.told(n, state)
+        drawn = "".join(drawing.panel(way, n, state).svg() for way in drawing.WAYS)
+        keys = re.findall(r'data-key="([^"]* text)"[^>]*>([^<]*)<', drawn)
+        assert cells(figure) == {key.removesuffix(" text"): text for key, text in keys}
+        for kind in ("wrong", "muted", "value"):
+            assert figure.locator(f".panels .cell.{kind}").count() == drawn.count(f'"cell {kind}')
+        page.keyboard.press("ArrowRight")
+    assert figure.get_by_role("button", name="Next").is_disabled()
 
 
 def drive_two_losses(page, figure):
