@@ -13,6 +13,13 @@ from tinytorch.core.backprop import Value, backward, propagate, topological_orde
 from tinytorch.pictures.backprop import ACROSS, DOWN, GRADIENT, MARGIN, VALUE, WIDE
 
 OPERATIONS = {"*": operator.mul, "+": operator.add, "**": operator.pow}
+FUNCTIONS = {name: operator.methodcaller(name) for name in ("tanh", "exp", "relu", "log", "sin")}
+OPERATIONS |= FUNCTIONS
+EXAMPLES = {
+    "tanh(w * x + b)": {"w": -3, "x": 2, "b": 6.5},
+    "relu(w * x + b) ** 2": {"w": 2, "x": -3, "b": 10},
+    "exp(a) / (exp(a) + exp(b))": {"a": 1, "b": 2},
+}
 
 LESSON = {
     "expression": "(a * b + c) * (a + d)",
@@ -81,13 +88,20 @@ def drawn(example, name, caption, **place):
     else:
         rules = {"right": "is added (+=)", "wrong": "overwrites (=)"}
         rule = choice("A gradient that arrives", f"{name}-rule", rules, "right")
-    passes = together(button("Forward pass", "forward") + button("Backward pass", "backward"))
+    passes = together(
+        button("Clear", "clear")
+        + button("Forward pass", "forward")
+        + button("Backward pass", "backward")
+    )
     counters = f'<div class="together counters">{counters}</div>'
     state = {"inputs": inputs, "nodes": nodes, "early": example.get("early")}
     field = ""
     if own := example.get("expression"):
-        state["expression"] = own
-        field = field_of("Your expression, with + - * / **", "expression", own)
+        state |= {"expression": own, "examples": EXAMPLES}
+        known = f"+ - * / ** {' '.join(FUNCTIONS)}"
+        field = field_of(f"Your expression: {known}", "expression", own)
+        picks = [button(one, "pick", value=one) for one in (own, *EXAMPLES)]
+        field += together("".join(picks))
     return Figure(
         name,
         "The computation graph of " + nodes[-1][0],
@@ -183,10 +197,17 @@ def gradients(inputs, nodes, number_of=Value):
 
 
 def written(sign, used):
+    if sign in FUNCTIONS:
+        return f"{sign}({number(used[0])})"
     x, y = map(number, used)
     if (sign, y) == ("**", "2"):
         return f"({x})²" if x.startswith("-") else f"{x}²"
     return f"{x} {sign} {y}"
+
+
+def fitting(grad):
+    """A gradient in its box: a long number has no room for the word."""
+    return f"grad {number(grad)}" if len(number(grad)) < 8 else number(grad)
 
 
 def panel(inputs, nodes, places, last):
@@ -219,11 +240,11 @@ def panel(inputs, nodes, places, last):
             graph.text(x, y, f"×{local}", "gradient", "start" if side > 0 else "end")
             graph.key(f"local {start} {end} {place}")
     for name, (x, y) in corner.items():
-        value, grad = number(last["values"][name]), number(last["grads"][name])
+        value, grad = number(last["values"][name]), fitting(last["grads"][name])
         graph.cell(x, y, "", "value", WIDE, VALUE)
         graph.key(f"box {name}")
         graph.text(x + WIDE / 2, y + 16, hows.get(name, name), bold=True)
         graph.text(x + WIDE / 2, y + 33, value, "value")
         graph.key(f"value {name}")
-        graph.cell(x, y + VALUE, f"grad {grad}", "gradient", WIDE, GRADIENT, key=f"grad {name}")
+        graph.cell(x, y + VALUE, grad, "gradient", WIDE, GRADIENT, key=f"grad {name}")
     return graph

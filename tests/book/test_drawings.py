@@ -336,6 +336,8 @@ OWN = """
     (w * x + b - y) ** 2 | a*b + c*d - e/f | x * x * x | -x ** 2 + 3*x - 4
     | (x + y) * (x - y) / (x*y) | (x*x + y*y) ** .5 + x | 2 ** 3 ** 0 * x1 - -x1
     | x ** -2 * (1 - 3) | a + b + c + d + e | a * (b + c) + b * (a + c)
+    | tanh(w * x + b) | relu(w * x + b) ** 2 | exp(a) / (exp(a) + exp(b)) | relu(a - a)
+    | (w * x + b).tanh() * 2 | log(x * x + 1) + sin(-x) | -exp(x / 2).relu() ** 2
 """.replace("\n", "").split("|")
 MISTAKES = {
     "": "Write an expression",
@@ -347,7 +349,10 @@ MISTAKES = {
     "y = x * 2": "Write only what comes after =.",
     "x ^ 2": "Python writes a power with **",
     "x ** y": "The exponent of ** must be a number",
-    "exp(x)": "Functions such as exp are not known here",
+    "sqrt(x)": "The function sqrt is not known here: use tanh, exp, relu, log, sin.",
+    "tanh * x": "Write tanh(x): tanh is a function.",
+    "x.tanh(y)": "Write tanh(x), or x.tanh() with nothing in the parentheses.",
+    "x.T": ". is not known here",
     "weight * x": "The name weight does not fit",
     "x @ y": "@ is not known here",
     "x / (1 - 1) + 1 / 0": "1 / 0 is not a finite number.",
@@ -360,28 +365,25 @@ MISTAKES = {
 
 def drive_own_expressions(page, figure):
     graph = module("computation_graph")
-    field, step = figure.get_by_label("Expression"), figure.locator("[name=step]")
+    field = figure.get_by_label("Expression")
     before = cells(figure)
 
     def compare(expression):
         listed = [one.split(" = ") for one in figure.locator("[data-value]").all_inner_texts()]
         for number_of in (Variable, graph.Value):
             inputs = {name: number_of(float(value)) for name, value in listed}
-            result = eval(expression.strip(), dict(inputs))
+            result = eval(expression.strip(), graph.FUNCTIONS | inputs)
             result.backward() if number_of is Variable else graph.backward(result)
             shown = cells(figure)
             assert {name: shown[f"grad {name}"] for name in inputs} == {
-                name: f"grad {graph.number(float(one.grad))}" for name, one in inputs.items()
+                name: graph.fitting(float(one.grad)) for name, one in inputs.items()
             }, expression
             value = figure.locator('[data-key^="value "]').last.text_content()
             assert value == graph.number(float(result.data)), expression
 
     for expression in OWN:
         field.fill(expression)
-        assert said(figure).startswith("The inputs: ") and not any(cells(figure).values())
-        step.focus()
-        page.keyboard.press("End")
-        assert said(figure).startswith("Done. ")
+        assert said(figure).startswith("Done. ") and all(cells(figure).values())
         compare(expression)
         figure.get_by_role("button", name="plus 1").first.press("Enter")
         compare(expression)
@@ -402,8 +404,17 @@ def drive_own_expressions(page, figure):
     for expression, sentence in MISTAKES.items():
         field.fill(expression)
         assert sentence in said(figure) and field.get_attribute("aria-invalid") == "true"
-    field.fill("(x*y+x)**2")
-    assert said(figure) == "The inputs: x = 2, y = -3." and cells(figure).keys() == before.keys()
+    nodes = [["p", "*", ["w", "x"]], ["q", "+", ["p", "b"]], ["y", "tanh", ["q"]]]
+    figure.get_by_role("button", name="tanh(w * x + b)").click()
+    for step in reversed(graph.trace(graph.EXAMPLES["tanh(w * x + b)"], nodes)):
+        assert said(figure) == step["says"]
+        figure.get_by_role("button", name="Back", exact=True).click(force=True)
+    for expression in graph.EXAMPLES:
+        figure.get_by_role("button", name=expression, exact=True).click()
+        assert field.input_value() == expression
+        compare(expression)
+    figure.get_by_role("button", name="(x * y + x) ** 2", exact=True).press("Enter")
+    assert said(figure).startswith("Done. ") and cells(figure).keys() == before.keys()
 
 
 def drive_computation_graph(page, figure):
@@ -419,12 +430,15 @@ def drive_computation_graph(page, figure):
             assert said(figure) == step["says"]
             expected = {f"grad {name}": "" for name in step["values"] | steps[-1]["grads"]}
             expected |= {
-                f"grad {name}": f"grad {graph.number(grad)}" for name, grad in step["grads"].items()
+                f"grad {name}": graph.fitting(grad) for name, grad in step["grads"].items()
             }
             assert cells(figure) == expected
             page.keyboard.press("ArrowRight")
         assert figure.get_by_role("button", name="Next").is_disabled()
 
+    assert said(figure) == "Done. The gradients of the inputs: a -17, b 14, c 7, d 4."
+    assert cells(figure)["grad a"] == "grad -17"
+    figure.get_by_role("button", name="Clear").click()
     assert said(figure) == "The inputs: a = 2, b = -3, c = 10, d = 5."
     assert cells(figure)["grad a"] == ""
     page.evaluate("dispatchEvent(new Event('beforeprint'))")

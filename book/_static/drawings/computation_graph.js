@@ -1,4 +1,4 @@
-// A computation graph, filled in step by step: forward, then backward in reverse order of creation. The inputs can be changed, another
+// A computation graph, which opens filled; its steps go forward, then backward in reverse order of creation. The inputs can be changed, another
 // expression typed, and a mistake chosen: a gradient that arrives overwrites what was there, or the nodes propagate in a wrong order
 // (`early`). `trace` of book/drawings/computation_graph.py computes the same; what an operation uses is a name, or a number.
 {
@@ -10,6 +10,14 @@
     "**": (x, n) => [x ** n, [n && n * x ** (n - 1)]],
     negate: (x) => [-x, [-1]],
   };
+  const FUNCTIONS = {
+    tanh: (x) => [Math.tanh(x), [1 - Math.tanh(x) ** 2]],
+    exp: (x) => [Math.exp(x), [Math.exp(x)]],
+    relu: (x) => [Math.max(0, x), [x > 0 ? 1 : 0]],
+    log: (x) => [Math.log(x), [1 / x]],
+    sin: (x) => [Math.sin(x), [Math.cos(x)]],
+  };
+  Object.assign(OPERATIONS, FUNCTIONS);
   const RAISED = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
   const named = (used) => used.filter((one) => typeof one === "string");
   const enclosed = (x) => (x.startsWith("-") ? `(${x})` : x);
@@ -17,6 +25,7 @@
   // An operation on names, or on numbers, as a reader writes it.
   function written(sign, used) {
     const [x, y] = used.map(number);
+    if (sign in FUNCTIONS) return `${sign}(${x})`;
     if (sign === "negate") return `-${enclosed(x)}`;
     if (sign === "**" && /^-?\d+$/.test(y)) return enclosed(x) + [...y].map((one) => RAISED[one]).join("");
     return sign === "**" ? `${enclosed(x)}**${y}` : `${x} ${sign} ${y}`;
@@ -79,7 +88,8 @@
     throw new Mistake(sentence);
   };
   const NAME = /^[A-Za-z]\d?$/;
-  const TOKEN = /\*\*|[-+*/()]|\d+\.?\d*|\.\d+|[A-Za-z_]\w*|\S/g;
+  const KNOWN = Object.keys(FUNCTIONS).join(", ");
+  const TOKEN = /\*\*|[-+*/()]|\.(?=[A-Za-z])|\d+\.?\d*|\.\d+|[A-Za-z_]\w*|\S/g;
 
   // A tree of {number}, {name} and {sign, used}.
   function parsed(text) {
@@ -87,9 +97,11 @@
     tokens.forEach((token, at) => {
       if (token === "=") mistake("Write only what comes after =.");
       if (token === "^") mistake("Python writes a power with **, not with ^.");
-      if (/^[A-Za-z_]\w/.test(token) && tokens[at + 1] === "(") mistake(`Functions such as ${token} are not known here: use + - * / ** and parentheses.`);
-      if (/^[A-Za-z_]/.test(token) && !NAME.test(token)) mistake(`The name ${token} does not fit in its box: use a letter, or a letter and a digit, such as w or x1.`);
-      if (!/^[-+*/()\w.]/.test(token) || token === ".") mistake(`${token} is not known here: use names, numbers, + - * / ** and parentheses.`);
+      const called = tokens[at + 1] === "(" && /^[A-Za-z_]\w/.test(token);
+      if (called && !(token in FUNCTIONS)) mistake(`The function ${token} is not known here: use ${KNOWN}.`);
+      if (!called && token in FUNCTIONS) mistake(`Write ${token}(x): ${token} is a function.`);
+      if (/^[A-Za-z_]/.test(token) && !called && !NAME.test(token)) mistake(`The name ${token} does not fit in its box: use a letter, or a letter and a digit, such as w or x1.`);
+      if (!/^[-+*/()\w.]/.test(token) || (token === "." && !(tokens[at + 1] in FUNCTIONS))) mistake(`${token} is not known here: use names, numbers, + - * / ** and parentheses.`);
     });
     let at = 0;
     const take = (...signs) => (signs.includes(tokens[at]) ? tokens[at++] : undefined);
@@ -112,14 +124,26 @@
     function unary() {
       if (take("+")) return unary();
       if (take("-")) return operation("negate", unary());
-      const base = operand();
+      const base = called();
       return take("**") ? operation("**", base, unary()) : base;
     }
+    // A method, too: (w * x + b).tanh().
+    function called() {
+      let tree = operand();
+      while (take(".")) {
+        const name = tokens[at];
+        at += 2;
+        if (!take(")")) mistake(`Write ${name}(x), or x.${name}() with nothing in the parentheses.`);
+        tree = operation(name, tree);
+      }
+      return tree;
+    }
     function operand() {
+      const name = take(...Object.keys(FUNCTIONS));
       if (take("(")) {
         const inner = sum();
         if (!take(")")) between(at < tokens.length ? "" : "A ( is not closed.");
-        return inner;
+        return name ? operation(name, inner) : inner;
       }
       const token = tokens[at];
       if (token === undefined) mistake(`After ${tokens[at - 1]} a name or a number is missing.`);
@@ -218,7 +242,7 @@
   function panelOf(figure, names, nodes) {
     const { column, row, rows, edges } = laidOut(names, nodes);
     const how = Object.fromEntries(nodes.map(([name, sign, used]) => [name, `${name} = ${written(sign, used)}`]));
-    const fitting = (text) => (text.length > 12 ? text.replaceAll(" ", "") : text);
+    const fitting = (text) => (text.length > 9 ? text.replaceAll(" ", "") : text);
     const title = `The computation graph of ${nodes.at(-1)[0]}`;
     const panel = svgPanel(`${figure}-own`, title, Object.values(how).join("; "), 358, MARGIN * 2 + DOWN * (rows - 1) + VALUE + GRADIENT);
     const indent = (358 - ACROSS * (COLUMNS - 1) - WIDE) / 2;
@@ -257,13 +281,13 @@
   }
 
   drawing("computation_graph", (drawn) => {
-    const { early, expression } = drawn.state;
+    const { early, expression, examples } = drawn.state;
     let { inputs, nodes } = drawn.state;
-    const FIRST = { inputs: Object.keys(inputs), nodes, panel: drawn.figure.querySelector(".panels > svg") };
-    const START = [2, -3, 10, 5]; // of names that are new, in turn
+    const FIRST = { names: Object.keys(inputs), inputs: { ...inputs }, nodes, panel: drawn.figure.querySelector(".panels > svg") };
     const rule = `${drawn.name}-rule`;
     let steps = trace(inputs, nodes);
 
+    const gradient = (value) => (number(value).length < 8 ? `grad ${number(value)}` : number(value));
     const show = (count) => {
       const step = steps[count];
       const right = trace(inputs, nodes).at(-1).grads;
@@ -272,7 +296,7 @@
         drawn.write(`value ${name}`, name in step.values ? step.values[name] : "");
         const arrived = name in step.grads;
         const lost = arrived && count === steps.length - 1 && step.grads[name] !== right[name];
-        drawn.set(`grad ${name}`, lost ? "wrong" : "gradient", arrived ? `grad ${number(step.grads[name])}` : "");
+        drawn.set(`grad ${name}`, lost ? "wrong" : "gradient", arrived ? gradient(step.grads[name]) : "");
       }
       for (const [name, , used] of nodes) {
         used.forEach((one, place) => {
@@ -288,10 +312,13 @@
     };
 
     const go = drawn.steps(() => steps.length, show);
-    const again = (to) => {
+    go(steps.length - 1);
+    const again = () => {
+      const slider = drawn.control("step");
+      const to = slider.value === slider.max ? Infinity : Number(slider.value);
       const wrongly = drawn.value(rule) === "wrong";
       steps = trace(inputs, nodes, wrongly && !early, wrongly ? early : null);
-      go(to ?? Number(drawn.control("step").value));
+      go(to);
     };
     drawn.controls.addEventListener("click", ({ target }) => {
       const by = { less: -1, more: 1 }[target.name];
@@ -301,12 +328,14 @@
       again();
     });
     drawn.on(rule, () => again());
+    drawn.on("clear", () => go(0));
     drawn.on("forward", () => go(Math.min(nodes.length, steps.length - 1)));
     drawn.on("backward", () => go(steps.length - 1));
 
     const counters = drawn.controls.querySelector(".counters");
-    const put = (names, made, panel) => {
-      inputs = Object.fromEntries(names.map((name, i) => [name, inputs[name] ?? START[i % START.length]]));
+    const put = (names, made, panel, values) => {
+      const start = made.some(([, sign]) => sign in FUNCTIONS) ? [1, -1, 2, 0.5] : [2, -3, 10, 5]; // of names that are new, in turn
+      inputs = values ? { ...values } : Object.fromEntries(names.map((name, i) => [name, inputs[name] ?? start[i % start.length]]));
       nodes = made;
       drawn.show([panel]);
       counters.replaceChildren(
@@ -322,17 +351,18 @@
           return counter;
         }),
       );
-      again(0);
+      go(Infinity);
+      again();
     };
     if (!expression) return;
-    drawn.on("expression", (text) => {
+    const read = (text, values) => {
       const same = (one) => one.replace(/\s/g, "");
       let sentence = "";
       try {
-        if (same(text) === same(expression)) put(FIRST.inputs, FIRST.nodes, FIRST.panel);
+        if (same(text) === same(expression)) put(FIRST.names, FIRST.nodes, FIRST.panel, values);
         else {
           const { names, nodes: made } = nodesOf(parsed(text));
-          put(names, made, panelOf(drawn.name, names, made));
+          put(names, made, panelOf(drawn.name, names, made), values);
         }
       } catch (error) {
         if (!(error instanceof Mistake)) throw error;
@@ -340,6 +370,8 @@
       }
       drawn.control("expression").setAttribute("aria-invalid", Boolean(sentence));
       if (sentence) drawn.say(`${sentence} The graph is still the one before.`);
-    });
+    };
+    drawn.on("expression", (text) => read(text));
+    drawn.on("pick", (text) => read((drawn.control("expression").value = text), examples[text] ?? FIRST.inputs));
   });
 }
