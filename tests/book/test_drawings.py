@@ -94,9 +94,16 @@ def test_each_pixel_gets_the_number_of_its_copies():
 def test_attention_weights_share_100_percent_and_a_causal_mask_hides_what_follows():
     attention = module("attention")
     for causal in (False, True):
-        weights = attention.weights(causal)
+        _, weights, outputs = attention.numbers(attention.SENTENCE.split(), causal)
         assert np.allclose(weights.sum(axis=1), 1)
         assert not causal or not np.triu(weights, 1).any()
+    assert outputs[4].argmax() == 0  # "it" collects a thing
+
+
+def test_a_word_is_of_one_kind_and_fits_into_its_cell():
+    attention = module("attention")
+    words = [word for _, _, listed in attention.KINDS.values() for word in listed.split()]
+    assert len(words) == len(set(words)) and max(map(len, words)) <= attention.LONGEST
 
 
 def test_three_vectors_bring_the_prediction_back():
@@ -549,20 +556,34 @@ def drive_im2col(page, figure):
 
 def drive_attention(page, figure):
     attention = module("attention")
-    words = list(attention.SENTENCE)
-    for label, causal in [("none", False), ("causal", True)]:
-        figure.get_by_label(label).check()
-        weights = attention.weights(causal)
-        for i in (0, 4, 6):
-            figure.locator(f'[data-key="word {i}"]').click()
-            assert said(figure) == f"'{words[i]}' looks at {attention.told(words, weights[i])}."
-        assert list(cells(figure, "weight").values()) == [
-            "" if causal and j > i else f"{100 * weight:.0f}"
-            for (i, j), weight in np.ndenumerate(weights)
-        ]
+    field = figure.get_by_label("Your sentence")
+
+    def compare(text, chosen):
+        words = text.split()
+        for label, causal in [("none", False), ("causal", True)]:
+            figure.get_by_label(label).check()
+            for i in chosen:
+                figure.locator(f'[data-key="word {i}"]').click()
+                drawn = attention.panel(words, causal, i).svg()
+                keys = re.findall(r'data-key="([^"]*) text"[^>]*>([^<]*)<', drawn)
+                assert cells(figure) == dict(keys)
+                assert said(figure) == attention.told(words, causal, i)
+        bars = re.search(r'"bars 1" d="([^"]*)"', drawn)[1]
+        assert figure.locator('[data-key="bars 1"]').get_attribute("d") == bars
+        assert figure.locator("*:not(template *)").count() <= 250
+
+    compare(attention.SENTENCE, (0, 4, 6))
+    for text in ("the dog saw my red ball and barked", "x x x x x x x x"):
+        field.fill(text + " !")
+        compare(text, (1, 7))
+    for text in ("", "one two three four five six seven eight nine", "transformers"):
+        field.fill(text)
+        assert "still shows" in said(figure) and field.get_attribute("aria-invalid") == "true"
+    field.fill(attention.SENTENCE)
+    assert field.get_attribute("aria-invalid") == "false"
     figure.locator('[data-key="word 6"]').focus()
     page.keyboard.press("ArrowUp")
-    assert said(figure).startswith("'was' looks at")
+    assert said(figure).startswith("'was' counts as an auxiliary verb")
 
 
 def drive_induction_steps(page, figure):
