@@ -549,6 +549,32 @@ def visit(browser):
         yield go
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name, answer, said",
+    [
+        ("pyodide.asm.wasm", lambda route: route.abort(), "pyodide.asm.wasm cannot be reached"),
+        (
+            "python_stdlib.zip",
+            lambda route: route.fulfill(status=404),
+            "the site answers 404 to python_stdlib.zip",
+        ),
+        ("pyodide.mjs", lambda route: None, "pyodide.mjs was not answered in 15 s"),
+        ("nothing", lambda route: None, "pyodide is not defined"),
+    ],
+    ids=["blocked", "missing", "no answer", "damaged"],
+)
+def test_a_python_that_cannot_load_says_so_within_20_s(visit, with_python, name, answer, said):
+    page, address, _ = visit(with_python.path)
+    page.context.route(f"**/static/pyodide/{name}", answer)
+    page.goto(f"{address}lite/notebooks/index.html?path={SUMS}", wait_until="commit")
+    message = page.get_by_role("alert").filter(has_text="Python could not be loaded")
+    message.wait_for(timeout=20_000)
+    assert said in message.inner_text() and "Load the page again" in message.inner_text()
+    message.get_by_role("button", name="Close").click()
+    assert not message.is_visible()
+
+
 def run_all(page):
     """Run the notebook that is open, and give what its cells put out. Other notebooks can be read
     from the moment in which the browser has set that up."""
@@ -619,6 +645,7 @@ def test_what_is_written_is_imported_in_the_next_notebook_kept_and_brought_home(
     assert "total([1, 2]) should be 6, yours is 7" in run_all(page)
     write_over("return sum", "return sum(map(double, numbers))")
     assert "should be" not in run_all(page)
+    assert not page.get_by_text("Python could not be loaded").is_visible()
     page.reload()  # a new Python; the code is still there
     page.locator(".cm-line", has_text="return sum(map(double, numbers))").first.wait_for()
     open_(lite.WORK)

@@ -35,6 +35,7 @@ EXTENSION = Path("share", "jupyter", "labextensions", "@jupyterlite", "pyodide-k
 TAB_ICON = "@jupyter-notebook/notebook-extension:tab-icon"
 APPS = ("lab", "notebooks", "tree")
 WORK = "my_work.ipynb"  # exports the learner's work
+MISSING = Path(__file__).with_name("python_missing.js")
 # Files that could contain a solution by mistake; the other files come from other projects.
 OURS = ("lite/files/", "lite/api/", "lite/static/pyodide/tinytorch")
 
@@ -203,8 +204,17 @@ def make(root: Root, work: Path, runtime: Runtime, place: Path) -> None:
     }
     _write_json(source / "jupyter-lite.json", settings)
     _run_jupyterlite(source, work / "site")
+    _report_missing_python(work / "site")
     os.replace(work / "site", place)
     shutil.rmtree(work)
+
+
+def _report_missing_python(site: Path) -> None:
+    """Give the pages the script that says when Python could not be loaded."""
+    script = f"<script>\n{MISSING.read_text(encoding='utf-8')}</script>\n</head>"
+    for path in site.glob("*/index.html"):
+        text = path.read_text(encoding="utf-8").replace("</head>", script, 1)
+        path.write_text(text, encoding="utf-8")
 
 
 def _add_wheel(
