@@ -150,6 +150,8 @@ def trace(inputs, nodes, overwrite=False, early=None):
             continue
         arrivals = []
         for one, local in zip(node._prev, node._local_gradients):
+            if not one.label:  # a number, which has no gradient
+                continue
             to, product = one.label, local * node.grad
             text = f"{to} gets {number(node.grad)} * {number(local)} = {number(product)}"
             if to in grads and overwrite:
@@ -161,14 +163,14 @@ def trace(inputs, nodes, overwrite=False, early=None):
             arrivals.append(text)
         if overwrite:
             for one in node._prev:
-                one.grad = grads[one.label]
+                one.grad = grads.get(one.label, 0.0)
         else:
             propagate(node)
-            assert all(grads[one.label] == one.grad for one in node._prev)
+            assert all(grads[one.label] == one.grad for one in node._prev if one.label)
         g = number(node.grad)
         step(
             f"From {node.label}, whose gradient is {g}: {'; '.join(arrivals)}.",
-            [node.label, *(one.label for one in node._prev)],
+            [node.label, *(one.label for one in node._prev if one.label)],
         )
     listed = ", ".join(f"{name} {number(grads[name])}" for name in inputs)
     says = f"Done. The gradients of the inputs: {listed}."

@@ -80,6 +80,17 @@ def test_the_path_in_the_valley_agrees_with_the_lessons_closed_form():
         assert np.allclose(valley.path(rate, momentum), expected)
 
 
+def test_forward_and_reverse_mode_find_the_derivative_of_the_lesson():
+    dual = module("dual_numbers")
+    last = dual.steps(dual.FUNCTIONS["polynomial"]["nodes"], dual.START)[-1]
+    assert last["value"]["y"] == 72 and last["tangent"]["y"] == last["gradient"]["x"] == 50
+    assert last["gradient"] == {"y": 1, "q": 1, "r": 1, "p": 4, "x": 50}
+    for x in (-1.5, 0.5):
+        last = dual.steps(dual.FUNCTIONS["sine"]["nodes"], x)[-1]
+        slope = math.sin(x * x) + 2 * x * x * math.cos(x * x)
+        assert last["tangent"]["y"] == pytest.approx(slope)
+
+
 def test_each_pixel_gets_the_number_of_its_copies():
     state = module("im2col").numbers(1, 0)
     assert state["counts"] == [[1, 2, 2, 1], [2, 4, 4, 2], [2, 4, 4, 2], [1, 2, 2, 1]]
@@ -472,6 +483,29 @@ def drive_computation_graph(page, figure):
     order.get_by_role("button", name="Backward pass").click()
     early = graph.trace(graph.ORDER["inputs"], graph.ORDER["nodes"], early=graph.ORDER["early"])
     assert said(order) == early[-1]["says"] and cells(order)["grad x"] == "grad 4"
+
+
+def drive_dual_numbers(page, figure):
+    dual = module("dual_numbers")
+    step, x = figure.locator("[name=step]"), figure.get_by_label("x =")
+    for name, settings in [("polynomial", [4, -2.5, 0]), ("sine", [0, -5, 1.5])]:
+        figure.get_by_role("radio", name=dual.FUNCTIONS[name]["text"]).check()
+        for value in settings:
+            x.fill(str(value))
+            step.focus()
+            page.keyboard.press("Home")
+            steps = dual.steps(dual.FUNCTIONS[name]["nodes"], value)
+            for now in steps:
+                assert said(figure) == now["says"]
+                for column in dual.COLUMNS:
+                    expected = [now[column].get(one) for one in steps[-1]["value"]]
+                    shown = list(cells(figure, column).values())
+                    assert shown == ["" if n is None else dual.number(n) for n in expected]
+                page.keyboard.press("ArrowRight")
+            assert figure.get_by_role("button", name="Next").is_disabled()
+    x.focus()
+    page.keyboard.press("ArrowRight")
+    assert said(figure) == dual.steps(dual.FUNCTIONS["sine"]["nodes"], 2)[-1]["says"]
 
 
 def drive_broadcasting(page, figure):
