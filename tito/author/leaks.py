@@ -14,7 +14,7 @@ from tito.author import wheel
 from tito.errors import MachineError
 from tito.lesson import misconceptions
 from tito.lesson.course import Entry, Root
-from tito.lesson.lesson_format import CHECKS, MARK, MISCONCEPTIONS, Lesson
+from tito.lesson.lesson_format import CHECKS, MARK, MISCONCEPTIONS, Lesson, split_solution
 
 LEAST = 12  # characters: shorter lines, such as `return x`, are in any program
 LONG = 40  # characters: no line of this length is in two programs by chance
@@ -52,12 +52,8 @@ def secret_lines(lesson: Lesson) -> set[str]:
     secret: set[str] = set()
     public: set[str] = set()
     for cell in lesson.source.cells:
-        inside = False
-        for line in cell.source.split("\n"):
-            if mark := MARK.match(line):
-                inside = mark[1] == "BEGIN"
-            else:
-                (secret if inside else public).add(line.strip())
+        for lines, part in zip(split_solution(cell.source), (secret, public)):
+            part.update(map(str.strip, lines))
     hidden = {check.cell for check in lesson.checks if check.hidden}
     for cell in lesson.checks_source.cells:
         (secret if cell in hidden else public).update(map(str.strip, cell.source.split("\n")))
@@ -116,13 +112,8 @@ def solutions(source: Root) -> Iterator[set[str]]:
     """The lines of each exercise's solution that have at least LEAST characters."""
     for entry in source.lessons:
         for exercise in entry.declared.exercises:
-            lines, inside = set(), False
-            for line in map(str.strip, exercise.cell.source.split("\n")):
-                if mark := MARK.match(line):
-                    inside = mark[1] == "BEGIN"
-                elif inside and len(line) >= LEAST:
-                    lines.add(line)
-            yield lines
+            solution, _ = split_solution(exercise.cell.source)
+            yield {line for line in map(str.strip, solution) if len(line) >= LEAST}
 
 
 def verify(source: Root, chosen: list[Entry], contents: Mapping[str, bytes]) -> None:

@@ -16,11 +16,11 @@ page on teaching.
 import json
 import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from tito import files
+from tito.author.release import make_stage, move
 from tito.errors import MachineError, UsageError
 from tito.lesson import export, notebook
 from tito.lesson.cells import Cell
@@ -54,15 +54,11 @@ def write(source: Root, folder: Path, lessons: list[Entry] | None = None) -> lis
             "Give a new folder: tito release --nbgrader ../my-nbgrader-course",
         )
     contents = course_files(source, lessons or source.lessons)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    stage = Path(tempfile.mkdtemp(files.SUFFIX, f".{folder.name}.", folder.parent))
+    stage = make_stage(folder)
     try:
         for name, data in contents.items():
             files.write(stage / name, data)
-        stage.chmod(0o755)
-        if folder.exists():
-            folder.rmdir()
-        os.replace(stage, folder)
+        move(stage, folder)
     except OSError as error:
         raise MachineError(
             f"{folder} was not written: {error.strerror or error}.",

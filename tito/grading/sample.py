@@ -241,12 +241,9 @@ def _whole(verdict: str, form: str | None = None, cut: bool = False) -> "Maker":
     return make
 
 
-def _breaking(kind: str) -> "Maker":
-    def make(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random) -> None:
-        code, verdict = BREAKING[kind]
-        work.give(sheet.entry, _and_cell(sheet.solved, code), (0, 0), verdict)
-
-    return make
+def _breaking(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random) -> None:
+    code, verdict = BREAKING[work.kind]
+    work.give(sheet.entry, _and_cell(sheet.solved, code), (0, 0), verdict)
 
 
 def _endless(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random) -> None:
@@ -272,13 +269,10 @@ def _missing(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random
     work.give(sheet.entry, None, (0, 0), "missing")
 
 
-def _hostile(kind: str) -> "Maker":
-    def make(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random) -> None:
-        code, instead = HOSTILE[kind]
-        text = sheet.with_stubs_as(instead) if instead else sheet.released
-        work.give(sheet.entry, _and_cell(text, code), (0, 0), *NOT_PASSED)
-
-    return make
+def _hostile(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random) -> None:
+    code, instead = HOSTILE[work.kind]
+    text = sheet.with_stubs_as(instead) if instead else sheet.released
+    work.give(sheet.entry, _and_cell(text, code), (0, 0), *NOT_PASSED)
 
 
 def _edited_checks(work: Work, sheet: Sheets, sheets: list[Sheets], rng: random.Random) -> None:
@@ -294,13 +288,13 @@ KINDS: dict[str, Maker] = {
     "mistake": _mistake,
     "stub": _whole("stub"),
     "nothing handed in": _whole("missing", form=""),
-    **{kind: _breaking(kind) for kind in BREAKING},
+    **dict.fromkeys(BREAKING, _breaking),
     "endless loop": _endless,
     "damaged notebook": _damaged_notebook,
     "not UTF-8": _not_utf8,
     "missing lesson": _missing,
     "bad zip": _whole("unreadable", form="zip", cut=True),
-    **{kind: _hostile(kind) for kind in HOSTILE},
+    **dict.fromkeys(HOSTILE, _hostile),
     "edited checks": _edited_checks,
 }
 

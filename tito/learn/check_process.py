@@ -105,8 +105,7 @@ class _FreshLoader(importlib.machinery.SourceFileLoader):
 @functools.lru_cache(maxsize=256)
 def compiled(text: str, path: str) -> CodeType:
     """The code of a module. The forks of a process have what it has compiled."""
-    code: CodeType = compile(text, path, "exec", dont_inherit=True)
-    return code
+    return compile(text, path, "exec", dont_inherit=True)
 
 
 def main() -> None:

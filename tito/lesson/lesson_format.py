@@ -139,18 +139,15 @@ class Lesson:
 
     @property
     def title(self) -> str:
-        title: str = self.meta["title"]
-        return title
+        return self.meta["title"]
 
     @property
     def summary(self) -> str:
-        summary: str = self.meta["summary"]
-        return summary
+        return self.meta["summary"]
 
     @property
     def prerequisites(self) -> list[str]:
-        names: list[str] = self.meta["prerequisites"]
-        return names
+        return self.meta["prerequisites"]
 
     @cached_property
     def checks(self) -> tuple[Check, ...]:
@@ -298,6 +295,19 @@ def without_solution(lesson: str, cell: cells.Cell, lines: list[str]) -> list[st
         elif not solution:
             out.append(line)
     return out
+
+
+def split_solution(source: str) -> tuple[list[str], list[str]]:
+    """(the lines between the markers of a solution, the other lines), without the markers."""
+    inside: list[str] = []
+    outside: list[str] = []
+    lines = outside
+    for line in source.split("\n"):
+        if mark := MARK.match(line):
+            lines = inside if mark[1] == "BEGIN" else outside
+        else:
+            lines.append(line)
+    return inside, outside
 
 
 def indent_of(line: str) -> str:

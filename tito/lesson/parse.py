@@ -30,6 +30,7 @@ from tito.lesson.lesson_format import (
     Question,
     check_of_hint,
     indent_of,
+    split_solution,
     stub,
     without_solution,
 )
@@ -258,7 +259,7 @@ def _questions(source: Source, names: list[str]) -> Iterator[Question]:
         if not has_line or not text.strip():
             what = f"question {name} lacks its text, or a line that says where to write."
             _refuse_mark(source, what, f"Ask, then a separate line: `# {ANSWER}`", cell)
-        sample, outside = _split_sample(answer)
+        sample, outside = ("\n".join(lines) for lines in split_solution(answer))
         if outside.strip():
             what = f"learners would get an answer to question {name}: {outside.strip()[:60]}"
             remedy = (
@@ -288,19 +289,6 @@ def _rubric(source: Source, cell: Cell, sample: str) -> tuple[tuple[Decimal, str
             what = f"this is no item of the rubric of question {cell.question}: {line.strip()[:60]}"
             _refuse_mark(source, what, "Write `- 2 points: what the answer says`.", cell)
     return tuple(items)
-
-
-def _split_sample(answer: str) -> tuple[str, str]:
-    """(the text between the markers of a solution, the text outside of them)."""
-    sample: list[str] = []
-    outside: list[str] = []
-    inside = False
-    for line in answer.split("\n"):
-        if mark := MARK.match(line):
-            inside = mark[1] == "BEGIN"
-        else:
-            (sample if inside else outside).append(line)
-    return "\n".join(sample), "\n".join(outside)
 
 
 def _check_markers(source: Source, cell: Cell) -> None:

@@ -9,24 +9,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any
 
 from tito.grading.arrival import SAID, Arrived, merged
 from tito.grading.gradebook import late
 from tito.grading.gradebook.grade import Grade, Lateness, Override
 from tito.grading.gradebook.instructions import Instructions
+from tito.grading.gradebook.learners import LearnerRow
 from tito.grading.gradebook.rubric import GradedAnswer
 from tito.grading.result import LessonResult
-
-
-class Named(Protocol):
-    """A learner: a row of the table, or a value."""
-
-    @property
-    def student(self) -> str: ...
-
-    @property
-    def name(self) -> str: ...
 
 
 @dataclass(frozen=True)
@@ -67,7 +58,7 @@ def arrival_of(row: Any) -> Arrived:
 
 
 def counting_grade(
-    learner: Named, rows: Iterable[Any], instructions: Instructions, rules: late.Rules
+    learner: LearnerRow, rows: Iterable[Any], instructions: Instructions, rules: late.Rules
 ) -> Grade:
     """The Grade of a learner's lesson: of the submission that counts by the policy of the course.
 
@@ -97,7 +88,7 @@ def counting_grade(
 
 
 def make_grade(
-    learner: Named, file: SubmittedFile, instructions: Instructions, rules: late.Rules
+    learner: LearnerRow, file: SubmittedFile, instructions: Instructions, rules: late.Rules
 ) -> Grade:
     """The Grade of a submission, from the instructions and the late rules."""
     row = file.row

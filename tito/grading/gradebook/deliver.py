@@ -14,14 +14,13 @@ the class. The file `RECORD` in the folder of the pages saves what was delivered
 """
 
 import hashlib
-import io
 import json
 import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from tito import files
 from tito.errors import UsageError
@@ -29,25 +28,15 @@ from tito.grading import roster
 from tito.grading.csv_tables import Id, line
 from tito.grading.gradebook import late
 from tito.grading.gradebook.feedback import FeedbackPage
+from tito.grading.submission import Upload
 
 RECORD = ".delivered.json"
 PAGE = "feedback.html"
-WHEN = (1980, 1, 1, 0, 0, 0)  # in zips: the same pages give the same bytes
 CANVAS = re.compile(r"(?P<ids>[^_]+(?:_late)?_\d+_\d+)_.+", re.I | re.S)
 UNFIT = re.compile(r"[\x00-\x1f/\\:_]+")  # in Moodle's names, _ separates the parts
 
 
-class HandedIn(Protocol):
-    """The parts of an upload that this module needs: its name and kind."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def kind(self) -> str: ...
-
-
-Parts = Sequence[HandedIn]
+Parts = Sequence[Upload]  # of what a learner handed in
 
 
 @dataclass
@@ -145,13 +134,11 @@ def _record(folder: Path) -> dict[str, dict[str, str]]:
 
 def _zip(chosen: list[tuple[str, FeedbackPage]]) -> bytes:
     """The bytes of a zip of the pages under these names."""
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as box:
-        for name, page in chosen:
-            text = page.path.read_bytes()
-            text = _zip([(PAGE, page)]) if name.endswith(".zip") else text
-            box.writestr(zipfile.ZipInfo(name, WHEN), text, zipfile.ZIP_DEFLATED)
-    return data.getvalue()
+    contents = {
+        name: _zip([(PAGE, page)]) if name.endswith(".zip") else page.path.read_bytes()
+        for name, page in chosen
+    }
+    return files.archive(contents, zipfile.ZIP_DEFLATED)
 
 
 def _mail(chosen: list[tuple[str, FeedbackPage]], folder: Path) -> bytes:

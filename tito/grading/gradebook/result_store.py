@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from tito.grading.arrival import NOBODY, Arrived, merged
-from tito.grading.gradebook.counting import Named, arrival_of, check_differences, counting_grade
+from tito.grading.gradebook.counting import arrival_of, check_differences, counting_grade
 from tito.grading.gradebook.grade import Grade
 from tito.grading.gradebook.history import PointsChange, instructions_about
 from tito.grading.gradebook.instructions import Instructions
 from tito.grading.gradebook.late import Rules
-from tito.grading.gradebook.learners import remember_learner
+from tito.grading.gradebook.learners import LearnerRow, remember_learner
 from tito.grading.gradebook.tables import (
     CHANGE,
     RESULT,
@@ -156,7 +156,7 @@ def save(
 
 
 def _counting(
-    learner: Named, rows: dict[str, list[ResultRow]], instructions: Instructions, rules: Rules
+    learner: LearnerRow, rows: dict[str, list[ResultRow]], instructions: Instructions, rules: Rules
 ) -> dict[str, Grade]:
     """{lesson: the Grade that counts}, of lessons that have rows."""
     return {

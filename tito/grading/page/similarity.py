@@ -269,8 +269,7 @@ def _promising(
         sums += part * weight[first : first + 4096] @ part.T
     least = np.minimum.outer(totals, totals)
     chosen = np.triu((sums >= threshold * least * (1 - 1e-9)) & (least > 0), 1)
-    pairs: list[list[int]] = np.argwhere(chosen).tolist()
-    return pairs
+    return np.argwhere(chosen).tolist()
 
 
 def weight_of(runs: Iterable[TokenRun], weights: dict[TokenRun, float]) -> float:
