@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tito import programs
@@ -36,6 +37,9 @@ class Diagnosis:
     remedy: str = ""
 
 
+ok, optional, problem = (partial(Diagnosis, state) for state in ("ok", "optional", "problem"))
+
+
 def examine(start: Path, given: str | Path | None = None) -> list[Diagnosis]:
     """Look at the machine, and about the root at or above `start`."""
     findings = [_python(), *_packages(), *_surroundings(start.resolve())]
@@ -45,21 +49,21 @@ def examine(start: Path, given: str | Path | None = None) -> list[Diagnosis]:
         # Learners need no sandbox, and publish nothing.
         grading = [_published(root), *_sandbox()] if root.is_course else []
         findings += [
-            Diagnosis("ok", "root", f"{root.kind} {root.path}"),
+            ok("root", f"{root.kind} {root.path}"),
             _lessons(root),
             _imported(root),
             _writable(root),
         ]
     except TitoError as error:
-        findings.append(Diagnosis("problem", "root", error.what, error.remedy))
+        findings.append(problem("root", error.what, error.remedy))
     return [*findings, _notebook(), *grading]
 
 
 def _python() -> Diagnosis:
     interpreter = f"{sys.version.split()[0]} in {sys.prefix}"
     if sys.version_info < (3, 11):
-        return Diagnosis("problem", "Python", interpreter, "Install Python 3.11 or newer.")
-    return Diagnosis("ok", "Python", interpreter)
+        return problem("Python", interpreter, "Install Python 3.11 or newer.")
+    return ok("Python", interpreter)
 
 
 def _packages() -> Iterator[Diagnosis]:
@@ -67,8 +71,7 @@ def _packages() -> Iterator[Diagnosis]:
     try:
         requirements = importlib.metadata.requires("tinytorch") or []
     except importlib.metadata.PackageNotFoundError:
-        yield Diagnosis(
-            "problem",
+        yield problem(
             "tito",
             "is not installed in this environment",
             "Run bin/tito from the course, or pip install tinytorch.",
@@ -79,48 +82,41 @@ def _packages() -> Iterator[Diagnosis]:
             continue
         name = re.split(r"[^\w.-]", line)[0]
         try:
-            yield Diagnosis("ok", name, importlib.metadata.version(name))
+            yield ok(name, importlib.metadata.version(name))
         except importlib.metadata.PackageNotFoundError:
-            yield Diagnosis(
-                "problem", name, "is missing", f"{sys.executable} -m pip install '{line}'"
-            )
+            yield problem(name, "is missing", f"{sys.executable} -m pip install '{line}'")
 
 
 def _surroundings(folder: Path) -> Iterator[Diagnosis]:
     """What may go wrong with this Python, this terminal and the place of this folder."""
     if "WindowsApps" in sys.base_prefix:
-        yield Diagnosis(
-            "optional",
+        yield optional(
             "Python",
             f"{sys.base_prefix} comes from the Microsoft Store, which hides some files",
             "If something is not found, install Python from python.org.",
         )
     conda = os.environ.get("CONDA_PREFIX")
     if os.environ.get("CONDA_DEFAULT_ENV") == "base" and sys.prefix == conda:
-        yield Diagnosis(
-            "optional",
+        yield optional(
             "conda",
             "the environment base is active, and tito's packages share it with all others",
             "conda create -n tinytorch python=3.12, then conda activate tinytorch.",
         )
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
     if encoding != "utf8":
-        yield Diagnosis(
-            "optional",
+        yield optional(
             "terminal",
             f"{encoding or 'no encoding'}: characters that it lacks are shown as ?",
             "Set the environment variable PYTHONUTF8 to 1, and use a terminal with UTF-8.",
         )
     if synced := [part for part in folder.parts if SYNCED.match(part)]:
-        yield Diagnosis(
-            "optional",
+        yield optional(
             "folder",
             f"{folder} is in {synced[0]}, which may hold files while tito writes them",
             "Move it to a folder that is not synchronized.",
         )
     if len(str(folder)) > LONGEST_FOLDER and not _has_long_paths():
-        yield Diagnosis(
-            "problem",
+        yield problem(
             "paths",
             f"{folder} has {len(str(folder))} characters, and Windows takes 259 for a whole path",
             f"Move it to a folder with at most {LONGEST_FOLDER}, or turn on long paths in Windows.",
@@ -146,9 +142,9 @@ def _lessons(root: Root) -> Diagnosis:
         entries = root.lessons
         for entry in entries:
             entry.declared  # noqa: B018  reading it is the test
-        return Diagnosis("ok", "lessons", ", ".join(entry.name for entry in entries))
+        return ok("lessons", ", ".join(entry.name for entry in entries))
     except TitoError as error:
-        return Diagnosis("problem", "lessons", error.what, error.remedy)
+        return problem("lessons", error.what, error.remedy)
 
 
 def _imported(root: Root) -> Diagnosis:
@@ -158,56 +154,51 @@ def _imported(root: Root) -> Diagnosis:
     try:
         process = programs.run([sys.executable, "-c", code], cwd=root.path, timeout=IMPORT_SECONDS)
     except subprocess.TimeoutExpired:
-        return Diagnosis(
-            "problem",
+        return problem(
             what,
             f"takes longer than {IMPORT_SECONDS} s",
             f"Look for an endless loop in {package}.",
         )
     if process.returncode:
         last = (process.stderr.strip().splitlines() or ["no reason given"])[-1]
-        return Diagnosis(
-            "problem",
+        return problem(
             what,
             last,
             "`tito init .` puts back missing files; `tito export --all` exports the lessons.",
         )
     origin = Path(ast.literal_eval(process.stdout.splitlines()[-1]))
     if origin.resolve() != package.resolve():
-        return Diagnosis(
-            "problem",
+        return problem(
             what,
             f"gives {origin}, not {package}",
             "Uninstall that package, or clear PYTHONPATH.",
         )
-    return Diagnosis("ok", what, str(origin))
+    return ok(what, str(origin))
 
 
 def _writable(root: Root) -> Diagnosis:
     folders = [root.path, root.path / root.package, root.path / course.SOURCE]
     for folder in folders:
         if folder.exists() and not os.access(folder, os.W_OK):
-            return Diagnosis(
-                "problem",
+            return problem(
                 "files",
                 f"{folder} cannot be written",
                 "Make it writable, or work in another copy.",
             )
     free = shutil.disk_usage(root.path).free
     if free < 100 * 2**20:
-        return Diagnosis(
-            "problem",
+        return problem(
             "files",
             f"only {free / 2**20:.0f} MB are free on this disk",
             "Free some space.",
         )
-    return Diagnosis("ok", "files", f"writable, {free / 2**30:.1f} GB free")
+    return ok("files", f"writable, {free / 2**30:.1f} GB free")
 
 
 def _notebook() -> Diagnosis:
     if not jupyter.missing():
-        return Diagnosis("ok", "notebook", f"JupyterLab {importlib.metadata.version('jupyterlab')}")
-    return Diagnosis("optional", "notebook", "JupyterLab is not installed", jupyter.remedy())
+        return ok("notebook", f"JupyterLab {importlib.metadata.version('jupyterlab')}")
+    return optional("notebook", "JupyterLab is not installed", jupyter.remedy())
 
 
 def _published(root: Root) -> Diagnosis:
@@ -215,43 +206,39 @@ def _published(root: Root) -> Diagnosis:
     try:
         place = site_settings.read(root.path)
     except TitoError as error:
-        return Diagnosis("problem", "links", error.what, error.remedy)
+        return problem("links", error.what, error.remedy)
     if not place.release:
-        return Diagnosis(
-            "optional",
+        return optional(
             "links",
             "tito.toml has no [book] release, so no lesson has links to Binder and Colab",
             f'[book] release = "{site_settings.GITHUB}OWNER/REPOSITORY", where the release lies.',
         )
     book = f"; the book is at {root.book}" if root.book else ""
-    return Diagnosis("ok", "links", f"Binder, Colab: {place.release}, branch {place.branch}{book}")
+    return ok("links", f"Binder, Colab: {place.release}, branch {place.branch}{book}")
 
 
 def _sandbox() -> Iterator[Diagnosis]:
     """What grading can be isolated with."""
     if sys.platform != "linux":
-        yield Diagnosis(
-            "optional",
+        yield optional(
             "sandbox",
             f"none on {sys.platform}",
             "Grade a class on Linux; learning needs no sandbox.",
         )
         return
     if program := shutil.which("bwrap"):
-        yield Diagnosis("ok", "bubblewrap", program)
+        yield ok("bubblewrap", program)
     else:
-        yield Diagnosis(
-            "optional",
+        yield optional(
             "bubblewrap",
             "is not installed",
             "Only for instructors: apt install bubblewrap",
         )
     listed = Path("/sys/kernel/security/lsm")
     if listed.exists() and "landlock" in listed.read_text(encoding="utf-8"):
-        yield Diagnosis("ok", "landlock", "is in this kernel")
+        yield ok("landlock", "is in this kernel")
     else:
-        yield Diagnosis(
-            "optional",
+        yield optional(
             "landlock",
             "is not reported by this kernel",
             "Only for instructors, where bubblewrap cannot run.",
