@@ -218,17 +218,13 @@ class Session:
                 old.update(new)
 
     def helper(self, remote: "Remote") -> "Remote":
-        """A separate Remote for an object of a learner-side cell. Another name with the same number
-        does not get it.
-        """
+        """A separate Remote for an object of a learner-side cell: no other name gets it."""
         helper = type(remote)(self, remote._number)
         self.helpers.add(helper)
         return helper
 
     def error(self, name: Any, kinds: Any, text: Any, frames: Any, mark: Any) -> Exception:
-        """The exception to raise in the judge for one of the learner's side: its built-in base
-        class, but never an AssertionError.
-        """
+        """The exception to raise for the learner's: its built-in base, never an AssertionError."""
         if (
             type(name) is not str
             or type(text) is not str
@@ -402,27 +398,6 @@ class Remote:
     def __next__(self) -> Any:
         return self._session.do("next", self)
 
-    def __len__(self) -> int:
-        return exactly(int, self._session.do("len", self))
-
-    def __float__(self) -> float:
-        return exactly(float, self._session.do("float", self))
-
-    def __int__(self) -> int:
-        return exactly(int, self._session.do("int", self))
-
-    def __complex__(self) -> complex:
-        return exactly(complex, self._session.do("complex", self))
-
-    def __index__(self) -> int:
-        return exactly(int, self._session.do("index", self))
-
-    def __str__(self) -> str:
-        return exactly(str, self._session.do("str", self))
-
-    def __repr__(self) -> str:
-        return exactly(str, self._session.do("repr", self))
-
     def __format__(self, spec: str) -> str:
         return exactly(str, self._session.do("format", self, spec))
 
@@ -550,10 +525,13 @@ BINARY = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift d
 IN_PLACE = "iadd isub imul itruediv ifloordiv imod ipow imatmul".split()
 UNARY = "neg pos invert abs round".split()
 COMPARISONS = "eq ne lt le gt ge".split()
+# {name: the kind that Python accepts from it}
+CONVERSIONS: dict[str, type] = {"len": int, "int": int, "index": int, "float": float}
+CONVERSIONS |= {"complex": complex, "str": str, "repr": str}
 
 
 def _operators() -> None:
-    """Define the operators of Remote. Each is forwarded with its operands in their order."""
+    """Define operators and conversions of Remote. Operands are forwarded in their order."""
 
     def computed(value: Any) -> Any:
         # The learner's side could answer `got - wanted` with the plain number 0.
@@ -576,6 +554,11 @@ def _operators() -> None:
     def comparison(name: str) -> Callable[..., Any]:
         return lambda self, other: object_of(self._session.do(name, self, other))
 
+    def conversion(name: str, kind: type) -> Callable[..., Any]:
+        return lambda self: exactly(kind, self._session.do(name, self))
+
+    for name, kind in CONVERSIONS.items():
+        setattr(Remote, f"__{name}__", conversion(name, kind))
     for name in BINARY:
         operation = f"{name}_" if name in ("and", "or") else name
         setattr(Remote, f"__{name}__", binary(operation))
