@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from tito.grading.gradebook.grade import Grade, OverrideReview
@@ -19,7 +18,7 @@ from tito.grading.gradebook.late import shown
 from tito.grading.gradebook.rubric import WAITING
 from tito.grading.gradebook.views import history
 from tito.grading.safe_text import plain, visible
-from tito.views import count
+from tito.views import count, table
 
 if TYPE_CHECKING:
     from tito.grading.page.similarity import Pair
@@ -44,10 +43,10 @@ def class_summary(progress: "Progress", level: str, where: str | Path) -> Render
         Text(f"isolation: {level}; gradebook: {where}", "dim"),
     ]
     if progress.verdicts:
-        table = Table("verdict", "lessons", box=None, pad_edge=False)
+        verdicts = table("verdict", "lessons")
         for verdict, number in sorted(progress.verdicts.items(), key=lambda pair: -pair[1]):
-            table.add_row(verdict, str(number))
-        parts.append(table)
+            verdicts.add_row(verdict, str(number))
+        parts.append(verdicts)
     return Group(*parts)
 
 
@@ -175,11 +174,11 @@ def similar(pairs: Sequence["Pair"], threshold: float) -> RenderableType:
     """A row per pair of submissions of one lesson."""
     if not pairs:
         return Text(f"No two submissions are as similar as {threshold:.0%}.")
-    table = Table("lesson", "pair", "", box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("similarity", justify="right")
-    table.add_column("in common", justify="right")
+    listing = table("lesson", "pair", "")
+    listing.add_column("similarity", justify="right")
+    listing.add_column("in common", justify="right")
     for pair in pairs:
-        table.add_row(
+        listing.add_row(
             f"{pair.number:02} {pair.lesson}",
             Text(plain(pair.one)),
             Text(plain(pair.two)),
@@ -187,5 +186,5 @@ def similar(pairs: Sequence["Pair"], threshold: float) -> RenderableType:
             count(pair.tokens, "word"),
         )
     return Group(
-        table, Text("Similar code need not be copied: look at both before you decide.", "dim")
+        listing, Text("Similar code need not be copied: look at both before you decide.", "dim")
     )

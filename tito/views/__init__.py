@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from rich.padding import Padding
@@ -17,6 +17,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.table import Table
 
     from tito.lesson.course import Root
 
@@ -59,6 +60,16 @@ def unbroken(*parts: str | Text | tuple[str, str], indent: int = 0) -> Text:
     terminal wraps it, it can still be copied as one line.
     """
     return Text.assemble(" " * indent, *parts, no_wrap=True, overflow="ignore")
+
+
+def table(*names: str, **options: Any) -> Table:
+    """A table without lines. A narrow terminal wraps long cells, so that no text is lost."""
+    from rich.table import Table
+
+    listing = Table(**{"box": None, "padding": (0, 2, 0, 0), "header_style": "dim"} | options)
+    for name in names:
+        listing.add_column(name, overflow="fold")
+    return listing
 
 
 @dataclass

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from tito.views import count, indented
+from tito.views import count, indented, table
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from tito.author.chapter_size import Size
     from tito.author.check import Finding
     from tito.book.build import Site
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 
 def check_table(findings: list[Finding], questions: tuple[str, ...]) -> Table:
     """The results of `tito check`: a row per lesson, a column per question."""
-    table = Table("lesson", *questions, box=None, padding=(0, 2, 0, 0), header_style="dim")
+    listing = table("lesson", *questions)
     for name in dict.fromkeys(finding.lesson for finding in findings):
         answers = {finding.question: finding for finding in findings if finding.lesson == name}
-        table.add_row(name, *(_answer(answers.get(question)) for question in questions))
-    return table
+        listing.add_row(name, *(_answer(answers.get(question)) for question in questions))
+    return listing
 
 
 def _answer(finding: Finding | None) -> Text:
@@ -41,21 +42,11 @@ def _answer(finding: Finding | None) -> Text:
 
 def sizes(rows: list[Size]) -> Group:
     """How long the lessons are, in lines, and how much of the library's code the learner writes."""
-    table = Table(
-        "lesson",
-        "chapter",
-        "code",
-        "learner's",
-        "share",
-        "terms",
-        box=None,
-        padding=(0, 2, 0, 0),
-        header_style="dim",
-    )
-    for column in table.columns[1:]:
+    listing = table("lesson", "chapter", "code", "learner's", "share", "terms")
+    for column in listing.columns[1:]:
         column.justify = "right"
     for row in rows:
-        table.add_row(
+        listing.add_row(
             row.lesson,
             f"{row.chapter:,}",
             str(row.code),
@@ -65,7 +56,7 @@ def sizes(rows: list[Size]) -> Group:
         )
     if len(rows) > 1:
         code, learner = sum(row.code for row in rows), sum(row.learner for row in rows)
-        table.add_row(
+        listing.add_row(
             "all",
             f"{sum(row.chapter for row in rows):,}",
             str(code),
@@ -79,7 +70,7 @@ def sizes(rows: list[Size]) -> Group:
             "writes; terms introduced",
             "dim",
         ),
-        table,
+        listing,
     )
 
 

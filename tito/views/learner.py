@@ -23,6 +23,7 @@ from tito.views import (
     in_book,
     indented,
     plain,
+    table,
     unbroken,
 )
 
@@ -67,16 +68,12 @@ def enter(folder: Path) -> str:
 def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -> Group:
     """The state of each lesson, as a table, and what to do next."""
     title = unbroken((root.name, "bold"), f" {root.kind} in {root.path}")
-    table = Table(
-        *("", "lesson", "state", "points", "hints", "last run"),
-        box=None,
-        padding=(0, 1, 0, 0),
-        header_style="dim",
-    )
-    for column in table.columns:  # a narrow terminal wraps long cells, so that no text is lost
-        column.overflow, column.no_wrap = "fold", column.header in ("", "state", "points")
+    names = ("", "lesson", "state", "points", "hints", "last run")
+    listing = table(*names, padding=(0, 1, 0, 0))
+    for column in listing.columns:
+        column.no_wrap = column.header in ("", "state", "points")
     for row in rows:
-        table.add_row(
+        listing.add_row(
             f"{row.number:02}",
             row.name,
             Text(row.state, STYLES[row.state]),
@@ -97,7 +94,7 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
     last = Text("\nThe course is complete: every lesson has passed.", "green")
     if step:
         last = Text.assemble("\n", f"{step[1]}\nnext: ", (step[0], "bold"))
-    return Group(title, "", table, *notes, last)
+    return Group(title, "", listing, *notes, last)
 
 
 def certificate(page: Text, is_written: bool) -> Pieces:
@@ -204,12 +201,12 @@ class Columns:
                 yield Text(title, "bold cyan")
                 yield Text(f"{text}\n")
             return
-        table = Table.grid(padding=(0, self.gap, 0, 0))
+        grid = Table.grid(padding=(0, self.gap, 0, 0))
         for width in widths:
-            table.add_column(no_wrap=True, width=width)
-        table.add_row(*(Text(title, "bold cyan") for title, _ in sides))
-        table.add_row(*(Text(text) for _, text in sides))
-        yield table
+            grid.add_column(no_wrap=True, width=width)
+        grid.add_row(*(Text(title, "bold cyan") for title, _ in sides))
+        grid.add_row(*(Text(text) for _, text in sides))
+        yield grid
         yield Text()
 
 
@@ -239,20 +236,20 @@ def term(entry: Term) -> Group:
 
 def terms(entries: Iterable[Term]) -> Group:
     """Every term, with the lesson that explains it."""
-    table = Table("term", "lesson", box=None, padding=(0, 2, 0, 0))
+    listing = table("term", "lesson")
     for entry in entries:
-        table.add_row(entry.term, f"{entry.number:02} {entry.lesson}")
-    return Group(table, Text('to read about one: tito word "TERM"', "dim"))
+        listing.add_row(entry.term, f"{entry.number:02} {entry.lesson}")
+    return Group(listing, Text('to read about one: tito word "TERM"', "dim"))
 
 
 def doctor(findings: Iterable[Diagnosis]) -> Table:
-    table = Table("", "", "", box=None, show_header=False, padding=(0, 2, 0, 0))
+    listing = table("", "", "", show_header=False)
     for finding in findings:
         words = Text(finding.value)
         if finding.remedy:
             words.append(f"\n{finding.remedy}", "yellow")
-        table.add_row(Text(finding.state, STYLES[finding.state]), finding.what, words)
-    return table
+        listing.add_row(Text(finding.state, STYLES[finding.state]), finding.what, words)
+    return listing
 
 
 def update(result: Update) -> RenderableType:
@@ -289,17 +286,10 @@ def update(result: Update) -> RenderableType:
 
 def milestones(rows: list[MilestoneStatus]) -> Group:
     """The milestones, as a table, and what to do next."""
-    table = Table(
-        *("", "", "milestone", "", "state", "waits for"),
-        box=None,
-        padding=(0, 2, 0, 0),
-        header_style="dim",
-    )
-    for column in table.columns:
-        column.overflow = "fold"
+    listing = table("", "", "milestone", "", "state", "waits for")
     for row in rows:
         program = row.milestone
-        table.add_row(
+        listing.add_row(
             f"{program.number:02}",
             str(program.year),
             program.name,
@@ -311,7 +301,7 @@ def milestones(rows: list[MilestoneStatus]) -> Group:
     last = Text()
     if following:
         last = Text.assemble("\nnext: ", (f"tito milestone run {following.milestone.name}", "bold"))
-    return Group(table, last)
+    return Group(listing, last)
 
 
 def _some(names: list[str]) -> str:

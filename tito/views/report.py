@@ -122,9 +122,7 @@ def _in_order(checks: Iterable[CheckOutcome], changed: list[str]) -> Groups:
 
 
 def _exercises(verdict: Verdict, groups: Groups) -> list[RenderableType]:
-    """The state of each exercise. Those that are right, waiting or unwritten share a line each;
-    the others are shown with their checks.
-    """
+    """The exercises: right, waiting or unwritten ones on a line each; others with their checks."""
     if verdict.partial:
         return [_exercise(name, checks) for name, checks in groups.items()]
     right = [name for name, checks in groups.items() if all(c.passed for c in checks)]

@@ -5,7 +5,6 @@ Nothing here prints, reads or decides.
 
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -20,16 +19,9 @@ from tito.grading.gradebook.history import Change
 from tito.grading.gradebook.late import shown
 from tito.grading.gradebook.requested_changes import RequestedChange
 from tito.grading.safe_text import plain, visible
-from tito.views import count
+from tito.views import count, table
 
 NAMED = 10  # learners that a sentence names
-
-
-def table(*names: str, **options: Any) -> Table:
-    listing = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", **options)
-    for name in names:
-        listing.add_column(name, overflow="fold")
-    return listing
 
 
 def grades(
