@@ -12,6 +12,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -109,11 +110,9 @@ def _remove(stray: str | None) -> None:
 def _sweep(folder: Path) -> None:
     """Delete what a killed `write` left in `folder` more than a minute ago."""
     for stray in folder.glob(f".*{SUFFIX}"):
-        try:
+        with suppress(OSError):  # another process was faster
             if time.time() - stray.stat().st_mtime > 60:
                 stray.unlink()
-        except OSError:
-            pass  # another process was faster
 
 
 def replace(root: SavedRoot, command: str, changes: Changes, step: bool = True) -> Path | None:
@@ -133,11 +132,9 @@ def replace(root: SavedRoot, command: str, changes: Changes, step: bool = True) 
         left = {path: data for path, data in left.items() if old[path] != data}
         if any(old[path] is not None for path in left):
             backup = _save(root, command, {path: old[path] for path in left}, step)
-        try:
+        with suppress(Changed):  # the editor's bytes are saved, too, before they are replaced
             _write_all(left, old)
             return backup
-        except Changed:
-            pass  # the editor's bytes are saved, too, before they are replaced
     return backup
 
 
@@ -198,10 +195,8 @@ def _prune(root: SavedRoot, paths: Iterable[Path]) -> None:
     """Delete those parent folders of `paths` that are empty."""
     folders = {parent for path in paths for parent in path.parents if root.path in parent.parents}
     for folder in sorted(folders, reverse=True):  # the innermost first
-        try:
+        with suppress(OSError):  # something is in it
             folder.rmdir()
-        except OSError:
-            pass  # something is in it
 
 
 def _delete(path: Path) -> None:

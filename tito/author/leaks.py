@@ -8,6 +8,7 @@ import json
 import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import NoReturn
 
 from tito.author import wheel
@@ -202,10 +203,8 @@ def readable(name: str, data: bytes) -> str:
     """A file's text; of a notebook also every string as its reader sees it."""
     text = data.decode("utf-8", "replace")
     if name.endswith(".ipynb"):
-        try:
+        with suppress(ValueError):  # not a notebook: its text is enough
             return text + "\n".join(strings_in(json.loads(text)))
-        except ValueError:
-            pass  # not a notebook: its text is enough
     return text
 
 

@@ -120,9 +120,7 @@ class LessonResult:
 
     @property
     def is_work(self) -> bool:
-        """Whether the lesson was handed in and differs from the release. Otherwise the result does
-        not replace a grade.
-        """
+        """Whether it was handed in and differs from the release. If not, it replaces no grade."""
         return bool(self.sha256) and self.verdict not in ("missing", "stub")
 
     @property

@@ -136,9 +136,7 @@ class Sheets:
         self.solved = self.with_solutions(len(self.ids))
 
     def with_solutions(self, count: int) -> str:
-        """As released, with the first `count` exercises solved as in the course; with all of them,
-        the questions are answered.
-        """
+        """As released, with the first `count` exercises solved; if all are, also answers."""
         text = self.with_cells(
             {
                 exercise.name: _without_marks(exercise.cell.source)

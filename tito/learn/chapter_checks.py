@@ -112,9 +112,7 @@ def _lesson_of(checks_file: Path) -> str:
 
 
 def _is_edited(checks_file: Path, name: str, file: str) -> bool:
-    """Whether the code of exercise `name`, of a script or a cell that is `file` in tracebacks, is
-    another than the released one.
-    """
+    """Whether the code of exercise `name`, in the script or cell `file`, is not the released."""
     lesson = _lesson_of(checks_file)
     cell = cells.read(checks_file.with_name(f"{lesson}_dev.py")).cell(name)
     own = cells.read(Path(file)).cell(name) if Path(file).is_file() else None

@@ -77,12 +77,10 @@ class Process:
             self.running = False
             raise Superseded
         self.unfinished = True
-        try:
+        with suppress(OSError):  # it died at once; the next event reports its end
             assert self.process.stdin
             self.process.stdin.write(json.dumps(request) + "\n")
             self.process.stdin.flush()
-        except OSError:
-            pass  # it died at once; the next event reports its end
         try:
             yield from EventStream(self.process, self.events, patience).follow()
             self.unfinished = False
@@ -107,18 +105,14 @@ class Process:
         own, which the process ends.
         """
         self.process.terminate()
-        try:
+        with suppress(subprocess.TimeoutExpired):
             self.process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            pass
         kill(self.process.pid)
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
-            try:
+            with suppress(OSError):  # a request that was never read
                 if stream:
                     stream.close()
-            except OSError:
-                pass  # a request that was never read
 
     def __enter__(self) -> "Process":
         return self
@@ -128,11 +122,9 @@ class Process:
 
 
 def _read_events(stream: IO[str], events: "queue.SimpleQueue[Event | None]") -> None:
-    try:
+    with suppress(ValueError):  # closed while it was read
         for line in stream:
             events.put(json.loads(line))
-    except ValueError:
-        pass  # closed while it was read
     events.put(None)
 
 

@@ -213,9 +213,7 @@ def export_lesson(entry: Entry, record: dict[str, Any]) -> tuple[TestedModules, 
 
 
 def _own_suite(source: cells.Source) -> CheckSuite:
-    """The learner's own checks, `test_...` functions in cells that are not exported. They see the
-    imports of the whole chapter.
-    """
+    """The learner's own checks: `test_...` functions in cells that are not exported."""
     exported = source.exported
     checks = [
         CheckFunction(f"own.{name}", name, Section(cell.source, file_of(source, cell), cell.line))
@@ -421,12 +419,10 @@ def _record_parts(entry: Entry, source: cells.Source, verdict: Verdict) -> None:
 
 def _settle(entry: Entry, verdict: Verdict) -> None:
     """Bring notebook and script to the same state, after the one that counts was tested."""
-    try:
+    with suppress(WorkError):  # the verdict says what is wrong with the lesson
         if backup := notebook_sync.settle(entry):
             follows = entry.script if verdict.source.endswith(".ipynb") else entry.notebook
             verdict.notes.append(
                 f"{entry.relative(follows)} was brought up to date; what it "
                 f"held before is in {backup}"
             )
-    except WorkError:
-        pass  # the verdict says what is wrong with the lesson

@@ -13,7 +13,7 @@ import re
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -243,12 +243,10 @@ def _plan_lesson(plan: Plan, entry: Entry, new: Lesson, record: dict[str, Any]) 
     if any(not declared.is_unwritten(exercise, mine) for exercise in declared.exercises):
         result.test.append(entry.name)
     if entry.module_path.exists() and not export.is_skipped(entry):
-        try:
+        with suppress(TitoError):  # the code is not valid Python yet: leave the module
             place = target.script.relative_to(plan.root.path).as_posix()
             module = export.build(source, new, place, plan.root.package)
             changes[entry.module_path] = module.text.encode("utf-8")
-        except TitoError:
-            pass  # code that is not valid Python yet: leave the module in the package
 
 
 def _plan_move(entry: Entry, target: Entry, changes: dict[Path, bytes | None]) -> None:

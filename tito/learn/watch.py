@@ -58,9 +58,7 @@ class Printer:
 
 
 class Keyboard:
-    """The keys that are pressed. Each is an event; while a question waits, they are the line of
-    its answer.
-    """
+    """The keys that are pressed, each an event; while a question waits, its answer's line."""
 
     def __init__(self, getchar: Callable[[], str], tell: Tell) -> None:
         self.getchar, self.tell = getchar, tell
@@ -138,10 +136,8 @@ def _keyboard(getchar: Callable[[], str], tell: Tell) -> Iterator[Keyboard | Non
     try:
         yield keyboard
     finally:
-        try:
+        with suppress(termios.error):  # the terminal is gone
             termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
-        except termios.error:
-            pass  # the terminal is gone
 
 
 @dataclass
@@ -195,9 +191,7 @@ class Watcher:
                 return self.events.get(timeout=0.2 if os.name == "nt" else None)
 
     def test(self) -> dict[str, Any]:
-        """Test and show the report. Returns the hashes of what it is about; none when a newer
-        event ended the test.
-        """
+        """Test and show the report. Returns hashes of what was tested; none if a save ended it."""
         before = _now(self.entry)
         with self.sign_of_life() as timer:
             ruled = False

@@ -2,6 +2,7 @@
 
 import sys
 from contextlib import suppress
+from dataclasses import asdict
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -258,7 +259,7 @@ def show_exercises(
     entries = root.lessons if root.is_course else []
     rows = exercise_table(book, entries, lesson, section)
     if json:
-        echo_json([row.as_json() for row in rows])
+        echo_json([asdict(row) for row in rows])
     else:
         echo(views.exercises(rows))
 
@@ -376,7 +377,7 @@ def show_enrollment(enrolled: "Enrollment", csv: Path, whole_class: bool, json: 
     from tito.grading.safe_text import plain
 
     if json:
-        echo_json(enrolled.as_json())
+        echo_json(asdict(enrolled))
         return
     number = len(enrolled.learners)
     echo(

@@ -7,7 +7,7 @@ from another column is refused, because every learner would appear twice.
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +62,6 @@ class Enrollment:
     strangers: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def enroll(
@@ -356,9 +353,7 @@ def _set_state(database: sql.Connection, students: Iterable[str], state: str | N
 
 
 def _set_id_column(database: sql.Connection, path: Path, new: str) -> str | None:
-    """Remember from which column the ids are. Returns from which they were, or None. Raises
-    UsageError where grades have other ids.
-    """
+    """Remember the column of the ids. Returns the one before. Raises UsageError for other ids."""
     before = _setting(database, ID_COLUMN)
     if before and before != new:
         _refuse_if_graded(database, path, before, new)

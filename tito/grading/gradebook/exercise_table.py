@@ -6,8 +6,7 @@ as released or could not be imported are left out: they have no results for sing
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from tito.errors import TitoError
 from tito.grading.gradebook.gradebook import Gradebook
@@ -37,9 +36,6 @@ class ExerciseRow:
     right: int = 0
     misconception: str = ""
     showed_it: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def exercise_table(
@@ -100,9 +96,7 @@ def is_right(result: LessonResult, exercise: str) -> bool:
 
 
 def _shown(messages: dict[str, str], result: LessonResult, exercise: str) -> set[str]:
-    """The misconceptions that a learner showed in an exercise: their message is in the message of a
-    check, and not a part of another such message.
-    """
+    """The misconceptions whose message is in a check's message, and in no longer one there."""
     names = set()
     for check in result.checks:
         if check.exercise == exercise and not check.passed:

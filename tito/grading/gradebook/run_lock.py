@@ -10,7 +10,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeAlias
@@ -95,10 +95,8 @@ def hold(book: Gradebook, who: str) -> Iterator[RunLock]:
     try:
         yield lock
     except BaseException:
-        try:
+        with suppress(TitoError):  # the error that ends the run says more
             lock.release()
-        except TitoError:
-            pass  # the error that ends the run says more
         raise
     lock.release()
 

@@ -52,9 +52,7 @@ WANTED = "Give the folder or zip with a folder, zip or file per learner."
 
 @dataclass
 class Submitters:
-    """The entry of a folder in Gradescope's metadata: {"name", "sid", "email"} of each person, and
-    when it was handed in.
-    """
+    """A folder's entry in Gradescope's metadata: {"name", "sid", "email"} of each person; time."""
 
     people: list[dict[str, str]] = field(default_factory=list)
     time: datetime | None = None

@@ -35,9 +35,7 @@ BROAD = 1 << 20
 
 @dataclass
 class Prepared:
-    """The compiled code that a lesson's checks need: the imports of its learner-side sections, and
-    {section: its code}.
-    """
+    """The code that checks need: imports of the learner-side sections, and {section: its code}."""
 
     exported: list[str]
     imports: bytes

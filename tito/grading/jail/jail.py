@@ -77,10 +77,8 @@ class Fork:
         self.is_ended = True
         self.sock.close()
         if self.handle is not None:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self.handle, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
             os.close(self.handle)
         else:
             os.kill(self.pid, signal.SIGKILL)
@@ -344,9 +342,7 @@ def system() -> list[Path]:
 
 
 def site_folders() -> list[Path]:
-    """The folders of installed packages, also inside the folders of `system`. They may contain a
-    course with its solutions.
-    """
+    """Folders of installed packages, also in those of `system`: they may hold solutions."""
     return sorted(
         {
             Path(folder)
@@ -387,9 +383,7 @@ def package_paths() -> list[Path]:
 
 
 def readable(secret: Sequence[str]) -> list[Path]:
-    """The paths that Landlock allows: those that Python needs, without folders of installed
-    packages and without secret paths.
-    """
+    """The paths that Landlock allows: those that Python needs, without packages and secrets."""
     hidden = {*site_folders(), *(Path(path) for path in secret)}
     return [
         *[part for path in system() for part in without(path, hidden)],

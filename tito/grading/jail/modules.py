@@ -129,9 +129,7 @@ def public_modules(root: Root) -> dict[str, bytes | None]:
 
 @functools.cache
 def checks_hash(entry: Entry) -> str:
-    """The hash of everything that a lesson is graded with: its checks, the package, and the
-    reference solutions of earlier lessons.
-    """
+    """The hash of what a lesson is graded with: its checks, the package, earlier solutions."""
     lesson = entry.declared
     lower = [
         export.current(lower_entry, lower_entry.declared.source).text
