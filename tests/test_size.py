@@ -30,15 +30,15 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 # {what is counted: (limit, goal)}
 LIMITS = {
-    "lines of tito": (35300, 28000),
-    "lines of tito/grading": (15600, 12000),
-    "lines of tito/learn": (6400, 5000),
+    "lines of tito": (34900, 28000),
+    "lines of tito/grading": (15400, 12000),
+    "lines of tito/learn": (6300, 5000),
     "lines of tito/book": (3300, 2600),
-    "lines of tests": (54700, 46000),
-    "functions over 40 lines": (5, 30),
+    "lines of tests": (54800, 46000),
+    "functions over 40 lines": (4, 30),
     "functions over 6 parameters": (0, 15),
     "untyped functions": (0, 0),
-    "modules over 600 lines": (1, 3),
+    "modules over 600 lines": (0, 3),
     "commands": (35, 34),
     "parameters of commands": (143, 200),
     "attributes of Tensor": (61, 90),
