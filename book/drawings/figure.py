@@ -215,6 +215,16 @@ def choice(legend, group, options, chosen):
     return f'<fieldset class="choice"><legend>{html.escape(legend)}</legend>{rows}</fieldset>'
 
 
+def switches(legend, name, texts):
+    """Checkboxes, all on; their values are 0, 1 and so on."""
+    rows = "".join(
+        f'<label><input type="checkbox" name="{name}" value="{n}" checked> {html.escape(text)}'
+        "</label>"
+        for n, text in enumerate(texts)
+    )
+    return f'<fieldset class="choice"><legend>{html.escape(legend)}</legend>{rows}</fieldset>'
+
+
 def field_of(label, name, value):
     """A field for a short text."""
     return (

@@ -117,6 +117,21 @@ def test_a_word_is_of_one_kind_and_fits_into_its_cell():
     assert len(words) == len(set(words)) and max(map(len, words)) <= attention.LONGEST
 
 
+def test_the_stream_after_each_block_is_what_the_logit_lens_of_lesson_18_reads():
+    from tinytorch.core.interpretability import logit_lens
+
+    drawing = module("residual_stream")
+    model, tokenizer = drawing.small_gpt()
+    for prompt in drawing.PROMPTS:
+        lens = logit_lens(model, tokenizer.encode(prompt)[None])[:, -1].argmax(axis=-1)
+        rows = [drawing.predictions(drawing.stream(prompt, ())[n])[0] for n in (0, 2, 4)]
+        best = [tokenizer.token(int(i)).decode().replace(" ", "·") for i in lens]
+        assert [row[0] for row in rows] == best
+    assert "'ost' with 42 %" in drawing.numbers("Harriet Sm", (0,))["told"]
+    still = drawing.numbers("of cour", (0, 1, 2, 3))
+    assert all(row == still["rows"][0] for row in still["rows"])
+
+
 def test_three_vectors_bring_the_prediction_back():
     shares, clean, corrupt = module("patch_map").numbers()
     assert clean > 0.9 and corrupt < 0.2 and shares.shape == (3, 11)
@@ -628,6 +643,25 @@ def drive_induction_steps(page, figure):
     assert said(figure) == states[-1]["told"]
     stripe = figure.locator('[data-key="cell 1 10 4"]').get_attribute("fill-opacity")
     assert float(stripe) == states[-1]["percent"][1][10][4] / 100
+
+
+def drive_residual_stream(page, figure):
+    drawing = module("residual_stream")
+    for prompt, off in [("Harriet Sm", (0,)), ("of cour", (0, 1, 2, 3)), ("of cour", (2,))]:
+        figure.get_by_label(prompt).check()
+        for number, part in enumerate(drawing.PARTS):
+            figure.get_by_label(part).set_checked(number not in off)
+        state = drawing.numbers(prompt, off)
+        assert said(figure) == state["told"]
+        keys = re.findall(r'data-key="([^"]*) text"[^>]*>([^<]*)<', drawing.panel(state).svg())
+        assert cells(figure) == dict(keys)
+        dashed = figure.locator('[data-key^="part"][stroke-dasharray].muted').count()
+        assert dashed == len(off)
+        bar = figure.locator('[data-key="bars 4"]').get_attribute("d")
+        assert bar in drawing.panel(state).svg()
+    page.keyboard.press("Tab")
+    figure.get_by_label("attention 2").press("Space")
+    assert said(figure) == drawing.numbers("of cour", ())["told"]
 
 
 def drive_patch_map(page, figure):
