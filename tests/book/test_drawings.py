@@ -132,6 +132,21 @@ def test_the_stream_after_each_block_is_what_the_logit_lens_of_lesson_18_reads()
     assert all(row == still["rows"][0] for row in still["rows"])
 
 
+def test_training_brings_the_vowels_of_the_lesson_together():
+    drawing = module("letter_neighbours")
+    weights, bits, letters = drawing.trained()
+    before, after = (drawing.nearest(weights[n], letters.index("a"), 5) for n in (0, -1))
+    assert "".join(letters[i] for i in after) == "eouyi" and set(before) != set(after)
+    assert bits[0] > 4.75 and sorted(bits, reverse=True) == bits
+    for n in (0, -1):
+        *at, origin = np.array(drawing.places(n))
+        assert np.allclose(
+            [drawing.cosine(*((at[i] - origin) * [1, -1] for i in (1, j))) for j in (2, 3)],
+            [drawing.cosine(weights[n][1], weights[n][j]) for j in (2, 3)],
+            atol=0.01,
+        )
+
+
 def test_three_vectors_bring_the_prediction_back():
     shares, clean, corrupt = module("patch_map").numbers()
     assert clean > 0.9 and corrupt < 0.2 and shares.shape == (3, 11)
@@ -358,6 +373,12 @@ def cells(figure, start=""):
     """{key: text} of the cells whose keys begin with a word."""
     texts = figure.evaluate(TEXTS)
     return {key: text for key, text in texts.items() if key.split(" ")[0] == start or not start}
+
+
+def written(*panels):
+    """{key: text} of the cells of Panels, as `cells` of a figure."""
+    drawn = "".join(panel.svg() for panel in panels)
+    return dict(re.findall(r'data-key="([^"]*) text"[^>]*>([^<]*)<', drawn))
 
 
 def numbers(figure, start):
@@ -613,12 +634,10 @@ def drive_attention(page, figure):
             figure.get_by_label(label).check()
             for i in chosen:
                 figure.locator(f'[data-key="word {i}"]').click()
-                drawn = attention.panel(words, causal, i).svg()
-                keys = re.findall(r'data-key="([^"]*) text"[^>]*>([^<]*)<', drawn)
-                assert cells(figure) == dict(keys)
+                panel = attention.panel(words, causal, i)
+                assert cells(figure) == written(panel)
                 assert said(figure) == attention.told(words, causal, i)
-        bars = re.search(r'"bars 1" d="([^"]*)"', drawn)[1]
-        assert figure.locator('[data-key="bars 1"]').get_attribute("d") == bars
+        assert figure.locator('[data-key="bars 1"]').get_attribute("d") in panel.svg()
         assert figure.locator("*:not(template *)").count() <= 250
 
     compare(attention.SENTENCE, (0, 4, 6))
@@ -653,15 +672,27 @@ def drive_residual_stream(page, figure):
             figure.get_by_label(part).set_checked(number not in off)
         state = drawing.numbers(prompt, off)
         assert said(figure) == state["told"]
-        keys = re.findall(r'data-key="([^"]*) text"[^>]*>([^<]*)<', drawing.panel(state).svg())
-        assert cells(figure) == dict(keys)
-        dashed = figure.locator('[data-key^="part"][stroke-dasharray].muted').count()
-        assert dashed == len(off)
-        bar = figure.locator('[data-key="bars 4"]').get_attribute("d")
-        assert bar in drawing.panel(state).svg()
+        assert cells(figure) == written(panel := drawing.panel(state))
+        assert figure.locator('[stroke-dasharray].muted[data-key^="part"]').count() == len(off)
+        assert figure.locator('[data-key="bars 4"]').get_attribute("d") in panel.svg()
     page.keyboard.press("Tab")
     figure.get_by_label("attention 2").press("Space")
     assert said(figure) == drawing.numbers("of cour", ())["told"]
+
+
+def drive_letter_neighbours(page, figure):
+    drawing = module("letter_neighbours")
+    step, letter = figure.get_by_label("training steps"), 1
+    for n, key, to in [(0, "ArrowRight", 2), (3, "ArrowDown", 11), (5, "ArrowDown", 20)]:
+        step.fill(str(n))
+        assert said(figure) == drawing.told(n, letter)
+        figure.locator(f'[data-key="choose {letter}"]').focus()
+        page.keyboard.press(key)
+        assert said(figure) == drawing.told(n, letter := to)
+        drawn = drawing.panel(n, letter).svg()
+        for part in ("up", "across", "ray chosen", "ray 0", "ray 4"):
+            assert figure.locator(f'[data-key="{part}"]').get_attribute("points") in drawn
+        assert figure.locator(".cell.value").count() == drawn.count("cell value")
 
 
 def drive_patch_map(page, figure):
@@ -761,9 +792,9 @@ def drive_cache_steps(page, figure):
     figure.locator("[name=step]").focus()
     for n in range(1, len(drawing.TOKENS) + 1):
         assert said(figure) == drawing.told(n, state)
-        drawn = "".join(drawing.panel(way, n, state).svg() for way in drawing.WAYS)
-        keys = re.findall(r'data-key="([^"]* text)"[^>]*>([^<]*)<', drawn)
-        assert cells(figure) == {key.removesuffix(" text"): text for key, text in keys}
+        panels = [drawing.panel(way, n, state) for way in drawing.WAYS]
+        assert cells(figure) == written(*panels)
+        drawn = "".join(panel.svg() for panel in panels)
         for kind in ("wrong", "muted", "value"):
             assert figure.locator(f".panels .cell.{kind}").count() == drawn.count(f'"cell {kind}')
         page.keyboard.press("ArrowRight")
