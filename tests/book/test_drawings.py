@@ -91,6 +91,24 @@ def test_forward_and_reverse_mode_find_the_derivative_of_the_lesson():
         assert last["tangent"]["y"] == pytest.approx(slope)
 
 
+def test_the_trainer_stops_where_the_learning_curves_say():
+    drawing = module("early_stopping")
+    assert drawing.stopped(60, 10) == (37, 27)  # as in the lesson
+    for count, patience in [(60, 4), (120, 20), (240, 5)]:
+        trainer, train = drawing.trainer(), drawing.batches(count, 1, 30)
+        validation = drawing.batches(300, 2, 128)
+        trainer.fit(train, drawing.EPOCHS, validation=validation, patience=patience)
+        stop, kept = drawing.stopped(count, patience)
+        assert trainer.epoch == stop
+        loss = drawing.history(count)["validation"][kept - 1]
+        assert trainer.evaluate(validation)["loss"] == pytest.approx(loss, abs=1e-5)
+    assert all(max(run[name]) <= drawing.HIGHEST for run in runs_of(drawing) for name in run)
+
+
+def runs_of(drawing):
+    return map(drawing.history, drawing.COUNTS)
+
+
 def test_each_pixel_gets_the_number_of_its_copies():
     state = module("im2col").numbers(1, 0)
     assert state["counts"] == [[1, 2, 2, 1], [2, 4, 4, 2], [2, 4, 4, 2], [1, 2, 2, 1]]
@@ -542,6 +560,31 @@ def drive_dual_numbers(page, figure):
     x.focus()
     page.keyboard.press("ArrowRight")
     assert said(figure) == dual.steps(dual.FUNCTIONS["sine"]["nodes"], 2)[-1]["says"]
+
+
+def drive_early_stopping(page, figure):
+    drawing = module("early_stopping")
+    patience = figure.get_by_label("patience")
+    assert said(figure) == drawing.told(60, 10)
+    for count in drawing.COUNTS:
+        figure.get_by_label(str(count), exact=True).check()
+        patience.focus()
+        page.keyboard.press("Home")
+        for steps in range(1, drawing.MOST + 1):
+            assert said(figure) == drawing.told(count, steps)
+            page.keyboard.press("ArrowRight")
+        stop, kept = drawing.stopped(count, drawing.MOST)
+        run = figure.locator('[data-key="validation run"]').get_attribute("points")
+        losses = drawing.history(count)["validation"]
+        shown, wanted = (
+            [float(one) for one in re.split("[ ,]", points)]
+            for points in (run, drawing.points(losses[:stop]))
+        )
+        assert shown == pytest.approx(wanted, abs=0.11)
+        dot = figure.locator('[data-key="kept"]')
+        place = [float(dot.get_attribute(key)) for key in ("cx", "cy")]
+        wanted = map(float, drawing.place(kept, losses[kept - 1]))
+        assert place == pytest.approx(list(wanted), abs=0.11)
 
 
 def drive_broadcasting(page, figure):
