@@ -209,9 +209,7 @@ def _key(entry: Entry, package: Package) -> str:
 
 
 def _key_of_milestone(root: Root, entry: Milestone, package: Package) -> str:
-    """A hash of everything that the results of a milestone depend on, with the programs next to it
-    that it may import.
-    """
+    """A hash of what a milestone's results depend on, with the programs beside it."""
     others = {other.path for other in milestone.milestones(root)} - {entry.path}
     sources = {
         path.name: path.read_bytes()

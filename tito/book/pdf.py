@@ -34,9 +34,7 @@ PRINTS = 4  # at most, until the numbers agree
 
 @dataclass
 class Printed:
-    """The PDF: its file, how many pages of which paper, its bytes, and the seconds it took with the
-    site it was made of.
-    """
+    """The PDF: its file, pages, paper and bytes, and the seconds that it took with its site."""
 
     path: Path
     pages: int

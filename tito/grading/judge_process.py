@@ -13,7 +13,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Collection, Mapping
-from typing import Self
+from contextlib import AbstractContextManager
 
 from tito.errors import TitoError
 from tito.grading.intake.open_submission import open_submission
@@ -27,7 +27,7 @@ from tito.grading.submission import Submission
 MEMORY = 4096  # MB of this process
 
 
-class SubmissionJudge:
+class SubmissionJudge(AbstractContextManager["SubmissionJudge"]):
     """Opens submissions in a process with limits, and judges them in this process."""
 
     def __init__(self, setting: Setting) -> None:
@@ -44,9 +44,6 @@ class SubmissionJudge:
         """
         contents, codes = self.reader.read(submission, slow_files(known))
         return self.judge.grade(contents, codes, known)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.reader.close()

@@ -193,9 +193,7 @@ def _find_checks(name: str, space: dict[str, Any], browser_root: Path | None) ->
 
 
 def _folders(space: dict[str, Any]) -> Iterator[Path]:
-    """Where the chapter may be, the likeliest first: a script says it, VS Code says it,
-    Jupyter says it or works there.
-    """
+    """Where the chapter may be, the likeliest first: by a script, by VS Code, by Jupyter."""
     for path in (
         space.get("__file__"),
         space.get("__vsc_ipynb_file__"),

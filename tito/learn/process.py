@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -33,7 +33,7 @@ class Superseded(Exception):
     """The caller has cancelled the rest of a run."""
 
 
-class Process:
+class Process(AbstractContextManager["Process"]):
     """A process that answers one request after the other, each in a fork where there are forks."""
 
     def __init__(self) -> None:
@@ -113,9 +113,6 @@ class Process:
             with suppress(OSError):  # a request that was never read
                 if stream:
                     stream.close()
-
-    def __enter__(self) -> "Process":
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()

@@ -265,9 +265,7 @@ class Watcher:
         self.out(report_views.waiting(self.waiting, self.entry.name))
 
     def ask(self, question: "RenderableType") -> str | None:
-        """The learner's prediction, "" without one. A save comes first: then it is None, and the
-        question waits for the next time.
-        """
+        """The learner's prediction, "" without one; None when a save comes first: asked later."""
         assert self.keyboard
         self.out(question)
         self.keyboard.line = ""  # first, or what is typed as soon as the prompt is there is lost
@@ -293,9 +291,7 @@ class Watcher:
 
     @contextmanager
     def sign_of_life(self) -> Iterator[threading.Timer]:
-        """Print "testing ..." in a terminal, if it takes long. Yields the timer, to be cancelled
-        once there are results.
-        """
+        """Print "testing ..." if it takes long. Yields the timer, to be cancelled by results."""
         timer = threading.Timer(PATIENCE, self.out, ["testing ..."])
         if sys.stdout.isatty():
             timer.start()

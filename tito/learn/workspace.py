@@ -271,9 +271,7 @@ def undo(
     root: Root,
     back: Callable[[Root], files.Step] = files.undo,
 ) -> files.Step:
-    """`files.undo`, or `back`. Of a lesson whose script or notebook came back, it is not known any
-    more whether the two agree.
-    """
+    """`files.undo`, or `back`. Whether a script and its notebook agree is not known then."""
     with progress.locked(root):
         step = back(root)
         for entry in root.lessons:

@@ -111,9 +111,7 @@ def read_inbox(path: Path, lessons: list[Entry]) -> Inbox:
 
 
 def _worksheets(names: list[str], read: Callable[[str], bytes]) -> list[tuple[str, str]]:
-    """(name, text) of Moodle's worksheets among these entries. A learner's file is never taken for
-    one, because Canvas and Moodle rename it.
-    """
+    """(name, text) of Moodle's worksheets here; a learner's file has another name by then."""
     worksheets = []
     for name in names:
         if not name.lower().endswith(".csv") or CANVAS.fullmatch(name) or MOODLE.fullmatch(name):

@@ -26,7 +26,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 from tito.errors import MachineError, TitoError, UsageError
 from tito.grading.jail import proxy
@@ -118,7 +118,7 @@ def be_killed_first() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
-class Jail:
+class Jail(contextlib.AbstractContextManager["Jail"]):
     """A server process that forks on request, one fork ahead of its use.
 
     level    of isolation
@@ -282,9 +282,6 @@ class Jail:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait(LAST)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()

@@ -12,7 +12,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any
 
 from tito.errors import TitoError
 from tito.grading.jail.check_run import CheckRunner, Subject
@@ -83,7 +83,7 @@ def slow_files(known: Mapping[str, Collection[str]]) -> set[str]:
     return {key.removeprefix(SLOW) for key in keys if key.startswith(SLOW)}
 
 
-class Judge:
+class Judge(contextlib.AbstractContextManager["Judge"]):
     """Judges submissions one after the other, with one CheckRunner."""
 
     def __init__(self, setting: Setting) -> None:
@@ -103,9 +103,6 @@ class Judge:
     def setting(self) -> Setting:
         """The setting; its level is the one that was found, see `CheckRunner.begin`."""
         return self.runner.setting
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.runner.close()

@@ -21,7 +21,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Set
 from types import ModuleType
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO
 
 from tito.grading.setting import Limits
 from tito.grading.submission import Contents, LessonFile, Submission
@@ -55,7 +55,7 @@ class ReaderDied(Exception):
     """The reading process ended before it was done."""
 
 
-class SubmissionReader:
+class SubmissionReader(contextlib.AbstractContextManager["SubmissionReader"]):
     """Reads submissions in a separate process.
 
     lessons          the course's lessons
@@ -74,9 +74,6 @@ class SubmissionReader:
         self.requests: BinaryIO
         self.answers: BinaryIO
         self.used, self.count = 0.0, 0  # of the process: seconds, submissions
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -219,9 +216,7 @@ def too_long(what: str) -> str:
 
 
 def close_all_but(*descriptors: int) -> None:
-    """Close all files except the standard ones and these. A jail, for example, ends only when every
-    process has closed its socket.
-    """
+    """Close all files but these: a jail ends only when all processes have closed its socket."""
     for name in os.listdir("/dev/fd"):
         if int(name) > 2 and int(name) not in descriptors:
             with contextlib.suppress(OSError):  # of the listing itself

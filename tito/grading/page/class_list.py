@@ -124,9 +124,7 @@ class Filter:
 
 
 class Openings:
-    """Which grader last opened each submission, since the page was started. A new file of the
-    learner is not opened yet.
-    """
+    """Which grader opened each submission last; a new file of the learner is not opened."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -141,9 +139,7 @@ class Openings:
             self._openers[row.handle, row.lesson, row.sha256] = who
 
     def open_next(self, rows: Iterable[SubmissionRow], who: str) -> SubmissionRow | None:
-        """Open the first of these rows that is not opened yet, so that two graders never get the
-        same row. None if all are opened.
-        """
+        """Open the first row that is not opened yet, if any: two graders get different ones."""
         with self._lock:
             for row in rows:
                 if not self.opener(row):
@@ -153,9 +149,7 @@ class Openings:
 
 
 def needs_of(grade: Grade) -> tuple[str, ...]:
-    """Why a person should look at a grade, in words. A problem of the file is settled when points
-    are set or a comment is written.
-    """
+    """Why a person should look at a grade. Points or a comment settle a problem of the file."""
     reasons = []
     if grade.result.verdict in DOUBTFUL and not (grade.is_by_hand or grade.comments):
         reasons.append(grade.result.verdict)
