@@ -73,7 +73,9 @@ class Options:
 
 @dataclass
 class Site:
-    """A finished site: its folder, its pages, the seconds it took, and what was run for it."""
+    """A finished site: its folder, the number of its pages, the seconds it took, and the lessons
+    and milestones that were run for it.
+    """
 
     path: Path
     pages: int
@@ -123,7 +125,9 @@ def build(root: Root, options: Options = Options()) -> Site:
 
 
 def find_design(root: Root) -> Path:
-    """The folder with conf.py and the pages: of the course, or of the one that tito has."""
+    """The folder with conf.py, `_static` and the pages: the course's own, or that
+    of the course tito came with.
+    """
     for folder in (root.path / "book", course.installed_course().path / "book"):
         if (folder / "conf.py").exists():
             return folder
@@ -211,7 +215,9 @@ def _write_results(root: Root, package: Path, outputs: dict[str, dict[str, Any]]
 
 
 def _links(entry: Entry, settings: site_settings.Published, browser: bool) -> list[tuple[str, str]]:
-    """Where to get or open the lesson: to download, in the browser, in the repository."""
+    """Where to get or open the lesson: a notebook to download, in the browser, and in the released
+    repository where there is one.
+    """
     path = entry.relative(entry.notebook)
     links = [("notebook", f"path:../notebooks/{entry.notebook.name}")]
     if browser:

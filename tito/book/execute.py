@@ -209,7 +209,9 @@ def _key(entry: Entry, package: Package) -> str:
 
 
 def _key_of_milestone(root: Root, entry: Milestone, package: Package) -> str:
-    """A hash of what a milestone's results depend on, with the programs beside it."""
+    """A hash of everything that the results of a milestone depend on, with the programs next to it
+    that it may import.
+    """
     others = {other.path for other in milestone.milestones(root)} - {entry.path}
     sources = {
         path.name: path.read_bytes()

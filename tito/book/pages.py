@@ -256,7 +256,9 @@ def term_id(term: str) -> str:
 
 
 def _contents(lesson: Lesson, sections: list[BookPage]) -> str:
-    """The end of a lesson's first page: its sections and exercises, at their old addresses."""
+    """The end of a lesson's first page: its sections with their exercises, which have here the same
+    address as on their own page.
+    """
     if len(sections) == 1:
         return ""
     paths, rows = [], []

@@ -34,7 +34,9 @@ PRINTS = 4  # at most, until the numbers agree
 
 @dataclass
 class Printed:
-    """The PDF: its file, pages, paper and bytes, and the seconds that it took with its site."""
+    """The PDF: its file, how many pages of which paper, its bytes, and the seconds it took with the
+    site it was made of.
+    """
 
     path: Path
     pages: int

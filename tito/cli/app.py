@@ -79,7 +79,9 @@ given_root: Path | None = None
 
 
 def current_root(named: Path | None = None) -> Root:
-    """The root to use: the --root after or before the command, else the current folder's."""
+    """The root to use: from --root after the command, from --root before it, or else the root that
+    the current folder is in.
+    """
     from tito import files
     from tito.lesson import course
 
@@ -251,7 +253,9 @@ def select_exercise(
 
 @contextmanager
 def progress_bar(visible: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """A function (what, done, of) that shows progress on standard error, if it is a terminal."""
+    """A function (what, done, of) that shows progress on standard error if it is a terminal, and
+    otherwise prints nothing.
+    """
     if not (visible and sys.stderr.isatty()):
         yield lambda what, done, of: None
         return

@@ -120,7 +120,9 @@ class LessonResult:
 
     @property
     def is_work(self) -> bool:
-        """Whether it was handed in and differs from the release. If not, it replaces no grade."""
+        """Whether the lesson was handed in and differs from the release. Otherwise the result does
+        not replace a grade.
+        """
         return bool(self.sha256) and self.verdict not in ("missing", "stub")
 
     @property

@@ -29,7 +29,9 @@ def one_line(text: object) -> str:
 
 
 def plain(text: object, longest: int = 200) -> str:
-    """Text for one line of a terminal; characters that move the cursor become question marks."""
+    """Text for one line of a terminal: characters that move the cursor or change the writing
+    direction become question marks.
+    """
     line = HIDING.sub("?", str(text))
     return line if len(line) <= longest else line[: longest - 3] + "..."
 

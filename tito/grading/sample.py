@@ -136,7 +136,9 @@ class Sheets:
         self.solved = self.with_solutions(len(self.ids))
 
     def with_solutions(self, count: int) -> str:
-        """As released, with the first `count` exercises solved; if all are, also answers."""
+        """As released, with the first `count` exercises solved as in the course; with all of them,
+        the questions are answered.
+        """
         text = self.with_cells(
             {
                 exercise.name: _without_marks(exercise.cell.source)

@@ -31,7 +31,9 @@ def decisive_hash(setting: Setting, course: str) -> str:
 
 
 def course_hash(lessons: Sequence[Entry], entries: Sequence[Entry]) -> str:
-    """The hash of these lessons, those that they need, the package and tito; not of the path."""
+    """The hash of these lessons, the lessons that they need, the package and tito. It does not
+    depend on the path of the course.
+    """
     root, last = lessons[0].root, max(entry.number for entry in lessons)
     below = [entry.script.parent for entry in entries if entry.number <= last]
     paths = [path for folder in below for path in sorted(folder.glob("*.py"))]

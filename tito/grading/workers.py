@@ -105,7 +105,9 @@ class Worker:
         self.process.stdin.flush()
 
     def _answer(self, until: float) -> Any:
-        """The judge's next pickle, however slowly it comes. It is our process, so we trust it."""
+        """The next pickle that the judge sends, however slowly it arrives. The judge is our
+        process, so its pickles are trusted.
+        """
         assert self.process and self.process.stdout
         output, buffer = self.process.stdout, b""
         while select.select([output], [], [], max(0, until - time.monotonic()))[0]:

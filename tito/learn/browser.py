@@ -161,7 +161,9 @@ def _as_at_home(data: bytes, released: Path) -> bytes:
 
 
 class Notebooks:
-    """Exports a lesson's notebook when its module is imported; others find the module."""
+    """Exports a lesson's notebook at the moment in which its module is imported; finding
+    the module is left to others.
+    """
 
     def __init__(self, root: Root, drive: Path) -> None:
         self.root, self.drive = root, drive

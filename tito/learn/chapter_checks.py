@@ -112,7 +112,9 @@ def _lesson_of(checks_file: Path) -> str:
 
 
 def _is_edited(checks_file: Path, name: str, file: str) -> bool:
-    """Whether the code of exercise `name`, in the script or cell `file`, is not the released."""
+    """Whether the code of exercise `name`, of a script or a cell that is `file` in tracebacks, is
+    another than the released one.
+    """
     lesson = _lesson_of(checks_file)
     cell = cells.read(checks_file.with_name(f"{lesson}_dev.py")).cell(name)
     own = cells.read(Path(file)).cell(name) if Path(file).is_file() else None
@@ -193,7 +195,9 @@ def _find_checks(name: str, space: dict[str, Any], browser_root: Path | None) ->
 
 
 def _folders(space: dict[str, Any]) -> Iterator[Path]:
-    """Where the chapter may be, the likeliest first: by a script, by VS Code, by Jupyter."""
+    """Where the chapter may be, the likeliest first: a script says it, VS Code says it,
+    Jupyter says it or works there.
+    """
     for path in (
         space.get("__file__"),
         space.get("__vsc_ipynb_file__"),

@@ -146,7 +146,9 @@ def _end_with(requests: TextIO) -> None:
 
 
 def _fork(request: Request, emit: Emit) -> bool:
-    """Answer a request in a fork, and get ready for the next. Returns True in the fork."""
+    """Answer a request in a fork, and get ready for the next meanwhile. Returns True in the fork,
+    which is to end then.
+    """
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

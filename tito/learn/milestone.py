@@ -100,7 +100,9 @@ class Milestone:
         return self.figures(self.goal) | {name: f"at most {at_most[name]}" for name in at_most}
 
     def figures(self, measured: Figures) -> dict[str, str]:
-        """{name: measured number as shown}: from 0 to 1 a share, 98.3%, unless `at_most` has it."""
+        """{name: a measured number as it is shown}: from 0 to 1 it is a share, such as 98.3%,
+        unless `at_most` has its name.
+        """
         return {
             name: f"{value:.1%}" if 0 <= value <= 1 and name not in self.at_most else f"{value:.4g}"
             for name, value in measured.items()
@@ -245,7 +247,9 @@ def statuses(root: Root) -> list[MilestoneStatus]:
 
 
 def _modules(root: Root, program: Milestone) -> dict[str, str]:
-    """{path: text} of the modules of the lessons it needs, as they are now, if they exist."""
+    """{path: text} of the package's modules of the lessons it needs, as they are now; those
+    that are not there are left out.
+    """
     paths = [root.lesson(name).module_path for name in program.needs]
     return {
         str(path): path.read_text(encoding="utf-8", errors="replace")
@@ -321,7 +325,9 @@ def _lessons(root: Root, program: Milestone) -> tuple[list[Entry], list[str]]:
 
 
 def _export(entries: list[Entry], result: MilestoneRun) -> TestedModules | None:
-    """These lessons' modules, brought up to date; None, with the reason in the result, if not."""
+    """The package's modules of these lessons, brought up to date; None, with the reason in the
+    result, when one cannot be exported.
+    """
     tested: TestedModules = {}
     for entry in entries:
         record = progress.load(entry.root)["lessons"].get(entry.name, {})

@@ -69,7 +69,9 @@ def agree(entry: Entry) -> bool:
 
 
 def differing(entry: Entry) -> list[str]:
-    """The ids of the exercises and questions that differ between the two files."""
+    """The ids of the exercises and questions that differ between the two files; text and
+    other cells are not compared.
+    """
     try:
         script, book = (
             {f"{entry.name}-{c.task}": c.source for c in cells.read(path).cells if c.task}

@@ -134,7 +134,9 @@ def locked(root: Root) -> Iterator[None]:
 
 @contextmanager
 def change(root: Root, name: str, kind: str = "lessons") -> Iterator[dict[str, Any]]:
-    """The record of a lesson, or of "milestones", to change in the `with`; saved at its end."""
+    """The record of one lesson (or of one of the "milestones"), to be changed inside the
+    `with`; saved when it ends well.
+    """
     with locked(root):
         data = load(root)
         before = json.dumps(data)

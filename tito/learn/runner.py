@@ -213,7 +213,9 @@ def export_lesson(entry: Entry, record: dict[str, Any]) -> tuple[TestedModules, 
 
 
 def _own_suite(source: cells.Source) -> CheckSuite:
-    """The learner's own checks: `test_...` functions in cells that are not exported."""
+    """The learner's own checks, `test_...` functions in cells that are not exported. They see the
+    imports of the whole chapter.
+    """
     exported = source.exported
     checks = [
         CheckFunction(f"own.{name}", name, Section(cell.source, file_of(source, cell), cell.line))

@@ -51,7 +51,9 @@ def compare_answer(entry: Entry, question: Question) -> Comparison:
 
 
 def solution_of(entry: Entry, task: Exercise | Question) -> str:
-    """The course's code of an exercise or answer to a question. Raises TitoError without it."""
+    """The course's code of an exercise, or its answer to a question. Raises TitoError if the course
+    does not have or show it.
+    """
     root = entry.root
     if root.is_course:
         raise UsageError(

@@ -218,7 +218,9 @@ def restore(root: Root, path: Path) -> RestoreResult:
 
 
 def _take_in(entry: Entry, result: RestoreResult) -> None:
-    """Remember that script and notebook agree, if they do: the one edited next counts."""
+    """Remember that script and notebook of a restored lesson agree, if they do: then the file that
+    is edited next counts.
+    """
     result.lessons.append(entry.name)
     if entry.script.exists() and entry.notebook.exists() and notebook_sync.agree(entry):
         with progress.change(entry.root, entry.name) as record:

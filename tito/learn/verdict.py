@@ -166,7 +166,9 @@ class Verdict:
 
     @property
     def selection_passed(self) -> bool:
-        """Whether the lesson passed or, of only some checks, those did; polish checks may fail."""
+        """Whether the lesson passed or, when only some checks were asked for, those did: as of a
+        lesson, polish checks may fail.
+        """
         run = self.checks_run
         some_passed = any(check.passed for check in run)
         return self.passed or (

@@ -58,7 +58,9 @@ class Printer:
 
 
 class Keyboard:
-    """The keys that are pressed, each an event; while a question waits, its answer's line."""
+    """The keys that are pressed. Each is an event; while a question waits, they are the line of
+    its answer.
+    """
 
     def __init__(self, getchar: Callable[[], str], tell: Tell) -> None:
         self.getchar, self.tell = getchar, tell
@@ -191,7 +193,9 @@ class Watcher:
                 return self.events.get(timeout=0.2 if os.name == "nt" else None)
 
     def test(self) -> dict[str, Any]:
-        """Test and show the report. Returns hashes of what was tested; none if a save ended it."""
+        """Test and show the report. Returns the hashes of what it is about; none when a newer
+        event ended the test.
+        """
         before = _now(self.entry)
         with self.sign_of_life() as timer:
             ruled = False
@@ -265,7 +269,9 @@ class Watcher:
         self.out(report_views.waiting(self.waiting, self.entry.name))
 
     def ask(self, question: "RenderableType") -> str | None:
-        """The learner's prediction, "" without one; None when a save comes first: asked later."""
+        """The learner's prediction, "" without one. A save comes first: then it is None, and the
+        question waits for the next time.
+        """
         assert self.keyboard
         self.out(question)
         self.keyboard.line = ""  # first, or what is typed as soon as the prompt is there is lost
@@ -291,7 +297,9 @@ class Watcher:
 
     @contextmanager
     def sign_of_life(self) -> Iterator[threading.Timer]:
-        """Print "testing ..." if it takes long. Yields the timer, to be cancelled by results."""
+        """Print "testing ..." in a terminal, if it takes long. Yields the timer, to be cancelled
+        once there are results.
+        """
         timer = threading.Timer(PATIENCE, self.out, ["testing ..."])
         if sys.stdout.isatty():
             timer.start()

@@ -271,7 +271,9 @@ def undo(
     root: Root,
     back: Callable[[Root], files.Step] = files.undo,
 ) -> files.Step:
-    """`files.undo`, or `back`. Whether a script and its notebook agree is not known then."""
+    """`files.undo`, or `back`. Of a lesson whose script or notebook came back, it is not known any
+    more whether the two agree.
+    """
     with progress.locked(root):
         step = back(root)
         for entry in root.lessons:

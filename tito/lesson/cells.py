@@ -256,7 +256,9 @@ def _script(path: Path, text: str) -> Source:
 
 
 def _header_lines(path: Path, lines: list[str]) -> int:
-    """How many lines a leading `# ---` block has, in which jupytext keeps metadata."""
+    """How many lines a leading `# ---` block has. jupytext keeps a notebook's metadata there, which
+    tito needs nothing of.
+    """
     if not lines or lines[0].rstrip() != "# ---":
         return 0
     for number, line in enumerate(lines[1:], 2):
@@ -370,7 +372,9 @@ HINTS, START = "hints", "start"  # cells of a notebook that are made and no part
 
 
 def made_metadata(source: str, kind: str) -> dict[str, Any]:
-    """The metadata of a made cell of a notebook: its hints, or its start outside a workspace."""
+    """The metadata of a notebook's made cell: of hints, or of what a notebook starts with where it
+    is opened outside a workspace.
+    """
     return {"tags": [kind], kind: hash_of(source)}
 
 
@@ -410,7 +414,9 @@ PARSING = threading.Lock()
 
 
 def tree_of(source: str) -> ast.Module:
-    """ast.parse, one at a time: the threads of Python 3.11 share a count, and could fail."""
+    """ast.parse, in one thread at a time: in Python 3.11 all threads share a count of the tree's
+    depth, so parallel calls can fail.
+    """
     with PARSING:
         return ast.parse(source)
 

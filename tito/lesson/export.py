@@ -35,7 +35,9 @@ Import = tuple[ast.Import | ast.ImportFrom, Place]
 
 @dataclass
 class ExportedModule:
-    """The text of a module; `origin[n]`: the (cell, line in it) of its line n + 1, or None."""
+    """The text of a package module; `origin[n]` is (cell, line in it) for its line n + 1, or None;
+    `lesson`, as the course has it.
+    """
 
     text: str
     origin: list[Place | None]

@@ -280,7 +280,9 @@ class Lesson:
 
 
 def without_solution(lesson: str, cell: cells.Cell, lines: list[str]) -> list[str]:
-    """A cell's lines for learners: a `raise` for a solution, nothing for a sample answer."""
+    """Lines of a cell as learners get them: a `raise` in place of the solution of an exercise,
+    nothing in place of a question's sample answer.
+    """
     if cell.kind != "code" and not cell.question:
         return lines
     out: list[str] = []

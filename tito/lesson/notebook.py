@@ -23,7 +23,9 @@ PYTHON = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
 def _libraries() -> tuple[Any, Any]:
-    """jupytext and nbformat, without jsonschema's grammar of URLs, which takes a second."""
+    """jupytext and nbformat, imported without the grammar of URLs that jsonschema builds in about a
+    second and tito does not use.
+    """
     name = "rfc3987_syntax"
     block = name not in sys.modules
     if block:

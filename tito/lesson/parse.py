@@ -275,7 +275,9 @@ def _questions(source: Source, names: list[str]) -> Iterator[Question]:
 
 
 def _rubric(source: Source, cell: Cell, sample: str) -> tuple[tuple[Decimal, str], ...]:
-    """(points, text) of each line `- 2 points: text` of a sample answer; items may be longer."""
+    """(points, text) of each line `- 2 points: text` at the end of a sample answer. An item may
+    continue on indented lines.
+    """
     items: list[tuple[Decimal, str]] = []
     for line in sample.split("\n"):
         if match := ITEM.fullmatch(line.rstrip()):

@@ -70,7 +70,9 @@ def _completed(source: cells.Source, shared: Path, shared_text: str) -> cells.So
 
 
 def _excerpt(path: Path, shared: Path, text: str, names: dict[str, int]) -> str:
-    """The shared text that defines `names` ({name: line of its import}), and what that uses."""
+    """The part of the shared module's text that defines `names` ({name: line of its import}), and
+    what those definitions use.
+    """
     lines = text.split("\n")
     definitions: dict[str, ast.stmt] = {}
     for node in cells.tree_of(text).body:

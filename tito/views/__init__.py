@@ -161,7 +161,9 @@ def for_a_person(answers: dict[str, bool]) -> str:
 
 
 def plain(markdown: str) -> str:
-    """Convert Markdown to plain text: a line for each paragraph, formulas with σ, not TeX."""
+    """Convert Markdown to plain text: each paragraph on one line, formulas without dollar signs and
+    with characters such as σ for TeX commands.
+    """
     parts: list[str] = []
     fenced = False
     for line in markdown.split("\n"):

@@ -49,7 +49,9 @@ def progress_lines(now: Callable[[], float] = time.monotonic) -> Line:
 
 @contextmanager
 def show_class_progress(visible: bool) -> Iterator["Report"]:
-    """A function that shows a run.Progress on standard error: a bar in a terminal, or lines."""
+    """A function that shows a run.Progress on standard error, with rate and time left: as a bar in
+    a terminal, else as lines.
+    """
     from tito.grading.views import progress_line
 
     if sys.stderr.isatty():

@@ -353,7 +353,9 @@ def _set_state(database: sql.Connection, students: Iterable[str], state: str | N
 
 
 def _set_id_column(database: sql.Connection, path: Path, new: str) -> str | None:
-    """Remember the column of the ids. Returns the one before. Raises UsageError for other ids."""
+    """Remember from which column the ids are. Returns from which they were, or None. Raises
+    UsageError where grades have other ids.
+    """
     before = _setting(database, ID_COLUMN)
     if before and before != new:
         _refuse_if_graded(database, path, before, new)

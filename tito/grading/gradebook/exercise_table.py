@@ -96,7 +96,9 @@ def is_right(result: LessonResult, exercise: str) -> bool:
 
 
 def _shown(messages: dict[str, str], result: LessonResult, exercise: str) -> set[str]:
-    """The misconceptions whose message is in a check's message, and in no longer one there."""
+    """The misconceptions that a learner showed in an exercise: their message is in the message of a
+    check, and not a part of another such message.
+    """
     names = set()
     for check in result.checks:
         if check.exercise == exercise and not check.passed:

@@ -162,7 +162,9 @@ class Gradebook:
     def grades(
         self, student: str | None = None, lesson: str | None = None, section: str | None = None
     ) -> Iterator[Grade]:
-        """The grades, by learner and lesson: of all, one learner, one lesson or one section."""
+        """The grades, by learner and lesson number: of all, of one learner, of one lesson, of the
+        learners in one section.
+        """
         for _, grades in self.by_learner(student, lesson, section):
             yield from grades
 
@@ -217,7 +219,9 @@ class Gradebook:
     def _load(
         self, database: sql.Connection, ids: Iterable[str], lessons: list[str] | None
     ) -> Iterator[tuple[LearnerRow, Results, Instructions]]:
-        """The data of these learners' grades, in their order; without learners merged meanwhile."""
+        """The data from which the grades of these learners are computed, in their order. A learner
+        who was merged meanwhile has none.
+        """
         query = sql.select(LEARNER).where(LEARNER.c.student.in_(ids))
         learners = {row.student: LearnerRow(*row) for row in database.execute(query)}
         results: dict[str, Results] = {}

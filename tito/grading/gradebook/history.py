@@ -203,7 +203,9 @@ def rubric_items(
     question: str | None = None,
     removed: bool = False,
 ) -> dict[int, RubricItem]:
-    """{id: RubricItem} of a question, or of all. removed: also removed ones, with points None."""
+    """{id: RubricItem} of the rubrics, as they are now; of one question, or of all. removed: also
+    the removed ones, whose points are None.
+    """
     newest = sql.select(sql.func.max(RUBRIC.c.version)).group_by(RUBRIC.c.item)
     query = sql.select(RUBRIC).where(RUBRIC.c.version.in_(newest))
     if not removed:

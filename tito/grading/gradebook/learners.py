@@ -49,7 +49,9 @@ def lock_learner(database: sql.Connection, student: str, who: str, why: str = "-
 
 
 def lock_learners(database: sql.Connection, students: Iterable[str]) -> None:
-    """Lock these learners, in one order, so that no two transactions wait for each other."""
+    """Lock these learners against other transactions, always in the same order, so that two
+    transactions cannot wait for each other.
+    """
     ids = LEARNER.c.student.in_([learner_id(student) for student in students])
     query = sql.select(LEARNER.c.student).where(ids).order_by(LEARNER.c.student)
     database.execute(query.with_for_update()).all()

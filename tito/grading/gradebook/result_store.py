@@ -122,7 +122,9 @@ class Replacement:
 def save(
     database: sql.Connection, rules: Rules, saving: Saving
 ) -> tuple[list[LessonResult], list[PointsChange]]:
-    """Returns the results that were written, and the grades that count more or less by it."""
+    """Returns the results that were written, and the grades that count more or less by it. A
+    submission without news writes nothing.
+    """
     learner, is_there = remember_learner(database, learner_id(saving.student), saving.name)
     student = learner.student  # another one, where two ids were merged since the run began
     lessons = dict.fromkeys(file.lesson for file in saving.files)

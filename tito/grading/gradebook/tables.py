@@ -88,7 +88,9 @@ class Words(sql.types.TypeDecorator[str]):
 
 
 class Json(sql.types.TypeDecorator[Any]):
-    """Plain data as ASCII, because databases refuse some characters; its texts `shortened`."""
+    """Plain data as ASCII text, because a learner's message may contain characters that databases
+    refuse. Each text in it is `shortened`.
+    """
 
     impl, cache_ok = sql.Text, True
 

@@ -52,7 +52,9 @@ WANTED = "Give the folder or zip with a folder, zip or file per learner."
 
 @dataclass
 class Submitters:
-    """A folder's entry in Gradescope's metadata: {"name", "sid", "email"} of each person; time."""
+    """The entry of a folder in Gradescope's metadata: {"name", "sid", "email"} of each person, and
+    when it was handed in.
+    """
 
     people: list[dict[str, str]] = field(default_factory=list)
     time: datetime | None = None
@@ -111,7 +113,9 @@ def read_inbox(path: Path, lessons: list[Entry]) -> Inbox:
 
 
 def _worksheets(names: list[str], read: Callable[[str], bytes]) -> list[tuple[str, str]]:
-    """(name, text) of Moodle's worksheets here; a learner's file has another name by then."""
+    """(name, text) of Moodle's worksheets among these entries. A learner's file is never taken for
+    one, because Canvas and Moodle rename it.
+    """
     worksheets = []
     for name in names:
         if not name.lower().endswith(".csv") or CANVAS.fullmatch(name) or MOODLE.fullmatch(name):

@@ -119,7 +119,9 @@ def _latest(lesson: Entry, groups: list[tuple[Any, list[Member]]], reading: Read
 
 
 def _candidates_among(members: list[Member], reading: Reading) -> Found:
-    """`_candidates` of lesson files that came singly: the latest script and notebook of each."""
+    """`_candidates` of lesson files that came one by one: of several scripts, or several notebooks,
+    of a lesson the latest.
+    """
     if not members:
         return {}
     candidates = _candidates(members, reading, loose=True)
@@ -137,7 +139,9 @@ def _candidates_among(members: list[Member], reading: Reading) -> Found:
 
 
 def _search(archive: Archive, reading: Reading) -> Found:
-    """{lesson: its files} in a folder or zip; of lessons not in it, in the latest zip in it."""
+    """{lesson: its files} in a folder or zip. Lessons that are not in it are taken from the latest
+    zip in it with lessons.
+    """
     reading.notes += archive.notes
     files = _candidates(archive.members, reading)
     if len(files) < len(reading.lessons):

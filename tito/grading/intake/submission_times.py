@@ -160,7 +160,9 @@ class TimeTable:
         return max(arrivals, key=lambda arrived: arrived.order, default=NOBODY)
 
     def _with_id_at_end(self, stem: str) -> list[TimeLine]:
-        """The lines whose id is the entry's name or ends it; a short number there is a count."""
+        """The lines whose id the entry's name equals or ends with, as names of clones do. A short
+        number at the end is a count, not an id.
+        """
         for start in range(max(0, len(stem) - self.longest), len(stem)):
             if start and stem[start - 1].isalnum():
                 continue

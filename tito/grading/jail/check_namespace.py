@@ -35,7 +35,9 @@ BROAD = 1 << 20
 
 @dataclass
 class Prepared:
-    """The code that checks need: imports of the learner-side sections, and {section: its code}."""
+    """The compiled code that a lesson's checks need: the imports of its learner-side sections, and
+    {section: its code}.
+    """
 
     exported: list[str]
     imports: bytes

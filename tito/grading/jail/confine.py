@@ -180,7 +180,9 @@ def landlock_version() -> int:
 
 
 def landlock(readable: Iterable[str]) -> None:
-    """Refuse files outside of `readable`, and TCP and signals outward where the kernel can."""
+    """Refuse all files but those below the paths `readable`, which can be read; refuse TCP and
+    signals outward where the kernel can.
+    """
     version = landlock_version()
     if not version:
         raise OSError(errno.ENOSYS, "no Landlock")
@@ -225,7 +227,9 @@ def drop_privileges() -> None:
 
 
 def limits(memory: int) -> None:
-    """Limit this process and its forks, but for time and threads. memory: MB of addresses."""
+    """Set the kernel's limits on this process and its forks, except for time and threads. memory:
+    MB of address space.
+    """
     for what, most in (
         (resource.RLIMIT_AS, memory << 20),
         (resource.RLIMIT_FSIZE, 0),

@@ -339,7 +339,9 @@ def system() -> list[Path]:
 
 
 def site_folders() -> list[Path]:
-    """Folders of installed packages, also in those of `system`: they may hold solutions."""
+    """The folders of installed packages, also inside the folders of `system`. They may contain a
+    course with its solutions.
+    """
     return sorted(
         {
             Path(folder)
@@ -380,7 +382,9 @@ def package_paths() -> list[Path]:
 
 
 def readable(secret: Sequence[str]) -> list[Path]:
-    """The paths that Landlock allows: those that Python needs, without packages and secrets."""
+    """The paths that Landlock allows: those that Python needs, without folders of installed
+    packages and without secret paths.
+    """
     hidden = {*site_folders(), *(Path(path) for path in secret)}
     return [
         *[part for path in system() for part in without(path, hidden)],

@@ -384,7 +384,9 @@ def ended(pid: int) -> int:
 
 
 def fork(theirs: int, agent: Agent, seconds: float, program: bytes) -> None:
-    """Run one fork: close all files but its socket, set its limits, and answer requests."""
+    """Run one fork: close everything except its socket and /dev/null, set its limits, and answer
+    the judge's requests.
+    """
     os.setsid()
     os.setpriority(os.PRIO_PROCESS, 0, LAST_IN_LINE)
     os.dup2(theirs, agent.sock.fileno())

@@ -129,7 +129,9 @@ def public_modules(root: Root) -> dict[str, bytes | None]:
 
 @functools.cache
 def checks_hash(entry: Entry) -> str:
-    """The hash of what a lesson is graded with: its checks, the package, earlier solutions."""
+    """The hash of everything that a lesson is graded with: its checks, the package, and the
+    reference solutions of earlier lessons.
+    """
     lesson = entry.declared
     lower = [
         export.current(lower_entry, lower_entry.declared.source).text

@@ -216,7 +216,9 @@ def too_long(what: str) -> str:
 
 
 def close_all_but(*descriptors: int) -> None:
-    """Close all files but these: a jail ends only when all processes have closed its socket."""
+    """Close all files except the standard ones and these. A jail, for example, ends only when every
+    process has closed its socket.
+    """
     for name in os.listdir("/dev/fd"):
         if int(name) > 2 and int(name) not in descriptors:
             with contextlib.suppress(OSError):  # of the listing itself

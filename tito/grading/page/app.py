@@ -255,7 +255,9 @@ class GraderPage:
         )
 
     def next(self, request: Request, session: GraderSession) -> Response:
-        """Give the grader the next of a list that needs a person, or that is not opened yet."""
+        """Give the grader the next submission of a list that needs a person; of a list of those
+        that are not opened, the next of these.
+        """
         form = request.scope["form"]
         lesson, chosen = form.get("lesson", ""), self.filter_of(session, form)
         rows = chosen.ordered(self._rows(session, lesson or None))

@@ -124,7 +124,9 @@ class Filter:
 
 
 class Openings:
-    """Which grader opened each submission last; a new file of the learner is not opened."""
+    """Which grader last opened each submission, since the page was started. A new file of the
+    learner is not opened yet.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -139,7 +141,9 @@ class Openings:
             self._openers[row.handle, row.lesson, row.sha256] = who
 
     def open_next(self, rows: Iterable[SubmissionRow], who: str) -> SubmissionRow | None:
-        """Open the first row that is not opened yet, if any: two graders get different ones."""
+        """Open the first of these rows that is not opened yet, so that two graders never get the
+        same row. None if all are opened.
+        """
         with self._lock:
             for row in rows:
                 if not self.opener(row):
@@ -149,7 +153,9 @@ class Openings:
 
 
 def needs_of(grade: Grade) -> tuple[str, ...]:
-    """Why a person should look at a grade. Points or a comment settle a problem of the file."""
+    """Why a person should look at a grade, in words. A problem of the file is settled when points
+    are set or a comment is written.
+    """
     reasons = []
     if grade.result.verdict in DOUBTFUL and not (grade.is_by_hand or grade.comments):
         reasons.append(grade.result.verdict)

@@ -91,7 +91,9 @@ class AnswerView:
 
 
 class Questions:
-    """The pages and forms of questions. page: shows them; asked: {(lesson, name): Question}."""
+    """The pages and forms of the questions. page: shows them; asked: the course's questions,
+    {(lesson, name): Question}.
+    """
 
     def __init__(self, page: "GraderPage", asked: dict[tuple[str, str], Question]) -> None:
         self.page, self.book, self.asked = page, page.book, asked
@@ -195,7 +197,9 @@ class Questions:
         return self._show(session, view, 409)
 
     def rubric(self, request: Request, session: GraderSession) -> Response:
-        """Add, change or remove an item of a rubric. First show whose grades would change."""
+        """Add, change or remove an item of a rubric, for all answers at once. First show whose
+        grades would change.
+        """
         form, (lesson, question) = request.scope["form"], _place(request)
         back = f"/question/{lesson}/{question}"
         if self.page.class_list.student(form.get("back", "")):
@@ -235,7 +239,9 @@ class Questions:
     def _answers(
         self, session: GraderSession, place: tuple[str, str], chosen: Filter
     ) -> list[LearnerAnswer]:
-        """The answers that this grader may see, in order; with hidden names, one without ids."""
+        """The answers that this grader may see, in the order of the page. If names are hidden, the
+        order does not reveal ids.
+        """
         rows = answers.learner_answers(self.book, *place, chosen.section or session.sections)
         if session.anonymous:
             rows.sort(key=self._handle)
