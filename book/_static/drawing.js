@@ -111,6 +111,42 @@ class Drawn {
     );
   }
 
+  // A circle that can be dragged: `act(x, y)` in the panel's pixels; with a label, arrow keys move it, too. "drag me" stands beside it
+  // until it moves. `within(x, y)` says where a press takes it.
+  drag(key, act, { label, within } = {}) {
+    const handle = this.part(key);
+    const panel = handle.closest("svg[role]");
+    const place = () => ["cx", "cy"].map((one) => Number(handle.getAttribute(one)));
+    within ??= (x, y) => Math.hypot(x - place()[0], y - place()[1]) < 24;
+    const at = (event) => {
+      const box = panel.getBoundingClientRect();
+      return [event.clientX - box.left, event.clientY - box.top].map((one) => (one * panel.viewBox.baseVal.width) / box.width);
+    };
+    let held = false;
+    panel.addEventListener("pointerdown", (event) => {
+      held = within(...at(event));
+      if (held) panel.setPointerCapture(event.pointerId);
+      if (held) act(...at(event));
+    });
+    panel.addEventListener("pointermove", (event) => held && act(...at(event)));
+    for (const end of ["pointerup", "pointercancel"]) panel.addEventListener(end, () => (held = false));
+    if (label) {
+      for (const [name, value] of Object.entries({ role: "img", tabindex: 0, "aria-label": `${label}: the arrow keys move it` })) handle.setAttribute(name, value);
+      handle.addEventListener("keydown", (event) => {
+        const [across, down] = { ArrowDown: [0, 1], ArrowUp: [0, -1], ArrowRight: [1, 0], ArrowLeft: [-1, 0] }[event.key] ?? [];
+        if (across === undefined) return;
+        event.preventDefault();
+        act(place()[0] + 11 * across, place()[1] + 11 * down);
+      });
+    }
+    handle.classList.add("handle");
+    svgText(panel, place()[0] + 14, place()[1] - 6, "drag me", { kind: "text on-line", anchor: "start" });
+    const words = panel.lastChild;
+    words.setAttribute("aria-hidden", "true");
+    const first = String(place());
+    new MutationObserver(() => String(place()) !== first && words.remove()).observe(handle, { attributeFilter: ["cx", "cy"] });
+  }
+
   // Puts other panels in the place of those that are shown.
   show(panels) {
     this.figure.querySelector(".panels").replaceChildren(...panels);

@@ -93,6 +93,8 @@ def panels(points):
     plane.line((x0, y0 - 6), (x0, y0 + 6), kind="text")
     plane.parts.append(dots("path", places, "line"))
     plane.parts.append(dots("points", places, "points"))
+    plane.dot(*places[0], "value", 9)
+    plane.key("start")
     plane.dot(*places[-1], "gradient", 6)
     plane.key("here")
     plane.parts.append("</svg>")

@@ -617,8 +617,8 @@ def drive_broadcasting(page, figure):
 def drive_valley(page, figure):
     valley = module("valley")
 
-    def compare(rate, momentum, step=valley.STEPS):
-        w, velocity = np.array(valley.START), np.zeros(2)
+    def compare(rate, momentum, step=valley.STEPS, start=valley.START):
+        w, velocity = np.array(start), np.zeros(2)
         for _ in range(step):
             gradient = np.array(valley.CURVATURES) * w
             sgd_update(w, momentum_update(velocity, gradient, momentum), rate)
@@ -640,6 +640,20 @@ def drive_valley(page, figure):
     compare(0.07, 0.7, 47)
     figure.get_by_role("button", name="Play").click()
     compare(0.07, 0.7)  # at once, for who wants reduced motion
+    handle = figure.locator(".handle")
+    assert figure.get_by_text("drag me").count() == 1
+    handle.hover()
+    page.mouse.down()
+    box = figure.locator("svg[role]").first.bounding_box()
+    page.mouse.move(box["x"] + 16 * valley.SCALE, box["y"] + valley.HIGH / 2 + valley.SCALE)
+    page.mouse.up()
+    compare(0.07, 0.7, start=(5.0, -1.0))
+    assert said(figure).startswith("From (5, -1): ") and not figure.get_by_text("drag me").count()
+    handle.focus()
+    page.keyboard.press("ArrowLeft")
+    compare(0.07, 0.7, start=(4.5, -1.0))
+    page.mouse.move(box["x"] + 40, box["y"] + 40)
+    assert said(figure).startswith("From (4.5, -1): ")
 
 
 def drive_im2col(page, figure):
@@ -785,13 +799,7 @@ def drive_sampling(page, figure):
             figure.get_by_label("top-p").fill(str(p))
             shares, rest = sampling.numbers(name, *setting)
             assert said(figure) == sampling.told(name, *setting, shares, rest)
-            shown = cells(figure)
-            assert sampling.others(shares, rest) == tuple(
-                shown[f"others {key}"] for key in ("title", "share", "rest")
-            )
-            assert [shown[f"rest {n}"] for n in range(sampling.SHOWN)] == [
-                f"{one:.3f}" if one > 0 else "removed" for one in rest[: sampling.SHOWN]
-            ]
+            assert cells(figure) == written(sampling.panel(name, shares, rest))
             width = float(figure.locator('[data-key="bar 1"]').get_attribute("width"))
             full = sampling.scale_of(shares, rest)
             assert width == pytest.approx(sampling.ROOM * rest[1] / full, abs=0.06)

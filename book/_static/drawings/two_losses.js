@@ -42,20 +42,17 @@ drawing("two_losses", (drawn) => {
     }
     show();
   });
-  // The start can also be dragged along the plot, above the table.
-  const plot = drawn.part("dot cross-entropy").ownerSVGElement;
-  function drag(event) {
-    const box = plot.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top].map((one) => (one * plot.viewBox.baseVal.width) / box.width);
-    if (!event.buttons || y > map.bottom) return;
-    drawn.control("start").value = (x - map.left) / map.across - 8;
-    again();
-  }
-  plot.style.touchAction = "pan-y";
-  plot.addEventListener("pointerdown", drag);
-  plot.addEventListener("pointermove", drag);
-
   drawn.on("again", again);
   drawn.on("start", again);
   again();
+  const plot = drawn.part("dot cross-entropy").ownerSVGElement;
+  plot.style.touchAction = "pan-y"; // the start can be dragged from everywhere above the table
+  drawn.drag(
+    "dot cross-entropy",
+    (x) => {
+      drawn.control("start").value = (x - map.left) / map.across - 8;
+      again();
+    },
+    { within: (x, y) => y <= map.bottom },
+  );
 });

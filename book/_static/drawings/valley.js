@@ -1,6 +1,7 @@
 // Gradient descent in a valley: learning rate and momentum are set, the path is computed as `path` of book/drawings/valley.py does.
 drawing("valley", (drawn) => {
-  const { curvatures, start, steps, map, plot } = drawn.state;
+  const { curvatures, steps, map, plot } = drawn.state;
+  let { start } = drawn.state;
   const settings = () => [drawn.value("rate"), Number(drawn.value(`${drawn.name}-momentum`))];
   let points, losses, timer;
 
@@ -43,12 +44,15 @@ drawing("valley", (drawn) => {
       drawn.part(key).setAttribute("cx", x.toFixed(1));
       drawn.part(key).setAttribute("cy", y.toFixed(1));
     }
+    const [left, top] = place(start);
+    drawn.part("start").setAttribute("cx", left.toFixed(1));
+    drawn.part("start").setAttribute("cy", top.toFixed(1));
     const [flat, steep] = curvatures.map((curvature) => number(1 - rate * curvature));
     const how = momentum
       ? `Each step repeats ${number(momentum)} of the one before.`
       : `Each step multiplies w0 by 1 - ${number(rate)} = ${flat} and w1 by 1 - ${curvatures[1]} * ${number(rate)} = ${steep}.`;
     const [w0, w1] = points[step];
-    drawn.say(`${how} After ${step} steps: w0 = ${number(w0)}, w1 = ${number(w1)}, loss ${number(losses[step])}.${grows ? ` It diverges: the learning rate is above 2 / ${curvatures[1]}.` : ""}`);
+    drawn.say(`From (${start.map(number).join(", ")}): ${how.replace("Each", "each")} After ${step} steps: w0 = ${number(w0)}, w1 = ${number(w1)}, loss ${number(losses[step])}.${grows ? ` It diverges: the learning rate is above 2 / ${curvatures[1]}.` : ""}`);
   }
 
   compute();
@@ -72,4 +76,13 @@ drawing("valley", (drawn) => {
     timer = setInterval(() => (step < steps ? go(++step) : stop()), 80);
   });
   again();
+  drawn.drag(
+    "start",
+    (x, y) => {
+      const [w0, w1] = [x / map.scale + map.left, (map.middle - y) / map.scale].map((one) => Math.round(2 * one) / 2);
+      start = [Math.max(-10.5, Math.min(5.5, w0)), Math.max(-4, Math.min(4, w1))];
+      again();
+    },
+    { label: "start of the path" },
+  );
 });
