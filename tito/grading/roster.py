@@ -24,8 +24,11 @@ MOODLE = re.compile(
     r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?P<kind>file|onlinetext)(?:_.*)?", re.I | re.S
 )
 # "12345-678901 - Ada Lovelace - Nov 20, 2026 1011 AM": its own numbers, the name, the local time.
+# Elsewhere "... - alovelace Ada Lovelace - 20 November 2026 1011 AM", or "... - 100815 Lovelace"...
 BRIGHTSPACE = re.compile(
-    r"\d+-\d+ - (?P<name>.+) - (?P<time>[A-Z][a-z]{2} \d{1,2}, \d{4} \d{3,4} [AP]M)", re.S
+    r"\d+-\d+ - (?P<name>.+) - "
+    r"(?P<time>(?:[A-Z][a-z]{2} \d{1,2},|\d{1,2} [A-Z][a-z]+) \d{4} \d{3,4} [AP]M)",
+    re.S,
 )
 # Columns whose numbers systems put into file names, besides canvas_id and moodle_id. "": any;
 # then the file name must also contain the name of the person.
@@ -138,7 +141,7 @@ class Roster:
             if scheme := form.fullmatch(name):
                 return self._by_system(system, scheme), True
         if scheme := BRIGHTSPACE.fullmatch(name):
-            return self._named(scheme["name"]), True
+            return self._named(scheme["name"]) or self._with_id(scheme["name"]), True
         if named := self._named(name):
             return named, True
         for dash in re.finditer(" - ", name[:LONGEST]):  # Google's "Ada Lovelace - tensor_dev"
@@ -149,6 +152,13 @@ class Roster:
     def _named(self, name: str) -> set[int]:
         """The learners with this name."""
         return self.names.get("".join(words_of(name)), set())
+
+    def _with_id(self, text: str) -> set[int]:
+        """The learners with this id, or with an id and names: `alovelace Ada Lovelace`."""
+        first, _, rest = text.partition(" ")
+        names = set(words_of(rest))
+        owners = self.ids.get(first.casefold(), set())
+        return {one for one in owners if names <= set(words_of(self.learners[one].name))}
 
     def by_ids(self, *groups: Iterable[str]) -> set[int]:
         """The learners that have one of these ids."""
@@ -170,10 +180,18 @@ class Roster:
             [0, *(part.end() for part in parts)],
             [*(part.start() for part in parts), len(name)],
         )
-        texts = [(start, name[start:end]) for start in starts for end in ends if start < end]
+        spans = [(start, end) for start in starts for end in ends if start < end]
         # A short number that does not begin the name is a count: `-2` is not the learner 2.
-        return self._any(
-            text for start, text in texts if not start or not text.isdigit() or len(text) > 3
+        spans = [
+            (start, end)
+            for start, end in spans
+            if name[start:end].casefold() in self.ids
+            and not (start and end - start <= 3 and name[start:end].isdigit())
+        ]
+        return self._any(  # of `hw-kim-lee`, kim-lee and not lee
+            name[start:end]
+            for start, end in spans
+            if not any(s <= start and end <= e and (s, e) != (start, end) for s, e in spans)
         )
 
     def _any(self, texts: Iterable[str]) -> set[int]:

@@ -111,6 +111,10 @@ def test_a_roster_that_is_not_there_is_refused(tmp_path):
         ("ada_numbers", "ada"),
         ("eve_m_numbers_dev", "eve_m"),
         ("hw1_countess", "ada"),
+        ("1-2 - Ada Lovelace - Nov 20, 2026 1011 AM", "ada"),  # Brightspace's, in several schools
+        ("1-2 - countess Ada Lovelace - Nov 20, 2026 1011 AM", "ada"),
+        ("1-2 - em17 Müller - 20 November 2026 1011 AM", "eve_m"),
+        ("1-2 - bob - Nov 20, 2026 1011 AM", "bob"),  # by the instructor
     ],
 )
 def test_an_entry_belongs_to_the_learner_whose_id_or_name_a_system_wrote(name, owner):
@@ -131,6 +135,7 @@ def test_an_entry_belongs_to_the_learner_whose_id_or_name_a_system_wrote(name, o
         "homework",
         "_",
         "x" * 10_000 + "_ada",
+        "1-2 - ada Berg - Nov 20, 2026 1011 AM",
     ],
 )
 def test_a_name_that_a_learner_chose_matches_no_learner(name):
@@ -139,6 +144,9 @@ def test_a_name_that_a_learner_chose_matches_no_learner(name):
 
 def test_a_name_with_two_ids_is_not_decided():
     assert len(Roster(CLASS).owners("hw_ada_and_bob")[0]) == 2
+    kims = Roster([Learner("lee"), Learner("kim"), Learner("kim-lee")])
+    assert kims.owners("fall26-tensor-kim-lee")[0] == {2}, "the longest id"
+    assert kims.owners("fall26-tensor-lee")[0] == {0}
     twins = [
         Learner("1", "Kim Lee"),
         Learner("2", "Kim Lee"),

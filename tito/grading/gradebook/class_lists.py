@@ -193,7 +193,7 @@ def _headers(path: Path, line: int, written: list[str]) -> tuple[str, list[str]]
         source = CLASSROOM50
     elif {"identifier", "github_username"} <= set(names):
         source = GITHUB
-    elif "orgdefinedid" in names:
+    elif {"orgdefinedid", "end-of-line_indicator"} & set(names):
         source = BRIGHTSPACE
         columns = ["" if name == "end-of-line_indicator" else name for name in columns]
     elif "sid" in columns:

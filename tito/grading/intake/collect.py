@@ -74,6 +74,14 @@ def find_submissions(
     return submissions + _by_entry(strangers, dating, taken)
 
 
+def moodle_numbers(path: Path, roster: list[Learner]) -> dict[str, str]:
+    """{learner's id: number} of those whom the worksheets beside the submissions identify."""
+    tables = _time_tables(read_inbox(Path(os.path.realpath(path)), []), None)
+    pairs = {(one.student, table.moodle_number(one)) for table in tables for one in roster}
+    count = Counter(number for _, number in pairs)
+    return {student: number for student, number in pairs if number and count[number] == 1}
+
+
 def _time_tables(inbox: Inbox, submitted: Submitted | None) -> list[TimeTable]:
     """The table that the instructor gave, and those in the worksheets among the submissions."""
     if submitted:

@@ -11,7 +11,7 @@ import io
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path, PurePosixPath
@@ -85,8 +85,10 @@ def read_inbox(path: Path, lessons: list[Entry]) -> Inbox:
                 return _read_zip(upload, lessons)
             raise UsageError(f"{path} {upload.problem}.", WANTED)
         names = [name for name in os.listdir(path) if name not in LITTER]
-        if len(names) == 1 and EXPORT.fullmatch(names[0]) and not (path / names[0]).is_symlink():
-            return read_inbox(path / names[0], lessons)
+        only = path / names[0] if len(names) == 1 else None
+        if only and only.is_dir() and not only.is_symlink():
+            if _is_class(only.name, os.listdir(only)):
+                return read_inbox(only, lessons)
     except OSError as error:
         raise UsageError(
             f"{path} cannot be read: {error.strerror}.",
@@ -110,6 +112,16 @@ def read_inbox(path: Path, lessons: list[Entry]) -> Inbox:
     if _is_one_learners_work(inbox.uploads, lessons):
         return Inbox([Upload(path.name, path, "folder", _time(info))])
     return inbox
+
+
+def _is_class(name: str, inside: Collection[str]) -> bool:
+    """Whether the only folder of a download is not a learner's: an export of Gradescope, or an
+    assignment's folder of Google Drive, in which systems named the entries.
+    """
+    named = [
+        one for one in inside if " - " in one or CANVAS.fullmatch(one) or MOODLE.fullmatch(one)
+    ]
+    return bool(EXPORT.fullmatch(name)) or len(named) > max(1, len(inside) / 2)
 
 
 def _worksheets(names: list[str], read: Callable[[str], bytes]) -> list[tuple[str, str]]:
@@ -220,7 +232,8 @@ def _class_zip(
     archive = list_zip(open_regular(path), limits)
     paths = [*(member.path for member in archive.members), *archive.folders]
     roots = sorted({path.split("/")[0] for path in paths} - LITTER)
-    root = f"{roots[0]}/" if len(roots) == 1 and EXPORT.fullmatch(roots[0]) else ""
+    inside = {name for path in paths for name in path.split("/")[1:2] if name}
+    root = f"{roots[0]}/" if len(roots) == 1 and _is_class(roots[0], inside) else ""
     tops: dict[str, list[Member]] = {}
     for member in archive.members:
         member.path = member.path.removeprefix(root)

@@ -38,6 +38,7 @@ LOCAL_TIMES = (  # of Moodle and of Brightspace
     "%A, %d %B %Y, %I:%M %p",
     "%A, %B %d, %Y, %I:%M %p",
     "%b %d, %Y %I:%M %p",
+    "%d %B %Y %I:%M %p",
 )
 
 
@@ -152,10 +153,7 @@ class TimeTable:
             lines = self._with_id_at_end(stem.casefold())
         if not lines:
             scheme = MOODLE.fullmatch(stem)
-            full_name = learner.name if learner else scheme["name"] if scheme else ""
-            name = "".join(words_of(full_name))
-            same = self.by_name.get(name, []) if name else []
-            lines = same if len({line.ids for line in same}) == 1 else []
+            lines = self._of_name(learner.name if learner else scheme["name"] if scheme else "")
         arrivals = [line.arrived for line in lines]
         return max(arrivals, key=lambda arrived: arrived.order, default=NOBODY)
 
@@ -175,6 +173,17 @@ class TimeTable:
         """The lines with the number that Moodle put into the name of an entry."""
         scheme = MOODLE.fullmatch(stem)
         return self.by_number.get(scheme["id"], []) if scheme else []
+
+    def moodle_number(self, learner: Learner) -> str:
+        """The learner's number, or ""."""
+        lines = [line for text in ids_of(learner) for line in self.by_id.get(text, ())]
+        lines = lines or self._of_name(learner.name)
+        return next((line.number for line in lines if line.number), "")
+
+    def _of_name(self, name: str) -> list[TimeLine]:
+        """The lines with this name, unless they are of several learners."""
+        same = self.by_name.get("".join(words_of(name)), []) if name else []
+        return same if len({(line.ids, line.number) for line in same}) == 1 else []
 
     def ids(self, stem: str) -> frozenset[str]:
         """The ids of the learners for the entry called `stem`, if the table has the number in its
@@ -212,8 +221,7 @@ def read_time_table(path: Path, text: str, zone: tzinfo | None) -> TimeTable:
     lines = []
     for number, row in rows:
         cells = dict(zip(header, row))
-        if cells.get(column, "") not in ("", "-"):
-            lines.append(_time_line(cells, column, zone, f"{path}:{number}: {column}"))
+        lines.append(_time_line(cells, column, zone, f"{path}:{number}: {column}"))
     return TimeTable(lines)
 
 
@@ -228,7 +236,9 @@ def _time_line(cells: dict[str, str], column: str, zone: tzinfo | None, where: s
         if value and name not in numbers and (ID.fullmatch(name) or name in ID_COLUMNS)
     )
     name = next((cells[name] for name in NAME_COLUMNS if cells.get(name)), "")
-    arrived = Arrived(read_time(cells[column], zone, where), how)
+    text, arrived = cells.get(column, ""), NOBODY
+    if text not in ("", "-"):
+        arrived = Arrived(read_time(text, zone, where), how)
     return TimeLine(ids, match[1] if match else "", "".join(words_of(name)), arrived)
 
 

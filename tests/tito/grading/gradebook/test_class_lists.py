@@ -3,6 +3,7 @@ separators and encodings.
 """
 
 import codecs
+import re
 
 import pytest
 from some_results import read_roster
@@ -73,6 +74,7 @@ OrgDefinedId,Username,Last Name,First Name,Email,Tensor Points Grade,End-of-Line
 #7001,#alovelace,Lovelace,Ada,ada@example.org,60,#
 #7002,#zmueller,Müller,Zoë,zoe@example.org,,#
 """
+BRIGHTSPACE_USERS = re.sub(r"(?m)^(OrgDefinedId|#\d+),", "", BRIGHTSPACE)  # of the key Username
 GOOGLE = """\
 Last Name,First Name,Email Address,01 Tensor
 Date,,,2026-11-20
@@ -101,6 +103,7 @@ LISTS = {
     "classroom 50": (CLASSROOM50, "username", ["ada-l", "zoe-m"]),
     "gradescope": (GRADESCOPE, "email", ["ada@example.org", "zoe@example.org"]),  # a SID is missing
     "brightspace": (BRIGHTSPACE, "username", ["alovelace", "zmueller"]),
+    "brightspace users": (BRIGHTSPACE_USERS, "username", ["alovelace", "zmueller"]),
     "google": (GOOGLE, "email", ["ada@example.org", "zoe@example.org"]),
     "github": (GITHUB, "identifier", ["alovelace", "zmueller"]),
     "native": (NATIVE, "student", ["ada", "zoe"]),

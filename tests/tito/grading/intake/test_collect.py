@@ -904,6 +904,23 @@ def test_the_download_of_a_class_may_stay_a_zip(tmp_path, lessons):
     ]
 
 
+@pytest.mark.parametrize("packed", [True, False])
+def test_the_folder_of_an_assignment_in_google_drive_is_the_class(tmp_path, inbox, lessons, packed):
+    files = {
+        "Numbers/Ada Lovelace - numbers_dev.py": NUMBERS,
+        "Numbers/zoe - work - 2.zip": zipped({"numbers_dev.py": HALF}),
+        "Numbers/notes.txt": "",
+    }
+    for name, data in files.items():
+        put(inbox / name, data)
+    whole = put(tmp_path / "Numbers-20261128T1000Z-001.zip", zipped(files)) if packed else inbox
+    found = all_of(whole, lessons, CLASS)
+    assert found["ada"].files["numbers"].raw.decode() == NUMBERS
+    assert found["zoe"].files["numbers"].raw.decode() == HALF
+    put(tmp_path / "one" / "ada" / "my - numbers_dev.py", NUMBERS)
+    assert [one.student for one in find_submissions(tmp_path / "one", lessons)] == ["ada"]
+
+
 METADATA = """\
 submission_7:
   :submitters:

@@ -143,7 +143,7 @@ def test_a_canvas_download_fetched_days_after_the_deadline_is_late_by_its_marks_
 def test_brightspace_writes_the_local_time_into_the_names_of_its_folders(tmp_path, lessons):
     folder = tmp_path / "submissions"
     put(folder / "12345-678901 - Ada Lovelace - Dec 1, 2026 1015 PM" / "numbers_dev.py", NUMBERS)
-    put(folder / "12346-678901 - Bob Berg - Mar 1, 2026 111 AM" / "numbers_dev.py", NUMBERS)
+    put(folder / "12346-678901 - bob Berg - 01 March 2026 111 AM" / "numbers_dev.py", NUMBERS)
     put(folder / "index.html", "<table>")
     found = arrivals(folder, lessons, zone=BERLIN)
     assert len(found) == 2  # the list of the download is not a submission
