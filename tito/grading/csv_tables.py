@@ -126,8 +126,7 @@ def decoded(path: Path) -> tuple[str, list[str]]:
             start, line = error.start, _line(data, error.start)
     tried = "not UTF-8, as its first bytes say" if marked else "neither UTF-8 nor Windows-1252"
     raise UsageError(
-        f"{path}:{line}: byte 0x{data[start]:02x} is {tried}.",
-        "Save it as CSV in UTF-8.",
+        f"{path}:{line}: byte 0x{data[start]:02x} is {tried}.", "Save it as CSV in UTF-8."
     )
 
 

@@ -180,12 +180,13 @@ class Roster:
             [0, *(part.end() for part in parts)],
             [*(part.start() for part in parts), len(name)],
         )
-        spans = [(start, end) for start in starts for end in ends if start < end]
-        # A short number that does not begin the name is a count: `-2` is not the learner 2.
         spans = [
             (start, end)
-            for start, end in spans
-            if name[start:end].casefold() in self.ids
+            for start in starts
+            for end in ends
+            if start < end
+            and name[start:end].casefold() in self.ids
+            # A short number that does not begin the name is a count: `-2` is not the learner 2.
             and not (start and end - start <= 3 and name[start:end].isdigit())
         ]
         return self._any(  # of `hw-kim-lee`, kim-lee and not lee

@@ -42,12 +42,8 @@ from tito.lesson.course import Entry
 
 BATCH_SIZE = 8  # submissions that are recorded as begun in one transaction
 ATTEMPTS = 2  # at a submission during which the judge or the whole run ends
-REPORT_INTERVAL = (
-    60  # seconds after which a run reports its progress, even if no submission has ended
-)
-JUDGE_DIED = (
-    "died:"  # begins the key of a row without a judge's result; the hash of the work follows
-)
+REPORT_INTERVAL = 60  # seconds after which a run reports its progress in any case
+JUDGE_DIED = "died:"  # begins the key of a row without a judge's result; the work's hash follows
 INTERRUPTED = JudgeDied("the whole run was ended")  # while it was busy with this submission
 
 

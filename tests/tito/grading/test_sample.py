@@ -3,7 +3,6 @@
 That it is graded as expected, test_class.py shows.
 """
 
-import ast
 import csv
 import json
 import subprocess
@@ -168,24 +167,6 @@ def test_a_recorded_mistake_is_made(small_course, tmp_path):
             and "return double(x) + x" in one.files["numbers"].text
         )
         assert learner["lessons"]["numbers"]["most"] == 3  # a check of 2 points, at least, is lost
-
-
-def test_it_knows_no_lesson_by_name():
-    tree = ast.parse(Path(sample.__file__).read_text(encoding="utf-8"))
-    texts = [
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    ]
-    for entry in course.open_root(REPOSITORY).lessons:
-        assert entry.name not in texts
-        assert not [
-            text
-            for text in texts
-            if any(
-                word in text for word in (entry.folder, f"{entry.name}_dev", f"core.{entry.name}")
-            )
-        ]
 
 
 def test_only_the_kinds_asked_for_are_in_the_class(small_course, tmp_path):

@@ -80,7 +80,7 @@ def feedback(
     from tito import views as general
     from tito.grading.gradebook import deliver, enrollment, views
     from tito.grading.gradebook import feedback as pages
-    from tito.grading.intake.collect import find_submissions
+    from tito.grading.intake.collect import find_submissions, moodle_numbers
     from tito.grading.safe_text import plain
 
     course = current_root(root)
@@ -95,12 +95,21 @@ def feedback(
         )
     with gradebook_of(course, gradebook, create=False, reads=True) as book:
         section_of(book, section)
-        learners, changed = pages.write(place, book.by_learner(section=section), course.name)
+        unclaimed = enrollment.unclaimed(book)
+        graded = (
+            (learner, [g for g in grades if g.is_by_hand or (g.student, g.lesson) not in unclaimed])
+            for learner, grades in book.by_learner(section=section)
+        )
+        learners, changed = pages.write(place, graded, course.name)
         roster, absent = enrollment.learners(book)
     parts = {}
     if submissions and targets:
         download = find_submissions(current_folder() / submissions, course.lessons, roster, None)
         parts = {submission.student: submission.uploads for submission in download}
+        numbers = moodle_numbers(current_folder() / submissions, roster or [])
+        for page in learners:  # the roster's numbers are for another assignment
+            if page.learner.student in numbers:
+                page.learner.columns["moodle_id"] = numbers[page.learner.student]
     new = [page.learner.name or page.learner.student for page in learners if page.path in changed]
     names = f": {plain(', '.join(new), 200)}" if len(new) <= NAMED else ""
     echo(
@@ -109,7 +118,7 @@ def feedback(
         "learner only their own page."
     )
     if targets:
-        for words in views.left_out(absent, {}):
+        for words in views.left_out(absent):
             warn(words)
         deliveries = deliver.deliver(place, targets, learners, parts, everyone)
         for kind, delivery in deliveries.items():

@@ -302,7 +302,10 @@ def warn_of_strangers(submissions: Sequence["Submission"]) -> None:
     unknown = [submission for submission in submissions if not submission.known]
     doubts = {s.student: note for s in unknown for note in s.notes if " may belong to " in note}
     for note in list(doubts.values())[:10]:
-        warn(f"{plain(note, 500)} Rename it to the learner's id, and grade again.")
+        warn(plain(note, 500))
+    if doubts:
+        more = f"{len(doubts) - 10} more are like these. " if len(doubts) > 10 else ""
+        warn(f"{more}In each name, write the learner's id instead of the name, and grade again.")
     strangers = [one.student for one in unknown if one.student not in doubts]
     if strangers:
         warn(

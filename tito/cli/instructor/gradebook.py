@@ -448,10 +448,10 @@ def gradebook_export(
         section_of(book, section)
         most = today_points(course, book)
         chosen = exports.Selection(book, lesson, section, most, course.name)
-        (_, absent), outdated = enrollment.learners(book), chosen.outdated()
-        waiting, missing = chosen.waiting(), chosen.missing()
+        _, absent = enrollment.learners(book)
+        notes = [*views.export_notes(chosen), *views.left_out(absent)]
         count = write_export(chosen, kind, output, force)
-    for words in views.left_out(absent, outdated, waiting, missing):
+    for words in notes:
         warn(words)
     if output:
         files = f"{count} file{'s' * (count != 1)} written." if count else "nothing has changed."

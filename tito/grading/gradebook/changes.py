@@ -104,11 +104,7 @@ def _apply_all(
 
 
 def _apply(
-    book: Gradebook,
-    database: sql.Connection,
-    change: RequestedChange,
-    who: str,
-    seen: int | None,
+    book: Gradebook, database: sql.Connection, change: RequestedChange, who: str, seen: int | None
 ) -> ChangeOutcome:
     why = "-" if change.kind == "comment" else change.why
     learner = lock_learner(database, change.student, who, why).student
@@ -131,11 +127,7 @@ def _apply(
 
 
 def _override(
-    database: sql.Connection,
-    student: str,
-    change: RequestedChange,
-    who: str,
-    grade: Grade | None,
+    database: sql.Connection, student: str, change: RequestedChange, who: str, grade: Grade | None
 ) -> tuple[RequestedChange, int | None]:
     """Set the points of a lesson or of one of its checks, or remove such an override. These points
     are final: neither late rules nor grading change them. Returns the change with the full id of

@@ -262,8 +262,7 @@ def _check(class_list: RosterFile, name: str) -> None:
         text, where = line[name], f"{class_list.path}:{number}"
         if not text:
             raise UsageError(
-                f"{where}: no {name}.",
-                f"Fill in the column `{name}`, or delete the line{other}.",
+                f"{where}: no {name}.", f"Fill in the column `{name}`, or delete the line{other}."
             )
         if ROUNDED.fullmatch(text):
             raise UsageError(

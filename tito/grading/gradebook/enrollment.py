@@ -37,6 +37,7 @@ from tito.grading.gradebook.tables import (
 )
 from tito.grading.roster import Learner, Roster, in_section, learner_of
 
+SUFFIX = re.compile(r"\.(zip|py|ipynb)$")  # of an entry, in the name of a stranger
 MERGED = "merged_{}_id"  # the column of a Learner that holds an id merged into theirs
 
 
@@ -155,7 +156,7 @@ def _claim_strangers(
     roster, moved = Roster(learners), []
     aliases = _aliases(database)
     for stranger in strangers:
-        owners, sure = roster.owners(re.sub(r"\.(zip|py|ipynb)$", "", stranger))
+        owners, sure = roster.owners(SUFFIX.sub("", stranger))
         if not sure or len(owners) != 1:
             enrollment.strangers.append(stranger)
             continue
@@ -210,6 +211,31 @@ def learners(book: Gradebook) -> tuple[list[Learner] | None, dict[str, str]]:
             members.append(learner_of(row.student, columns))
     absent = {row.student: row.state for row in rows if row.state}
     return members if is_enrolled else None, absent
+
+
+def unclaimed(book: Gradebook) -> dict[tuple[str, str], str]:
+    """{(learner, lesson): a stranger} of lessons that were not handed in, or under the name of
+    this stranger, which fits several learners. A file that one of them has is not the others'.
+    """
+    members, absent = learners(book)
+    roster, fitting = Roster(members or []), dict[str, set[str]]()
+    for stranger in (student for student in absent if absent[student] == STRANGER):
+        owners, _ = roster.owners(SUFFIX.sub("", stranger))
+        if len(owners) > 1:
+            fitting[stranger] = {roster.learners[number].student for number in owners}
+    ids = RESULT.c.student.in_(fitting.keys() | set().union(*fitting.values()))
+    files: dict[tuple[str, str], set[str]] = {}
+    with transaction(book.engine) as database:
+        for row in database.execute(sql.select(RESULT).where(ids)):
+            if row.value["verdict"] != "missing":
+                files.setdefault((row.student, row.lesson), set()).add(row.sha256)
+    return {
+        (owner, lesson): stranger
+        for (stranger, lesson), theirs in files.items()
+        for owner in fitting.get(stranger, ())
+        if (owner, lesson) not in files
+        and theirs.difference(*(files.get((one, lesson), ()) for one in fitting[stranger]))
+    }
 
 
 def id_column_of(book: Gradebook) -> str | None:

@@ -39,10 +39,7 @@ class ExerciseRow:
 
 
 def exercise_table(
-    book: Gradebook,
-    entries: Iterable[Entry],
-    lesson: str | None = None,
-    section: str | None = None,
+    book: Gradebook, entries: Iterable[Entry], lesson: str | None = None, section: str | None = None
 ) -> list[ExerciseRow]:
     """The exercises of a lesson, or of all graded lessons, in the order of the course.
 

@@ -17,23 +17,25 @@ classroom50  scores.json of a classroom, and a folder per learner and lesson wit
 An answer that is not judged yet counts 0. Learners who left the class or are in no roster are left
 out. Points above today's maximum of a lesson are reduced to it; other points are exported
 unchanged. A lesson that was not graded is an empty cell, not a 0, and so is one that was not handed
-in while it is not due (`[grading] missing`, see `late.py`). A learner's text never becomes a
-formula, see `csv_tables.py`.
+in while it is not due (`[grading] missing`, see `late.py`), or was perhaps handed in under a name
+that fits several learners. A learner's text never becomes a formula, see `csv_tables.py`.
 """
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tito import files
 from tito.errors import UsageError
 from tito.grading.csv_tables import Id, line
-from tito.grading.gradebook import html_pages, late
+from tito.grading.gradebook import enrollment, html_pages, late
 from tito.grading.gradebook.grade import ClassMember, Grade
 from tito.grading.gradebook.gradebook import Gradebook
 from tito.grading.gradebook.rubric import WAITING, GradedAnswer
@@ -88,21 +90,36 @@ class Selection:
         missing  whether also of lessons that were not handed in and are not exported as 0
         """
         for learner, grades, today in self._as_graded():
-            there = (grade for grade in grades if missing or not self.is_empty(grade))
+            there = (
+                grade
+                for grade in grades
+                if not self.is_empty(grade) or missing and not self.is_unclaimed(grade)
+            )
             yield learner, [of_today(grade, today[grade.lesson]) for grade in there]
 
     def is_empty(self, grade: Grade) -> bool:
         """Whether nothing was handed in, and this is not exported as 0."""
         rules, due = self.book.rules, grade.lateness.due
-        if not is_missing(grade) or rules.missing == "zero":
+        if not is_missing(grade) or self.is_unclaimed(grade):
+            return is_missing(grade)
+        if rules.missing == "zero":
             return False
         return rules.missing == "empty" or not due or self.now <= due + rules.grace
 
+    @cached_property
+    def unclaimed(self) -> dict[tuple[str, str], str]:
+        return enrollment.unclaimed(self.book)
+
+    def is_unclaimed(self, grade: Grade) -> bool:
+        """Whether the lesson was perhaps handed in, under a name that fits several learners."""
+        return (grade.student, grade.lesson) in self.unclaimed
+
     def missing(self) -> tuple[int, int]:
         """How many lessons that were not handed in are exported as 0, and how many are empty."""
-        grades = [grade for _, grades, _ in self._as_graded() for grade in grades]
-        empty = [self.is_empty(grade) for grade in grades if is_missing(grade)]
-        return empty.count(False), empty.count(True)
+        grades = (grade for _, grades, _ in self._as_graded() for grade in grades)
+        missing = (grade for grade in grades if is_missing(grade) and not self.is_unclaimed(grade))
+        count = Counter(self.is_empty(grade) for grade in missing)
+        return count[False], count[True]
 
     def _as_graded(self) -> Iterator[tuple[ClassMember, list[Grade], dict[str, int]]]:
         """(learner, their grades, {lesson: today's maximum}) of everybody in the class. A lesson
@@ -115,12 +132,12 @@ class Selection:
 
     def outdated(self) -> dict[str, int]:
         """{lesson: how many grades are of another maximum than today's}."""
-        counts: dict[str, int] = {}
-        for _, grades, today in self._as_graded():
-            for grade in grades:
-                if grade.max_points != today[grade.lesson]:
-                    counts[grade.lesson] = counts.get(grade.lesson, 0) + 1
-        return counts
+        return Counter(
+            grade.lesson
+            for _, grades, today in self._as_graded()
+            for grade in grades
+            if grade.max_points != today[grade.lesson]
+        )
 
     def waiting(self) -> int:
         """How many answers are to be judged: they count 0."""

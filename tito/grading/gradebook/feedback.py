@@ -104,10 +104,7 @@ def index(rows: list[Any], course: str) -> str:
         number: title for _, _, lessons, _ in rows for number, (title, _, _) in lessons.items()
     }
     return html_pages.render(
-        "gradebook/feedback_index.html",
-        course=course,
-        titles=sorted(titles.items()),
-        rows=rows,
+        "gradebook/feedback_index.html", course=course, titles=sorted(titles.items()), rows=rows
     )
 
 

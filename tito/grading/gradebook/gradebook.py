@@ -26,12 +26,7 @@ from tito.grading.gradebook.history import (
 )
 from tito.grading.gradebook.instructions import Instructions
 from tito.grading.gradebook.learners import LearnerRow, check_learner
-from tito.grading.gradebook.result_store import (
-    RESULT_COLUMNS,
-    ResultRow,
-    Saving,
-    save,
-)
+from tito.grading.gradebook.result_store import RESULT_COLUMNS, ResultRow, Saving, save
 from tito.grading.gradebook.tables import (
     CHANGE,
     LEARNER,
@@ -322,10 +317,7 @@ def _member_of(row: LearnerRow, instructions: Instructions | None = None) -> Cla
 
 @contextmanager
 def open_gradebook(
-    where: str | Path,
-    rules: late.Rules | None = None,
-    create: bool = True,
-    reads: bool = False,
+    where: str | Path, rules: late.Rules | None = None, create: bool = True, reads: bool = False
 ) -> Iterator[Gradebook]:
     """Open the gradebook at `where`, a path or a database URL.
 

@@ -8,15 +8,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from tito.errors import UsageError
-from tito.grading.gradebook.tables import (
-    ALIAS,
-    LEARNER,
-    SECRET,
-    clean,
-    learner_id,
-    new_page,
-    sql,
-)
+from tito.grading.gradebook.tables import ALIAS, LEARNER, SECRET, clean, learner_id, new_page, sql
 
 
 class LearnerRow(NamedTuple):

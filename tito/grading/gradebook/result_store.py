@@ -14,16 +14,7 @@ from tito.grading.gradebook.history import PointsChange, instructions_about
 from tito.grading.gradebook.instructions import Instructions
 from tito.grading.gradebook.late import Rules
 from tito.grading.gradebook.learners import LearnerRow, remember_learner
-from tito.grading.gradebook.tables import (
-    CHANGE,
-    RESULT,
-    TEXT,
-    WORK,
-    clean,
-    learner_id,
-    now,
-    sql,
-)
+from tito.grading.gradebook.tables import CHANGE, RESULT, TEXT, WORK, clean, learner_id, now, sql
 from tito.grading.result import LessonResult, Unchanged, packed
 
 

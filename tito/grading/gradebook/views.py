@@ -14,6 +14,7 @@ from tito.grading.gradebook import late
 from tito.grading.gradebook.changes import ChangeOutcome
 from tito.grading.gradebook.enrollment import Enrollment
 from tito.grading.gradebook.exercise_table import ExerciseRow
+from tito.grading.gradebook.exports import Selection
 from tito.grading.gradebook.grade import ClassMember, Comment, Grade, OverrideReview
 from tito.grading.gradebook.history import Change
 from tito.grading.gradebook.late import shown
@@ -242,31 +243,31 @@ def enrollment(enrolled: Enrollment, whole_class: bool = False) -> Iterator[str]
         yield f"in the gradebook, and not in this roster: {_names(enrolled.absent)}; {state}"
 
 
-def left_out(
-    absent: dict[str, str],
-    outdated: dict[str, int],
-    waiting: int = 0,
-    missing: tuple[int, int] = (0, 0),
-) -> Iterator[str]:
-    """Sentences about grades that an export leaves out or changes.
+def left_out(absent: dict[str, str]) -> Iterator[str]:
+    """Sentences about learners whose grades are left out. absent: {id: state}."""
+    for state, words in (("left", "left the class"), ("stranger", "in no roster")):
+        if ids := [student for student in absent if absent[student] == state]:
+            yield f"not exported, {words} ({len(ids)}): {_names(ids)}"
 
-    absent   {id: state}; outdated: {lesson: number of grades of another maximum}
-    waiting  answers to be judged
-    missing  lessons not handed in: exported as 0, and as empty cells
-    """
-    for number, words in zip(missing, ("0", "empty cells")):
+
+def export_notes(chosen: Selection) -> Iterator[str]:
+    """Sentences about grades that an export leaves out or changes."""
+    for number, words in zip(chosen.missing(), ("0", "empty cells")):
         if number:
             yield f"not handed in ({count(number, 'lesson')}), exported as {words}"
-    if waiting:
+    if ids := sorted({student for student, _ in chosen.unclaimed}):
+        yield (
+            f"exported as empty cells: {_names(ids)}. These submissions may be theirs: "
+            f"{_names(sorted(set(chosen.unclaimed.values())))}. In each name, write the learner's "
+            "id instead of the name, and grade again"
+        )
+    if waiting := chosen.waiting():
         verb = "is" if waiting == 1 else "are"
         yield (
             f"{count(waiting, 'answer')} of those exported {verb} to be judged, and count 0: tito "
             "gradebook page"
         )
-    for state, words in (("left", "left the class"), ("stranger", "in no roster")):
-        if ids := [student for student in absent if absent[student] == state]:
-            yield f"not exported, {words} ({len(ids)}): {_names(ids)}"
-    for lesson, number in outdated.items():
+    for lesson, number in chosen.outdated().items():
         yield (
             f"{lesson}: {count(number, 'grade')} of another maximum than today's; the export has "
             f"today's. Grade again: tito grade SUBMISSIONS {lesson}"

@@ -85,8 +85,7 @@ def read_inbox(path: Path, lessons: list[Entry]) -> Inbox:
                 return _read_zip(upload, lessons)
             raise UsageError(f"{path} {upload.problem}.", WANTED)
         names = [name for name in os.listdir(path) if name not in LITTER]
-        only = path / names[0] if len(names) == 1 else None
-        if only and only.is_dir() and not only.is_symlink():
+        if len(names) == 1 and (only := path / names[0]).is_dir() and not only.is_symlink():
             if _is_class(only.name, os.listdir(only)):
                 return read_inbox(only, lessons)
     except OSError as error:

@@ -18,14 +18,7 @@ from tito.errors import TitoError
 from tito.grading.jail.check_run import CheckRunner, Subject
 from tito.grading.jail.jail import JailFailed
 from tito.grading.jail.modules import Code, answers_in, checks_hash, reference, version
-from tito.grading.result import (
-    NOT_HANDED_IN,
-    CheckResult,
-    LessonResult,
-    Unchanged,
-    blank,
-    packed,
-)
+from tito.grading.result import NOT_HANDED_IN, CheckResult, LessonResult, Unchanged, blank, packed
 from tito.grading.setting import BOTH, OWN, REFERENCE, Setting, submission_seconds
 from tito.grading.submission import Contents
 from tito.lesson import course, outcome

@@ -94,6 +94,35 @@ def test_moodle_finds_each_page_by_the_rosters_numbers(course, tmp_path):
     assert moodle_reads(tmp_path / "m.zip").keys() == {20001, 20002, 20003}
 
 
+def test_moodle_finds_each_page_by_the_numbers_of_its_worksheet(course, tmp_path):
+    """Also those of learners who handed in nothing. A roster's numbers are another assignment's."""
+    roster = tmp_path / "roster.csv"
+    roster.write_text(
+        "student,name,Identifier\nbob,Bob_Berg,Participant 2\nkim1,Kim Lee,\nkim2,Kim Lee,\n"
+    )
+    tito(course, "gradebook", "roster", roster)
+    for student in ("kim1", "kim2"):
+        regrade(course, student)
+    header = "Identifier,Full name,Email address,Status,Grade,Last modified (submission)"
+    rows = [
+        "Participant 20001,Ada Lovelace,ada@x.org,Submitted,,-",
+        "Participant 20002,Bob Berg,BOB@x.org,No submission,,-",
+        'Participant 20003,"李 =1+1",,No submission,,-',
+        "Participant 20004,Kim Lee,,No submission,,-",
+        "Participant 20005,Kim Lee,,No submission,,-",
+    ]
+    submissions = download(
+        tmp_path / "moodle", "Ada Lovelace_20001_assignsubmission_file/numbers_dev.py"
+    )
+    (submissions / "Grades.csv").write_text("\n".join([header, *rows]), encoding="utf-8-sig")
+    words = ("feedback", tmp_path / "pages", "--submissions", submissions)
+    err = tito(course, *words, "--moodle", tmp_path / "m.zip")[1]
+    assert "Not in it: 2 pages. Moodle's download has no name for kim1, kim2." in err
+    pages = moodle_reads(tmp_path / "m.zip")
+    assert pages.keys() == {20001, 20002, 20003}
+    assert "Bob_Berg" in pages[20002][1]
+
+
 def test_canvas_finds_each_page_by_the_names_of_its_own_download(course, tmp_path):
     submissions = download(
         tmp_path / "canvas",
@@ -156,3 +185,22 @@ def test_who_left_and_who_is_in_no_roster_is_sent_nothing(course, tmp_path):
     tito(course, "feedback", tmp_path / "pages", "--mail", tmp_path / "mail.csv")
     rows = csv.DictReader(io.StringIO((tmp_path / "mail.csv").read_text(encoding="utf-8")))
     assert [row["student"] for row in rows] == ["-lee", "ada"]
+
+
+def test_who_may_have_handed_in_reads_on_no_page_that_nothing_came(course, tmp_path):
+    roster = tmp_path / "roster.csv"
+    roster.write_text("student,name\nkim1,Kim Lee\nkim2,Kim Lee\n")
+    tito(course, "gradebook", "roster", roster)
+    with open_gradebook(course.state / "gradebook.db") as book:
+        for student in ("kim1", "kim2"):
+            missing = result(student, points=(0, 0), sha256="", verdict="missing")
+            save(book, [missing], MONDAY, "me")
+        enrollment.keep_strangers(book, ["Kim Lee - numbers_dev"])
+        save(book, [result("Kim Lee - numbers_dev", points=(0, 0), verdict="failed")], MONDAY, "me")
+    tito(course, "feedback", tmp_path / "pages", "--mail", tmp_path / "mail.csv")
+    for page in (tmp_path / "pages" / "learners").glob("kim[12]-*.html"):
+        assert "No lesson is graded yet." in page.read_text(encoding="utf-8")
+    assert "kim1" not in (tmp_path / "mail.csv").read_text(encoding="utf-8")
+    export = tito(course, "gradebook", "export")
+    assert "kim1,Kim Lee,,\n" in export[0].replace('"', "").replace("\r", "")
+    assert "exported as empty cells: kim1, kim2" in export[1]

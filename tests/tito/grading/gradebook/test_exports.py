@@ -250,6 +250,27 @@ def test_what_was_not_handed_in_is_empty_while_there_is_time(tmp_path, missing, 
         assert chosen(book, now=MONDAY).missing() == (1, 0) if before else (0, 1)
 
 
+def test_work_whose_name_fits_two_learners_is_0_for_neither(tmp_path):
+    rules = replace(RULES, missing="zero")
+    with open_gradebook(tmp_path / "names.db", rules) as book:
+        roster = tmp_path / "class.csv"
+        roster.write_text("student,name\nanna1,Anna Schmidt\nanna2,Anna Schmidt\ncy,Cy\n")
+        enrollment.enroll(book, roster, "me")
+        for student in ("anna1", "anna2", "cy"):
+            save(book, [result(student, points=(0, 0), sha256="", verdict="missing")], None, "me")
+        enrollment.keep_strangers(book, ["Anna Schmidt - numbers_dev"])
+        save(book, [result("Anna Schmidt - numbers_dev", points=(3, 0))], None, "me")
+        for kind in exports.TABLES:
+            cells = [[cell for cell in row if cell == "0"] for row in read(table(book, kind))[-3:]]
+            assert [len(zeros) > 0 for zeros in cells] == [False, False, True], kind
+        assert list(trees(book, "gradescope")) == ["cy/results.json"]
+        assert chosen(book).missing() == (1, 0)
+        assert chosen(book).unclaimed.keys() == {("anna1", "numbers"), ("anna2", "numbers")}
+        # The instructor renames the file to its learner's id, and grades again.
+        save(book, [result("anna2", points=(3, 0), key="renamed")], None, "me")
+        assert [row[2] for row in read(table(book, "csv"))[1:]] == ["0", "3", "0"]
+
+
 def test_canvas_finds_learners_by_its_ids_and_knows_the_points_possible(book):
     assert read(table(book, "canvas")) == [
         ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "01 Numbers", "02 Sums"],
