@@ -19,24 +19,17 @@ Folder = Annotated[
 ]
 MoodleZip = Annotated[
     Path | None,
-    typer.Option(
-        metavar="ZIP",
-        help="A zip for Moodle: Upload multiple feedback files in a zip.",
-    ),
+    typer.Option(metavar="ZIP", help="A zip for Moodle: Upload multiple feedback files in a zip."),
 ]
 CanvasZip = Annotated[
     Path | None,
     typer.Option(
-        metavar="ZIP",
-        help="A zip for Canvas: Re-upload submissions. Needs --submissions.",
+        metavar="ZIP", help="A zip for Canvas: Re-upload submissions. Needs --submissions."
     ),
 ]
 MailTable = Annotated[
     Path | None,
-    typer.Option(
-        metavar="CSV",
-        help="A table for a mail merge: name, email, page, points.",
-    ),
+    typer.Option(metavar="CSV", help="A table for a mail merge: name, email, page, points."),
 ]
 Download = Annotated[
     Path | None,
@@ -49,8 +42,7 @@ Download = Annotated[
 Everyone = Annotated[
     bool,
     typer.Option(
-        "--everyone",
-        help="Include pages that have not changed since the last zip or table.",
+        "--everyone", help="Include pages that have not changed since the last zip or table."
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing zip or table.")]

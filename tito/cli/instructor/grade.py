@@ -56,11 +56,7 @@ SubmittedOption = Annotated[
 ]
 Students = Annotated[
     list[str] | None,
-    typer.Option(
-        "--student",
-        metavar="ID",
-        help="Grade only this learner. May be repeated.",
-    ),
+    typer.Option("--student", metavar="ID", help="Grade only this learner. May be repeated."),
 ]
 Regrade = Annotated[
     bool,
@@ -239,10 +235,7 @@ def changes_grade(change: "Change") -> bool:
 
 
 def setting_of(
-    root: "Root",
-    entries: list["Entry"],
-    isolation: str | None,
-    private: tuple[Path, str | None],
+    root: "Root", entries: list["Entry"], isolation: str | None, private: tuple[Path, str | None]
 ) -> "Setting":
     """The Setting of a run, from the course's policies and the options.
 

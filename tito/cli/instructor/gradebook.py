@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from tito.lesson.course import Root
 
 Learner = Annotated[
-    str | None,
-    typer.Argument(metavar="[STUDENT]", help="The learner's id, name or email address."),
+    str | None, typer.Argument(metavar="[STUDENT]", help="The learner's id, name or email address.")
 ]
 SetLesson = Annotated[
     str | None,
@@ -50,13 +49,9 @@ SetLesson = Annotated[
         help="A name or number. Without it, the time or comment is for all lessons.",
     ),
 ]
-Points = Annotated[
-    str | None,
-    typer.Option(metavar="P", help="Such as 7 or 7.5; lift removes it."),
-]
+Points = Annotated[str | None, typer.Option(metavar="P", help="Such as 7 or 7.5; lift removes it.")]
 CheckPart = Annotated[
-    str | None,
-    typer.Option(metavar="ID", help="Set the points of this check only."),
+    str | None, typer.Option(metavar="ID", help="Set the points of this check only.")
 ]
 Extend = Annotated[
     str | None,
@@ -68,15 +63,13 @@ Extend = Annotated[
 CommentText = Annotated[
     str | None,
     typer.Option(
-        metavar="TEXT",
-        help="A comment for the learner; lift removes all comments on that lesson.",
+        metavar="TEXT", help="A comment for the learner; lift removes all comments on that lesson."
     ),
 ]
 Why = Annotated[
     str,
     typer.Option(
-        metavar="TEXT",
-        help="The reason for the points or the time, saved in the history.",
+        metavar="TEXT", help="The reason for the points or the time, saved in the history."
     ),
 ]
 FromTable = Annotated[
@@ -90,14 +83,12 @@ FromTable = Annotated[
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Make the changes of --from.")]
 OneLearner = Annotated[
-    str | None,
-    typer.Argument(metavar="[STUDENT]", help="Default: all learners."),
+    str | None, typer.Argument(metavar="[STUDENT]", help="Default: all learners.")
 ]
 Changed = Annotated[
     bool,
     typer.Option(
-        "--changed",
-        help="Only changes of points, including those that an override hides.",
+        "--changed", help="Only changes of points, including those that an override hides."
     ),
 ]
 RosterCsv = Annotated[
@@ -126,13 +117,9 @@ WholeClass = Annotated[
     ),
 ]
 Remove = Annotated[
-    list[str] | None,
-    typer.Option(metavar="ID", help="This learner has left. The grades are kept."),
+    list[str] | None, typer.Option(metavar="ID", help="This learner has left. The grades are kept.")
 ]
-Restore = Annotated[
-    list[str] | None,
-    typer.Option(metavar="ID", help="This learner is back."),
-]
+Restore = Annotated[list[str] | None, typer.Option(metavar="ID", help="This learner is back.")]
 Merge = Annotated[
     tuple[str, str] | None,
     typer.Option(

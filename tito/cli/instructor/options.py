@@ -27,9 +27,7 @@ SEVERAL = "Several graders"  # the options that one grader does not need
 GradebookOption = Annotated[
     str | None,
     typer.Option(
-        "--gradebook",
-        metavar="FILE_OR_URL",
-        help="Default: .tito/gradebook.db of the course.",
+        "--gradebook", metavar="FILE_OR_URL", help="Default: .tito/gradebook.db of the course."
     ),
 ]
 SectionOption = Annotated[
@@ -42,8 +40,7 @@ SectionOption = Annotated[
     ),
 ]
 OneLesson = Annotated[
-    str | None,
-    typer.Option("--lesson", metavar="LESSON", help="Only this lesson."),
+    str | None, typer.Option("--lesson", metavar="LESSON", help="Only this lesson.")
 ]
 
 

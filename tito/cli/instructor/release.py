@@ -37,8 +37,7 @@ Nbgrader = Annotated[
 Gradescope = Annotated[
     bool,
     typer.Option(
-        "--gradescope",
-        help="Write a Gradescope autograder instead. It contains the solutions.",
+        "--gradescope", help="Write a Gradescope autograder instead. It contains the solutions."
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing autograder zip.")]

@@ -43,10 +43,7 @@ def similar(
     ] = 0.85,
     output: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="A folder for pages that show each pair side by side.",
-        ),
+        typer.Option(metavar="DIR", help="A folder for pages that show each pair side by side."),
     ] = None,
     section: SectionOption = None,
     gradebook: GradebookOption = None,

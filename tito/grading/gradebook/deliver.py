@@ -145,15 +145,8 @@ def _mail(chosen: list[tuple[str, FeedbackPage]], folder: Path) -> bytes:
     """The text of the table for a mail merge."""
     rows: list[list[Any]] = [["student", "name", "email", "page", "points", "max_points"]]
     for _, page in chosen:
-        learner = page.learner
-        rows.append(
-            [
-                Id(learner.student),
-                learner.name,
-                Id(learner.columns.get("email") or ""),
-                page.path.relative_to(folder).as_posix(),
-                late.tidy(page.points),
-                page.max_points,
-            ]
-        )
+        learner, path = page.learner, page.path.relative_to(folder).as_posix()
+        points = late.tidy(page.points)
+        ids = [Id(learner.student), learner.name, Id(learner.email)]
+        rows.append([*ids, path, points, page.max_points])
     return "".join(line(row) for row in rows).encode()

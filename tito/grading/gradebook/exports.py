@@ -175,13 +175,9 @@ def _by_learner(chosen: Selection, lessons: Lessons) -> Iterator[Graded]:
 def _csv(chosen: Selection, lessons: Lessons) -> Iterator[list[Any]]:
     yield ["student", "name", *lessons, "total"]
     for learner, grades in _by_learner(chosen, lessons):
-        total = sum((grade.points for grade in grades if grade), Decimal(0))
-        yield [
-            Id(learner.student),
-            learner.name,
-            *(grade and grade.points for grade in grades),
-            late.tidy(total) if any(grades) else None,
-        ]
+        points = [grade and grade.points for grade in grades]
+        total = late.tidy(sum((grade.points for grade in grades if grade), Decimal(0)))
+        yield [Id(learner.student), learner.name, *points, total if any(grades) else None]
 
 
 def _canvas(chosen: Selection, lessons: Lessons) -> Iterator[list[Any]]:
@@ -223,24 +219,13 @@ def _brightspace(chosen: Selection, lessons: Lessons) -> Iterator[list[Any]]:
 
 def _moodle(chosen: Selection, lessons: Lessons) -> Iterator[list[Any]]:
     titles = [f"{number:02} {title}" for number, title, _ in lessons.values()]
-    yield [
-        "Full name",
-        "ID number",
-        "Email address",
-        *(text for title in titles for text in (title, f"{title} feedback")),
-    ]
+    columns = (text for title in titles for text in (title, f"{title} feedback"))
+    yield ["Full name", "ID number", "Email address", *columns]
     for learner, grades in _by_learner(chosen, lessons):
-        email, number = (learner.columns.get(name) or "" for name in ("email", "idnumber"))
-        yield [
-            learner.name,
-            Id(number or (learner.student if learner.student != email else "")),
-            Id(email),
-            *(
-                value
-                for grade in grades
-                for value in ((grade.points, summary(grade)) if grade else (None, None))
-            ),
-        ]
+        student, email = learner.student, learner.email
+        number = learner.columns.get("idnumber") or (student if student != email else "")
+        pairs = ((grade.points, summary(grade)) if grade else (None, None) for grade in grades)
+        yield [learner.name, Id(number), Id(email), *(value for pair in pairs for value in pair)]
 
 
 TABLES: dict[str, Callable[[Selection, Lessons], Iterator[list[Any]]]] = {
@@ -287,31 +272,24 @@ def tree(chosen: Selection, kind: str, name: str = "") -> Iterator[tuple[str, st
 
 
 def _gradescope(learner: ClassMember, grades: list[Grade]) -> Iterator[tuple[str, str]]:
-    if grades:
-        yield (
-            f"{html_pages.file_name(learner.student)}/results.json",
-            _json(
-                {
-                    "score": late.plain_number(sum(grade.points for grade in grades)),
-                    "output": "\n".join(f"{grade.title}: {summary(grade)}" for grade in grades),
-                    "output_format": "text",
-                    "test_output_format": "text",
-                    "test_name_format": "text",
-                    "visibility": "visible",
-                    "stdout_visibility": "hidden",
-                    "tests": [
-                        _gradescope_test(grade, check, f"{grade.number}.{place}")
-                        for grade in grades
-                        for place, check in enumerate(grade.result.checks, 1)
-                    ]
-                    + [
-                        _gradescope_answer(grade, answer, f"{grade.number}.{place}")
-                        for grade in grades
-                        for place, answer in enumerate(grade.answers, 1 + len(grade.result.checks))
-                    ],
-                }
-            ),
-        )
+    if not grades:
+        return
+    tests = []
+    for grade in grades:
+        checks, answers = grade.result.checks, grade.answers
+        for place, check in enumerate(checks, 1):
+            tests.append(_gradescope_test(grade, check, f"{grade.number}.{place}"))
+        for place, answer in enumerate(answers, 1 + len(checks)):
+            tests.append(_gradescope_answer(grade, answer, f"{grade.number}.{place}"))
+    value = {
+        "score": late.plain_number(sum(grade.points for grade in grades)),
+        "output": "\n".join(f"{grade.title}: {summary(grade)}" for grade in grades),
+        **dict.fromkeys(("output_format", "test_output_format", "test_name_format"), "text"),
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": tests,
+    }
+    yield f"{html_pages.file_name(learner.student)}/results.json", _json(value)
 
 
 def _gradescope_test(grade: Grade, check: CheckResult, number: str) -> dict[str, Any]:
@@ -380,6 +358,18 @@ def _classroom50(chosen: Selection, classroom: str) -> Iterator[tuple[str, str]]
 
 def _classroom50_result(learner: ClassMember, grade: Grade, classroom: str) -> dict[str, Any]:
     handed_in = (grade.lateness.arrived or grade.graded).astimezone(timezone.utc)
+    tests = [
+        (
+            check.name or check.id,
+            _passed(grade, check),
+            _check_points(grade, check),
+            check.max_points,
+        )
+        for check in grade.result.checks
+    ]
+    for answer in grade.answers:
+        passed = bool(answer.max_points) and answer.points == answer.max_points
+        tests.append((answer.question, passed, answer.points, answer.max_points))
     # Also for commit and release, which the gradebook does not know.
     tag = f"submit/{handed_in:%Y-%m-%dT%H-%M-%SZ}"
     return {
@@ -397,22 +387,8 @@ def _classroom50_result(learner: ClassMember, grade: Grade, classroom: str) -> d
         "score": _whole(grade.points),
         "max-score": grade.max_points,
         "tests": [
-            {
-                "test-name": check.name or check.id,
-                "passed": _passed(grade, check),
-                "score": _whole(_check_points(grade, check)),
-                "max-score": check.max_points,
-            }
-            for check in grade.result.checks
-        ]
-        + [
-            {
-                "test-name": answer.question,
-                "passed": bool(answer.max_points) and answer.points == answer.max_points,
-                "score": _whole(answer.points),
-                "max-score": answer.max_points,
-            }
-            for answer in grade.answers
+            {"test-name": name, "passed": passed, "score": _whole(score), "max-score": most}
+            for name, passed, score, most in tests
         ],
     }
 

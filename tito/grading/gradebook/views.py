@@ -262,11 +262,7 @@ def export_notes(chosen: Selection) -> Iterator[str]:
             "id instead of the name, and grade again"
         )
     if waiting := chosen.waiting():
-        verb = "is" if waiting == 1 else "are"
-        yield (
-            f"{count(waiting, 'answer')} of those exported {verb} to be judged, and count 0: tito "
-            "gradebook page"
-        )
+        yield f"to be judged ({count(waiting, 'answer')}), counted as 0: tito gradebook page"
     for lesson, number in chosen.outdated().items():
         yield (
             f"{lesson}: {count(number, 'grade')} of another maximum than today's; the export has "
