@@ -363,6 +363,10 @@ class GraderPage:
         except TitoError as error:
             view.typed, view.problem = form, f"{error.what} {error.remedy}"
             return self._show_view(session, view, 409)
+        if form.get("then") == "next":
+            session.say(f"{view.name}: {words}")
+            form |= {"lesson": view.grade.lesson, "after": view.handle}
+            return self.next(request, session)
         path = f"/of/{view.handle}/{view.grade.lesson}"
         return self.to(session, path, words, at=form.get("about", ""), **chosen.query())
 

@@ -49,7 +49,6 @@ function press(key) {
     const next = wrong[(here + 1) % wrong.length];
     if (next) {
       enter(next.querySelector("details > *")); // opens it
-      next.querySelector(".judge").open = true;
       next.focus();
     }
     return wrong.length > 0;
@@ -76,7 +75,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
     const form = field?.form ?? event.target.closest("form") ?? draft;
     event.preventDefault();
-    form?.requestSubmit(form.querySelector("button"));
+    form?.requestSubmit(form.querySelector(event.shiftKey ? "[name=then]" : "button"));
     return;
   }
   if (field) {

@@ -358,6 +358,19 @@ def test_next_leads_to_what_needs_a_person_and_says_when_nothing_does(page):
     assert "Nothing in this list needs a person any more." in text and "Next that" not in text
 
 
+def test_one_button_saves_and_goes_to_the_next_of_the_list(page):
+    here = f"/of/{page.of['ada']}/numbers"
+    assert 'name="then"' not in page.ta1.get(here).text, "nothing needs a person"
+    form = fields(page.ta1.get(f"{here}?show=unopened"), "judge")
+    done = page.ta1.post(f"{here}/judge", then="next", text="See me.", **form)
+    assert f"/of/{page.of['bob']}/numbers?show=unopened" in done.headers["location"]
+    text = page.client.get(done.headers["location"]).text
+    assert 'name="then"' in text and "Ada Lovelace: Comment kept; the learner reads it." in text
+    refused = page.ta1.post(f"{here}/judge", then="next", **form)
+    assert refused.status_code == 409 and "no points and no comment" in refused.text
+    assert [one.text for one in next(page.book.grades("ada", "numbers")).comments] == ["See me."]
+
+
 def test_an_answer_that_is_to_be_judged_is_next_without_a_detour(page):
     save(page.book, [handed_in("kim")], None, "me")
     to = page.ta1.post("/next").headers["location"]

@@ -325,6 +325,10 @@ def test_what_is_typed_stays_when_the_server_is_gone(browser, course, tmp_path):
     ):
         press(page, "n")
         page.keyboard.press("c")
+        page.keyboard.type("The first.")
+        press(page, "Control+Shift+Enter")
+        assert page.locator("h1").inner_text() == "Learner s01", "saved, and the next is shown"
+        page.keyboard.press("c")
         page.keyboard.type("A thought.")
         press(page, "Control+Enter")
         assert page.locator(".said:focus").inner_text() == "Comment kept; the learner reads it."
@@ -345,7 +349,7 @@ def test_what_is_typed_stays_when_the_server_is_gone(browser, course, tmp_path):
             page.locator(".gone").wait_for()
             assert page.locator("textarea:focus").input_value() == "A long thought."
     kept = [text for said in comments(tmp_path / "class.db").values() for text, _ in said]
-    assert kept == ["A thought."]
+    assert kept == ["The first.", "A thought."]
 
 
 def test_lines_of_code_have_their_numbers_in_the_file(browser, course, tmp_path):
