@@ -146,10 +146,9 @@ class Sheets:
             }
         )
         for question in self.lesson.questions if count == len(self.ids) else ():
-            answer = question.sample.partition("\n- ")[0]
             source = cells.parse(self.lesson.path, text)
             if cell := source.task_cell(question.name):
-                text = source.replaced(cell, answered(cell.source, answer))
+                text = source.replaced(cell, answered(cell.source, question.answer))
         return text
 
     def with_cells(self, new: Mapping[str, str], text: str | None = None) -> str:

@@ -20,6 +20,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +112,12 @@ class Question:
     cell: cells.Cell
     sample: str = ""
     rubric: tuple[tuple[Decimal, str], ...] = ()
+
+    @property
+    def answer(self) -> str:
+        """The sample answer without its rubric."""
+        lines = takewhile(lambda line: not ITEM.fullmatch(line.rstrip()), self.sample.split("\n"))
+        return "\n".join(lines).strip()
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,7 +55,6 @@ def gradebook_page(
     """
     course = current_course(root)
     try:
-        from tito.grading.gradebook import answers
         from tito.grading.page import app
         from tito.grading.page.access import Sessions
     except ModuleNotFoundError as error:
@@ -68,10 +67,9 @@ def gradebook_page(
         sessions = Sessions(anonymous)
         for name, sections in graders_of(book, graders or []).items():
             sessions.new(name, sections)
-        asked = questions_of(course)
-        for names in answers.bring_rubrics(book, asked):
+        page = app.GraderPage(book, course.name, sessions, questions_of(course))
+        for names in sorted(page.questions.outdated):
             echo(f"{' '.join(names)}: answers are judged, so the course's new rubric is not used.")
-        page = app.GraderPage(book, course.name, sessions, asked)
         app.serve(page, port, show_addresses)
 
 
@@ -86,13 +84,19 @@ def questions_of(course: "Root") -> "dict[tuple[str, str], Question]":
 
 def graders_of(book: "Gradebook", words: list[str]) -> dict[str, list[str] | None]:
     """{name: sections, or None} of graders written NAME or NAME:SECTION,...; or else the user."""
+    from tito.grading.gradebook.answers import COURSE
+
     graders: dict[str, list[str] | None] = {}
-    for word in words:
+    for word in words or [author_name()]:
         name, colon, after = word.partition(":")
         name, sections = " ".join(name.split()), [one.strip() for one in after.split(",")]
+        why = ""
         # what cannot be seen would make two names look the same
         if not name.isprintable() or not name or name in graders or (colon and not all(sections)):
             why = "names a grader again" if name in graders else "is no grader"
+        elif name.lower() == COURSE:
+            why = "is the author of the course's rubrics"
+        if why:
             raise UsageError(
                 f"--as {word!r} {why}.",
                 "Write --as NAME, or --as NAME:SECTION,SECTION for an assistant.",
@@ -100,7 +104,7 @@ def graders_of(book: "Gradebook", words: list[str]) -> dict[str, list[str] | Non
         for section in sections if colon else []:
             section_of(book, section)  # raises UsageError if it is empty
         graders[name] = sections if colon else None
-    return graders or {author_name(): None}
+    return graders
 
 
 def show_addresses(addresses: list[tuple[str, str]]) -> None:

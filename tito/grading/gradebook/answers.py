@@ -132,12 +132,15 @@ def question_progress(
 
 
 def equal_answers(rows: Iterable[LearnerAnswer]) -> list[list[LearnerAnswer]]:
-    """The answers in groups. In a group they differ in white space at most."""
+    """The answers in groups. In a group they differ in blank lines and the ends of lines at most,
+    since indentation matters in code.
+    """
     groups: dict[tuple[str, str], list[LearnerAnswer]] = {}
     for row in rows:
         answer = row.graded.answer
         cut = answer.sha256 if answer.length > len(row.text) else ""
-        groups.setdefault((" ".join(row.text.split()), cut), []).append(row)
+        lines = (line.rstrip() for line in row.text.splitlines())
+        groups.setdefault(("\n".join(filter(None, lines)), cut), []).append(row)
     return list(groups.values())
 
 

@@ -56,8 +56,17 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"visible": visible, "name": one_line}
+    environment.filters |= {"visible": visible, "name": one_line, "markdown": markdown}
     return environment
+
+
+def markdown(text: str) -> Any:
+    """The course's prose as HTML; markup in it is escaped."""
+    from markupsafe import Markup
+
+    from tito.learn.lesson_page import markdown
+
+    return Markup(markdown(text))
 
 
 def write(folder: Path, pages: dict[str, str]) -> list[Path]:

@@ -5,6 +5,7 @@ A form of an answer contains the answer and the judgement that its page showed. 
 contains the version of its item.
 """
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -40,6 +41,7 @@ class AnswerView:
     """Everything that the page of one answer shows.
 
     words    the question and a sample answer; None when the course no longer has the question
+    outdated  whether the course has another rubric meanwhile
     group    all equal answers, this one included, with their learners; they are judged together
     items    the question's rubric; removed: items that were once in it
     used     {item id: in how many answers}
@@ -52,6 +54,7 @@ class AnswerView:
     lesson: str
     question: str
     words: Question | None
+    outdated: bool
     answer: LearnerAnswer
     shown: ShownLearner
     group: list[tuple[LearnerAnswer, ShownLearner]]
@@ -92,11 +95,13 @@ class AnswerView:
 
 class Questions:
     """The pages and forms of the questions. page: shows them; asked: the course's questions,
-    {(lesson, name): Question}.
+    {(lesson, name): Question}; outdated: those whose answers are judged by an older rubric.
     """
 
     def __init__(self, page: "GraderPage", asked: dict[tuple[str, str], Question]) -> None:
         self.page, self.book, self.asked = page, page.book, asked
+        self.outdated = set(answers.bring_rubrics(self.book, asked))
+        self._lock = threading.Lock()
 
     def overview(self, request: Request, session: GraderSession) -> Response:
         """Every question of what was graded."""
@@ -148,10 +153,11 @@ class Questions:
             if any(row.graded.state == WAITING for row in groups[n])
         ]
         if waiting:
-            opened = self.page.sessions.opened_by_others(session)
-            # answers that another grader has open come last
-            first = min(waiting, key=lambda group: not opened.isdisjoint(group))[0]
-            return self.page.to(session, first, **chosen.query())
+            with self._lock:
+                opened = self.page.sessions.opened_by_others(session)
+                # answers that another grader has open come last
+                session.here = min(waiting, key=lambda group: not opened.isdisjoint(group))[0]
+            return self.page.to(session, session.here, **chosen.query())
         words = "All answers here are judged."
         return self.page.to(session, here, words, **chosen.query())
 
@@ -288,6 +294,7 @@ class Questions:
         return AnswerView(
             *place,
             self.asked.get(place),
+            place in self.outdated,
             answer,
             self.page.shown(session, answer.learner),
             [(row, self.page.shown(session, row.learner)) for row in equals],

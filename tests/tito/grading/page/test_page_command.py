@@ -32,6 +32,7 @@ REQUEST = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
         (["--as", "\u202eben:A"], "--as '\\u202eben:A' is no grader."),
         (["--as", "ben", "--as", "ben:A"], "--as 'ben:A' names a grader again."),
         (["--as", "ben:A,Z"], "No learner is in section 'Z'."),
+        (["--as", "The course"], "--as 'The course' is the author of the course's rubrics."),
     ],
 )
 def test_what_cannot_be_served_is_reported(small_course, words, said):
@@ -52,7 +53,8 @@ def test_the_page_opens_with_the_courses_rubric_and_says_which_it_does_not_take(
         with open_gradebook(small_course.state / "gradebook.db") as book:
             return out, [item.text for item in answers.rubric(book, "numbers", "why")]
 
-    monkeypatch.setattr(app, "serve", lambda *arguments: None)
+    served = []
+    monkeypatch.setattr(app, "serve", lambda page, *arguments: served.append(page))
     path = small_course.path / "modules/source/01_numbers/numbers_dev.py"
     with open_gradebook(small_course.state / "gradebook.db") as book:
         save_each(book, handed_in())
@@ -63,6 +65,7 @@ def test_the_page_opens_with_the_courses_rubric_and_says_which_it_does_not_take(
         answers.judge(book, "ada", "numbers", NewJudgement("why", (item.id,)), "ben")
     out, texts = open_page(*RUBRIC)
     assert "numbers why: answers are judged" in out and texts == ["why"]
+    assert [page.questions.outdated for page in served[-2:]] == [set(), {("numbers", "why")}]
 
 
 def test_a_port_that_is_taken_is_reported(small_course):

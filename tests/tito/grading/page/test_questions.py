@@ -185,7 +185,6 @@ def test_names_are_hidden_and_what_is_not_there_is_reported(page):
 
 def test_next_leads_two_graders_to_different_answers_while_there_are_some(page):
     first = page.ta1.post(f"{WHY}/next").headers["location"]
-    page.ta1.get(page.of["ada"])
     assert first.endswith(page.of["ada"])
     assert page.ta2.post(f"{WHY}/next").headers["location"].endswith(page.of["bob"])
     form = hidden(page.ta2.get(page.of["bob"]), "judge")
@@ -199,7 +198,7 @@ def test_next_leads_two_graders_to_different_answers_while_there_are_some(page):
 
 
 def test_equal_answers_are_judged_once_and_each_learner_has_the_judgement(page):
-    for student, text in (("kim", "Sums  to\n one. "), ("lou", "Sums to one."), ("mia", "Sums.")):
+    for student, text in (("kim", "Sums to one. \n\n"), ("lou", "Sums to one."), ("mia", "Sums.")):
         save(page.book, [handed_in(student, text=text)], None, "me", student.title())
     kim = f"{WHY}/{page.page.class_list.handle('kim')}"
     assert "Ada and 2 with the same answer" in Tags(page.ta1.get(WHY).text).spaced
@@ -237,3 +236,39 @@ def test_a_change_of_an_item_is_undone_and_a_removed_one_comes_back_with_its_tic
     assert "Removed: " in shown and "Bring it back" in shown
     (back,) = [one for one in answers.rubric(page.book, "numbers", "why", True) if not one.points]
     assert change(item=str(back.id), version=str(back.version), what="undo") == "5"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_equal"),
+    [
+        ("for x in y:\r\n    a(x)  \n\n    b(x)\n", True),
+        ("\nfor x in y:\n    a(x)\n    b(x)", True),
+        ("for x in y:\n    a(x)\nb(x)", False),
+        ("for x in y:\n    a(x); b(x)", False),
+    ],
+)
+def test_equal_answers_differ_in_ends_of_lines_but_not_in_indentation(page, text, is_equal):
+    for student, words in (("kim", "for x in y:\n    a(x)\n    b(x)"), ("lou", text)):
+        save(page.book, [handed_in(student, text=words)], None, "me")
+    rows = answers.learner_answers(page.book, "numbers", "why")
+    groups = [[row.learner.student for row in group] for group in answers.equal_answers(rows)]
+    assert (["kim", "lou"] in groups) == is_equal
+
+
+def test_a_question_is_shown_as_text_and_its_rubric_once(page):
+    sample = "**Because** of x:\n\n- one\n- two\n\n- 2 points: says x\n- -1 point: guesses"
+    asked = Question("why", 2, "**Question.** Why is $x$ `y`?", None, sample)
+    page.page.questions.asked["numbers", "why"] = asked
+    shown = page.ta1.get(page.of["ada"]).text
+    assert "<strong>Question.</strong> Why is" in shown and "<code>y</code>" in shown
+    assert "<strong>Because</strong>" in shown and "<li>two</li>" in shown
+    assert "**" not in shown and "says x" not in shown
+
+
+def test_an_answer_says_that_its_lesson_has_another_rubric_meanwhile(page):
+    newer = Question("why", 2, "Why?", None, rubric=((Decimal(2), "says why"),))
+    page.page.questions.asked["numbers", "why"] = newer
+    assert "says why" not in page.ta1.get(page.of["ada"]).text, "a person changed the rubric here"
+    page.page.questions.outdated.add(("numbers", "why"))
+    words = Tags(page.ta1.get(page.of["ada"]).text).spaced
+    assert "The lesson has another rubric now" in words and "+2 says why" in words
