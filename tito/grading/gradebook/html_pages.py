@@ -49,6 +49,8 @@ def _environment() -> Any:
             "The pages need jinja2, which is not installed here.",
             "In the course's folder: bin/setup instructor",
         ) from None
+    from tito.learn.lesson_page import markdown
+
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent.parent, encoding="utf-8"),
         autoescape=True,
@@ -58,15 +60,6 @@ def _environment() -> Any:
     )
     environment.filters |= {"visible": visible, "name": one_line, "markdown": markdown}
     return environment
-
-
-def markdown(text: str) -> Any:
-    """The course's prose as HTML; markup in it is escaped."""
-    from markupsafe import Markup
-
-    from tito.learn.lesson_page import markdown
-
-    return Markup(markdown(text))
 
 
 def write(folder: Path, pages: dict[str, str]) -> list[Path]:

@@ -317,9 +317,9 @@ class GraderPage:
         around = [
             row
             for row in rows
-            if self._takes(session, view.filter, row) or row.handle == view.handle
+            if self._takes(session, view.filter, row) or row.handle == view.shown.handle
         ]
-        here = next(number for number, row in enumerate(around) if row.handle == view.handle)
+        here = next(number for number, row in enumerate(around) if row.handle == view.shown.handle)
         row, opener = around[here], self.openings.opener(around[here])
         self.openings.open(row, session.who)
         return self.show(
@@ -364,10 +364,10 @@ class GraderPage:
             view.typed, view.problem = form, f"{error.what} {error.remedy}"
             return self._show_view(session, view, 409)
         if form.get("then") == "next":
-            session.say(f"{view.name}: {words}")
-            form |= {"lesson": view.grade.lesson, "after": view.handle}
+            session.say(f"{view.shown.name}: {words}")
+            form |= {"lesson": view.grade.lesson, "after": view.shown.handle}
             return self.next(request, session)
-        path = f"/of/{view.handle}/{view.grade.lesson}"
+        path = f"/of/{view.shown.handle}/{view.grade.lesson}"
         return self.to(session, path, words, at=form.get("about", ""), **chosen.query())
 
     # The work of a form: a method of the view, the form and the grader; it returns what to say.

@@ -60,21 +60,6 @@ class SubmissionView:
     others: list[Change] = field(default_factory=list)
     problem: str = ""
 
-    @property
-    def learner(self) -> ClassMember:
-        return self.shown.learner
-
-    @property
-    def handle(self) -> str:
-        return self.shown.handle
-
-    @property
-    def name(self) -> str:
-        return self.shown.name
-
-    def hide(self, text: str) -> str:
-        return self.shown.hide(text)
-
 
 def view_of(
     book: Gradebook, shown: ShownLearner, lesson: str, chosen: Filter, others: Collection[str]
@@ -151,7 +136,7 @@ def _check_line(view: SubmissionView, check: CheckResult) -> dict[str, Any]:
         "points": view.grade.check_points(check),
         "max_points": check.max_points,
         "hidden": check.hidden,
-        "message": "" if check.passed else view.hide(check.message),
+        "message": "" if check.passed else view.shown.hide(check.message),
         "cause": check.caused_by,
         "override": view.grade.check_overrides.get(check.id),
     }
@@ -181,7 +166,7 @@ def cells_of(view: SubmissionView) -> list[CodeCell]:
     if not view.code:
         return []
     cells: list[CodeCell] = []
-    for number, line in lines_of(view.code, view.hide):
+    for number, line in lines_of(view.code, view.shown.hide):
         text = "".join(part for _, part in line)
         if MARK.match(text) or not cells:
             name = EXERCISE.search(text) if MARK.match(text) else None
