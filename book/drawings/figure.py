@@ -9,9 +9,11 @@ import html
 import json
 import math
 from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Context
 
 from tinytorch.support.svg import COLOURS, FILLS, Drawing
 
+THREE_DIGITS = Context(prec=3, rounding=ROUND_HALF_UP)
 PLACE = ("name", "lesson", "section", "after", "replaces")
 
 
@@ -174,16 +176,18 @@ def colours(name):
 
 def number(value):
     """A number in at most about eight characters: whole numbers as they are, others to 3 digits;
-    `number` in drawing.js writes the same.
+    `number` in drawing.js writes the same. A half is rounded up.
 
-    >>> [number(value) for value in (2.0, -0.7546, 8.9e-21, math.inf, math.nan, 1507, "a")]
-    ['2', '-0.755', '8.9e-21', 'inf', 'nan', '1507', 'a']
+    >>> [number(value) for value in (2.0, -0.7546, 4.625, 8.9e-21, math.inf, math.nan, 1507, "a")]
+    ['2', '-0.755', '4.63', '8.9e-21', 'inf', 'nan', '1507', 'a']
     """
     if isinstance(value, str):
         return value
     if not math.isfinite(value):
         return str(float(value))
-    return str(int(value)) if value == int(value) and abs(value) < 1e6 else f"{value:.3g}"
+    if value == int(value) and abs(value) < 1e6:
+        return str(int(value))
+    return f"{float(THREE_DIGITS.create_decimal_from_float(float(value))):.3g}"
 
 
 # Controls, in HTML. A script finds them by their names.

@@ -109,6 +109,30 @@ def runs_of(drawing):
     return map(drawing.history, drawing.COUNTS)
 
 
+def test_only_batch_norm_in_training_lets_another_example_change_a_result():
+    drawing = module("batch_norm")
+    for shape, x in drawing.BATCHES.items():
+        other = x.copy()
+        other[1] += np.arange(other[1].size).reshape(other[1].shape)
+        for setting in [("batch", "training"), ("batch", "evaluation"), ("layer", "training")]:
+            first = [drawing.computed(shape, one, *setting)[0] for one in (x, other)]
+            assert np.allclose(*first) == (setting != ("batch", "training"))
+    assert drawing.group("images", 4, "batch", "training") == [
+        4,
+        5,
+        6,
+        7,
+        12,
+        13,
+        14,
+        15,
+        20,
+        21,
+        22,
+        23,
+    ]
+
+
 def test_each_pixel_gets_the_number_of_its_copies():
     state = module("im2col").numbers(1, 0)
     assert state["counts"] == [[1, 2, 2, 1], [2, 4, 4, 2], [2, 4, 4, 2], [1, 2, 2, 1]]
@@ -587,6 +611,37 @@ def drive_early_stopping(page, figure):
         assert place == pytest.approx(list(wanted), abs=0.11)
 
 
+def drive_batch_norm(page, figure):
+    drawing = module("batch_norm")
+
+    def compare(figure, shape, x, at, method, mode, column="channel"):
+        assert said(figure) == drawing.told(shape, x, at, method, mode, column)
+        y = drawing.computed(shape, x, method, mode)
+        assert list(cells(figure, "y").values()) == [f"{one:.2f}" for one in y.ravel()]
+        own = drawing.group(shape, at, method, mode)
+        assert figure.locator('rect.value[data-key^="x "]').count() == len(own)
+
+    figure.get_by_label("over axis 1").check()
+    compare(figure, "table", drawing.BATCHES["table"], 0, "layer", "training", "feature")
+    figure = page.locator("#figure-batch_norm")
+    shapes = [("table", "(B, C)", [5, 6, 10]), ("images", "(B, C, H, W)", [0, 1, 3])]
+    for shape, label, path in shapes:
+        figure.get_by_label(label, exact=True).check()
+        x = drawing.BATCHES[shape].copy()
+        figure.locator(f'[data-key="x {path[0]}"]').click()
+        figure.locator(f'[data-key="x {path[0]}"]').focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowDown")
+        for method, label in drawing.METHODS.items():
+            for mode in ("evaluation", "training"):
+                figure.get_by_role("radio", name=label).check()
+                figure.get_by_label(mode).check()
+                compare(figure, shape, x, path[-1], method, mode)
+                figure.get_by_role("button", name="plus 1").press("Enter")
+                x.ravel()[path[-1]] += 1
+                compare(figure, shape, x, path[-1], method, mode)
+
+
 def drive_broadcasting(page, figure):
     assert numbers(figure, "result") == [11, 22, 33, 14, 25, 36]
     first = figure.locator('[data-key="result 0 0"]')
@@ -1041,7 +1096,21 @@ def test_drawings_answer_to_keyboard_and_mouse_with_the_engines_numbers(tmp_path
             .filter(one => one.getBoundingClientRect().height < 33)
             .map(one => one.outerHTML.slice(0, 90))"""
         )
-        numbers = [0, 2, -0.7546, 8.9e-21, 1507, 1234.5, 1e6, 0.0001, 99999.9, 1e-5, -17, 0.9999]
+        numbers = [
+            0,
+            2,
+            -0.7546,
+            8.9e-21,
+            1507,
+            1234.5,
+            1e6,
+            0.0001,
+            99999.9,
+            1e-5,
+            -17,
+            0.9999,
+            -4.625,
+        ]
         one = module("figure")
         assert page.evaluate("values => values.map(number)", numbers) == [
             one.number(value) for value in numbers
