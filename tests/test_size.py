@@ -34,7 +34,7 @@ LIMITS = {
     "lines of tito/grading": (15400, 12000),
     "lines of tito/learn": (6300, 5000),
     "lines of tito/book": (3300, 2600),
-    "lines of tests": (55000, 46000),
+    "lines of tests": (55100, 46000),
     "functions over 40 lines": (4, 30),
     "functions over 6 parameters": (0, 15),
     "untyped functions": (0, 0),
