@@ -891,7 +891,9 @@ def drive_bpe_merges(page, figure):
 def drive_cache_steps(page, figure):
     drawing = module("cache_steps")
     state = drawing.numbers()
+    assert said(figure) == drawing.told(4, state)
     figure.locator("[name=step]").focus()
+    page.keyboard.press("Home")
     for n in range(1, len(drawing.TOKENS) + 1):
         assert said(figure) == drawing.told(n, state)
         panels = [drawing.panel(way, n, state) for way in drawing.WAYS]

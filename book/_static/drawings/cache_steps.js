@@ -48,11 +48,12 @@ drawing("cache_steps", (drawn) => {
     return made;
   }
 
-  drawn.steps(
+  const go = drawn.steps(
     () => tokens.length,
     (step) => {
       drawn.show(Object.keys(WAYS).map((way) => panel(way, step + 1)));
       drawn.say(told[step]);
     },
   );
+  go(3); // the first token shows no difference
 });
