@@ -94,8 +94,9 @@ def hashes_of(entry: Entry, script: bytes | None, book: bytes | None) -> Hashes:
 
 
 def hash_of(path: Path, data: bytes) -> str:
-    """A hash of what a learner writes in a file with these bytes; of a notebook, the cells' text:
-    running cells changes only outputs. The cells of `notebook.with_start` do not count.
+    """A hash of what a learner writes in a file with these bytes, whatever its line ends (git and
+    editors change them); of a notebook, the cells' text: running cells changes only outputs.
+    The cells of `notebook.with_start` do not count.
     """
     if path.suffix == ".ipynb":
         try:
@@ -108,7 +109,7 @@ def hash_of(path: Path, data: bytes) -> str:
             data = json.dumps(texts).encode("utf-8", "surrogatepass")
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass  # damaged: any change of it counts
-    return hashlib.sha256(data).hexdigest()
+    return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()
 
 
 def read(entry: Entry, record: Record) -> cells.Source:

@@ -228,7 +228,10 @@ def test_it_says_what_was_replaced_what_changed_and_what_to_test(root, tmp_path)
         ("02_sums/checks.py", "# %% total", "# %% sum"),
     )
     write(root.lesson("sums"), "total", "    return 12")
+    unedited = root.lesson("sums").script.with_name("checks.py")
+    unedited.write_bytes(unedited.read_bytes().replace(b"\n", b"\r\n"))
     out, _ = tito(root, "update", source)
+    assert "02_sums/checks.py" not in out
     for words in (
         "edition 1 -> 2",
         "the task changed, read it again:\n  numbers-double",

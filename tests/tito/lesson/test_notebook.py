@@ -249,6 +249,13 @@ def test_running_cells_is_not_an_edit(paired):
     assert notebook_sync.choose(paired, record) == "script"
 
 
+def test_line_ends_are_no_edit(paired):
+    """Git turns LF into CRLF on a learner's Windows, and an editor may do so."""
+    paired.script.write_bytes(paired.script.read_bytes().replace(b"\n", b"\r\n"))
+    change_notebook(paired, write_double)  # the only edit
+    assert verdict_on(paired).points == 4
+
+
 @pytest.mark.parametrize(
     "command",
     [
