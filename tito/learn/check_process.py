@@ -272,7 +272,7 @@ def _run_demonstrations(request: Request, names: dict[str, Any], emit: Emit) -> 
     """
     screen = Screen(dict(names, __name__="__main__"))
     for cell in request["demonstrations"]:
-        emit({"event": "demonstration"})
+        emit({"event": "demonstration", "cell": cell["number"]})
         remember_lines(cell["source"], cell["file"], cell["line"])
         try:
             with limited(request["demonstration_seconds"]):

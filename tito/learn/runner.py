@@ -301,7 +301,7 @@ def _report(
             cells_to_run = [asdict(row) | {"known": row.key in known} for row in needed]
             request |= {"ids": [], "demonstrations": cells_to_run}
             events.append({"event": "demonstrations"})
-            events += running.run(request, _patience(test))
+            events += _stopped_as_slow(list(running.run(request, _patience(test))))
     report = LessonReport(verdict_of(test, events))
     before = last.get("exercises", {})
     hashes = progress.exercise_hashes(entry, test.source) if before else {}
@@ -349,6 +349,17 @@ def _name_slow(events: Iterator[Event], test: LessonTest, on_slow: OnSlow) -> It
     finally:
         if timer:
             timer.cancel()
+
+
+def _stopped_as_slow(events: list[Event]) -> list[Event]:
+    """The events of demonstrations. If a slow one could not be interrupted, as on Windows, its
+    process was killed: it counts as slow, which changes no verdict.
+    """
+    last, exit = ([{"event": ""}] + events)[-2:]
+    if last["event"] != "demonstration" or not exit["killed"]:
+        return events
+    slow = {"event": "slow", "cell": last["cell"], "seconds": DEMONSTRATION_SECONDS}
+    return [*events[:-1], slow, {"event": "done"}, exit | {"code": 0, "killed": False}]
 
 
 def _ended_well(events: list[Event]) -> bool:
