@@ -50,7 +50,7 @@ def test_every_command_and_every_path_in_a_page_is_there(page):
         )
     ]
     wheels = re.findall(r"`(\S+\.whl)`", text(page))
-    assert page != "README.md" or wheels == [wheel.name("learner")]
+    assert page != "README.md" or wheels == [wheel.name()]
     assert (
         len(paths) >= 1
         and [

@@ -8,8 +8,6 @@ from tito.author import wheel
 from tito.lesson.course import Entry
 from tito.lesson.site_settings import Published
 
-EDITION = "learner"  # of the wheel in a release
-
 
 def first_cells(entry: Entry, published: Published) -> list[tuple[str, str]]:
     """The cells of a notebook to download, as `notebook.with_start` takes them."""
@@ -46,7 +44,7 @@ def colab_cells(entry: Entry, published: Published) -> list[tuple[str, str]]:
     """The cell that prepares a session of Google Colab; none without a release."""
     if not published.release:
         return []
-    address = published.file(f"bin/{wheel.name(EDITION)}")
+    address = published.file(f"bin/{wheel.name()}")
     return [
         (
             "code",

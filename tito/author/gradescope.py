@@ -57,7 +57,7 @@ def contents(source: Root, lessons: list[Entry] | None = None) -> dict[str, byte
     members["lessons"] = (
         " ".join(entry.name for entry in lessons) if lessons else "--all"
     ).encode() + b"\n"
-    name, data = wheel.build("autograder")
+    name, data = wheel.build({}, "autograder")
     members[name] = data
     members["course/tito.toml"] = (source.path / "tito.toml").read_bytes()
     # Every lesson, even when only some are graded: a lesson imports lower ones.

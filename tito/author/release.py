@@ -236,7 +236,7 @@ def contents(source: Root, chosen: list[Entry], with_solutions: bool = False) ->
         for path in sorted(ADDED.rglob("*"))
         if path.is_file()
     }
-    name, data = wheel.build(downloaded_notebook.EDITION, course_of_stubs(source, out))
+    name, data = wheel.build(course_of_stubs(source, out))
     out[f"bin/{name}"] = data
     if (source.path / "LICENSE").exists():
         out["LICENSE"] = (source.path / "LICENSE").read_bytes()

@@ -17,21 +17,24 @@ from tito.lesson import course
 
 HERE = Path(__file__).parents[1]
 LEFT_OUT = {"course", "__pycache__"}  # the course comes from `data`
+PRIVATE = "Private :: Do Not Upload"  # PyPI refuses what has it, such as a build of pyproject.toml
 
 
-def build(edition: str, data: Mapping[str, bytes] | None = None) -> tuple[str, bytes]:
+def build(data: Mapping[str, bytes], edition: str = "") -> tuple[str, bytes]:
     """(file name, bytes) of a wheel of this tito.
 
-    edition  a word of letters for its version, such as "learner"
     data     {path below tito/course: bytes}, the course that comes with it
+    edition  a word of letters for its version; without one, PyPI accepts the wheel
     """
     local = _version(edition)
     notes = f"{course.DISTRIBUTION}-{local}.dist-info"
     distribution = importlib.metadata.distribution(course.DISTRIBUTION)
     members = own_files()
-    members |= {f"tito/course/{name}": content for name, content in (data or {}).items()}
+    members |= {f"tito/course/{name}": content for name, content in data.items()}
     members["tinytorch-root.pth"] = f"import sys; exec({ascii(import_hook.START)})\n".encode()
     metadata = distribution.read_text("METADATA") or ""
+    if not edition:  # it has no solutions
+        metadata = metadata.replace(f"Classifier: {PRIVATE}\n", "")
     members[f"{notes}/METADATA"] = re.sub(
         r"(?m)^Version: .*$", f"Version: {local}", metadata, count=1
     ).encode()
@@ -49,13 +52,13 @@ def build(edition: str, data: Mapping[str, bytes] | None = None) -> tuple[str, b
     return name(edition), files.archive(members)
 
 
-def name(edition: str) -> str:
+def name(edition: str = "") -> str:
     """The file name of that wheel."""
     return f"{course.DISTRIBUTION}-{_version(edition)}-py3-none-any.whl"
 
 
 def _version(edition: str) -> str:
-    return f"{course.version().split('+')[0]}+{edition}"
+    return course.version().split("+")[0] + (edition and f"+{edition}")
 
 
 def own_files() -> dict[str, bytes]:

@@ -74,7 +74,7 @@ def _packages() -> Iterator[Diagnosis]:
         yield problem(
             "tito",
             "is not installed in this environment",
-            "Run bin/tito from the course, or pip install tinytorch.",
+            "Run bin/tito from the course, or pip install the wheel of a release.",
         )
         return
     for line in requirements:

@@ -39,7 +39,7 @@ def test_with_a_release_it_names_the_repository_and_has_a_cell_for_colab(small_c
     assert "`git clone https://github.com/ada/small my-tinytorch`" in first
     assert re.search(
         r'%pip install --quiet "https://github\.com/ada/small/raw/main/bin/'
-        r'tinytorch-[\w.]+%2Blearner-py3-none-any\.whl"',
+        r'tinytorch-[\w.]+-py3-none-any\.whl"',
         second,
     )
 
@@ -89,7 +89,7 @@ def released(tmp_path_factory):
 def test_a_release_has_the_cell_for_colab_and_its_wheel_under_that_name(released):
     text = (released / "modules/source/02_sums/sums_dev.ipynb").read_text(encoding="utf-8")
     [name] = re.findall(r"/raw/main/bin/([^\"]+)", sources(text)[0])
-    assert (released / "bin" / name.replace("%2B", "+")).is_file()
+    assert (released / "bin" / name).is_file()
     assert "This notebook belongs" not in text
     readme = (released / "README.md").read_text(encoding="utf-8")
     assert "OWNER" not in readme

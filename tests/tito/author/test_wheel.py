@@ -6,9 +6,11 @@ no others, from the environment of these tests.
 
 import importlib.metadata
 import json
+import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -69,7 +71,32 @@ def needed(metadata):
     return found.values()
 
 
-def test_the_sdist_and_the_wheel_may_be_published_and_are_the_same_course(tmp_path):
+PRIVATE = b"\nClassifier: Private :: Do Not Upload\n"  # PyPI refuses it
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """The wheel of a release, without the release."""
+    folder = tmp_path_factory.mktemp("release")
+    (wheel,) = (release.release(course.open_root(REPOSITORY), folder).path / "bin").glob("*.whl")
+    alone = shutil.move(wheel, tmp_path_factory.mktemp("wheel"))
+    shutil.rmtree(folder)
+    return Path(alone)
+
+
+def test_the_wheel_of_a_release_may_be_published_and_has_no_solution(released):
+    assert "PASSED" in run(sys.executable, "-m", "twine", "check", "--strict", released)
+    held = members(released)
+    (metadata,) = [data for name, data in held.items() if name.endswith("/METADATA")]
+    assert PRIVATE not in metadata
+    assert not re.search(rb"(?m)^Version: .*\+", metadata)  # PyPI refuses a local version
+    text = b"\n".join(data for name, data in held.items() if "/modules/source/" in name)
+    for lesson in course.open_root(REPOSITORY).lessons:
+        for exercise in lesson.declared.exercises:
+            assert exercise.cell.source.encode() not in text, exercise.id
+
+
+def test_the_sdist_and_the_wheel_with_the_solutions_are_sound_and_refused_by_pypi(tmp_path):
     run(sys.executable, "-m", "hatchling", "build", "-d", tmp_path, cwd=REPOSITORY)
     (wheel,), (sdist,) = tmp_path.glob("*.whl"), tmp_path.glob("*.tar.gz")
     said = run(sys.executable, "-m", "twine", "check", "--strict", wheel, sdist)
@@ -77,7 +104,12 @@ def test_the_sdist_and_the_wheel_may_be_published_and_are_the_same_course(tmp_pa
     pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-index"]
     run(*pip, "--no-build-isolation", "-w", tmp_path / "from sdist", sdist)
     (again,) = (tmp_path / "from sdist").iterdir()
-    assert members(again) == members(wheel)
+    held = members(again)
+    assert held == members(wheel)
+    notes = [data for name, data in held.items() if name.endswith("/METADATA")]
+    with tarfile.open(sdist) as archive:
+        notes.append(archive.extractfile(f"{sdist.name[:-7]}/PKG-INFO").read())
+    assert all(PRIVATE in data for data in notes) and len(notes) == 2
 
     tito = install(again, tmp_path / "environment")
     run(tito, "init", tmp_path / "mine")
@@ -91,12 +123,11 @@ def members(wheel):
 
 
 @pytest.mark.skipif(not shutil.which("bwrap"), reason="bwrap is not here")
-def test_with_the_wheel_of_a_release_and_no_network_one_learns_up_to_a_milestone(tmp_path):
+def test_with_the_wheel_of_a_release_and_no_network_one_learns_up_to_a_milestone(
+    released, tmp_path
+):
     root = course.open_root(REPOSITORY)
-    (wheel,) = (release.release(root, tmp_path / "release").path / "bin").glob("*.whl")
-    wheel = shutil.move(wheel, tmp_path)
-    shutil.rmtree(tmp_path / "release")
-    tito, mine = install(wheel, tmp_path / "environment"), tmp_path / "mine"
+    tito, mine = install(released, tmp_path / "environment"), tmp_path / "mine"
     # Neither the clone nor a network is there, only the packages next to it.
     alone = ["bwrap", "--dev-bind", "/", "/", "--unshare-net", "--tmpfs", REPOSITORY]
     if ENVIRONMENT.is_relative_to(REPOSITORY):
