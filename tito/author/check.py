@@ -16,7 +16,7 @@ from itertools import count, zip_longest
 from tito.author import forged_answers, leaks, mutate
 from tito.author.scratch import SECONDS, TOO_LONG, ScratchRoots, run_python
 from tito.errors import TitoError
-from tito.grading.jail import judge, modules
+from tito.grading.jail import jail, judge, modules
 from tito.grading.jail.check_run import Subject
 from tito.grading.setting import OWN, Setting
 from tito.grading.submission import LessonFile
@@ -334,6 +334,7 @@ def check_grades(
         for other in entry.root.lessons
         if other.number < entry.number
     }
+    jail.check_system()
     # The author's code needs no jail.
     setting = Setting(entry.root.path, (entry.name,), "process", seconds=SECONDS)
     with judge.Judge(setting) as grader:

@@ -234,9 +234,11 @@ def test_messages_show_the_commands_of_the_learners_own_system():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_grading_says_in_two_lines_that_it_needs_linux(learner, system):
-    source, folder = learner
-    folder.mkdir()
-    done = emulated(system, "-m", "tito", "grade", folder, "numbers", cwd=source.path)
-    assert done.returncode == 3 and len(done.stderr.splitlines()) == 2, done.stderr
-    assert "WSL" in done.stderr
+@pytest.mark.parametrize("words", ["grade class numbers", "similar class numbers", "check numbers"])
+def test_what_confines_code_says_in_two_lines_that_it_needs_linux(learner, system, words):
+    source, _ = learner
+    (source.path / "class").mkdir()
+    done = emulated(system, "-m", "tito", *words.split(), cwd=source.path)
+    assert done.returncode == 3 and "WSL" in done.stderr, done.stderr
+    message = done.stderr.rpartition("tito: ")[2]
+    assert len(message.splitlines()) == 2 and "Traceback" not in done.stderr

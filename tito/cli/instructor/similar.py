@@ -59,9 +59,11 @@ def similar(
 
     from tito.grading import views
     from tito.grading.gradebook import enrollment
+    from tito.grading.jail import jail
     from tito.grading.page import similarity
     from tito.grading.safe_text import plain
 
+    jail.check_system()
     course = current_course(root)
     entries = select_lessons(course, lessons, None, all_)
     is_there = bool(gradebook) or (course.state / "gradebook.db").exists()

@@ -405,6 +405,15 @@ def without(path: Path, hidden: Collection[Path]) -> list[Path]:
     return [part for child in sorted(path.iterdir()) for part in without(child, hidden_here)]
 
 
+def check_system() -> None:
+    """Raise MachineError where submissions and forged answers cannot be confined."""
+    if sys.platform != "linux":
+        raise MachineError(
+            f"This needs a sandbox of Linux, and this system is {sys.platform}.",
+            "Use Linux, WSL or the Dockerfile in tito/grading.",
+        )
+
+
 def strongest(requested: str, secret: Sequence[str] = (), **how: Any) -> Jail:
     """A Jail at the requested level, or, for "", at the strongest that works.
 
@@ -413,11 +422,7 @@ def strongest(requested: str, secret: Sequence[str] = (), **how: Any) -> Jail:
     Raises TitoError when only the weakest level works and was not requested; and when the jail is
     killed repeatedly, because then a weaker level would not help.
     """
-    if sys.platform != "linux":
-        raise MachineError(
-            f"Grading needs a sandbox of Linux, and this system is {sys.platform}.",
-            "Use Linux, WSL or the Dockerfile in tito/grading.",
-        )
+    check_system()
     if requested:
         check_level(requested)
         return start_jail(requested, secret, **how)
