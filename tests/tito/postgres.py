@@ -7,7 +7,6 @@ import contextlib
 import importlib.util
 import itertools
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
@@ -38,10 +37,12 @@ def missing():
 
 def user():
     """The user who starts the server, which refuses root; None for the user of this process."""
+    import pwd  # the other tests import this file also on Windows
+
     if os.geteuid():
         return None
-    names = {entry.pw_name for entry in pwd.getpwall()}
-    return "postgres" if "postgres" in names else "nobody"
+    users = {entry.pw_name: entry for entry in pwd.getpwall()}
+    return users.get("postgres") or users["nobody"]
 
 
 @contextlib.contextmanager
@@ -53,11 +54,11 @@ def server():
     folder = Path(tempfile.mkdtemp(prefix="tito-pg-"))
     owner, process = user(), None
     if owner:
-        shutil.chown(folder, owner, pwd.getpwnam(owner).pw_gid)
+        shutil.chown(folder, owner.pw_uid, owner.pw_gid)
     run = {"cwd": folder, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
     run |= {"stderr": subprocess.STDOUT, "text": True, "env": os.environ | {"LC_ALL": "C.UTF-8"}}
     if owner:
-        run |= {"user": owner, "group": pwd.getpwnam(owner).pw_gid, "extra_groups": []}
+        run |= {"user": owner.pw_uid, "group": owner.pw_gid, "extra_groups": []}
     data, bin = folder / "data", programs()
     try:
         words = ["-D", data, "--username=tito", "--auth=trust", "--encoding=UTF8", "--no-sync"]

@@ -9,7 +9,6 @@ for each of them in turn a process is killed there.
 import contextlib
 import os
 import random
-import resource
 import signal
 import subprocess
 import sys
@@ -469,6 +468,8 @@ def test_a_read_only_file_is_kept_and_told(tmp_path):
 
 def with_a_full_disk(action):
     """Run `action` where no file can grow beyond 8 bytes, as on a full disk."""
+    import resource  # Windows has none
+
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (8, before[1]))
