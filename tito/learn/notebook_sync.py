@@ -94,9 +94,8 @@ def hashes_of(entry: Entry, script: bytes | None, book: bytes | None) -> Hashes:
 
 
 def hash_of(path: Path, data: bytes) -> str:
-    """A hash of what a learner writes in a file with these bytes, whatever its line ends (git and
-    editors change them); of a notebook, the cells' text: running cells changes only outputs.
-    The cells of `notebook.with_start` do not count.
+    """A hash of what a learner writes in a file with these bytes: no line ends, which git changes;
+    of a notebook, the cells' text, without outputs and the cells of `notebook.with_start`.
     """
     if path.suffix == ".ipynb":
         try:

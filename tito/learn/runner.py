@@ -182,8 +182,7 @@ def _prepare(entry: Entry, record: dict[str, Any], seconds: float) -> LessonTest
 
 
 def export_lower(entry: Entry) -> tuple[TestedModules, dict[str, str], list[str]]:
-    """Bring the package's modules of the lower lessons up to date, so that the test runs
-    on what their files hold now.
+    """Bring the package's modules of the lower lessons up to date with their files.
 
     Returns the modules; {module's path: text that raises} of those that cannot be exported, so
     that importing them says why; and sentences about what that replaced.
@@ -352,9 +351,7 @@ def _name_slow(events: Iterator[Event], test: LessonTest, on_slow: OnSlow) -> It
 
 
 def _stopped_as_slow(events: list[Event]) -> list[Event]:
-    """The events of demonstrations. If a slow one could not be interrupted, as on Windows, its
-    process was killed: it counts as slow, which changes no verdict.
-    """
+    """The events of demonstrations; one in which the process was killed is a slow one."""
     last, exit = ([{"event": ""}] + events)[-2:]
     if last["event"] != "demonstration" or not exit["killed"]:
         return events
@@ -392,10 +389,7 @@ def _patience(test: LessonTest) -> Callable[[Event | None], float]:
 
 
 def _record(entry: Entry, source: cells.Source | None, verdict: Verdict) -> None:
-    """Remember a whole run.
-
-    One that could not test anything takes nothing away: what the run before it earned stays.
-    """
+    """Remember a whole run; one that could not test anything takes nothing away."""
     code = progress.code_of(source, entry.declared) if source else ""
     records = progress.load(entry.root)["lessons"]
     below = {lower.name: status.exported(lower, records) for lower in entry.needed}

@@ -408,10 +408,8 @@ def without(path: Path, hidden: Collection[Path]) -> list[Path]:
 def check_system() -> None:
     """Raise MachineError where submissions and forged answers cannot be confined."""
     if sys.platform != "linux":
-        raise MachineError(
-            f"This needs a sandbox of Linux, and this system is {sys.platform}.",
-            "Use Linux, WSL or the Dockerfile in tito/grading.",
-        )
+        what = f"This needs a sandbox of Linux, and this system is {sys.platform}."
+        raise MachineError(what, "Use Linux, WSL or the Dockerfile in tito/grading.")
 
 
 def strongest(requested: str, secret: Sequence[str] = (), **how: Any) -> Jail:
