@@ -132,6 +132,23 @@ def fold_explanations(app, doctree):
                 outputs[-1].append(paragraph)
 
 
+def show_picture_first(app, doctree):
+    """Put the picture of a lesson's opening above the code that draws it, so that question, picture
+    and promise fit one screen.
+    """
+    if not re.fullmatch("lessons/[^/]+", app.env.docname):
+        return
+    cells = [node for node in doctree.findall(nodes.container) if "cell" in node["classes"]]
+    for cell in cells:
+        outputs = [node for node in cell if node.get("nb_element") == "cell_code_output"]
+        if any(any(True for _ in node.findall(nodes.image)) for node in outputs):
+            for node in outputs:
+                cell.remove(node)
+            parent, at = cells[0].parent, cells[0].parent.index(cells[0])
+            parent.insert(at, nodes.container("", *outputs, classes=["cell"]))
+            return
+
+
 GROUP = re.compile(
     r'<p [^>]*class="caption"[^>]*><span class="caption-text">(.*?)</span></p>\s*(<ul .*?</ul>)',
     re.S,
@@ -196,6 +213,7 @@ def setup(app):
     app.connect("html-collect-pages", search_page)
     app.connect("doctree-read", box_exercises)
     app.connect("doctree-read", fold_explanations)
+    app.connect("doctree-read", show_picture_first)
     app.connect("doctree-read", number_paragraphs)
     app.connect("html-page-context", scripts)
     app.connect("html-page-context", fold_contents, priority=900)  # after the theme's

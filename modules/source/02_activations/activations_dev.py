@@ -7,9 +7,7 @@
 #
 # Can a network separate the squares from the circles below? A single layer cannot, and neither
 # can a hundred layers in a row, unless there is a nonlinear function between them. The network
-# in the picture has two layers, and between them a function that you write in this chapter. It
-# was not trained: its first layer is random, and its second layer was computed by *least
-# squares*, the method that fits a line to points.
+# in the picture has two layers, and between them a function that you write in this chapter.
 
 # %% tags=["payoff"]
 #| default_exp core.activations
@@ -42,10 +40,11 @@ draw_decision_boundary(lambda x: hidden_layer(x) @ best, corners, answers,
 # enclose a band that holds both squares and no circle.
 
 # %% [markdown]
-# The black lines are the network's decision boundary. A *classifier* is a function that chooses
-# one of several answers. A **decision boundary** is the set of inputs at which a classifier
-# changes from one answer to another. To have a bent boundary, a network needs a nonlinear
-# function between its layers.
+# The network was not trained: its first layer is random, and its second layer was computed by
+# *least squares*, the method that fits a line to points. The black lines are its decision
+# boundary. A *classifier* is a function that chooses one of several answers. A **decision
+# boundary** is the set of inputs at which a classifier changes from one answer to another. To
+# have a bent boundary, a network needs a nonlinear function between its layers.
 #
 # **You need** 01 (Tensor). **You write** `relu`, `sigmoid`, `tanh`, `gelu`, `softmax` and
 # `log_softmax`, and the module classes `ReLU` and `Softmax`. You also choose, by hand, the

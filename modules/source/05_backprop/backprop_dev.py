@@ -1,13 +1,11 @@
 # %% [markdown]
 # # 05. Backpropagation
 #
-# In lesson 00 you trained a network of 25 parameters. Each step computed the loss 50 times,
-# twice for each parameter. For the 734,336 parameters of the GPT in lesson 15, each step would
-# compute it 1,468,672 times.
-#
-# **Backpropagation** computes the derivatives of the loss with respect to all parameters in one
-# pass through the computation. The picture shows a network of 105 parameters after 100 such
-# steps. At the end of the lesson, your own code trains it.
+# In lesson 00, each training step computed the loss 50 times, twice for each of 25 parameters.
+# For the 734,336 parameters of the GPT in lesson 15, it would be 1,468,672 times.
+# **Backpropagation** computes the derivatives with respect to all parameters in one pass
+# through the computation. The picture shows a network of 105 parameters after 100 such steps.
+# At the end of the lesson, your own code trains it.
 
 # %% tags=["payoff"]
 #| default_exp core.backprop

@@ -2,17 +2,17 @@
 # # 18. Interpretability
 #
 # A network with two layers of attention reads random tokens that repeat, and predicts the next
-# one. In lesson 14 you looked at the attention weights of such a network, and they suggested
-# how it works. But weights only show where a head *looks*. Does the network use what it finds
-# there? To test that, we change one vector inside the running network and see what happens.
+# one. Its attention weights (lesson 14) show where a head *looks*. Does the network use what it
+# finds there? To test that, we change one vector inside the running network and see what
+# happens.
 #
 # The picture shows 90 such experiments. The network reads 20 different tokens, numbered from 0
 # to 19, and then the first ten of them again. At position 29 it reads token 9 for the second
-# time (the first time was at position 9), and it predicts token 10. This is the *clean* run. In
-# the *corrupt* run, the token at position 9 is another one, and the prediction is wrong. For
-# each cell we repeat the corrupt run, but copy one vector from the clean run into it: the
-# vector of one layer (row) at one position (column). The number shows how much of the right
-# prediction comes back: 0 for nothing, 1 for all of it.
+# time, and predicts token 10. This is the *clean* run. In the *corrupt* run, the token at
+# position 9 is another one, and the prediction is wrong. For each cell we repeat the corrupt
+# run, but copy one vector from the clean run into it: the vector of one layer (row) at one
+# position (column). The number shows how much of the right prediction comes back: 0 for
+# nothing, 1 for all of it.
 
 # %% tags=["payoff"]
 from tinytorch.pictures.interpretability import MEASURED, draw_patches

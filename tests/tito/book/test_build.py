@@ -102,6 +102,8 @@ def site(tmp_path_factory):
     """The site of a course, which has a formula in a hint and a picture."""
     root = course.open_root(make_course(tmp_path_factory.mktemp("course") / "small"))
     root = change(root, "numbers", "1. Use `double`.", "1. $3x = 2x + x$, with `a < b`", "hints.md")
+    opening = "LIMIT = 10\n" + DRAWING.format(alt="# alt: The end\nprint(2 * LIMIT)\n")
+    root = change(root, "numbers", "LIMIT = 10\n", opening)
     root = add(root, "numbers", DRAWING.format(alt="# alt: A line\n"))
     return book.build(root)
 
@@ -189,6 +191,12 @@ def test_the_notebook_to_take_away_is_the_released_one_and_says_where_it_belongs
 
 def test_a_picture_has_the_alt_text_of_its_cell(site):
     assert re.search(r'<img alt="A line"', lesson(site))
+
+
+def test_the_picture_of_an_opening_is_above_the_code_and_once_on_the_page(site):
+    text = (site.path / "lessons" / "01_numbers.html").read_text(encoding="utf-8")
+    places = [text.index(part) for part in ("als zuvor", 'alt="The end"', ">Imports<", ">print<")]
+    assert places == sorted(places) and text.count('alt="The end"') == 1
 
 
 def test_each_section_has_a_page_and_each_exercise_an_address_there_and_on_the_first(site):
