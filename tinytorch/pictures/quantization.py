@@ -3,11 +3,14 @@ GPT whose weights are rounded.
 """
 
 import copy
+import re
 from time import perf_counter, process_time
 
 import numpy as np
 
+from tinytorch.data.texts import load_text
 from tinytorch.pictures.drawing import panel
+from tinytorch.pictures.tokenization import draw_boxes
 from tinytorch.support.svg import Drawing
 
 # A text from a rounded model, before the lesson's own functions are written
@@ -56,6 +59,34 @@ def continued(model, tokenizer, ids, tokens, seed, temperature=0.7):
             ids = np.append(ids, [[new]], axis=1)
     text = " ".join(tokenizer.decode(ids[0]).split())
     return text.encode("ascii", "replace").decode()  # bytes that are no text become "?"
+
+
+def draw_texts(texts):
+    """Texts of a model, each word in a box: hatched when the word is in neither novel.
+
+    texts    {heading: text}
+    returns  a Drawing
+
+    >>> draw_texts({"2 bits": "She ??"}).description
+    '2 bits: 1 of 2 words are in neither novel'
+    """
+    known = set(words_of(load_text("train") + load_text("test")))
+    rows, counts = {}, []
+    for label, text in texts.items():
+        rows[label], wrong = [], 0
+        for word in text.split():
+            right = known.issuperset(words_of(word) or [""])
+            wrong += not right
+            word = "".join(c if c.isprintable() else "?" for c in word)
+            short = word if len(word) <= 16 else word[:15] + "…"
+            rows[label].append((short, "value" if right else "wrong"))
+        counts.append(f"{label}: {wrong} of {len(rows[label])} words are in neither novel")
+    return draw_boxes("generated texts, word by word", rows, "; ".join(counts))
+
+
+def words_of(text):
+    """The words of a text, in lower case."""
+    return re.findall("[a-z]+", text.lower())
 
 
 # Times

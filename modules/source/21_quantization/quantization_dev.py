@@ -2,22 +2,25 @@
 # # 21. Quantization
 #
 # A weight is usually stored as a float32, in 32 bits. How many of these bits does a network
-# need? Below, a small GPT that was trained on two novels continues a sentence, always with the
-# same random draws. From line to line, its weights are rounded to fewer bits.
+# need? In the picture, a small GPT that was trained on two novels continues a sentence, always
+# with the same random draws. Its weights are rounded to fewer and fewer bits. A hatched word is
+# in neither novel.
 
 # %% tags=["payoff"]
-from tinytorch.pictures.quantization import (bits_saved, draw_byte, draw_errors,
-                                             draw_grid, draw_sensitivity, draw_straight_through,
-                                             draw_tradeoff, draw_triangle, milliseconds,
-                                             rounded_texts)
+from tinytorch.pictures.quantization import (bits_saved, draw_byte, draw_errors, draw_grid,
+                                             draw_sensitivity, draw_straight_through,
+                                             draw_texts, draw_tradeoff, draw_triangle,
+                                             milliseconds, rounded_texts)
 
-for bits, text in rounded_texts("Mr. Knightley", [32, 8, 5, 4, 3, 2]).items():
-    print(f"{bits:2} bits: {text}")
+texts = rounded_texts("Mr. Knightley", [32, 8, 4, 2], tokens=22)
+draw_texts({f"{bits} bits": text for bits, text in texts.items()})
+# caption: With 4 bits per weight words break, with 2 bits there are none.
+# alt: Four texts that begin with "Mr. Knightley", each word in a box. With 32 and 8 bits no
+# word is hatched, with 4 bits one of eleven, with 2 bits two of three.
 
 # %% [markdown]
-# With 8 bits the text is as good as with 32, at a quarter of the bytes. With 4 bits, words
-# break. With 2 bits, there are no words any more. Later, the same model writes words again with
-# 4.4 bits per weight, scales and all other numbers included.
+# With 8 bits the text is as good as with 32, at a quarter of the bytes. Later, the same model
+# writes words again with 4.4 bits per weight, scales and all other numbers included.
 #
 # **Quantization** stores numbers as small integers that share a scale, so that a model fits
 # into a phone or one GPU. You will measure its cost in quality and in time, and what it saves.

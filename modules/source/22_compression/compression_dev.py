@@ -1,15 +1,19 @@
 # %% [markdown]
 # # 22. Compression
 #
-# How many numbers does a network need? Below, a small GPT that was trained on two novels
-# continues a sentence, always with the same random draws. From line to line, more of the
-# weights in its matrices are replaced by 0.
+# How many numbers does a network need? In the picture, a small GPT that was trained on two
+# novels continues a sentence, always with the same random draws. More and more of the weights
+# in its matrices are replaced by 0. A hatched word is in neither novel.
 
 # %% tags=["payoff"]
 from tinytorch.pictures.compression import pruned_texts
+from tinytorch.pictures.quantization import draw_texts
 
-for share, text in pruned_texts("She was", [0.0, 0.3, 0.5, 0.8, 0.9]).items():
-    print(f"{share:4.0%} zeros: {text}")
+texts = pruned_texts("She was", [0.0, 0.5, 0.8, 0.9], tokens=24)
+draw_texts({f"{share:.0%} zeros": text for share, text in texts.items()})
+# caption: Without half of its weights, the model still writes words.
+# alt: Four texts that begin with "She was", each word in a box. With 0 % and 50 % zeros no word
+# is hatched. With 80 %, 3 of 11 are, and with 90 %, the third and last one.
 
 # %% [markdown]
 # With 50 % zeros the model still writes sentences. At 80 % it writes pieces of words, and at

@@ -11,6 +11,7 @@ from tinytorch.pictures.quantization import (
     draw_grid,
     draw_sensitivity,
     draw_straight_through,
+    draw_texts,
     draw_tradeoff,
     draw_triangle,
     milliseconds,
@@ -26,6 +27,15 @@ def test_texts_begin_with_the_prompt_and_depend_on_the_bits():
     assert texts[32] == rounded_texts("She was", [32], tokens=12)[32]
     model, _ = load_small_gpt()
     assert rounded_texts("She was", [2], tokens=12, model=model)[2] == texts[32]
+
+
+def test_words_that_are_in_neither_novel_are_hatched():
+    drawing = draw_texts({"32 bits": "once--again.", "2 bits": "She ?\x02? zz--my", "0": "x" * 60})
+    assert_on_page(drawing)
+    shown = [(cell.text, cell.hatched) for cell in cells(drawing)]
+    short = "x" * 15 + "…"
+    assert shown == [("once--again.", 0), ("She", 0), ("???", 1), ("zz--my", 1), (short, 1)]
+    assert "2 bits: 2 of 3 words are in neither novel" in drawing.description
 
 
 def test_matrices_are_rounded_with_one_scale_and_the_model_stays_as_it_is():
