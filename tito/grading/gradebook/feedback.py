@@ -31,11 +31,10 @@ WORDS = {
     "tampered": "sent an unexpected answer",
     "not run": "did not run",
 }
-BASES = {
-    "own": "Checked with your own earlier lessons.",
-    "reference": "Checked with the course's earlier lessons instead of yours, so that a mistake in "
-    "yours costs no points here.",
-}
+REFERENCE = (
+    "Checked with the course's earlier lessons instead of yours, so that a mistake in yours costs "
+    "no points here."
+)
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def page(learner: ClassMember, grades: list[Grade], course: str) -> str:
         learner=learner,
         course=course,
         verdicts=VERDICTS,
-        bases=BASES,
+        reference=REFERENCE,
         not_handed_in=NOT_HANDED_IN,
         total=_total(grades),
         lessons=[(grade, arithmetic(grade), exercises(grade, named)) for grade in grades],
