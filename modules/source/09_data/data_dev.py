@@ -598,8 +598,8 @@ draw_number_lines([("raw", {"day": day, "night": night}),
 # every other set. Like the weights, they are a part of the model. Measuring them on the test
 # set would be data leakage.
 #
-# **Task.** Write `channel_statistics`. A channel that is constant has standard deviation 0; it
-# is divided by 1 instead.
+# **Task.** Write `channel_statistics`. A constant channel has standard deviation 0, or about
+# 1e-17 after rounding. It is divided by 1 instead.
 
 # %% Mean and deviation of each channel exercise="channel-statistics"
 #| export
@@ -623,7 +623,8 @@ def channel_statistics(images):
     axes = tuple(axis for axis in range(images.ndim) if axis != 1)
     mean = images.mean(axes, keepdims=True, dtype=np.float64)[0]
     std = images.std(axes, keepdims=True, dtype=np.float64)[0]
-    return mean.astype(np.float32), np.where(std == 0, 1, std).astype(np.float32)
+    constant = np.ptp(images, axes, keepdims=True)[0] == 0  # its std may be 1e-17 by rounding
+    return mean.astype(np.float32), np.where(constant, 1, std).astype(np.float32)
     ### END SOLUTION
 
 # %% checks="channel-statistics"
