@@ -1064,7 +1064,7 @@ figure = draw_sizes(counted, networks)
 # caption: The networks need fewer numbers than the n-grams for nearly the same bits.
 # alt: Bits per character over the numbers that a model stores, for n-grams of order 1 to 6 and
 # the two networks. From order 1 to 4 the bits fall from 4.0 to 2.9, then rise again. The two
-# networks store fewer numbers than order 4 and need a little more than it: 3.0 and 2.9.
+# networks store fewer numbers than order 4, and need hardly more bits: 3.0 and 2.9.
 
 # %% [markdown]
 # Counting wins on these names. An n-gram model is a good test for any network: a network that

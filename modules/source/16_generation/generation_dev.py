@@ -46,8 +46,8 @@ draw_samples(SAMPLES)
 #
 # Every rule of this chapter begins with the probabilities of the next token. A **prompt** is
 # the text that a model continues. Softmax turns its logits for the next token into
-# probabilities $p$. **Sampling** means to draw the next token at random, each token $i$ with
-# probability $p_i$.
+# probabilities $p$. *Sampling* from them, as in lesson 13, draws the next token at random, each
+# token $i$ with probability $p_i$.
 #
 # One random number is enough. Put the probabilities side by side: they divide the interval from
 # 0 to 1 into pieces, one for each token. Draw $u$, uniform between 0 and 1, and take the token
@@ -806,8 +806,8 @@ print(f"{min(times[5]) / min(times[1]):.1f} times as long")
 
 # %%
 draw_acceptance(["the", "a", "his"], [0.6, 0.3, 0.1], [0.2, 0.3, 0.5])
-# caption: What the draft proposes too often is partly rejected; what it proposes too rarely is
-# added.
+# caption: Tokens that the draft proposes too often are partly rejected. Tokens that it proposes
+# too rarely are added.
 # alt: Two bars for each of three tokens, draft and model. "the": 0.2 and 0.6, the upper 0.4 of
 # the model's bar is orange. "a": 0.3 and 0.3, both blue. "his": 0.5 and 0.1, the upper 0.4 of
 # the draft's bar is hatched.

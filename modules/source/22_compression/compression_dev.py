@@ -1105,7 +1105,8 @@ print(f"original: {size_of(model):,} bytes")
 for name, row in methods.items():
     print(f"{name:20}" + "  ".join(f"{n:,} bytes {bits:.3f}" for n, bits in row))
 figure = draw_bytes(methods, size_of(model))
-# caption: For this model, fewer bits cost less than fewer numbers, and both together least.
+# caption: In this model, fewer bits per weight cost less than fewer weights. Both together cost
+# least.
 # alt: Bits per character lost, on a logarithmic axis, against kilobytes. The curves of pruning,
 # of neurons and of low rank are to the right. Quantization is to the left of them, and fewer
 # neurons together with quantization is to the left of that.
