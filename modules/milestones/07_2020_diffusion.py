@@ -12,7 +12,7 @@ has dense layers only; it also receives the class that the digit should have; an
 the digit, where theirs predicted the noise (each can be computed from the other).
 
 Then 1,000 samples are judged, 100 of each class, in three ways. The classifier of 1989, which
-is trained again, should read them as the class that was wished. Their distance to the nearest
+is trained again, should read them as the requested class. Their distance to the nearest
 training digit should be about that of test digits, which are real digits that were not used for
 training: a copy of a training digit has distance 0, and a noisy image is far from each. The
 third measure is the variety, the mean distance between two samples of the same class. It is
@@ -31,10 +31,10 @@ for simpler ways to draw.
 #     to the nearest training digit: the samples' and the test digits' largely overlap, those \
 #     of class means with noise are farther to the right."""
 # [goal]
-# "samples of the wished class" = 0.995
-# "variety, test digits have 1" = 0.7
+# "samples of the requested class" = 0.995
+# "variety relative to test digits" = 0.7
 # [at_most]
-# "distance to training digits differs by" = 0.25
+# "relative difference of the distance to training digits" = 0.25
 # ///
 
 import importlib
@@ -144,17 +144,17 @@ def variety(images, labels):
     return distances(images, images)[pairs].mean()
 
 
-def simpler_ways(model, training, labels, wished, rng):
-    """{name: digits of the wished classes}, drawn without the loop of algorithm 2."""
+def simpler_ways(model, training, labels, wanted, rng):
+    """{name: digits of the requested classes}, drawn without the loop of algorithm 2."""
     classes = [training[labels == digit] for digit in range(10)]
     means, stds = (np.array([f(x, axis=0) for x in classes]) for f in (np.mean, np.std))
-    noise, last = rng.standard_normal((len(wished), 64)), np.full(len(wished), len(BETAS) - 1)
+    noise, last = rng.standard_normal((len(wanted), 64)), np.full(len(wanted), len(BETAS) - 1)
     with evaluation_mode(model):
-        once = model(noise, last, wished).data
+        once = model(noise, last, wanted).data
     return {
-        "copies of training digits": np.array([rng.choice(classes[k]) for k in wished]),
-        "class means": means[wished],
-        "class means with noise": np.clip(means[wished] + stds[wished] * noise, -1, 1),
+        "copies of training digits": np.array([rng.choice(classes[k]) for k in wanted]),
+        "class means": means[wanted],
+        "class means with noise": np.clip(means[wanted] + stds[wanted] * noise, -1, 1),
         "one step of denoising": once,
     }
 
@@ -170,13 +170,13 @@ def judge(images, labels, training, classifier):
 def run(seed=0):
     """Draw digits and judge them; returns (measured, figure)."""
     manual_seed(seed)
-    rng, wished = np.random.default_rng(seed), np.arange(SAMPLES) % 10
+    rng, wanted = np.random.default_rng(seed), np.arange(SAMPLES) % 10
     training, test = digits("train"), digits("test")
     images, labels = training.arrays[0].reshape(-1, 64) * 2 - 1, training.arrays[1]
     model = train(images, labels, rng)
-    states = sample(model, wished, rng)
+    states = sample(model, wanted, rng)
     drawn = {"test digits": test.arrays[0].reshape(-1, 64) * 2 - 1, "samples": states[-1]}
-    drawn |= simpler_ways(model, images, labels, wished, rng)
+    drawn |= simpler_ways(model, images, labels, wanted, rng)
 
     print("\nThe classifier of 1989 learns:")
     dense = importlib.import_module("03_1989_digits_mlp")
@@ -184,15 +184,15 @@ def run(seed=0):
     print(f"\n{'':27}right class  distance to training digits  variety")
     found, near = {}, {}
     for name, digit in drawn.items():
-        classes = test.arrays[1] if name == "test digits" else wished
+        classes = test.arrays[1] if name == "test digits" else wanted
         right, near[name], varied = judge(digit, classes, images, classifier)
         found[name] = right, near[name].mean(), varied
         print(f"{name:27}{right:11.1%}{found[name][1]:29.2f}{varied:9.2f}", flush=True)
     (right, distance, varied), (_, real, real_variety) = found["samples"], found["test digits"]
     measured = {
-        "samples of the wished class": right,
-        "distance to training digits differs by": abs(distance / real - 1),
-        "variety, test digits have 1": varied / real_variety,
+        "samples of the requested class": right,
+        "relative difference of the distance to training digits": abs(distance / real - 1),
+        "variety relative to test digits": varied / real_variety,
     }
     shown = {name: near[name] for name in ("test digits", "samples", "class means with noise")}
     return measured, draw_diffusion([state[:10] for state in states], shown)

@@ -41,8 +41,8 @@ include this risk.
 #     straight line ends below both. Below, the same for parts of the text."""
 # [goal]
 # [at_most]
-# "largest GPT, bits the law is off" = 0.07
-# "whole text, bits the law is off" = 0.05
+# "bits of error for the largest GPT" = 0.07
+# "bits of error for the whole text" = 0.05
 # ///
 
 from dataclasses import dataclass, replace
@@ -122,11 +122,12 @@ class Forecast:
     def announce(self):
         """Print the prediction."""
         naive = ", ".join(f"{name} {bits:.3f}" for name, bits in self.naive.items())
+        low, high = self.predicted - self.margin, self.predicted + self.margin
         print(
-            f"\n{self.name}, not measured yet: {self.predicted:.3f} bits, with 95 % between "
-            f"{self.predicted - self.margin:.3f} and {self.predicted + self.margin:.3f}."
-            f"\nThe law: {self.law.irreducible:.2f} bits are irreducible, the others fall with "
-            f"the power {-self.law.alpha:.2f}.\nNaive predictions: {naive}.\n",
+            f"\n{self.name}, predicted before measuring: {self.predicted:.3f} bits, "
+            f"95 % interval {low:.3f} to {high:.3f}."
+            f"\nThe law: {self.law.irreducible:.2f} bits are irreducible, and the rest is "
+            f"proportional to size ** {-self.law.alpha:.2f}.\nNaive predictions: {naive}.\n",
             flush=True,
         )
 
@@ -169,8 +170,8 @@ def run(seed=0):
 
     _, truth = trials.measure(LARGEST)
     measured = {
-        "whole text, bits the law is off": text.compare(whole),
-        "largest GPT, bits the law is off": gpt.compare(truth),
+        "bits of error for the whole text": text.compare(whole),
+        "bits of error for the largest GPT": gpt.compare(truth),
     }
     draw_measured(lower, 1.0, whole)
     draw_measured(upper, weights, truth)

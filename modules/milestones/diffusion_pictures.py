@@ -39,7 +39,7 @@ def draw_diffusion(states, near):
         top.imshow(tiles.reshape(100, -1), cmap="gray_r", vmin=-1, vmax=1)
         top.set_xticks(10 * np.arange(len(COLUMNS)) + 4.5, COLUMNS)
         top.set_yticks(10 * np.arange(10) + 4.5, range(10))
-        top.set(xlabel="steps of denoising", ylabel="wished class")
+        top.set(xlabel="steps of denoising", ylabel="requested class")
         top.tick_params(length=0)
         top.spines[:].set_visible(False)
         edges = np.linspace(0, max(map(np.max, near.values())), 40)

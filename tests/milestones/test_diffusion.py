@@ -118,19 +118,19 @@ def test_a_run_shows_samples_and_what_each_way_to_draw_measures(monkeypatch, cap
         "one step of denoising",
     ]
     assert set(measured) == {
-        "samples of the wished class",
-        "distance to training digits differs by",
-        "variety, test digits have 1",
+        "samples of the requested class",
+        "relative difference of the distance to training digits",
+        "variety relative to test digits",
     }
     assert len(figure.axes) == 2
 
 
 @pytest.mark.slow
-def test_samples_are_of_the_wished_class_and_neither_copies_nor_all_alike(monkeypatch):
+def test_samples_are_of_the_requested_class_and_neither_copies_nor_all_alike(monkeypatch):
     """After 2,000 of the 9,000 steps nearly all are: the later ones add variety."""
     monkeypatch.setattr(milestone, "train", partial(milestone.train, steps=2000))
     monkeypatch.setattr(milestone, "SAMPLES", 200)
     measured, _ = milestone.run(0)
-    assert measured["samples of the wished class"] >= 0.98
-    assert measured["distance to training digits differs by"] <= 0.25
-    assert measured["variety, test digits have 1"] >= 0.65
+    assert measured["samples of the requested class"] >= 0.98
+    assert measured["relative difference of the distance to training digits"] <= 0.25
+    assert measured["variety relative to test digits"] >= 0.65

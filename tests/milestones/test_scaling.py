@@ -55,7 +55,7 @@ def test_a_forecast_is_compared_with_the_naive_ones(capsys):
     forecast = milestone.Forecast("Width 9", SIZES, true_bits(SIZES), 120_000)
     assert forecast.naive["no change"] == true_bits(50_000)
     forecast.announce()
-    assert f"not measured yet: {true_bits(120_000):.3f} bits" in capsys.readouterr().out
+    assert f"predicted before measuring: {true_bits(120_000):.3f} bits" in capsys.readouterr().out
     assert forecast.compare(true_bits(120_000)) < 1e-6
     assert "The law is the nearest" in capsys.readouterr().out
     assert forecast.compare(true_bits(50_000)) > 0.1
@@ -107,8 +107,8 @@ def test_a_run_predicts_the_largest_before_it_is_trained(tiny, capsys):
     measured, figure = tiny.run(3)
     said = capsys.readouterr().out
     assert set(measured) == {
-        "whole text, bits the law is off",
-        "largest GPT, bits the law is off",
+        "bits of error for the whole text",
+        "bits of error for the largest GPT",
     }
     assert said.index("Width 80, ") < said.index("width 80, ")
     assert said.count("width 24, ") == 10 and said.count("width 80, ") == 1
