@@ -298,7 +298,9 @@ def arrange() -> None:
             command.help = _unwrapped(command.callback.__doc__)
         first = group.typer_instance.registered_commands[0].callback
         group.rich_help_panel = audience(first) if first else None
-        group.short_help = _first_words(group.typer_instance.info.help)
+        callback = group.typer_instance.registered_callback  # of a group that is a command
+        described = callback.callback.__doc__ if callback and callback.callback else None
+        group.short_help = _first_words(described or group.typer_instance.info.help)
         group.hidden = only_learners and group.rich_help_panel != AUDIENCES["learner"]
     app.registered_commands.sort(
         key=lambda command: list(AUDIENCES.values()).index(command.rich_help_panel or "")

@@ -1,4 +1,4 @@
-"""Keep a lesson's script and its notebook in step, without guessing.
+"""Keep a lesson's script and its notebook in sync, without guessing.
 
 It compares contents, not times of files: the progress has the hashes of both files from when they
 last agreed. If one file changed since then, it is the newer one. If both changed, the learner

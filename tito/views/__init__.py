@@ -152,11 +152,12 @@ def needed(lesson: str, names: list[str], skippable: bool) -> Pieces:
 
 
 def for_a_person(answers: dict[str, bool]) -> str:
-    """The questions that no check can grade: "1 question for a person to grade: why (answered)".
+    """The questions without checks: "1 question for a person to grade: tensor-why (answered)".
 
-    answers  {question: whether an answer is written}
+    answers  {id of a question: whether an answer is written}
     """
-    names = (f"{name} ({'answered' if is_ else 'not answered'})" for name, is_ in answers.items())
+    words = {True: "answered", False: "not answered"}
+    names = (f"{name} ({words[written]})" for name, written in answers.items())
     return f"{count(len(answers), 'question')} for a person to grade: {', '.join(names)}"
 
 

@@ -81,11 +81,13 @@ def status(root: Root, rows: list[LessonStatus], step: tuple[str, str] | None) -
             str(row.hints_used or ""),
             ago(row.last_run) + _since(row),
         )
-    notes = [
-        Text(f"{row.name}: {for_a_person(row.answers)}", "dim")
+    answers = {
+        f"{row.name}-{name}": written
         for row in rows
-        if row.answers and row.state not in ("new", "skipped")
-    ]
+        if row.state not in ("new", "skipped")
+        for name, written in row.answers.items()
+    }
+    notes = [Text(for_a_person(answers), "dim")] * bool(answers)
     notes += [
         Text(f"{row.name}: given up, for 0 points: {', '.join(row.given_up)}", "dim")
         for row in rows

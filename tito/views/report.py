@@ -274,7 +274,8 @@ def _sum(verdict: Verdict, around: Around) -> list[RenderableType]:
     lines.append(Pieces([Text.assemble((word, f"bold {style}"), f"  {first}")]))
     lines += [Pieces([line]) for line in more if line]
     if verdict.answers:
-        lines.append(Pieces([Text(for_a_person(verdict.answers), "dim")]))
+        answers = {f"{verdict.lesson}-{name}": is_ for name, is_ in verdict.answers.items()}
+        lines.append(Pieces([Text(for_a_person(answers), "dim")]))
     if around.whole and not verdict.partial:
         groups = _in_order(verdict.checks, [])
         right = sum(not any(c.costs_points for c in checks) for checks in groups.values())

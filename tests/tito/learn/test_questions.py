@@ -51,7 +51,7 @@ def test_test_and_status_say_what_a_person_judges_and_no_verdict_depends_on_it(e
     answer(entry.script)
     assert progress.state_of(entry, cells.read(entry.script), {}) == "started"
     out, _ = tito(entry.root, "test", "numbers", code=1)
-    assert "1 question for a person to grade: why (answered)" in " ".join(out.split())
+    assert "1 question for a person to grade: numbers-why (answered)" in " ".join(out.split())
     assert "why (answered)" in " ".join(tito(entry.root, "status")[0].split())
     assert result.max_points == 5
 

@@ -35,8 +35,8 @@ Download = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR_OR_ZIP",
-        help="The submissions as downloaded from Moodle or Canvas. Its file names say which page "
-        "belongs to which learner.",
+        help="The submissions as downloaded from Moodle or Canvas. Their file names say which "
+        "page belongs to which learner.",
     ),
 ]
 Everyone = Annotated[

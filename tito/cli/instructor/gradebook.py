@@ -180,7 +180,7 @@ def gradebook_show(
 ) -> None:
     """Show the grades of the class, of a learner or of a lesson.
 
-    With both, it shows every check.
+    With a learner and a lesson, it shows every check.
     Example: tito gradebook show --student ada --lesson tensor
     """
     from tito.grading.gradebook import enrollment

@@ -49,7 +49,7 @@ def gradebook_page(
     gradebook: GradebookOption = None,
     root: RootOption = None,
 ) -> None:
-    """Read code next to its checks, set points, comment and judge answers, in a browser here.
+    """Read code next to its checks, set points, comment and judge answers, in your browser.
 
     Ctrl-C ends it. Anyone with a printed address can change grades. Example: tito gradebook page
     """

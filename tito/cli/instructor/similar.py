@@ -52,8 +52,8 @@ def similar(
 ) -> None:
     """Find pairs of submissions that are too similar.
 
-    Code that the course gives and names are not compared; code that many learners wrote has little
-    weight. No submitted code is run. Example: tito similar submissions --all --output similar
+    Names, and code that the course gives, are not compared. Code that many learners wrote counts
+    little. No submitted code is run. Example: tito similar submissions --all --output similar
     """
     from dataclasses import asdict
 

@@ -139,6 +139,8 @@ def status(json: Json = False) -> None:
 def start(lesson: Lesson = None) -> None:
     """Begin a lesson: create its file, and show which file to open and where to begin.
 
+    Without a lesson: the one to work on next.
+
     Example: tito start tensor
     """
     from tito.learn import notebook_sync, progress
@@ -191,7 +193,8 @@ def read(lesson: Lesson = None) -> None:
 
 @app.command()
 def watch(lesson: Lesson = None) -> None:
-    """Test a lesson each time you save. Keys: h hint, p predict, l list, n next lesson, q quit.
+    """Test a lesson each time you save. Keys: h hint, p predict, l list, n next
+    lesson, o open the page, q quit.
 
     Example: tito watch tensor
     """
@@ -213,6 +216,7 @@ def test(
     json: Json = False,
 ) -> None:
     """Export a lesson and run its checks. Show what is right, what is wrong, and why.
+    Without a lesson: the one that you work on.
 
     Example: tito test tensor. For one exercise: tito test tensor-strides
     """
@@ -286,14 +290,15 @@ def compare_(
         bool,
         typer.Option(
             "--give-up",
-            help="Show it before yours is right; the exercise earns no points until its reset.",
+            help="Show it before yours is right. The exercise earns no points until you reset it.",
         ),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Show the course's solution next to yours, once yours is right, or its answer to a question.
+    """Show the course's solution next to yours, once yours is right.
 
-    Some courses contain no solutions, or do not show them. Example: tito compare tensor-strides
+    For a question, show the course's answer, once yours is written. Some courses contain no
+    solutions, or do not show them. Example: tito compare tensor-strides
     """
     from dataclasses import asdict
 
@@ -356,9 +361,9 @@ def notebook_(
         bool, typer.Option("--no-open", help="Write the notebook without opening it.")
     ] = False,
 ) -> None:
-    """Open a lesson in JupyterLab. tito keeps the notebook and the script in step.
+    """Open a lesson in JupyterLab. tito keeps the notebook and the script in sync.
 
-    Options after -- go to Jupyter, which root has to start with -- --allow-root.
+    Options after -- are for Jupyter. The user root has to write -- --allow-root.
 
     Example: tito notebook tensor
     """

@@ -16,7 +16,7 @@ Name = Annotated[
 ]
 Options = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[OPTION]...", help="Options of its program."),
+    typer.Argument(metavar="[OPTION]...", help="Options of the milestone's program."),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The seed of the random numbers.")]
 
