@@ -155,9 +155,7 @@ def _imported(root: Root) -> Diagnosis:
         process = programs.run([sys.executable, "-c", code], cwd=root.path, timeout=IMPORT_SECONDS)
     except subprocess.TimeoutExpired:
         return problem(
-            what,
-            f"takes longer than {IMPORT_SECONDS} s",
-            f"Look for an endless loop in {package}.",
+            what, f"takes longer than {IMPORT_SECONDS} s", f"Look for an endless loop in {package}."
         )
     if process.returncode:
         last = (process.stderr.strip().splitlines() or ["no reason given"])[-1]
@@ -169,9 +167,7 @@ def _imported(root: Root) -> Diagnosis:
     origin = Path(ast.literal_eval(process.stdout.splitlines()[-1]))
     if origin.resolve() != package.resolve():
         return problem(
-            what,
-            f"gives {origin}, not {package}",
-            "Uninstall that package, or clear PYTHONPATH.",
+            what, f"gives {origin}, not {package}", "Uninstall that package, or clear PYTHONPATH."
         )
     return ok(what, str(origin))
 
@@ -181,16 +177,12 @@ def _writable(root: Root) -> Diagnosis:
     for folder in folders:
         if folder.exists() and not os.access(folder, os.W_OK):
             return problem(
-                "files",
-                f"{folder} cannot be written",
-                "Make it writable, or work in another copy.",
+                "files", f"{folder} cannot be written", "Make it writable, or work in another copy."
             )
     free = shutil.disk_usage(root.path).free
     if free < 100 * 2**20:
         return problem(
-            "files",
-            f"only {free / 2**20:.0f} MB are free on this disk",
-            "Free some space.",
+            "files", f"only {free / 2**20:.0f} MB are free on this disk", "Free some space."
         )
     return ok("files", f"writable, {free / 2**30:.1f} GB free")
 
@@ -230,9 +222,7 @@ def _sandbox() -> Iterator[Diagnosis]:
         yield ok("bubblewrap", program)
     else:
         yield optional(
-            "bubblewrap",
-            "is not installed",
-            "Only for instructors: apt install bubblewrap",
+            "bubblewrap", "is not installed", "Only for instructors: apt install bubblewrap"
         )
     listed = Path("/sys/kernel/security/lsm")
     if listed.exists() and "landlock" in listed.read_text(encoding="utf-8"):
