@@ -5,7 +5,7 @@
 # For the 734,336 parameters of the GPT in lesson 15, it would be 1,468,672 times.
 # **Backpropagation** computes the derivatives with respect to all parameters in one pass
 # through the computation. The picture shows a network of 105 parameters after 100 such steps.
-# At the end of the lesson, your own code trains it.
+# At the end, your own code trains it.
 
 # %% tags=["payoff"]
 #| default_exp core.backprop
