@@ -99,7 +99,7 @@ def drawn(example, name, caption, **place):
     if own := example.get("expression"):
         state |= {"expression": own, "examples": EXAMPLES}
         known = f"+ - * / ** {' '.join(FUNCTIONS)}"
-        field = field_of(f"Your expression: {known}", "expression", own)
+        field = field_of(f"Expression: {known}", "expression", own)
         picks = [button(one, "pick", value=one) for one in (own, *EXAMPLES)]
         field += together("".join(picks))
     return Figure(
