@@ -142,7 +142,7 @@ class Search {
     });
   }
 
-  // Where in a section most of the words stand: the id of the paragraph, and its sentences as [text, is it one of them] pieces.
+  // Where in a section most of the words stand: the id of the paragraph, and its sentences.
   excerpt(number, words) {
     const { anchor, paragraphs } = this.sections[number];
     let best = [anchor, [""], 0], most = -1;
@@ -157,10 +157,29 @@ class Search {
     let text = sentences[position], next = position + 1;
     while (text.length < EXCERPT / 2 && next < sentences.length) text += ` ${sentences[next++]}`;
     let end = next < sentences.length ? " …" : "";
-    if (text.length > EXCERPT * 1.3) [text, end] = [text.slice(0, EXCERPT).replace(/\s+\S*$/, ""), " …"];
-    const pieces = text.split(/([\p{L}\p{N}_]+)/u).map((piece) => [piece, words.has(stemmed(piece.toLowerCase()))]);
-    return { id: id === paragraphs[0]?.[0] ? anchor : id, pieces: [[position ? "… " : "", false], ...pieces, [end, false]] };
+    let begin = position ? "… " : "";
+    if (text.length > EXCERPT * 1.3) {
+      // The first of the words stays in it.
+      const first = Math.max(0, text.split(/\s+/).findIndex((piece) => wordsOf(piece).some((word) => words.has(word))) - 8);
+      if (first) begin = "… ";
+      text = text.split(/\s+/).slice(first).join(" ");
+      if (text.length > EXCERPT * 1.3) [text, end] = [text.slice(0, EXCERPT).replace(/\s+\S*$/, ""), " …"];
+    }
+    return { id: id === paragraphs[0]?.[0] ? anchor : id, text: begin + text + end };
   }
+
+  // The words of a section's code that are looked up.
+  inCode(number, words) {
+    return this.sections[number].words.split("|").filter((word) => words.has(stemmed(word.toLowerCase())));
+  }
+}
+
+// A text as nodes, with the words that are looked up marked in it.
+function marked(text, words) {
+  return text.split(/([\p{L}\p{N}_]+)/u).map((piece) => {
+    if (!words.has(stemmed(piece.toLowerCase()))) return piece;
+    return Object.assign(document.createElement("mark"), { textContent: piece });
+  });
 }
 
 function show(search, question) {
@@ -175,18 +194,17 @@ function show(search, question) {
   for (const [, number] of found.slice(0, SHOWN)) {
     const { page, title, within } = search.sections[number];
     const term = terms.get(number) || "";
-    const { id, pieces } = search.excerpt(number, new Set([...words, ...asked(term.replace("term-", "").replaceAll("-", " "))]));
-    const anchor = term || id;
+    const looked = new Set([...words, ...asked(term.replace("term-", "").replaceAll("-", " "))]);
+    const excerpt = search.excerpt(number, looked);
+    const anchor = term || excerpt.id;
     const item = document.createElement("li"), link = document.createElement("a"), text = document.createElement("p");
     link.href = page + (anchor && `#${anchor}`);
-    link.textContent = title;
+    link.append(...marked(title, looked));
     item.append(link);
-    if (within) item.insertAdjacentText("beforeend", ` ${within}`);
-    for (const [piece, held] of pieces) {
-      const mark = held ? document.createElement("mark") : null;
-      mark?.append(piece);
-      text.append(mark || piece);
-    }
+    if (within) item.append(" ", ...marked(within, looked));
+    text.append(...marked(excerpt.text, looked));
+    const code = search.inCode(number, looked);
+    if (code.length && !text.querySelector("mark")) text.append(...marked(` In its code: ${code.join(", ")}`, looked));
     item.append(text);
     list.append(item);
   }

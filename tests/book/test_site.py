@@ -493,12 +493,16 @@ QUESTIONS = {
 
 
 def test_learners_questions_lead_to_their_answers(open_page, site):
-    """One of the first three results leads to where the answer is on the screen."""
+    """One of the first three results leads to where the answer is on the screen, and each of the
+    three shows a word of the question."""
     page = open_page("search.html", viewport=LAPTOP)
     lost = {}
+    silent = []
     for question, answer in QUESTIONS.items():
         page.goto(f"{site.address}search.html?q={quote(question)}")
         page.locator("#search-results li").first.wait_for()
+        shown = page.locator("#search-results li").all()[:3]
+        silent += [one.inner_text() for one in shown if not one.locator("mark").count()]
         links = page.locator("#search-results a").all()[:3]
         for address in [link.get_attribute("href") for link in links]:
             page.goto(site.address + address)
@@ -512,7 +516,7 @@ def test_learners_questions_lead_to_their_answers(open_page, site):
         else:
             continue
         lost.pop(question, None)
-    assert lost == {}
+    assert (lost, silent) == ({}, [])
 
 
 # Written by a reader who had not seen the index, with the lessons or pages that answer them.
