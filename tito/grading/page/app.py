@@ -306,7 +306,7 @@ class GraderPage:
         view = self._view(session, request, self.filter_of(session, request.query_params))
         if not view:
             return self.missing(session, "There is no such submission.")
-        at = request.query_params.get("at")
+        at = request.query_params.get("at") or view.filter.exercise
         view.typed = {"about": at} if at else {}
         return self._show_view(session, view)
 

@@ -420,6 +420,8 @@ def test_what_is_right_is_folded_and_the_form_is_at_the_first_failed_check(page)
     assert "exercise=" not in done.headers["location"], "the list stays as it is"
     text = page.client.get(done.headers["location"]).text
     assert re.search(r'aria-label="c" data-here>\s*<details open>', text)
+    text = page.ta1.get(f"{here}?exercise=c").text
+    assert re.search(r'aria-label="c" data-here>\s*<details open>', text), "of those who fail c"
 
 
 def test_with_one_grader_the_pages_say_nothing_about_others(page):
