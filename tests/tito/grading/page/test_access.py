@@ -37,7 +37,7 @@ def page(book):
     for text in ("used", "unused"):
         answers.change_rubric(book, RubricChange("numbers", "why", None, Decimal(1), text), "prof")
     answers.judge(book, "ada", "numbers", NewJudgement("why", (1,)), "prof")
-    asked = {("numbers", "why"): Question("why", 2, "Why?", None, None)}
+    asked = {("numbers", "why"): Question("why", 2, "Why?", None)}
     graders = [("prof", None), ("ben", ["b"])]
     return page_of(book, asked, graders)
 
