@@ -19,10 +19,13 @@ course that tito came with.
 """
 
 import contextlib
+import hashlib
 import importlib.util
+import inspect
 import io
 import json
 import os
+import pickle
 import re
 import shutil
 import tempfile
@@ -46,6 +49,8 @@ from tito.lesson.course import Entry, Root
 EXTRA = "`bin/setup book` installs it."
 COLOUR = "\x1b\\[[0-9;]*m"
 NOTE = ".tito-book"  # a folder with this file is a book, which the next one may replace
+# What is read from a page: to be verified, and for the search.
+ReadPage = tuple[verify_site.PageContents, list[search.SearchEntry]]
 Report = Callable[[str, int, int], None]  # a program's name, how many have been run, of how many
 
 
@@ -323,20 +328,43 @@ def _finish(root: Root, site: Path) -> dict[str, verify_site.PageContents]:
     """Add the other files of the site to Sphinx's pages. Returns the pages, to be verified."""
     finished: dict[str, verify_site.PageContents] = {}
     places: list[search.SearchEntry] = []
-    for path in sorted(site.rglob("*.html")):
-        name = path.relative_to(site).as_posix()
-        if name.startswith(("_static/", "lite/")):
-            continue
-        soup = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
-        finished[name] = verify_site.read_page(soup)
+    for name, (contents, entries) in _read_pages(site).items():
+        finished[name] = contents
         # The glossary repeats what sections say; its terms lead there.
         if not name.startswith(("glossary", "search.html")):
-            places += search.sections_of(name, soup)
+            places += entries
     search.write_index(root, site, places)
     (site / NOTE).write_text("Made by `tito book build`.\n", encoding="utf-8")
     (site / ".nojekyll").touch()  # GitHub would leave out folders such as _static
     shutil.rmtree(site / "lite", ignore_errors=True)
     return finished
+
+
+def _read_pages(site: Path) -> dict[str, ReadPage]:
+    """{path in the site: what is read from it} of every page. A page that is as it was in the last
+    build is not read again, because that takes longer than setting it.
+    """
+    kept = site.with_name("read.pickle")
+    before: dict[bytes, ReadPage] = {}
+    with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError, AttributeError):
+        before = pickle.loads(kept.read_bytes())
+    readers = inspect.getsource(verify_site) + inspect.getsource(search)
+    now: dict[bytes, ReadPage] = {}
+    pages: dict[str, ReadPage] = {}
+    for path in sorted(site.rglob("*.html")):
+        name = path.relative_to(site).as_posix()
+        if name.startswith(("_static/", "lite/")):
+            continue
+        text = path.read_text(encoding="utf-8")
+        key = hashlib.sha256(f"{readers}\0{name}\0{text}".encode()).digest()
+        if key in before:
+            now[key] = before[key]
+        else:
+            soup = BeautifulSoup(text, "html.parser")
+            now[key] = (verify_site.read_page(soup), search.sections_of(name, soup))
+        pages[name] = now[key]
+    kept.write_bytes(pickle.dumps(now))
+    return pages
 
 
 def _zip_release(root: Root, path: Path) -> None:

@@ -395,13 +395,16 @@ def test_a_lesson_that_is_gone_leaves_no_page(small_course):
     ]
 
 
-def test_a_site_can_be_made_again_without_setting_each_page(small_course):
+def test_a_site_can_be_made_again_without_setting_or_reading_each_page(small_course, monkeypatch):
     site = book.build(small_course, book.Options(fast=True)).path.with_name("site")
     times = {path: path.stat().st_mtime_ns for path in site.rglob("lessons/*/*.html")}
+    read, read_page = [], verify_site.read_page
+    monkeypatch.setattr(verify_site, "read_page", lambda soup: read.append(1) or read_page(soup))
     root = change(small_course, "numbers", "# ## Doubling", "# ## Doubling\n#\n# Words.")
     book.build(root, book.Options(fast=True, fresh=False))
     changed = [path.name for path, time in times.items() if path.stat().st_mtime_ns != time]
     assert changed == ["doubling.html"] and len(times) == 3
+    assert len(read) == 1 and "Words." in (site / "sections.js").read_text(encoding="utf-8")
     root = change(root, "numbers", "# ## Doubling", "# ## Twice")
     book.build(root, book.Options(fast=True, fresh=False))
     assert not (site / "lessons/01_numbers/doubling.html").exists()
