@@ -5,7 +5,7 @@
 
 The first runs the tests of a learner's commands under the emulation, but for those in NOT_THERE;
 the second shows that any program can run under it. On a real Windows or macOS, tests/conftest.py
-leaves out the tests in NOT_THERE, too.
+also leaves out the tests in NOT_THERE.
 
 What a function does depends on its caller. The nearest caller outside Python's library and the
 installed packages decides: code in `tests/` gets the function of this machine, so that it can set
