@@ -97,8 +97,8 @@ BRIEFLY = [
     ("06_2020_generation.py", 'times as fast" = 3.0', 'times as fast" = 0'),
     ("07_2020_diffusion.py", "STEPS, BATCH = 9000, 64", "STEPS, BATCH = 300, 64"),
     ("07_2020_diffusion.py", 'requested class" = 0.995', 'requested class" = 0'),
-    ("07_2020_diffusion.py", 'differs by" = 0.25', 'differs by" = 9'),
-    ("07_2020_diffusion.py", 'digits have 1" = 0.7', 'digits have 1" = 0'),
+    ("07_2020_diffusion.py", 'training digits" = 0.25', 'training digits" = 9'),
+    ("07_2020_diffusion.py", 'to test digits" = 0.7', 'to test digits" = 0'),
     ("08_2020_scaling.py", "epochs=4, steps=250", "epochs=1, steps=10"),
     (
         "08_2020_scaling.py",

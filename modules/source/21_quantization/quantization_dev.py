@@ -3,14 +3,12 @@
 #
 # A weight is usually stored as a float32, in 32 bits. How many of these bits does a network
 # need? In the picture, a small GPT that was trained on two novels continues a sentence, always
-# with the same random draws. Its weights are rounded to fewer and fewer bits. A hatched word is
-# in neither novel.
+# with the same random draws, with fewer and fewer bits. A hatched word is in neither novel.
 
 # %% tags=["payoff"]
-from tinytorch.pictures.quantization import (bits_saved, draw_byte, draw_errors, draw_grid,
-                                             draw_sensitivity, draw_straight_through,
-                                             draw_texts, draw_tradeoff, draw_triangle,
-                                             milliseconds, rounded_texts)
+from tinytorch.pictures.quantization import (
+    bits_saved, draw_byte, draw_errors, draw_grid, draw_sensitivity, draw_straight_through,
+    draw_texts, draw_tradeoff, draw_triangle, milliseconds, rounded_texts)
 
 texts = rounded_texts("Mr. Knightley", [32, 8, 4, 2], tokens=22)
 draw_texts({f"{bits} bits": text for bits, text in texts.items()})
@@ -710,8 +708,7 @@ curves["mixed precision"] = [result(mixed(b), f"{b + 1}, {b} and {b - 2} bits")
 #
 # NumPy computes a **Cholesky factor**: `np.linalg.cholesky(A)` is the *lower* triangular $L$
 # with $L L^T = A$. If an input is always 0, or two are always equal, $H$ has no inverse.
-# **Damping** adds a number to the diagonal of $H$, and so to each eigenvalue (lesson 17): here
-# 1 % of the diagonal's mean.
+# **Damping** adds 1 % of the diagonal's mean to the diagonal, and so to each eigenvalue.
 #
 # **Task.** Write `inverse_factor`.
 
@@ -992,8 +989,8 @@ def int_matmul(a, b):
 check("int-matmul")
 
 # %% [markdown]
-# Now a whole network can compute with integers. With $x \approx s\,(q - z)$ and $w \approx
-# t\,p$, a layer's sum is
+# A whole network can compute with integers. With $x \approx s\,(q - z)$ and
+# $w \approx t\,p$, a layer's sum is
 #
 # $$\sum x w \approx s\,t \left( \sum q\,p - z \sum p \right)$$
 #

@@ -253,7 +253,7 @@ def test_it_is_near():
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no processor can be chosen")
 def test_a_check_that_waits_for_a_processor_loses_no_time(root, tmp_path):
-    """Forty processes of others and the check share one processor: as forty threads of one would,
+    """Twenty processes of others and the check share one processor: as twenty threads of one would,
     where the kernel does not share by session.
     """
     import subprocess
@@ -272,7 +272,7 @@ def test_a_check_that_waits_for_a_processor_loses_no_time(root, tmp_path):
         setting = Setting(root.path, ("vectors",), "process", seconds=0.5, earlier_lessons="own")
         with SubmissionJudge(setting) as one:
             one.judge.runner.fork().end()  # the jail is there
-            for _ in range(40):
+            for _ in range(20):
                 command = [sys.executable, "-c", "while True: pass"]
                 neighbours.append(subprocess.Popen(command, start_new_session=True))
             began = time.monotonic()
