@@ -346,7 +346,7 @@ def _read_pages(site: Path) -> dict[str, ReadPage]:
     """
     kept = site.with_name("read.pickle")
     before: dict[bytes, ReadPage] = {}
-    with contextlib.suppress(OSError, EOFError, pickle.UnpicklingError, AttributeError):
+    with contextlib.suppress(Exception):  # none, half written, or of another version
         before = pickle.loads(kept.read_bytes())
     readers = inspect.getsource(verify_site) + inspect.getsource(search)
     now: dict[bytes, ReadPage] = {}
@@ -363,7 +363,7 @@ def _read_pages(site: Path) -> dict[str, ReadPage]:
             soup = BeautifulSoup(text, "html.parser")
             now[key] = (verify_site.read_page(soup), search.sections_of(name, soup))
         pages[name] = now[key]
-    kept.write_bytes(pickle.dumps(now))
+    files.write(kept, pickle.dumps(now))
     return pages
 
 

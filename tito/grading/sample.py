@@ -165,7 +165,7 @@ class Sheets:
         return source, next(cell for cell in source.cells if cell.exercise == exercise)
 
     def with_stubs_as(self, code: str) -> str:
-        """As released, but `code` replaces each line that stands for a solution, if it can."""
+        """As released, but `code` replaces each line that stands for a solution, if that parses."""
         text = self.released
         for exercise in self.ids:
             source, cell = self.parsed(text, exercise)

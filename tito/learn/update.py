@@ -205,7 +205,10 @@ def _plan(plan: Plan, contents: dict[str, bytes]) -> None:
         path = root.path / name
         if name.startswith(SOURCE.as_posix()) and path.name == CHECKS:
             before = files.read(root.path / PRISTINE / path.parent.name / CHECKS)
-            if (files.read(path) or data).replace(b"\r\n", b"\n") not in (before, data):
+            mine, *known = (
+                text and text.replace(b"\r\n", b"\n") for text in (files.read(path), before, data)
+            )
+            if mine is not None and mine not in known:
                 result.replaced.append(name)
     for package in [path for path in changes if path.name == "__init__.py"]:
         module = package.parent.with_suffix(".py")  # a module that has become a package

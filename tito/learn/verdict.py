@@ -438,7 +438,9 @@ def _runs(events: list[Event]) -> Iterator[list[Event]]:
 def _problem(
     test: LessonTest, events: list[Event], checks: list[CheckOutcome]
 ) -> tuple[str, str, str] | None:
-    """Why the lesson did not run to its end; None if it did, or if a check ended it."""
+    """Why the lesson did not run to its end, whatever its checks say; None if it did, or if a check
+    ended it.
+    """
     all_passed = not any(check.costs_points for check in checks)
     for run in _runs(events):
         last = {event["event"]: event for event in run}

@@ -599,7 +599,7 @@ draw_number_lines([("raw", {"day": day, "night": night}),
 # set would be data leakage.
 #
 # **Task.** Write `channel_statistics`. A constant channel has standard deviation 0, or about
-# 1e-17 after rounding. It is divided by 1 instead.
+# 1e-16 after rounding. It is divided by 1 instead.
 
 # %% Mean and deviation of each channel exercise="channel-statistics"
 #| export
@@ -623,7 +623,7 @@ def channel_statistics(images):
     axes = tuple(axis for axis in range(images.ndim) if axis != 1)
     mean = images.mean(axes, keepdims=True, dtype=np.float64)[0]
     std = images.std(axes, keepdims=True, dtype=np.float64)[0]
-    constant = np.ptp(images, axes, keepdims=True)[0] == 0  # its std may be 1e-17 by rounding
+    constant = np.ptp(images, axes, keepdims=True)[0] == 0  # its std may be 1e-16 by rounding
     return mean.astype(np.float32), np.where(constant, 1, std).astype(np.float32)
     ### END SOLUTION
 

@@ -216,11 +216,12 @@ def test_a_workspace_from_before_lesson_toml_is_told_to_update(root, small_cours
     assert "1 exercise right" in tito(root, "test", "numbers", code=1)[0]
 
 
-def test_it_says_what_was_replaced_what_changed_and_what_to_test(root, tmp_path):
+@pytest.mark.parametrize("mine", ["# mine", ""])
+def test_it_says_what_was_replaced_what_changed_and_what_to_test(root, tmp_path, mine):
     entry = root.lesson("numbers")
     write(entry)
     edit(entry, "LIMIT = 10", "LIMIT = 11")
-    entry.script.with_name("checks.py").write_text("# mine", encoding="utf-8")
+    entry.script.with_name("checks.py").write_text(mine, encoding="utf-8")
     source = newer(
         tmp_path / "new",
         (NUMBERS, '"""Twice `x`.', '"""Two times `x`.'),

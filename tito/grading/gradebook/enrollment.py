@@ -152,7 +152,7 @@ def _claim_strangers(
     enrollment: Enrollment,
     who: str,
 ) -> list[PointsChange]:
-    """Move the grades of strangers to the learners whom they turned out to be, and record it."""
+    """Move the grades of strangers to the learners whom their names identify, and record it."""
     roster, moved = Roster(learners), []
     aliases = _aliases(database)
     for stranger in strangers:

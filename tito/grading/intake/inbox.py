@@ -28,7 +28,7 @@ from tito.grading.intake.archives import (
     why_not_regular,
 )
 from tito.grading.intake.submission_times import is_worksheet, parse_time
-from tito.grading.roster import CANVAS, MOODLE
+from tito.grading.roster import BRIGHTSPACE, CANVAS, MOODLE
 from tito.grading.setting import LIMITS, Limits
 from tito.grading.submission import Upload
 from tito.lesson.course import Entry
@@ -117,6 +117,8 @@ def _is_class(name: str, inside: Collection[str]) -> bool:
     """Whether the only folder of a download is not a learner's: an export of Gradescope, or an
     assignment's folder of Google Drive, in which systems named the entries.
     """
+    if MOODLE.fullmatch(name) or BRIGHTSPACE.fullmatch(name):
+        return False
     named = [
         one for one in inside if " - " in one or CANVAS.fullmatch(one) or MOODLE.fullmatch(one)
     ]

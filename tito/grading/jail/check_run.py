@@ -115,7 +115,7 @@ class CheckRunner:
         raise AssertionError("the last attempt returned or raised")
 
     def run(self, subject: Subject, check: Check, seconds: float) -> Words:
-        """Like `run_once`. If the jail fails, perhaps not through this check, try once more."""
+        """Like `run_once`. If the jail fails, perhaps not through this check, try in a new one."""
         for is_retry in (False, True):
             with contextlib.suppress(JailFailed):
                 return self.run_once(subject, check, seconds, is_retry)

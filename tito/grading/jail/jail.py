@@ -62,7 +62,7 @@ class Killed(MachineError):
 
 @dataclass
 class Fork:
-    """One jailed process. sock: our end of its socket pair; handle: a pidfd, or None without."""
+    """One jailed process. sock: our end of its socket pair; handle: a pidfd, if it has one."""
 
     jail: "Jail"
     pid: int

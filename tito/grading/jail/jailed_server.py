@@ -246,7 +246,7 @@ class Agent:
                     raise self.exception(*parts)
 
     def exception(self, name: str, text: str | None, number: int | None) -> Exception:
-        """The exception that the judge's function raised; its mark tells when it comes back."""
+        """The exception that the judge's function raised, with a mark to know it again."""
         kind = getattr(builtins, name, RuntimeError)
         error = (
             kind(text)

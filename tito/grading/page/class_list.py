@@ -192,7 +192,7 @@ class ClassList:
         return self._handles.get(handle)
 
     def rows(self, lesson: str | None = None, anonymous: bool = False) -> list[SubmissionRow]:
-        """The rows of a lesson, or of all, by learner; if `anonymous`, in an order without ids."""
+        """The rows of a lesson, or of all, by learner; if `anonymous`, the order tells no id."""
         rows = [row for rows in self._refresh() for row in rows if lesson in (None, row.lesson)]
         name = "handle" if anonymous else "student"
         return sorted(rows, key=lambda row: (row.number, row.lesson, getattr(row, name)))

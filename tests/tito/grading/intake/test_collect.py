@@ -904,6 +904,21 @@ def test_the_download_of_a_class_may_stay_a_zip(tmp_path, lessons):
     ]
 
 
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    "ada",
+    ["Ada Lovelace_77_assignsubmission_file", "12-34 - Ada Lovelace - Nov 20, 2026 1011 AM"],
+)
+def test_the_only_learner_of_a_download_hands_in_for_nobody_else(
+    tmp_path, inbox, lessons, packed, ada
+):
+    files = {f"{ada}/Bob - {n} - numbers_dev.py": NUMBERS for n in range(3)}
+    for name, data in files.items():
+        put(inbox / name, data)
+    where = put(tmp_path / "class.zip", zipped(files)) if packed else inbox
+    assert [one.student for one in find_submissions(where, lessons, None, None)] == [ada]
+
+
 @pytest.mark.parametrize("packed", [True, False])
 def test_the_folder_of_an_assignment_in_google_drive_is_the_class(tmp_path, inbox, lessons, packed):
     files = {
