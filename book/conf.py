@@ -18,12 +18,6 @@ nb_execution_mode = "off"
 nb_merge_streams = True
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
-myst_url_schemes = {
-    "http": None,
-    "https": None,
-    "mailto": None,
-    "lite": "../lite/notebooks/index.html?path={{path}}",
-}  # lite: from a lesson's page
 highlight_language = "python"
 smartquotes = False  # would make one dash of the two in --help
 

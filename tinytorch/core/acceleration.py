@@ -1,5 +1,5 @@
 # From modules/source/20_acceleration/acceleration_dev.py by `tito export`; edit that file, not this one.
-# checksum: 3fbb2412ebb313d8
+# checksum: 639e371364ccf45d
 """Acceleration: Caches, memory, fusion, batches and processes, each gain measured."""
 
 import math
@@ -9,7 +9,7 @@ import numpy as np
 
 from tinytorch.core.profiling import race, ratio_interval
 from tinytorch.core.tensor import Tensor
-from tinytorch.support.worker_processes import kinds, make_backward
+from tinytorch.support.worker_processes import SharedMemory, Worker, make_backward
 
 __all__ = [
     "matmul_outer", "matmul_blocked", "Buffers", "gelu_into", "gelu_fused", "ladder", "plan", "steps_needed",
@@ -373,11 +373,11 @@ class DataParallel:
                              "DataParallel(build, loss) as parallel:")
 
     def __enter__(self):
-        Memory, Worker = kinds()
         self.model, self.workers = self.build(), []
         arrays, n = [p.data for p in self.model.parameters()], len(self.model.parameters())
         places, size = layout(arrays * (1 + self.count))  # weights, each worker's gradient
-        self.memory, parts = Memory(size), [places[i : i + n] for i in range(0, len(places), n)]
+        parts = [places[i : i + n] for i in range(0, len(places), n)]
+        self.memory = SharedMemory(size)
         weights, *self.gradients = [views(part, self.memory.buffer) for part in parts]
         move(self.model, weights)
         try:

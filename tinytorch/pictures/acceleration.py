@@ -33,7 +33,7 @@ from tinytorch.data.texts import load_text
 from tinytorch.pictures.drawing import panel
 from tinytorch.pictures.profiling import page_faults
 from tinytorch.support.svg import TEXT, Drawing
-from tinytorch.support.worker_processes import Worker, in_browser
+from tinytorch.support.worker_processes import Worker
 
 VOCABULARY, CONTEXT = 1024, 64
 NEW_MEMORY = {"MALLOC_MMAP_THRESHOLD_": "131072"}  # glibc then never keeps large freed blocks
@@ -122,24 +122,20 @@ def make_gpt_steps(levels, buffer=None):
 
 def can_have_new_memory():
     """Whether this computer can be told not to keep freed memory: whether Python uses glibc."""
-    return platform.libc_ver()[0] == "glibc" and not in_browser()
+    return platform.libc_ver()[0] == "glibc"
 
 
 class GPTSteps:
     """Training steps in two processes, one of which always gets new memory from the system; as a
     context manager.
 
-    Without glibc, only the steps with reused memory exist; in a browser, they run in this process.
+    Without glibc, only the steps with reused memory exist.
     """
 
     def __init__(self, levels=tuple(LEVELS)):
         self.levels, self.workers = levels, {}
 
     def __enter__(self):
-        if in_browser():
-            steps = make_gpt_steps(self.levels)
-            self.calls = {"reused memory": steps}
-            return self
         try:
             if can_have_new_memory():
                 self.start("new memory", NEW_MEMORY)
@@ -304,9 +300,6 @@ def count_page_faults():
     ]
     for way, into, variables in ways:
         if variables and not can_have_new_memory():
-            continue
-        if in_browser():
-            rows.append((way, *make_addition(into)()))
             continue
         worker = Worker(make_addition, into, variables=variables)
         try:

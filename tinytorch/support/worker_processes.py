@@ -74,16 +74,6 @@ def attached(key, size):
     return mmap.mmap(key, size)
 
 
-class LocalMemory:
-    """A block of memory of this process only, with the interface of SharedMemory."""
-
-    def __init__(self, size):
-        self.buffer = bytearray(max(1, size))
-
-    def close(self):
-        self.buffer = None
-
-
 class Worker:
     """Another Python process. It calls make(*arguments, buffer) once, and then the result of that
     call, a function, for each `send`.
@@ -167,32 +157,6 @@ class Worker:
             process.wait()
         finally:
             process.stdout.close()
-
-
-class LocalWorker:
-    """A Worker that is not a process: the call happens in `receive`."""
-
-    def __init__(self, make, *arguments, memory):
-        self.call, self.calls = make(*arguments, memory.buffer), []
-
-    def send(self, *arguments):
-        self.calls.append(arguments)
-
-    def receive(self):
-        return self.call(*self.calls.pop(0))
-
-    def close(self):
-        pass
-
-
-def in_browser():
-    """Whether this Python cannot start processes, because a browser runs it."""
-    return sys.platform == "emscripten"
-
-
-def kinds():
-    """The classes of shared memory and of workers; those of this process in a browser."""
-    return (LocalMemory, LocalWorker) if in_browser() else (SharedMemory, Worker)
 
 
 def refuse_in_workers():

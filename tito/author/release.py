@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tito import files
-from tito.author import downloaded_notebook, leaks, wheel
+from tito.author import leaks, wheel
 from tito.errors import MachineError, UsageError
 from tito.learn import workspace
 from tito.lesson import course, notebook, site_settings
@@ -241,12 +241,9 @@ def contents(source: Root, chosen: list[Entry], with_solutions: bool = False) ->
     if (source.path / "LICENSE").exists():
         out["LICENSE"] = (source.path / "LICENSE").read_bytes()
     out["README.md"] = readme(source, chosen, with_solutions).encode()
-    place = site_settings.read(source.path)
     for entry in chosen:
         script = entry.declared.released
         book = notebook.to_notebook(script, entry.declared)
-        if first := downloaded_notebook.colab_cells(entry, place):
-            book = notebook.with_start(book, first)
         for path, text in ((entry.script, script), (entry.notebook, book)):
             out[entry.relative(path)] = text.encode("utf-8")
     if with_solutions:
@@ -311,7 +308,7 @@ PowerShell) and `py bin\\setup.py notebook`.
 when it ends, your work is deleted. Before
 that, run `tito submit` in a terminal there and download the zip. In the next session, upload it \
 and run `tito restore ZIP`.
-{colab}
+
 In GitHub Codespaces, tito is installed when you create a codespace. Your work stays until you \
 delete the codespace.
 
@@ -329,18 +326,11 @@ def readme(source: Root, chosen: list[Entry], with_solutions: bool) -> str:
     """The README of a release: the workspace's, and sections on installing and handing in."""
     first = chosen[0]
     place, path = site_settings.read(source.path), first.relative(first.notebook)
-    colab = ""
     if place.release:
         binder = f"On Binder, open <{place.binder(path)}>."
-        colab = (
-            f"\nOn Google Colab, open <{place.colab(path)}>, and run the first cell, which creates "
-            "a workspace there.\nSuch a session also ends: the cell says how to keep your work.\n"
-        )
     else:
         binder = (
             f"On Binder, open `https://mybinder.org/v2/gh/OWNER/REPOSITORY/HEAD"
             f"?urlpath=lab/tree/{path}` with\nthe owner and the name of this repository."
         )
-    return workspace.readme(source, chosen, with_solutions) + README.format(
-        binder=binder, colab=colab
-    )
+    return workspace.readme(source, chosen, with_solutions) + README.format(binder=binder)

@@ -9,7 +9,6 @@
     search.py           the index of the search, made from the finished pages
     verify_site.py      checks the finished site: links, alt texts, other hosts, solutions
     serve.py            shows the site on this machine, and makes it again at each save
-    lite.py             the lessons in the browser, below the site (optional)
     print_document.py   the site as one document for paper
     pdf.py              prints that document (optional)
 
@@ -39,8 +38,17 @@ from typing import Any
 from bs4 import BeautifulSoup
 
 from tito import files
-from tito.author import downloaded_notebook, release
-from tito.book import drawings, execute, generated_parts, lite, pages, search, sections, verify_site
+from tito.author import release
+from tito.book import (
+    downloaded_notebook,
+    drawings,
+    execute,
+    generated_parts,
+    pages,
+    search,
+    sections,
+    verify_site,
+)
 from tito.errors import MachineError, UsageError, WorkError
 from tito.learn import milestone
 from tito.lesson import course, notebook, site_settings
@@ -60,8 +68,6 @@ class Options:
 
     fast      without running the lessons: pages without outputs
     output    a new folder, or an earlier book's; None for `book/_build/html`
-    lite      with the lessons in the browser, in the site's folder `lite`: the folder of Pyodide,
-              the Python for them
     fresh     set all pages; False: only those whose source has changed since the last build, as
               long as the pages are the same; the contents at their left stay as they were
     commands  [(who it is for, "tito book build", click's command)], for the page that lists them
@@ -70,7 +76,6 @@ class Options:
 
     fast: bool = False
     output: Path | None = None
-    lite: Path | None = None
     fresh: bool = True
     commands: Sequence[generated_parts.Command] = ()
     report: Report = lambda name, done, of: None
@@ -98,7 +103,6 @@ def build(root: Root, options: Options = Options()) -> Site:
     """
     began = time.monotonic()
     refuse(root, options)
-    runtime = lite.find_runtime(root, options.lite) if options.lite else None
     work = root.path / "book" / "_build"
     ran: list[str] = []
 
@@ -115,8 +119,6 @@ def build(root: Root, options: Options = Options()) -> Site:
         finished = _finish(root, work / "site")
         if not options.fast and (archive := _archive(root)):
             _zip_release(root, work / "site" / archive)
-        if runtime:
-            lite.make(root, work / "lite", runtime, work / "site" / "lite")
         verify_site.verify(root, work / "site", finished)
         place = options.output or work / "html"
         _copy(work / "site", place)
@@ -174,7 +176,6 @@ def collect_sources(
         package,
         options.commands,
         {figure["name"]: figure["html"] for figure in figures if not figure["lesson"]},
-        bool(options.lite),
         "" if options.fast else _archive(root),
     )
     _write_results(root, package, outputs)
@@ -187,13 +188,13 @@ def collect_sources(
     sources["conf.py"] = (find_design(root) / "conf.py").read_text(encoding="utf-8")
     for entry in root.lessons:
         released = notebook.to_notebook(entry.declared.released, entry.declared)
-        sources[f"notebooks/{entry.notebook.name}"] = notebook.with_start(
-            released, downloaded_notebook.first_cells(entry, settings)
+        sources[f"notebooks/{entry.notebook.name}"] = notebook.with_note(
+            released, downloaded_notebook.workspace_note(entry, settings)
         )
         sources |= pages.notebooks(
             entry,
             outputs.get(f"lessons/{entry.folder}", {}),
-            _links(entry, settings, bool(options.lite)),
+            _links(entry, settings),
             [figure for figure in figures if figure["lesson"] == entry.name],
         )
     for program in milestone.milestones(root):
@@ -219,16 +220,14 @@ def _write_results(root: Root, package: Path, outputs: dict[str, dict[str, Any]]
     (package / "milestones.json").write_text(json.dumps(printed), encoding="utf-8")
 
 
-def _links(entry: Entry, settings: site_settings.Published, browser: bool) -> list[tuple[str, str]]:
-    """Where to get or open the lesson: a notebook to download, in the browser, and in the released
-    repository where there is one.
+def _links(entry: Entry, settings: site_settings.Published) -> list[tuple[str, str]]:
+    """Where to get or open the lesson: a notebook to download, and in the released repository where
+    there is one.
     """
     path = entry.relative(entry.notebook)
     links = [("notebook", f"path:../notebooks/{entry.notebook.name}")]
-    if browser:
-        links.append(("in the browser", f"lite:{entry.folder}/{entry.notebook.name}"))
     if settings.release:
-        links += [("Binder", settings.binder(path)), ("Colab", settings.colab(path))]
+        links.append(("Binder", settings.binder(path)))
     return links
 
 
@@ -336,7 +335,6 @@ def _finish(root: Root, site: Path) -> dict[str, verify_site.PageContents]:
     search.write_index(root, site, places)
     (site / NOTE).write_text("Made by `tito book build`.\n", encoding="utf-8")
     (site / ".nojekyll").touch()  # GitHub would leave out folders such as _static
-    shutil.rmtree(site / "lite", ignore_errors=True)
     return finished
 
 
@@ -353,7 +351,7 @@ def _read_pages(site: Path) -> dict[str, ReadPage]:
     pages: dict[str, ReadPage] = {}
     for path in sorted(site.rglob("*.html")):
         name = path.relative_to(site).as_posix()
-        if name.startswith(("_static/", "lite/")):
+        if name.startswith("_static/"):
             continue
         text = path.read_text(encoding="utf-8")
         key = hashlib.sha256(f"{readers}\0{name}\0{text}".encode()).digest()

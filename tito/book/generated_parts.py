@@ -1,9 +1,8 @@
 """The generated parts of the book's pages, each in the place of a line `<!-- made: NAME -->`.
 
-browser   `<!-- made: browser NAME -->`: a link to that lesson in the browser, in a site that has it
 lessons   the lessons and milestones in a table, and in the site's contents; `lessons NAME`: those
           from that lesson to the next such line, a phase named by the heading above
-get       how to get the course: a zip, its repository, the browser, whatever there is
+get       how to get the course: a zip, its repository, whatever there is
 commands  every command, from tito itself
 glossary  the terms that the lessons introduce, with an index of where they are used
 sections  the page is split into its sections, which are listed there (sections.py)
@@ -43,7 +42,6 @@ class Parts:
 
     package   the folder with the course's package
     drawings  {name: HTML} of those without a lesson
-    browser   whether the site has the lessons in the browser
     archive   the zip of the released course in the site, "" without one
     """
 
@@ -51,7 +49,6 @@ class Parts:
     package: Path
     commands: Sequence[Command] = ()
     drawings: dict[str, str] = field(default_factory=dict)
-    browser: bool = False
     archive: str = ""
 
     def fill(self, page: str, text: str) -> str:
@@ -62,9 +59,6 @@ class Parts:
         name, lesson = mark.groups()
         if name == "sections":
             return mark[0]
-        if name == "browser":
-            entry = self.root.lesson(lesson) if lesson else self.root.lessons[0]
-            return browser_link(entry) if self.browser else ""
         if name == "lessons":
             if not lesson:
                 return lessons_part(self.root.lessons, self.root, "Lessons")
@@ -89,8 +83,6 @@ class Parts:
             binder = settings.binder(entry.relative(entry.notebook))
             ways.insert(0, f"In the browser, for one session: [Binder]({binder})")
             ways.insert(0, f"With Git: `git clone {settings.release}`")
-        if self.browser:
-            ways.insert(0, f"In the browser, without an installation: {browser_link(entry)}")
         if self.archive:
             ways.insert(0, f'As a zip, to unpack: <a href="{self.archive}">{self.archive}</a>')
         return "\n".join(f"- {way}" for way in ways)
@@ -101,21 +93,15 @@ class Parts:
         if not program.exists():
             raise WorkError(
                 f"book/{page}: there is no made part {name!r}.",
-                "There are browser, lessons, get, commands, glossary, sections, pytorch, drawings "
+                "There are lessons, get, commands, glossary, sections, pytorch, drawings "
                 f"without a lesson, and the programs book/*.py; book/{name}.py is none.",
             )
         return execute.output_of(program, self.package, f"It generates a part of book/{page}")
 
 
-def browser_link(entry: Entry) -> str:
-    """A link from a page of the site's own folder to a lesson in the browser."""
-    address = f"lite/notebooks/index.html?path={entry.folder}/{entry.notebook.name}"
-    return f'<a href="{address}">Try it in the browser</a>'
-
-
 def plain_index(root: Root) -> str:
     """The first page of a course without `book/index.md`."""
-    return f"# {root.name}\n\n<!-- made: browser -->\n\n<!-- made: lessons -->\n"
+    return f"# {root.name}\n\n<!-- made: lessons -->\n"
 
 
 def phases(root: Root, text: str) -> list[tuple[str, list[Entry]]]:

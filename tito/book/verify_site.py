@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from bs4 import BeautifulSoup
 
 from tito.author import leaks
-from tito.book import lite, search
+from tito.book import search
 from tito.errors import MachineError, WorkError
 from tito.lesson.course import Root
 
@@ -114,7 +114,7 @@ def _problems_of_page(
 
 
 def _refuse_secrets(root: Root, paths: dict[str, Path], pages: dict[str, PageContents]) -> None:
-    # The files of Sphinx, its theme and JupyterLite contain no lesson.
+    # The files of Sphinx and its theme contain no lesson.
     secrets = leaks.secrets(root)
     texts: dict[str, str] = {}
     for name, path in paths.items():
@@ -163,8 +163,6 @@ def _is_index(name: str) -> bool:
 
 
 def _is_ours(root: Root, name: str) -> bool:
-    if name.startswith("lite/"):
-        return name.startswith(lite.OURS)
     if name.startswith("_static/"):
         return (root.path / "book" / name).exists() and not name.startswith("_static/katex/")
     return True

@@ -95,19 +95,11 @@ def build_book(
             help="A new folder, or the folder of an earlier build. Default: book/_build/html.",
         ),
     ] = None,
-    lite: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Add JupyterLite, in which the lessons run in the browser, in the folder lite. "
-            "DIR is an unpacked Pyodide distribution, the Python that runs in the browser.",
-        ),
-    ] = None,
     root: RootOption = None,
 ) -> None:
     """For authors: build the site. A lesson runs again only when it or an earlier one has changed.
 
-    Example: tito book build --lite ../pyodide
+    Example: tito book build --output ../site
     """
     from tito.book.build import Options, build
     from tito.views import author as views
@@ -116,7 +108,6 @@ def build_book(
         options = Options(
             fast=fast,
             output=output and current_folder() / output.expanduser(),
-            lite=lite and current_folder() / lite.expanduser(),
             commands=commands(),
             report=lambda name, done, of: report(f"ran {name}", done, of),
         )

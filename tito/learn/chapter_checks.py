@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 from tito import import_hook
 from tito.errors import TitoError, UsageError
@@ -36,60 +36,32 @@ class CheckFailed(Exception):
         return str(self).split("\n")
 
 
-class BrowserChecks(Protocol):
-    """The browser in which `check` runs."""
-
-    root: Path
-
-    def missed_threads(self) -> bool: ...
-
-
-def check(
-    name: str, space: dict[str, Any], line: int, browser: BrowserChecks | None = None
-) -> None:
+def check(name: str, space: dict[str, Any], line: int) -> None:
     """Run the visible checks of exercise `name` on the names of `space`, the caller's
     globals; `line` is where it calls.
 
     Raises CheckFailed with the message of the first check that fails.
     """
     try:
-        path = _find_checks(name, space, browser.root if browser else None)
+        path = _find_checks(name, space)
         suite = _visible_checks(path, name)
     except TitoError as error:
         _stop(f"{error.what} {error.remedy}")
     titles = {check.id: check.function.removeprefix("test_") for check in suite.checks}
-    without_threads = []
 
     def is_learners(frame: FrameType) -> bool:
         return frame.f_globals is space
 
     for event in run_checks(suite, space, titles, is_learners):
-        if event["event"] == "begin":
-            if browser:
-                browser.missed_threads()  # of what ran before this check
+        if event["event"] == "begin" or event["status"] == "passed":
             continue
         title = titles[event["id"]].replace("_", " ")
-        if event["status"] == "passed":
-            continue
-        if browser and browser.missed_threads():
-            without_threads.append(title)
-            continue
         if event.get("unwritten") == f"{_lesson_of(path)}-{name}":
             if _is_edited(path, name, event["file"]):
                 event |= {"message": LEFT_OVER, "unwritten": None}
         _stop(_failure(event, name, title, _lesson_of(path), space, line))
-    _print_passed(name, len(titles), without_threads, is_notebook="get_ipython" in space)
-
-
-def _print_passed(name: str, count: int, without_threads: list[str], is_notebook: bool) -> None:
-    """Say what ran when nothing failed: nothing in a script, where every cell is silent."""
-    if without_threads:
-        print(
-            f'check("{name}"): not run here, because a browser\'s Python has no threads: '
-            f"{', '.join(without_threads)}. In a workspace `tito test` runs it."
-        )
-    elif is_notebook:
-        print(f"{name}: {count} of {count} checks passed")
+    if "get_ipython" in space:  # in a script, every cell is silent
+        print(f"{name}: {len(titles)} of {len(titles)} checks passed")
 
 
 def _visible_checks(path: Path, name: str) -> CheckSuite:
@@ -165,13 +137,11 @@ class _Hook:
             self.before(kind, error, trace)
 
 
-def _find_checks(name: str, space: dict[str, Any], browser_root: Path | None) -> Path:
+def _find_checks(name: str, space: dict[str, Any]) -> Path:
     """The checks.py with the checks: where the chapter is in a workspace, the course's copy."""
     for folder in _folders(space):
         if not FOLDER.fullmatch(folder.name):
             continue
-        if browser_root and (browser_root / SOURCE / folder.name / CHECKS).is_file():
-            return browser_root / SOURCE / folder.name / CHECKS
         root = import_hook.root_above(str(folder))
         for path in (
             *([Path(root, PRISTINE, folder.name, CHECKS)] if root else []),
@@ -179,7 +149,7 @@ def _find_checks(name: str, space: dict[str, Any], browser_root: Path | None) ->
         ):
             if path.is_file():
                 return path
-    place = browser_root or import_hook.root_above(os.getcwd())
+    place = import_hook.root_above(os.getcwd())
     paths = []
     for path in sorted(Path(place, SOURCE).glob(f"*/{CHECKS}")) if place else ():
         own = Path(place or "", PRISTINE, path.parent.name, CHECKS)

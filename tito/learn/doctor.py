@@ -202,11 +202,11 @@ def _published(root: Root) -> Diagnosis:
     if not place.release:
         return optional(
             "links",
-            "tito.toml has no [book] release, so no lesson has links to Binder and Colab",
+            "tito.toml has no [book] release, so no lesson has a link to Binder",
             f'[book] release = "{site_settings.GITHUB}OWNER/REPOSITORY", where the release lies.',
         )
     book = f"; the book is at {root.book}" if root.book else ""
-    return ok("links", f"Binder, Colab: {place.release}, branch {place.branch}{book}")
+    return ok("links", f"Binder: {place.release}, branch {place.branch}{book}")
 
 
 def _sandbox() -> Iterator[Diagnosis]:

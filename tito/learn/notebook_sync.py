@@ -95,7 +95,7 @@ def hashes_of(entry: Entry, script: bytes | None, book: bytes | None) -> Hashes:
 
 def hash_of(path: Path, data: bytes) -> str:
     """A hash of what a learner writes in a file with these bytes: no line ends, which git changes;
-    of a notebook, the cells' text, without outputs and the cells of `notebook.with_start`.
+    of a notebook, the cells' text, without outputs and the cells of `notebook.with_note`.
     """
     if path.suffix == ".ipynb":
         try:

@@ -93,22 +93,16 @@ def _with_outputs(book: Any, old: str) -> Any:
         return book
 
 
-def with_start(notebook: str, rows: list[tuple[str, str]]) -> str:
-    """A notebook (text) that starts with these cells, which are no part of the lesson.
-
-    rows  [("markdown" or "code", source)]
-    """
+def with_note(notebook: str, note: str) -> str:
+    """A notebook (text) that starts with a note, a text cell that is no part of the lesson."""
     book = json.loads(notebook)
-    book["cells"][:0] = [
-        {
-            "cell_type": kind,
-            "id": f"start-{number}",
-            "metadata": cells.made_metadata(source, cells.START),
-            "source": source.splitlines(keepends=True),
-        }
-        | ({"execution_count": None, "outputs": []} if kind == "code" else {})
-        for number, (kind, source) in enumerate(rows, 1)
-    ]
+    start = {
+        "cell_type": "markdown",
+        "id": "start-1",
+        "metadata": cells.made_metadata(note, cells.START),
+        "source": note.splitlines(keepends=True),
+    }
+    book["cells"].insert(0, start)
     return json.dumps(book, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -1,7 +1,7 @@
 """Where a course is published: `[book]` in its tito.toml, and the addresses that follow from it.
 
-    release  the repository on GitHub that holds the release: learners clone it, Binder and
-             Colab open the lessons from it
+    release  the repository on GitHub that holds the release: learners clone it, Binder
+             opens the lessons from it
     branch   of that repository, "main" by default
 
 None has a value by default, and without one there is no link.
@@ -29,15 +29,6 @@ class Published:
         name, branch = self.release.removeprefix(GITHUB), quote(self.branch, safe="")
         return f"https://mybinder.org/v2/gh/{name}/{branch}?urlpath=lab/tree/{path}"
 
-    def colab(self, path: str) -> str:
-        """The address that opens the release's file `path` on Google Colab."""
-        name = self.release.removeprefix(GITHUB)
-        return f"https://colab.research.google.com/github/{name}/blob/{self.branch}/{path}"
-
-    def file(self, path: str) -> str:
-        """The address of the bytes of the release's file `path`."""
-        return f"{self.release}/raw/{self.branch}/{quote(path)}"
-
 
 def read(folder: Path) -> Published:
     """What the tito.toml of the course in `folder` says.
@@ -63,7 +54,7 @@ def read(folder: Path) -> Published:
         refuse(
             f"release is {release!r}",
             f'It should be an address like "{GITHUB}OWNER/REPOSITORY", without .git or a / at the '
-            "end: Binder and Colab open repositories of GitHub.",
+            "end: Binder opens repositories of GitHub.",
         )
     if not re.fullmatch(r"[\w.-]+(/[\w.-]+)*", branch):
         refuse(f"branch is {branch!r}", 'It should be the name of a branch, such as "main".')

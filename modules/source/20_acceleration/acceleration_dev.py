@@ -42,7 +42,7 @@ import numpy as np
 
 from tinytorch.core.profiling import race, ratio_interval
 from tinytorch.core.tensor import Tensor
-from tinytorch.support.worker_processes import kinds, make_backward
+from tinytorch.support.worker_processes import SharedMemory, Worker, make_backward
 
 # %% [markdown]
 # ## The order of a matrix product
@@ -904,11 +904,11 @@ class DataParallel:
                              "DataParallel(build, loss) as parallel:")
 
     def __enter__(self):
-        Memory, Worker = kinds()
         self.model, self.workers = self.build(), []
         arrays, n = [p.data for p in self.model.parameters()], len(self.model.parameters())
         places, size = layout(arrays * (1 + self.count))  # weights, each worker's gradient
-        self.memory, parts = Memory(size), [places[i : i + n] for i in range(0, len(places), n)]
+        parts = [places[i : i + n] for i in range(0, len(places), n)]
+        self.memory = SharedMemory(size)
         weights, *self.gradients = [views(part, self.memory.buffer) for part in parts]
         move(self.model, weights)
         try:

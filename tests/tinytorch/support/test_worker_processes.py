@@ -8,14 +8,10 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tinytorch.support import worker_processes
 from tinytorch.support.worker_processes import (
     WORKER,
-    LocalMemory,
-    LocalWorker,
     SharedMemory,
     Worker,
     array_at,
@@ -140,17 +136,6 @@ def test_a_worker_starts_no_workers(module, monkeypatch):
     monkeypatch.setenv(WORKER, "1")
     with pytest.raises(RuntimeError, match='if __name__ == "__main__"'):
         Worker(module.make, 3)
-
-
-def test_a_local_worker_has_the_same_interface(module):
-    memory = LocalMemory(8)
-    worker = LocalWorker(module.make, 3, memory=memory)
-    worker.send(4)
-    worker.send(5)
-    assert (worker.receive(), worker.receive()) == (7, 8)
-    assert np.frombuffer(memory.buffer, "float64")[0] == 8
-    worker.close()
-    assert worker_processes.kinds() == (SharedMemory, Worker)
 
 
 def test_closing_twice_is_allowed_and_a_busy_worker_ends(module, workers, monkeypatch):

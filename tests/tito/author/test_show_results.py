@@ -49,7 +49,7 @@ class Repository:
 
     def push(self, tag=None):
         """Run the workflow's steps in order, until one fails: (names and exit codes, commands to
-        GitHub, the summary, the folder with what is kept).
+        GitHub, the summary, the folder with the saved files).
         """
         self.runs += 1
         if tag:
@@ -81,7 +81,7 @@ class Repository:
                 said += done.stdout.decode()
                 if done.returncode:
                     break
-        # The runner reads a command at the beginning of a line; lines end with \r, too.
+        # The runner reads a command at the beginning of a line; lines may also end with \r.
         commands = [line for line in re.split(r"[\r\n]+", said) if line.lstrip().startswith("::")]
         return SimpleNamespace(
             codes=codes, commands=commands, summary=summary.read_text(encoding="utf-8"), kept=kept

@@ -445,10 +445,6 @@ def test_launch_links_name_the_released_repository(small_course):
         'href="https://mybinder.org/v2/gh/ada/small/main?urlpath=lab/tree/modules/source/01_numbers/numbers_dev.ipynb"'
         in text
     )
-    assert (
-        'href="https://colab.research.google.com/github/ada/small/blob/main/modules/source/01_numbers/numbers_dev.ipynb"'
-        in text
-    )
 
 
 # The commands.

@@ -68,15 +68,6 @@ def test_an_explanation_that_is_none_is_refused(tmp_path, below):
         pages.notebooks(entry, {}, [])
 
 
-@pytest.mark.parametrize("browser", [False, True])
-def test_the_link_to_a_lesson_in_the_browser_is_there_when_the_site_has_one(
-    small_course, tmp_path, browser
-):
-    parts = generated_parts.Parts(small_course, tmp_path, browser=browser)
-    text = parts.fill("index.md", "<!-- made: browser sums -->")
-    assert ("path=02_sums/sums_dev.ipynb" in text) == ("Try it in the browser" in text) == browser
-
-
 GIVEN = '''
 # %% [markdown]
 # ## Counting
@@ -199,7 +190,6 @@ def test_only_the_ways_to_get_the_course_that_exist_are_named(small_course, tmp_
 
     assert listed().count("\n") == 0 and "http" not in listed()
     assert '<a href="small.zip">' in listed(archive="small.zip")
-    assert "lite/notebooks" in listed(browser=True)
     with (small_course.path / "tito.toml").open("a", encoding="utf-8") as settings:
         settings.write('\n[book]\nrelease = "https://github.com/ada/tiny"\n')
     assert "`git clone https://github.com/ada/tiny`" in listed()

@@ -111,7 +111,7 @@ CHAPTER = {
         "    ### BEGIN SOLUTIONS\n    twice",
         "### BEGIN SOLUTIONS",
     ),
-    "not a marker: ### BEGIN HIDDEN TESTS": (  # those of the form that lessons had before
+    "not a marker: ### BEGIN HIDDEN TESTS": (  # the form that lessons had before
         "    twice = x + x\n",
         "    ### BEGIN HIDDEN TESTS\n",
         "### BEGIN HIDDEN TESTS",

@@ -27,10 +27,6 @@ def test_the_addresses_follow_from_the_release(small_course):
     assert place.binder("a/b.ipynb") == (
         "https://mybinder.org/v2/gh/ada/small/spring%2F27?urlpath=lab/tree/a/b.ipynb"
     )
-    assert place.colab("a/b.ipynb") == (
-        "https://colab.research.google.com/github/ada/small/blob/spring/27/a/b.ipynb"
-    )
-    assert place.file("bin/x+y.whl") == ("https://github.com/ada/small/raw/spring/27/bin/x%2By.whl")
 
 
 @pytest.mark.parametrize(
