@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from commands import tito
 from expected_grades import differences
+from sample_class import make
 from small_course import make_course, set_policies
 
-from tito.grading import sample
 from tito.lesson import course, notebook
 
 pytestmark = pytest.mark.slow
@@ -54,7 +54,7 @@ def graded_class(tmp_path_factory):
     folder = tmp_path_factory.mktemp("class")
     root = course.open_root(make_course(folder / "course"))
     set_policies(root.path, check_seconds=3)
-    expected = sample.make(root, folder / "class")
+    expected = make(root, folder / "class")
     book = folder / "grades.db"
     tito(root, "gradebook", "roster", folder / "class" / "roster.csv", "--gradebook", book)
     words = [folder / "class" / "submissions", "--all"]
