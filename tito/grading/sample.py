@@ -91,7 +91,9 @@ def make(root: Root, folder: Path, lessons: Iterable[Entry] = ()) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is not empty.", "Give a new folder.")
     for (student, _), text_of in LEARNERS.items():
-        for entry in (lessons or root.lessons) if text_of else ():
+        if text_of is None:
+            continue
+        for entry in lessons or root.lessons:
             place = folder / "submissions" / student / entry.script.name
             files.write(place, text_of(entry.declared).encode("utf-8"))
     files.write(folder / "roster.csv", roster())
