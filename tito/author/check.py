@@ -1,5 +1,5 @@
 """The gate that a lesson has to pass: its checks accept right solutions and reject wrong ones, and
-everything generated from it is up to date.
+everything generated from it is up to date. Of one exercise, only the questions about its checks.
 
 Each question is answered in temporary roots with only this lesson and the lower ones, by the same
 `run_checks` that learners use. Each answer is a `Finding`. The gate fails if one has problems.
@@ -10,7 +10,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count, zip_longest
 
 from tito.author import forged_answers, leaks, mutate
@@ -78,9 +78,14 @@ class Finding:
 
 
 def check(
-    entry: Entry, jobs: int = 2, report: Report = lambda done, of: None, every: int = 1
+    entry: Entry,
+    exercises: Sequence[Exercise] = (),
+    jobs: int = 2,
+    report: Report = lambda done, of: None,
+    every: int = 1,
 ) -> Iterator[Finding]:
-    """Answer every question about one lesson of a course, a Finding each.
+    """Answer every question about one lesson of a course, a Finding each; or, of some of its
+    exercises, those about their checks.
 
     every   try only every n-th mutation, and in the judge only every n-th mistake, right
             alternative and forged answer. Above 1, leave out what other tests cover: running the
@@ -88,24 +93,33 @@ def check(
     """
     try:
         lesson = entry.declared
-        mistakes, rights = misconceptions.load(lesson), misconceptions.load(lesson, "right")
+        recorded = [misconceptions.load(lesson, kind) for kind in ("mistake", "right")]
         equivalent = misconceptions.equivalent(lesson)
     except TitoError as error:
         yield Finding(entry.name, "form", 1, 0, [f"{error.what} {error.remedy}"])
         return
-    yield check_form(entry)
+    if exercises:
+        lesson = replace(lesson, exercises=tuple(exercises))
+    else:
+        yield check_form(entry)
+    ids = {exercise.id for exercise in lesson.exercises}
+    mistakes, rights = ([one for one in kind if one.exercise in ids] for kind in recorded)
     mutants = mutate.mutations(lesson)
-    stale = sorted(equivalent.keys() - {(mutant.exercise, mutant.change) for mutant in mutants})
-    mutants = [m for m in mutants if (m.exercise, m.change) not in equivalent][::every]
+    marked = {(exercise, change) for exercise, change in equivalent if exercise in ids}
+    stale = sorted(marked - {(mutant.exercise, mutant.change) for mutant in mutants})
+    mutants = [m for m in mutants if (m.exercise, m.change) not in marked][::every]
     total, done = len(lesson.exercises) + len(mistakes) + len(rights) + len(mutants), count(1)
     with ScratchRoots(entry, jobs, lambda: report(next(done), total)) as scratch:
         yield check_solution(lesson, scratch)
-        yield check_release(lesson, scratch)
+        if not exercises:
+            yield check_release(lesson, scratch)
         yield check_stubs(lesson, scratch)
         yield check_mistakes(lesson, scratch, mistakes)
         yield check_rights(lesson, scratch, rights)
         yield check_mutants(lesson, scratch, mutants, stale, sampled=every > 1)
-        yield from check_grades(entry, mistakes[::every], rights[::every], every)
+        yield from check_grades(entry, lesson, mistakes[::every], rights[::every], every)
+        if exercises:
+            return
         if every == 1:
             yield check_chapter(entry, scratch, rights)
         yield check_doctests(entry, scratch)
@@ -181,11 +195,13 @@ def alt_problems(lesson: Lesson) -> list[str]:
 
 def check_solution(lesson: Lesson, scratch: ScratchRoots) -> Finding:
     """Whether every check passes on the solution."""
-    result = scratch.test(lesson.source.text)
-    problems = [f"{c.name}: {c.message}" for c in result.checks if not c.passed]
+    ids = [exercise.id for exercise in lesson.exercises]
+    result = scratch.test(lesson.source.text, *ids)
+    checks = [check for check in result.checks if check.exercise in ids]
+    problems = [f"{c.name}: {c.message}" for c in checks if not c.passed]
     if not problems and result.reason:
         problems = [result.reason]
-    cases = len(result.checks)
+    cases = len(checks)
     return Finding(lesson.name, "solution passes", cases, cases - len(problems), problems)
 
 
@@ -294,7 +310,7 @@ def check_mutants(
     sampled  whether `mutants` are only a sample, in which a single survivor is no problem
     """
 
-    visible = visible_checks(lesson)
+    visible = visible_checks(scratch.entry.declared)  # also of the exercises that use it
 
     def survives(mutant: mutate.Mutation) -> bool:
         # The visible checks of the mutated exercise come first, and catch nearly every mutation;
@@ -322,13 +338,13 @@ def is_noticed(result: Verdict, visible: set[str]) -> bool:
 
 
 def check_grades(
-    entry: Entry, mistakes: list[Variant], rights: list[Variant], every: int
+    entry: Entry, lesson: Lesson, mistakes: list[Variant], rights: list[Variant], every: int
 ) -> Iterator[Finding]:
     """Whether the judge agrees with the learner's process, and no forged answer passes.
 
-    every  as in `check`
+    lesson  with the exercises to check
+    every   as in `check`
     """
-    lesson = entry.declared
     lower = {
         other.name: modules.reference(other)
         for other in entry.root.lessons

@@ -68,10 +68,10 @@ class ScratchRoots:
         finally:
             self.free.put((entry, process))
 
-    def test(self, text: str, exercise: str | None = None, first_only: bool = False) -> Verdict:
-        """The verdict on a chapter's text, by all checks or by those of one exercise."""
+    def test(self, text: str, *exercises: str, first_only: bool = False) -> Verdict:
+        """The verdict on a chapter's text, by all checks or by those of some exercises."""
         with self.borrow(text) as (entry, process):
-            selection = runner.CheckSelection([exercise] if exercise else [], None, first_only)
+            selection = runner.CheckSelection(list(exercises), None, first_only)
             return runner.test_checks(entry, selection, SECONDS, process, preload=True)
 
     def map(

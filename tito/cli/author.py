@@ -14,6 +14,7 @@ from tito.cli.app import (
     Lessons,
     Module,
     RootOption,
+    Tasks,
     app,
     commands,
     complain,
@@ -23,6 +24,7 @@ from tito.cli.app import (
     echo_json,
     progress_bar,
     select_lessons,
+    select_tasks,
 )
 from tito.errors import UsageError
 
@@ -33,7 +35,7 @@ Jobs = Annotated[
 
 @app.command()
 def check(
-    lessons: Lessons = None,
+    words: Tasks = None,
     module: Module = None,
     all_: All = False,
     json: Json = False,
@@ -42,10 +44,10 @@ def check(
 ) -> None:
     """For authors: verify that a lesson's checks accept right code and reject wrong code.
 
-    It also verifies the lesson's form, its examples and that the package is up to date. Without a
-    lesson: all lessons. Example: tito check tensor
+    Of a whole lesson, it also verifies the form, the examples and that the package is up to date.
+    Without a lesson: all lessons. Example: tito check tensor-strides
     """
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
     from functools import partial
 
     from tito.author import chapter_size
@@ -56,20 +58,29 @@ def check(
         raise UsageError(
             f"{course.path} is a workspace; its lessons have no solutions.", "Run it in the course."
         )
-    entries = select_lessons(course, lessons, module, all_ or not (lessons or module))
+    selection = select_tasks(course, words, module, all_ or not (words or module))
     findings: list[checking.Finding] = []
     with progress_bar(not json) as report:
-        for entry in entries:
-            findings += checking.check(entry, jobs, partial(report, entry.name))
+        for entry, exercises in selection.items():
+            name = " ".join(exercise.id for exercise in exercises) or entry.name
+            found = checking.check(entry, exercises, jobs, partial(report, name))
+            findings += [replace(finding, lesson=name) for finding in found]
     if json:
         echo_json([asdict(finding) | {"ok": finding.ok} for finding in findings])
     else:
         from tito.views import author as views
 
         unreadable = {row.lesson for row in findings if row.question == "form" and not row.ok}
-        sizes = [chapter_size.measure(entry) for entry in entries if entry.name not in unreadable]
-        table = views.check_table(findings, checking.QUESTIONS)
-        echo(table, views.sizes(sizes), views.check_problems(findings))
+        sizes = [
+            chapter_size.measure(entry)
+            for entry, exercises in selection.items()
+            if not exercises and entry.name not in unreadable
+        ]
+        whole = any(not exercises for exercises in selection.values())
+        asked = [finding.question for finding in findings]
+        questions = [name for name in checking.QUESTIONS if whole or name in asked]
+        echo(views.check_table(findings, questions))
+        echo(*([views.sizes(sizes)] if sizes else []), views.check_problems(findings))
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
 

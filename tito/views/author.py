@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from tito.book.pdf import Printed
 
 
-def check_table(findings: list[Finding], questions: tuple[str, ...]) -> Table:
-    """The results of `tito check`: a row per lesson, a column per question."""
+def check_table(findings: list[Finding], questions: list[str]) -> Table:
+    """The results of `tito check`: a row per lesson or exercise, a column per question."""
     listing = table("lesson", *questions)
     for name in dict.fromkeys(finding.lesson for finding in findings):
         answers = {finding.question: finding for finding in findings if finding.lesson == name}

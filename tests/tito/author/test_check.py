@@ -320,6 +320,26 @@ def test_the_command_prints_a_table_or_json_and_its_exit_code_tells(good):
     assert [f["question"] for f in json.loads(done.stdout) if not f["ok"]] == ["package fresh"]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [["numbers-double"], ["numbers", "double"]], ids=str)
+def test_one_exercise_is_tried_against_what_is_recorded_for_it(good, words):
+    done = run_process(good, "check", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "numbers-double" in done.stdout and "mutations caught" in done.stdout
+    assert not {"doctests true", "package fresh", "chapter"} & set(done.stdout.split("  "))
+    found = {row["question"]: row for row in json.loads(tito(good, "check", *words, "--json")[0])}
+    assert {"form", "release fails", "runs through", "doctests true"}.isdisjoint(found)
+    assert found["solution passes"]["cases"] == 2 and found["mistakes caught"]["cases"] == 1
+
+
+@pytest.mark.slow
+def test_of_one_exercise_a_mistake_that_is_not_named_is_reported(good):
+    record(good, MISTAKE.format("no check says this") + MULTIPLIES + NUMBERS_RIGHTS)
+    out = tito(good, "check", "numbers-double", code=1)[0]
+    assert "numbers-double, mistakes caught:\n  squares: said" in out
+    tito(good, "check", "numbers-triple")
+
+
 def test_a_workspace_is_refused(small_workspace):
     assert "is a workspace" in tito(small_workspace, "check", code=2)[1]
 
