@@ -223,7 +223,7 @@ def test_setup_explains_itself_and_refuses_what_it_does_not_know_before_it_touch
     told = project.run(setup, "--help")
     assert (told.returncode, told.stderr) == (0, "")
     assert told.stdout.startswith("bin/setup [EXTRA ...]\n")
-    assert "notebook book instructor dev" in told.stdout
+    assert "notebook book print instructor dev" in told.stdout
     for word in ("notebok", "--quiet"):
         refused = project.run(setup, word)
         assert (refused.returncode, refused.stdout) == (2, "")

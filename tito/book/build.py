@@ -9,8 +9,7 @@
     search.py           the index of the search, made from the finished pages
     verify_site.py      checks the finished site: links, alt texts, other hosts, solutions
     serve.py            shows the site on this machine, and makes it again at each save
-    print_document.py   the site as one document for paper
-    pdf.py              prints that document (optional)
+    pdf.py              the same parts on paper, without Sphinx (optional)
 
 The output is in `book/_build/` of the course. The site is verified before it is put into `html`.
 `book/conf.py` configures Sphinx; a course without a folder `book/` uses the configuration of the

@@ -55,11 +55,7 @@ def notebooks(
     links    [(words, address)] for the card below the opening: where to get or open the lesson
     figures  the lesson's drawings
     """
-    lesson = entry.declared
-    builder = _Builder(entry, outputs)
-    for cell in lesson.source.cells:
-        builder.add_cell(cell)
-    pages = builder.sections
+    lesson, pages = entry.declared, read_sections(entry, outputs)
     drawings.place(entry, pages, figures)
     _mark_terms(lesson.meta["terms"], pages)
     end = (card(entry, links), _contents(lesson, pages))
@@ -68,6 +64,14 @@ def notebooks(
         f"{page.path}.ipynb": notebook_text(page.parts, first)
         for page, first in zip(pages, first_lines(entry).values(), strict=True)
     }
+
+
+def read_sections(entry: Entry, outputs: dict[str, Outputs]) -> list[BookPage]:
+    """The parts of a lesson's pages: its opening, and each section."""
+    builder = _Builder(entry, outputs)
+    for cell in entry.declared.source.cells:
+        builder.add_cell(cell)
+    return builder.sections
 
 
 class _Builder:

@@ -169,10 +169,10 @@ def print_book(
     fast: Fast = False,
     root: RootOption = None,
 ) -> None:
-    """For authors: print the book as a PDF, with Chromium.
+    """For authors: print the book as a PDF, with pandoc and typst.
 
-    It has a table of contents and page numbers; hints and answers are at the end. Without a lesson:
-    the whole book.
+    It has a table of contents; hints and answers are at the end, with page numbers. Without a
+    lesson: all lessons, the milestones and the glossary.
 
     Example: tito book pdf --paper letter
     """

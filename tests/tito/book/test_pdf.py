@@ -1,38 +1,46 @@
-"""The book as a PDF: what Chromium prints, read back; and what keeps it from being printed."""
+"""The book as a PDF: what typst sets, read back; and what keeps it from being printed."""
 
+import importlib.util
 import re
-import shutil
-import sys
-from types import SimpleNamespace
 
 import pytest
-from browsers import chromium
 from commands import run_process
 from small_course import make_course
 
-pytest.importorskip(
-    "pypdf",
-    reason="the book is printed with Sphinx, myst-nb and pypdf: they are in the extra `book`",
-)
+pytest.importorskip("typst", reason="the book is printed with typst, of the extra `print`")
 
-from tito.book import pdf  # noqa: E402
+from tito.book import build, pdf  # noqa: E402
 from tito.errors import TitoError  # noqa: E402
+from tito.lesson import course  # noqa: E402
 
 MM = 72 / 25.4
+FAST = build.Options(fast=True)
 LONG = "x" * 60 + " " + "y" * 160
 SECTION = f'''
 # %% [markdown]
 # ## Long lines
 #
-# Predict: what does this print? A formula: $\\frac{{1}}{{2}}$, and [there](https://example.org/a).
+# Predict: what does this print? A formula: $\\frac{{1}}{{2}} \\odot \\hat{{p}}$, and
+# [there](https://example.org/a), or in [lesson 02](../lessons/02_sums.ipynb).
+#
+# | a | b |
+# | --- | --- |
+# | one cell | another |
 
 # %% tags=["answer"]
 print("forty" + "-two")
 
 # %%
 long = "{LONG}"  # goes on
-'''
 
+# %%
+import matplotlib.pyplot as plt
+
+plt.plot([1, 2])
+plt.show()
+# caption: What a "line" *means*.
+# alt: A line
+'''
 # Headings at every height of a page, also at its end.
 MANY = "".join(
     f"\n# %% [markdown]\n# ## Part {n}\n#\n# {'A line of prose. ' * (7 * n % 61)}\n"
@@ -42,9 +50,15 @@ MANY = "".join(
 
 def refused(root, **options):
     with pytest.raises(TitoError) as found:
-        pdf.make(root, **options)
+        pdf.make(root, **{"options": FAST} | options)
     assert found.value.remedy
     return found.value.what, found.value.code
+
+
+def with_text(small_course, text):
+    path = small_course.lesson("numbers").script
+    path.write_text(f"{path.read_text('utf-8')}\n# %% [markdown]\n# {text}\n", encoding="utf-8")
+    return course.open_root(small_course.path)
 
 
 def test_an_unknown_paper_size_is_refused(small_course):
@@ -63,22 +77,36 @@ def test_a_workspace_is_no_book(small_workspace):
     assert "is a workspace" in refused(small_workspace)[0]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the program is a script of a shell")
-def test_without_a_chromium_it_says_what_to_install(small_course, tmp_path, monkeypatch):
-    monkeypatch.setattr(pdf, "PLACES", ())
-    monkeypatch.setenv("PATH", str(tmp_path))
+@pytest.mark.parametrize("missing", ["pypandoc", "typst"])
+def test_without_what_it_is_made_with_it_says_what_to_install(small_course, monkeypatch, missing):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda n, *w: n != missing and find(n, *w))
     what, code = refused(small_course)
-    assert "Chromium, which is not installed here" in what and code == 3
-    (tmp_path / "chromium").write_text("#!/bin/sh\n", encoding="utf-8")
-    (tmp_path / "chromium").chmod(0o755)
-    assert pdf.find_chromium() == str(tmp_path / "chromium")
+    assert f"made with {missing}, which is not installed here" in what and code == 3
 
 
-def test_a_chromium_that_prints_nothing_is_reported(tmp_path):
-    page = tmp_path / "book.html"
-    page.touch()
-    with pytest.raises(TitoError, match="did not print the book: it says nothing about why"):
-        pdf._print(shutil.which("true"), page, tmp_path / "book.pdf")
+@pytest.mark.parametrize("formula", [r"$\nonsense{x}$", r"$\begin{array}{cc} a & b$"])
+def test_a_formula_that_cannot_be_translated_is_named_with_its_lesson(small_course, formula):
+    what, code = refused(with_text(small_course, f"It is {formula}, as a formula."))
+    assert what.startswith("modules/source/01_numbers/numbers_dev.py: the formula ")
+    assert formula.strip("$") in what and code == 1
+
+
+def test_a_formula_that_typst_does_not_know_is_named_with_its_lesson(small_course, monkeypatch):
+    pandoc = pdf.to_typst
+    monkeypatch.setattr(
+        pdf, "to_typst", lambda *given: pandoc(*given).replace("dot.o", "dot.nonsense")
+    )
+    what, code = refused(with_text(small_course, r"It is $x$, and $a \odot b$."))
+    assert r"numbers_dev.py: the formula $a \odot b$ cannot be printed" in what and code == 1
+
+
+def test_an_earlier_pdf_stays_when_none_can_be_made(small_course, tmp_path):
+    path = tmp_path / "book.pdf"
+    path.write_bytes(b"%PDF-earlier")
+    root = with_text(small_course, r"$\nonsense{x}$")
+    assert refused(root, output=path)[1] == 1
+    assert path.read_bytes() == b"%PDF-earlier" and list(tmp_path.rglob(".pdf-*")) == []
 
 
 def test_the_authors_are_those_to_cite(small_course):
@@ -90,44 +118,13 @@ def test_the_authors_are_those_to_cite(small_course):
     assert pdf.read_authors(small_course) == ["The team", "Ada Lovelace"]
 
 
-@pytest.fixture
-def printer(small_course, tmp_path, monkeypatch):
-    """A site of one page, and a fake Chromium that records the document to print. `found`: what is
-    read from each print.
-    """
-    site = tmp_path / "site"
-    site.mkdir()
-    text = '<article><section id="a"><h1>Small</h1></section></article>'
-    (site / "index.html").write_text(text, encoding="utf-8")
-    fake = SimpleNamespace(texts=[], found=[])
-
-    def written(program, page, path):
-        fake.texts.append(page.read_text(encoding="utf-8"))
-        path.write_bytes(b"%PDF-" + str(len(fake.texts)).encode())
-
-    monkeypatch.setattr(pdf, "find_chromium", lambda: "chromium")
-    monkeypatch.setattr(pdf.build, "build", lambda *words, **more: SimpleNamespace(path=site))
-    monkeypatch.setattr(pdf, "_print", written)
-    monkeypatch.setattr(pdf, "read_numbers", lambda path: (fake.found[len(fake.texts) - 1], 9))
-    return fake
-
-
-def test_it_is_printed_until_the_page_numbers_agree(small_course, printer, tmp_path):
-    printer.found = [{"p1": 3}, {"p1": 4}, {"p1": 4}]
-    printed = pdf.make(small_course, output=tmp_path / "new" / "book.pdf")
-    shown = [re.search(r"const numbers = (.*);", text)[1] for text in printer.texts]
-    assert shown == ["{}", '{"p1": 3}', '{"p1": 4}']
-    assert printed.path.read_bytes() == b"%PDF-3" and (printed.pages, printed.size) == (9, 6)
-    assert list(tmp_path.rglob(".pdf-*")) == []
-
-
-def test_an_earlier_pdf_stays_when_none_can_be_made(small_course, printer, tmp_path):
-    path = tmp_path / "book.pdf"
-    path.write_bytes(b"%PDF-earlier")
-    printer.found = [{"p1": number} for number in range(9)]
-    what, code = refused(small_course, output=path)
-    assert "After 4 prints the page numbers" in what and code == 3
-    assert path.read_bytes() == b"%PDF-earlier" and list(tmp_path.rglob(".pdf-*")) == []
+def test_a_link_to_a_lesson_that_is_not_printed_leaves_its_words(small_course, tmp_path):
+    root = with_text(small_course, "See [lesson 02](../lessons/02_sums.ipynb#adding).")
+    texts = {}
+    for lessons in ([], [root.lesson("numbers")]):
+        chapters = pdf.collect_chapters(root, lessons, {}, tmp_path)
+        texts[len(lessons)] = chapters[0].text
+    assert "See [lesson 02](#02_sums)." in texts[0] and "See lesson 02." in texts[1]
 
 
 # What is printed: one small course, read back.
@@ -139,8 +136,6 @@ def test_what_is_printed(tmp_path):
     solution, no raw formula, and no line of code beyond the margin."""
     from pypdf import PdfReader
 
-    with chromium():
-        pass  # skipped where there is none
     root = make_course(tmp_path / "small")
     with (root / "modules/source/01_numbers/numbers_dev.py").open("a", encoding="utf-8") as script:
         script.write(SECTION + MANY)
@@ -161,11 +156,12 @@ def test_what_is_printed(tmp_path):
     assert "Contents" in contents
     for name in names:
         number = next(number for title, number in outline if title == name)
-        assert re.search(rf"{re.escape(name)} {number}\b", contents), (name, number, contents)
+        assert re.search(rf"{re.escape(name)}[ .]+{number}\b", contents), (name, number, contents)
         assert name in texts[number - 1]
-    parts = [f"{title} {number}" for title, number in outline if " Part " in title]
-    assert [part for part in parts if part not in contents] == [] and len(parts) == 24
-    assert len({part.split()[-1] for part in parts}) > 3
+    parts = [(title, number) for title, number in outline if " Part " in title]
+    assert len(parts) == 24 and len({number for _, number in parts}) > 3
+    for title, number in parts:
+        assert re.search(rf"{re.escape(title)}[ .]+{number}\b", contents)
 
     # Hints and answers at the end, with the way there.
     hints, answers = (dict(outline)[name] for name in ("Hints", "Answers"))
@@ -173,12 +169,15 @@ def test_what_is_printed(tmp_path):
     assert "What is a number plus itself?" in texts[hints - 1]
     assert f"2 hints at the end, on page {hints}" in whole
     assert "forty-two" in texts[answers - 1] and whole.count("forty-two") == 1
+    assert f"Answer 1.1 is on page {answers}" in whole
     assert "twice = x + x" not in whole and "secret" not in whole
-    assert r"\frac" not in whole and "(https://example.org/a)" in whole
+    assert "\\" not in whole and "(https://example.org/a)" in whole and "one cell" in whole
+    assert 'What a "line" *means*.' in whole
+    assert sum(len(page.images) for page in reader.pages) == 1
 
     # The long line is there, and within the margins.
     shown = "".join("".join(page.extract_text().split()) for page in reader.pages)
-    assert LONG.replace(" ", "") in shown
+    assert LONG.replace(" ", "") in shown.replace("↪", "")
     edges = [edge for page in reader.pages for edge in right_edges(page)]
     assert len(edges) > 20 and max(edges) <= 612 - 17 * MM
 
