@@ -11,6 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count, zip_longest
 
 from tito.author import forged_answers, leaks, mutate
@@ -75,6 +76,19 @@ class Finding:
     @property
     def ok(self) -> bool:
         return not self.problems
+
+
+def check_all(
+    selection: dict[Entry, list[Exercise]], jobs: int, report: Callable[[str, int, int], None]
+) -> Iterator[Finding]:
+    """The findings on lessons, and on exercises where some are named.
+
+    report  called with the name of the lesson or exercises, and as in `check`
+    """
+    for entry, exercises in selection.items():
+        name = " ".join(exercise.id for exercise in exercises) or entry.name
+        for finding in check(entry, exercises, jobs, partial(report, name)):
+            yield replace(finding, lesson=name)
 
 
 def check(

@@ -47,8 +47,7 @@ def check(
     Of a whole lesson, it also verifies the form, the examples and that the package is up to date.
     Without a lesson: all lessons. Example: tito check tensor-strides
     """
-    from dataclasses import asdict, replace
-    from functools import partial
+    from dataclasses import asdict
 
     from tito.author import chapter_size
     from tito.author import check as checking
@@ -59,27 +58,16 @@ def check(
             f"{course.path} is a workspace; its lessons have no solutions.", "Run it in the course."
         )
     selection = select_tasks(course, words, module, all_ or not (words or module))
-    findings: list[checking.Finding] = []
     with progress_bar(not json) as report:
-        for entry, exercises in selection.items():
-            name = " ".join(exercise.id for exercise in exercises) or entry.name
-            found = checking.check(entry, exercises, jobs, partial(report, name))
-            findings += [replace(finding, lesson=name) for finding in found]
+        findings = list(checking.check_all(selection, jobs, report))
     if json:
         echo_json([asdict(finding) | {"ok": finding.ok} for finding in findings])
     else:
         from tito.views import author as views
 
-        unreadable = {row.lesson for row in findings if row.question == "form" and not row.ok}
-        sizes = [
-            chapter_size.measure(entry)
-            for entry, exercises in selection.items()
-            if not exercises and entry.name not in unreadable
-        ]
-        whole = any(not exercises for exercises in selection.values())
-        asked = [finding.question for finding in findings]
-        questions = [name for name in checking.QUESTIONS if whole or name in asked]
-        echo(views.check_table(findings, questions))
+        readable = {row.lesson for row in findings if row.question == "form" and row.ok}
+        sizes = [chapter_size.measure(entry) for entry in selection if entry.name in readable]
+        echo(views.check_table(findings, checking.QUESTIONS))
         echo(*([views.sizes(sizes)] if sizes else []), views.check_problems(findings))
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)

@@ -18,8 +18,13 @@ if TYPE_CHECKING:
     from tito.book.pdf import Printed
 
 
-def check_table(findings: list[Finding], questions: list[str]) -> Table:
-    """The results of `tito check`: a row per lesson or exercise, a column per question."""
+def check_table(findings: list[Finding], questions: tuple[str, ...]) -> Table:
+    """The results of `tito check`: a row per lesson or exercise, a column per question. Exercises
+    alone are asked only some of them.
+    """
+    asked = {finding.question for finding in findings}
+    if "form" not in asked:
+        questions = tuple(question for question in questions if question in asked)
     listing = table("lesson", *questions)
     for name in dict.fromkeys(finding.lesson for finding in findings):
         answers = {finding.question: finding for finding in findings if finding.lesson == name}
