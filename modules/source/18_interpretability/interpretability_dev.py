@@ -1200,16 +1200,16 @@ for layer, P in enumerate(patterns(riddle, x)):
 # **Your answer:**
 #
 # ### BEGIN SOLUTION
-# The patch map still has three cells at 1.00, but the middle one is at another place: (before
+# The patch map still has three cells near 1.00, but the middle one is at another place: (before
 # layer 0, position 9), (after layer 0, position 20 or 21), (after layer 1, last position). So
 # the token at 9 does not go to position 10, but 11 or 12 positions further, and the shortest
-# period is 12. The distance differs from run to run; say it is 11, as in our run.
+# period is 12. The distance differs from run to run; say it is 11, as in our runs.
 #
 # Layer 0: at position 20, one head looks 11 back, at 9, the other one 10 back, at 10.
 # (Patterns: weights mostly above 0.6 for the sequences of the map.) So the vector at 20 holds
 # "11 before me was token 9" and "10 before me was token 10", the token that followed. Patching
-# shows the second half: with another token at position 10 instead of 9, the cell (after layer
-# 0, 20) is 1.00 again.
+# shows the second half: with another token at 10 instead of 9, (after layer 0, 20) is again the
+# only high cell of its row. (0.88 to 1.00; each processor rounds differently, and all differ.)
 #
 # Layer 1: the last position, 29, looks at 20 with a weight near 1, in both heads. It searches
 # for the key "11 before me was the token you have just read" and reads the value "10 before me
