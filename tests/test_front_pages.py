@@ -44,7 +44,7 @@ def test_every_command_and_every_path_in_a_page_is_there(page):
         path
         for code in named
         for path in re.findall(
-            r"^(?:\w+ )?((?:bin|binder|book|benchmarks|tests|tito|tinytorch|modules"
+            r"^(?:\w+ )?((?:bin|binder|book|benchmarks|tests|tito|tinytorch|tools|modules"
             r"|\.devcontainer|\.github)/[\w./-]*)",
             code,
         )

@@ -1,31 +1,30 @@
-"""The package and the lessons on other machines: older processors, other versions of Python.
+"""The package and the lessons with other versions of Python: the rest of the suite runs with the
+Python of `.venv`.
 
-The rest of the suite runs as on this processor, with the Python of `.venv`.
+`tools/other_kernels.py` runs the same tests as on other processors.
 """
 
 import os
-import platform
 import shutil
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 TESTS = ("tests/tinytorch", "tests/milestones", "tests/test_lessons.py", "tests/test_doctests.py")
-# Also its slow tests, which compare stored results of trainings: those depend on rounding.
+# Also its slow tests, which compare stored results of trainings: another Python may bring another
+# NumPy, which rounds differently.
 STORED = "tests/tinytorch/pictures"
 OLDEST = (3, 11)
 
 
-def run(*words, **environment):
+def run(*words):
     return subprocess.run(
         [str(word) for word in words],
         cwd=REPOSITORY,
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"} | environment,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -35,36 +34,19 @@ def run(*words, **environment):
 
 
 @pytest.mark.slow
-def test_the_package_and_the_lessons_pass_on_older_processors_and_other_pythons(tmp_path):
-    """One run for both, on the oldest and the newest Python here: each run takes a minute."""
-    environment, pythons = older_processor(), find_pythons()
+def test_the_package_and_the_lessons_pass_on_other_pythons(tmp_path):
+    """On the oldest and the newest Python here: each run takes a minute."""
+    pythons = find_pythons()
     versions = {min(pythons), max(pythons)} - {sys.version_info[:2]}
-    if not environment and not versions:
-        pytest.skip("there is no other Python here, and no other kernel of BLAS to choose")
-    for version in versions or {sys.version_info[:2]}:
-        venv = tmp_path / "python{}.{}".format(*version)
-        python = install(pythons[version], venv) if versions else sys.executable
+    if not versions:
+        pytest.skip("there is no other Python here")
+    for version in versions:
+        python = install(pythons[version], tmp_path / "python{}.{}".format(*version))
         for least, tests in ((4000, TESTS), (3, ("--all", "-m", "slow", STORED))):
             options = ["-q", "-p", "no:cacheprovider", "-W", "ignore", *tests]
-            done = run(python, "-m", "pytest", *options, **environment)
-            assert done.returncode == 0, (
-                f"{version}, {environment}:\n{done.stdout[-5000:]}{done.stderr}"
-            )
+            done = run(python, "-m", "pytest", *options)
+            assert done.returncode == 0, f"{version}:\n{done.stdout[-5000:]}{done.stderr}"
             assert int(done.stdout.split(" passed")[0].split()[-1]) > least
-
-
-def older_processor():
-    """The variables for the code that OpenBLAS and NumPy run on an older processor.
-
-    It adds numbers in another order than that of newer ones, so that results differ by rounding.
-    """
-    config = np.show_config(mode="dicts")
-    blas = config["Build Dependencies"]["blas"]["name"]
-    if "openblas" not in blas or platform.machine().lower() not in ("x86_64", "amd64"):
-        warnings.warn(f"{blas} on {platform.machine()} has no kernels for older processors")
-        return {}
-    newer = " ".join(config["SIMD Extensions"].get("found", ()))
-    return {"OPENBLAS_CORETYPE": "Prescott", "NPY_DISABLE_CPU_FEATURES": newer}
 
 
 def install(python, venv):
