@@ -634,7 +634,7 @@ print(f"loss: all heads {intact:.2f}, without both heads of layer 1 "
 print("rise by zero ablation:", (ablate(model, x, y, "zero") - intact).round(2).tolist())
 draw_ablation(ablate(model, x, y) - intact, "nats")
 # alt: Four cells, a row for each layer, with the rise of the loss when that head is ablated. In
-# layer 0 one head costs two nats and the other little. In layer 1 each costs about 0.3.
+# layer 0 one head costs two nats and the other little. In layer 1 each costs about a quarter.
 
 # %% [markdown]
 # Without one of the heads of layer 1, the loss rises by some tenths of a nat; without both, by
@@ -1209,7 +1209,7 @@ for layer, P in enumerate(patterns(riddle, x)):
 # (Patterns: weights mostly above 0.6 for the sequences of the map.) So the vector at 20 holds
 # "11 before me was token 9" and "10 before me was token 10", the token that followed. Patching
 # shows the second half: with another token at 10 instead of 9, (after layer 0, 20) is again the
-# only high cell of its row. (0.88 to 1.00; each processor rounds differently, and all differ.)
+# only high cell of its row: 0.88 to 1.00, because each processor rounds differently.
 #
 # Layer 1: the last position, 29, looks at 20 with a weight near 1, in both heads. It searches
 # for the key "11 before me was the token you have just read" and reads the value "10 before me
@@ -1224,7 +1224,7 @@ for layer, P in enumerate(patterns(riddle, x)):
 #
 # A test that could fail: sequences with period 8 or 10. The first model still solves them (loss
 # about 0.01). This one should fail, because the key that it needs would lie after the query;
-# its loss is between 1 and 3. Periods above 24 work in both.
+# its loss is between 0.6 and 3. Periods above 24 work in both.
 #
 # - 2 points: the three cells of the patch map, with the middle one's distance from position 9
 # - 2 points: layer 0 and layer 1, each by patterns or by patching another position
