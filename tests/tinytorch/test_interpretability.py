@@ -84,7 +84,7 @@ def riddle():
 @pytest.mark.slow
 def test_two_layers_form_the_circuit_of_the_first_picture(induction):
     x, y = sequences()
-    assert next_token_loss(induction, x, y).item() < 0.04
+    assert next_token_loss(induction, x, y).item() < 0.1
     assert induction_score(patterns(induction, x)[1], x).min() > 0.85
     found = patch_map(induction)
     assert found[MEASURED == 1].min() > 0.95 and abs(found[MEASURED == 0]).max() < 0.3
