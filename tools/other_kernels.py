@@ -27,6 +27,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 NEWER = ("Haswell", "Zen", "SkylakeX", "Cooperlake", "SapphireRapids")
 OLDER = ("Sandybridge", "Nehalem", "Prescott")
 TESTS = ("tests/tinytorch", "tests/milestones", "tests/test_lessons.py", "tests/test_doctests.py")
+TESTS += ("tests/book/test_drawings.py", "tests/book/test_picture.py")
 PROBE = """
 import numpy as np, threadpoolctl
 for kind in (np.float32, np.float64):
