@@ -1117,7 +1117,7 @@ with np.errstate(all="ignore"):
 figure = plot_lines({name: (STEPS, np.reshape(losses, (-1, 5)).mean(1))
                      for name, losses in curves.items()}, "step", "loss")
 # alt: Loss over 100 steps. The network of 20 layers stays at 2.3, with batch norm the loss
-# falls from 2.7 to 0.5. The residual network falls to nearly 0.
+# falls from 2.7 to below 1. The residual network falls to nearly 0.
 
 # %% [markdown]
 # ## Look back
