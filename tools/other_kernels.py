@@ -59,6 +59,8 @@ def find_core(kernel):
     code, printed = run(kernel, ["-c", PROBE], OPENBLAS_VERBOSE="2")
     if f"Core not found: {kernel}" in printed:
         return "", "this OpenBLAS does not have it"
+    if code == 1:
+        sys.exit(printed)  # an error of Python, such as a package that is missing
     if code:
         return "", f"this processor cannot run it (exit code {code})"
     core = re.search(r"^really: (\w+)$", printed, re.M)
