@@ -240,6 +240,13 @@ def with_question(chapter=NUMBERS, before="# %%\n#| exporti", rubric=()):
     return chapter.replace(before, asked + before)
 
 
+# Of NUMBERS: `double` with a given last line, and what is said when that line is lost.
+GIVEN_LINE = "return abs(twice)"
+WITH_GIVEN_LINE = NUMBERS.replace(
+    "    return twice\n    ### END SOLUTION\n", f"    ### END SOLUTION\n    {GIVEN_LINE}\n"
+)
+NEVER_RUNS = f"The given line `{GIVEN_LINE}` does not run: your own `return` comes before it."
+
 FILES = {
     "01_numbers/numbers_dev.py": NUMBERS,
     "01_numbers/lesson.toml": NUMBERS_FACTS,

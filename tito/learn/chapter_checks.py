@@ -8,8 +8,10 @@ script. Otherwise it raises `CheckFailed`, which shows as its message alone. It 
 test` does.
 """
 
+import inspect
 import linecache
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +24,7 @@ from tito.learn.run_checks import Event, run_checks
 from tito.lesson import cells
 from tito.lesson.checks import HIDDEN, POLISH, CheckSuite, suite_of
 from tito.lesson.course import PRISTINE, SOURCE
+from tito.lesson.given_lines import lost_line
 from tito.lesson.lesson_format import CHECKS, FOLDER, without_mark, without_solution
 from tito.lesson.outcome import LEFT_OVER
 from tito.lesson.shared_checks import read_checks
@@ -57,8 +60,11 @@ def check(name: str, space: dict[str, Any], line: int) -> None:
             continue
         title = titles[event["id"]].replace("_", " ")
         if event.get("unwritten") == f"{_lesson_of(path)}-{name}":
-            if _is_edited(path, name, event["file"]):
+            released, own = _texts(path, name, event["file"])
+            if own and without_mark(own).strip() != released.strip():
                 event |= {"message": LEFT_OVER, "unwritten": None}
+        elif lost := lost_line(*_texts(path, name, _file_of(path, name, space))):
+            event["message"] += f"\n{lost}"
         _stop(_failure(event, name, title, _lesson_of(path), space, line))
     if "get_ipython" in space:  # in a script, every cell is silent
         print(f"{name}: {len(titles)} of {len(titles)} checks passed")
@@ -83,18 +89,33 @@ def _lesson_of(checks_file: Path) -> str:
     return checks_file.parent.name.partition("_")[2]
 
 
-def _is_edited(checks_file: Path, name: str, file: str) -> bool:
-    """Whether the code of exercise `name`, of a script or a cell that is `file` in tracebacks, is
-    another than the released one.
-    """
+def _released(checks_file: Path, name: str) -> str:
+    """The released code of exercise `name`."""
     lesson = _lesson_of(checks_file)
     cell = cells.read(checks_file.with_name(f"{lesson}_dev.py")).cell(name)
+    lines = without_solution(lesson, cell, cell.source.split("\n")) if cell else []
+    return "\n".join(lines)
+
+
+def _texts(checks_file: Path, name: str, file: str) -> tuple[str, str]:
+    """(released code, learner's code) of exercise `name`, of a script or a cell that is `file` in
+    tracebacks; "" where it is not known.
+    """
     own = cells.read(Path(file)).cell(name) if Path(file).is_file() else None
     text = own.source if own else "".join(linecache.getlines(file))
-    if not cell or not text:
-        return False
-    released = "\n".join(without_solution(lesson, cell, cell.source.split("\n")))
-    return without_mark(text).strip() != released.strip()
+    return _released(checks_file, name), text
+
+
+def _file_of(checks_file: Path, name: str, space: dict[str, Any]) -> str:
+    """What the code of exercise `name` is called in tracebacks, "" where it is not known."""
+    if isinstance(file := space.get("__file__"), str):
+        return file
+    for word in re.findall(r"^(?:def|class) (\w+)", _released(checks_file, name), re.M):
+        thing = space.get(word)
+        for part in vars(thing).values() if isinstance(thing, type) else [thing]:
+            if code := getattr(inspect.unwrap(part), "__code__", None):
+                return str(code.co_filename)
+    return ""
 
 
 def _failure(

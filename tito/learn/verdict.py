@@ -17,6 +17,7 @@ from tito.lesson import cells, outcome
 from tito.lesson.checks import CheckSuite
 from tito.lesson.course import Entry
 from tito.lesson.export import ExportedModule
+from tito.lesson.given_lines import lost_line_notes, name_lost_lines
 
 JSON_KEYS = (
     "lesson number verdict reason points max_points source sha256 seconds checks own_checks answers"
@@ -224,6 +225,8 @@ def verdict_of(test: LessonTest, events: list[Event]) -> Verdict:
     own_checks = [o for o in outcomes.values() if o.status != "not run" or not test.partial]
     _explain_unrun(test, checks + own_checks)
     _find_causes(test, checks)
+    lost = entry.declared.lost_lines(test.source)
+    name_lost_lines(lost, checks)
     verdict, reason, excerpt = _problem(test, events, checks) or _judge(test, events, checks)
     return Verdict(
         entry.name,
@@ -243,6 +246,7 @@ def verdict_of(test: LessonTest, events: list[Event]) -> Verdict:
         notes=[
             *test.notes,
             *map(given_up_note, test.given_up),
+            *lost_line_notes(lost, checks),
             *_demonstration_notes(test, events, checks),
         ],
         places=test.places,

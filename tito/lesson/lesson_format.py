@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from tito.errors import UsageError
-from tito.lesson import cells
+from tito.lesson import cells, given_lines
 from tito.lesson.checks import HIDDEN, IMPORTS, imports_in
 
 FOLDER = re.compile(r"(\d+)_([a-z][a-z0-9_]*)")
@@ -206,6 +206,12 @@ class Lesson:
         """Whether an exercise is in a learner's file as it was released."""
         cell = source.cell(exercise.name)
         return cell is not None and without_mark(cell.source).strip() == exercise.stub
+
+    def lost_lines(self, source: cells.Source) -> dict[str, str]:
+        """{exercise: a sentence about a given line that has no effect in a learner's file}."""
+        texts = {e: cell.source for e in self.exercises if (cell := source.cell(e.name))}
+        sentences = {e.id: given_lines.lost_line(e.stub, text) for e, text in texts.items()}
+        return {exercise: sentence for exercise, sentence in sentences.items() if sentence}
 
     def given_up(self, source: cells.Source) -> list[str]:
         """The exercises in a learner's file whose solution the learner has seen."""

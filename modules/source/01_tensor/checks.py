@@ -293,6 +293,16 @@ def test_apply_copies_no_numbers():
     )
 
 
+def test_apply_records_how_its_result_was_computed():
+    x = Tensor([1.0, 4.0], requires_grad=True)
+    out = apply(np.multiply, x, [3.0, 5.0])
+    assert out.requires_grad and out.creator is not None, (
+        "x has requires_grad=True, so the result of apply(np.multiply, x, [3, 5]) should have "
+        f"it, too, and a creator; yours has requires_grad={out.requires_grad} and "
+        f"creator={out.creator}. The given last line, `return record(...)`, sets both"
+    )
+
+
 # %% apply polish points=0
 def test_apply_refuses_what_is_no_number():
     for inputs in [(Tensor([0.5]), "2"), (None, Tensor([0.5]))]:

@@ -339,8 +339,9 @@ def run(op, arrays, options):
     return as_result(out, arrays)
 
 # %% [markdown]
-# **Task.** Write `apply`. Use the name `arrays` for the tuple of arrays and the name `out` for
-# the result, because the given last line uses these names. (Lesson 06 explains that line.)
+# **Task.** Write `apply`. Replace only the `raise` line, because the given last line must run.
+# It uses the name `arrays` for the tuple of arrays and the name `out` for the result. (Lesson 06
+# explains that line.)
 
 # %% Applying an operation exercise="apply"
 #| export

@@ -5,10 +5,10 @@ import subprocess
 import sys
 
 import pytest
-from small_course import edit, solve
+from small_course import GIVEN_LINE, NEVER_RUNS, WITH_GIVEN_LINE, edit, solve
 
 from tito.learn import chapter_checks
-from tito.lesson import lesson_format
+from tito.lesson import cells, lesson_format
 
 
 @pytest.fixture
@@ -94,6 +94,18 @@ def test_a_raise_left_above_the_code_is_named_in_a_notebook(entry):
     assert "is yours to write" in out and LEFT_OVER not in out
     out = in_ipython(entry, f"{released}\n    return x + x", 'check("double")')
     assert LEFT_OVER in out
+
+
+def test_a_given_line_that_never_runs_is_named_in_a_script_and_in_a_notebook(entry):
+    solve(entry)
+    pristine = entry.root.path / ".tito/pristine" / entry.folder / entry.script.name
+    pristine.write_text(WITH_GIVEN_LINE, encoding="utf-8")
+    edit(entry, "twice = x + x\n    return twice", f"return x * x * x\n    {GIVEN_LINE}")
+    words = f"should be 4, yours is 8: did you square?\n   {NEVER_RUNS}\n"
+    code, err = run(entry)
+    assert code == 1 and words in err
+    cell = cells.read(entry.script).cell("double").source
+    assert words in in_ipython(entry, cell, 'check("double")')
 
 
 def test_a_check_that_needs_another_exercise_says_which(entry):

@@ -23,6 +23,7 @@ from tito.grading.setting import BOTH, OWN, REFERENCE, Setting, submission_secon
 from tito.grading.submission import Contents
 from tito.lesson import course, outcome
 from tito.lesson.course import Entry
+from tito.lesson.given_lines import lost_line_notes, name_lost_lines
 from tito.lesson.lesson_format import Check
 from tito.lesson.outcome import clean
 
@@ -217,7 +218,7 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
             withhold_words(result.checks)
             if ours:
                 attempt.verdict = attempt.reason = ""
-        take_points(result, code.given_up)
+        take_points(result, code)
         result.points = sum(check.points for check in result.checks)
         on_reference = any(check.passed and check.base == REFERENCE for check in result.checks)
         asked = self.setting.earlier_lessons == REFERENCE
@@ -338,6 +339,7 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
             attempt.verdict = self.run_check(subject, check, result, late.total())
             attempt.reason = result.message if attempt.verdict else ""
             late[check.exercise] += result.status == "timeout"
+        name_lost_lines(subject.code.lost, attempt.checks.values())
         return attempt
 
     def run_check(self, subject: Subject, check: Check, result: CheckResult, late: int) -> str:
@@ -388,11 +390,13 @@ class Judge(contextlib.AbstractContextManager["Judge"]):
         return least if spent > BUDGET * seconds else max(seconds / 2**late, least)
 
 
-def take_points(result: LessonResult, given_up: list[str]) -> None:
-    """Let exercises that the learner has given up earn nothing."""
+def take_points(result: LessonResult, code: Code) -> None:
+    """Let exercises that the learner has given up earn nothing. Add the notes on the code."""
     for check in result.checks:
-        check.points = 0 if check.exercise in given_up else check.points
-    result.notes += [f"{exercise} is given up: it earns no points" for exercise in given_up]
+        check.points = 0 if check.exercise in code.given_up else check.points
+    result.notes += [f"{exercise} is given up: it earns no points" for exercise in code.given_up]
+    visible = [check for check in result.checks if not check.hidden]
+    result.notes += lost_line_notes(code.lost, visible)
 
 
 def withhold_words(checks: list[CheckResult]) -> None:

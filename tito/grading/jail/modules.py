@@ -31,6 +31,7 @@ class Code:
     written  whether an exercise differs from the release, or a question is answered
     answers  rubric.Answer for each question
     given_up exercises that the learner has marked as given up: they earn no points
+    lost     {exercise: a sentence about a given line that has no effect any more}
     ours     whether no line of it is the learner's: it is the released lesson, or the solved one
     """
 
@@ -39,6 +40,7 @@ class Code:
     written: bool = True
     answers: list[Answer] = field(default_factory=list)
     given_up: list[str] = field(default_factory=list)
+    lost: dict[str, str] = field(default_factory=dict)
     ours: bool = False
 
 
@@ -60,7 +62,8 @@ def compiled(entry: Entry, file: LessonFile) -> Code:
             code = compile(module.text, f"{entry.root.package}.core.{entry.name}", "exec")
         ours = not written and module.text == released_text(entry)
         places, given_up = places_of(module, file.source), lesson.given_up(file.source)
-        return Code(marshal.dumps(code), places, written, answers, given_up, ours)
+        lost = lesson.lost_lines(file.source)
+        return Code(marshal.dumps(code), places, written, answers, given_up, lost, ours)
     except TitoError as error:
         why = error.what
         if "no cell that begins" not in why:

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 from grading.jail.hostile import course as attacked
-from small_course import NUMBERS, SUMS
+from small_course import NEVER_RUNS, NUMBERS, SUMS, WITH_GIVEN_LINE, verdict_on
 
 from tito.grading import result
 from tito.grading.intake import collect
@@ -19,6 +19,7 @@ from tito.grading.jail.judge import NOT_ON_REFERENCE
 from tito.grading.judge_process import SubmissionJudge
 from tito.grading.result import unpacked
 from tito.grading.setting import Setting
+from tito.learn import workspace
 from tito.lesson import course
 from tito.lesson.lesson_format import GIVEN_UP
 from tito.lesson.outcome import clean
@@ -112,6 +113,27 @@ def test_the_points_of_a_cell_go_to_each_of_its_checks(numbers):
     ]
     assert (got.verdict, got.points, got.reason) == ("partly right", 3, "1 of 3 checks fail.")
     assert got.checks[1].message == "double([1, 3]) should be [2, 6], yours is [1 3]"
+
+
+@pytest.mark.parametrize("value, points", [("x * 2", 5), ("x * x * x", 0)])
+def test_a_given_line_that_never_runs_is_named_as_in_tito_test(
+    small_course, grade, value, points, tmp_path
+):
+    script = small_course.lesson("numbers").script
+    script.write_text(WITH_GIVEN_LINE, encoding="utf-8")
+    changed_course = course.open_root(small_course.path)
+    workspace.init(tmp_path / "work", changed_course)
+    entry = course.open_root(tmp_path / "work").lesson("numbers")
+    text = changed(WITH_GIVEN_LINE, "twice = x + x", f"return {value}")
+    entry.script.write_text(text, encoding="utf-8")
+    graded = grade({"numbers": text}, ["numbers"], changed_course)["numbers"]
+    tested = verdict_on(entry)
+    assert graded.points == tested.points == points
+    assert [c.message for c in graded.checks] == [c.message for c in tested.checks]
+    assert graded.notes == tested.notes
+    wrong = [c.message for c in graded.checks if c.exercise == "numbers-double" and c.message]
+    assert graded.notes == [f"numbers-double: {NEVER_RUNS}"] * (points == 5)
+    assert len(wrong) == (0 if points else 2) and all(w.endswith(f"\n{NEVER_RUNS}") for w in wrong)
 
 
 @pytest.fixture
