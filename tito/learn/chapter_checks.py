@@ -111,7 +111,7 @@ def _file_of(checks_file: Path, name: str, space: dict[str, Any]) -> str:
     if isinstance(file := space.get("__file__"), str):
         return file
     for word in re.findall(r"^(?:def|class) (\w+)", _released(checks_file, name), re.M):
-        thing = space.get(word)
+        thing: Any = space.get(word)
         for part in vars(thing).values() if isinstance(thing, type) else [thing]:
             if code := getattr(inspect.unwrap(part), "__code__", None):
                 return str(code.co_filename)

@@ -902,6 +902,9 @@ def test_the_power_rule():
             f"the local gradient of {x} ** {n} should be {n} * {x} ** ({n} - 1) = {right}, "
             f"yours is {got}"
         )
+    case, cause = "0.0 ** 0", "the given lines for n == 0 record 1 with the local gradient 0"
+    out = result_of(lambda: Value(0.0) ** 0, case, cause, ZeroDivisionError)
+    equal(local_gradients_of(out), [0.0], f"the local gradient of {case}", cause)
 
 
 def test_powers_that_overflow_or_are_no_real_numbers():

@@ -585,6 +585,15 @@ def test_training_normalizes_each_channel_over_the_batch():
         "Is eps used?": hat(x, 0),
     }
     close(out, hat(x, 0, 0.5), case, causes)
+    options |= {"weight": Tensor([2.0, 3.0]), "bias": Tensor([10.0, 20.0])}
+    out, *_ = batch_normed(x, mean, var, **options)
+    causes = {
+        "Neither is used: the given last lines apply them to `out`": hat(x, 0, 0.5),
+        "The bias is missing": hat(x, 0, 0.5) * [2, 3],
+        "The weight is missing": hat(x, 0, 0.5) + [10, 20],
+    }
+    case += " weight [2, 3] and bias [10, 20],"
+    close(out, hat(x, 0, 0.5) * [2, 3] + [10, 20], case, causes)
 
 
 def test_images_have_one_mean_per_channel():

@@ -533,6 +533,11 @@ def logits_without_branches(p, seed):
 
 
 # %% learner-side
+def first_deviation():
+    """The standard deviation of a new GPT's embedding."""
+    return float(GPT(50, 6, 64, 1, 2).embedding.weight.data.std())
+
+
 def block_options(**options):
     """The dropout and rotary of each block's attention, and the number of its heads."""
     model = GPT(7, 6, 8, 2, 4, **options)
@@ -565,6 +570,11 @@ def test_the_parts():
     assert len(own) == 4, (
         "besides the parameters of the blocks, a tied GPT has four: embedding.weight, "
         f"positions.weight, norm.weight and norm.bias; yours has {', '.join(own)}"
+    )
+    deviation = first_deviation()
+    assert 0.017 < deviation < 0.023, (
+        "the embedding of a new GPT should have the standard deviation 0.02, that of yours has "
+        f"{deviation:.3f}: the given last line of __init__, init_gpt(self), draws its weights"
     )
 
 
@@ -654,11 +664,6 @@ def learned_after(tie):
     return {name: float(abs(after[name] - before[name]).max()) for name in before}
 
 
-def first_deviation():
-    """The standard deviation of a new GPT's embedding."""
-    return float(GPT(50, 6, 64, 1, 2).embedding.weight.data.std())
-
-
 # %% gpt hidden points=2
 def test_other_models():
     for heads, layers, options in [(1, 1, {}), (4, 3, {"tie": False})]:
@@ -678,7 +683,6 @@ def test_other_models():
     for options in ({}, {"rotary": True}):
         call = lambda: gpt_values(ids, 1, 7, 6, 8, 1, 2, **options)
         refused(call, "7 tokens for a context of 6", contains=["7", "6"])
-    assert 0.017 < first_deviation() < 0.023, "init_gpt(self) must stay"
     call = lambda: gpt_values(np.array([[7]]), 1, 7, 6, 8, 1, 2)
     refused(call, "token 7 of 7", IndexError)
 

@@ -693,6 +693,7 @@ def test_equal_inputs_take_over():
         "computed with the original column": [[0], [3], [5]],
     }
     close(found, [[0.0], [5.0], [5.0]], case, causes, near=1e-3)
+    equal(found.dtype.name, "float32", "the dtype of the new weights")
 
 
 def test_the_saliency_of_obs_chooses():

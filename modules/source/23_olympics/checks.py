@@ -650,6 +650,9 @@ def test_the_ends_solve_wilsons_equation():
         causes = wrong_intervals(right, n, Z95)
         case = f"the interval for {right} of {n}"
         near_pair(accuracy_interval(right, n), wilson(right, n, Z95), case, causes)
+    case, cause = "the interval for 0 of 0", "the given first lines return (0.0, 1.0) for n = 0"
+    found = result_of(lambda: accuracy_interval(0, 0), case, cause, ArithmeticError)
+    near_pair(found, (0, 1), case, cause)
 
 
 def test_the_interval_is_not_symmetric():
@@ -692,7 +695,6 @@ def test_other_intervals():
             wilson(right, n, z),
             f"{right} of {n} at {level}",
         )
-    assert accuracy_interval(0, 0) == (0.0, 1.0)
     for right, n in ((1000, 1000), (0, 13)):
         low, high = accuracy_interval(right, n)
         assert 0 <= low <= high <= 1
