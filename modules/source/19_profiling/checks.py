@@ -139,7 +139,8 @@ def measured_machine(steps, **sizes):
 
 
 def smallest_after_copy():
-    """The smallest number in the `target` of `machine` after the call; it begins with zeros."""
+    """The smallest number in the `target` of `machine` after the call; it begins with zeros.
+    None if no array like `source` was made."""
     made, empty_like = [], np.empty_like
 
     def zeros_like(array, *others, **options):
@@ -151,7 +152,68 @@ def smallest_after_copy():
         machine(n=4, megabytes=1, repeat=2, clock=Tick([0.5]))
     finally:
         np.empty_like = empty_like
-    return float(made[0].min())
+    return max((float(array.min()) for array in made if array.size == 250_000), default=None)
+
+
+PRODUCTS = "matmul dot inner einsum tensordot multi_dot".split()
+
+
+class Simulated(np.ndarray):
+    """An array of a computer that does 2,000 FLOPs and moves 1,000 bytes per second. Its time
+    advances only by what is done with such arrays, in whatever way it is written."""
+
+    now, busy = 0.0, False
+
+    @classmethod
+    def work(cls, name, call, arrays):
+        """The result of a call, which takes its time: a product by FLOPs, all else by bytes."""
+        if cls.busy:
+            return call()
+        cls.busy = True
+        try:
+            out = call()
+        finally:
+            cls.busy = False
+        arrays = [part for part in (*arrays, out) if isinstance(part, np.ndarray)]
+        if name in PRODUCTS:
+            cls.now += 2 * len(arrays[0]) ** 3 / 2000
+        else:
+            cls.now += sum({id(part): part.nbytes for part in arrays}.values()) / 1000
+        return out
+
+    def __array_ufunc__(self, ufunc, method, *inputs, out=(), **options):
+        plain = [np.asarray(x) if isinstance(x, Simulated) else x for x in (*inputs, *out)]
+        if out:
+            options["out"] = tuple(plain[len(inputs) :])
+        call = lambda: getattr(ufunc, method)(*plain[: len(inputs)], **options)
+        return self.work(ufunc.__name__, call, plain)
+
+    def __array_function__(self, function, types, inputs, options):
+        call = lambda: super(Simulated, self).__array_function__(
+            function, types, inputs, options
+        )
+        return self.work(function.__name__, call, [*inputs, *options.values()])
+
+    def dot(self, *inputs, **options):
+        return np.dot(self, *inputs, **options)
+
+    def copy(self, *order):
+        return np.copy(self)
+
+    def __setitem__(self, place, value):
+        call = lambda: super(Simulated, self).__setitem__(place, value)
+        self.work("copy", call, [self, value])
+
+
+def simulated_machine():
+    """The two speeds that `machine` finds on this computer, by its clock."""
+    ones = np.ones
+    np.ones = lambda *shape, **options: ones(*shape, **options).view(Simulated)
+    try:
+        found = machine(n=8, megabytes=1, repeat=2, clock=lambda: Simulated.now)
+    finally:
+        np.ones = ones
+    return [float(found.flops_per_second), float(found.bytes_per_second)]
 
 
 def roofline_of(flops, size, *speeds):
@@ -367,6 +429,11 @@ def first_rows(x):
     return (x * 2)[:10]
 
 
+def from_bytes(x):
+    """2 x as a view of an array whose numbers are in a `bytes` object, as in a file."""
+    return np.frombuffer((x * 2).tobytes(), x.dtype).reshape(x.shape)
+
+
 def graph(name):
     """The result of one of these computations on Variables."""
     x = Variable(np.ones((100, 100), "float32"))  # 40 kB
@@ -377,6 +444,7 @@ def graph(name):
         "views of a result": lambda: x.exp().reshape(10, 1000).T[:5].exp(),
         "twice": lambda: (lambda y: y.exp() + y.sin())(x * 2.0),
         "part": lambda: apply(first_rows, x),
+        "bytes": lambda: apply(from_bytes, x),
         "saved": lambda: GELU()(x),
         "attention": lambda: MultiHeadAttention(8, 2)(
             Variable(np.ones((1, 100, 8), "float32"))
@@ -1031,9 +1099,28 @@ def test_the_fastest_run_counts():
 
 
 def test_ones_are_copied_into_the_given_array():
-    equal(smallest_after_copy(), 1.0, "the smallest number in `target` after machine, which "
-          "copies ones into it,", "Copy source into target: in the time of a new array, as of "
-          "source.copy(), is also the time to get its memory")  # fmt: skip
+    found, cause = smallest_after_copy(), (
+        "Copy source into target: in the time of a new array, as of source.copy(), is also the "
+        "time to get its memory"
+    )
+    assert found is not None, (
+        "machine makes no array like source: the given line `target = np.empty_like(source)` is "
+        f"missing. {cause}"
+    )
+    case = "the smallest number in `target` after machine, which copies ones into it,"
+    equal(found, 1.0, case, cause)
+
+
+def test_what_is_timed_is_a_product_and_a_copy():
+    """By a clock that advances with the work: 2,000 FLOPs and 1,000 bytes per second."""
+    case = "on a simulated computer that does 2,000 FLOPs and moves 1,000 bytes per second, "
+    cause = "No time passes there without a matrix product and a copy"
+    found = result_of(simulated_machine, f"{case}machine", cause, ZeroDivisionError)
+    cause = "what is timed is not the product of two (n, n) matrices, such as a @ a; a * a "
+    cause += "multiplies element by element"
+    expect(found[0], 2000, f"{case}flops_per_second", cause, near=1e-6)
+    cause = "what is timed is not one copy of all of source into target"
+    expect(found[1], 1000, f"{case}bytes_per_second", cause, near=1e-6)
 
 
 # %% machine hidden points=2
@@ -1343,6 +1430,11 @@ def test_views_do_not_count():
         "rows of an array of 100 rows",
         "a view keeps the whole memory of its base, even if nothing else refers to the base",
     )
+    case = "the bytes of the arrays that apply(from_bytes, x) keeps, where from_bytes returns "
+    case += "a view of np.frombuffer(some bytes)"
+    cause = "the .base of an array can be other than an array: follow it only while it is one"
+    sizes = result_of(lambda: kept_by("bytes")[0], case, cause)
+    equal(sizes, [40_000, 40_000], case, cause)
 
 
 def test_saved_arrays_count():
@@ -1459,6 +1551,10 @@ def test_a_prediction_by_hand():
 def test_the_measured_seconds_are_not_used_and_nothing_is_left():
     found, calls, recorded, same = predicted(4, 2, 1e3, 1e9)
     expect(found, 0.064 + 0.008, "64 and 8 FLOPs at 1,000 per second: predict", near=1e-6)
+    fast = predicted(4, 2, 1e15, 1e15)[0]
+    expect(fast, 1.92e-13, "128 and 64 bytes at 1e15 per second: predict",
+           "Yours is about the time that was measured. It is not used: add up `roofline` of "
+           "the FLOPs and bytes of each row" * (fast > 1e-9), near=(1e-6, 0))  # fmt: skip
     equal(calls, 1, "the number of calls of the model")
     assert not recorded, "predict recorded a graph: call the model inside no_grad()"
     assert same, (
