@@ -338,7 +338,7 @@ def product(matrix, shape, seen=None):
 
 def iterated(matrix, shape, steps, seed=0, dtype="float64"):
     """power_iteration: value, its type, vector, and the vectors that matvec was called with."""
-    seen, like = [], Tensor(np.zeros(shape, dtype))
+    seen, like = [], Tensor(np.full(shape, 7, dtype))
     value, vector = power_iteration(
         product(matrix, shape, seen), like, steps, np.random.default_rng(seed)
     )
@@ -360,7 +360,7 @@ def stepped(name, x, **options):
 
 def probed(matrix, shape, probes, seed=0, dtype="float64"):
     """hutchinson: trace, its type, diagonal, and the random vectors."""
-    seen, like = [], Tensor(np.zeros(shape, dtype))
+    seen, like = [], Tensor(np.full(shape, 7, dtype))
     trace, diagonal = hutchinson(
         product(matrix, shape, seen), like, probes, np.random.default_rng(seed)
     )
@@ -1255,7 +1255,8 @@ def test_a_diagonal_matrix_needs_one_probe():
         f"one probe should be one product, with a vector of -1 and 1; yours has {seen}"
     )
     case = "for a diagonal matrix, z * H z is the diagonal for all signs: the result"
-    same(diagonal, numbers, case)
+    cause = "The numbers of `like`, here 7, are not used" if near(diagonal, numbers + 7) else ""
+    same(diagonal, numbers, case, cause)
     same(trace, numbers.sum(), "the trace")
     assert kind == "float", f"the trace should be a float, yours is a {kind}"
     trace, _, diagonal, seen = probed(np.diag(numbers), (2, 4), 2, dtype="float32")

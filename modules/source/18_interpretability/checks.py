@@ -937,7 +937,7 @@ def test_queries_without_a_copy_are_left_out_and_later_keys_do_not_count():
            "query do not count", near=1e-6)  # fmt: skip
     ids, P = np.array([[1, 2, 3, 1], [5, 5, 5, 5]]), np.zeros((2, 1, 4, 4))
     P[0, 0, 3, 1] = 1
-    case = "the score for the rows 1 2 3 1 and 5 5 5 5, if the one query of row 0 that has a key "
+    case = "the score for the rows 1 2 3 1 and 5 5 5 5, if the only query of row 0 with a key "
     case += "puts the weight 1 on it, and the three of row 1 put 0 on theirs,"
     cause = "That is a mean over rows of each row's mean; take one mean over all these queries"
     expect(induction_score(P, ids), [0.25], case, {cause: [0.5]}, near=1e-6)

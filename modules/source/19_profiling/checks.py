@@ -271,18 +271,26 @@ def profiled(f=program_a, kind="OperationProfile"):
 
 
 def seconds_of_slow_counting():
-    """The seconds of one addition in a profile whose count of FLOPs takes 5 seconds, by a clock
-    that advances by 2 seconds between two readings."""
-    clock = Tick([2.0])
+    """The seconds of one addition that takes 2 seconds, in a profile whose count of FLOPs takes
+    5, and how often the addition ran. The clock advances by nothing else."""
+    world, before = Simulation(), engine.run
 
     class Slow(OperationProfile):
         def flops(self, *arguments):
-            clock.now += 5
+            world.now += 5
             return super().flops(*arguments)
 
-    with Slow(clock) as p:
-        Tensor([1.0]) + 1.0
-    return float(p.totals["", "add"][1])
+    def run(*arguments):
+        world.program("run", [2.0])()
+        return before(*arguments)
+
+    engine.run = run
+    try:
+        with Slow(world.clock) as p:
+            Tensor([1.0]) + 1.0
+    finally:
+        engine.run = before
+    return float(p.totals["", "add"][1]), world.log.count("run")
 
 
 def profile_keys():
@@ -1104,8 +1112,8 @@ def test_ones_are_copied_into_the_given_array():
         "time to get its memory"
     )
     assert found is not None, (
-        "machine makes no array like source: the given line `target = np.empty_like(source)` is "
-        f"missing. {cause}"
+        "machine makes no array like source: the given line `target = np.empty_like(source)` "
+        f"is missing. {cause}"
     )
     case = "the smallest number in `target` after machine, which copies ones into it,"
     equal(found, 1.0, case, cause)
@@ -1224,10 +1232,14 @@ def test_calls_seconds_flops_and_bytes_by_operation():
 
 
 def test_counting_is_not_timed():
-    found = under_profile(seconds_of_slow_counting)
-    equal(found, 2.0, "the seconds of an addition that takes 2 s, if self.flops takes 5 s,",
-          "read the clock again just after self.original, before FLOPs and bytes are counted",
-          )  # fmt: skip
+    found, count = under_profile(seconds_of_slow_counting)
+    case = "the seconds of an addition that takes 2 s, if self.flops takes 5 s,"
+    causes = {
+        "read the clock again just after self.original, before FLOPs and bytes are counted": 7,
+        "read the clock just before and just after self.original, not twice before it": 0,
+    }
+    expect(found, 2, case, causes)
+    equal(count, 1, "how often an operation runs under a profile", "call self.original once")
 
 
 def test_operations_outside_of_modules_have_an_empty_path():

@@ -1302,6 +1302,9 @@ def test_labels_may_be_none():
     call = lambda: distilled(DS, DT, None, 2.0, 1)
     loss, *_ = result_of(call, case, NO_LABELS)
     close(float(loss), 4 * divergences(DT, DS, 2.0).mean(), case)
+    case = "the loss with weight 1 and labels that are no classes"
+    call = lambda: distilled(DS, DT, np.array(DL) + 100, 2.0, 1)
+    result_of(call, case, NO_LABELS["None"])
     case = "the loss for a teacher that is an array"
     found, *_ = loss_of(case, DS, DT, DL, 2.0, 0.5, as_tensor=False)
     close(found, loss_by_definition(DS, DT, DL), case)
