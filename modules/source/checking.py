@@ -242,9 +242,15 @@ def recorded_derivative(out, x, direction=1.0):
 
 
 def refusal(action, *given, **named):
-    """The name of the error that a call raises, and its message, or two empty texts."""
+    """The name of the error that a call raises, and its message, or two empty texts. An error of
+    a more special class, such as UnicodeError, has the name of the usual one: ValueError.
+
+    >>> refusal("é".encode, "ascii")[0]
+    'ValueError'
+    """
     try:
         action(*given, **named)
     except Exception as error:
-        return type(error).__name__, str(error)
+        usual = (kind for kind in USUAL_ERRORS if isinstance(error, kind))
+        return next(usual, type(error)).__name__, str(error)
     return "", ""

@@ -190,7 +190,8 @@ def refusal_of(kind, most=None):
     except NotImplementedError:
         raise
     except Exception as error:
-        name, text = type(error).__name__, str(error)
+        usual = isinstance(error, ValueError)  # also one of a more special class
+        name, text = "ValueError" if usual else type(error).__name__, str(error)
     finally:
         np.lib.npyio.NpzFile.__getitem__ = original
     opened = sys.getrecursionlimit() - limit
