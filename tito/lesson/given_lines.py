@@ -6,6 +6,7 @@ learner's code for what is missing because such a line is gone.
 """
 
 import ast
+import functools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from tito.lesson import cells
@@ -17,6 +18,7 @@ BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")
 LEAVING = {ast.Return: "return", ast.Raise: "raise", ast.Continue: "continue", ast.Break: "break"}
 
 
+@functools.lru_cache(maxsize=64)
 def lost_line(released: str, written: str) -> str:
     """A sentence about the first given line that has no effect in a learner's cell, or "".
 
