@@ -242,8 +242,8 @@ def recorded_derivative(out, x, direction=1.0):
 
 
 def refusal(action, *given, **named):
-    """The name of the error that a call raises, and its message, or two empty texts. An error of
-    a more special class, such as UnicodeError, has the name of the usual one: ValueError.
+    """The name of the error that a call raises, and its message, or two empty texts. An error
+    of a more special class, such as UnicodeError, has the name of the usual one: ValueError.
 
     >>> refusal("é".encode, "ascii")[0]
     'ValueError'

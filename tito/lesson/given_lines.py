@@ -1,8 +1,8 @@
 """The given lines of an exercise that a learner's version of it does not run.
 
 Around the place for the learner's code, an exercise has lines of the course: they refuse bad
-arguments before it, or record the result after it. A check sees only values, so it would blame the
-learner's code for what is missing because such a line is gone.
+arguments before it, or record the result after it. A check sees only values: without such a line,
+it would blame the learner's code.
 """
 
 import ast

@@ -340,8 +340,8 @@ def run(op, arrays, options):
 
 # %% [markdown]
 # **Task.** Write `apply`. Replace only the `raise` line, because the given last line must run.
-# It uses the name `arrays` for the tuple of arrays and the name `out` for the result. (Lesson 06
-# explains that line.)
+# It uses the name `arrays` for the tuple of arrays and the name `out` for the result. (The line
+# is explained in lesson 06.)
 
 # %% Applying an operation exercise="apply"
 #| export

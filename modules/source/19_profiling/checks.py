@@ -166,7 +166,7 @@ class Simulated(np.ndarray):
 
     @classmethod
     def work(cls, name, call, arrays):
-        """The result of a call, which takes its time: a product by FLOPs, all else by bytes."""
+        """The result of a call, which takes its time: a product by FLOPs, everything else by bytes."""
         if cls.busy:
             return call()
         cls.busy = True
@@ -1107,10 +1107,9 @@ def test_the_fastest_run_counts():
 
 
 def test_ones_are_copied_into_the_given_array():
-    found, cause = smallest_after_copy(), (
-        "Copy source into target: in the time of a new array, as of source.copy(), is also the "
-        "time to get its memory"
-    )
+    found = smallest_after_copy()
+    cause = "Copy source into target: in the time of a new array, as of source.copy(), is also "
+    cause += "the time to get its memory"
     assert found is not None, (
         "machine makes no array like source: the given line `target = np.empty_like(source)` "
         f"is missing. {cause}"
