@@ -519,7 +519,7 @@ def _demonstration_notes(
             )
         elif event["event"] == "stopped" and any(check.costs_points for check in checks):
             if outcome.unwritten_exercise(*event["message"].split(": ", 1)):
-                continue  # the checks report what is not written yet
+                continue  # the checks name the exercises that are open
             yield (
                 f"{test.place(event['cell'], event['line'])}: a demonstration of what is right so "
                 f"far stops: {event['message']}"

@@ -166,7 +166,7 @@ class Simulated(np.ndarray):
 
     @classmethod
     def work(cls, name, call, arrays):
-        """The result of a call, which takes its time: a product by FLOPs, everything else by bytes."""
+        """The result of a call. A product takes time by its FLOPs, other work by its bytes."""
         if cls.busy:
             return call()
         cls.busy = True
