@@ -37,20 +37,16 @@ COURSE = [
     "tests/test_lessons.py",
 ]
 
-# The path goes last and leaves at once:
-# an editable installation must not make `tests` or `modules` importable.
-START_FROM = "sys.path.append({root})\n{start}\nfinally: sys.path.pop()"
-
 
 class Contents(BuildHookInterface):
     def initialize(self, version, build_data):
         root = Path(self.root)
-        start = runpy.run_path(str(root / "tito" / "import_hook.py"))["START"]
-        code = (
-            START_FROM.format(root=ascii(self.root), start=start)
-            if version == "editable"
-            else start
-        )
+        hook = runpy.run_path(str(root / "tito" / "import_hook.py"))
+        code = hook["IMPORT"]
+        if version == "editable":
+            # The folder leaves sys.path at once: `tests` and `modules` must not become importable.
+            code = f"sys.path.append({ascii(self.root)})\n{code}sys.path.pop()\n"
+        code += hook["INSTALL"]
         self.scratch = Path(tempfile.mkdtemp())
         start_file = self.scratch / "tinytorch-root.pth"
         start_file.write_text(f"import sys; exec({ascii(code)})\n", encoding="utf-8")

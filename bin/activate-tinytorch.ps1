@@ -1,6 +1,6 @@
 # For PowerShell, in a course or a workspace:    bin\activate-tinytorch.ps1
 #
-# Puts tito's environment first on PATH and this root on PYTHONPATH; `deactivate_tinytorch` undoes it.
+# Puts tito's environment first on PATH, and this root in TINYTORCH_ROOT; `deactivate_tinytorch` undoes it.
 # The root is the one around the current folder, or else around this file. If Windows allows no scripts:
 # Set-ExecutionPolicy -Scope Process Bypass. Tests read this file. It has not run on Windows yet.
 
@@ -43,12 +43,14 @@ function global:deactivate_tinytorch {
     foreach ($name in $global:TinyTorchBefore.Keys) {
         [Environment]::SetEnvironmentVariable($name, $global:TinyTorchBefore[$name])
     }
+    $env:TINYTORCH_ROOT = $null
     Remove-Variable -Scope Global TinyTorchBefore
     Remove-Item function:deactivate_tinytorch
 }
 # An environment of conda, or Python itself, has python.exe in its first folder.
 $env:PATH = "$environment\Scripts;$environment;$env:PATH"
-$env:PYTHONPATH = if ($env:PYTHONPATH) { "$root;$env:PYTHONPATH" } else { $root }
+$env:TINYTORCH_ROOT = $root  # for `import tinytorch` in a script outside any root
+$env:PYTHONPATH = $null  # it may hold anything, as may PYTHONHOME
 $env:VIRTUAL_ENV = $environment
 $env:PYTHONHOME = $null
 Write-Host "TinyTorch in ${root}: tito status"

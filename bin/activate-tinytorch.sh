@@ -1,6 +1,6 @@
 # For bash, zsh or sh, in a course or a workspace:    . bin/activate-tinytorch.sh
 #
-# Puts tito's environment first on PATH and this root on PYTHONPATH; `deactivate_tinytorch` undoes it.
+# Puts tito's environment first on PATH, and this root in TINYTORCH_ROOT; `deactivate_tinytorch` undoes it.
 # The root is the one around the current folder, or else around this file (plain sh does not know where that is).
 
 _tinytorch_root() {  # the nearest folder with a tito.toml, from $1 upward
@@ -52,14 +52,14 @@ _tinytorch_activate() {
     _TINYTORCH_OLD_PYTHONHOME=${PYTHONHOME+x$PYTHONHOME}
     _TINYTORCH_OLD_VIRTUAL_ENV=${VIRTUAL_ENV+x$VIRTUAL_ENV}
     export PATH="$_tt_environment/bin:$PATH"
-    export PYTHONPATH="$_tt_root${PYTHONPATH:+:$PYTHONPATH}"
+    export TINYTORCH_ROOT="$_tt_root" # for `import tinytorch` in a script outside any root
     export VIRTUAL_ENV="$_tt_environment" # uv and editors look here
-    unset PYTHONHOME
+    unset PYTHONHOME PYTHONPATH # whatever they hold, it is not for this environment
     hash -r 2>/dev/null || :
 
     deactivate_tinytorch() {
         export PATH="$_TINYTORCH_OLD_PATH"
-        unset PYTHONPATH PYTHONHOME VIRTUAL_ENV
+        unset TINYTORCH_ROOT PYTHONPATH PYTHONHOME VIRTUAL_ENV
         if [ -n "$_TINYTORCH_OLD_PYTHONPATH" ]; then export PYTHONPATH="${_TINYTORCH_OLD_PYTHONPATH#x}"; fi
         if [ -n "$_TINYTORCH_OLD_PYTHONHOME" ]; then export PYTHONHOME="${_TINYTORCH_OLD_PYTHONHOME#x}"; fi
         if [ -n "$_TINYTORCH_OLD_VIRTUAL_ENV" ]; then export VIRTUAL_ENV="${_TINYTORCH_OLD_VIRTUAL_ENV#x}"; fi
@@ -79,4 +79,4 @@ if [ "$_tt_status" != 0 ]; then
     return 1
 fi
 unset _tt_status
-case $- in *i*) echo "TinyTorch in ${PYTHONPATH%%:*}: tito status" ;; esac # to a person; a script hears nothing
+case $- in *i*) echo "TinyTorch in $TINYTORCH_ROOT: tito status" ;; esac # to a person; a script hears nothing

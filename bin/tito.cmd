@@ -2,6 +2,7 @@
 rem tito on Windows, in a course, a release or a workspace; bin/tito does the same on other systems.
 rem Tests read this file. It has not run on Windows yet.
 setlocal
+if defined PYTHONPATH set "TITO_PYTHONPATH=%PYTHONPATH%"
 set "PYTHONHOME="
 set "PYTHONPATH="
 for %%F in ("%~dp0..") do set "root=%%~fF"

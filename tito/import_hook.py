@@ -1,13 +1,18 @@
-"""`import tinytorch` gives the package of the root you work in, and no other.
+"""`import tinytorch` gives the package of the root you work in, and no other; and no file in a
+learner's folder stops tito.
 
 An environment may serve a course and several workspaces, each with its own `tinytorch/`, and
-another copy may be on PYTHONPATH. Python runs `install` at each start (tinytorch-root.pth, see
-hatch_build.py), so this file costs every start of Python: it imports nothing that is not there yet.
+another copy may be on PYTHONPATH. Each Python of the environment runs `start` (tinytorch-root.pth,
+see hatch_build.py), so this file costs each of them time: it imports nothing that is not there yet.
 
 The root is the nearest folder upward with a `tito.toml`:
 1. from the script being run, whatever the current folder is;
 2. else from the current folder: where Jupyter and VS Code start a notebook, and pytest runs.
+3. else from TINYTORCH_ROOT, which bin/activate-tinytorch.sh sets.
 Outside any root Python goes on as usual.
+
+A learner may call a file random.py or types.py. tito therefore imports nothing from the current
+folder or PYTHONPATH, and other tools look into the current folder last.
 """
 
 import os
@@ -20,16 +25,66 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 PACKAGE = "tinytorch"
+SCRIPTS = ("tito", "tito.exe", "tito-script.py")
+# Programs that run in a learner's folder: `python -m pytest` puts that folder first on sys.path.
+TOOLS = ("ipykernel_launcher", "jupyter", "jupyterlab", "pytest")
 # What tinytorch-root.pth runs. A fault in tito must not greet people at every start of Python,
-# hence `except`.
-START = """try:
- import tito.import_hook, tito.learn.check_builtin
- tito.import_hook.install()
+# hence `except`; a tito.py on PYTHONPATH comes before this tito, hence `reverse`.
+IMPORT = """sys.path.reverse()
+try: import tito.import_hook, tito.learn.check_builtin
+except Exception: pass
+sys.path.reverse()
+"""
+INSTALL = """try:
+ tito.import_hook.start()
  tito.learn.check_builtin.install()
-except Exception: pass"""
+except Exception: pass
+"""
 
 
-def install(root: str | None = None) -> None:
+def start() -> None:
+    """What is done at each start of Python."""
+    finder = install()
+    name, is_module = program()
+    if name.split(".")[0] == "tito" if is_module else name in SCRIPTS:
+        finder.leave_out = foreign_folders()
+        finder.arrange_path()
+    elif is_module and name in TOOLS and root_above(os.getcwd()):
+        finder.look_last = os.getcwd()
+
+
+def program() -> tuple[str, bool]:
+    """What this Python was started to run: (name of a module or a script, whether a module)."""
+    words = iter(sys.orig_argv[1:])
+    for word in words:
+        if not word.startswith("-"):
+            return os.path.basename(word).lower(), False
+        letters = word[1:] if word[1:2] != "-" else ""
+        for at, letter in enumerate(letters, 1):
+            rest = letters[at:]
+            if letter == "m":
+                return rest or next(words, ""), True
+            if letter == "c":
+                return "", False
+            if letter in "WX":  # they take the next word, or the rest of this one
+                rest or next(words, "")
+                break
+    return "", False
+
+
+def foreign_folders() -> frozenset[str]:
+    """The folders on sys.path that are not of this Python, which its children do not get either."""
+    value = os.environ.pop("PYTHONPATH", "")
+    os.environ.pop("TINYTORCH_ROOT", "")
+    os.environ.setdefault("TITO_PYTHONPATH", value)  # `tito doctor` looks into them
+    folders = [*(value.split(os.pathsep) if value else ()), ""]
+    own = (sys.prefix + os.sep, sys.base_prefix + os.sep)
+    return frozenset(
+        folder for folder in map(os.path.abspath, folders) if not folder.startswith(own)
+    )
+
+
+def install(root: str | None = None) -> "RootFinder":
     """Let `import tinytorch` find the root's package. A given `root` stays in force."""
     for finder in sys.meta_path:
         if isinstance(finder, RootFinder):
@@ -39,10 +94,21 @@ def install(root: str | None = None) -> None:
         sys.meta_path.insert(0, finder)  # first: before anything on PYTHONPATH
     if root is not None:
         finder.root = os.path.abspath(root)
+    return finder
 
 
 class RootFinder:
     root: str | None = None  # None: look for it when it is needed
+    leave_out: frozenset[str] = frozenset()  # folders that are not to be on sys.path
+    look_last = ""  # a folder that is to be the last
+
+    def arrange_path(self) -> None:
+        """Python puts the current folder first on sys.path after `start`, hence each time."""
+        if not self.leave_out.isdisjoint(sys.path):
+            sys.path[:] = [folder for folder in sys.path if folder not in self.leave_out]
+        if self.look_last and sys.path[0] == self.look_last:
+            sys.path.append(sys.path.pop(0))
+            self.look_last = ""
 
     def find_spec(
         self,
@@ -50,6 +116,7 @@ class RootFinder:
         path: "Sequence[str] | None" = None,
         target: "ModuleType | None" = None,
     ) -> "ModuleSpec | None":
+        self.arrange_path()
         if name != PACKAGE:
             return None
         root = self.root or current_root()
@@ -78,10 +145,11 @@ def current_root() -> str | None:
                 root = root_above(os.path.dirname(path), skip_tools=True)
                 if root is not None:
                     return root
+    activated = "" if sys.flags.ignore_environment else os.environ.get("TINYTORCH_ROOT", "")
     try:
-        return root_above(os.getcwd())
+        return root_above(os.getcwd()) or activated or None
     except FileNotFoundError:  # the current folder was removed
-        return None
+        return activated or None
 
 
 def root_above(folder: str, skip_tools: bool = False) -> str | None:

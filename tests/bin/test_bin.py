@@ -427,12 +427,12 @@ def shell(request):
     return found
 
 
-SHOW = 'echo "$(command -v tito)|${PYTHONPATH-unset}|${VIRTUAL_ENV-unset}"'
+SHOW = 'echo "$(command -v tito)|${TINYTORCH_ROOT-unset}|${PYTHONPATH-unset}|${VIRTUAL_ENV-unset}"'
 
 
 def activated(project, root):
     venv = project.root / ".venv"
-    return f"{venv / 'bin' / 'tito'}|{root}|{venv}"
+    return f"{venv / 'bin' / 'tito'}|{root}|unset|{venv}"
 
 
 def test_activating_puts_the_root_first_and_deactivating_restores(
@@ -448,7 +448,7 @@ def test_activating_puts_the_root_first_and_deactivating_restores(
     for root in (project.root, workspace):
         file = root / "bin" / "activate-tinytorch.sh"
         run = project.run(shell, script, file, cwd=root)
-        assert run.stdout.splitlines() == [activated(project, root), "|unset|unset"], (
+        assert run.stdout.splitlines() == [activated(project, root), "|unset|unset|unset"], (
             run.stdout + run.stderr
         )
         run = project.run(
@@ -461,7 +461,7 @@ def test_activating_puts_the_root_first_and_deactivating_restores(
             PYTHONPATH="/a b",
             VIRTUAL_ENV="",
         )
-        assert run.stdout == "|/a b|\n", run.stderr
+        assert run.stdout == "|unset|/a b|\n", run.stderr
 
 
 def test_the_current_folder_decides_and_outside_any_root_the_file(

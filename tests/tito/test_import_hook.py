@@ -1,4 +1,6 @@
-"""tito/import_hook.py: whose `tinytorch` is imported. Each question is put to a fresh Python."""
+"""tito/import_hook.py: whose `tinytorch` is imported, and from which folders tito imports. Each
+question is put to a fresh Python.
+"""
 
 import os
 import subprocess
@@ -6,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tito import import_hook
 
 TITO = Path(__file__).resolve().parents[2] / "tito"
 WHOSE = "import tinytorch; print(tinytorch.WHOSE)"
@@ -19,7 +23,7 @@ def python(tmp_path_factory):
     packages = next(venv.glob("lib/python*/site-packages"), venv / "Lib" / "site-packages")
     (packages / "start.pth").write_text(
         f"import sys; sys.path.append({str(TITO.parent)!r}); "
-        "import tito.import_hook; tito.import_hook.install(); sys.path.pop()\n",
+        f"exec({import_hook.IMPORT!r}); sys.path.pop(); exec({import_hook.INSTALL!r})\n",
         encoding="utf-8",
     )
     return venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -42,7 +46,7 @@ def make_package(folder, whose):
 
 
 def ask(python, *words, cwd, **variables):
-    env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "TINYTORCH_ROOT")}
     return subprocess.run(
         [python, *words],
         cwd=cwd,
@@ -173,7 +177,12 @@ def test_the_finder_brings_no_module_with_it(python, tmp_path):
     (packages / "start.pth").write_bytes(b"import sys\n")
     without = set(ask(python, "-c", code, cwd=tmp_path).stdout.split())
     (packages / "start.pth").write_bytes(start)
-    assert with_it - without == {"tito", "tito.import_hook"}
+    assert with_it - without == {
+        "tito",
+        "tito.import_hook",
+        "tito.learn",
+        "tito.learn.check_builtin",
+    }
 
 
 def test_a_current_folder_that_is_gone_is_fine(python, tmp_path):
@@ -181,3 +190,43 @@ def test_a_current_folder_that_is_gone_is_fine(python, tmp_path):
     gone.mkdir()
     code = f"import os; os.rmdir({str(gone)!r}); import tinytorch"
     assert "No module named 'tinytorch'" in ask(python, "-c", code, cwd=gone).stderr
+
+
+def test_outside_any_root_the_activated_one_counts(python, tmp_path):
+    mine, nowhere = make_root(tmp_path / "mine"), tmp_path / "nowhere"
+    nowhere.mkdir()
+    (mine / "random.py").write_text("raise SystemExit('not this')", encoding="utf-8")
+    code = f"import random; {WHOSE}"
+    assert ask(python, "-c", code, cwd=nowhere, TINYTORCH_ROOT=str(mine)).stdout == "mine\n"
+    assert ask(python, "-I", "-c", code, cwd=nowhere, TINYTORCH_ROOT=str(mine)).returncode == 1
+
+
+@pytest.mark.parametrize(
+    "words, expected",
+    [
+        ("-m tito", ("tito", True)),
+        ("-X utf8 -Wignore -BIm tito -m pytest", ("tito", True)),
+        ("-W ignore -mtito.tool", ("tito.tool", True)),
+        ("--check-hash-based-pycs=never bin/tito test", ("tito", False)),
+        ("Scripts/TITO.EXE", ("tito.exe", False)),
+        ("-c 1 -m tito", ("", False)),
+        ("tool.py -m tito", ("tool.py", False)),
+        ("-", ("", False)),
+        ("", ("", False)),
+    ],
+)
+def test_the_command_line_says_what_runs(monkeypatch, words, expected):
+    monkeypatch.setattr(sys, "orig_argv", ["python", *words.split()])
+    assert import_hook.program() == expected
+
+
+def test_a_learners_own_program_keeps_pythons_rules(python, tmp_path):
+    root = make_root(tmp_path / "mine")
+    for folder in (root, tmp_path):
+        (folder / "random.py").write_text(f"WHOSE = {folder.name!r}", encoding="utf-8")
+    code = "import random; print(random.WHOSE)"
+    (root / "script.py").write_text(code, encoding="utf-8")
+    elsewhere = {"PYTHONPATH": str(tmp_path)}
+    assert ask(python, "script.py", cwd=root, **elsewhere).stdout == "mine\n"
+    assert ask(python, "-c", code, cwd=root, **elsewhere).stdout == "mine\n"
+    assert ask(python, "-m", "script", cwd=root, **elsewhere).stdout == "mine\n"

@@ -31,7 +31,8 @@ def build(data: Mapping[str, bytes], edition: str = "") -> tuple[str, bytes]:
     distribution = importlib.metadata.distribution(course.DISTRIBUTION)
     members = own_files()
     members |= {f"tito/course/{name}": content for name, content in data.items()}
-    members["tinytorch-root.pth"] = f"import sys; exec({ascii(import_hook.START)})\n".encode()
+    start = import_hook.IMPORT + import_hook.INSTALL
+    members["tinytorch-root.pth"] = f"import sys; exec({ascii(start)})\n".encode()
     metadata = distribution.read_text("METADATA") or ""
     if not edition:  # it has no solutions
         metadata = metadata.replace(f"Classifier: {PRIVATE}\n", "")

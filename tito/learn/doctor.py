@@ -1,7 +1,9 @@
 """Find out what this machine has and lacks for the course, with remedies."""
 
 import ast
+import importlib.machinery
 import importlib.metadata
+import importlib.util
 import os
 import re
 import shutil
@@ -10,15 +12,17 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from tito import programs
 from tito.errors import TitoError
-from tito.learn import jupyter
+from tito.learn import jupyter, milestone
 from tito.lesson import course, site_settings
 from tito.lesson.course import Root
 
 IMPORT_SECONDS = 20
+MOST_SHADOWS = 20  # are named: PYTHONPATH may name a folder of packages
 LONGEST_FOLDER = 110  # characters: the longest path in a workspace is a backup being written
 SYNCED = re.compile(
     r"OneDrive|iCloud|Mobile Documents$|com~apple~CloudDocs$|Dropbox$|Google ?Drive"
@@ -51,7 +55,8 @@ def examine(start: Path, given: str | Path | None = None) -> list[Diagnosis]:
         findings += [
             ok("root", f"{root.kind} {root.path}"),
             _lessons(root),
-            _imported(root),
+            *(shadows := list(islice(_shadows(root), MOST_SHADOWS))),
+            _imported(root, "Rename what is named above, then look again." if shadows else ""),
             _writable(root),
         ]
     except TitoError as error:
@@ -147,12 +152,60 @@ def _lessons(root: Root) -> Diagnosis:
         return problem("lessons", error.what, error.remedy)
 
 
-def _imported(root: Root) -> Diagnosis:
-    """Which package `import tinytorch` gives to a fresh Python in this root."""
+def _shadows(root: Root) -> Iterator[Diagnosis]:
+    """Files that Python imports in place of a module, in the folders where a learner's programs and
+    notebooks run and on PYTHONPATH. They do not reach tito, so here each name is the real module.
+    """
+    listed = filter(None, _pythonpath().split(os.pathsep))
+    folders = [root.path, root.path / milestone.SOURCE, *map(Path, listed)]
+    folders += [entry.script.parent for entry in root.lessons]
+    for path in sorted({path for folder in folders for path in _modules_in(folder)}):
+        name = path.name.partition(".")[0]
+        if name in (root.package, "test"):  # always the root's; of use to Python's authors only
+            continue
+        try:
+            spec = importlib.util.find_spec(name)
+        except (ImportError, ValueError):  # a module without a spec, such as __main__
+            continue
+        if spec and spec.has_location and Path(spec.origin or "").parent not in (path, path.parent):
+            yield problem(
+                name,
+                f"{path} is imported in place of the module {name}",
+                f"Rename it: my_{path.name}",
+            )
+
+
+def _pythonpath() -> str:
+    """What PYTHONPATH is for a learner's own programs: tito takes it away (import_hook.py)."""
+    return os.environ.get("TITO_PYTHONPATH") or os.environ.get("PYTHONPATH", "")
+
+
+def _modules_in(folder: Path) -> Iterator[Path]:
+    """What `import` finds in a folder: modules, and packages that have an __init__ file."""
+    suffixes = importlib.machinery.all_suffixes()
+    try:
+        paths = list(folder.iterdir())
+    except OSError:  # such as a folder of PYTHONPATH that is not there
+        return
+    for path in paths:
+        if any(path.name == path.name.partition(".")[0] + suffix for suffix in suffixes):
+            yield path
+        elif any((path / f"__init__{suffix}").is_file() for suffix in suffixes):
+            yield path
+
+
+def _imported(root: Root, remedy: str) -> Diagnosis:
+    """Which package `import tinytorch` gives to a fresh Python in this root.
+
+    remedy  what to do if it gives none; "" for the usual
+    """
     code = f"import {root.package} as p; print(); print(ascii(p.__path__[0]))"
     package, what = root.path / root.package, f"import {root.package}"
+    variables = os.environ | {"PYTHONPATH": _pythonpath()}
     try:
-        process = programs.run([sys.executable, "-c", code], cwd=root.path, timeout=IMPORT_SECONDS)
+        process = programs.run(
+            [sys.executable, "-c", code], cwd=root.path, env=variables, timeout=IMPORT_SECONDS
+        )
     except subprocess.TimeoutExpired:
         return problem(
             what, f"takes longer than {IMPORT_SECONDS} s", f"Look for an endless loop in {package}."
@@ -162,7 +215,8 @@ def _imported(root: Root) -> Diagnosis:
         return problem(
             what,
             last,
-            "`tito init .` puts back missing files; `tito export --all` exports the lessons.",
+            remedy
+            or "`tito init .` puts back missing files; `tito export --all` exports the lessons.",
         )
     origin = Path(ast.literal_eval(process.stdout.splitlines()[-1]))
     if origin.resolve() != package.resolve():

@@ -28,7 +28,7 @@ def main() -> None:
         os.environ.setdefault(name, "1")
     finder = FreshFinder(request["root"], request["package"], request["texts"])
     sys.meta_path.insert(0, finder)
-    sys.path.insert(0, os.path.dirname(request["program"]))  # for what milestones share
+    sys.path.append(os.path.dirname(request["program"]))  # for what milestones share
     die_with_parent()
     try:
         answer = _run(request)

@@ -1,6 +1,11 @@
-"""Each command in a new process, as a shell starts it: most tests run them in theirs."""
+"""Each command in a new process, as a shell starts it: most tests run them in theirs. Each meets
+files that are named like modules, in the folder where it runs and on PYTHONPATH.
+"""
 
+import os
 import shutil
+import subprocess
+import sys
 
 import pytest
 from commands import process, tito
@@ -39,6 +44,21 @@ ELSEWHERE = {  # they run until they are stopped, or need a browser, and have te
     "tito book serve": "tests/tito/book/test_build.py",
     "tito book pdf": "tests/tito/book/test_pdf.py",
     "tito gradebook page": "tests/tito/grading/page/test_browser.py",
+}
+
+NAMES = sys.stdlib_module_names | {
+    *(
+        "click",
+        "filelock",
+        "jinja2",
+        "jupyterlab",
+        "jupytext",
+        "markdown_it",
+        "matplotlib",
+        "numpy",
+    ),
+    *("pluggy", "pytest", "rich", "sitecustomize", "sqlalchemy", "tito", "typer", "usercustomize"),
+    *("watchfiles", "yaml"),
 }
 
 # A command: (where it runs, what precedes it, its words, what it prints).
@@ -136,6 +156,39 @@ def test_it_runs_in_a_process(folders, command):
     where, before, words, output = RUNS[command]
     for earlier in before:
         tito(folders[where], *earlier.split())
-    out, err = process(folders[where], *words.split())
+    shadow(folders[where], NAMES)
+    foreign = shadow(folders[where].parent / "foreign", NAMES)
+    found = 3 if command == "tito doctor" else 0  # it names the files
+    out, err = process(folders[where], *words.split(), code=found, PYTHONPATH=str(foreign))
     assert output in out + err
     assert words.startswith(command.removeprefix("tito "))
+
+
+def shadow(folder, names):
+    """Put files into a folder that end every Python that imports one of them."""
+    folder.mkdir(exist_ok=True)
+    for name in names - {"encodings"}:  # without it Python itself does not start
+        (folder / f"{name}.py").write_text(
+            f"raise SystemExit('not this {name}')\n", encoding="utf-8"
+        )
+    return folder
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script for shells")
+@pytest.mark.parametrize("words", ["tito test numbers", "pytest tests", "python -m pytest tests"])
+def test_what_runs_in_an_activated_shell_is_not_stopped_either(folders, words):
+    names = {"copy", "enum", "numpy", "pytest", "queue", "random", "re", "signal", "token", "types"}
+    work = shadow(folders["done"], names | {"sitecustomize"})
+    (work / "encodings").mkdir()
+    (work / "encodings" / "__init__.py").touch()
+    for name, file in (("bin", "activate-tinytorch.sh"), ("tests", "test_lessons.py")):
+        (work / name).mkdir()
+        shutil.copy(course.installed_course().path / name / file, work / name)
+    (work / ".tito" / "environment").write_text(sys.prefix, encoding="utf-8")
+    done = subprocess.run(
+        ["sh", "-c", f". bin/activate-tinytorch.sh && {words}"],
+        cwd=work,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and "passed" in done.stdout, done.stdout + done.stderr

@@ -107,6 +107,25 @@ def test_a_rival_on_pythonpath_that_loses_is_no_problem(small_workspace, tmp_pat
     assert (finding["state"], finding["value"]) == ("ok", str(small_workspace.path / "tinytorch"))
 
 
+def test_a_file_that_shadows_a_module_is_named_and_what_to_rename(small_workspace, tmp_path):
+    root, foreign = small_workspace.path, tmp_path / "foreign"
+    lesson = small_workspace.lesson("numbers").script.parent
+    for path in (root / "random.py", foreign / "rich/__init__.py", lesson / "copy.py"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x = 1\n", encoding="utf-8")
+    # None of these hides a module: a folder of data, a built-in one, one of the learner's own.
+    (root / "json").mkdir()
+    for name in ("sys.py", "time.py", "my_experiment.py", "test.py", ".py", "random copy.py"):
+        (root / name).touch()
+    done = tito(root, "doctor", "--json", PYTHONPATH=str(foreign))
+    problems = {f["what"]: f for f in json.loads(done.stdout) if f["state"] == "problem"}
+    assert done.returncode == 3 and problems.keys() == {"random", "rich", "copy"}
+    assert str(root / "random.py") in problems["random"]["value"]
+    assert "my_random.py" in problems["random"]["remedy"]
+    assert str(foreign / "rich") in problems["rich"]["value"]
+    assert str(lesson / "copy.py") in problems["copy"]["value"]
+
+
 @pytest.mark.parametrize(
     "text, told",
     [

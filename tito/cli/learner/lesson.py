@@ -395,7 +395,7 @@ def _open_jupyter(entry: "Entry", options: list[str]) -> None:
     completed = subprocess.run(
         [sys.executable, "-m", "jupyterlab", str(entry.notebook), *options],
         cwd=entry.root.path,
-        env=os.environ | {"PYTHONPATH": str(entry.root.path)},
+        env=os.environ | {"TINYTORCH_ROOT": str(entry.root.path)},
         check=False,
     )
     raise typer.Exit(completed.returncode)
