@@ -8,6 +8,7 @@ that was interrupted.
 
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -25,6 +26,9 @@ SUFFIX = ".tito-tmp"
 PATIENCE = 2  # seconds that another program may hold a file
 LONGEST = 220  # characters of a path that Windows takes, with what `write` adds to a name
 UNFINISHED = "unfinished"  # in .tito: names the backup of a `replace_all` while it runs
+# What no file's name has on Windows: a drive's colon, \\ between folders, the names of devices.
+FORBIDDEN = re.compile(r'[\x00-\x1f\\:*?"<>|]')
+RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³]|conin\$|conout\$) *(\.|$)")
 # Endings of the backup folders that `undo` passes over.
 DONE = ".undone"  # taken back already
 ASIDE = ".aside"  # saved by tito itself, not by a command of the learner
@@ -115,6 +119,38 @@ def _sweep(folder: Path) -> None:
                 stray.unlink()
 
 
+def is_plain(name: str) -> bool:
+    """Whether a name that was read from a file means a place inside a folder, on every system."""
+    parts = name.removesuffix("/").split("/")
+    return not any(
+        part != part.rstrip(". ") or not part or FORBIDDEN.search(part) or RESERVED.match(part)
+        for part in parts
+    )
+
+
+def refuse_outside(folder: Path, changes: Changes) -> None:
+    """Raise UsageError for a path that leads out of a folder: by `..`, by a drive, by a link on the
+    way. Wherever the names came from, this is asked before anything is written.
+    """
+    real = os.path.realpath(folder)
+    for path, data in changes.items():
+        try:
+            # Deleting a link leaves its target alone; writing goes through it.
+            target = os.path.realpath(path if data is not None else path.parent)
+            inside = _lies_in(folder, path) and os.path.commonpath([real, target]) == real
+        except ValueError:  # a NUL in it, or another drive
+            inside = False
+        if not inside:
+            raise UsageError(
+                f"{str(path)!r} leads out of {folder}; nothing was written.",
+                "Do not use what names this file, or remove the link on the way to it.",
+            )
+
+
+def _lies_in(folder: Path, path: Path) -> bool:
+    return folder in path.parents and ".." not in path.parts
+
+
 def replace(root: SavedRoot, command: str, changes: Changes, step: bool = True) -> Path | None:
     """Write each file of `changes`, saving its old content.
 
@@ -143,6 +179,7 @@ def replace_all(root: SavedRoot, command: str, changes: Changes) -> Path | None:
 
     Returns the backup folder, or None when nothing changes.
     """
+    refuse_outside(root.path, changes)
     old = {path: read(path) for path in changes}
     if not changes:
         return None
@@ -180,7 +217,8 @@ def recover(root: SavedRoot) -> str | None:
     marker = root.state / UNFINISHED
     if (name := read(marker)) is None:
         return None
-    folder, command = root.state / "backups" / name.decode("utf-8", "replace"), None
+    folder = root.state / "backups" / Path(name.decode("utf-8", "replace")).name
+    command = None
     if (folder / "manifest.json").exists():
         step = _read_step(root, folder)
         replace(root, "recover", step.changes, step=False)
@@ -315,12 +353,12 @@ def _read_step(root: SavedRoot, folder: Path) -> Step:
     """The Step in a backup folder."""
     try:
         record = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        changes = {
-            root.path / file["path"]: (folder / "files" / file["path"]).read_bytes()
-            if file["existed"]
-            else None
-            for file in record["files"]
-        }
+        changes = {}
+        for file in record["files"]:
+            if not _lies_in(root, path := root.path / file["path"]):
+                raise ValueError(f"it names {file['path']!r}, outside the folder")
+            saved = folder / "files" / file["path"]
+            changes[path] = saved.read_bytes() if file["existed"] else None
         return Step(folder, record["command"], datetime.fromisoformat(record["when"]), changes)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise MachineError(

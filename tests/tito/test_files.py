@@ -7,6 +7,7 @@ for each of them in turn a process is killed there.
 """
 
 import contextlib
+import json
 import os
 import random
 import signal
@@ -15,8 +16,11 @@ import sys
 import time
 import warnings
 from datetime import datetime, timedelta
+from pathlib import PurePosixPath, PureWindowsPath
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from small_course import edit, make_course, solve, verdict_on
 
 from tito import files
@@ -533,3 +537,50 @@ def test_what_a_killed_write_left_is_swept_away_later(tmp_path):
     os.utime(stray, (1, 1))
     files.write(tmp_path / "x", "new")
     assert not stray.exists() and fresh.exists()
+
+
+PARTS = st.sampled_from(
+    [
+        "a",
+        "b.py",
+        "",
+        ".",
+        "..",
+        "...",
+        "C:",
+        "c:x",
+        "nul",
+        "COM1.txt",
+        "\\",
+        "..\\",
+        "\0",
+        "x ",
+        "ü",
+    ]
+)
+
+
+@given(st.lists(PARTS, min_size=1, max_size=5).map("/".join))
+def test_a_plain_name_means_a_place_inside_on_every_system(name):
+    if files.is_plain(name):
+        for path in (PurePosixPath("/root", name), PureWindowsPath("D:/root", name)):
+            assert path.parent.parts[0] == path.anchor and ".." not in path.parts
+            assert path.is_relative_to(path.anchor + "root") and not path.is_reserved()
+    else:
+        assert {*name.split("/")} - {"a", "b.py", "ü"}
+
+
+@pytest.mark.parametrize("name", ["../outside.txt", "/tmp/outside.txt", "a/../../outside.txt"])
+def test_a_backup_that_names_a_file_outside_is_damaged(small_workspace, tmp_path, name):
+    entry = small_workspace.lesson("numbers")
+    solve(entry)
+    workspace.reset(entry)
+    (backup,) = (small_workspace.state / "backups").iterdir()
+    record = json.loads((backup / "manifest.json").read_text(encoding="utf-8"))
+    record["files"].append({"path": name, "existed": False})
+    (backup / "manifest.json").write_text(json.dumps(record), encoding="utf-8")
+    (tmp_path / "outside.txt").write_text("kept")
+    before = contents(small_workspace)
+    with pytest.raises(TitoError, match="is damaged: it names"):
+        files.undo(small_workspace)
+    assert contents(small_workspace) == before and (tmp_path / "outside.txt").exists()

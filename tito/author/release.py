@@ -148,8 +148,9 @@ def read_earlier(source: Root, folder: Path) -> dict[str, str] | None:
             f"{folder} is a release of {root.name}; this is {source.name}.", "Give another folder."
         )
     try:
-        return dict(json.loads((folder / NOTE).read_text(encoding="utf-8"))["files"])
-    except (OSError, ValueError, KeyError, TypeError):
+        listed = dict(json.loads((folder / NOTE).read_text(encoding="utf-8"))["files"])
+        return {name: value for name, value in listed.items() if files.is_plain(name)}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return {}  # damaged: then every file that differs counts as edited, and is saved
 
 
@@ -186,7 +187,9 @@ def update(folder: Path, earlier: dict[str, str], on_disk: dict[str, bytes], out
     NOTE is written last, so that after an interruption the whole update is repeated.
     """
     by_hand: dict[Path, bytes | str | None] = {}
-    for name in sorted({*earlier, *on_disk} - {NOTE}):
+    names = sorted({*earlier, *on_disk} - {NOTE})
+    files.refuse_outside(folder, {folder / name: on_disk.get(name) for name in names})
+    for name in names:
         path, data = folder / name, on_disk.get(name)
         current = path.read_bytes() if path.is_file() else None
         if current == data:

@@ -208,6 +208,7 @@ def restore(root: Root, path: Path) -> RestoreResult:
         raise UsageError(
             f"{path} contains no lesson of this workspace.", f"There are: {', '.join(folders)}."
         )
+    files.refuse_outside(root.path, changes)
     with progress.locked(root):
         result.changed = [place for place, data in changes.items() if files.read(place) != data]
         result.backup = files.replace(root, "restore", changes)

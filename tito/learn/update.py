@@ -117,13 +117,9 @@ def opened(source: Path) -> Iterator[Path]:
     if not source.is_file():
         raise UsageError(f"{source} does not exist.", "Name a release: a folder or a zip.")
 
-    def is_inside(name: str) -> bool:
-        parts = PurePosixPath(name).parts
-        return not (name.startswith("/") or ".." in parts or "\\" in name)
-
     with tempfile.TemporaryDirectory(prefix="tito-update-") as scratch:
         try:
-            contents = files.unarchive(source, is_inside, MOST_FILES, LARGEST)
+            contents = files.unarchive(source, files.is_plain, MOST_FILES, LARGEST)
         except files.BadArchive as error:
             raise UsageError(
                 f"{source} was not unpacked: {error}.", "Download the release again."
@@ -152,9 +148,11 @@ def _contents(root: Root, folder: Path) -> tuple[dict[str, bytes], str]:
         return workspace.contents(source), source.edition
     try:
         note = json.loads((folder / RELEASE).read_text(encoding="utf-8"))
-        names = [*(name for name in note["files"] if name not in MINE), RELEASE]
+        names = [*(name for name in note["files"] if name.casefold() not in MINE), RELEASE]
+        if strange := [name for name in names if not files.is_plain(name)]:
+            raise ValueError(f"it names {strange[0]!r}")
         return {name: (folder / name).read_bytes() for name in names}, source.edition
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UsageError(
             f"{folder} is not a complete release: {error}.",
             "Name a release without a learner's work, or a course.",

@@ -257,6 +257,21 @@ def test_a_lesson_that_is_released_no_more_goes(small_course, released):
     assert [name for name in files_of(released) if "02_sums" in name] == []
 
 
+def test_a_release_writes_and_deletes_in_its_folder_only(small_course, released, tmp_path):
+    """Others may have written into it: its list is a file, and it may hold links."""
+    kept = tmp_path / "kept.txt"
+    kept.write_bytes(b"kept")
+    note = json.loads((released / release.NOTE).read_text(encoding="utf-8"))
+    note["files"]["../kept.txt"] = release.sha256(b"kept")
+    (released / release.NOTE).write_text(json.dumps(note), encoding="utf-8")
+    release.release(small_course, released)
+    assert kept.read_bytes() == b"kept"
+    (released / "modules").rename(tmp_path / "elsewhere")
+    (released / "modules").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(TitoError, match="leads out of"):
+        release.release(small_course, released)
+
+
 def test_a_new_git_repository_is_a_new_folder(small_course, tmp_path):
     (tmp_path / "release/.git").mkdir(parents=True)
     (tmp_path / "release/.git/config").write_text("mine", encoding="utf-8")

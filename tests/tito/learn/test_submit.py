@@ -352,6 +352,15 @@ def test_only_lesson_files_come_out_of_a_zip(handed_in, fresh, name):
     assert "it holds " in output and "\x1b" not in output
 
 
+def test_restore_writes_through_no_link_that_leads_out(handed_in, fresh, tmp_path):
+    folder, elsewhere = (fresh.path / SCRIPT).parent, tmp_path / "elsewhere"
+    folder.rename(elsewhere)
+    folder.symlink_to(elsewhere)
+    before = (elsewhere / "numbers_dev.py").read_bytes()
+    assert "leads out of" in assert_refused(handed_in, fresh)
+    assert (elsewhere / "numbers_dev.py").read_bytes() == before
+
+
 @pytest.mark.parametrize(
     "manifest",
     [

@@ -1,5 +1,7 @@
 """tito/learn/update.py: a newer edition under a learner's work, whatever state that is in."""
 
+import contextlib
+import json
 import shutil
 import zipfile
 
@@ -358,6 +360,70 @@ def test_what_is_no_edition_of_this_course_changes_nothing(root, tmp_path, spoil
     with pytest.raises(TitoError, match=said):
         update.update(root, path)
     assert held(root) == before
+
+
+OUTSIDE = [
+    "../outside.txt",
+    "../../outside.txt",
+    "modules/../../outside.txt",
+    "modules/source/./../../../outside.txt",
+    "/tmp/outside.txt",
+    "//host/share/outside.txt",
+    "C:/outside.txt",
+    "C:outside.txt",
+    "..\\outside.txt",
+    "modules\\outside.txt",
+    "modules/nul",
+    "modules/COM1.txt",
+    "modules/checks.py:stream",
+    "modules/outside. ",
+    "modules/.../outside.txt",
+    "modules//outside.txt",
+    "out\0side.txt",
+    "out\nside.txt",
+    "",
+    ".",
+    7,
+    None,
+    ["modules"],
+]
+
+
+@pytest.mark.parametrize("name", OUTSIDE, ids=repr)
+def test_a_list_in_a_release_that_leads_out_of_the_workspace_is_refused(root, tmp_path, name):
+    place = tmp_path / "a" / "b" / "release"
+    release.release(course.open_root(newer(tmp_path / "new")), place)
+    note = json.loads((place / update.RELEASE).read_text(encoding="utf-8"))
+    note["files"] = [*note["files"], name]
+    (place / update.RELEASE).write_text(json.dumps(note), encoding="utf-8")
+    with contextlib.suppress(OSError, ValueError, TypeError):  # what the name means here, exists
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).is_absolute() or (place / name).write_text("from outside")
+    before, around = held(root), sorted(tmp_path.glob("*"))
+    with pytest.raises(TitoError, match="is not a complete release"):
+        update.update(root, place)
+    assert (held(root), sorted(tmp_path.glob("*"))) == (before, around)
+
+
+@pytest.mark.parametrize("link", ["modules", "tinytorch", ".tito/pristine", "tinytorch/support.py"])
+def test_a_link_that_leads_out_of_the_workspace_is_refused(root, tmp_path, link):
+    path, elsewhere = root.path / link, tmp_path / "elsewhere"
+    if path.exists():
+        path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+    before, outside = held(root), path.is_dir() and sorted(elsewhere.rglob("*"))
+    with pytest.raises(TitoError, match="leads out of .*; nothing was written"):
+        update.update(root, newer(tmp_path / "new"))
+    assert held(root) == before and not (root.path / ".tito" / "backups").exists()
+    assert (elsewhere.is_dir() and sorted(elsewhere.rglob("*"))) == outside
+
+
+def test_a_link_to_the_workspace_and_links_inside_it_are_fine(root, tmp_path):
+    (tmp_path / "link").symlink_to(root.path)
+    (root.path / "modules").rename(root.path / "my modules")
+    (root.path / "modules").symlink_to("my modules")
+    update.update(course.open_root(tmp_path / "link"), newer(tmp_path / "new"))
+    assert again(root).edition == "2"
 
 
 def spoil_member(path):
